@@ -27,7 +27,8 @@ struct Demo: ParsableCommand {
   @OptionGroup var options: ServeOptions
 
   func run() throws {
-    let options = try options.resolved()
+    var options = try options.resolved()
+    options.servesSample = true
     let path = data ?? sample.defaultPath
     try options.checkAccess(to: path)
     if try isFile(path) {

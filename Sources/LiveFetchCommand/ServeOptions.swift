@@ -125,6 +125,8 @@ struct ServerOptions {
   private var audit: AuditLog?
   private let quotas: Quotas?
   private var access: AccessDeclaration?
+  /// True if the file is one of the samples.
+  var servesSample = false
 
   /// - Throws: the errors that are found without reading files.
   init(_ settings: Settings) throws(SettingError) {
@@ -238,7 +240,10 @@ struct ServerOptions {
     service.access = access
     service.corsOrigins = settings.texts(.corsOrigin)
     service.publicDirectory = settings.text(.publicDirectory)
-    service.builtInFiles = StaticFiles(contents: WebPage.files)
+    var files = WebPage.files
+    files[NPMPackage.path] = NPMPackage.archive(of: files)
+    service.builtInFiles = StaticFiles(contents: files)
+    service.servesSample = servesSample
     service.explains = settings.isOn(.explain)
     service.sendsServerTiming = settings.isOn(.serverTiming)
     return service

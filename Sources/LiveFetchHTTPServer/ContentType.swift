@@ -28,7 +28,7 @@ public enum ContentType {
     "svg": "image/svg+xml", "png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg",
     "gif": "image/gif", "webp": "image/webp", "avif": "image/avif", "ico": "image/x-icon",
     "woff": "font/woff", "woff2": "font/woff2", "ttf": "font/ttf", "otf": "font/otf",
-    "wasm": "application/wasm", "pdf": "application/pdf",
+    "wasm": "application/wasm", "tgz": "application/gzip", "pdf": "application/pdf",
     "mp3": "audio/mpeg", "mp4": "video/mp4", "webm": "video/webm",
   ]
 }

@@ -90,7 +90,9 @@ public final class SQLiteStore: ReopenableStore {
     let files = watch?.files
     readers = ReaderPool(
       path: path, access: file.readAccess, capacity: options.readers, files: files)
-    properties = StoreProperties(kind: "sqlite", isReadOnly: file.writeConnection == nil)
+    properties = StoreProperties(
+      kind: "sqlite", isReadOnly: file.writeConnection == nil,
+      name: path.split(separator: "/").last.map(String.init))
     isNewlyFollowed = file.isNewlyFollowed
     forms = try file.writeConnection.map { connection throws(StoreError) in
       try HomogeneousColumns(file.history, on: connection)

@@ -31,9 +31,11 @@ public struct ServiceConfiguration: Sendable {
   public var corsOrigins: [String] = []
   /// A directory of files to serve in place of ``builtInFiles``.
   public var publicDirectory: String?
-  /// The web page and the manual that the program carries; nil if there are none. The manual, below
-  /// `/docs/`, is served in addition to ``publicDirectory`` too.
+  /// The web page, the manual and the JavaScript package that the program carries; nil if there are
+  /// none. `/docs/…` and `/livefetch.tgz` are served in addition to ``publicDirectory`` too.
   public var builtInFiles: StaticFiles?
+  /// True if the data are a sample that anyone may try changes on; `GET /v1` says so.
+  public var servesSample = false
   /// True if `explain=true` is answered.
   public var explains = false
   /// True if responses have `Server-Timing`.

@@ -6,10 +6,13 @@ public struct StoreProperties: Sendable, Hashable {
   public let kind: String
   /// True if the store refuses saves.
   public let isReadOnly: Bool
+  /// The name of the database: of an SQLite file, the last part of its path. nil if it has none.
+  public let name: String?
 
-  public init(kind: String, isReadOnly: Bool) {
+  public init(kind: String, isReadOnly: Bool, name: String? = nil) {
     self.kind = kind
     self.isReadOnly = isReadOnly
+    self.name = name
   }
 }
 

@@ -31,8 +31,9 @@ struct ModelDescription {
     }
     var members: [JSON.Member] = [.init(name: "name", value: .string(entity.name))]
     members += inheritance(of: entity)
+    members.append(.init(name: "idType", value: .string(entity.idType.rawValue)))
+    if let key = entity.keyName { members.append(.init(name: "key", value: .string(key))) }
     members += [
-      .init(name: "idType", value: .string(entity.idType.rawValue)),
       .init(
         name: "attributes",
         value: .array(

@@ -50,25 +50,30 @@ extension Service {
       ("live", "/v1/live"), ("save", "/v1/save"), ("changes", "/v1/changes"),
       ("openapi", "/openapi.json"),
     ]
+    let database = store.properties.name.map { JSON.Member(name: "database", value: .string($0)) }
     var json: [UInt8] = []
     json.append(
-      json: .object([
-        .init(name: "name", value: .string("LiveFetch")),
-        .init(name: "version", value: .string(configuration.version)),
-        .init(name: "store", value: .string(store.properties.kind)),
-        .init(name: "readOnly", value: .boolean(store.properties.isReadOnly)),
-        .init(name: "token", value: .string(store.newestToken.description)),
-        .init(
-          name: "links",
-          value: .object(links.map { JSON.Member(name: $0.0, value: .string($0.1)) })),
-      ]))
+      json: .object(
+        [
+          .init(name: "name", value: .string("LiveFetch")),
+          .init(name: "version", value: .string(configuration.version)),
+          .init(name: "store", value: .string(store.properties.kind)),
+        ] + (database.map { [$0] } ?? []) + [
+          .init(name: "readOnly", value: .boolean(store.properties.isReadOnly)),
+          .init(name: "sample", value: .boolean(configuration.servesSample)),
+          .init(name: "token", value: .string(store.newestToken.description)),
+          .init(
+            name: "links",
+            value: .object(links.map { JSON.Member(name: $0.0, value: .string($0.1)) })),
+        ]))
     return json
   }
 
   /// A file of the public directory, or else one that the program carries.
   func fileResponse(to request: HTTPRequest) -> HTTPResponse? {
     if let found = files?.response(to: request) { return found }
-    guard files == nil || request.path.hasPrefix("/docs/") else { return nil }
+    let isBuiltIn = request.path.hasPrefix("/docs/") || request.path == "/livefetch.tgz"
+    guard files == nil || isBuiltIn else { return nil }
     return configuration.builtInFiles?.response(to: request)
   }
 

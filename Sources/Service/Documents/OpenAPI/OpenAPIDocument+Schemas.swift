@@ -18,7 +18,8 @@ extension OpenAPIDocument {
       required: ["entities", "fetchTemplates"]),
     "About": .object(
       [
-        "name": .string, "version": .string, "store": .string, "readOnly": .boolean,
+        "name": .string, "version": .string, "store": .string, "database": .string,
+        "readOnly": .boolean, "sample": .boolean,
         "token": .schema("Token"), "links": ["type": "object", "additionalProperties": .string],
       ], required: ["name", "version", "store", "readOnly", "token", "links"]),
     "Health": ["type": "object", "properties": ["status": .string]],

@@ -1,0 +1,36 @@
+import FetchModel
+import SQLiteStore
+import Service
+import Testing
+
+@Suite("What a server says about itself and its model", .mayBlock)
+struct AboutTests {
+  @Test("GET /v1 names the database file, without its directory, and whether it is a sample")
+  func database() throws {
+    let file = try ServedFile("CREATE TABLE a(id INTEGER PRIMARY KEY)")
+    let about = try file.ask("/v1").json
+    #expect(about["store"]?.string == "sqlite")
+    #expect(about["database"]?.string == "store.sqlite")
+    #expect(about["sample"] == .boolean(false))
+    var configuration = ServiceConfiguration()
+    configuration.servesSample = true
+    let sample = try ServedFile(
+      "CREATE TABLE a(id INTEGER PRIMARY KEY)", configuration: configuration)
+    #expect(try sample.ask("/v1").json["sample"] == .boolean(true))
+  }
+
+  @Test("GET /v1/model names the key's column if it has one, and another name than id")
+  func keyName() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE a(id INTEGER PRIMARY KEY); CREATE TABLE b(Code TEXT PRIMARY KEY, n);
+      CREATE TABLE c(x INT, y INT, n, PRIMARY KEY (x, y)); CREATE VIEW d AS SELECT 1 AS one;
+      """)
+    guard case .array(let entities)? = try file.ask("/v1/model").json["entities"] else {
+      Issue.record("no entities")
+      return
+    }
+    let keys = entities.map { "\($0["name"]?.string ?? "") \($0["key"]?.string ?? "nil")" }
+    #expect(keys == ["a nil", "b Code", "c nil", "d nil"])
+  }
+}
