@@ -53,17 +53,6 @@ struct StoreCommandTests {
     }
   }
 
-  @Test("No database is made beside the log of a missing one")
-  func orphanedLog() throws {
-    let folder = try Folder()
-    try folder.write("frames of acknowledged saves", to: "w.sqlite-wal")
-    let run = try folder.run("serve", "w.sqlite", "--create", "--port", "0")
-    #expect(run.status == 65, "\(run.errors)")
-    #expect(run.errors.contains("holds data (put the database back, or move the log)"))
-    #expect(try folder.read("w.sqlite-wal") == "frames of acknowledged saves")
-    #expect(!folder.has("w.sqlite"))
-  }
-
   @Test("A file that cannot be made or served is refused by one line with the reason")
   func unusableFile() throws {
     let folder = try Folder()

@@ -48,6 +48,7 @@ final class Connection: @unchecked Sendable {
   /// Opens `path`, which must exist.
   init(path: String, access: Access, busyTimeout: Int32 = 5_000) throws(StoreError) {
     SQLiteStore.prepareLibrary()
+    if access != .immutableFile { try OrphanedLog.check(path) }
     var pointer: OpaquePointer?
     let name = access == .immutableFile ? Self.immutableURI(path) : path
     let code = sqlite3_open_v2(name, &pointer, Self.flags(access), nil)

@@ -68,13 +68,13 @@ struct OpenFile {
   private static func checkLength(
     _ path: String, _ options: SQLiteStoreOptions
   ) throws(StoreError) {
+    try OrphanedLog.check(path)
     guard let size = FileStatus(path)?.size, size <= 1 else { return }
-    let hasLog = FileStatus(resolvedPath(path) + "-wal").map { $0.size > 0 } ?? false
-    guard size == 0, options.acceptsEmptyFile, !hasLog else {
+    guard size == 0, options.acceptsEmptyFile else {
       throw .unusable(
         """
-        the file was cut short: it has \(size) bytes\(hasLog ? ", beside a log that has more" : "") \
-        (restore it from a backup; --create or --model serves an empty file as a new store)
+        the file was cut short: it has \(size) bytes (restore it from a backup; --create or --model \
+        serves an empty file as a new store)
         """)
     }
   }

@@ -268,7 +268,7 @@ final class ServedFiles: Sendable {
   /// Copies the writer's open log to `FILE-wal-orphan` if other processes use another log. It may
   /// contain the last copy of some saves.
   func keepOrphan(of connection: Connection) {
-    let orphan = orphanPath
+    let orphan = OrphanedLog.freeName(of: logPath)
     guard connection.copyLog(to: orphan) else {
       return SQLiteStore.report(.lostLog("the former write-ahead log could not be copied"))
     }
@@ -298,19 +298,10 @@ final class ServedFiles: Sendable {
     let isTruncated = condition == .truncated
     guard isTruncated || FileStatus(databasePath)?.identity != database else { return }
     if isTruncated {
-      rename(logPath, orphanPath)
+      rename(logPath, OrphanedLog.freeName(of: logPath))
     } else {
       unlink(logPath)
     }
     unlink(indexPath)
-  }
-
-  /// A name that no earlier orphaned log has.
-  private var orphanPath: String {
-    let first = logPath + "-orphan"
-    guard FileStatus(first) != nil else { return first }
-    var number = 2
-    while FileStatus("\(first)-\(number)") != nil { number += 1 }
-    return "\(first)-\(number)"
   }
 }

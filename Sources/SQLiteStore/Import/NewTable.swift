@@ -157,6 +157,7 @@ public struct NewTable: Sendable {
 
   /// Creates the file at `path` if it does not exist.
   static func createFile(_ path: String) throws(StoreError) {
+    try OrphanedLog.check(path)
     var pointer: OpaquePointer?
     let code = sqlite3_open_v2(path, &pointer, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil)
     defer { sqlite3_close_v2(pointer) }

@@ -80,12 +80,14 @@ extension SQLiteStore {
     }
   }
 
-  /// Writes the draft's content to the file at `path`, which need not exist.
+  /// Writes the draft's content to the file at `path`, which need not exist. A log that is left of a
+  /// missing database is kept as `FILE-wal-orphan`.
   private static func take(
     _ draft: String, as path: String
   ) throws(StoreError) -> BackupReport {
     let token = try beginEpoch(draft)
     let report: BackupReport
+    try OrphanedLog(of: path)?.keep()
     if access(path, F_OK) == 0 {
       report = try replace(path, by: draft)
     } else {
@@ -116,11 +118,10 @@ extension SQLiteStore {
   /// not at all. The log of a database that is missing is left alone: SQLite would write it into the
   /// new one.
   public static func create(path: String) throws(StoreError) {
-    let log = resolvedPath(path) + "-wal"
-    guard FileStatus(log).map({ $0.size == 0 }) ?? true else {
-      throw .unusable(
-        "there is no database, but its log \(log) holds data (put the database back, or move the log)"
-      )
+    var link = stat()
+    try OrphanedLog.check(path)
+    guard lstat(path, &link) != 0 else {
+      throw .unusable("it is a symbolic link to a file that does not exist")
     }
     let draft = path + ".new"
     removeFiles(draft)
