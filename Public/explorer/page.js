@@ -6,7 +6,8 @@ import { action, Welcome } from './actions.js';
 import * as address from './address.js';
 import { showConnection, showSummary } from './connection.js';
 import { Controls } from './controls.js';
-import { DemoTraffic, exampleUpdate, liveliest } from './demo-traffic.js';
+import { exampleUpdate, liveliest } from './demo-traffic.js';
+import { Demonstrations } from './demonstrations.js';
 import { debounce, h, replace, throttle } from './dom.js';
 import { Editing } from './editing.js';
 import { Grid } from './grid.js';
@@ -18,8 +19,6 @@ import { PlainFetch } from './plain-fetch.js';
 import { PredicateField } from './predicate-field.js';
 import { number } from './format.js';
 import { FIRST, nextOffset, rowCount, SIZE } from './row-window.js';
-import { SecondClient } from './second-client.js';
-import { token } from './session.js';
 import { showSession, signIn } from './sign-in.js';
 import { Traffic } from './traffic.js';
 import { narrowed, sortedBy } from './view-changes.js';
@@ -56,7 +55,6 @@ export class Page {
     this.schema = schema;
     this.names = new Names(client, schema);
     this.editing = new Editing(this, byID('tray'));
-    this.demo = new DemoTraffic(client, (token, sentAt) => this.saved(token, sentAt));
     this.model = new ModelPanel(byID('model'), {
       onEntity: (entity) => { closeDrawers(); this.goTo(entity); },
       onProperty: (path) => {
@@ -77,7 +75,8 @@ export class Page {
     this.grid = new Grid(panes, { ...this.editing.handlers,
       onSort: (column, isFurther) => this.#sortBy(column, isFurther),
       onRange: (first, last) => this.#seen(first, last) });
-    this.second = new SecondClient(panes, this.#secondPage());
+    this.demonstrations = new Demonstrations(this, panes, () => this.#demonstrated());
+    this.second = this.demonstrations.second;
     this.inspector = new Inspector(byID('inspector'), 
       (...range) => this.change({ where: narrowed(this.view.where, ...range) }));
   }
@@ -316,27 +315,10 @@ export class Page {
     const { limit, offset } = this.view;
     const move = (step) =>
       this.change({ offset: String(Math.max(0, Number(offset) + step * Number(limit))) });
-    const isWelcome = this.welcome.show(this.isLive && this.#demonstrations(true));
-    const buttons = [...(isWelcome ? [] : this.#demonstrations(false)), this.#insertButton()];
+    const isWelcome = this.welcome.show(this.isLive && this.demonstrations.buttons(true));
+    const buttons = [...(isWelcome ? [] : this.demonstrations.buttons(false)), this.#insertButton()];
     return { next: () => move(1), previous: () => move(-1), refresh: () => this.live.refresh(),
       buttons };
-  }
-
-  /**
-   * Random edits in the sample data, and the second client.
-   *
-   * @param isFirst whether the first is drawn as the one to press.
-   */
-  #demonstrations(isFirst) {
-    const column = liveliest(this.schema, this.view);
-    const { isRunning } = this.demo;
-    const hasEdits = this.schema.isSample && column && !this.isReadOnly;
-    return [
-      hasEdits && action(isRunning ? 'stop' : 'play',
-        isRunning ? 'Stop the edits' : 'Make random edits', isRunning ? 'Stop' : 'Edits',
-        () => this.#toggleDemo(column), { isPressed: isRunning, isPrimary: isFirst }),
-      this.isLive && action('second', 'Second client', 'Second', () => this.#toggleSecond(),
-        { isPressed: this.second.isOpen })];
   }
 
   #insertButton() {
@@ -345,28 +327,9 @@ export class Page {
       && action('plus', `New ${entity}`, 'New', () => this.editing.insert());
   }
 
-  #toggleSecond() {
-    this.second.toggle();
-    this.#secondChanged();
-  }
-
-  #secondChanged() {
+  #demonstrated() {
     this.view = { ...this.view, second: this.second.isOpen ? '1' : '' };
     address.write(this.view, false);
-    if (this.result) this.#drawAround(this.result);
-  }
-
-  #secondPage() {
-    const page = this;
-    return {
-      schema: this.schema, names: this.names, get view() { return page.view; },
-      token, onClose: () => this.#secondChanged() };
-  }
-
-  async #toggleDemo(column) {
-    await this.demo.toggle(() => ({ entity: this.view.entity,
-      column: liveliest(this.schema, this.view) ?? column, items: this.grid.visible }));
-    if (this.demo.isRunning) this.welcome.close();
     if (this.result) this.#drawAround(this.result);
   }
 
