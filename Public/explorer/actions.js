@@ -9,6 +9,7 @@ const icons = {
   play: h('path', { class: 'filled', d: 'M5 3.2v9.6l7.6-4.8z' }),
   stop: h('path', { class: 'filled', d: 'M4.5 4.5h7v7h-7z' }),
   second: h('path', { d: 'M2.5 3.5h11v9h-11zM8.5 3.5v9' }),
+  minus: h('path', { d: 'M3.5 8h9' }),
   plus: h('path', { d: 'M8 3.5v9M3.5 8h9' }) };
 
 /** A button with a drawing; `short` is what it says where there is little room. */

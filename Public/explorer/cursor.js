@@ -21,6 +21,7 @@ export class Cursor {
     element.addEventListener('keydown', (event) => this.#key(event));
     element.addEventListener('pointerdown', (event) => this.#press(event));
     element.addEventListener('dblclick', () => this.edit());
+    element.addEventListener('click', ({ target }) => target.closest?.('.cell') && this.#report(true));
     element.addEventListener('wheel', () => { this.#isAwaited = false; }, { passive: true });
   }
 
@@ -63,6 +64,7 @@ export class Cursor {
     if (event.altKey || ((event.ctrlKey || event.metaKey) && !isEnd)) return;
     if (moves[event.key]) this.#move(...moves[event.key]);
     else if (event.key === 'Enter' || event.key === 'F2') this.edit();
+    else if (event.key === ' ') this.open();
     else if (event.key === 'Delete' || event.key === 'Backspace') this.#remove();
     else return;
     event.preventDefault();
@@ -80,6 +82,22 @@ export class Cursor {
     this.#take();
     this.#grid.reveal(this.#at);
     this.#grid.row(this.#id)?.cell(this.#column)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    this.#report(false);
+  }
+
+  /** Makes another row the current one, so many rows further. */
+  step(rows) {
+    this.#move(rows, 0);
+  }
+
+  /** Shows the current row beside the table. */
+  open() {
+    if (this.#id !== null) this.#handlers.onOpen?.(this.#id);
+  }
+
+  /** @param isPointer whether a pointer chose the row. */
+  #report(isPointer) {
+    if (this.#id !== null && !this.#editor) this.#handlers.onCurrent?.(this.#id, isPointer);
   }
 
   /**

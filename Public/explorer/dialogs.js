@@ -124,7 +124,7 @@ const shortcuts = [
   ['/', 'to the predicate'], ['Ctrl Space', 'complete'], ['↑ ↓ ← →', 'walk over the cells'],
   ['Enter', 'edit the cell'], ['Tab', 'next cell'], ['Shift Enter', 'a line break'], ['Alt N', 'NULL'],
   ['Esc', 'leave the cell as it was'],
-  ['Del', 'delete the row, or not'], ['N', 'new object'], ['Ctrl S', 'save what is collected'],
+  ['Space', 'the row in full'], ['Del', 'delete the row, or not'], ['N', 'new object'], ['Ctrl S', 'save what is collected'],
   ['[ ]', 'previous, next section'], ['?', 'this list']];
 
 export function helpDialog() {

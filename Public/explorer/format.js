@@ -11,7 +11,7 @@ export function show(value, type) {
   if (value === null || value === undefined) return '';
   if (type === 'boolean' && typeof value === 'boolean') return value ? 'yes' : 'no';
   if (type === 'date') return String(value).replace('T', ' ').replace(/(\.\d+)?Z$/, '').replace(/( 00:00|(:\d\d)):00$/, '$2');
-  if (type === 'binary' && typeof value === 'string') return `${bytes(Math.floor(String(value).length * 0.75))} of data`;
+  if (type === 'binary' && typeof value === 'string') return `${bytes(value.length * 0.75 - (/=*$/.exec(value)[0].length))} of data`;
   if (typeof value === 'number') return number(value);
   return typeof value === 'object' ? structure(value) : String(value);
 }

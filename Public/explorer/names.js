@@ -6,7 +6,8 @@ const MOST = 8;
 export class Names {
   #client;
   #schema;
-  #included = {};
+  /** The related objects of each result on show, by the result's name. */
+  #included = new Map();
   #found = new Map();
   #texts = new Map();
   onTexts = () => {};
@@ -16,15 +17,16 @@ export class Names {
     this.#schema = schema;
   }
 
-  /** Takes over what a result has under `included`. */
-  take(included = {}) {
-    this.#included = included;
+  /** Takes over what a result has under `included`, in place of what it had before. */
+  take(included = {}, source = 'table') {
+    this.#included.set(source, included);
   }
 
   nameOf(entity, id) {
     if (id === null || id === undefined) return undefined;
     const label = this.#schema.label(entity);
-    const object = this.#included[entity]?.[id];
+    const sources = [...this.#included.values()];
+    const object = sources.map((included) => included[entity]?.[id]).find(Boolean);
     return object?.[label] ?? this.#found.get(`${entity}\u0000${id}`);
   }
 

@@ -18,6 +18,7 @@ import { emptyNote, missingTableNote, refusedNote } from './notes.js';
 import { PlainFetch } from './plain-fetch.js';
 import { PredicateField } from './predicate-field.js';
 import { number } from './format.js';
+import { RowPanel } from './row-panel.js';
 import { FIRST, nextOffset, rowCount, SIZE } from './row-window.js';
 import { showSession, signIn } from './sign-in.js';
 import { Traffic } from './traffic.js';
@@ -27,6 +28,8 @@ const byID = (id) => document.getElementById(id);
 const TYPING = 320;
 /** At most so often another window is fetched while somebody scrolls. */
 const WINDOW_PAUSE = 120;
+/** The widest window, in pixels, in which a tap on a row opens it. */
+const PHONE = 760;
 
 export class Page {
   view = null;
@@ -74,7 +77,10 @@ export class Page {
     byID('result').append(this.summary, panes);
     this.grid = new Grid(panes, { ...this.editing.handlers,
       onSort: (column, isFurther) => this.#sortBy(column, isFurther),
+      onOpen: (id) => this.rowPanel.open(this.view.entity, id),
+      onCurrent: (id, isPointer) => this.#current(id, isPointer),
       onRange: (first, last) => this.#seen(first, last) });
+    this.rowPanel = new RowPanel(byID('row-panel'), this.#rowPage());
     this.demonstrations = new Demonstrations(this, panes, () => this.#demonstrated());
     this.second = this.demonstrations.second;
     this.inspector = new Inspector(byID('inspector'), 
@@ -344,11 +350,28 @@ export class Page {
     this.change({ sort: sortedBy(this.view.sort, path, isFurther) });
   }
 
+  // MARK: The row panel
+
+  /** Another row is the current one: the panel follows; on a phone a tap opens it. */
+  #current(id, isPointer) {
+    const opens = this.rowPanel.isOpen || (isPointer && innerWidth <= PHONE);
+    if (opens) this.rowPanel.open(this.view.entity, id);
+  }
+
+  #rowPage() {
+    return { client: this.client, schema: this.schema, names: this.names, editing: this.editing,
+      storeIsReadOnly: this.storeIsReadOnly, mayWrite: this.mayWrite,
+      go: (entity, where) => this.go({ ...address.blank(this.schema, entity), where }, true),
+      step: (rows) => this.grid.cursor.step(rows),
+      closed: () => this.grid.element.focus({ preventScroll: true }) };
+  }
+
   // MARK: For those who save
 
   /** Shows what is staged. */
   refill() {
     this.grid.refill();
+    this.rowPanel.refill();
   }
 
   saved(token, sentAt) {

@@ -12,7 +12,7 @@ const comparisons = ['BETWEEN', 'IN', 'BEGINSWITH', 'ENDSWITH', 'CONTAINS', 'LIK
 const connectives = ['AND', 'OR'];
 const quantifiers = ['ANY', 'SOME', 'ALL', 'NONE'];
 const constants = ['TRUE', 'YES', 'FALSE', 'NO', 'NULL', 'NIL', 'TRUEPREDICATE', 'FALSEPREDICATE'];
-const keywords = new Set([
+export const keywords = new Set([
   ...comparisons, ...connectives, ...quantifiers, ...constants, 'NOT', 'SELF', 'SUBQUERY',
   'CAST', 'FUNCTION', 'TERNARY']);
 const compareSymbols = new Set(['=', '==', '!=', '<>', '<', '>', '<=', '=<', '>=', '=>']);

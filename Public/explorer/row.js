@@ -10,12 +10,14 @@ export class Row {
   #columns;
   #cells;
 
-  constructor(columns, { onRemove }) {
+  constructor(columns, { onRemove, onOpen }) {
     this.#columns = columns;
     this.#cells = columns.map((column, index) => h('div', {
       class: `cell ${kindOf(column)}`, role: 'gridcell', 'aria-colindex': index + 1,
       dataset: { column: index } }));
     this.element = h('div', { class: 'row', role: 'row' }, this.#cells,
+      onOpen && h('button', { class: 'row-open', tabindex: -1, title: 'Show the row (Space)', 'aria-label': 'Show the row',
+        onclick: () => onOpen(this.item.id) }, '⤢'),
       h('button', { class: 'row-remove', tabindex: -1, title: 'Delete (Del)', 'aria-label': 'Delete',
         onclick: () => onRemove(this.item) }, '×'));
     this.element.livefetchRow = this;

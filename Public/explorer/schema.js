@@ -54,6 +54,22 @@ export class Schema {
     return this.entity(entity).relationships.filter((relationship) => !relationship.toMany);
   }
 
+  toMany(entity) {
+    return this.entity(entity).relationships.filter((relationship) => relationship.toMany);
+  }
+
+  /** What a row is called; empty where it has no text. */
+  title(entity, item) {
+    return String(item[this.label(entity)] ?? '');
+  }
+
+  /** Everything that a row has but its to-many relationships, in the model's order, the key first. */
+  fields(entity) {
+    const id = { name: 'id', type: this.entity(entity).idType, readOnly: true, isID: true };
+    const related = this.toOne(entity).map((relationship) => ({ ...relationship, type: 'relationship' }));
+    return [id, ...this.entity(entity).attributes, ...related];
+  }
+
   /** The attribute that people know an object by. */
   label(entity) {
     const strings = this.entity(entity).attributes.filter(({ type }) => type === 'string');
@@ -76,6 +92,19 @@ export class Schema {
       place = relationship?.destination;
     }
     return found;
+  }
+
+  /** The entity, those that it inherits from, and those that inherit from it. */
+  family(name) {
+    const { parent } = this.entity(name);
+    const above = parent ? this.#above(parent) : [];
+    const below = (each) => [each, ...(this.entity(each)?.subentities ?? []).flatMap(below)];
+    return [...above, ...below(name)];
+  }
+
+  #above(name) {
+    const { parent } = this.entity(name) ?? {};
+    return parent ? [...this.#above(parent), name] : [name];
   }
 
   /** Of which entity an object is, where it may be one that inherits. */

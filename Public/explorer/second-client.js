@@ -51,7 +51,7 @@ export class SecondClient {
     this.#status.textContent = 'by long-poll';
     let isOther = true;
     this.#live = this.#client.live(request, {
-      onSnapshot: (current) => this.#page.names.take(current.included),
+      onSnapshot: (current) => this.#page.names.take(current.included, 'second'),
       onDiff: (diff, current, info) => this.#diff(diff, current, info),
       onChange: (current, { cause }) => {
         if (cause !== 'diff') this.#draw(current, { isOther });

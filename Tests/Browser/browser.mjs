@@ -168,7 +168,9 @@ export class Page {
   /** Presses the middle of the first element that a selector finds. */
   async click(selector, { count = 1 } = {}) {
     const place = await this.run((wanted) => {
-      const box = document.querySelector(wanted)?.getBoundingClientRect();
+      const element = document.querySelector(wanted);
+      element?.scrollIntoViewIfNeeded?.();
+      const box = element?.getBoundingClientRect();
       return box && { x: box.x + box.width / 2, y: box.y + box.height / 2 };
     }, selector);
     if (!place) throw new Error(`there is no ${selector}`);

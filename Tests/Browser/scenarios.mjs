@@ -8,6 +8,7 @@ import { pause } from './browser.mjs';
 import { clientScenarios } from './client-scenarios.mjs';
 import { editingScenarios } from './editing-scenarios.mjs';
 import { fileScenarios } from './file-scenarios.mjs';
+import { rowScenarios } from './row-scenarios.mjs';
 import { saves } from './edits.mjs';
 import { withPolicy } from './policy.mjs';
 import { edit } from './sqlite.mjs';
@@ -502,6 +503,6 @@ export const scenarios = {
   ...clientScenarios,
   'the adapters of the documentation follow a fetch': { run: adapters },
   ...editingScenarios,
-  ...fileScenarios,
+  ...fileScenarios, ...rowScenarios,
   'a table of many rows scrolls': { run: manyRows, options: ['--max-items', '200000', '--durability', 'normal'] },
 };

@@ -1,0 +1,24 @@
+// Values and names → the text of a predicate.
+
+import { keywords } from './predicate-language.js';
+
+/** A value as a literal. */
+export function quoted(value) {
+  if (value === null || value === undefined) return 'NULL';
+  if (typeof value === 'boolean') return value ? 'TRUE' : 'FALSE';
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+  return `'${String(value).replace(/[\\']/g, '\\$&').replace(/\n/g, '\\n').replace(/\r/g, '\\r').replace(/\t/g, '\\t')}'`;
+}
+
+/** A key path; a step that is a reserved word is escaped. */
+export function pathText(path) {
+  return path.split('.').map((step) => (keywords.has(step.toUpperCase()) ? `#${step}` : step)).join('.');
+}
+
+/** A condition in addition to those of `where`; an OR in them is put in parentheses. */
+export function joined(where, condition) {
+  const text = where.trim();
+  if (text === '' || /^TRUEPREDICATE$/i.test(text)) return condition;
+  const isOr = /\b(or)\b|\|\|/i.test(text.replace(/'(\\.|[^'\\])*'|"(\\.|[^"\\])*"/g, "''"));
+  return `${isOr ? `(${text})` : text} AND ${condition}`;
+}
