@@ -1,6 +1,8 @@
 // The cell that the keyboard is at, and the field that edits it.
 
+import { copyText } from './cell-menu.js';
 import { h } from './dom.js';
+import { editable } from './format.js';
 
 export class Cursor {
   #grid;
@@ -21,7 +23,8 @@ export class Cursor {
     element.addEventListener('keydown', (event) => this.#key(event));
     element.addEventListener('pointerdown', (event) => this.#press(event));
     element.addEventListener('dblclick', () => this.edit());
-    element.addEventListener('click', ({ target }) => target.closest?.('.cell') && this.#report(true));
+    element.addEventListener('click', (event) => this.#clicked(event));
+    element.addEventListener('contextmenu', (event) => this.#menu(event));
     element.addEventListener('wheel', () => { this.#isAwaited = false; }, { passive: true });
   }
 
@@ -61,6 +64,8 @@ export class Cursor {
       PageDown: [this.#grid.pageSize, 0], PageUp: [-this.#grid.pageSize, 0],
       Home: [-Infinity, 0], End: [Infinity, 0] };
     const isEnd = event.key === 'Home' || event.key === 'End';
+    if (event.target !== this.#grid.element) return;
+    if ((event.ctrlKey || event.metaKey) && event.key === 'c' && getSelection().isCollapsed) return this.#copy();
     if (event.altKey || ((event.ctrlKey || event.metaKey) && !isEnd)) return;
     if (moves[event.key]) this.#move(...moves[event.key]);
     else if (event.key === 'Enter' || event.key === 'F2') this.edit();
@@ -93,6 +98,28 @@ export class Cursor {
   /** Shows the current row beside the table. */
   open() {
     if (this.#id !== null) this.#handlers.onOpen?.(this.#id);
+  }
+
+  #clicked({ target, altKey }) {
+    if (!target.closest?.('.cell')) return;
+    if (altKey) this.#handlers.onFilter?.(this.#columnNow, this.#item);
+    else this.#report(true);
+  }
+
+  get #columnNow() {
+    return this.#grid.columns[this.#column];
+  }
+
+  get #item() {
+    return this.#id === null ? undefined : this.#grid.row(this.#id)?.item;
+  }
+
+  /** The menu of the current cell, by the pointer or the key for menus. */
+  #menu(event) {
+    if (!this.#handlers.onCell || !this.#item || event.target.closest('.editor, .grid-head')) return;
+    event.preventDefault();
+    const cell = this.#grid.row(this.#id).cell(this.#column);
+    this.#handlers.onCell(event.button === 2 ? { x: event.clientX, y: event.clientY } : cell, this.#columnNow, this.#item);
   }
 
   /** @param isPointer whether a pointer chose the row. */
@@ -141,6 +168,10 @@ export class Cursor {
   #remove() {
     const row = this.#id === null ? null : this.#grid.row(this.#id);
     if (row) this.#handlers.onRemove(row.item);
+  }
+
+  #copy() {
+    if (this.#item) copyText(editable(this.#item[this.#columnNow.name], this.#columnNow.type));
   }
 
   // MARK: Editing

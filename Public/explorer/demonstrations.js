@@ -10,7 +10,7 @@ export class Demonstrations {
   #onChange;
 
   /**
-   * @param page `{client, schema, names, view, isLive, isReadOnly, grid, saved(token, sentAt)}`.
+   * @param page `{client, schema, names, view, isLive, isReadOnly, grid, finding, saved(token, sentAt)}`.
    * @param onChange called after a demonstration has begun or ended.
    */
   constructor(page, panes, onChange) {
@@ -18,7 +18,8 @@ export class Demonstrations {
     this.#onChange = onChange;
     this.edits = new DemoTraffic(page.client, (newest, sentAt) => page.saved(newest, sentAt));
     this.second = new SecondClient(panes, { schema: page.schema, names: page.names,
-      get view() { return page.view; }, token, onClose: onChange });
+      get view() { return page.view; },
+      get where() { return page.finding.where; }, token, onClose: onChange });
   }
 
   /** @param isFirst whether the first is drawn as the one to press. */

@@ -4,8 +4,9 @@
 // Enters: results one after the other. Promises: a row of the same id is the same element before
 // and after, so that it can move; what is read stays in its place when rows come or go above it.
 
+import { ColumnHeads } from './column-heads.js';
 import { Cursor } from './cursor.js';
-import { h, replace } from './dom.js';
+import { h } from './dom.js';
 import { number } from './format.js';
 import { IndexStrip } from './index-strip.js';
 import { Layout, ROW } from './layout.js';
@@ -36,14 +37,14 @@ export class Grid {
    */
   constructor(parent, handlers) {
     this.#handlers = handlers;
-    this.#head = h('div', { class: 'grid-head', role: 'row' });
+    this.#heads = new ColumnHeads(handlers);
     this.#rowsElement = h('div', { class: 'grid-rows', role: 'presentation' });
     this.#body = h('div', { class: 'grid-body', role: 'rowgroup' }, this.#rowsElement);
     this.#headers = new SectionHeaders(this.#rowsElement, this.#motion);
     this.#loading = h('p', { class: 'grid-loading', hidden: true });
     this.element = h('div', { class: 'grid', role: 'grid', tabindex: 0, 'aria-label': 'Objects',
       onscroll: () => this.#schedule() },
-    this.#head, h('div', { class: 'pinned', 'aria-hidden': 'true' }, this.#headers.pinned), this.#body);
+    this.#heads.element, h('div', { class: 'pinned', 'aria-hidden': 'true' }, this.#headers.pinned), this.#body);
     this.strip = new IndexStrip((section) => this.scrollToSection(section));
     this.cursor = new Cursor(this, handlers);
     this.scroller = new Scroller(this.element, this.#body);
@@ -51,7 +52,7 @@ export class Grid {
     new ResizeObserver(() => this.#resized()).observe(this.element);
   }
 
-  #head;
+  #heads;
   #headers;
   #body;
   /** Holds the rows and headers; it is as far down as the window's first row. */
@@ -80,15 +81,9 @@ export class Grid {
     this.#resized();
   }
 
-  /** The column heads, with arrows for the keys of `sort`. */
+  /** Shows the column heads, with arrows for the keys of `sort`. */
   heading(sort) {
-    const terms = sort.split(',').map((term) => term.split(':')[0]);
-    replace(this.#head, this.#columns.map((column, index) => {
-      const arrow = terms.includes(column.name) ? ' ↑' : terms.includes(`-${column.name}`) ? ' ↓' : '';
-      return h('button', { class: `head-cell ${column.type}${arrow && ' is-sorted'}`, tabindex: -1,
-        role: 'columnheader', 'aria-colindex': index + 1,
-        onclick: (event) => this.#handlers.onSort(column, event.shiftKey) }, column.name + arrow);
-    }));
+    this.#heads.show(this.#columns, sort);
   }
 
   /**

@@ -10,6 +10,7 @@ import { exampleUpdate, liveliest } from './demo-traffic.js';
 import { Demonstrations } from './demonstrations.js';
 import { debounce, h, replace, throttle } from './dom.js';
 import { Editing } from './editing.js';
+import { Finding } from './finding.js';
 import { Grid } from './grid.js';
 import { Inspector } from './inspector.js';
 import { ModelPanel } from './model-panel.js';
@@ -18,11 +19,13 @@ import { emptyNote, missingTableNote, refusedNote } from './notes.js';
 import { PlainFetch } from './plain-fetch.js';
 import { PredicateField } from './predicate-field.js';
 import { number } from './format.js';
+import { RowCounts } from './row-counts.js';
 import { RowPanel } from './row-panel.js';
 import { FIRST, nextOffset, rowCount, SIZE } from './row-window.js';
 import { showSession, signIn } from './sign-in.js';
 import { Traffic } from './traffic.js';
-import { narrowed, sortedBy } from './view-changes.js';
+import { isSearch } from './search-words.js';
+import { sortedBy } from './view-changes.js';
 
 const byID = (id) => document.getElementById(id);
 const TYPING = 320;
@@ -35,7 +38,6 @@ export class Page {
   view = null;
   live = null;
   traffic = new Traffic();
-  counts = new Map();
   #generation = 0;
   /** Whether the next result is that of another request. */
   #isOther = false;
@@ -57,6 +59,7 @@ export class Page {
     this.mayWrite = mayWrite;
     this.schema = schema;
     this.names = new Names(client, schema);
+    this.counts = new RowCounts(client, () => this.model.show(schema, this.view.entity, this.counts));
     this.editing = new Editing(this, byID('tray'));
     this.model = new ModelPanel(byID('model'), {
       onEntity: (entity) => { closeDrawers(); this.goTo(entity); },
@@ -66,16 +69,18 @@ export class Page {
       } });
     this.predicate = new PredicateField(byID('predicate'), {
       context: () => this.#completionContext(),
-      onChange: (where, isDone) => (isDone ? this.#typed.now(where) : this.#typed(where)) });
+      onChange: (where, isDone) => this.#typedText(where, isDone) });
     this.names.onTexts = () => this.predicate.resuggest();
     this.#typed.now = (where) => { this.#typed.cancel(); this.change({ where }); };
-    this.controls = new Controls(byID('controls'), (patch) => this.change(patch));
+    this.finding = new Finding(this);
+    this.controls = new Controls(byID('controls'), (patch) => this.change(patch),
+      (anchor) => this.finding.build(anchor));
     this.summary = h('div', { class: 'summary' });
     this.welcome = new Welcome(byID('welcome'));
     this.welcome.onClose = () => this.result && this.#drawAround(this.result);
     const panes = h('div', { class: 'panes' });
     byID('result').append(this.summary, panes);
-    this.grid = new Grid(panes, { ...this.editing.handlers,
+    this.grid = new Grid(panes, { ...this.editing.handlers, ...this.finding.handlers,
       onSort: (column, isFurther) => this.#sortBy(column, isFurther),
       onOpen: (id) => this.rowPanel.open(this.view.entity, id),
       onCurrent: (id, isPointer) => this.#current(id, isPointer),
@@ -84,7 +89,7 @@ export class Page {
     this.demonstrations = new Demonstrations(this, panes, () => this.#demonstrated());
     this.second = this.demonstrations.second;
     this.inspector = new Inspector(byID('inspector'), 
-      (...range) => this.change({ where: narrowed(this.view.where, ...range) }));
+      (...range) => this.finding.narrow(...range));
   }
 
   #typed = debounce((where) => this.change({ where }, false), TYPING);
@@ -158,13 +163,9 @@ export class Page {
     this.go(view.entity === '' ? address.initial(this.schema) : view);
   }
 
-  /** Counts the objects of every entity that has not been counted. */
+  /** Counts the rows of every table. */
   count() {
-    const rest = this.schema.entities.filter(({ name }) => !this.counts.has(name));
-    for (const { name } of rest) {
-      this.client.fetch({ entity: name, as: 'count' })
-        .then(({ total }) => this.counted(name, total), () => {});
-    }
+    this.counts.load(this.schema.entities);
   }
 
   /** @param isStep whether Back leads to the view before. */
@@ -202,7 +203,7 @@ export class Page {
     const former = this.live;
     const isCurrent = () => generation === this.#generation;
     former?.close();
-    this.request = address.request(this.view, this.schema, this.#window);
+    this.request = address.request({ ...this.view, where: this.finding.where }, this.schema, this.#window);
     const handlers = {
       onSnapshot: (current, snapshot, { bytes }) => {
         if (this.#isOther) this.traffic = new Traffic();
@@ -294,7 +295,7 @@ export class Page {
       isNews: moved !== undefined, isOther: this.#isOther });
     this.#isOther = false;
     const isWhole = this.view.where === '' && !this.view.limit && !this.view.offset;
-    if (isWhole) this.counted(this.view.entity, current.total);
+    if (isWhole) this.counts.set(this.view.entity, current.total);
     this.#drawAround(current);
   }
 
@@ -308,13 +309,6 @@ export class Page {
     this.inspector.show({ request: this.request, result: current, traffic: this.traffic,
       schema: this.schema, isLive: this.isLive,
       example: this.isReadOnly ? null : exampleUpdate(this.schema, this.view, this.grid.visible) });
-  }
-
-  /** How many objects an entity has: shown in the model. */
-  counted(entity, count) {
-    if (this.counts.get(entity) === count) return;
-    this.counts.set(entity, count);
-    this.model.show(this.schema, this.view.entity, this.counts);
   }
 
   #actions() {
@@ -345,9 +339,19 @@ export class Page {
   }
 
   #sortBy(column, isFurther) {
-    const path = column.type === 'relationship'
-      ? `${column.name}.${this.schema.label(column.destination)}` : column.name;
-    this.change({ sort: sortedBy(this.view.sort, path, isFurther) });
+    this.change({ sort: sortedBy(this.view.sort, this.sortPath(column), isFurther) });
+  }
+
+  /** The key path that a column is sorted by: that of the label where it is a relationship. */
+  sortPath({ type, name, destination }) {
+    const label = type === 'relationship' ? this.schema.label(destination) : undefined;
+    return label ? `${name}.${label}` : name;
+  }
+
+  /** While a name of a column is typed it is not searched for. */
+  #typedText(where, isDone) {
+    if (isDone) return this.#typed.now(where);
+    return this.predicate.isCompleting && isSearch(where) ? this.#typed.cancel() : this.#typed(where);
   }
 
   // MARK: The row panel
@@ -358,8 +362,15 @@ export class Page {
     if (opens) this.rowPanel.open(this.view.entity, id);
   }
 
+  /** Filters the table by a value of a row in the panel, whose table may be another one. */
+  #filterFromRow(entity, condition) {
+    if (entity === this.view.entity) this.finding.add(condition);
+    else this.go({ ...address.blank(this.schema, entity), where: condition }, true);
+  }
+
   #rowPage() {
     return { client: this.client, schema: this.schema, names: this.names, editing: this.editing,
+      filter: (entity, condition) => this.#filterFromRow(entity, condition),
       storeIsReadOnly: this.storeIsReadOnly, mayWrite: this.mayWrite,
       go: (entity, where) => this.go({ ...address.blank(this.schema, entity), where }, true),
       step: (rows) => this.grid.cursor.step(rows),

@@ -68,7 +68,7 @@ function afterSymbol(done) {
   return { expects: 'operand' };
 }
 
-const isComparison = ({ kind, text }) =>
+export const isComparison = ({ kind, text }) =>
   compareSymbols.has(text) || (kind === 'keyword' && comparisons.includes(text.toUpperCase()));
 
 /** Operators that make sense for a type, with what they mean. */

@@ -22,3 +22,13 @@ export function joined(where, condition) {
   const isOr = /\b(or)\b|\|\|/i.test(text.replace(/'(\\.|[^'\\])*'|"(\\.|[^"\\])*"/g, "''"));
   return `${isOr ? `(${text})` : text} AND ${condition}`;
 }
+
+/** The condition that a column has a value, or that it does not. */
+export function equals(path, value, isNot = false) {
+  return `${pathText(path)} ${isNot ? '!=' : '=='} ${quoted(value)}`;
+}
+
+/** Whether the value of a column can be compared in a predicate. */
+export function isComparable(column, value) {
+  return value === null || value === undefined || !['binary', 'json'].includes(column.type);
+}

@@ -8,6 +8,7 @@ import { binaryPreview } from './binary-preview.js';
 import { datePicker } from './date-picker.js';
 import { h, replace } from './dom.js';
 import { show } from './format.js';
+import { equals, isComparable } from './predicate-text.js';
 import { RelatedEditor } from './related-editor.js';
 import { choiceField, choices, ValueField } from './value-field.js';
 
@@ -20,17 +21,18 @@ export class RowField {
   /** Whether the control has just committed its value. */
   #isDone = false;
   #control = h('div', { class: 'row-control' });
+  #filter = h('button', { class: 'text-button row-filter', type: 'button', onclick: () => this.#addFilter() }, 'filter');
   #preview = h('div', { class: 'row-preview' });
 
   /**
    * @param options `commit(item, value)` with the item that was seen; `open(entity, id)` goes to a
-   * related row; `search`, `nameOf`.
+   * related row; `filter(condition)` filters the table; `search`, `nameOf`.
    */
   constructor(column, options) {
     this.#column = column;
     this.#options = options;
     this.element = h('div', { class: 'row-field', dataset: { property: column.name } },
-      h('p', { class: 'row-label' }, column.name, h('small', {}, typeName(column))),
+      h('p', { class: 'row-label' }, h('span', {}, column.name), this.#filter, h('small', {}, typeName(column))),
       this.#control, this.#preview);
   }
 
@@ -55,6 +57,13 @@ export class RowField {
     replace(this.#control, isReadOnly ? this.#text(value) : this.#editor(item, value));
     this.#control.querySelectorAll('textarea').forEach(fit);
     this.#showPreview(item, value, isReadOnly);
+    this.#filter.hidden = !isComparable(this.#column, item[this.#column.name]);
+    this.#filter.setAttribute('aria-label', `Filter by this ${this.#column.name}`);
+  }
+
+  #addFilter() {
+    const [item] = this.#shown;
+    this.#options.filter(equals(this.#column.name, item[this.#column.name]));
   }
 
   #commit(item, value) {

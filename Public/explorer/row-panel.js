@@ -127,6 +127,7 @@ export class RowPanel {
     const lookups = this.#page.editing.lookups;
     const open = (name, other) => this.open(name, other, { isLink: true });
     this.#fields = schema.fields(entity).map((column) => new RowField(column, { ...lookups, open,
+      filter: (condition) => this.#page.filter(entity, condition),
       commit: (item, value) => this.#page.editing.staged.set(entity, item, column.name, value) }));
     this.#lists = schema.toMany(entity).map((relationship) => new RelatedList(relationship, { ...lookups, open,
       ...this.#listOptions(entity, id, relationship) }));

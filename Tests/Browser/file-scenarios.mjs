@@ -126,7 +126,7 @@ async function droppedTable(scenario) {
   await page.until(() => globalThis.livefetch.page.live?.current?.count === 60, { what: 'another table is shown' });
   assert.equal(await page.run(noteText), '');
   script(server.file, 'ALTER TABLE Artist ADD COLUMN Genre TEXT');
-  await page.until(() => [...document.querySelectorAll('.head-cell')].some(({ textContent }) => textContent === 'Genre'),
+  await page.until(() => [...document.querySelectorAll('.head-name')].some(({ textContent }) => textContent === 'Genre'),
     { what: 'the new column is shown' });
   await page.until(() => globalThis.livefetch.page.live?.state === 'live');
   await page.run(() => history.back());

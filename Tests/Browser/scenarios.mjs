@@ -8,6 +8,7 @@ import { pause } from './browser.mjs';
 import { clientScenarios } from './client-scenarios.mjs';
 import { editingScenarios } from './editing-scenarios.mjs';
 import { fileScenarios } from './file-scenarios.mjs';
+import { findingScenarios } from './finding-scenarios.mjs';
 import { rowScenarios } from './row-scenarios.mjs';
 import { saves } from './edits.mjs';
 import { withPolicy } from './policy.mjs';
@@ -321,7 +322,7 @@ async function byPointer({ browser, server }) {
   await page.run(() => [...document.querySelectorAll('.entity')].find(({ textContent }) => /^Country/.test(textContent)).click());
   await page.until(() => globalThis.livefetch.page.view.entity === 'Country'
     && globalThis.livefetch.page.live.state === 'live');
-  await page.run(() => [...document.querySelectorAll('.head-cell')].find(({ textContent }) => /^population/.test(textContent)).click());
+  await page.run(() => [...document.querySelectorAll('.head-name')].find(({ textContent }) => /^population/.test(textContent)).click());
   await page.until(() => /sort=population/.test(location.search));
   await page.run(() => history.back());
   await page.until(() => !/sort=population/.test(location.search), { what: 'back undoes the order' });
@@ -503,6 +504,6 @@ export const scenarios = {
   ...clientScenarios,
   'the adapters of the documentation follow a fetch': { run: adapters },
   ...editingScenarios,
-  ...fileScenarios, ...rowScenarios,
+  ...fileScenarios, ...rowScenarios, ...findingScenarios,
   'a table of many rows scrolls': { run: manyRows, options: ['--max-items', '200000', '--durability', 'normal'] },
 };
