@@ -5,7 +5,7 @@ import { editable } from './format.js';
 import { closePopover, menuItem, popover } from './popover.js';
 import { equals, isComparable } from './predicate-text.js';
 
-/** @param page `{addCondition(text), openRow(id), isReadOnly, edit(), remove()}`. */
+/** @param page `{addCondition(text), openRow(id), isReadOnly, isSelected, toggle(), edit(), remove()}`. */
 export function cellMenu(anchor, column, item, text, page) {
   const act = (run) => () => { closePopover(); run(); };
   const value = item[column.name];
@@ -16,6 +16,7 @@ export function cellMenu(anchor, column, item, text, page) {
     canFilter && menuItem(`Only ${column.name} = ${short}`, filter(false), { hint: 'Alt Click' }),
     canFilter && menuItem(`Without ${column.name} = ${short}`, filter(true)),
     menuItem('Copy the value', act(() => copyText(value === null ? '' : editable(value, column.type))), { hint: 'Ctrl C' }),
+    menuItem(page.isSelected ? 'Unselect the row' : 'Select the row', act(page.toggle), { hint: 'Shift Space' }),
     menuItem('Show the row', act(() => page.openRow(item.id)), { hint: 'Space' }),
     !page.isReadOnly && !column.readOnly && menuItem('Edit the cell', act(page.edit), { hint: 'Enter' }),
     !page.isReadOnly && menuItem('Delete the row', act(page.remove), { hint: 'Del', isDanger: true })),

@@ -65,11 +65,14 @@ export class Cursor {
       Home: [-Infinity, 0], End: [Infinity, 0] };
     const isEnd = event.key === 'Home' || event.key === 'End';
     if (event.target !== this.#grid.element) return;
-    if ((event.ctrlKey || event.metaKey) && event.key === 'c' && getSelection().isCollapsed) return this.#copy();
+    if ((event.ctrlKey || event.metaKey) && this.#command(event)) return event.preventDefault();
     if (event.altKey || ((event.ctrlKey || event.metaKey) && !isEnd)) return;
-    if (moves[event.key]) this.#move(...moves[event.key]);
+    if (event.shiftKey && moves[event.key]?.[0]) this.#extend(moves[event.key][0]);
+    else if (moves[event.key]) this.#move(...moves[event.key]);
     else if (event.key === 'Enter' || event.key === 'F2') this.edit();
+    else if (event.key === ' ' && event.shiftKey) this.toggle();
     else if (event.key === ' ') this.open();
+    else if (event.key === 'Escape' && this.#grid.selection.size > 0) this.#grid.selection.clear();
     else if (event.key === 'Delete' || event.key === 'Backspace') this.#remove();
     else return;
     event.preventDefault();
@@ -100,10 +103,26 @@ export class Cursor {
     if (this.#id !== null) this.#handlers.onOpen?.(this.#id);
   }
 
-  #clicked({ target, altKey }) {
-    if (!target.closest?.('.cell')) return;
+  #clicked({ target, altKey, ctrlKey, metaKey, shiftKey }) {
+    if (!target.closest?.('.cell') || !this.#item) return;
     if (altKey) this.#handlers.onFilter?.(this.#columnNow, this.#item);
+    else if (this.#handlers.onOpen && (ctrlKey || metaKey || shiftKey)) this.select(this.#item, shiftKey);
     else this.#report(true);
+  }
+
+  /** Selects the current row, or no longer. */
+  toggle() {
+    if (this.#item) this.select(this.#item, false);
+  }
+
+  /** Selects a row, or no longer; `isRange` selects all rows from the last one to it. */
+  select(item, isRange) {
+    this.#id = item.id;
+    this.#at = this.#find();
+    const { selection, layout } = this.#grid;
+    if (isRange) selection.extend(layout, this.#at);
+    else selection.toggle(item, this.#at);
+    this.draw();
   }
 
   get #columnNow() {
@@ -166,12 +185,29 @@ export class Cursor {
   }
 
   #remove() {
+    if (this.#grid.selection.size > 0) return this.#handlers.onRemoveSelected();
     const row = this.#id === null ? null : this.#grid.row(this.#id);
     if (row) this.#handlers.onRemove(row.item);
   }
 
-  #copy() {
-    if (this.#item) copyText(editable(this.#item[this.#columnNow.name], this.#columnNow.type));
+  /** Ctrl C copies, Ctrl A selects all rows; whether the key was one of them. */
+  #command({ key }) {
+    if (key === 'a' && this.#handlers.onOpen) {
+      this.#grid.selection.all(this.#grid.layout);
+      return true;
+    }
+    if (key !== 'c' || !getSelection().isCollapsed || !this.#item) return false;
+    if (this.#grid.selection.size > 0) this.#handlers.onCopy();
+    else copyText(editable(this.#item[this.#columnNow.name], this.#columnNow.type));
+    return true;
+  }
+
+  /** Moves the cursor and selects the rows on the way. */
+  #extend(rows) {
+    const { selection, layout } = this.#grid;
+    if (selection.size === 0) selection.extend(layout, this.#at);
+    this.#move(rows, 0);
+    selection.extend(layout, this.#at);
   }
 
   // MARK: Editing

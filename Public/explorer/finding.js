@@ -52,7 +52,8 @@ export class Finding {
     const page = this.#page;
     columnMenu(column, anchor, { client: page.client, schema: page.schema,
       filter: { entity: page.view.entity, where: this.where }, change: (patch) => page.change(patch),
-      sortPath: (each) => page.sortPath(each), addCondition: (text) => this.add(text),
+      sortPath: (each) => page.sortPath(each),
+      columnActions: (each) => page.tools.columns.actions(each), addCondition: (text) => this.add(text),
       narrow: ({ name }, from, to) => this.narrow(name, from, to) });
   }
 
@@ -63,6 +64,7 @@ export class Finding {
       ? names.nameOf(column.destination, value) ?? String(value) : show(value, column.type);
     cellMenu(anchor, column, item, text, { isReadOnly, addCondition: (condition) => this.add(condition),
       openRow: (id) => rowPanel.open(view.entity, id), edit: () => grid.cursor.edit(),
+      isSelected: grid.selection.has(item.id), toggle: () => grid.cursor.toggle(),
       remove: () => editing.remove(view.entity, item) });
   }
 }

@@ -1,7 +1,7 @@
 // Values → what a cell shows, and what was typed → values.
 
 const integers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
-const numbers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 6 });
+const numbers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 17 });
 const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
 
 export const isNumeric = (type) => ['integer', 'double', 'decimal'].includes(type);
@@ -24,7 +24,10 @@ function structure(value) {
   return `${name} (${texts.join(', ')})`;
 }
 
+/** Very large and very small numbers as they are written in programs. */
 export function number(value) {
+  const size = Math.abs(value);
+  if (size >= 1e16 || (size > 0 && size < 1e-6)) return String(value);
   return (Number.isInteger(value) ? integers : numbers).format(value);
 }
 

@@ -5,15 +5,17 @@
 // and after, so that it can move; what is read stays in its place when rows come or go above it.
 
 import { ColumnHeads } from './column-heads.js';
+import { ColumnWidths } from './column-widths.js';
 import { Cursor } from './cursor.js';
 import { h } from './dom.js';
 import { number } from './format.js';
 import { IndexStrip } from './index-strip.js';
 import { Layout, ROW } from './layout.js';
 import { Motion } from './motion.js';
-import { Row, widths } from './row.js';
+import { Row } from './row.js';
 import { Scroller } from './scroller.js';
 import { SectionHeaders } from './section-headers.js';
+import { Selection } from './selection.js';
 
 /** Rows kept ready above and below what shows. */
 const MARGIN = 6 * ROW;
@@ -25,19 +27,26 @@ export class Grid {
   #rows = new Map();
   #motion = new Motion();
   #handlers;
+  #widths;
   #result = null;
   #isScheduled = false;
   /** The number that is drawn as bars: `{column, most}`, or null. */
   #measure = null;
+  #measureName;
 
   /**
    * @param handlers `{onSort(column, isFurther), nameOf(entity, id), editor(item, column, {close}),
-   * onRemove(item), staged(id), onRange(first, last)}`; the last one with the indexes of the rows
-   * that are seen.
+   * onRemove(item), staged(id), onRange(first, last), onSelection(selection)}` and those of the heads;
+   * `onRange` gets the indexes of the rows that are seen.
    */
   constructor(parent, handlers) {
     this.#handlers = handlers;
     this.#heads = new ColumnHeads(handlers);
+    this.selection = new Selection(() => {
+      this.element.classList.toggle('has-selection', this.selection.size > 0);
+      this.refill();
+      handlers.onSelection?.(this.selection);
+    });
     this.#rowsElement = h('div', { class: 'grid-rows', role: 'presentation' });
     this.#body = h('div', { class: 'grid-body', role: 'rowgroup' }, this.#rowsElement);
     this.#headers = new SectionHeaders(this.#rowsElement, this.#motion);
@@ -45,6 +54,7 @@ export class Grid {
     this.element = h('div', { class: 'grid', role: 'grid', tabindex: 0, 'aria-label': 'Objects',
       onscroll: () => this.#schedule() },
     this.#heads.element, h('div', { class: 'pinned', 'aria-hidden': 'true' }, this.#headers.pinned), this.#body);
+    this.#widths = new ColumnWidths(this.element);
     this.strip = new IndexStrip((section) => this.scrollToSection(section));
     this.cursor = new Cursor(this, handlers);
     this.scroller = new Scroller(this.element, this.#body);
@@ -69,9 +79,8 @@ export class Grid {
 
   /** Shows another entity's columns; the rows of the one before go. */
   begin(columns, sort) {
-    this.#columns = columns;
-    this.#rows.forEach((row) => row.element.remove());
-    this.#rows.clear();
+    this.#setColumns(columns);
+    this.selection.clear();
     this.#result = null;
     this.#layout = new Layout([], false);
     this.cursor.reset();
@@ -79,6 +88,44 @@ export class Grid {
     this.scroller.position = 0;
     this.heading(sort);
     this.#resized();
+  }
+
+  /** Shows other columns of the same rows. */
+  arrange(columns, sort) {
+    this.#setColumns(columns);
+    this.heading(sort);
+    if (this.#result) this.#setMeasure(this.#measureName);
+    this.#resized();
+  }
+
+  #setColumns(columns) {
+    this.#columns = columns;
+    this.#widths.begin(columns);
+    this.#rows.forEach((row) => row.element.remove());
+    this.#rows.clear();
+    this.element.setAttribute('aria-colcount', columns.length + (this.#handlers.onOpen ? 1 : 0));
+  }
+
+  /** How wide a column is. */
+  widthOf(name) {
+    return this.#heads.cell(name)?.getBoundingClientRect().width ?? 0;
+  }
+
+  /** How wide a column is to be so that the values which are seen are whole. */
+  fittingWidth(name) {
+    const index = this.#columns.findIndex((column) => column.name === name);
+    const head = this.#heads.cell(name);
+    const cells = [...this.#rows.values()].map((row) => row.cell(index));
+    return Math.ceil(Math.max(this.#widths.measure(head.textContent, index),
+      ...cells.map((cell) => this.#widths.measure(cell.textContent, index))));
+  }
+
+  focusHead(name) {
+    this.#heads.cell(name)?.querySelector('button').focus({ preventScroll: true });
+  }
+
+  get selectedItems() {
+    return this.selection.items(this.#layout);
   }
 
   /** Shows the column heads, with arrows for the keys of `sort`. */
@@ -121,6 +168,7 @@ export class Grid {
 
   /** Bars where there are no negative values; all rows are filled again when their scale is another. */
   #setMeasure(name) {
+    this.#measureName = name;
     const column = this.#columns.findIndex((each) => each.name === name);
     const most = column < 0 ? 0 : largest(this.#result.sections, name);
     const former = this.#measure;
@@ -221,9 +269,13 @@ export class Grid {
   #resized() {
     const isNarrow = this.element.clientWidth < 640;
     this.element.classList.toggle('is-narrow', isNarrow);
-    this.element.style.setProperty('--columns',
-      widths(this.#columns, isNarrow && this.element.clientWidth));
+    this.#setWidths();
     this.#draw({});
+  }
+
+  #setWidths() {
+    const isNarrow = this.element.clientWidth < 640;
+    this.element.style.setProperty('--columns', this.#widths.template(isNarrow && this.element.clientWidth));
   }
 
   /** @param change `{plays, seen, before, moved, shift, isNews}` where the result has changed. */
@@ -265,7 +317,8 @@ export class Grid {
   }
 
   #newRow(fresh) {
-    const row = new Row(this.#columns, this.#handlers);
+    const row = new Row(this.#columns, { ...this.#handlers,
+      onSelect: (item, isRange) => this.cursor.select(item, isRange) });
     fresh.push(row);
     return row;
   }
@@ -283,8 +336,21 @@ export class Grid {
   #fill(row, item) {
     return row.fill(item, {
       related: (column, id) => this.#related(column, id), staged: this.#handlers.staged(item.id),
-      measure: this.#measure });
+      measure: this.#measure, isSelected: this.selection.has(item.id),
+      onText: (...text) => this.#widths.note(...text) && this.#widen() });
   }
+
+  /** Makes room for a longer number, once a frame. */
+  #widen() {
+    if (this.#isWidening) return;
+    this.#isWidening = true;
+    queueMicrotask(() => {
+      this.#isWidening = false;
+      this.#setWidths();
+    });
+  }
+
+  #isWidening = false;
 
   #related({ destination }, id) {
     if (id === null || id === undefined) return '';

@@ -2,7 +2,7 @@
 
 import { connect } from '../livefetch.js';
 import * as address from './address.js';
-import { startDrawers, startKeys, startTheme } from './chrome.js';
+import { startDrawers, startKeys, startTheme, startTooltips } from './chrome.js';
 import { showConnection } from './connection.js';
 import { Page } from './page.js';
 import { Schema } from './schema.js';
@@ -11,6 +11,7 @@ import { scopes, token } from './session.js';
 import { showSession, signIn, startLinks } from './sign-in.js';
 
 startTheme();
+startTooltips();
 const closeDrawers = startDrawers();
 
 /** The page asks for a token only where the server needs one. */

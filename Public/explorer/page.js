@@ -20,9 +20,10 @@ import { PlainFetch } from './plain-fetch.js';
 import { PredicateField } from './predicate-field.js';
 import { number } from './format.js';
 import { RowCounts } from './row-counts.js';
-import { RowPanel } from './row-panel.js';
+import { rowPanel, showCurrent } from './row-page.js';
 import { FIRST, nextOffset, rowCount, SIZE } from './row-window.js';
 import { showSession, signIn } from './sign-in.js';
+import { TableTools } from './table-tools.js';
 import { Traffic } from './traffic.js';
 import { isSearch } from './search-words.js';
 import { sortedBy } from './view-changes.js';
@@ -31,8 +32,6 @@ const byID = (id) => document.getElementById(id);
 const TYPING = 320;
 /** At most so often another window is fetched while somebody scrolls. */
 const WINDOW_PAUSE = 120;
-/** The widest window, in pixels, in which a tap on a row opens it. */
-const PHONE = 760;
 
 export class Page {
   view = null;
@@ -79,13 +78,14 @@ export class Page {
     this.welcome = new Welcome(byID('welcome'));
     this.welcome.onClose = () => this.result && this.#drawAround(this.result);
     const panes = h('div', { class: 'panes' });
-    byID('result').append(this.summary, panes);
-    this.grid = new Grid(panes, { ...this.editing.handlers, ...this.finding.handlers,
+    this.tools = new TableTools(this, byID('result'));
+    byID('result').append(this.summary, this.tools.selection.element, panes);
+    this.grid = new Grid(panes, { ...this.editing.handlers, ...this.finding.handlers, ...this.tools.handlers,
       onSort: (column, isFurther) => this.#sortBy(column, isFurther),
       onOpen: (id) => this.rowPanel.open(this.view.entity, id),
-      onCurrent: (id, isPointer) => this.#current(id, isPointer),
+      onCurrent: (id, isPointer) => showCurrent(this, id, isPointer),
       onRange: (first, last) => this.#seen(first, last) });
-    this.rowPanel = new RowPanel(byID('row-panel'), this.#rowPage());
+    this.rowPanel = rowPanel(this, byID('row-panel'));
     this.demonstrations = new Demonstrations(this, panes, () => this.#demonstrated());
     this.second = this.demonstrations.second;
     this.inspector = new Inspector(byID('inspector'), 
@@ -109,7 +109,7 @@ export class Page {
     this.controls.show(view, this.schema);
     this.model.show(this.schema, view.entity, this.counts);
     byID('result').classList.toggle('is-read-only', this.isReadOnly);
-    if (isOther) this.grid.begin(this.schema.columns(view.entity), view.sort);
+    if (isOther) this.grid.begin(this.tools.columns.shown, view.sort);
     else this.grid.heading(view.sort);
     this.#follow();
     if (this.view.second && this.isLive) this.second.follow();
@@ -316,7 +316,7 @@ export class Page {
     const move = (step) =>
       this.change({ offset: String(Math.max(0, Number(offset) + step * Number(limit))) });
     const isWelcome = this.welcome.show(this.isLive && this.demonstrations.buttons(true));
-    const buttons = [...(isWelcome ? [] : this.demonstrations.buttons(false)), this.#insertButton()];
+    const buttons = [...(isWelcome ? [] : this.demonstrations.buttons(false)), ...this.tools.buttons(), this.#insertButton()];
     return { next: () => move(1), previous: () => move(-1), refresh: () => this.live.refresh(),
       buttons };
   }
@@ -352,29 +352,6 @@ export class Page {
   #typedText(where, isDone) {
     if (isDone) return this.#typed.now(where);
     return this.predicate.isCompleting && isSearch(where) ? this.#typed.cancel() : this.#typed(where);
-  }
-
-  // MARK: The row panel
-
-  /** Another row is the current one: the panel follows; on a phone a tap opens it. */
-  #current(id, isPointer) {
-    const opens = this.rowPanel.isOpen || (isPointer && innerWidth <= PHONE);
-    if (opens) this.rowPanel.open(this.view.entity, id);
-  }
-
-  /** Filters the table by a value of a row in the panel, whose table may be another one. */
-  #filterFromRow(entity, condition) {
-    if (entity === this.view.entity) this.finding.add(condition);
-    else this.go({ ...address.blank(this.schema, entity), where: condition }, true);
-  }
-
-  #rowPage() {
-    return { client: this.client, schema: this.schema, names: this.names, editing: this.editing,
-      filter: (entity, condition) => this.#filterFromRow(entity, condition),
-      storeIsReadOnly: this.storeIsReadOnly, mayWrite: this.mayWrite,
-      go: (entity, where) => this.go({ ...address.blank(this.schema, entity), where }, true),
-      step: (rows) => this.grid.cursor.step(rows),
-      closed: () => this.grid.element.focus({ preventScroll: true }) };
   }
 
   // MARK: For those who save

@@ -10,6 +10,7 @@ import { editingScenarios } from './editing-scenarios.mjs';
 import { fileScenarios } from './file-scenarios.mjs';
 import { findingScenarios } from './finding-scenarios.mjs';
 import { rowScenarios } from './row-scenarios.mjs';
+import { tableScenarios } from './table-scenarios.mjs';
 import { saves } from './edits.mjs';
 import { withPolicy } from './policy.mjs';
 import { edit } from './sqlite.mjs';
@@ -504,6 +505,6 @@ export const scenarios = {
   ...clientScenarios,
   'the adapters of the documentation follow a fetch': { run: adapters },
   ...editingScenarios,
-  ...fileScenarios, ...rowScenarios, ...findingScenarios,
+  ...fileScenarios, ...rowScenarios, ...findingScenarios, ...tableScenarios,
   'a table of many rows scrolls': { run: manyRows, options: ['--max-items', '200000', '--durability', 'normal'] },
 };
