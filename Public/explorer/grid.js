@@ -28,6 +28,7 @@ export class Grid {
   #motion = new Motion();
   #handlers;
   #widths;
+  #rowHandlers;
   #result = null;
   #isScheduled = false;
   /** The number that is drawn as bars: `{column, most}`, or null. */
@@ -57,6 +58,8 @@ export class Grid {
     this.#widths = new ColumnWidths(this.element);
     this.strip = new IndexStrip((section) => this.scrollToSection(section));
     this.cursor = new Cursor(this, handlers);
+    this.#rowHandlers = { onOpen: handlers.onOpen, onRemove: handlers.onRemove,
+      onSelect: (item, isRange) => this.cursor.select(item, isRange) };
     this.scroller = new Scroller(this.element, this.#body);
     parent.append(h('div', { class: 'grid-frame' }, this.element, this.strip.element, this.#loading));
     new ResizeObserver(() => this.#resized()).observe(this.element);
@@ -317,8 +320,7 @@ export class Grid {
   }
 
   #newRow(fresh) {
-    const row = new Row(this.#columns, { ...this.#handlers,
-      onSelect: (item, isRange) => this.cursor.select(item, isRange) });
+    const row = new Row(this.#columns, this.#rowHandlers);
     fresh.push(row);
     return row;
   }

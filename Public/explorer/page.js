@@ -12,10 +12,12 @@ import { debounce, h, replace, throttle } from './dom.js';
 import { Editing } from './editing.js';
 import { Finding } from './finding.js';
 import { Grid } from './grid.js';
+import { GroupView } from './group-view.js';
 import { Inspector } from './inspector.js';
 import { ModelPanel } from './model-panel.js';
 import { Names } from './names.js';
 import { emptyNote, missingTableNote, refusedNote } from './notes.js';
+import { joined } from './predicate-text.js';
 import { PlainFetch } from './plain-fetch.js';
 import { PredicateField } from './predicate-field.js';
 import { number } from './format.js';
@@ -85,6 +87,8 @@ export class Page {
       onOpen: (id) => this.rowPanel.open(this.view.entity, id),
       onCurrent: (id, isPointer) => showCurrent(this, id, isPointer),
       onRange: (first, last) => this.#seen(first, last) });
+    this.groups = new GroupView(this.#groupPage());
+    panes.append(this.groups.element);
     this.rowPanel = rowPanel(this, byID('row-panel'));
     this.demonstrations = new Demonstrations(this, panes, () => this.#demonstrated());
     this.second = this.demonstrations.second;
@@ -112,6 +116,8 @@ export class Page {
     if (isOther) this.grid.begin(this.tools.columns.shown, view.sort);
     else this.grid.heading(view.sort);
     this.#follow();
+    this.groups.follow();
+    byID('result').classList.toggle('has-groups', this.groups.isOpen);
     if (this.view.second && this.isLive) this.second.follow();
     else if (this.second.isOpen) this.second.close();
   }
@@ -306,7 +312,8 @@ export class Page {
     this.#note(emptyNote(current, this, { isLive: this.isLive,
       clear: () => this.change({ where: '' }),
       insert: this.editing.canInsert ? () => this.editing.insert() : null }));
-    this.inspector.show({ request: this.request, result: current, traffic: this.traffic,
+    if (this.groups.isOpen) return this.groups.inspect();
+    return this.inspector.show({ request: this.request, result: current, traffic: this.traffic,
       schema: this.schema, isLive: this.isLive,
       example: this.isReadOnly ? null : exampleUpdate(this.schema, this.view, this.grid.visible) });
   }
@@ -325,6 +332,14 @@ export class Page {
     const { entity } = this.view;
     return this.editing.canInsert
       && action('plus', `New ${entity}`, 'New', () => this.editing.insert());
+  }
+
+  #groupPage() {
+    const page = this;
+    return { client: this.client, schema: this.schema, get view() { return page.view; }, joined,
+      get where() { return page.finding.where; }, get isLive() { return page.isLive; },
+      change: (patch) => this.change(patch), inspect: (request, result) => this.inspector.show({
+        request, result, traffic: this.traffic, schema: this.schema, isLive: this.isLive }) };
   }
 
   #demonstrated() {

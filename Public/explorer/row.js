@@ -10,6 +10,7 @@ export class Row {
   #columns;
   #cells;
   #check;
+  #isSelected = null;
 
   /** @param handlers `{onRemove(item), onOpen(id), onSelect(item)}`; without `onOpen` there are no buttons. */
   constructor(columns, { onRemove, onOpen, onSelect }) {
@@ -54,13 +55,18 @@ export class Row {
       cell.textContent = shown;
       onText?.(index, shown);
     });
-    this.element.classList.toggle('is-selected', isSelected);
-    this.element.setAttribute('aria-selected', String(isSelected));
-    this.#check.checked = isSelected;
+    if (isSelected !== this.#isSelected) this.#select(isSelected);
     this.element.classList.toggle('is-removed', staged?.isDeleted === true);
     this.element.classList.toggle('is-pending', isPending(item));
     this.item = item;
     return changed;
+  }
+
+  #select(isSelected) {
+    this.#isSelected = isSelected;
+    this.element.classList.toggle('is-selected', isSelected);
+    this.element.setAttribute('aria-selected', String(isSelected));
+    this.#check.checked = isSelected;
   }
 
   /** Draws a share of the largest value behind a number. */

@@ -10,7 +10,7 @@ export class TableTools {
   #page;
 
   /**
-   * @param page `{client, schema, view, grid, editing, isReadOnly, request, saved(token, sentAt)}`.
+   * @param page `{client, schema, view, grid, editing, isReadOnly, request, groups, saved(token, sentAt)}`.
    * @param element the result's: files are dropped there.
    */
   constructor(page, element) {
@@ -28,6 +28,12 @@ export class TableTools {
   }
 
   buttons() {
+    const { groups } = this.#page;
+    return [action('groups', 'Groups', 'Groups', () => groups.toggle(), { isPressed: groups.isOpen }),
+      ...(groups.isOpen ? [] : this.#rowButtons())];
+  }
+
+  #rowButtons() {
     return [action('columns', 'Columns', 'Columns', ({ currentTarget }) => this.columns.choose(currentTarget)),
       action('export', 'Export', 'Export', ({ currentTarget }) => this.#export(currentTarget)),
       this.#page.editing.canInsert && action('import', 'Import', 'Import', () => this.#choose())];
