@@ -11,7 +11,7 @@ export function columnMenu(column, anchor, page) {
   const facets = column.isID ? null : new Facets(page.client, page.filter, column, {
     onFilter: (condition) => { closePopover(); page.addCondition(condition); },
     onRange: (...range) => { closePopover(); page.narrow(...range); },
-    label: (entity) => page.schema.label(entity), onDrawn: () => opened.place() });
+    labels: (entity) => page.schema.labels(entity), onDrawn: () => opened.place() });
   const opened = popover(anchor, [
     h('div', { class: 'menu' },
       menuItem('Sort ascending', act(() => page.change({ sort: path }))),

@@ -25,7 +25,7 @@ export class Facets {
 
   /**
    * @param view `{entity, where}`.
-   * @param handlers `{onFilter(condition), onRange(path, from, to), label(entity), onDrawn()}`.
+   * @param handlers `{onFilter(condition), onRange(path, from, to), labels(entity), onDrawn()}`.
    */
   constructor(client, view, column, handlers) {
     this.#client = client;
@@ -108,14 +108,16 @@ export class Facets {
 
   async #loadValues() {
     const { type, name, destination } = this.#column;
-    const label = type === 'relationship' ? this.#handlers.label(destination) : undefined;
+    const labels = type === 'relationship' ? this.#handlers.labels(destination) : [];
     const path = this.#path;
-    const columns = label ? [`value:${path}`, `name:${path}.${pathText(label)}`] : [`value:${path}`];
-    const rows = await this.#ask({ select: [...columns, 'n:@count'], group: label ? ['value', 'name'] : ['value'],
+    const aliases = labels.map((_, index) => `label${index}`);
+    const columns = labels.map((label, index) => `label${index}:${path}.${pathText(label)}`);
+    const rows = await this.#ask({ select: [`value:${path}`, ...columns, 'n:@count'], group: ['value', ...aliases],
       sort: ['-n'], limit: MOST });
+    const nameOf = (row) => aliases.map((alias) => row[alias]).filter(Boolean).join(' ') || undefined;
     const most = Math.max(1, ...rows.map(({ n }) => n));
     if (most === 1 && rows.length === MOST) return replace(this.#values, h('p', { class: 'quiet' }, 'No value occurs twice.'));
-    return replace(this.#values, rows.map((row) => this.#value(row, row.name, row.n / most, name)));
+    return replace(this.#values, rows.map((row) => this.#value(row, nameOf(row), row.n / most, name)));
   }
 
   #value({ value, n }, title, share, path) {

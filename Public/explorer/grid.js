@@ -52,7 +52,7 @@ export class Grid {
     this.#body = h('div', { class: 'grid-body', role: 'rowgroup' }, this.#rowsElement);
     this.#headers = new SectionHeaders(this.#rowsElement, this.#motion);
     this.#loading = h('p', { class: 'grid-loading', hidden: true });
-    this.element = h('div', { class: 'grid', role: 'grid', tabindex: 0, 'aria-label': 'Objects',
+    this.element = h('div', { class: 'grid', role: 'grid', tabindex: 0, 'aria-label': 'Rows',
       onscroll: () => this.#schedule() },
     this.#heads.element, h('div', { class: 'pinned', 'aria-hidden': 'true' }, this.#headers.pinned), this.#body);
     this.#widths = new ColumnWidths(this.element);

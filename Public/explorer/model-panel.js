@@ -17,7 +17,7 @@ export class ModelPanel {
   }
 
   show(schema, current, counts) {
-    replace(this.#parent, h('h2', { class: 'panel-title' }, 'Model'),
+    replace(this.#parent, h('h2', { class: 'panel-title' }, 'Tables'),
       h('ul', { class: 'entities' }, schema.entities.map(
         (entity) => this.#entity(schema, entity, entity.name === current, counts))));
   }
@@ -48,7 +48,7 @@ export class ModelPanel {
 
   #property(path, glyph, about, name = path) {
     return h('li', {}, h('button', {
-      class: 'property', title: `${about}; click to use it in the predicate`,
+      class: 'property', title: `${about}; click to filter by it`,
       onclick: () => this.#handlers.onProperty(path) },
     h('span', {}, name), h('span', { class: 'glyph' }, glyph)));
   }

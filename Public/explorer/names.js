@@ -1,5 +1,7 @@
 // What related objects are called: from what came along with the result, else asked for once.
 
+import { pathText, quoted } from './predicate-text.js';
+
 /** The most rows that a search offers. */
 const MOST = 8;
 
@@ -24,24 +26,28 @@ export class Names {
 
   nameOf(entity, id) {
     if (id === null || id === undefined) return undefined;
-    const label = this.#schema.label(entity);
     const sources = [...this.#included.values()];
     const object = sources.map((included) => included[entity]?.[id]).find(Boolean);
-    return object?.[label] ?? this.#found.get(`${entity}\u0000${id}`);
+    return (object && this.#schema.title(entity, object)) || this.#found.get(`${entity}\u0000${id}`);
   }
 
-  /** Objects whose name begins with or contains a text: `[{id, name}]`. */
+  /** Lets go of names that were found: rows are called otherwise now. */
+  forget() {
+    this.#found.clear();
+  }
+
+  /** Rows whose name begins with a text or has all its words: `[{id, name}]`. */
   async search(entity, text) {
-    const label = this.#schema.label(entity);
-    const request = { entity, limit: MOST, sort: label, select: label };
+    const labels = this.#schema.labels(entity);
+    const request = { entity, limit: MOST, sort: labels.length > 0 ? labels : undefined,
+      select: labels.length > 0 ? labels : undefined };
     // Names that begin with the text come first.
-    const conditions = text && label ? ['%K BEGINSWITH[cd] %@', '%K CONTAINS[cd] %@'] : [undefined];
-    const results = await Promise.all(conditions.map((where) => this.#client.fetch(
-      where ? { ...request, where, arguments: [label, text] } : request)));
+    const conditions = text && labels.length > 0 ? [begins(labels, text), contains(labels, text)] : [undefined];
+    const results = await Promise.all(conditions.map((where) => this.#client.fetch({ ...request, where })));
     const items = results.flatMap(({ sections }) => sections.flatMap((section) => section.items));
     const found = [...new Map(items.map((item) => [item.id, item])).values()].slice(0, MOST);
     return found.map((item) => {
-      const name = String(item[label] ?? item.id);
+      const name = this.#schema.title(entity, item) || String(item.id);
       this.#found.set(`${entity}\u0000${item.id}`, name);
       return { id: item.id, name };
     });
@@ -76,4 +82,13 @@ export class Names {
     }
     return [...counts].sort((a, b) => b[1] - a[1]).slice(0, 200).map(([value]) => value);
   }
+}
+
+const begins = (labels, text) => labels.map((label) => `${pathText(label)} BEGINSWITH[cd] ${quoted(text)}`).join(' OR ');
+
+/** Every word of the text is in one of the attributes. */
+function contains(labels, text) {
+  const anywhere = (word) => labels.map((label) => `${pathText(label)} CONTAINS[cd] ${quoted(word)}`).join(' OR ');
+  const words = labels.length === 1 ? [text] : text.split(/\s+/).filter(Boolean);
+  return words.map((word) => `(${anywhere(word)})`).join(' AND ') || 'TRUEPREDICATE';
 }

@@ -52,12 +52,13 @@ export class Page {
 
   /**
    * @param options `storeIsReadOnly`: whether the server takes no saves and follows no fetch;
-   * `mayWrite`: whether the token has the scope `write`.
+   * `mayWrite`: whether the token has the scope `write`; `database`: the name of the file.
    */
-  constructor(schema, { client = connect(), closeDrawers, storeIsReadOnly = false, mayWrite = true }) {
+  constructor(schema, { client = connect(), closeDrawers, storeIsReadOnly = false, mayWrite = true, database }) {
     this.client = client;
     this.storeIsReadOnly = storeIsReadOnly;
     this.mayWrite = mayWrite;
+    this.database = database;
     this.schema = schema;
     this.names = new Names(client, schema);
     this.counts = new RowCounts(client, () => this.model.show(schema, this.view.entity, this.counts));
@@ -105,7 +106,7 @@ export class Page {
     const isOther = view.entity !== this.view?.entity;
     this.view = { ...view, second: this.second.isOpen || view.second ? '1' : '' };
     address.write(this.view, isStep);
-    document.title = `${view.entity}${view.where ? ` where ${view.where}` : ''} · LiveFetch`;
+    document.title = [`${view.entity}${view.where ? ` where ${view.where}` : ''}`, this.database, 'LiveFetch'].filter(Boolean).join(' · ');
     const exists = this.schema.entity(view.entity) !== undefined;
     document.querySelector('.query').hidden = !exists;
     if (!exists) return this.#missing();
@@ -367,6 +368,12 @@ export class Page {
   #typedText(where, isDone) {
     if (isDone) return this.#typed.now(where);
     return this.predicate.isCompleting && isSearch(where) ? this.#typed.cancel() : this.#typed(where);
+  }
+
+  /** Rows are called by another column. */
+  renamed() {
+    this.names.forget();
+    this.refill();
   }
 
   // MARK: For those who save

@@ -1,6 +1,9 @@
 // The model as the page asks it: entities, key paths, what to call an object.
 
 import { isNumeric } from './format.js';
+import { labelsOf } from './labels.js';
+
+const prefix = 'livefetch.label.';
 
 /** The entities of each sample, in alphabetical order. */
 const samples = new Set(['City,Country,Person', 'Hero,Human,Team,Villain', 'Item,List',
@@ -8,7 +11,11 @@ const samples = new Set(['City,Country,Person', 'Hero,Human,Team,Villain', 'Item
 
 /** The answer of `GET /v1/model`, made easy to ask. */
 export class Schema {
-  constructor(model) {
+  #storage;
+
+  /** @param storage keeps which columns name rows: `{read(name), write(name, text)}`. */
+  constructor(model, storage) {
+    this.#storage = storage;
     this.load(model);
   }
 
@@ -60,7 +67,8 @@ export class Schema {
 
   /** What a row is called; empty where it has no text. */
   title(entity, item) {
-    return String(item[this.label(entity)] ?? '');
+    return this.labels(entity).map((name) => item[name])
+      .filter((text) => text !== null && text !== undefined && text !== '').join(' ');
   }
 
   /** Everything that a row has but its to-many relationships, in the model's order, the key first. */
@@ -70,12 +78,25 @@ export class Schema {
     return [id, ...this.entity(entity).attributes, ...related];
   }
 
-  /** The attribute that people know an object by. */
+  /** The attributes that people know a row by: those that were chosen, else those of the model. */
+  labels(entity) {
+    const chosen = this.#storage?.read(`${prefix}${entity}`);
+    if (chosen && this.attribute(entity, chosen)) return [chosen];
+    return labelsOf(this.entity(entity));
+  }
+
+  /** The first of them; undefined where there is none. */
   label(entity) {
-    const strings = this.entity(entity).attributes.filter(({ type }) => type === 'string');
-    const known = ['name', 'title', 'label', 'subject', 'text'];
-    const named = known.map((name) => strings.find((a) => a.name.toLowerCase() === name));
-    return (named.find(Boolean) ?? strings[0])?.name;
+    return this.labels(entity)[0];
+  }
+
+  /** Chooses the attribute that names the rows of a table; null for that of the model. */
+  chooseLabel(entity, name) {
+    this.#storage?.write(`${prefix}${entity}`, name);
+  }
+
+  hasChosenLabel(entity) {
+    return Boolean(this.#storage?.read(`${prefix}${entity}`));
   }
 
   /** What a key path leads to: `{attribute}`, `{relationship, entity}` or nothing. */
@@ -129,10 +150,10 @@ export class Schema {
    * numbers; what is left, and the id last.
    */
   columns(entity) {
-    const label = this.label(entity);
+    const labels = this.labels(entity);
     const attributes = this.entity(entity).attributes.map((attribute) => ({ ...attribute }));
-    const first = attributes.filter(({ name }) => name === label);
-    const others = attributes.filter(({ name }) => name !== label);
+    const first = labels.map((label) => attributes.find(({ name }) => name === label));
+    const others = attributes.filter(({ name }) => !labels.includes(name));
     const numbers = others.filter(({ type }) => isNumeric(type));
     const rest = others.filter(({ type }) => !isNumeric(type));
     const related = this.toOne(entity).map(

@@ -10,7 +10,7 @@ export class TableColumns {
   #page;
   #settings = new ColumnSettings();
 
-  /** @param page `{schema, view, grid}`. */
+  /** @param page `{schema, view, grid, renamed()}`: `renamed` shows the rows' other names. */
   constructor(page) {
     this.#page = page;
   }
@@ -42,8 +42,24 @@ export class TableColumns {
       index > 0 && ['Move left', () => this.#move(column, index - 1)],
       index < last && ['Move right', () => this.#move(column, index + 1)],
       ['Fit to its values', () => this.fit(column)],
+      ...this.#labelActions(column),
       last > 0 && ['Hide the column', () => this.#change(() => this.#settings.setHidden(this.#entity, column.name, true))],
     ].filter(Boolean);
+  }
+
+  /** By which column the rows of this table are called where other tables refer to them. */
+  #labelActions({ name, type }) {
+    const { schema } = this.#page;
+    const choose = (label) => () => {
+      schema.chooseLabel(this.#entity, label);
+      this.#page.renamed();
+      this.#change(() => {});
+    };
+    if (schema.hasChosenLabel(this.#entity) && schema.label(this.#entity) === name) {
+      return [['Name rows as before', choose(null)]];
+    }
+    const isLabel = schema.labels(this.#entity).includes(name);
+    return type === 'string' && !isLabel ? [['Name rows by this column', choose(name)]] : [];
   }
 
   /** Makes a column as wide as the values that are seen. */

@@ -185,7 +185,7 @@ const current = (page, name) => page.until((wanted) =>
 async function millionRows(scenario) {
   const { shoot } = scenario;
   const page = await open(scenario, 'entity=Item&sort=name', { width: 1920, height: 1000 });
-  assert.match(await page.run(() => document.querySelector('.summary').textContent), /^1.000.000 Item objects/);
+  assert.match(await page.run(() => document.querySelector('.summary').textContent), /^1.000.000 rows of Item/);
   for (const [share, low, high] of [[0.5, 499_900, 500_100], [0.25, 249_900, 250_100], [1, 999_900, 1_000_000], [0, 1, 40]]) {
     await scrollTo(page, share);
     await pause(300);
@@ -274,7 +274,7 @@ async function millionInSections(scenario) {
   await page.run(() => document.querySelector('.grid').focus());
   await page.key('End');
   await current(page, 'Item 0050000');
-  assert.match(await page.run(() => document.querySelector('.summary').textContent), /^20.000 Item objects.*Next window.*Previous/);
+  assert.match(await page.run(() => document.querySelector('.summary').textContent), /^20.000 rows of Item.*Next window.*Previous/);
   assert.deepEqual(page.problems, []);
   await page.close();
 }

@@ -132,7 +132,7 @@ async function relatedRows({ browser, server, shoot }) {
   await page.click(`${field('tag')} li .icon-button`);
   await choose(page, `${field('tag')} .related-adder button`, 'stor', 'stories');
   assert.deepEqual(await page.run(stagedValues), [{ tag: { add: [2], remove: [1] } }]);
-  await choose(page, `${field('author')} .related-value`, 'cla', 'Clarice');
+  await choose(page, `${field('author')} .related-value`, 'cla', 'Clarice Lispector');
   await shoot(page, 'row-panel-dark');
   await page.key('s', { ctrl: true });
   await page.until(isSaved);

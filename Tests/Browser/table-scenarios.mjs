@@ -222,7 +222,31 @@ async function refusedImport({ browser, server, shoot }) {
   await page.close();
 }
 
+/** First and last name name a row; another column can be chosen for it. */
+async function labels({ browser, server, shoot }) {
+  const page = await openPage(browser, `${server.address}/?entity=author&sort=id`, { width: 1440, height: 900 });
+  await page.until(loaded);
+  const related = () => globalThis.livefetch.page.names.nameOf('author', 1);
+  await page.run(() => globalThis.livefetch.page.goTo('book'));
+  await page.until(() => [...document.querySelectorAll('.row')].some(({ textContent }) => textContent.includes('Ursula Le Guin')));
+  await shoot(page, 'labels');
+  await page.run(() => globalThis.livefetch.page.goTo('author'));
+  await page.until(() => document.querySelector('[data-column=email]') && document.querySelectorAll('.row').length === 3);
+  await page.run(() => document.querySelector('[data-column=email] .head-menu').click());
+  await page.run(() => [...document.querySelectorAll('.popover .menu-item')]
+    .find(({ textContent }) => textContent === 'Name rows by this column').click());
+  assert.equal((await page.run(names))[0], 'email');
+  await page.run(() => globalThis.livefetch.page.goTo('book'));
+  await page.until(() => [...document.querySelectorAll('.row')].some(({ textContent }) => textContent.includes('ursula@example.org')));
+  assert.equal(await page.run(related), 'ursula@example.org');
+  await page.run(() => globalThis.livefetch.page.schema.chooseLabel('author', null));
+  assert.match(await page.run(() => document.querySelector('.summary').textContent), /^4 rows of book/);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 export const tableScenarios = {
+  'rows are called by first and last name, or as chosen': { run: labels, fixture: library },
   'columns are resized, moved, hidden and remembered': { run: columns, fixture: library },
   'no number is cut, and a cut text has a tooltip': { run: nothingCut, fixture: wide },
   'several rows are edited, copied and deleted': { run: selection, fixture: library },
