@@ -93,7 +93,7 @@ export class Page {
     this.rowPanel = rowPanel(this, byID('row-panel'));
     this.demonstrations = new Demonstrations(this, panes, () => this.#demonstrated());
     this.second = this.demonstrations.second;
-    this.inspector = new Inspector(byID('inspector'), 
+    this.inspector = new Inspector(byID('inspector'), client,
       (...range) => this.finding.narrow(...range));
   }
 

@@ -34,7 +34,7 @@ async function open({ browser, server }, query, options) {
 async function showsPlainRows(page, reason) {
   assert.equal(await page.run(connectionText), `not live: ${reason}`);
   assert.equal(await page.run(() => document.querySelector('#connection').dataset.state), 'plain');
-  assert.deepEqual(await page.run(labels), ['Refresh']);
+  assert.deepEqual(await page.run(labels), ['Refresh', 'Groups', 'Columns', 'Export']);
   assert.deepEqual(await page.run(() => document.querySelector('#welcome').hidden), true);
   assert.ok(!(await page.run(parts)).includes('Live'));
   assert.match(await page.run(() => document.querySelector('.code').textContent), /^curl -G \\\n/);
@@ -320,7 +320,7 @@ async function signInPanel({ browser, server, shoot }) {
   await shoot(page, 'token-scopes');
   await page.key('Enter');
   await page.until(() => globalThis.livefetch?.page.live?.state === 'live');
-  assert.deepEqual(await page.run(labels), [], 'a reader is offered nothing that saves');
+  assert.deepEqual(await page.run(labels), ['Groups', 'Columns', 'Export'], 'a reader is offered nothing that saves');
   assert.equal(await page.run(connectionText), 'live');
   await page.close();
   await signedIn({ browser, server, shoot, reader });
@@ -337,6 +337,8 @@ async function signedIn({ browser, server, shoot, reader }) {
   assert.ok(!(await page.run(() => document.documentElement.outerHTML)).includes('secret'));
   await shoot(page, 'token');
   await browser.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: server.directory });
+  await page.go(`${server.address}/openapi.html`);
+  await page.until(() => document.querySelector('.operation'), { what: 'the document is rendered with the token' });
   await page.click('a[href="/openapi.json"]');
   const file = join(server.directory, 'openapi.json');
   for (let tries = 0; tries < 200 && !existsSync(file); tries += 1) await pause(50);

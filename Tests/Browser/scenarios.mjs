@@ -9,6 +9,7 @@ import { clientScenarios } from './client-scenarios.mjs';
 import { editingScenarios } from './editing-scenarios.mjs';
 import { fileScenarios } from './file-scenarios.mjs';
 import { findingScenarios } from './finding-scenarios.mjs';
+import { apiScenarios } from './api-scenarios.mjs';
 import { groupScenarios } from './group-scenarios.mjs';
 import { rowScenarios } from './row-scenarios.mjs';
 import { tableScenarios } from './table-scenarios.mjs';
@@ -334,7 +335,7 @@ async function byPointer({ browser, server }) {
   const theme = await page.run(() => document.documentElement.dataset.theme);
   await page.click('#theme');
   assert.notEqual(await page.run(() => document.documentElement.dataset.theme), theme);
-  assert.match(await page.run(() => document.querySelector('a[href="/openapi.json"]').textContent), /OpenAPI/);
+  assert.match(await page.run(() => document.querySelector('a[href="/openapi.html"]').textContent), /OpenAPI/);
   assert.deepEqual(page.problems, []);
   await page.close();
 }
@@ -506,6 +507,6 @@ export const scenarios = {
   ...clientScenarios,
   'the adapters of the documentation follow a fetch': { run: adapters },
   ...editingScenarios,
-  ...fileScenarios, ...rowScenarios, ...findingScenarios, ...tableScenarios, ...groupScenarios,
+  ...fileScenarios, ...rowScenarios, ...findingScenarios, ...tableScenarios, ...groupScenarios, ...apiScenarios,
   'a table of many rows scrolls': { run: manyRows, options: ['--max-items', '200000', '--durability', 'normal'] },
 };
