@@ -9,6 +9,8 @@ const DRAG = 6;
 export class ColumnHeads {
   #handlers;
   #columns = [];
+  /** The name of the column whose head is reached by Tab. */
+  #current;
   /** Whether the press that is about to end was a drag, and sorts nothing. */
   #isDragged = false;
 
@@ -25,8 +27,11 @@ export class ColumnHeads {
   /** Shows the heads, with arrows for the keys of `sort`. */
   show(columns, sort) {
     this.#columns = columns;
+    const hadFocus = this.element.contains(document.activeElement);
+    if (!columns.some(({ name }) => name === this.#current)) this.#current = columns[0]?.name;
     const terms = sort.split(',').map((term) => term.split(':')[0]);
     replace(this.element, columns.map((column, index) => this.#cell(column, index, direction(terms, column))));
+    if (hadFocus) this.cell(this.#current)?.querySelector('.head-name').focus({ preventScroll: true });
   }
 
   cell(name) {
@@ -36,9 +41,9 @@ export class ColumnHeads {
   #cell(column, index, order) {
     const { onColumn } = this.#handlers;
     const arrow = { ascending: ' ↑', descending: ' ↓' }[order] ?? '';
-    const name = h('button', { class: 'head-name', onclick: (event) => this.#sort(column, event),
+    const name = h('button', { class: 'head-name', tabindex: column.name === this.#current ? 0 : -1, onclick: (event) => this.#sort(column, event),
       onkeydown: (event) => this.#key(event, column) }, column.name + arrow);
-    const menu = onColumn && h('button', { class: 'head-menu', 'aria-haspopup': 'dialog',
+    const menu = onColumn && h('button', { class: 'head-menu', tabindex: -1, 'aria-haspopup': 'dialog',
       'aria-label': `${column.name}: values and order`, onclick: () => onColumn(column, menu) }, '▾');
     const cell = h('div', { class: `head-cell ${column.type}${arrow && ' is-sorted'}${column.isID ? ' is-key' : ''}`,
       role: 'columnheader', 'aria-colindex': index + 1, 'aria-sort': order, dataset: { column: column.name } }, name, menu,
@@ -49,19 +54,36 @@ export class ColumnHeads {
   }
 
   #sort(column, event) {
+    this.#current = column.name;
     if (this.#isDragged) this.#isDragged = false;
     else this.#handlers.onSort(column, event.shiftKey);
   }
 
-  /** Alt and an arrow move the column, with Shift they make it narrower and wider. */
+  /**
+   * Arrows go from head to head. Alt and an arrow move the column, with Shift they make it narrower
+   * and wider; Alt and the arrow down open its menu.
+   */
   #key(event, column) {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (!step || !event.altKey || !this.#handlers.onColumn) return;
+    const isMenu = event.key === 'ArrowDown' && event.altKey;
+    if ((!step && !isMenu) || (event.altKey && !this.#handlers.onColumn)) return;
     event.preventDefault();
     event.stopPropagation();
-    if (event.shiftKey) this.#handlers.onWider(column, step);
+    this.#current = column.name;
+    if (isMenu) this.#handlers.onColumn(column, event.target.parentElement);
+    else if (!event.altKey) this.#focus(this.#columns.indexOf(column) + step);
+    else if (event.shiftKey) this.#handlers.onWider(column, step);
     else this.#handlers.onShift(column, step);
-    this.cell(column.name)?.querySelector('.head-name').focus();
+  }
+
+  #focus(index) {
+    const column = this.#columns[index];
+    if (!column) return;
+    this.cell(this.#current).querySelector('.head-name').tabIndex = -1;
+    this.#current = column.name;
+    const name = this.cell(column.name).querySelector('.head-name');
+    name.tabIndex = 0;
+    name.focus();
   }
 
   #resize(event, column) {

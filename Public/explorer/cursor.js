@@ -42,9 +42,11 @@ export class Cursor {
     element.querySelector('.cell.is-current')?.classList.remove('is-current');
     element.querySelector('.row.is-current')?.classList.remove('is-current');
     const row = this.#id === null ? null : this.#grid.row(this.#id);
-    if (!row) return;
-    row.element.classList.add('is-current');
-    row.cell(this.#column)?.classList.add('is-current');
+    const cell = row?.cell(this.#column);
+    if (cell) element.setAttribute('aria-activedescendant', cell.id);
+    else element.removeAttribute('aria-activedescendant');
+    row?.element.classList.add('is-current');
+    cell?.classList.add('is-current');
   }
 
   #press({ target }) {

@@ -53,6 +53,7 @@ export class Grid {
     this.#headers = new SectionHeaders(this.#rowsElement, this.#motion);
     this.#loading = h('p', { class: 'grid-loading', hidden: true });
     this.element = h('div', { class: 'grid', role: 'grid', tabindex: 0, 'aria-label': 'Rows',
+      'aria-multiselectable': handlers.onOpen ? 'true' : null,
       onscroll: () => this.#schedule() },
     this.#heads.element, h('div', { class: 'pinned', 'aria-hidden': 'true' }, this.#headers.pinned), this.#body);
     this.#widths = new ColumnWidths(this.element);
@@ -158,7 +159,7 @@ export class Grid {
     const top = this.scroller.position;
     this.#layout = after;
     this.scroller.resize(after.fullHeight + 12);
-    this.element.setAttribute('aria-rowcount', after.total);
+    this.element.setAttribute('aria-rowcount', after.total + 1);
     this.#hold(anchor);
     if (isOther) this.scroller.position = 0;
     const shift = this.scroller.position - top;
@@ -331,7 +332,7 @@ export class Grid {
       if (plays) changed.forEach((cell) => this.#motion.wash(cell, '--changed'));
     }
     row.move(y);
-    row.element.setAttribute('aria-rowindex', index + 1);
+    row.element.setAttribute('aria-rowindex', index + 2);
     row.element.classList.toggle('is-odd', index % 2 === 1);
   }
 

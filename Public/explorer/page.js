@@ -107,6 +107,7 @@ export class Page {
     this.view = { ...view, second: this.second.isOpen || view.second ? '1' : '' };
     address.write(this.view, isStep);
     document.title = [`${view.entity}${view.where ? ` where ${view.where}` : ''}`, this.database, 'LiveFetch'].filter(Boolean).join(' · ');
+    byID('heading').textContent = view.entity || 'LiveFetch';
     const exists = this.schema.entity(view.entity) !== undefined;
     document.querySelector('.query').hidden = !exists;
     if (!exists) return this.#missing();

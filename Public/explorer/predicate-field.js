@@ -24,7 +24,7 @@ export class PredicateField {
     this.#onChange = onChange;
     this.#text = h('textarea', {
       id: 'where', rows: 1, spellcheck: 'false', autocomplete: 'off', autocapitalize: 'off',
-      placeholder: 'search for words, or a predicate', role: 'combobox', 'aria-expanded': 'false',
+      placeholder: 'search for words, or a predicate', 'aria-haspopup': 'listbox',
       'aria-controls': 'completions', 'aria-autocomplete': 'list', 'aria-describedby': 'where-error',
       oninput: () => this.#typed(), onkeydown: (event) => this.#key(event),
       onblur: () => this.#close(), onclick: () => this.#close() });
@@ -181,7 +181,6 @@ export class PredicateField {
       onpointerdown: (event) => { event.preventDefault(); this.#accept(index); } },
     h('span', { class: 'insert' }, insert.trim()), h('span', { class: 'about' }, about))));
     this.#list.hidden = false;
-    this.#text.setAttribute('aria-expanded', 'true');
     this.#place(start);
   }
 
@@ -206,7 +205,6 @@ export class PredicateField {
   #close() {
     this.#options = { items: [], start: 0, chosen: -1 };
     this.#list.hidden = true;
-    this.#text.setAttribute('aria-expanded', 'false');
     this.#text.removeAttribute('aria-activedescendant');
   }
 

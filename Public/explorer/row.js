@@ -4,6 +4,9 @@ import { isPending } from '../livefetch.js';
 import { h } from './dom.js';
 import { isNumeric, show } from './format.js';
 
+/** How many rows were made: for the ids of their cells. */
+let rows = 0;
+
 export class Row {
   item = null;
   y = 0;
@@ -15,8 +18,9 @@ export class Row {
   /** @param handlers `{onRemove(item), onOpen(id), onSelect(item)}`; without `onOpen` there are no buttons. */
   constructor(columns, { onRemove, onOpen, onSelect }) {
     this.#columns = columns;
+    rows += 1;
     this.#cells = columns.map((column, index) => h('div', {
-      class: `cell ${kindOf(column)}`, role: 'gridcell', 'aria-colindex': index + 1,
+      id: `cell-${rows}-${index}`, class: `cell ${kindOf(column)}`, role: 'gridcell', 'aria-colindex': index + 1,
       dataset: { column: index } }));
     this.#check = h('input', { type: 'checkbox', class: 'row-check', tabindex: -1, 'aria-label': 'Select the row',
       onclick: (event) => { event.stopPropagation(); onSelect(this.item, event.shiftKey); } });

@@ -9,6 +9,7 @@ import { clientScenarios } from './client-scenarios.mjs';
 import { editingScenarios } from './editing-scenarios.mjs';
 import { fileScenarios } from './file-scenarios.mjs';
 import { findingScenarios } from './finding-scenarios.mjs';
+import { accessibilityScenarios } from './accessibility-scenarios.mjs';
 import { apiScenarios } from './api-scenarios.mjs';
 import { groupScenarios } from './group-scenarios.mjs';
 import { rowScenarios } from './row-scenarios.mjs';
@@ -507,6 +508,6 @@ export const scenarios = {
   ...clientScenarios,
   'the adapters of the documentation follow a fetch': { run: adapters },
   ...editingScenarios,
-  ...fileScenarios, ...rowScenarios, ...findingScenarios, ...tableScenarios, ...groupScenarios, ...apiScenarios,
+  ...fileScenarios, ...rowScenarios, ...findingScenarios, ...tableScenarios, ...groupScenarios, ...apiScenarios, ...accessibilityScenarios,
   'a table of many rows scrolls': { run: manyRows, options: ['--max-items', '200000', '--durability', 'normal'] },
 };
