@@ -5,6 +5,8 @@ import { h, replace } from './dom.js';
 
 /** How far a pointer goes before it drags. */
 const DRAG = 6;
+/** The widest window of a phone, in pixels. */
+const PHONE = 760;
 
 export class ColumnHeads {
   #handlers;
@@ -56,6 +58,8 @@ export class ColumnHeads {
   #sort(column, event) {
     this.#current = column.name;
     if (this.#isDragged) this.#isDragged = false;
+    // On a phone there is no room for the button of the menu; the menu sorts as well.
+    else if (this.#handlers.onColumn && innerWidth <= PHONE) this.#handlers.onColumn(column, event.currentTarget);
     else this.#handlers.onSort(column, event.shiftKey);
   }
 

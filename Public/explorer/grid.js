@@ -10,7 +10,8 @@ import { Cursor } from './cursor.js';
 import { h } from './dom.js';
 import { number } from './format.js';
 import { IndexStrip } from './index-strip.js';
-import { Layout, ROW } from './layout.js';
+import { HEAD, Layout, ROW, useTouchSizes } from './layout.js';
+import { largest } from './measure.js';
 import { Motion } from './motion.js';
 import { Row } from './row.js';
 import { Scroller } from './scroller.js';
@@ -18,8 +19,10 @@ import { SectionHeaders } from './section-headers.js';
 import { Selection } from './selection.js';
 
 /** Rows kept ready above and below what shows. */
-const MARGIN = 6 * ROW;
-const HEAD = 33;
+const MARGIN = 6 * 32;
+/** Narrower windows are those of phones. */
+const phone = matchMedia('(max-width: 760px)');
+useTouchSizes(phone.matches);
 
 export class Grid {
   #columns = [];
@@ -64,6 +67,7 @@ export class Grid {
     this.scroller = new Scroller(this.element, this.#body);
     parent.append(h('div', { class: 'grid-frame' }, this.element, this.strip.element, this.#loading));
     new ResizeObserver(() => this.#resized()).observe(this.element);
+    phone.addEventListener('change', () => this.#remeasure());
   }
 
   #heads;
@@ -277,6 +281,15 @@ export class Grid {
     this.#draw({});
   }
 
+  /** Other heights: the window is that of a phone now, or no longer. */
+  #remeasure() {
+    useTouchSizes(phone.matches);
+    const { sections, header, before, total } = this.#layout;
+    this.#layout = new Layout(sections, header > 0, { before, total });
+    this.scroller.resize(this.#layout.fullHeight + 12);
+    this.#draw({});
+  }
+
   #setWidths() {
     const isNarrow = this.element.clientWidth < 640;
     this.element.style.setProperty('--columns', this.#widths.template(isNarrow && this.element.clientWidth));
@@ -382,19 +395,6 @@ export class Grid {
       else this.#motion.leave(row, isNews);
     }
   }
-}
-
-/** The largest value of an attribute; 0 where one is negative or none is a number. */
-function largest(sections, name) {
-  let most = 0;
-  for (const { items } of sections) {
-    for (const item of items) {
-      const value = item[name];
-      if (value < 0) return 0;
-      if (typeof value === 'number' && value > most) most = value;
-    }
-  }
-  return most;
 }
 
 const clamp = (value, low, high) => Math.max(low, Math.min(high, value));

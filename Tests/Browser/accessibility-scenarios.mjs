@@ -41,8 +41,16 @@ const states = [
     await page.key('Escape');
     await page.run(press, '#open-help');
   }, '.help kbd'],
-  ['sections', async (page) => {
+  ['tables', async (page) => {
     await page.key('Escape');
+    await page.run(press, '#open-model');
+  }, '.model'],
+  ['API', (page) => page.run(() => {
+    document.querySelector('#veil').click();
+    document.querySelector('#open-inspector').click();
+  }), '.inspector'],
+  ['sections', async (page) => {
+    await page.run(() => document.querySelector('#veil').click());
     await page.run(() => globalThis.livefetch.page.change({ section: 'author.last_name', where: 'price > 1' }));
   }, '.section-head'],
 ];
