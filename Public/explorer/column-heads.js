@@ -43,7 +43,8 @@ export class ColumnHeads {
   #cell(column, index, order) {
     const { onColumn } = this.#handlers;
     const arrow = { ascending: ' ↑', descending: ' ↓' }[order] ?? '';
-    const name = h('button', { class: 'head-name', tabindex: column.name === this.#current ? 0 : -1, onclick: (event) => this.#sort(column, event),
+    const name = h('button', { class: 'head-name', tabindex: column.name === this.#current ? 0 : -1,
+      onclick: (event) => this.#sort(column, event),
       onkeydown: (event) => this.#key(event, column) }, column.name + arrow);
     const menu = onColumn && h('button', { class: 'head-menu', tabindex: -1, 'aria-haspopup': 'dialog',
       'aria-label': `${column.name}: values and order`, onclick: () => onColumn(column, menu) }, '▾');

@@ -80,7 +80,8 @@ function condition([path, operator, ...rest], typeOf) {
 /** A literal as the builder shows it; null for what is none. */
 function plain({ kind, text }) {
   if (kind === 'number') return text;
-  if (kind === 'string') return text.slice(1, -1).replace(/\\(.)/g, (_, character) => ({ n: '\n', r: '\r', t: '\t' }[character] ?? character));
+  const escapes = { n: '\n', r: '\r', t: '\t' };
+  if (kind === 'string') return text.slice(1, -1).replace(/\\(.)/g, (_, letter) => escapes[letter] ?? letter);
   if (/^(TRUE|YES)$/i.test(text)) return 'yes';
   if (/^(FALSE|NO)$/i.test(text)) return 'no';
   return /^(NULL|NIL)$/i.test(text) ? text : null;

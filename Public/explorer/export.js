@@ -25,7 +25,8 @@ export function exportMenu(anchor, page) {
     }
   };
   const item = (format, text) => h('button', { class: 'menu-item', type: 'button', onclick: () => begin(format) }, text);
-  popover(anchor, [h('div', { class: 'menu' }, item('csv', 'All rows of this filter as CSV'), item('json', 'All rows of this filter as JSON')), status],
+  popover(anchor, [h('div', { class: 'menu' }, item('csv', 'All rows of this filter as CSV'),
+    item('json', 'All rows of this filter as JSON')), status],
     { label: 'Export', className: 'export-menu', onClose: () => abort.abort() });
 }
 

@@ -4,7 +4,7 @@
 import { drawBins } from './charts.js';
 import { h, replace } from './dom.js';
 import { isNumeric, number, show } from './format.js';
-import { equals, isComparable, pathText } from './predicate-text.js';
+import { equals, isComparable, isName, pathText } from './predicate-text.js';
 
 const MOST = 12;
 const BINS = 24;
@@ -73,7 +73,7 @@ export class Facets {
   async #loadFigures() {
     const { type } = this.#column;
     const path = this.#path;
-    if (type === 'relationship' || type === 'boolean') return;
+    if (type === 'relationship' || type === 'boolean' || !isName(this.#column.name)) return;
     const isOrdered = isNumeric(type) || type === 'date';
     const [row] = await this.#ask({ select: ['n:@count', `present:@count.${path}`,
       `different:@distinctUnionOfObjects.${path}.@count`, `least:@min.${path}`, `most:@max.${path}`,

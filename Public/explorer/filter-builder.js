@@ -5,7 +5,7 @@ import { conditionsOf, conditionText, operatorsFor, valueCount } from './conditi
 import { debounce, h, replace } from './dom.js';
 import { isNumeric } from './format.js';
 import { popover } from './popover.js';
-import { joined } from './predicate-text.js';
+import { isName, joined } from './predicate-text.js';
 
 const TYPING = 350;
 
@@ -57,14 +57,16 @@ export class FilterBuilder {
   /** Key paths that can be compared: own ones, of to-one relationships, and counts of to-many ones. */
   get #paths() {
     const { schema, view: { entity } } = this.#page;
-    const counts = schema.toMany(entity).map(({ name }) => ({ path: `${name}.@count`, type: 'integer' }));
-    return [...schema.paths(entity), { path: 'id', type: schema.entity(entity).idType }, ...counts];
+    const counts = schema.toMany(entity).filter(({ name }) => isName(name)).map(({ name }) => ({ path: `${name}.@count`, type: 'integer' }));
+    const paths = [...schema.paths(entity), { path: 'id', type: schema.entity(entity).idType }]
+      .filter(({ path }) => path.split('.').every(isName) && schema.resolve(entity, path));
+    return [...paths, ...counts];
   }
 
   #blank() {
     const { schema, view: { entity } } = this.#page;
-    const path = schema.label(entity) ?? this.#paths[0].path;
-    const type = this.#paths.find((each) => each.path === path).type;
+    const label = schema.label(entity);
+    const { path, type } = this.#paths.find((each) => each.path === label) ?? this.#paths[0];
     return { path, type, operator: operatorsFor(type)[0][0], values: [] };
   }
 

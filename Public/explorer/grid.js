@@ -20,7 +20,6 @@ import { Selection } from './selection.js';
 
 /** Rows kept ready above and below what shows. */
 const MARGIN = 6 * 32;
-/** Narrower windows are those of phones. */
 const phone = matchMedia('(max-width: 760px)');
 useTouchSizes(phone.matches);
 
@@ -281,7 +280,7 @@ export class Grid {
     this.#draw({});
   }
 
-  /** Other heights: the window is that of a phone now, or no longer. */
+  /** The window is that of a phone now, or no longer. */
   #remeasure() {
     useTouchSizes(phone.matches);
     const { sections, header, before, total } = this.#layout;

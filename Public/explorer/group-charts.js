@@ -27,12 +27,14 @@ export function groupTable({ groups, values, rows, order }, { onSort, onPick }) 
   const head = (column, isNumber) => {
     const isSorted = term.replace(/^-/, '') === column.alias;
     const arrow = isSorted ? (term.startsWith('-') ? ' ↓' : ' ↑') : '';
-    return h('th', { scope: 'col', class: isNumber && 'is-number', 'aria-sort': isSorted ? (term.startsWith('-') ? 'descending' : 'ascending') : null },
+    const direction = term.startsWith('-') ? 'descending' : 'ascending';
+    return h('th', { scope: 'col', class: isNumber && 'is-number', 'aria-sort': isSorted ? direction : null },
       h('button', { class: 'head-name', type: 'button', onclick: () => onSort(column.alias) }, (column.name ?? column.text) + arrow));
   };
   const line = (row) => h('tr', {},
     groups.map((column, index) => h('td', { class: isNil(column, row) && 'is-nil' }, index > 0 ? text(column, row)
-      : h('button', { class: 'text-button', type: 'button', title: 'Show these rows', onclick: () => onPick(row) }, text(column, row) || 'empty text'))),
+      : h('button', { class: 'text-button', type: 'button', title: 'Show these rows', onclick: () => onPick(row) },
+        text(column, row) || 'empty text'))),
     values.map((column) => h('td', { class: `is-number${isNil(column, row) ? ' is-nil' : ''}` }, text(column, row))));
   return h('table', { class: 'group-table' }, h('thead', {}, h('tr', {}, groups.map((column) => head(column, false)),
     values.map((column) => head(column, true)))), h('tbody', {}, rows.map(line)));

@@ -2,7 +2,7 @@
 // `:day` for the day of a date), `values` (aggregates), `having`, `order`, `chart`.
 
 import { isNumeric } from './format.js';
-import { equals, pathText, quoted } from './predicate-text.js';
+import { equals, isName, pathText, quoted } from './predicate-text.js';
 
 /** The most groups that are shown. */
 export const MOST = 1000;
@@ -40,7 +40,7 @@ export function valueColumns(view, schema) {
 
 /** What a view may group by: attributes, those of to-one relationships, the days of dates. */
 export function groupChoices(view, schema) {
-  return schema.paths(view.entity).filter(({ type }) => !['binary', 'json'].includes(type))
+  return schema.paths(view.entity).filter(({ path, type }) => path.split('.').every(isName) && schema.resolve(view.entity, path) && !['binary', 'json'].includes(type))
     .flatMap(({ path, type }) => (type === 'date' ? [path, `${path}:day`] : [path]));
 }
 
@@ -48,7 +48,7 @@ export function groupChoices(view, schema) {
 export function valueChoices(view, schema) {
   const of = (kind, path) => ({ text: `@${kind}.${path}`, name: `${kind} of ${path}` });
   const different = (path) => ({ text: `@distinctUnionOfObjects.${path}.@count`, name: `different ${path}` });
-  return [{ text: '@count', name: 'count' }, ...schema.entity(view.entity).attributes.flatMap(({ name, type }) => {
+  return [{ text: '@count', name: 'count' }, ...schema.entity(view.entity).attributes.filter(({ name }) => isName(name)).flatMap(({ name, type }) => {
     if (isNumeric(type)) return [...['sum', 'avg', 'min', 'max'].map((kind) => of(kind, name)), different(name)];
     if (type === 'date') return [of('min', name), of('max', name)];
     return ['binary', 'json'].includes(type) ? [] : [different(name)];
@@ -58,8 +58,8 @@ export function valueChoices(view, schema) {
 /** The groups that a view shows at first. */
 export function firstGroups(view, schema) {
   const related = schema.toOne(view.entity).map(({ name, destination }) => ({ name, label: schema.label(destination) }))
-    .find(({ label }) => label);
-  const own = schema.entity(view.entity).attributes.find(({ type }) => ['boolean', 'string'].includes(type));
+    .find(({ name, label }) => label && isName(name) && isName(label));
+  const own = schema.entity(view.entity).attributes.find(({ name, type }) => isName(name) && ['boolean', 'string'].includes(type));
   const section = view.section.replace(/^-/, '').split(':')[0];
   const group = section || (related ? `${related.name}.${related.label}` : own?.name ?? 'id');
   return { group, values: '@count', having: '', order: '-count', chart: 'bars' };

@@ -89,7 +89,7 @@ export class Inspector {
     replace(this.modeChooser, offered.map(([mode, name]) => h('button', {
       role: 'radio', 'aria-checked': String(mode === current),
       onclick: () => { this.#mode = mode; this.#drawRequest(); } }, name)));
-    replace(this.#parts.request.body, codeBlock(text), h('p', { class: 'quiet api-words' },
+    replace(this.#parts.request.body, codeBlock(text), h('p', { class: 'api-words' },
       'In the API a table is an entity, a row an object, a column an attribute or a relationship, NULL is nil, a filter a predicate.'));
   }
 

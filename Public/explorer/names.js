@@ -1,7 +1,5 @@
 // What related objects are called: from what came along with the result, else asked for once.
 
-import { pathText, quoted } from './predicate-text.js';
-
 /** The most rows that a search offers. */
 const MOST = 8;
 
@@ -42,8 +40,8 @@ export class Names {
     const request = { entity, limit: MOST, sort: labels.length > 0 ? labels : undefined,
       select: labels.length > 0 ? labels : undefined };
     // Names that begin with the text come first.
-    const conditions = text && labels.length > 0 ? [begins(labels, text), contains(labels, text)] : [undefined];
-    const results = await Promise.all(conditions.map((where) => this.#client.fetch({ ...request, where })));
+    const conditions = text && labels.length > 0 ? [begins(labels, text), contains(labels, text)] : [{}];
+    const results = await Promise.all(conditions.map((condition) => this.#client.fetch({ ...request, ...condition })));
     const items = results.flatMap(({ sections }) => sections.flatMap((section) => section.items));
     const found = [...new Map(items.map((item) => [item.id, item])).values()].slice(0, MOST);
     return found.map((item) => {
@@ -84,11 +82,16 @@ export class Names {
   }
 }
 
-const begins = (labels, text) => labels.map((label) => `${pathText(label)} BEGINSWITH[cd] ${quoted(text)}`).join(' OR ');
+/** Conditions name the attributes by arguments: a name need not be one that a predicate can hold. */
+const anywhere = (labels, operator, text) => ({
+  where: `(${labels.map(() => `%K ${operator}[cd] %@`).join(' OR ')})`, arguments: labels.flatMap((label) => [label, text]) });
+
+const begins = (labels, text) => anywhere(labels, 'BEGINSWITH', text);
 
 /** Every word of the text is in one of the attributes. */
 function contains(labels, text) {
-  const anywhere = (word) => labels.map((label) => `${pathText(label)} CONTAINS[cd] ${quoted(word)}`).join(' OR ');
   const words = labels.length === 1 ? [text] : text.split(/\s+/).filter(Boolean);
-  return words.map((word) => `(${anywhere(word)})`).join(' AND ') || 'TRUEPREDICATE';
+  const conditions = words.map((word) => anywhere(labels, 'CONTAINS', word));
+  return { where: conditions.map(({ where }) => where).join(' AND ') || 'TRUEPREDICATE',
+    arguments: conditions.flatMap((condition) => condition.arguments) };
 }

@@ -32,7 +32,8 @@ class Document {
   /** Follows a `$ref` within the document. */
   resolve(value) {
     if (!value?.$ref) return value;
-    return value.$ref.slice(2).split('/').reduce((place, name) => place?.[name.replaceAll('~1', '/').replaceAll('~0', '~')], this.#document);
+    const names = value.$ref.slice(2).split('/').map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
+    return names.reduce((place, name) => place?.[name], this.#document);
   }
 
   /** The operations by their tags, in the document's order: `[tag, [{method, path, operation}]]`. */

@@ -15,6 +15,9 @@ export function pathText(path) {
   return path.split('.').map((step) => (keywords.has(step.toUpperCase()) ? `#${step}` : step)).join('.');
 }
 
+/** Whether a predicate can name a column: `first name` can be no more than an argument of `%K`. */
+export const isName = (name) => /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name);
+
 /** A condition in addition to those of `where`; an OR in them is put in parentheses. */
 export function joined(where, condition) {
   const text = where.trim();
@@ -30,5 +33,5 @@ export function equals(path, value, isNot = false) {
 
 /** Whether the value of a column can be compared in a predicate. */
 export function isComparable(column, value) {
-  return value === null || value === undefined || !['binary', 'json'].includes(column.type);
+  return isName(column.name) && (value === null || value === undefined || !['binary', 'json'].includes(column.type));
 }

@@ -34,7 +34,8 @@ export class QueryPlan {
       const { statements } = await this.#client.fetch({ ...request, explain: true });
       if (request === this.#request) replace(this.element, statements.map((statement) => this.#statement(statement)));
     } catch (error) {
-      if (request === this.#request) replace(this.element, h('p', { class: 'quiet', role: 'status' }, refusals[error.code] ?? error.message));
+      if (request !== this.#request) return;
+      replace(this.element, h('p', { class: 'quiet', role: 'status' }, refusals[error.code] ?? error.message));
     }
   }
 
@@ -43,6 +44,7 @@ export class QueryPlan {
       h('pre', { class: 'code', tabindex: 0, 'aria-label': `SQL for ${purpose}` }, sql),
       types.length > 0 && h('p', { class: 'quiet' }, `bound: ${types.join(', ')}`),
       h('ul', { class: 'plan' }, plan.map(({ detail }) => h('li', {}, detail))),
-      hints.map(({ index, reason }) => [h('p', { class: 'plan-hint' }, reason.replaceAll('`', ''), ': an index would help'), this.#codeBlock(index)]));
+      hints.map(({ index, reason }) => [
+        h('p', { class: 'plan-hint' }, reason.replaceAll('`', ''), ': an index would help'), this.#codeBlock(index)]));
   }
 }

@@ -23,13 +23,15 @@ const literal = (value) => (typeof value === 'string' ? `'${value.replace(/[\\']
 export function swift(request, isLive, origin = location.origin) {
   const { entity, where, sort, section, limit, offset, as } = clean(request);
   if (as === 'dictionaries') return '// The Swift library gives objects: its manual is at /docs/swift.md.';
-  const parts = [where && `where: FetchPredicate(${text(where)})`, sort?.length && `sortedBy: [${sorts(sort)}]`].filter(Boolean);
+  const parts = [where && `where: FetchPredicate(${text(where)})`,
+    sort?.length && `sortedBy: [${sorts(sort)}]`].filter(Boolean);
+  const sections = section ? `,\n  sectionKeyPath: ${text(section.replace(/^-/, ''))}` : '';
   const store = `RemoteStore(URL(string: ${text(origin)})!${isLive ? ', transport: .stream' : ''})`;
   const window = [limit !== undefined && `request.fetchLimit = ${limit}`, offset && `request.fetchOffset = ${offset}`].filter(Boolean);
   return `import LiveFetch\n\nlet context = ManagedObjectContext(store: ${store})\n`
     + `var request = FetchRequest<${entity}>(${parts.length > 0 ? `\n  ${parts.join(',\n  ')}` : ''})\n`
     + window.map((line) => `${line}\n`).join('')
-    + `let controller = FetchedResultsController(\n  fetchRequest: request, context: context${section ? `,\n  sectionKeyPath: ${text(section.replace(/^-/, ''))}` : ''})\n`
+    + `let controller = FetchedResultsController(\n  fetchRequest: request, context: context${sections})\n`
     + 'try await controller.performFetch()\nfor await snapshot in controller.snapshots { draw(snapshot, controller.sections) }';
 }
 

@@ -2,7 +2,7 @@
 
 import { isNumeric } from './format.js';
 import { isComparison, tokens } from './predicate-language.js';
-import { pathText, quoted } from './predicate-text.js';
+import { isName, pathText, quoted } from './predicate-text.js';
 
 /** Whether a text is words to search for, and no predicate. */
 export function isSearch(text) {
@@ -33,7 +33,8 @@ export function predicateOf(text, schema, entity) {
 }
 
 function anywhere(word, schema, entity) {
-  const { attributes, idType } = schema.entity(entity);
+  const { attributes: all, idType } = schema.entity(entity);
+  const attributes = all.filter(({ name }) => isName(name));
   const texts = [...attributes.filter(({ type }) => type === 'string').map(({ name }) => name),
     ...(idType === 'string' ? ['id'] : [])];
   const list = texts.map((name) => `${pathText(name)} CONTAINS[cd] ${quoted(word)}`);

@@ -84,7 +84,7 @@ export class Browser {
 }
 
 export class Page {
-  /** Errors that the page did not handle, and what its policy refused. */
+  /** Everything on the page's console, but for requests that were refused. */
   problems = [];
   #browser;
   #session;
@@ -107,10 +107,10 @@ export class Page {
       const { text, exception } = params.exceptionDetails;
       this.problems.push(exception?.description ?? text);
     }
-    if (method === 'Runtime.consoleAPICalled' && ['error', 'warning'].includes(params.type)) {
+    if (method === 'Runtime.consoleAPICalled') {
       this.problems.push(params.args.map(({ value, description }) => value ?? description).join(' '));
     }
-    if (method === 'Log.entryAdded' && params.entry.source === 'security') {
+    if (method === 'Log.entryAdded' && params.entry.source !== 'network') {
       this.problems.push(params.entry.text);
     }
   }

@@ -12,6 +12,7 @@ import { findingScenarios } from './finding-scenarios.mjs';
 import { accessibilityScenarios } from './accessibility-scenarios.mjs';
 import { apiScenarios } from './api-scenarios.mjs';
 import { groupScenarios } from './group-scenarios.mjs';
+import { hostileScenarios } from './hostile-scenarios.mjs';
 import { rowScenarios } from './row-scenarios.mjs';
 import { tableScenarios } from './table-scenarios.mjs';
 import { saves } from './edits.mjs';
@@ -508,6 +509,6 @@ export const scenarios = {
   ...clientScenarios,
   'the adapters of the documentation follow a fetch': { run: adapters },
   ...editingScenarios,
-  ...fileScenarios, ...rowScenarios, ...findingScenarios, ...tableScenarios, ...groupScenarios, ...apiScenarios, ...accessibilityScenarios,
+  ...fileScenarios, ...rowScenarios, ...findingScenarios, ...tableScenarios, ...groupScenarios, ...apiScenarios, ...accessibilityScenarios, ...hostileScenarios,
   'a table of many rows scrolls': { run: manyRows, options: ['--max-items', '200000', '--durability', 'normal'] },
 };

@@ -215,6 +215,7 @@ async function refusedImport({ browser, server, shoot }) {
   await shoot(page, 'import-wrong-dark');
   await page.key('Escape');
   await page.run(drop, 'books.csv', 'title,author\nOne,1\n,2\n');
+  await page.until(() => document.querySelector('.import .primary')?.disabled === false);
   await page.click('.import .primary');
   await page.until(() => /^Row 2: /.test(document.querySelector('.import .complaint').textContent));
   assert.equal(await page.run(() => globalThis.livefetch.page.live.current.count), 4, 'nothing was inserted');
