@@ -24,7 +24,7 @@ export class PredicateField {
     this.#onChange = onChange;
     this.#text = h('textarea', {
       id: 'where', rows: 1, spellcheck: 'false', autocomplete: 'off', autocapitalize: 'off',
-      placeholder: 'search for words, or a predicate', 'aria-haspopup': 'listbox',
+      placeholder: 'search, or a predicate', 'aria-haspopup': 'listbox',
       'aria-controls': 'completions', 'aria-autocomplete': 'list', 'aria-describedby': 'where-error',
       oninput: () => this.#typed(), onkeydown: (event) => this.#key(event),
       onblur: () => this.#close(), onclick: () => this.#close() });
