@@ -45,9 +45,9 @@ export class ColumnHeads {
     const arrow = { ascending: ' ↑', descending: ' ↓' }[order] ?? '';
     const name = h('button', { class: 'head-name', tabindex: column.name === this.#current ? 0 : -1,
       onclick: (event) => this.#sort(column, event),
-      onkeydown: (event) => this.#key(event, column) }, column.name + arrow);
+      onkeydown: (event) => this.#key(event, column) }, (column.label ?? column.name) + arrow);
     const menu = onColumn && h('button', { class: 'head-menu', tabindex: -1, 'aria-haspopup': 'dialog',
-      'aria-label': `${column.name}: values and order`, onclick: () => onColumn(column, menu) }, '▾');
+      'aria-label': `${column.label ?? column.name}: values and order`, onclick: () => onColumn(column, menu) }, '▾');
     const cell = h('div', { class: `head-cell ${column.type}${arrow && ' is-sorted'}${column.isID ? ' is-key' : ''}`,
       role: 'columnheader', 'aria-colindex': index + 1, 'aria-sort': order, dataset: { column: column.name } }, name, menu,
     onColumn && h('span', { class: 'head-grip', onpointerdown: (event) => this.#resize(event, column),

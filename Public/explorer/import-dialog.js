@@ -48,8 +48,9 @@ export class ImportDialog {
     this.#columns = columns;
     this.#heads = heads.map((head) => head.text.trim());
     this.#rows = rows;
-    this.#targets = this.#heads.map((head) => columns.find((column) => column.name === head)
-      ?? columns.find((column) => column.name.toLowerCase() === head.toLowerCase()) ?? null);
+    const names = ({ name, label }) => [name, label ?? name];
+    this.#targets = this.#heads.map((head) => columns.find((column) => names(column).includes(head))
+      ?? columns.find((column) => names(column).some((name) => name.toLowerCase() === head.toLowerCase())) ?? null);
     this.#submit = h('button', { class: 'button primary', type: 'button', onclick: () => this.#import(save) }, 'Import');
     this.#dialog = openDialog('import', `Import ${name} into ${entity}`,
       h('p', {}, `${number(rows.length)} rows. An empty field is NULL, "" is an empty text. All rows are inserted in one save, or none.`),

@@ -49,6 +49,7 @@ const [model, about] = await load();
 const may = await granted();
 showSession(may);
 const schema = new Schema(model, browserStorage);
+schema.sample = about.sample;
 const page = new Page(schema, { client, closeDrawers, storeIsReadOnly: about.readOnly,
   mayWrite: may.write, database: about.database });
 describe(about);

@@ -36,7 +36,8 @@ export class ModelPanel {
   }
 
   #properties(schema, entity) {
-    const attributes = [{ name: 'id', type: entity.idType, optional: false }, ...entity.attributes];
+    const key = { name: entity.key ?? 'id', type: entity.idType, optional: false };
+    const attributes = [key, ...entity.attributes];
     return h('ul', { class: 'properties' },
       attributes.map((attribute) => this.#property(
         attribute.name, glyphs[attribute.type] ?? attribute.type,

@@ -32,7 +32,7 @@ export class RowField {
     this.#column = column;
     this.#options = options;
     this.element = h('div', { class: 'row-field', dataset: { property: column.name } },
-      h('p', { class: 'row-label' }, h('span', {}, column.name), this.#filter, h('small', {}, typeName(column))),
+      h('p', { class: 'row-label' }, h('span', {}, column.label ?? column.name), this.#filter, h('small', {}, typeName(column))),
       this.#control, this.#preview);
   }
 

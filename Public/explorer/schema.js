@@ -29,8 +29,12 @@ export class Schema {
     return this.byName.get(name);
   }
 
-  /** Whether this is the model of a sample that `livefetch demo` makes. */
+  /** Whether the server says that it serves a sample of `livefetch demo`. */
+  sample;
+
+  /** Whether this is the model of such a sample; where the server does not say so, by its names. */
   get isSample() {
+    if (this.sample !== undefined) return this.sample;
     const names = this.entities.map(({ name }) => name).sort().join();
     return samples.has(names);
   }
@@ -71,9 +75,15 @@ export class Schema {
       .filter((text) => text !== null && text !== undefined && text !== '').join(' ');
   }
 
+  /** The key's column; `label` is the name that it has in the database. */
+  #key(entity) {
+    const { idType, key } = this.entity(entity);
+    return { name: 'id', label: key, type: idType, readOnly: true, isID: true };
+  }
+
   /** Everything that a row has but its to-many relationships, in the model's order, the key first. */
   fields(entity) {
-    const id = { name: 'id', type: this.entity(entity).idType, readOnly: true, isID: true };
+    const id = this.#key(entity);
     const related = this.toOne(entity).map((relationship) => ({ ...relationship, type: 'relationship' }));
     return [id, ...this.entity(entity).attributes, ...related];
   }
@@ -158,7 +168,7 @@ export class Schema {
     const rest = others.filter(({ type }) => !isNumeric(type));
     const related = this.toOne(entity).map(
       (relationship) => ({ ...relationship, type: 'relationship' }));
-    const id = { name: 'id', type: this.entity(entity).idType, readOnly: true, isID: true };
+    const id = this.#key(entity);
     return [...first, ...this.kind(entity), ...related.slice(0, 1), ...numbers, ...rest, ...related.slice(1), id];
   }
 }
