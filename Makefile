@@ -31,7 +31,7 @@ test: deps ## build everything and run the tests
 	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) swift test
 
 browser: deps ## run the web page's tests in headless Chromium
-	@bash .ci/install --optional chromium nodejs node-typescript node-react node-react-dom
+	@bash .ci/install --optional chromium nodejs node-typescript node-react node-react-dom python3-pip
 	@node --test Tests/Browser/unit/
 	@if command -v tsc > /dev/null; then tsc -p Tests/Browser/types; fi
 	@swift build -c release --product livefetch

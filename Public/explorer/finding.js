@@ -21,7 +21,7 @@ export class Finding {
       get where() { return finding.where; }, change: (patch) => page.change(patch) });
   }
 
-  /** The predicate of the view: what words in the search field stand for. */
+  /** The predicate of the view; words in the search field become one. */
   get where() {
     const { view, schema } = this.#page;
     return schema.entity(view.entity) ? predicateOf(view.where, schema, view.entity) : '';

@@ -23,8 +23,8 @@ export function words(text) {
 }
 
 /**
- * The predicate that a text in the search field stands for: each word is in a text column, or is the
- * value of a number. Rows without text columns have none: `FALSEPREDICATE`.
+ * The text of the search field as a predicate: each word is in a text column, or is the value of a
+ * number. Rows without text columns have none: `FALSEPREDICATE`.
  */
 export function predicateOf(text, schema, entity) {
   if (!isSearch(text)) return text.trim();

@@ -96,7 +96,7 @@ async function targets({ browser, server, shoot }) {
   await page.close();
 }
 
-/** What a screen reader is told: which cell is the current one, which rows are selected, the order. */
+/** The current cell, the selected rows and the order have ARIA attributes. */
 async function roles({ browser, server }) {
   const page = await openPage(browser, address(server), { width: 1440, height: 900 });
   await page.until(() => document.querySelectorAll('.row').length === 4);

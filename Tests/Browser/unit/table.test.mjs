@@ -39,7 +39,7 @@ test('a new column stands behind the known ones; the last one cannot be hidden',
   assert.equal(settings.arrange('t', columns).length, 4);
 });
 
-test('what is kept by somebody else counts as nothing', () => {
+test('a stored text that is not of the page counts as nothing', () => {
   const store = storage();
   for (const text of ['{', 'null', '{"order":3}', '[]']) {
     store.write('livefetch.columns.t', text);
