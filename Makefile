@@ -12,7 +12,7 @@ SOURCES := $(wildcard Package.swift Sources Tests)
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help deps run test browser conformance openapi schema docs bench fuzz chaos soak sanitize lint format
+.PHONY: help deps run test browser conformance openapi schema docs docc bench fuzz chaos soak sanitize lint format
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -57,7 +57,11 @@ schema: ## check the model files' JSON Schema by a validator, and the samples ag
 	@.build-openapi/bin/python -m pip install -q "jsonschema==4.*"
 	@.build-openapi/bin/python Tests/ModelSchema/check.py
 
-docs: deps ## build the library's documentation; links that lead nowhere fail
+docs: ## render the manual, Public/docs/*.md, to the pages that the program carries
+	@bash .ci/install python3-markdown-it
+	@/usr/bin/env PATH="/usr/bin:$$PATH" python3 .ci/manual.py
+
+docc: deps ## build the Swift library's documentation; links that lead nowhere fail
 	@bash .ci/docs
 
 bench: deps ## measure against the limit and the peers (ONLY=P1,P2 for some of it)
