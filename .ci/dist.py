@@ -113,7 +113,7 @@ def lay_out(program, prefix, version, date):
     write(prefix / "share/man/man1/livefetch.1.gz", gzip.compress(page.encode(), mtime=0))
     shutil.copytree(ROOT / "Public", prefix / "share/livefetch/public",
                     ignore=shutil.ignore_patterns(".*", "__pycache__"))
-    shutil.copytree(ROOT / "deploy", prefix / "share/doc/livefetch/examples")
+    shutil.copytree(ROOT / "docker/deploy", prefix / "share/doc/livefetch/examples")
     for name in ("README.md", "CHANGELOG.md", "SECURITY.md"):
         shutil.copy(ROOT / name, prefix / "share/doc/livefetch" / name)
     shutil.copy(ROOT / "LICENSE", prefix / "share/doc/livefetch/copyright")
