@@ -12,7 +12,7 @@ SOURCES := $(wildcard Package.swift Sources Tests)
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help deps run test browser conformance openapi schema docs bench fuzz chaos soak sanitize lint format
+.PHONY: help deps run test browser conformance openapi schema docs docc dist proxies bench fuzz chaos soak sanitize lint format
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -31,7 +31,7 @@ test: deps ## build everything and run the tests
 	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) swift test
 
 browser: deps ## run the web page's tests in headless Chromium
-	@bash .ci/install --optional chromium nodejs node-typescript node-react node-react-dom
+	@bash .ci/install --optional chromium nodejs node-typescript node-react node-react-dom python3-pip
 	@node --test Tests/Browser/unit/
 	@if command -v tsc > /dev/null; then tsc -p Tests/Browser/types; fi
 	@swift build -c release --product livefetch
@@ -57,8 +57,22 @@ schema: ## check the model files' JSON Schema by a validator, and the samples ag
 	@.build-openapi/bin/python -m pip install -q "jsonschema==4.*"
 	@.build-openapi/bin/python Tests/ModelSchema/check.py
 
-docs: deps ## build the library's documentation; links that lead nowhere fail
+docs: ## render the manual, Public/docs/*.md, to the pages that the program carries
+	@bash .ci/install python3-markdown-it
+	@/usr/bin/env PATH="/usr/bin:$$PATH" python3 .ci/manual.py
+
+docc: deps ## build the Swift library's documentation; links that lead nowhere fail
 	@bash .ci/docs
+
+dist: deps ## pack a release into dist/: tarball, Debian package, Python wheel, checksums
+	@bash docker/build.sh .build-dist
+	@python3 .ci/dist.py .build-dist/opt/livefetch dist
+	@bash Tests/Packages/run dist
+
+proxies: deps ## try docker/deploy/nginx.conf and docker/deploy/haproxy.cfg with the real proxies
+	@bash .ci/install nginx-light haproxy python3
+	@swift build -c release --product livefetch
+	@python3 Tests/Proxies/run.py "$$(swift build -c release --show-bin-path)/livefetch"
 
 bench: deps ## measure against the limit and the peers (ONLY=P1,P2 for some of it)
 	@bash .ci/install --optional wrk

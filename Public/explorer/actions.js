@@ -9,6 +9,11 @@ const icons = {
   play: h('path', { class: 'filled', d: 'M5 3.2v9.6l7.6-4.8z' }),
   stop: h('path', { class: 'filled', d: 'M4.5 4.5h7v7h-7z' }),
   second: h('path', { d: 'M2.5 3.5h11v9h-11zM8.5 3.5v9' }),
+  groups: h('path', { d: 'M3 13V8M6.5 13V4M10 13V6.5M13.5 13V10' }),
+  columns: h('path', { d: 'M2.5 3.5h11v9h-11zM6.2 3.5v9M9.8 3.5v9' }),
+  export: h('path', { d: 'M8 2.5v7.5M5 7l3 3 3-3M3 13h10' }),
+  import: h('path', { d: 'M8 10.5V3M5 6l3-3 3 3M3 13h10' }),
+  minus: h('path', { d: 'M3.5 8h9' }),
   plus: h('path', { d: 'M8 3.5v9M3.5 8h9' }) };
 
 /** A button with a drawing; `short` is what it says where there is little room. */

@@ -2,7 +2,9 @@
 
 import { span } from './row-window.js';
 
-const names = ['entity', 'where', 'sort', 'section', 'limit', 'offset', 'second'];
+const names = ['entity', 'where', 'sort', 'section', 'limit', 'offset', 'second',
+  'group', 'values', 'having', 'order', 'chart'];
+const empty = Object.fromEntries(names.map((name) => [name, '']));
 
 /** The request in the address; nothing where it names no entity. */
 export function read() {
@@ -24,8 +26,8 @@ export function write(view, isStep) {
 export function initial(schema) {
   const city = schema.entity('City');
   if (city && schema.resolve('City', 'population') && schema.resolve('City', 'country.continent')) {
-    return { entity: 'City', where: 'population >= 1000000', section: 'country.continent',
-      sort: '-population', limit: '', offset: '', second: '' };
+    return { ...empty, entity: 'City', where: 'population >= 1000000', section: 'country.continent',
+      sort: '-population' };
   }
   return blank(schema, schema.entities[0]?.name ?? '');
 }
@@ -35,7 +37,7 @@ export function blank(schema, entity) {
   const isKnown = schema.entity(entity) !== undefined;
   const section = isKnown && schema.kind(entity).length > 0 ? 'entity' : '';
   const sort = isKnown ? schema.label(entity) ?? '' : '';
-  return { entity, where: '', section, sort, limit: '', offset: '', second: '' };
+  return { ...empty, entity, section, sort };
 }
 
 /**

@@ -29,26 +29,31 @@ export function bins(values, count = BINS) {
   return list;
 }
 
-/** Draws a histogram; `onPick(from, to)` is called with the range of a bar that was clicked. */
+/** Draws the histogram of values; `onPick(from, to)` gets the range of a bar that was clicked. */
 export function histogram(parent, values, onPick) {
-  const list = bins(values);
+  drawBins(parent, bins(values), { onPick, text: (value) => number(Math.round(value)), end: short });
+}
+
+/**
+ * Draws bins `{from, to, count}` as bars.
+ *
+ * @param options `onPick(from, to)`; `text(value)` for a bar, `end(value)` for the two ends.
+ */
+export function drawBins(parent, list, { onPick, text, end = text }) {
   const most = Math.max(1, ...list.map(({ count }) => count));
-  const step = WIDTH / BINS;
+  const step = WIDTH / list.length;
   const bars = list.map(({ from, to, count }, index) => {
     const height = count === 0 ? 0 : Math.max(2, Math.sqrt(count / most) * HEIGHT);
-    const title = `${number(Math.round(from))} – ${number(Math.round(to))}: ${number(count)}`;
     const bar = h('g', { class: 'bar-hit', onclick: () => onPick(from, to) },
       h('rect', { class: 'hit', x: index * step, y: 0, width: step, height: HEIGHT }),
       h('rect', { class: 'fill', x: index * step + 1, y: HEIGHT - height, width: step - 2, height,
-        rx: 1.5 }));
-    const label = document.createElementNS('http://www.w3.org/2000/svg', 'title');
-    label.textContent = title;
-    bar.append(label);
+        rx: 1.5 }), h('svg:title', {}, `${text(from)} – ${text(to)}: ${number(count)}`));
     return bar;
   });
-  const ends = list.length > 0 ? [short(list[0].from), short(list.at(-1).to)] : ['', ''];
+  const ends = list.length > 0 ? [end(list[0].from), end(list.at(-1).to)] : ['', ''];
+  const total = list.reduce((sum, { count }) => sum + count, 0);
   replace(parent, h('svg', { class: 'histogram', viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img',
-    'aria-label': `${values.length} values from ${ends[0]} to ${ends[1]}` }, bars),
+    'aria-label': `${total} values from ${ends[0]} to ${ends[1]}` }, bars),
   h('p', { class: 'axis' }, h('span', {}, ends[0]), h('span', {}, ends[1])));
 }
 

@@ -22,6 +22,19 @@ export function startTheme() {
   });
 }
 
+/** A text that is cut shows itself whole when the pointer is over it. */
+export function startTooltips() {
+  addEventListener('pointerover', ({ target }) => {
+    const { dataset } = target;
+    if (!dataset || (target.title && dataset.tooltip === undefined)) return;
+    const isCut = target.scrollWidth > target.clientWidth && getComputedStyle(target).textOverflow === 'ellipsis';
+    if (isCut) target.title = target.textContent;
+    else if (dataset.tooltip !== undefined) target.removeAttribute('title');
+    if (isCut) dataset.tooltip = '';
+    else delete dataset.tooltip;
+  });
+}
+
 /** The model and the inspector as drawers where there is no room beside the table. */
 export function startDrawers() {
   const veil = document.getElementById('veil');

@@ -30,7 +30,7 @@ export function showSummary(parent, { view, result, traffic, nameOfEntity, notLi
   const { base, most } = span(view);
   const isSectioned = view.section !== '';
   replace(parent,
-    h('span', {}, h('strong', {}, number(count)), ` ${nameOfEntity} ${count === 1 ? 'object' : 'objects'}`,
+    h('span', {}, h('strong', {}, number(count)), ` ${count === 1 ? 'row' : 'rows'} of ${nameOfEntity}`,
       isSectioned && !range && [' in ', h('strong', {}, number(sections.length)),
         sections.length === 1 ? ' section' : ' sections']),
     traffic.snapshotBytes > 0

@@ -8,15 +8,20 @@ export class Controls {
   #parent;
   #onChange;
 
-  constructor(parent, onChange) {
+  /** @param onFilter called with the button of the filter builder. */
+  constructor(parent, onChange, onFilter) {
     this.#parent = parent;
     this.#onChange = onChange;
+    this.#filter = h('button', { class: 'control-button', type: 'button', 'aria-haspopup': 'dialog',
+      onclick: ({ currentTarget }) => onFilter(currentTarget) }, 'Filter …');
   }
+
+  #filter;
 
   show(view, schema) {
     const { entity } = view;
     const paths = schema.paths(entity);
-    replace(this.#parent,
+    replace(this.#parent, this.#filter,
       this.#sort(view, paths), this.#section(view, paths), this.#window(view));
   }
 

@@ -15,12 +15,15 @@ export function curl(request, mode, token, origin = location.origin) {
   const { entity, ...parameters } = clean(request);
   if (mode === 'poll') parameters.since = token;
   const lines = Object.entries(parameters).map(
-    ([name, value]) => `  --data-urlencode ${quote(`${name}=${value}`)}`);
+    ([name, value]) => `  --data-urlencode ${quote(`${name}=${written(value)}`)}`);
   const head = mode === 'stream' ? ['curl -GN', ...credential(), "  -H 'Accept: text/event-stream'"]
     : ['curl -G', ...credential()];
   const target = `  ${origin}/v1/objects/${encodeURIComponent(entity)}`;
   return [...head, target, ...lines].join(' \\\n');
 }
+
+/** A list joined by commas; a predicate in it may have commas of its own in brackets. */
+const written = (value) => (Array.isArray(value) ? value.join(',') : value);
 
 /** The command line that changes one object. */
 export function curlUpdate(entity, id, values, origin = location.origin) {

@@ -1,6 +1,8 @@
 // The cell that the keyboard is at, and the field that edits it.
 
+import { copyText } from './cell-menu.js';
 import { h } from './dom.js';
+import { editable } from './format.js';
 
 export class Cursor {
   #grid;
@@ -21,6 +23,8 @@ export class Cursor {
     element.addEventListener('keydown', (event) => this.#key(event));
     element.addEventListener('pointerdown', (event) => this.#press(event));
     element.addEventListener('dblclick', () => this.edit());
+    element.addEventListener('click', (event) => this.#clicked(event));
+    element.addEventListener('contextmenu', (event) => this.#menu(event));
     element.addEventListener('wheel', () => { this.#isAwaited = false; }, { passive: true });
   }
 
@@ -38,9 +42,11 @@ export class Cursor {
     element.querySelector('.cell.is-current')?.classList.remove('is-current');
     element.querySelector('.row.is-current')?.classList.remove('is-current');
     const row = this.#id === null ? null : this.#grid.row(this.#id);
-    if (!row) return;
-    row.element.classList.add('is-current');
-    row.cell(this.#column)?.classList.add('is-current');
+    const cell = row?.cell(this.#column);
+    if (cell) element.setAttribute('aria-activedescendant', cell.id);
+    else element.removeAttribute('aria-activedescendant');
+    row?.element.classList.add('is-current');
+    cell?.classList.add('is-current');
   }
 
   #press({ target }) {
@@ -60,9 +66,15 @@ export class Cursor {
       PageDown: [this.#grid.pageSize, 0], PageUp: [-this.#grid.pageSize, 0],
       Home: [-Infinity, 0], End: [Infinity, 0] };
     const isEnd = event.key === 'Home' || event.key === 'End';
+    if (event.target !== this.#grid.element) return;
+    if ((event.ctrlKey || event.metaKey) && this.#command(event)) return event.preventDefault();
     if (event.altKey || ((event.ctrlKey || event.metaKey) && !isEnd)) return;
-    if (moves[event.key]) this.#move(...moves[event.key]);
+    if (event.shiftKey && moves[event.key]?.[0]) this.#extend(moves[event.key][0]);
+    else if (moves[event.key]) this.#move(...moves[event.key]);
     else if (event.key === 'Enter' || event.key === 'F2') this.edit();
+    else if (event.key === ' ' && event.shiftKey) this.toggle();
+    else if (event.key === ' ') this.open();
+    else if (event.key === 'Escape' && this.#grid.selection.size > 0) this.#grid.selection.clear();
     else if (event.key === 'Delete' || event.key === 'Backspace') this.#remove();
     else return;
     event.preventDefault();
@@ -80,6 +92,60 @@ export class Cursor {
     this.#take();
     this.#grid.reveal(this.#at);
     this.#grid.row(this.#id)?.cell(this.#column)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    this.#report(false);
+  }
+
+  /** Makes another row the current one, so many rows further. */
+  step(rows) {
+    this.#move(rows, 0);
+  }
+
+  /** Shows the current row beside the table. */
+  open() {
+    if (this.#id !== null) this.#handlers.onOpen?.(this.#id);
+  }
+
+  #clicked({ target, altKey, ctrlKey, metaKey, shiftKey }) {
+    if (!target.closest?.('.cell') || !this.#item) return;
+    if (altKey) this.#handlers.onFilter?.(this.#columnNow, this.#item);
+    else if (this.#handlers.onOpen && (ctrlKey || metaKey || shiftKey)) this.select(this.#item, shiftKey);
+    else this.#report(true);
+  }
+
+  /** Selects the current row, or no longer. */
+  toggle() {
+    if (this.#item) this.select(this.#item, false);
+  }
+
+  /** Selects a row, or no longer; `isRange` selects all rows from the last one to it. */
+  select(item, isRange) {
+    this.#id = item.id;
+    this.#at = this.#find();
+    const { selection, layout } = this.#grid;
+    if (isRange) selection.extend(layout, this.#at);
+    else selection.toggle(item, this.#at);
+    this.draw();
+  }
+
+  get #columnNow() {
+    return this.#grid.columns[this.#column];
+  }
+
+  get #item() {
+    return this.#id === null ? undefined : this.#grid.row(this.#id)?.item;
+  }
+
+  /** The menu of the current cell, by the pointer or the key for menus. */
+  #menu(event) {
+    if (!this.#handlers.onCell || !this.#item || event.target.closest('.editor, .grid-head')) return;
+    event.preventDefault();
+    const cell = this.#grid.row(this.#id).cell(this.#column);
+    this.#handlers.onCell(event.button === 2 ? { x: event.clientX, y: event.clientY } : cell, this.#columnNow, this.#item);
+  }
+
+  /** @param isPointer whether a pointer chose the row. */
+  #report(isPointer) {
+    if (this.#id !== null && !this.#editor) this.#handlers.onCurrent?.(this.#id, isPointer);
   }
 
   /**
@@ -121,8 +187,29 @@ export class Cursor {
   }
 
   #remove() {
+    if (this.#grid.selection.size > 0) return this.#handlers.onRemoveSelected();
     const row = this.#id === null ? null : this.#grid.row(this.#id);
     if (row) this.#handlers.onRemove(row.item);
+  }
+
+  /** Ctrl C copies, Ctrl A selects all rows; whether the key was one of them. */
+  #command({ key }) {
+    if (key === 'a' && this.#handlers.onOpen) {
+      this.#grid.selection.all(this.#grid.layout);
+      return true;
+    }
+    if (key !== 'c' || !getSelection().isCollapsed || !this.#item) return false;
+    if (this.#grid.selection.size > 0) this.#handlers.onCopy();
+    else copyText(editable(this.#item[this.#columnNow.name], this.#columnNow.type));
+    return true;
+  }
+
+  /** Moves the cursor and selects the rows on the way. */
+  #extend(rows) {
+    const { selection, layout } = this.#grid;
+    if (selection.size === 0) selection.extend(layout, this.#at);
+    this.#move(rows, 0);
+    selection.extend(layout, this.#at);
   }
 
   // MARK: Editing

@@ -4,7 +4,7 @@ import { h } from './dom.js';
 import { parse, show } from './format.js';
 import { RelatedEditor } from './related-editor.js';
 
-function open(className, title, ...content) {
+export function openDialog(className, title, ...content) {
   const dialog = h('dialog', { class: `dialog ${className}`, 'aria-label': title },
     h('h2', {}, title), content);
   dialog.addEventListener('close', () => dialog.remove());
@@ -21,7 +21,7 @@ const button = (text, onclick, kind = '') =>
 export function ask(title, text, yes) {
   return new Promise((resolve) => {
     const answer = (value) => { resolve(value); dialog.close(); };
-    const dialog = open('question', title, h('p', {}, text), h('div', { class: 'dialog-actions' },
+    const dialog = openDialog('question', title, h('p', {}, text), h('div', { class: 'dialog-actions' },
       button('Cancel', () => answer(false)), button(yes, () => answer(true), 'primary')));
     dialog.addEventListener('close', () => resolve(false));
   });
@@ -47,7 +47,7 @@ export function insertDialog(entity, columns, { add, search, nameOf }) {
       complaint.hidden = false;
     }
   };
-  const dialog = open('insert', `New ${entity}`, h('form', { onsubmit: submit },
+  const dialog = openDialog('insert', `New ${entity}`, h('form', { onsubmit: submit },
     fields.map(({ element }) => element), complaint, h('div', { class: 'dialog-actions' },
       button('Cancel', () => dialog.close()),
       h('button', { class: 'button primary', type: 'submit' }, 'Add to the save'))));
@@ -97,7 +97,7 @@ function relatedField(column, values, options) {
  */
 export function conflictDialog(conflicts, { resolve, discard }) {
   const rows = conflicts.map((conflict, index) => conflictRow(conflict, index));
-  const dialog = open('conflict', 'Somebody else changed this',
+  const dialog = openDialog('conflict', 'Somebody else changed this',
     h('p', {}, 'Nothing was saved. Choose for each value which one is to stay.'),
     h('div', { class: 'conflict-table' },
       h('span', {}, ''), h('span', {}, 'you saw'), h('span', {}, 'stored now'), h('span', {}, 'yours'),
@@ -121,14 +121,14 @@ function conflictRow(conflict, index) {
 }
 
 const shortcuts = [
-  ['/', 'to the predicate'], ['Ctrl Space', 'complete'], ['↑ ↓ ← →', 'walk over the cells'],
+  ['/', 'search and filter'], ['Ctrl Space', 'complete'], ['↑ ↓ ← →', 'walk over the cells'],
   ['Enter', 'edit the cell'], ['Tab', 'next cell'], ['Shift Enter', 'a line break'], ['Alt N', 'NULL'],
-  ['Esc', 'leave the cell as it was'],
-  ['Del', 'delete the row, or not'], ['N', 'new object'], ['Ctrl S', 'save what is collected'],
+  ['Esc', 'leave the cell as it was'], ['Alt Click', 'filter by a value'], ['Shift F10', 'the menu of the cell'],
+  ['Space', 'the row in full'], ['Del', 'delete the row, or not'], ['N', 'new row'], ['Ctrl S', 'save what is collected'],
   ['[ ]', 'previous, next section'], ['?', 'this list']];
 
 export function helpDialog() {
-  const dialog = open('help', 'Keyboard',
+  const dialog = openDialog('help', 'Keyboard',
     h('dl', {}, shortcuts.map(([keys, text]) => [
       h('dt', {}, keys.split(' ').map((key) => h('kbd', {}, key))), h('dd', {}, text)])),
     h('div', { class: 'dialog-actions' }, button('Close', () => dialog.close())));

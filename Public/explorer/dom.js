@@ -2,15 +2,15 @@
 // page holds under `Content-Security-Policy: default-src 'self'`.
 
 const SVG = 'http://www.w3.org/2000/svg';
-const svgTags = new Set(['svg', 'path', 'rect', 'circle', 'line', 'polyline', 'g', 'text']);
+const svgTags = new Set(['svg', 'path', 'rect', 'circle', 'line', 'polyline', 'g', 'text', 'svg:title']);
 
 /**
  * An element. `on…` are listeners, `class`, `dataset` and attributes are set, false and null ones
  * left out; children are nodes or text, nested lists are flattened, null and false left out.
  */
 export function h(tag, properties = {}, ...children) {
-  const element = svgTags.has(tag)
-    ? document.createElementNS(SVG, tag) : document.createElement(tag);
+  const element = svgTags.has(tag) ? document.createElementNS(SVG, tag.replace('svg:', ''))
+    : document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) set(element, name, value);
   element.append(...children.flat(3).filter((child) => child != null && child !== false));
   return element;

@@ -40,7 +40,7 @@ export class Editing {
     if (!this.canInsert) return;
     const { client, schema, view: { entity } } = this.#page;
     insertDialog(entity, schema.columns(entity), {
-      add: (values) => this.staged.insert(entity, values, client.temporaryID()), ...this.#lookups() });
+      add: (values) => this.staged.insert(entity, values, client.temporaryID()), ...this.lookups });
   }
 
   /** What the grid asks. */
@@ -49,14 +49,18 @@ export class Editing {
     return {
       staged: (id) => this.staged.of(page.view.entity, id),
       nameOf: (entity, id) => page.names.nameOf(entity, id),
-      onRemove: (item) => !page.isReadOnly
-        && this.staged.toggleDeletion(page.view.entity, item, this.#seen(item)),
+      onRemove: (item) => !page.isReadOnly && this.remove(page.view.entity, item),
       editor: (item, column, { close }) => (page.isReadOnly ? null : this.#editor(item, column, close)) };
   }
 
+  /** Stages the deletion of a row, or takes it back. */
+  remove(entity, item) {
+    this.staged.toggleDeletion(entity, item, this.#seen(entity, item));
+  }
+
   /** The values that a deletion is based on: those that JavaScript holds as they are stored. */
-  #seen(item) {
-    const columns = this.#page.schema.columns(this.#page.view.entity)
+  #seen(entity, item) {
+    const columns = this.#page.schema.columns(entity)
       .filter(({ isID, type, name }) => !isID && !['decimal', 'json', 'binary'].includes(type) && name in item);
     return Object.fromEntries(columns.map(({ name }) => [name, item[name]]));
   }
@@ -73,10 +77,11 @@ export class Editing {
     const value = column.name in staged ? staged[column.name] : item[column.name];
     return editor(column, value, {
       done: (next, step) => { close(step); this.staged.set(entity, item, column.name, next); },
-      cancel: (step = 0) => close(step), ...this.#lookups() });
+      cancel: (step = 0) => close(step), ...this.lookups });
   }
 
-  #lookups() {
+  /** How related rows are found and called. */
+  get lookups() {
     const { names } = this.#page;
     return {
       search: (...args) => names.search(...args), nameOf: (...args) => names.nameOf(...args) };
@@ -85,13 +90,22 @@ export class Editing {
   #shown(change, name, value) {
     const { schema, names } = this.#page;
     const relationship = schema.relationship(change.entity, name);
+    if (relationship?.toMany) return this.#shownList(relationship, value);
     if (relationship) return names.nameOf(relationship.destination, value) ?? String(value);
     return show(value, schema.attribute(change.entity, name)?.type);
   }
 
+  /** Rows that are added to a relationship and removed from it: `+ red, − blue`. */
+  #shownList({ destination }, value) {
+    const { names } = this.#page;
+    const name = (id) => names.nameOf(destination, id) ?? `${destination} ${id}`;
+    const { add = [], remove = [] } = value ?? {};
+    return [...add.map((id) => `+ ${name(id)}`), ...remove.map((id) => `− ${name(id)}`)].join(', ');
+  }
+
   #nameOf({ entity, item, values, id }) {
-    const label = this.#page.schema.label(entity);
-    return String(item?.[label] ?? values?.[label] ?? `${entity} ${id ?? ''}`);
+    const { schema } = this.#page;
+    return schema.title(entity, item ?? {}) || schema.title(entity, values ?? {}) || `${entity} ${id ?? ''}`;
   }
 }
 

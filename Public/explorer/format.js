@@ -1,7 +1,7 @@
 // Values → what a cell shows, and what was typed → values.
 
 const integers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
-const numbers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 6 });
+const numbers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 17 });
 const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
 
 export const isNumeric = (type) => ['integer', 'double', 'decimal'].includes(type);
@@ -11,7 +11,7 @@ export function show(value, type) {
   if (value === null || value === undefined) return '';
   if (type === 'boolean' && typeof value === 'boolean') return value ? 'yes' : 'no';
   if (type === 'date') return String(value).replace('T', ' ').replace(/(\.\d+)?Z$/, '').replace(/( 00:00|(:\d\d)):00$/, '$2');
-  if (type === 'binary' && typeof value === 'string') return `${bytes(Math.floor(String(value).length * 0.75))} of data`;
+  if (type === 'binary' && typeof value === 'string') return `${bytes(value.length * 0.75 - (/=*$/.exec(value)[0].length))} of data`;
   if (typeof value === 'number') return number(value);
   return typeof value === 'object' ? structure(value) : String(value);
 }
@@ -24,7 +24,10 @@ function structure(value) {
   return `${name} (${texts.join(', ')})`;
 }
 
+/** Very large and very small numbers as they are written in programs. */
 export function number(value) {
+  const size = Math.abs(value);
+  if (size >= 1e16 || (size > 0 && size < 1e-6)) return String(value);
   return (Number.isInteger(value) ? integers : numbers).format(value);
 }
 

@@ -4,19 +4,24 @@
 // Enters: results one after the other. Promises: a row of the same id is the same element before
 // and after, so that it can move; what is read stays in its place when rows come or go above it.
 
+import { ColumnHeads } from './column-heads.js';
+import { ColumnWidths } from './column-widths.js';
 import { Cursor } from './cursor.js';
-import { h, replace } from './dom.js';
+import { h } from './dom.js';
 import { number } from './format.js';
 import { IndexStrip } from './index-strip.js';
-import { Layout, ROW } from './layout.js';
+import { HEAD, Layout, ROW, useTouchSizes } from './layout.js';
+import { largest } from './measure.js';
 import { Motion } from './motion.js';
-import { Row, widths } from './row.js';
+import { Row } from './row.js';
 import { Scroller } from './scroller.js';
 import { SectionHeaders } from './section-headers.js';
+import { Selection } from './selection.js';
 
 /** Rows kept ready above and below what shows. */
-const MARGIN = 6 * ROW;
-const HEAD = 33;
+const MARGIN = 6 * 32;
+const phone = matchMedia('(max-width: 760px)');
+useTouchSizes(phone.matches);
 
 export class Grid {
   #columns = [];
@@ -24,34 +29,47 @@ export class Grid {
   #rows = new Map();
   #motion = new Motion();
   #handlers;
+  #widths;
+  #rowHandlers;
   #result = null;
   #isScheduled = false;
   /** The number that is drawn as bars: `{column, most}`, or null. */
   #measure = null;
+  #measureName;
 
   /**
    * @param handlers `{onSort(column, isFurther), nameOf(entity, id), editor(item, column, {close}),
-   * onRemove(item), staged(id), onRange(first, last)}`; the last one with the indexes of the rows
-   * that are seen.
+   * onRemove(item), staged(id), onRange(first, last), onSelection(selection)}` and those of the heads;
+   * `onRange` gets the indexes of the rows that are seen.
    */
   constructor(parent, handlers) {
     this.#handlers = handlers;
-    this.#head = h('div', { class: 'grid-head', role: 'row' });
+    this.#heads = new ColumnHeads(handlers);
+    this.selection = new Selection(() => {
+      this.element.classList.toggle('has-selection', this.selection.size > 0);
+      this.refill();
+      handlers.onSelection?.(this.selection);
+    });
     this.#rowsElement = h('div', { class: 'grid-rows', role: 'presentation' });
     this.#body = h('div', { class: 'grid-body', role: 'rowgroup' }, this.#rowsElement);
     this.#headers = new SectionHeaders(this.#rowsElement, this.#motion);
     this.#loading = h('p', { class: 'grid-loading', hidden: true });
-    this.element = h('div', { class: 'grid', role: 'grid', tabindex: 0, 'aria-label': 'Objects',
+    this.element = h('div', { class: 'grid', role: 'grid', tabindex: 0, 'aria-label': 'Rows',
+      'aria-multiselectable': handlers.onOpen ? 'true' : null,
       onscroll: () => this.#schedule() },
-    this.#head, h('div', { class: 'pinned', 'aria-hidden': 'true' }, this.#headers.pinned), this.#body);
+    this.#heads.element, h('div', { class: 'pinned', 'aria-hidden': 'true' }, this.#headers.pinned), this.#body);
+    this.#widths = new ColumnWidths(this.element);
     this.strip = new IndexStrip((section) => this.scrollToSection(section));
     this.cursor = new Cursor(this, handlers);
+    this.#rowHandlers = { onOpen: handlers.onOpen, onRemove: handlers.onRemove,
+      onSelect: (item, isRange) => this.cursor.select(item, isRange) };
     this.scroller = new Scroller(this.element, this.#body);
     parent.append(h('div', { class: 'grid-frame' }, this.element, this.strip.element, this.#loading));
     new ResizeObserver(() => this.#resized()).observe(this.element);
+    phone.addEventListener('change', () => this.#remeasure());
   }
 
-  #head;
+  #heads;
   #headers;
   #body;
   /** Holds the rows and headers; it is as far down as the window's first row. */
@@ -68,9 +86,8 @@ export class Grid {
 
   /** Shows another entity's columns; the rows of the one before go. */
   begin(columns, sort) {
-    this.#columns = columns;
-    this.#rows.forEach((row) => row.element.remove());
-    this.#rows.clear();
+    this.#setColumns(columns);
+    this.selection.clear();
     this.#result = null;
     this.#layout = new Layout([], false);
     this.cursor.reset();
@@ -80,15 +97,47 @@ export class Grid {
     this.#resized();
   }
 
-  /** The column heads, with arrows for the keys of `sort`. */
+  /** Shows other columns of the same rows. */
+  arrange(columns, sort) {
+    this.#setColumns(columns);
+    this.heading(sort);
+    if (this.#result) this.#setMeasure(this.#measureName);
+    this.#resized();
+  }
+
+  #setColumns(columns) {
+    this.#columns = columns;
+    this.#widths.begin(columns);
+    this.#rows.forEach((row) => row.element.remove());
+    this.#rows.clear();
+    this.element.setAttribute('aria-colcount', columns.length + (this.#handlers.onOpen ? 1 : 0));
+  }
+
+  /** How wide a column is. */
+  widthOf(name) {
+    return this.#heads.cell(name)?.getBoundingClientRect().width ?? 0;
+  }
+
+  /** How wide a column is to be so that the values which are seen are whole. */
+  fittingWidth(name) {
+    const index = this.#columns.findIndex((column) => column.name === name);
+    const head = this.#heads.cell(name);
+    const cells = [...this.#rows.values()].map((row) => row.cell(index));
+    return Math.ceil(Math.max(this.#widths.measure(head.textContent, index),
+      ...cells.map((cell) => this.#widths.measure(cell.textContent, index))));
+  }
+
+  focusHead(name) {
+    this.#heads.cell(name)?.querySelector('button').focus({ preventScroll: true });
+  }
+
+  get selectedItems() {
+    return this.selection.items(this.#layout);
+  }
+
+  /** Shows the column heads, with arrows for the keys of `sort`. */
   heading(sort) {
-    const terms = sort.split(',').map((term) => term.split(':')[0]);
-    replace(this.#head, this.#columns.map((column, index) => {
-      const arrow = terms.includes(column.name) ? ' ↑' : terms.includes(`-${column.name}`) ? ' ↓' : '';
-      return h('button', { class: `head-cell ${column.type}${arrow && ' is-sorted'}`, tabindex: -1,
-        role: 'columnheader', 'aria-colindex': index + 1,
-        onclick: (event) => this.#handlers.onSort(column, event.shiftKey) }, column.name + arrow);
-    }));
+    this.#heads.show(this.#columns, sort);
   }
 
   /**
@@ -113,7 +162,7 @@ export class Grid {
     const top = this.scroller.position;
     this.#layout = after;
     this.scroller.resize(after.fullHeight + 12);
-    this.element.setAttribute('aria-rowcount', after.total);
+    this.element.setAttribute('aria-rowcount', after.total + 1);
     this.#hold(anchor);
     if (isOther) this.scroller.position = 0;
     const shift = this.scroller.position - top;
@@ -126,6 +175,7 @@ export class Grid {
 
   /** Bars where there are no negative values; all rows are filled again when their scale is another. */
   #setMeasure(name) {
+    this.#measureName = name;
     const column = this.#columns.findIndex((each) => each.name === name);
     const most = column < 0 ? 0 : largest(this.#result.sections, name);
     const former = this.#measure;
@@ -226,9 +276,22 @@ export class Grid {
   #resized() {
     const isNarrow = this.element.clientWidth < 640;
     this.element.classList.toggle('is-narrow', isNarrow);
-    this.element.style.setProperty('--columns',
-      widths(this.#columns, isNarrow && this.element.clientWidth));
+    this.#setWidths();
     this.#draw({});
+  }
+
+  /** The window is that of a phone now, or no longer. */
+  #remeasure() {
+    useTouchSizes(phone.matches);
+    const { sections, header, before, total } = this.#layout;
+    this.#layout = new Layout(sections, header > 0, { before, total });
+    this.scroller.resize(this.#layout.fullHeight + 12);
+    this.#draw({});
+  }
+
+  #setWidths() {
+    const isNarrow = this.element.clientWidth < 640;
+    this.element.style.setProperty('--columns', this.#widths.template(isNarrow && this.element.clientWidth));
   }
 
   /** @param change `{plays, seen, before, moved, shift, isNews}` where the result has changed. */
@@ -270,7 +333,7 @@ export class Grid {
   }
 
   #newRow(fresh) {
-    const row = new Row(this.#columns, this.#handlers);
+    const row = new Row(this.#columns, this.#rowHandlers);
     fresh.push(row);
     return row;
   }
@@ -281,15 +344,28 @@ export class Grid {
       if (plays) changed.forEach((cell) => this.#motion.wash(cell, '--changed'));
     }
     row.move(y);
-    row.element.setAttribute('aria-rowindex', index + 1);
+    row.element.setAttribute('aria-rowindex', index + 2);
     row.element.classList.toggle('is-odd', index % 2 === 1);
   }
 
   #fill(row, item) {
     return row.fill(item, {
       related: (column, id) => this.#related(column, id), staged: this.#handlers.staged(item.id),
-      measure: this.#measure });
+      measure: this.#measure, isSelected: this.selection.has(item.id),
+      onText: (...text) => this.#widths.note(...text) && this.#widen() });
   }
+
+  /** Makes room for a longer number, once a frame. */
+  #widen() {
+    if (this.#isWidening) return;
+    this.#isWidening = true;
+    queueMicrotask(() => {
+      this.#isWidening = false;
+      this.#setWidths();
+    });
+  }
+
+  #isWidening = false;
 
   #related({ destination }, id) {
     if (id === null || id === undefined) return '';
@@ -318,19 +394,6 @@ export class Grid {
       else this.#motion.leave(row, isNews);
     }
   }
-}
-
-/** The largest value of an attribute; 0 where one is negative or none is a number. */
-function largest(sections, name) {
-  let most = 0;
-  for (const { items } of sections) {
-    for (const item of items) {
-      const value = item[name];
-      if (value < 0) return 0;
-      if (typeof value === 'number' && value > most) most = value;
-    }
-  }
-  return most;
 }
 
 const clamp = (value, low, high) => Math.max(low, Math.min(high, value));

@@ -4,22 +4,27 @@ import { h, replace, throttle } from './dom.js';
 import { histogram, SavesChart } from './charts.js';
 import { curl, curlUpdate } from './curl.js';
 import { bytes, isNumeric, milliseconds, number } from './format.js';
+import { QueryPlan } from './query-plan.js';
+import { javascript, swift } from './request-code.js';
 
 /** How often figures and charts are drawn: more often nobody can read. */
 const PAUSE = 150;
 /** The parts that show diffs and saves. */
 const liveParts = ['figures', 'diffs', 'saves'];
+const languages = [['curl', 'curl'], ['javascript', 'JavaScript'], ['swift', 'Swift']];
 const modes = [['once', 'snapshot'], ['stream', 'stream'], ['poll', 'long-poll']];
 
 export class Inspector {
   #mode = 'stream';
+  #language = 'curl';
+  #plan;
   #attribute = null;
   #onRange;
   #parts;
   #shown = {};
 
   /** @param onRange called with `(attribute, from, to)` for a bar of the histogram. */
-  constructor(parent, onRange) {
+  constructor(parent, client, onRange) {
     this.#onRange = onRange;
     const part = (title, ...extra) => {
       const body = h('div', { class: 'part-body' });
@@ -27,13 +32,18 @@ export class Inspector {
         h('header', {}, h('h2', { class: 'panel-title' }, title), extra), body) };
     };
     this.modeChooser = h('div', { class: 'segments', role: 'radiogroup', 'aria-label': 'Kind of request' });
+    this.languageChooser = h('select', { class: 'field small', 'aria-label': 'Language',
+      onchange: ({ target }) => { this.#language = target.value; this.#drawRequest(); } },
+    languages.map(([value, name]) => h('option', { value }, name)));
+    this.#plan = new QueryPlan(client, codeBlock);
     this.attributeChooser = h('select', { class: 'field small', 'aria-label': 'Attribute',
       onchange: ({ target }) => { this.#attribute = target.value; this.#drawHistogram(); } });
     this.#parts = {
-      request: part('Request', this.modeChooser), figures: part('Live'),
+      request: part('Request', this.languageChooser, this.modeChooser), plan: part('Query plan'), figures: part('Live'),
       diffs: part('Diffs, as they came'), saves: part('Saves a second'),
       histogram: part('Distribution', this.attributeChooser) };
     replace(parent, Object.values(this.#parts).map(({ element }) => element));
+    this.#parts.plan.body.append(this.#plan.element);
     this.savesChart = new SavesChart(this.#parts.saves.body);
   }
 
@@ -42,7 +52,8 @@ export class Inspector {
    * rows are fetched once, `example` is an update to try.
    */
   show(shown) {
-    this.#parts.request.element.hidden = false;
+    for (const name of ['request', 'plan']) this.#parts[name].element.hidden = false;
+    this.#plan.show(shown.request);
     for (const name of liveParts) this.#parts[name].element.hidden = !shown.isLive;
     const isOther = this.#shown.request?.entity !== shown.request.entity;
     this.#shown = shown;
@@ -68,9 +79,9 @@ export class Inspector {
   // MARK: Request
 
   #drawRequest() {
-    const { request, result, isLive } = this.#shown;
+    const { isLive } = this.#shown;
     const current = isLive ? this.#mode : 'once';
-    const text = curl(request, current, result?.token ?? 'now');
+    const text = this.#code(current);
     const signature = `${isLive} ${current} ${text}`;
     if (this.#parts.request.signature === signature) return;
     this.#parts.request.signature = signature;
@@ -78,7 +89,15 @@ export class Inspector {
     replace(this.modeChooser, offered.map(([mode, name]) => h('button', {
       role: 'radio', 'aria-checked': String(mode === current),
       onclick: () => { this.#mode = mode; this.#drawRequest(); } }, name)));
-    replace(this.#parts.request.body, codeBlock(text));
+    replace(this.#parts.request.body, codeBlock(text), h('p', { class: 'api-words' },
+      'In the API a table is an entity, a row an object, a column an attribute or a relationship, NULL is nil, a filter a predicate.'));
+  }
+
+  #code(mode) {
+    const { request, result } = this.#shown;
+    if (this.#language === 'javascript') return javascript(request, mode !== 'once');
+    if (this.#language === 'swift') return swift(request, mode !== 'once');
+    return curl(request, mode, result?.token ?? 'now');
   }
 
   // MARK: Figures

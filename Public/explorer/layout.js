@@ -3,8 +3,15 @@
 // The sections may be a window of a longer table. Heights count from the window's first row, indexes
 // from the table's.
 
-export const ROW = 32;
+/** The height of a row and of the heads; on a phone both are as high as a finger needs. */
+export let ROW = 32;
+export let HEAD = 33;
 export const HEADER = 36;
+/** The heights for a phone, or for others. They are those of `--row` and `--head` in the style sheets. */
+export function useTouchSizes(isTouch) {
+  [ROW, HEAD] = isTouch ? [44, 45] : [32, 33];
+}
+
 /** Space after a section. */
 const GAP = 10;
 

@@ -2,7 +2,8 @@
 
 import { connect } from '../livefetch.js';
 import * as address from './address.js';
-import { startDrawers, startKeys, startTheme } from './chrome.js';
+import { startDrawers, startKeys, startTheme, startTooltips } from './chrome.js';
+import { browserStorage } from './column-settings.js';
 import { showConnection } from './connection.js';
 import { Page } from './page.js';
 import { Schema } from './schema.js';
@@ -11,6 +12,7 @@ import { scopes, token } from './session.js';
 import { showSession, signIn, startLinks } from './sign-in.js';
 
 startTheme();
+startTooltips();
 const closeDrawers = startDrawers();
 
 /** The page asks for a token only where the server needs one. */
@@ -33,9 +35,10 @@ async function load() {
   }
 }
 
-function describe({ store, version, readOnly }) {
-  const text = `${store}${readOnly ? ', read only' : ''} · version ${version}`;
-  document.getElementById('store').textContent = text;
+/** The file's name, where the server gives it, its kind and the version. */
+function describe({ database, store, version, readOnly }) {
+  const parts = [database, `${store}${readOnly ? ', read only' : ''}`, `version ${version}`];
+  document.getElementById('store').textContent = parts.filter(Boolean).join(' · ');
 }
 
 /** What the token may do; everything on a server that needs none. */
@@ -45,9 +48,10 @@ const granted = async () =>
 const [model, about] = await load();
 const may = await granted();
 showSession(may);
-const schema = new Schema(model);
+const schema = new Schema(model, browserStorage);
+schema.sample = about.sample;
 const page = new Page(schema, { client, closeDrawers, storeIsReadOnly: about.readOnly,
-  mayWrite: may.write });
+  mayWrite: may.write, database: about.database });
 describe(about);
 document.getElementById('todo-link').hidden = !schema.isSample;
 

@@ -17,7 +17,7 @@ export class ModelPanel {
   }
 
   show(schema, current, counts) {
-    replace(this.#parent, h('h2', { class: 'panel-title' }, 'Model'),
+    replace(this.#parent, h('h2', { class: 'panel-title' }, 'Tables'),
       h('ul', { class: 'entities' }, schema.entities.map(
         (entity) => this.#entity(schema, entity, entity.name === current, counts))));
   }
@@ -36,7 +36,8 @@ export class ModelPanel {
   }
 
   #properties(schema, entity) {
-    const attributes = [{ name: 'id', type: entity.idType, optional: false }, ...entity.attributes];
+    const key = { name: entity.key ?? 'id', type: entity.idType, optional: false };
+    const attributes = [key, ...entity.attributes];
     return h('ul', { class: 'properties' },
       attributes.map((attribute) => this.#property(
         attribute.name, glyphs[attribute.type] ?? attribute.type,
@@ -48,7 +49,7 @@ export class ModelPanel {
 
   #property(path, glyph, about, name = path) {
     return h('li', {}, h('button', {
-      class: 'property', title: `${about}; click to use it in the predicate`,
+      class: 'property', title: `${about}; click to filter by it`,
       onclick: () => this.#handlers.onProperty(path) },
     h('span', {}, name), h('span', { class: 'glyph' }, glyph)));
   }

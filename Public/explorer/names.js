@@ -6,7 +6,8 @@ const MOST = 8;
 export class Names {
   #client;
   #schema;
-  #included = {};
+  /** The related objects of each result on show, by the result's name. */
+  #included = new Map();
   #found = new Map();
   #texts = new Map();
   onTexts = () => {};
@@ -16,30 +17,35 @@ export class Names {
     this.#schema = schema;
   }
 
-  /** Takes over what a result has under `included`. */
-  take(included = {}) {
-    this.#included = included;
+  /** Takes over what a result has under `included`, in place of what it had before. */
+  take(included = {}, source = 'table') {
+    this.#included.set(source, included);
   }
 
   nameOf(entity, id) {
     if (id === null || id === undefined) return undefined;
-    const label = this.#schema.label(entity);
-    const object = this.#included[entity]?.[id];
-    return object?.[label] ?? this.#found.get(`${entity}\u0000${id}`);
+    const sources = [...this.#included.values()];
+    const object = sources.map((included) => included[entity]?.[id]).find(Boolean);
+    return (object && this.#schema.title(entity, object)) || this.#found.get(`${entity}\u0000${id}`);
   }
 
-  /** Objects whose name begins with or contains a text: `[{id, name}]`. */
+  /** Lets go of names that were found: rows are called otherwise now. */
+  forget() {
+    this.#found.clear();
+  }
+
+  /** Rows whose name begins with a text or has all its words: `[{id, name}]`. */
   async search(entity, text) {
-    const label = this.#schema.label(entity);
-    const request = { entity, limit: MOST, sort: label, select: label };
+    const labels = this.#schema.labels(entity);
+    const request = { entity, limit: MOST, sort: labels.length > 0 ? labels : undefined,
+      select: labels.length > 0 ? labels : undefined };
     // Names that begin with the text come first.
-    const conditions = text && label ? ['%K BEGINSWITH[cd] %@', '%K CONTAINS[cd] %@'] : [undefined];
-    const results = await Promise.all(conditions.map((where) => this.#client.fetch(
-      where ? { ...request, where, arguments: [label, text] } : request)));
+    const conditions = text && labels.length > 0 ? [begins(labels, text), contains(labels, text)] : [{}];
+    const results = await Promise.all(conditions.map((condition) => this.#client.fetch({ ...request, ...condition })));
     const items = results.flatMap(({ sections }) => sections.flatMap((section) => section.items));
     const found = [...new Map(items.map((item) => [item.id, item])).values()].slice(0, MOST);
     return found.map((item) => {
-      const name = String(item[label] ?? item.id);
+      const name = this.#schema.title(entity, item) || String(item.id);
       this.#found.set(`${entity}\u0000${item.id}`, name);
       return { id: item.id, name };
     });
@@ -74,4 +80,18 @@ export class Names {
     }
     return [...counts].sort((a, b) => b[1] - a[1]).slice(0, 200).map(([value]) => value);
   }
+}
+
+/** Conditions name the attributes by arguments: a name need not be one that a predicate can hold. */
+const anywhere = (labels, operator, text) => ({
+  where: `(${labels.map(() => `%K ${operator}[cd] %@`).join(' OR ')})`, arguments: labels.flatMap((label) => [label, text]) });
+
+const begins = (labels, text) => anywhere(labels, 'BEGINSWITH', text);
+
+/** Every word of the text is in one of the attributes. */
+function contains(labels, text) {
+  const words = labels.length === 1 ? [text] : text.split(/\s+/).filter(Boolean);
+  const conditions = words.map((word) => anywhere(labels, 'CONTAINS', word));
+  return { where: conditions.map(({ where }) => where).join(' AND ') || 'TRUEPREDICATE',
+    arguments: conditions.flatMap((condition) => condition.arguments) };
 }

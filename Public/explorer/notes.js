@@ -13,7 +13,7 @@ function note(title, ...content) {
 
 export function refusedNote(error) {
   return note('The server refused this request',
-    h('p', {}, error.offset === undefined ? error.message : 'The mark in the predicate shows where.'));
+    h('p', {}, error.offset === undefined ? error.message : 'The mark in the field above shows where.'));
 }
 
 /** The table of the view does not exist: `go(name)` shows another one. */
@@ -40,7 +40,7 @@ export function emptyNote(result, { view, schema }, { isLive, clear, insert }) {
   if (view.where || Number(view.offset) > 0 || view.limit === '0') {
     return note('Nothing matches',
       isLive && h('p', {}, 'A row that starts to match later appears here by itself.'),
-      view.where && h('button', { class: 'button', onclick: clear }, 'Clear the predicate'));
+      view.where && h('button', { class: 'button', onclick: clear }, 'Clear the filter'));
   }
   return note(`${view.entity} has no rows yet`,
     isLive && h('p', {}, 'Rows appear here as soon as they are saved, by any program.'),

@@ -6,23 +6,29 @@ import { action, Welcome } from './actions.js';
 import * as address from './address.js';
 import { showConnection, showSummary } from './connection.js';
 import { Controls } from './controls.js';
-import { DemoTraffic, exampleUpdate, liveliest } from './demo-traffic.js';
+import { exampleUpdate, liveliest } from './demo-traffic.js';
+import { Demonstrations } from './demonstrations.js';
 import { debounce, h, replace, throttle } from './dom.js';
 import { Editing } from './editing.js';
+import { Finding } from './finding.js';
 import { Grid } from './grid.js';
+import { GroupView } from './group-view.js';
 import { Inspector } from './inspector.js';
 import { ModelPanel } from './model-panel.js';
 import { Names } from './names.js';
 import { emptyNote, missingTableNote, refusedNote } from './notes.js';
+import { joined } from './predicate-text.js';
 import { PlainFetch } from './plain-fetch.js';
 import { PredicateField } from './predicate-field.js';
 import { number } from './format.js';
+import { RowCounts } from './row-counts.js';
+import { rowPanel, showCurrent } from './row-page.js';
 import { FIRST, nextOffset, rowCount, SIZE } from './row-window.js';
-import { SecondClient } from './second-client.js';
-import { token } from './session.js';
 import { showSession, signIn } from './sign-in.js';
+import { TableTools } from './table-tools.js';
 import { Traffic } from './traffic.js';
-import { narrowed, sortedBy } from './view-changes.js';
+import { isSearch } from './search-words.js';
+import { sortedBy } from './view-changes.js';
 
 const byID = (id) => document.getElementById(id);
 const TYPING = 320;
@@ -33,7 +39,6 @@ export class Page {
   view = null;
   live = null;
   traffic = new Traffic();
-  counts = new Map();
   #generation = 0;
   /** Whether the next result is that of another request. */
   #isOther = false;
@@ -47,16 +52,17 @@ export class Page {
 
   /**
    * @param options `storeIsReadOnly`: whether the server takes no saves and follows no fetch;
-   * `mayWrite`: whether the token has the scope `write`.
+   * `mayWrite`: whether the token has the scope `write`; `database`: the name of the file.
    */
-  constructor(schema, { client = connect(), closeDrawers, storeIsReadOnly = false, mayWrite = true }) {
+  constructor(schema, { client = connect(), closeDrawers, storeIsReadOnly = false, mayWrite = true, database }) {
     this.client = client;
     this.storeIsReadOnly = storeIsReadOnly;
     this.mayWrite = mayWrite;
+    this.database = database;
     this.schema = schema;
     this.names = new Names(client, schema);
+    this.counts = new RowCounts(client, () => this.model.show(schema, this.view.entity, this.counts));
     this.editing = new Editing(this, byID('tray'));
-    this.demo = new DemoTraffic(client, (token, sentAt) => this.saved(token, sentAt));
     this.model = new ModelPanel(byID('model'), {
       onEntity: (entity) => { closeDrawers(); this.goTo(entity); },
       onProperty: (path) => {
@@ -65,21 +71,30 @@ export class Page {
       } });
     this.predicate = new PredicateField(byID('predicate'), {
       context: () => this.#completionContext(),
-      onChange: (where, isDone) => (isDone ? this.#typed.now(where) : this.#typed(where)) });
+      onChange: (where, isDone) => this.#typedText(where, isDone) });
     this.names.onTexts = () => this.predicate.resuggest();
     this.#typed.now = (where) => { this.#typed.cancel(); this.change({ where }); };
-    this.controls = new Controls(byID('controls'), (patch) => this.change(patch));
+    this.finding = new Finding(this);
+    this.controls = new Controls(byID('controls'), (patch) => this.change(patch),
+      (anchor) => this.finding.build(anchor));
     this.summary = h('div', { class: 'summary' });
     this.welcome = new Welcome(byID('welcome'));
     this.welcome.onClose = () => this.result && this.#drawAround(this.result);
     const panes = h('div', { class: 'panes' });
-    byID('result').append(this.summary, panes);
-    this.grid = new Grid(panes, { ...this.editing.handlers,
+    this.tools = new TableTools(this, byID('result'));
+    byID('result').append(this.summary, this.tools.selection.element, panes);
+    this.grid = new Grid(panes, { ...this.editing.handlers, ...this.finding.handlers, ...this.tools.handlers,
       onSort: (column, isFurther) => this.#sortBy(column, isFurther),
+      onOpen: (id) => this.rowPanel.open(this.view.entity, id),
+      onCurrent: (id, isPointer) => showCurrent(this, id, isPointer),
       onRange: (first, last) => this.#seen(first, last) });
-    this.second = new SecondClient(panes, this.#secondPage());
-    this.inspector = new Inspector(byID('inspector'), 
-      (...range) => this.change({ where: narrowed(this.view.where, ...range) }));
+    this.groups = new GroupView(this.#groupPage());
+    panes.append(this.groups.element);
+    this.rowPanel = rowPanel(this, byID('row-panel'));
+    this.demonstrations = new Demonstrations(this, panes, () => this.#demonstrated());
+    this.second = this.demonstrations.second;
+    this.inspector = new Inspector(byID('inspector'), client,
+      (...range) => this.finding.narrow(...range));
   }
 
   #typed = debounce((where) => this.change({ where }, false), TYPING);
@@ -91,7 +106,8 @@ export class Page {
     const isOther = view.entity !== this.view?.entity;
     this.view = { ...view, second: this.second.isOpen || view.second ? '1' : '' };
     address.write(this.view, isStep);
-    document.title = `${view.entity}${view.where ? ` where ${view.where}` : ''} · LiveFetch`;
+    document.title = [`${view.entity}${view.where ? ` where ${view.where}` : ''}`, this.database, 'LiveFetch'].filter(Boolean).join(' · ');
+    byID('heading').textContent = view.entity || 'LiveFetch';
     const exists = this.schema.entity(view.entity) !== undefined;
     document.querySelector('.query').hidden = !exists;
     if (!exists) return this.#missing();
@@ -99,9 +115,11 @@ export class Page {
     this.controls.show(view, this.schema);
     this.model.show(this.schema, view.entity, this.counts);
     byID('result').classList.toggle('is-read-only', this.isReadOnly);
-    if (isOther) this.grid.begin(this.schema.columns(view.entity), view.sort);
+    if (isOther) this.grid.begin(this.tools.columns.shown, view.sort);
     else this.grid.heading(view.sort);
     this.#follow();
+    this.groups.follow();
+    byID('result').classList.toggle('has-groups', this.groups.isOpen);
     if (this.view.second && this.isLive) this.second.follow();
     else if (this.second.isOpen) this.second.close();
   }
@@ -153,13 +171,9 @@ export class Page {
     this.go(view.entity === '' ? address.initial(this.schema) : view);
   }
 
-  /** Counts the objects of every entity that has not been counted. */
+  /** Counts the rows of every table. */
   count() {
-    const rest = this.schema.entities.filter(({ name }) => !this.counts.has(name));
-    for (const { name } of rest) {
-      this.client.fetch({ entity: name, as: 'count' })
-        .then(({ total }) => this.counted(name, total), () => {});
-    }
+    this.counts.load(this.schema.entities);
   }
 
   /** @param isStep whether Back leads to the view before. */
@@ -197,7 +211,7 @@ export class Page {
     const former = this.live;
     const isCurrent = () => generation === this.#generation;
     former?.close();
-    this.request = address.request(this.view, this.schema, this.#window);
+    this.request = address.request({ ...this.view, where: this.finding.where }, this.schema, this.#window);
     const handlers = {
       onSnapshot: (current, snapshot, { bytes }) => {
         if (this.#isOther) this.traffic = new Traffic();
@@ -289,7 +303,7 @@ export class Page {
       isNews: moved !== undefined, isOther: this.#isOther });
     this.#isOther = false;
     const isWhole = this.view.where === '' && !this.view.limit && !this.view.offset;
-    if (isWhole) this.counted(this.view.entity, current.total);
+    if (isWhole) this.counts.set(this.view.entity, current.total);
     this.#drawAround(current);
   }
 
@@ -300,43 +314,20 @@ export class Page {
     this.#note(emptyNote(current, this, { isLive: this.isLive,
       clear: () => this.change({ where: '' }),
       insert: this.editing.canInsert ? () => this.editing.insert() : null }));
-    this.inspector.show({ request: this.request, result: current, traffic: this.traffic,
+    if (this.groups.isOpen) return this.groups.inspect();
+    return this.inspector.show({ request: this.request, result: current, traffic: this.traffic,
       schema: this.schema, isLive: this.isLive,
       example: this.isReadOnly ? null : exampleUpdate(this.schema, this.view, this.grid.visible) });
-  }
-
-  /** How many objects an entity has: shown in the model. */
-  counted(entity, count) {
-    if (this.counts.get(entity) === count) return;
-    this.counts.set(entity, count);
-    this.model.show(this.schema, this.view.entity, this.counts);
   }
 
   #actions() {
     const { limit, offset } = this.view;
     const move = (step) =>
       this.change({ offset: String(Math.max(0, Number(offset) + step * Number(limit))) });
-    const isWelcome = this.welcome.show(this.isLive && this.#demonstrations(true));
-    const buttons = [...(isWelcome ? [] : this.#demonstrations(false)), this.#insertButton()];
+    const isWelcome = this.welcome.show(this.isLive && this.demonstrations.buttons(true));
+    const buttons = [...(isWelcome ? [] : this.demonstrations.buttons(false)), ...this.tools.buttons(), this.#insertButton()];
     return { next: () => move(1), previous: () => move(-1), refresh: () => this.live.refresh(),
       buttons };
-  }
-
-  /**
-   * Random edits in the sample data, and the second client.
-   *
-   * @param isFirst whether the first is drawn as the one to press.
-   */
-  #demonstrations(isFirst) {
-    const column = liveliest(this.schema, this.view);
-    const { isRunning } = this.demo;
-    const hasEdits = this.schema.isSample && column && !this.isReadOnly;
-    return [
-      hasEdits && action(isRunning ? 'stop' : 'play',
-        isRunning ? 'Stop the edits' : 'Make random edits', isRunning ? 'Stop' : 'Edits',
-        () => this.#toggleDemo(column), { isPressed: isRunning, isPrimary: isFirst }),
-      this.isLive && action('second', 'Second client', 'Second', () => this.#toggleSecond(),
-        { isPressed: this.second.isOpen })];
   }
 
   #insertButton() {
@@ -345,28 +336,17 @@ export class Page {
       && action('plus', `New ${entity}`, 'New', () => this.editing.insert());
   }
 
-  #toggleSecond() {
-    this.second.toggle();
-    this.#secondChanged();
+  #groupPage() {
+    const page = this;
+    return { client: this.client, schema: this.schema, get view() { return page.view; }, joined,
+      get where() { return page.finding.where; }, get isLive() { return page.isLive; },
+      change: (patch) => this.change(patch), inspect: (request, result) => this.inspector.show({
+        request, result, traffic: this.traffic, schema: this.schema, isLive: this.isLive }) };
   }
 
-  #secondChanged() {
+  #demonstrated() {
     this.view = { ...this.view, second: this.second.isOpen ? '1' : '' };
     address.write(this.view, false);
-    if (this.result) this.#drawAround(this.result);
-  }
-
-  #secondPage() {
-    const page = this;
-    return {
-      schema: this.schema, names: this.names, get view() { return page.view; },
-      token, onClose: () => this.#secondChanged() };
-  }
-
-  async #toggleDemo(column) {
-    await this.demo.toggle(() => ({ entity: this.view.entity,
-      column: liveliest(this.schema, this.view) ?? column, items: this.grid.visible }));
-    if (this.demo.isRunning) this.welcome.close();
     if (this.result) this.#drawAround(this.result);
   }
 
@@ -376,9 +356,25 @@ export class Page {
   }
 
   #sortBy(column, isFurther) {
-    const path = column.type === 'relationship'
-      ? `${column.name}.${this.schema.label(column.destination)}` : column.name;
-    this.change({ sort: sortedBy(this.view.sort, path, isFurther) });
+    this.change({ sort: sortedBy(this.view.sort, this.sortPath(column), isFurther) });
+  }
+
+  /** The key path that a column is sorted by: that of the label where it is a relationship. */
+  sortPath({ type, name, destination }) {
+    const label = type === 'relationship' ? this.schema.label(destination) : undefined;
+    return label ? `${name}.${label}` : name;
+  }
+
+  /** While a name of a column is typed it is not searched for. */
+  #typedText(where, isDone) {
+    if (isDone) return this.#typed.now(where);
+    return this.predicate.isCompleting && isSearch(where) ? this.#typed.cancel() : this.#typed(where);
+  }
+
+  /** Rows are called by another column. */
+  renamed() {
+    this.names.forget();
+    this.refill();
   }
 
   // MARK: For those who save
@@ -386,6 +382,7 @@ export class Page {
   /** Shows what is staged. */
   refill() {
     this.grid.refill();
+    this.rowPanel.refill();
   }
 
   saved(token, sentAt) {

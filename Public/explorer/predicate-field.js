@@ -4,6 +4,7 @@
 import { h, replace, sentence } from './dom.js';
 import { complete } from './completion.js';
 import { indexOfByte, tokens } from './predicate-language.js';
+import { hasOnlyWords, isSearch } from './search-words.js';
 
 export class PredicateField {
   #box;
@@ -13,6 +14,7 @@ export class PredicateField {
   #list;
   #options = { items: [], start: 0, chosen: 0 };
   #problem = null;
+  #label = h('label', { for: 'where' }, 'where');
   #context;
   #onChange;
 
@@ -22,13 +24,13 @@ export class PredicateField {
     this.#onChange = onChange;
     this.#text = h('textarea', {
       id: 'where', rows: 1, spellcheck: 'false', autocomplete: 'off', autocapitalize: 'off',
-      placeholder: 'every object — type a key path', role: 'combobox', 'aria-expanded': 'false',
+      placeholder: 'search, or a predicate', 'aria-haspopup': 'listbox',
       'aria-controls': 'completions', 'aria-autocomplete': 'list', 'aria-describedby': 'where-error',
       oninput: () => this.#typed(), onkeydown: (event) => this.#key(event),
       onblur: () => this.#close(), onclick: () => this.#close() });
     this.#colours = h('pre', { 'aria-hidden': 'true' });
     this.#box = h('div', { class: 'predicate-box' },
-      this.#colours, this.#text, h('label', { for: 'where' }, 'where'));
+      this.#colours, this.#text, this.#label);
     this.#list = h('ul', { class: 'completions', id: 'completions', role: 'listbox', hidden: true });
     this.#error = h('p', { class: 'predicate-error', id: 'where-error', role: 'alert', hidden: true });
     replace(parent, this.#box, this.#error, this.#list);
@@ -67,7 +69,8 @@ export class PredicateField {
     this.isUnfinished = isUnfinished;
     this.#box.classList.toggle('has-error', !!problem && !isUnfinished);
     this.#error.classList.toggle('is-unfinished', isUnfinished);
-    if (problem) replace(this.#error, this.#sentence(problem), this.#remedy(problem));
+    if (problem) replace(this.#error, this.#sentence(problem), this.#remedy(problem),
+      hasOnlyWords(this.value) && this.#searchButton());
     this.#paint();
   }
 
@@ -90,6 +93,20 @@ export class PredicateField {
     return this.#options.items.length > 0 && this.#options.chosen >= 0;
   }
 
+  /** Whether what is typed may become the name of a column. */
+  get isCompleting() {
+    return this.#options.items.length > 0;
+  }
+
+  #searchButton() {
+    const search = () => {
+      this.value = `"${this.value.replaceAll('"', '')}"`;
+      this.#text.focus();
+      this.#onChange(this.value, true);
+    };
+    return h('button', { class: 'text-button search', onclick: search }, 'Search for these words');
+  }
+
   #remedy({ hint, problem, offset }) {
     // A hint is a bare name, or else a sentence that nothing can be replaced by.
     const word = / /.test(hint ?? '') ? undefined : hint;
@@ -109,12 +126,15 @@ export class PredicateField {
 
   #paint() {
     const text = this.value;
+    const isWords = isSearch(text);
+    this.#label.textContent = isWords ? 'search' : 'where';
+    if (isWords) return replace(this.#colours, text, '\u200b');
     const wrong = this.#problem?.offset === undefined ? -1 : indexOfByte(text, this.#problem.offset);
     const parts = tokens(text).map((token) => this.#part(token, wrong));
     const isPastEnd = wrong >= text.length && this.#box.classList.contains('has-error');
     if (isPastEnd) parts.push(h('span', { class: 't-here' }, '\u200b'));
     // A line that ends in a break needs something to stand on.
-    replace(this.#colours, parts, '\u200b');
+    return replace(this.#colours, parts, '\u200b');
   }
 
   #part({ kind, text, start }, wrong) {
@@ -161,7 +181,6 @@ export class PredicateField {
       onpointerdown: (event) => { event.preventDefault(); this.#accept(index); } },
     h('span', { class: 'insert' }, insert.trim()), h('span', { class: 'about' }, about))));
     this.#list.hidden = false;
-    this.#text.setAttribute('aria-expanded', 'true');
     this.#place(start);
   }
 
@@ -186,7 +205,6 @@ export class PredicateField {
   #close() {
     this.#options = { items: [], start: 0, chosen: -1 };
     this.#list.hidden = true;
-    this.#text.setAttribute('aria-expanded', 'false');
     this.#text.removeAttribute('aria-activedescendant');
   }
 

@@ -12,7 +12,7 @@ const comparisons = ['BETWEEN', 'IN', 'BEGINSWITH', 'ENDSWITH', 'CONTAINS', 'LIK
 const connectives = ['AND', 'OR'];
 const quantifiers = ['ANY', 'SOME', 'ALL', 'NONE'];
 const constants = ['TRUE', 'YES', 'FALSE', 'NO', 'NULL', 'NIL', 'TRUEPREDICATE', 'FALSEPREDICATE'];
-const keywords = new Set([
+export const keywords = new Set([
   ...comparisons, ...connectives, ...quantifiers, ...constants, 'NOT', 'SELF', 'SUBQUERY',
   'CAST', 'FUNCTION', 'TERNARY']);
 const compareSymbols = new Set(['=', '==', '!=', '<>', '<', '>', '<=', '=<', '>=', '=>']);
@@ -68,7 +68,7 @@ function afterSymbol(done) {
   return { expects: 'operand' };
 }
 
-const isComparison = ({ kind, text }) =>
+export const isComparison = ({ kind, text }) =>
   compareSymbols.has(text) || (kind === 'keyword' && comparisons.includes(text.toUpperCase()));
 
 /** Operators that make sense for a type, with what they mean. */

@@ -90,7 +90,7 @@ export class RelatedEditor {
 
   /** Above the field where there is no room below. */
   #place() {
-    const frame = this.element.closest('.grid')?.getBoundingClientRect();
+    const frame = this.element.closest('.grid, .row-panel-body')?.getBoundingClientRect();
     if (!frame || this.#list.hidden) return;
     const field = this.#input.getBoundingClientRect();
     const height = this.#list.offsetHeight + 8;

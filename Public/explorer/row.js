@@ -4,20 +4,32 @@ import { isPending } from '../livefetch.js';
 import { h } from './dom.js';
 import { isNumeric, show } from './format.js';
 
+/** How many rows were made: for the ids of their cells. */
+let rows = 0;
+
 export class Row {
   item = null;
   y = 0;
   #columns;
   #cells;
+  #check;
+  #isSelected = null;
 
-  constructor(columns, { onRemove }) {
+  /** @param handlers `{onRemove(item), onOpen(id), onSelect(item)}`; without `onOpen` there are no buttons. */
+  constructor(columns, { onRemove, onOpen, onSelect }) {
     this.#columns = columns;
+    rows += 1;
     this.#cells = columns.map((column, index) => h('div', {
-      class: `cell ${kindOf(column)}`, role: 'gridcell', 'aria-colindex': index + 1,
+      id: `cell-${rows}-${index}`, class: `cell ${kindOf(column)}`, role: 'gridcell', 'aria-colindex': index + 1,
       dataset: { column: index } }));
+    this.#check = h('input', { type: 'checkbox', class: 'row-check', tabindex: -1, 'aria-label': 'Select the row',
+      onclick: (event) => { event.stopPropagation(); onSelect(this.item, event.shiftKey); } });
     this.element = h('div', { class: 'row', role: 'row' }, this.#cells,
-      h('button', { class: 'row-remove', tabindex: -1, title: 'Delete (Del)', 'aria-label': 'Delete',
-        onclick: () => onRemove(this.item) }, '×'));
+      onOpen && h('div', { class: 'row-actions', role: 'gridcell', 'aria-colindex': columns.length + 1 }, this.#check,
+        h('button', { class: 'row-open', tabindex: -1, title: 'Show the row (Space)', 'aria-label': 'Show the row',
+          onclick: () => onOpen(this.item.id) }, '⤢'),
+        h('button', { class: 'row-remove', tabindex: -1, title: 'Delete (Del)', 'aria-label': 'Delete',
+          onclick: () => onRemove(this.item) }, '×')));
     this.element.livefetchRow = this;
   }
 
@@ -25,8 +37,12 @@ export class Row {
     return this.#cells[index];
   }
 
-  /** Fills the cells; returns those whose text is another than before. */
-  fill(item, { related, staged, measure }) {
+  /**
+   * Fills the cells; returns those whose text is another than before.
+   *
+   * @param options `onText(index, text)` is called for every text that is new.
+   */
+  fill(item, { related, staged, measure, isSelected = false, onText }) {
     const changed = [];
     this.#columns.forEach((column, index) => {
       const isStaged = staged?.values && column.name in staged.values;
@@ -41,11 +57,20 @@ export class Row {
       if (cell.textContent === shown) return;
       if (this.item && this.item.id === item.id) changed.push(cell);
       cell.textContent = shown;
+      onText?.(index, shown);
     });
+    if (isSelected !== this.#isSelected) this.#select(isSelected);
     this.element.classList.toggle('is-removed', staged?.isDeleted === true);
     this.element.classList.toggle('is-pending', isPending(item));
     this.item = item;
     return changed;
+  }
+
+  #select(isSelected) {
+    this.#isSelected = isSelected;
+    this.element.classList.toggle('is-selected', isSelected);
+    this.element.setAttribute('aria-selected', String(isSelected));
+    this.#check.checked = isSelected;
   }
 
   /** Draws a share of the largest value behind a number. */
@@ -71,32 +96,4 @@ function kindOf(column) {
   if (column.isID) return 'is-id';
   if (column.type === 'relationship') return 'is-related';
   return isNumeric(column.type) ? 'is-number' : `is-${column.type}`;
-}
-
-/**
- * The widths of the columns, as `grid-template-columns` takes them.
- *
- * @param room where it is narrow, the width that the first three columns share.
- */
-export function widths(columns, room) {
-  if (room) return columns.map((column, index) => narrowWidth(column, index, room, columns.length)).join(' ');
-  const width = (column, index) => {
-    if (columns.length === 2) return index === 0 ? 'minmax(0, 1fr)' : 'minmax(120px, 46%)';
-    if (index === 0) return 'minmax(160px, 1.6fr)';
-    if (column.isID) return '92px';
-    if (isNumeric(column.type)) return 'minmax(92px, .7fr)';
-    if (column.type === 'boolean') return '84px';
-    if (column.type === 'date') return '160px';
-    return 'minmax(104px, 1fr)';
-  };
-  return columns.map(width).join(' ');
-}
-
-const INSETS = 20;
-
-/** Whole columns fill the screen; the others are a swipe away. */
-function narrowWidth(column, index, room, count) {
-  const shares = count === 2 ? [0.56, 0.44] : [0.38, 0.32, 0.3];
-  if (index < shares.length) return `${Math.floor((room - INSETS) * shares[index])}px`;
-  return column.isID ? '92px' : '108px';
 }

@@ -1,6 +1,9 @@
 // The model as the page asks it: entities, key paths, what to call an object.
 
 import { isNumeric } from './format.js';
+import { labelsOf } from './labels.js';
+
+const prefix = 'livefetch.label.';
 
 /** The entities of each sample, in alphabetical order. */
 const samples = new Set(['City,Country,Person', 'Hero,Human,Team,Villain', 'Item,List',
@@ -8,7 +11,11 @@ const samples = new Set(['City,Country,Person', 'Hero,Human,Team,Villain', 'Item
 
 /** The answer of `GET /v1/model`, made easy to ask. */
 export class Schema {
-  constructor(model) {
+  #storage;
+
+  /** @param storage keeps which columns name rows: `{read(name), write(name, text)}`. */
+  constructor(model, storage) {
+    this.#storage = storage;
     this.load(model);
   }
 
@@ -22,8 +29,12 @@ export class Schema {
     return this.byName.get(name);
   }
 
-  /** Whether this is the model of a sample that `livefetch demo` makes. */
+  /** Whether the server says that it serves a sample of `livefetch demo`. */
+  sample;
+
+  /** Whether this is the model of such a sample; where the server does not say so, by its names. */
   get isSample() {
+    if (this.sample !== undefined) return this.sample;
     const names = this.entities.map(({ name }) => name).sort().join();
     return samples.has(names);
   }
@@ -54,12 +65,48 @@ export class Schema {
     return this.entity(entity).relationships.filter((relationship) => !relationship.toMany);
   }
 
-  /** The attribute that people know an object by. */
+  toMany(entity) {
+    return this.entity(entity).relationships.filter((relationship) => relationship.toMany);
+  }
+
+  /** What a row is called; empty where it has no text. */
+  title(entity, item) {
+    return this.labels(entity).map((name) => item[name])
+      .filter((text) => text !== null && text !== undefined && text !== '').join(' ');
+  }
+
+  /** The key's column; `label` is the name that it has in the database. */
+  #key(entity) {
+    const { idType, key } = this.entity(entity);
+    return { name: 'id', label: key, type: idType, readOnly: true, isID: true };
+  }
+
+  /** Everything that a row has but its to-many relationships, in the model's order, the key first. */
+  fields(entity) {
+    const id = this.#key(entity);
+    const related = this.toOne(entity).map((relationship) => ({ ...relationship, type: 'relationship' }));
+    return [id, ...this.entity(entity).attributes, ...related];
+  }
+
+  /** The attributes that people know a row by: those that were chosen, else those of the model. */
+  labels(entity) {
+    const chosen = this.#storage?.read(`${prefix}${entity}`);
+    if (chosen && this.attribute(entity, chosen)) return [chosen];
+    return labelsOf(this.entity(entity));
+  }
+
+  /** The first of them; undefined where there is none. */
   label(entity) {
-    const strings = this.entity(entity).attributes.filter(({ type }) => type === 'string');
-    const known = ['name', 'title', 'label', 'subject', 'text'];
-    const named = known.map((name) => strings.find((a) => a.name.toLowerCase() === name));
-    return (named.find(Boolean) ?? strings[0])?.name;
+    return this.labels(entity)[0];
+  }
+
+  /** Chooses the attribute that names the rows of a table; null for that of the model. */
+  chooseLabel(entity, name) {
+    this.#storage?.write(`${prefix}${entity}`, name);
+  }
+
+  hasChosenLabel(entity) {
+    return Boolean(this.#storage?.read(`${prefix}${entity}`));
   }
 
   /** What a key path leads to: `{attribute}`, `{relationship, entity}` or nothing. */
@@ -76,6 +123,19 @@ export class Schema {
       place = relationship?.destination;
     }
     return found;
+  }
+
+  /** The entity, those that it inherits from, and those that inherit from it. */
+  family(name) {
+    const { parent } = this.entity(name);
+    const above = parent ? this.#above(parent) : [];
+    const below = (each) => [each, ...(this.entity(each)?.subentities ?? []).flatMap(below)];
+    return [...above, ...below(name)];
+  }
+
+  #above(name) {
+    const { parent } = this.entity(name) ?? {};
+    return parent ? [...this.#above(parent), name] : [name];
   }
 
   /** Of which entity an object is, where it may be one that inherits. */
@@ -100,15 +160,15 @@ export class Schema {
    * numbers; what is left, and the id last.
    */
   columns(entity) {
-    const label = this.label(entity);
+    const labels = this.labels(entity);
     const attributes = this.entity(entity).attributes.map((attribute) => ({ ...attribute }));
-    const first = attributes.filter(({ name }) => name === label);
-    const others = attributes.filter(({ name }) => name !== label);
+    const first = labels.map((label) => attributes.find(({ name }) => name === label));
+    const others = attributes.filter(({ name }) => !labels.includes(name));
     const numbers = others.filter(({ type }) => isNumeric(type));
     const rest = others.filter(({ type }) => !isNumeric(type));
     const related = this.toOne(entity).map(
       (relationship) => ({ ...relationship, type: 'relationship' }));
-    const id = { name: 'id', type: this.entity(entity).idType, readOnly: true, isID: true };
+    const id = this.#key(entity);
     return [...first, ...this.kind(entity), ...related.slice(0, 1), ...numbers, ...rest, ...related.slice(1), id];
   }
 }

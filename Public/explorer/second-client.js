@@ -19,7 +19,7 @@ export class SecondClient {
   /** When the first client heard of each token. */
   #heard = new Map();
 
-  /** @param page `{schema, names, view, token(), onClose()}`. */
+  /** @param page `{schema, names, view, where, token(), onClose()}`. */
   constructor(parent, page) {
     this.#parent = parent;
     this.#page = page;
@@ -43,7 +43,7 @@ export class SecondClient {
   /** Follows the page's view, in a pane that is made where there is none. */
   follow() {
     const { schema, view } = this.#page;
-    const request = shape(schema, view);
+    const request = shape(schema, view, this.#page.where);
     if (!this.isOpen) this.#open();
     this.#live?.close();
     this.#client ??= connect('', { stream: false, token: this.#page.token });
@@ -51,7 +51,7 @@ export class SecondClient {
     this.#status.textContent = 'by long-poll';
     let isOther = true;
     this.#live = this.#client.live(request, {
-      onSnapshot: (current) => this.#page.names.take(current.included),
+      onSnapshot: (current) => this.#page.names.take(current.included, 'second'),
       onDiff: (diff, current, info) => this.#diff(diff, current, info),
       onChange: (current, { cause }) => {
         if (cause !== 'diff') this.#draw(current, { isOther });
@@ -93,11 +93,11 @@ export class SecondClient {
 const measure = ({ sort }) => [sort].flat()[0]?.replace(/^-/, '');
 
 /** The same objects without sections, ranked by the number whose edits show best. */
-function shape(schema, view) {
+function shape(schema, view, where) {
   const number = liveliest(schema, view)
     ?? schema.entity(view.entity).attributes.find(({ type }) => isNumeric(type))?.name;
   const sort = number ? `-${number}` : view.sort || schema.label(view.entity) || 'id';
-  return { entity: view.entity, where: view.where.trim(), sort, limit: MOST };
+  return { entity: view.entity, where, sort, limit: MOST };
 }
 
 /** What it is called and what ranks it: a second client is a smaller one. */

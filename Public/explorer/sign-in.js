@@ -32,6 +32,7 @@ function ask(reason) {
     const submit = h('button', { class: 'button primary', type: 'submit' }, 'Sign in');
     const form = h('form', {},
       h('p', {}, 'This server needs a token: the server’s own, an API key or a JWT. It is kept until you close this tab.'),
+      h('input', { type: 'text', name: 'username', autocomplete: 'username', value: 'LiveFetch', hidden: true }),
       h('label', { class: 'sign-in-field' }, h('span', {}, 'Token'), input), complaint,
       h('div', { class: 'dialog-actions' }, submit));
     const dialog = open('Sign in', form);

@@ -25,7 +25,21 @@ export class Staged {
     }
   }
 
+  /** Makes many changes that are reported as one. */
+  batch(run) {
+    this.#isBatch = true;
+    try {
+      run();
+    } finally {
+      this.#isBatch = false;
+      this.#changed();
+    }
+  }
+
+  #isBatch = false;
+
   #changed() {
+    if (this.#isBatch) return;
     const isEmpty = this.count === 0;
     this.#storage?.write(isEmpty ? null
       : JSON.stringify({ objects: [...this.#objects], inserts: this.#inserts }));

@@ -68,7 +68,7 @@ export class Tray {
     if (kind === 'delete') return '';
     return Object.entries(values).map(([name, value]) => h('span', { class: 'value' },
       h('span', { class: 'property-name' }, name),
-      kind === 'update' && h('s', {}, this.#text(change, name, base[name])),
+      kind === 'update' && base[name] !== undefined && h('s', {}, this.#text(change, name, base[name])),
       h('b', {}, this.#text(change, name, value))));
   }
 

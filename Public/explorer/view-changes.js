@@ -1,5 +1,7 @@
 // Changes of a view's texts: another sort, a further condition.
 
+import { joined, pathText, quoted } from './predicate-text.js';
+
 /** `sort` after a column's head was pressed: by that path, turned round where it was there before. */
 export function sortedBy(sort, path, isFurther) {
   const terms = sort.split(',').filter(Boolean);
@@ -13,9 +15,14 @@ export function sortedBy(sort, path, isFurther) {
 
 /** `where` with the range of an attribute as a further condition, in place of an earlier one. */
 export function narrowed(where, attribute, from, to) {
-  const round = (value) => (Math.abs(value) >= 100 ? Math.round(value) : Number(value.toFixed(3)));
-  const range = `${attribute} BETWEEN {${round(from)}, ${round(to)}}`;
-  const own = new RegExp(`(^|\\s+AND\\s+)${attribute} BETWEEN \\{[^}]*\\}`);
-  const rest = where.replace(own, '').trim();
-  return rest ? `${rest.replace(/^AND\s+/, '')} AND ${range}` : range;
+  const path = pathText(attribute);
+  const range = `${path} BETWEEN {${bound(from)}, ${bound(to)}}`;
+  const own = new RegExp(`(^|\\s+AND\\s+)${path.replace('$', '\\$')} BETWEEN \\{[^}]*\\}`);
+  const rest = where.replace(own, '').trim().replace(/^AND\s+/, '');
+  return joined(rest, range);
+}
+
+function bound(value) {
+  if (typeof value !== 'number') return quoted(value);
+  return Math.abs(value) >= 100 ? Math.round(value) : Number(value.toFixed(3));
 }

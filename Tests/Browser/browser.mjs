@@ -84,7 +84,7 @@ export class Browser {
 }
 
 export class Page {
-  /** Errors that the page did not handle, and what its policy refused. */
+  /** Everything on the page's console, but for requests that were refused. */
   problems = [];
   #browser;
   #session;
@@ -107,10 +107,10 @@ export class Page {
       const { text, exception } = params.exceptionDetails;
       this.problems.push(exception?.description ?? text);
     }
-    if (method === 'Runtime.consoleAPICalled' && ['error', 'warning'].includes(params.type)) {
+    if (method === 'Runtime.consoleAPICalled') {
       this.problems.push(params.args.map(({ value, description }) => value ?? description).join(' '));
     }
-    if (method === 'Log.entryAdded' && params.entry.source === 'security') {
+    if (method === 'Log.entryAdded' && params.entry.source !== 'network') {
       this.problems.push(params.entry.text);
     }
   }
@@ -168,7 +168,9 @@ export class Page {
   /** Presses the middle of the first element that a selector finds. */
   async click(selector, { count = 1 } = {}) {
     const place = await this.run((wanted) => {
-      const box = document.querySelector(wanted)?.getBoundingClientRect();
+      const element = document.querySelector(wanted);
+      element?.scrollIntoViewIfNeeded?.();
+      const box = element?.getBoundingClientRect();
       return box && { x: box.x + box.width / 2, y: box.y + box.height / 2 };
     }, selector);
     if (!place) throw new Error(`there is no ${selector}`);

@@ -8,6 +8,13 @@ import { pause } from './browser.mjs';
 import { clientScenarios } from './client-scenarios.mjs';
 import { editingScenarios } from './editing-scenarios.mjs';
 import { fileScenarios } from './file-scenarios.mjs';
+import { findingScenarios } from './finding-scenarios.mjs';
+import { accessibilityScenarios } from './accessibility-scenarios.mjs';
+import { apiScenarios } from './api-scenarios.mjs';
+import { groupScenarios } from './group-scenarios.mjs';
+import { hostileScenarios } from './hostile-scenarios.mjs';
+import { rowScenarios } from './row-scenarios.mjs';
+import { tableScenarios } from './table-scenarios.mjs';
 import { saves } from './edits.mjs';
 import { withPolicy } from './policy.mjs';
 import { edit } from './sqlite.mjs';
@@ -320,7 +327,7 @@ async function byPointer({ browser, server }) {
   await page.run(() => [...document.querySelectorAll('.entity')].find(({ textContent }) => /^Country/.test(textContent)).click());
   await page.until(() => globalThis.livefetch.page.view.entity === 'Country'
     && globalThis.livefetch.page.live.state === 'live');
-  await page.run(() => [...document.querySelectorAll('.head-cell')].find(({ textContent }) => /^population/.test(textContent)).click());
+  await page.run(() => [...document.querySelectorAll('.head-name')].find(({ textContent }) => /^population/.test(textContent)).click());
   await page.until(() => /sort=population/.test(location.search));
   await page.run(() => history.back());
   await page.until(() => !/sort=population/.test(location.search), { what: 'back undoes the order' });
@@ -330,7 +337,7 @@ async function byPointer({ browser, server }) {
   const theme = await page.run(() => document.documentElement.dataset.theme);
   await page.click('#theme');
   assert.notEqual(await page.run(() => document.documentElement.dataset.theme), theme);
-  assert.match(await page.run(() => document.querySelector('a[href="/openapi.json"]').textContent), /OpenAPI/);
+  assert.match(await page.run(() => document.querySelector('a[href="/openapi.html"]').textContent), /OpenAPI/);
   assert.deepEqual(page.problems, []);
   await page.close();
 }
@@ -502,6 +509,6 @@ export const scenarios = {
   ...clientScenarios,
   'the adapters of the documentation follow a fetch': { run: adapters },
   ...editingScenarios,
-  ...fileScenarios,
+  ...fileScenarios, ...rowScenarios, ...findingScenarios, ...tableScenarios, ...groupScenarios, ...apiScenarios, ...accessibilityScenarios, ...hostileScenarios,
   'a table of many rows scrolls': { run: manyRows, options: ['--max-items', '200000', '--durability', 'normal'] },
 };

@@ -19,7 +19,8 @@ struct ManualPage {
   /// Every page that users read.
   static func all() throws -> [ManualPage] {
     let manual = try FileManager.default.contentsOfDirectory(
-      atPath: root.appendingPathComponent("Public/docs").path)
+      atPath: root.appendingPathComponent("Public/docs").path
+    ).filter { $0.hasSuffix(".md") }
     let names = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
     return try (names + manual.sorted().map { "Public/docs/" + $0 }).map { try ManualPage($0) }
   }

@@ -1,5 +1,6 @@
 // The README and the manual: their commands are run, their examples evaluated, their links followed.
 
+import Crypto
 import FetchModel
 import Foundation
 import SQLiteStore
@@ -169,7 +170,41 @@ struct ManualTests {
     let html = try ManualPage("Public/docs/index.html").text
     for page in pages {
       #expect(markdown.contains("](\(page))"), "\(page)")
-      #expect(html.contains("href=\"\(page)\""), "\(page)")
+      let rendered = page.replacingOccurrences(of: ".md", with: ".html")
+      #expect(html.contains("href=\"/docs/\(rendered)\""), "\(page)")
+    }
+  }
+
+  @Test("Every page is rendered from its present source, with an anchor for each heading")
+  func renderedPages() throws {
+    let sources = try ManualPage.all().filter { $0.url.path.contains("/Public/docs/") }
+    #expect(sources.count >= 12)
+    let index = try String(
+      contentsOf: ManualPage.root.appendingPathComponent("Public/docs/search.json"),
+      encoding: .utf8)
+    for source in sources {
+      let name = source.url.deletingPathExtension().lastPathComponent
+      let html = try ManualPage("Public/docs/\(name).html").text
+      let digest = SHA256.hash(data: Data(source.text.utf8))
+        .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+      #expect(html.contains("content=\"\(digest)\""), "\(name): run `make docs`")
+      #expect(index.contains("[\"\(name)\", "), "\(name)")
+      #expect(!html.contains("src=\"http"), "\(name)")
+    }
+  }
+
+  @Test("Every link of a rendered page leads to a page, and to a heading where it names one")
+  func renderedLinks() throws {
+    for source in try ManualPage.all() where source.url.path.contains("/Public/docs/") {
+      let name = source.url.deletingPathExtension().lastPathComponent
+      for match in try ManualPage("Public/docs/\(name).html").text
+        .matches(of: /href="(?:\/docs\/([^"#]*))?#([^"]*)"/)
+      {
+        let target = match.1.map { $0.isEmpty ? "index.html" : String($0) } ?? name + ".html"
+        let anchored = match.2 == "content" || match.2.isEmpty
+        let page = try ManualPage("Public/docs/\(target)").text
+        #expect(anchored || page.contains("id=\"\(match.2)\""), "\(name): \(match.0)")
+      }
     }
   }
 
@@ -188,11 +223,11 @@ struct ManualTests {
         _ = server.end()
       }
       let address = server.line.dropFirst("LiveFetch listening on ".count)
-      return try ["/docs/", "/docs/predicates.md", "/docs/none.md"].map {
+      return try ["/docs/", "/docs/predicates.md", "/docs/none.md", "/docs/predicates.html"].map {
         try Curl.get(address + $0)
       }
     }
-    #expect(answers.map(\.status) == [200, 200, 404])
+    #expect(answers.map(\.status) == [200, 200, 404, 200])
     #expect(answers[0]["Content-Type"] == "text/html; charset=utf-8")
     #expect(answers[1]["Content-Type"] == "text/markdown; charset=utf-8")
     let page = try ManualPage("Public/docs/predicates.md").text

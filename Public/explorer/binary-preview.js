@@ -1,0 +1,82 @@
+// A binary value in the row panel: a picture, or else its first bytes; to download and to replace.
+
+import { h } from './dom.js';
+import { bytes } from './format.js';
+
+/** The first bytes of the kinds of pictures that browsers decode. */
+const pictures = [['png', [0x89, 0x50, 0x4e, 0x47]], ['jpeg', [0xff, 0xd8, 0xff]],
+  ['gif', [0x47, 0x49, 0x46, 0x38]], ['webp', [0x52, 0x49, 0x46, 0x46]], ['bmp', [0x42, 0x4d]]];
+const DUMPED = 96;
+const LARGEST = { width: 320, height: 240 };
+
+/**
+ * @param value base64, null, or what else is stored in the column.
+ * @param options `commit(value)` takes another value; null where the row is read-only.
+ */
+export function binaryPreview(column, value, { commit }) {
+  const data = decoded(value);
+  const kind = data && pictures.find(([, start]) => start.every((byte, index) => data[index] === byte))?.[0];
+  const about = data ? `${kind ? `${kind.toUpperCase()}, ` : ''}${bytes(data.length)}`
+    : value === null || value === undefined ? 'NULL' : `not binary: ${String(value)}`;
+  return h('div', { class: 'binary' }, data && (kind ? picture(data, column.name) : dump(data)),
+    h('p', { class: 'binary-line' }, h('span', {}, about),
+      data && h('button', { class: 'text-button', type: 'button', onclick: () => download(data, column.name, kind) }, 'Download'),
+      commit && h('label', { class: 'text-button file-button' }, data ? 'Replace …' : 'Choose a file …', filePicker(column, commit)),
+      commit && column.optional && value !== null && h('button', { class: 'null-switch', type: 'button',
+        onclick: () => commit(null) }, 'NULL')));
+}
+
+function decoded(value) {
+  if (typeof value !== 'string') return null;
+  try {
+    return Uint8Array.from(atob(value), (character) => character.charCodeAt(0));
+  } catch {
+    return null;
+  }
+}
+
+/** Drawn on a canvas: the page's policy allows no pictures from memory. */
+function picture(data, name) {
+  const canvas = h('canvas', { role: 'img', 'aria-label': `${name} as a picture`, width: 1, height: 1 });
+  createImageBitmap(new Blob([data])).then((image) => {
+    const scale = Math.min(1, LARGEST.width / image.width, LARGEST.height / image.height);
+    canvas.width = Math.max(1, Math.round(image.width * scale));
+    canvas.height = Math.max(1, Math.round(image.height * scale));
+    canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
+  }, () => canvas.replaceWith(dump(data)));
+  return canvas;
+}
+
+function dump(data) {
+  const lines = [];
+  for (let start = 0; start < Math.min(DUMPED, data.length); start += 8) {
+    const row = [...data.subarray(start, Math.min(start + 8, DUMPED))];
+    const hex = row.map((byte) => byte.toString(16).padStart(2, '0')).join(' ');
+    const text = row.map((byte) => (byte >= 32 && byte < 127 ? String.fromCharCode(byte) : '·')).join('');
+    lines.push(`${hex.padEnd(24)} ${text}`);
+  }
+  if (data.length > DUMPED) lines.push('…');
+  return data.length > 0 && h('pre', { class: 'code', tabindex: 0, 'aria-label': 'First bytes' }, lines.join('\n'));
+}
+
+function download(data, name, kind) {
+  const address = URL.createObjectURL(new Blob([data]));
+  h('a', { href: address, download: `${name}.${kind ?? 'bin'}` }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}
+
+function filePicker(column, commit) {
+  const read = async ({ target }) => {
+    const [file] = target.files;
+    if (file) commit(base64(new Uint8Array(await file.arrayBuffer())));
+  };
+  return h('input', { type: 'file', 'aria-label': `A file for ${column.name}`, onchange: read });
+}
+
+function base64(data) {
+  let text = '';
+  for (let start = 0; start < data.length; start += 0x8000) {
+    text += String.fromCharCode(...data.subarray(start, start + 0x8000));
+  }
+  return btoa(text);
+}

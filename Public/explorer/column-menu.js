@@ -1,0 +1,21 @@
+// The menu of a column's head: its order, and what it holds.
+
+import { h } from './dom.js';
+import { Facets } from './facets.js';
+import { closePopover, menuItem, popover } from './popover.js';
+
+/** @param page `{client, schema, filter, change(patch), narrow(column, from, to), sortPath(column)}`. */
+export function columnMenu(column, anchor, page) {
+  const act = (run) => () => { closePopover(); run(); };
+  const path = page.sortPath(column);
+  const facets = column.isID ? null : new Facets(page.client, page.filter, column, {
+    onFilter: (condition) => { closePopover(); page.addCondition(condition); },
+    onRange: (...range) => { closePopover(); page.narrow(...range); },
+    labels: (entity) => page.schema.labels(entity), onDrawn: () => opened.place() });
+  const opened = popover(anchor, [
+    h('div', { class: 'menu' },
+      menuItem('Sort ascending', act(() => page.change({ sort: path }))),
+      menuItem('Sort descending', act(() => page.change({ sort: `-${path}` }))),
+      page.columnActions?.(column).map(([text, run]) => menuItem(text, act(run)))),
+    facets?.element], { label: column.name, className: 'column-menu', onClose: () => facets?.close() });
+}

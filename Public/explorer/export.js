@@ -1,0 +1,74 @@
+// The rows of the present fetch as a file: all of them, not only those that the page has.
+
+import { csvOf } from './selection-bar.js';
+import { h } from './dom.js';
+import { number } from './format.js';
+import { popover } from './popover.js';
+
+/** How many rows one request asks for. */
+const PAGE = 5000;
+
+/**
+ * Opens the choice of the format.
+ *
+ * @param page `{client, request, view, columns}`: `request` is that of the view, without a window.
+ */
+export function exportMenu(anchor, page) {
+  const abort = new AbortController();
+  const status = h('p', { class: 'quiet', role: 'status' });
+  const begin = async (format) => {
+    try {
+      const count = await save(format, page, abort.signal, (read) => { status.textContent = `${number(read)} rows …`; });
+      status.textContent = `${number(count)} rows exported`;
+    } catch (error) {
+      if (!abort.signal.aborted) status.textContent = error.message;
+    }
+  };
+  const item = (format, text) => h('button', { class: 'menu-item', type: 'button', onclick: () => begin(format) }, text);
+  popover(anchor, [h('div', { class: 'menu' }, item('csv', 'All rows of this filter as CSV'),
+    item('json', 'All rows of this filter as JSON')), status],
+    { label: 'Export', className: 'export-menu', onClose: () => abort.abort() });
+}
+
+async function save(format, page, signal, onProgress) {
+  const parts = [];
+  let count = 0;
+  for await (const items of pages(page, signal)) {
+    const text = format === 'csv' ? csvOf(page.columns, items) : lines(page.columns, items);
+    parts.push(format === 'csv' && count > 0 ? text.slice(text.indexOf('\r\n') + 2) : text);
+    if (format === 'json') parts.push(',\n');
+    count += items.length;
+    onProgress(count);
+  }
+  if (format === 'json') parts.splice(-1);
+  const isJSON = format === 'json';
+  const blob = new Blob(isJSON ? ['[\n', ...parts, '\n]\n'] : parts, { type: isJSON ? 'application/json' : 'text/csv' });
+  download(blob, `${page.view.entity}.${format}`);
+  return count;
+}
+
+/** The rows page by page; each page begins behind the last row of the one before. */
+async function* pages({ client, request, columns }, signal) {
+  const most = request.limit ?? Infinity;
+  const select = columns.map(({ name }) => name).filter((name) => name !== 'id');
+  let after;
+  for (let count = 0; count < most;) {
+    const limit = Math.min(PAGE, most - count);
+    const result = await client.fetch({ ...request, select: select.length > 0 ? select : undefined, limit,
+      ...(after ? { after, offset: undefined } : {}) }, { signal });
+    const items = result.sections.flatMap((section) => section.items);
+    if (items.length > 0 || count === 0) yield items;
+    count += items.length;
+    after = result.next;
+    if (!after || items.length < limit) return;
+  }
+}
+
+const lines = (columns, items) =>
+  items.map((item) => JSON.stringify(Object.fromEntries(columns.map(({ name }) => [name, item[name] ?? null])))).join(',\n');
+
+function download(blob, name) {
+  const address = URL.createObjectURL(blob);
+  h('a', { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}

@@ -1,0 +1,134 @@
+// What a column holds within the present filter: how many values, the most frequent ones, the
+// smallest and largest, a histogram. Asked for through `as=dictionaries`.
+
+import { drawBins } from './charts.js';
+import { h, replace } from './dom.js';
+import { isNumeric, number, show } from './format.js';
+import { equals, isComparable, isName, pathText } from './predicate-text.js';
+
+const MOST = 12;
+const BINS = 24;
+const rounded = (value) => (Math.abs(value) >= 100 ? number(Math.round(value)) : number(Number(value.toPrecision(4))));
+/** What `CAST(date, "NSNumber")` counts from. */
+const EPOCH = Date.UTC(2001, 0, 1);
+
+export class Facets {
+  #client;
+  #view;
+  #column;
+  #handlers;
+  #abort = new AbortController();
+  element = h('div', { class: 'facets' });
+  #figures = h('dl', { class: 'facet-figures' });
+  #histogram = h('div', {});
+  #values = h('div', { class: 'facet-values' });
+
+  /**
+   * @param view `{entity, where}`.
+   * @param handlers `{onFilter(condition), onRange(path, from, to), labels(entity), onDrawn()}`.
+   */
+  constructor(client, view, column, handlers) {
+    this.#client = client;
+    this.#view = view;
+    this.#column = column;
+    this.#handlers = handlers;
+    replace(this.element, this.#figures, this.#histogram, this.#values);
+    replace(this.#values, h('p', { class: 'quiet' }, 'Counting …'));
+    this.#load();
+  }
+
+  close() {
+    this.#abort.abort();
+  }
+
+  get #path() {
+    return pathText(this.#column.name);
+  }
+
+  async #load() {
+    try {
+      if (this.#column.type === 'binary' || this.#column.type === 'json') await this.#loadCounts();
+      else await Promise.all([this.#loadFigures(), this.#loadValues()]);
+    } catch (error) {
+      if (!this.#abort.signal.aborted) replace(this.#values, h('p', { class: 'complaint', role: 'alert' }, error.message));
+    }
+    this.#handlers.onDrawn?.();
+  }
+
+  async #ask(request) {
+    const { entity, where } = this.#view;
+    const { sections } = await this.#client.fetch({ entity, where, as: 'dictionaries', ...request },
+      { signal: this.#abort.signal });
+    return sections[0].items;
+  }
+
+  // MARK: Figures
+
+  async #loadCounts() {
+    const [{ n, present }] = await this.#ask({ select: ['n:@count', `present:@count.${this.#path}`] });
+    replace(this.#values);
+    this.#showFigures([['values', number(present)], ['NULL', number(n - present)]]);
+  }
+
+  async #loadFigures() {
+    const { type } = this.#column;
+    const path = this.#path;
+    if (type === 'relationship' || type === 'boolean' || !isName(this.#column.name)) return;
+    const isOrdered = isNumeric(type) || type === 'date';
+    const [row] = await this.#ask({ select: ['n:@count', `present:@count.${path}`,
+      `different:@distinctUnionOfObjects.${path}.@count`, `least:@min.${path}`, `most:@max.${path}`,
+      ...(isNumeric(type) ? [`mean:@avg.${path}`] : [])] });
+    const text = (value) => (value === null ? '–' : show(value, type));
+    this.#showFigures([['values', number(row.present)], ['different', number(row.different)],
+      ['NULL', number(row.n - row.present)], ['smallest', text(row.least)], ['largest', text(row.most)],
+      isNumeric(type) && ['average', row.mean === null ? '–' : rounded(row.mean)]].filter(Boolean));
+    if (isOrdered && row.different > 2) await this.#loadHistogram(row.least, row.most);
+  }
+
+  #showFigures(list) {
+    replace(this.#figures, list.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', { title: value }, value))));
+  }
+
+  async #loadHistogram(least, most) {
+    const isDate = this.#column.type === 'date';
+    const value = isDate ? `CAST(${this.#path}, "NSNumber")` : this.#path;
+    const [low, high] = [least, most].map((each) => (isDate ? (Date.parse(each) - EPOCH) / 1000 : Number(each)));
+    const width = (high - low) / BINS;
+    if (!Number.isFinite(width) || width <= 0) return;
+    const rows = await this.#ask({ select: [`bin:floor((${value} - ${low}) * 1.0 / ${width})`, 'n:@count'], group: ['bin'] });
+    const counts = new Array(BINS).fill(0);
+    for (const { bin, n } of rows) if (bin !== null) counts[Math.max(0, Math.min(BINS - 1, bin))] += n;
+    const written = (each) => (isDate ? new Date(each * 1000 + EPOCH).toISOString().replace('.000Z', 'Z') : each);
+    const list = counts.map((count, index) => ({ count, from: low + index * width, to: low + (index + 1) * width }));
+    drawBins(this.#histogram, list, { onPick: (from, to) => this.#handlers.onRange(this.#column, written(from), written(to)),
+      text: (each) => show(written(isDate ? Math.round(each) : each), this.#column.type) });
+  }
+
+  // MARK: Values
+
+  async #loadValues() {
+    const { type, name, destination } = this.#column;
+    const labels = type === 'relationship' ? this.#handlers.labels(destination) : [];
+    const path = this.#path;
+    const aliases = labels.map((_, index) => `label${index}`);
+    const columns = labels.map((label, index) => `label${index}:${path}.${pathText(label)}`);
+    const rows = await this.#ask({ select: [`value:${path}`, ...columns, 'n:@count'], group: ['value', ...aliases],
+      sort: ['-n'], limit: MOST });
+    const nameOf = (row) => aliases.map((alias) => row[alias]).filter(Boolean).join(' ') || undefined;
+    const most = Math.max(1, ...rows.map(({ n }) => n));
+    if (most === 1 && rows.length === MOST) return replace(this.#values, h('p', { class: 'quiet' }, 'No value occurs twice.'));
+    return replace(this.#values, rows.map((row) => this.#value(row, nameOf(row), row.n / most, name)));
+  }
+
+  #value({ value, n }, title, share, path) {
+    const { type, destination } = this.#column;
+    const text = value === null ? 'NULL' : title ?? (type === 'relationship' ? `${destination} ${value}` : show(value, type));
+    const isShort = text.length > 0;
+    const bar = h('span', { class: 'facet-bar' });
+    bar.style.setProperty('--share', (share * 100).toFixed(1));
+    return h('button', { class: 'facet', type: 'button', disabled: !isComparable(this.#column, value), title: text,
+      onclick: () => this.#handlers.onFilter(equals(path, value)) },
+    bar, h('span', { class: `facet-text${value === null ? ' is-nil' : ''}` }, isShort ? text : 'empty text'),
+    h('span', { class: 'facet-count' }, number(n)));
+  }
+}

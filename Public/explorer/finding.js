@@ -1,0 +1,70 @@
+// Ways to a filter beside writing it: the menus of columns and cells, and the filter builder. Each
+// changes the text of the search field.
+
+import { cellMenu } from './cell-menu.js';
+import { columnMenu } from './column-menu.js';
+import { FilterBuilder } from './filter-builder.js';
+import { show } from './format.js';
+import { equals, isComparable, joined } from './predicate-text.js';
+import { predicateOf } from './search-words.js';
+import { narrowed } from './view-changes.js';
+
+export class Finding {
+  #page;
+  #builder;
+
+  /** @param page `{client, schema, names, view, isReadOnly, grid, editing, rowPanel, change(patch)}`. */
+  constructor(page) {
+    this.#page = page;
+    const finding = this;
+    this.#builder = new FilterBuilder({ schema: page.schema, get view() { return page.view; },
+      get where() { return finding.where; }, change: (patch) => page.change(patch) });
+  }
+
+  /** The predicate of the view; words in the search field become one. */
+  get where() {
+    const { view, schema } = this.#page;
+    return schema.entity(view.entity) ? predicateOf(view.where, schema, view.entity) : '';
+  }
+
+  /** What the grid asks. */
+  get handlers() {
+    return { onColumn: (column, anchor) => this.#columnMenu(column, anchor),
+      onCell: (...cell) => this.#cellMenu(...cell),
+      onFilter: (column, item) => isComparable(column, item[column.name]) && this.add(equals(column.name, item[column.name])) };
+  }
+
+  /** Filters by one more condition. */
+  add(condition) {
+    this.#page.change({ where: joined(this.where, condition) });
+  }
+
+  /** Filters by a range of an attribute. */
+  narrow(name, from, to) {
+    this.#page.change({ where: narrowed(this.where, name, from, to) });
+  }
+
+  build(anchor) {
+    this.#builder.open(anchor);
+  }
+
+  #columnMenu(column, anchor) {
+    const page = this.#page;
+    columnMenu(column, anchor, { client: page.client, schema: page.schema,
+      filter: { entity: page.view.entity, where: this.where }, change: (patch) => page.change(patch),
+      sortPath: (each) => page.sortPath(each),
+      columnActions: (each) => page.tools.columns.actions(each), addCondition: (text) => this.add(text),
+      narrow: ({ name }, from, to) => this.narrow(name, from, to) });
+  }
+
+  #cellMenu(anchor, column, item) {
+    const { names, isReadOnly, grid, editing, rowPanel, view } = this.#page;
+    const value = item[column.name];
+    const text = value === null ? 'NULL' : column.type === 'relationship'
+      ? names.nameOf(column.destination, value) ?? String(value) : show(value, column.type);
+    cellMenu(anchor, column, item, text, { isReadOnly, addCondition: (condition) => this.add(condition),
+      openRow: (id) => rowPanel.open(view.entity, id), edit: () => grid.cursor.edit(),
+      isSelected: grid.selection.has(item.id), toggle: () => grid.cursor.toggle(),
+      remove: () => editing.remove(view.entity, item) });
+  }
+}

@@ -1,0 +1,79 @@
+// Groups as a table, as bars, as a line.
+
+import { h } from './dom.js';
+import { number, show } from './format.js';
+import { groupValue } from './group-request.js';
+
+const WIDEST = 1300;
+const HEIGHT = 320;
+const EDGE = { left: 64, right: 16, top: 14, bottom: 30 };
+
+const text = (column, row) => {
+  const value = column.path ? groupValue(column, row) : row[column.alias];
+  if (value === null || value === undefined) return 'NULL';
+  if (column.isDay) return value;
+  return typeof value === 'number' && column.type === 'double' ? number(Number(value.toPrecision(12))) : show(value, column.type);
+};
+
+const labelOf = (groups, row) => groups.map((column) => text(column, row)).join(' · ') || 'all rows';
+const isNil = (column, row) => row[column.alias] === null;
+
+/**
+ * @param data `{groups, values, rows, order}`.
+ * @param handlers `{onSort(alias), onPick(row)}`: `onPick` shows the rows of a group.
+ */
+export function groupTable({ groups, values, rows, order }, { onSort, onPick }) {
+  const [term = ''] = order.split(',');
+  const head = (column, isNumber) => {
+    const isSorted = term.replace(/^-/, '') === column.alias;
+    const arrow = isSorted ? (term.startsWith('-') ? ' ↓' : ' ↑') : '';
+    const direction = term.startsWith('-') ? 'descending' : 'ascending';
+    return h('th', { scope: 'col', class: isNumber && 'is-number', 'aria-sort': isSorted ? direction : null },
+      h('button', { class: 'head-name', type: 'button', onclick: () => onSort(column.alias) }, (column.name ?? column.text) + arrow));
+  };
+  const line = (row) => h('tr', {},
+    groups.map((column, index) => h('td', { class: isNil(column, row) && 'is-nil' }, index > 0 ? text(column, row)
+      : h('button', { class: 'text-button', type: 'button', title: 'Show these rows', onclick: () => onPick(row) },
+        text(column, row) || 'empty text'))),
+    values.map((column) => h('td', { class: `is-number${isNil(column, row) ? ' is-nil' : ''}` }, text(column, row))));
+  return h('table', { class: 'group-table' }, h('thead', {}, h('tr', {}, groups.map((column) => head(column, false)),
+    values.map((column) => head(column, true)))), h('tbody', {}, rows.map(line)));
+}
+
+/** A bar for the first aggregate of each group; the other ones as numbers beside it. */
+export function groupBars({ groups, values, rows }, { onPick }) {
+  const [first, ...others] = values;
+  const most = Math.max(Number.MIN_VALUE, ...rows.map((row) => Math.abs(Number(row[first.alias]) || 0)));
+  return h('ul', { class: 'group-bars' }, rows.map((row) => {
+    const value = Number(row[first.alias]) || 0;
+    const bar = h('span', { class: `group-bar${value < 0 ? ' is-negative' : ''}` });
+    bar.style.setProperty('--share', (Math.abs(value) / most * 100).toFixed(2));
+    const numbers = [first, ...others].map((column) => text(column, row)).join(' · ');
+    return h('li', {}, h('button', { class: 'group-label', type: 'button', title: `${labelOf(groups, row)}: show these rows`,
+      onclick: () => onPick(row) }, labelOf(groups, row) || 'empty text'),
+    h('span', { class: 'group-track' }, bar), h('span', { class: 'group-number' }, numbers));
+  }));
+}
+
+/** A line through the first aggregate, in the order of the first group. @param room pixels for its width. */
+export function groupLine({ groups, values, rows, room }, { onPick }) {
+  const width = Math.max(300, Math.min(WIDEST, room));
+  const [first] = values;
+  const points = rows.filter((row) => typeof row[first.alias] === 'number');
+  if (points.length < 2) return h('p', { class: 'quiet' }, 'A line needs two groups with numbers.');
+  const numbers = points.map((row) => row[first.alias]);
+  const [low, high] = [Math.min(0, ...numbers), Math.max(...numbers)];
+  const x = (index) => EDGE.left + index / (points.length - 1) * (width - EDGE.left - EDGE.right);
+  const y = (value) => HEIGHT - EDGE.bottom - (value - low) / (high - low || 1) * (HEIGHT - EDGE.top - EDGE.bottom);
+  const line = numbers.map((value, index) => `${x(index).toFixed(1)},${y(value).toFixed(1)}`).join(' ');
+  const dots = points.length > 120 ? [] : points.map((row, index) => h('circle', { class: 'group-dot', r: 4,
+    cx: x(index), cy: y(numbers[index]), onclick: () => onPick(row) }, h('svg:title', {}, `${labelOf(groups, row)}: ${text(first, row)}`)));
+  const marks = [low, (low + high) / 2, high].map((value) => [
+    h('line', { class: 'group-rule', x1: EDGE.left, x2: width - EDGE.right, y1: y(value), y2: y(value) }),
+    h('text', { class: 'group-mark is-end', x: EDGE.left - 8, y: y(value) + 4 }, number(Number(value.toPrecision(4))))]);
+  const names = [0, Math.floor((points.length - 1) / 2), points.length - 1].map((index, at) =>
+    h('text', { class: `group-mark${['', ' is-middle', ' is-end'][at]}`, x: x(index), y: HEIGHT - 8 }, labelOf(groups, points[index])));
+  return h('svg', { class: 'group-line', width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, role: 'img',
+    'aria-label': `${first.name} by ${groups.map((column) => column.text).join(', ')}: ${points.length} values` },
+  marks, h('polyline', { points: line }), names, dots);
+}

@@ -1,0 +1,116 @@
+// Groups of the rows in place of the table: live, as a table, bars or a line.
+
+import { debounce, h, replace } from './dom.js';
+import { number } from './format.js';
+import { groupBars, groupLine, groupTable } from './group-charts.js';
+import { firstGroups, groupChoices, groupColumns, groupCondition, groupRequest, MOST, valueChoices, valueColumns }
+  from './group-request.js';
+import { PlainFetch } from './plain-fetch.js';
+
+const TYPING = 400;
+const kinds = [['table', 'Table', groupTable], ['bars', 'Bars', groupBars], ['line', 'Line', groupLine]];
+/** What a view has without groups. */
+export const noGroups = { group: '', values: '', having: '', order: '', chart: '' };
+
+export class GroupView {
+  #page;
+  #live = null;
+  #request = null;
+  #controls = h('div', { class: 'controls group-controls' });
+  #status = h('p', { class: 'group-status', role: 'status' });
+  #body = h('div', { class: 'group-body', tabindex: 0, role: 'region', 'aria-label': 'Groups' });
+  #having = debounce((having) => this.#page.change({ having }), TYPING);
+
+  /** @param page `{client, schema, view, where, isLive, change(patch), inspect(request, result)}`. */
+  constructor(page) {
+    this.#page = page;
+    this.element = h('div', { class: 'groups', hidden: true }, this.#controls, this.#status, this.#body);
+  }
+
+  get isOpen() {
+    return !this.element.hidden;
+  }
+
+  /** Shows groups, or the rows again. */
+  toggle() {
+    const { view, schema, change } = this.#page;
+    change(view.values ? noGroups : firstGroups(view, schema));
+  }
+
+  /** Follows the view; without groups in it there is nothing to show. */
+  follow() {
+    const { view, schema, where, client, isLive } = this.#page;
+    this.#live?.close();
+    this.#live = null;
+    this.element.hidden = !view.values;
+    if (!view.values) return;
+    this.#drawControls();
+    const request = groupRequest(view, schema, where);
+    this.#request = request;
+    const handlers = { onChange: (current) => request === this.#request && this.#draw(current),
+      onError: (error) => request === this.#request && this.#refused(error) };
+    this.#live = isLive ? client.live(request, handlers) : new PlainFetch(client, request, handlers);
+  }
+
+  /** Shows the request in the inspector. */
+  inspect() {
+    this.#page.inspect(this.#request, null);
+  }
+
+  #refused(error) {
+    this.#status.textContent = '';
+    replace(this.#body, h('p', { class: 'complaint', role: 'alert' }, error.message));
+    this.inspect();
+  }
+
+  // MARK: Controls
+
+  #drawControls() {
+    if (this.#controls.contains(document.activeElement) && document.activeElement.localName === 'input') return;
+    const { view, schema, change } = this.#page;
+    const groups = view.group.split(',').filter(Boolean);
+    const values = view.values.split(',').filter(Boolean);
+    const names = new Map(valueChoices(view, schema).map(({ text, name }) => [text, name]));
+    const chips = (list, kind, nameOf, isLast) => list.map((text, index) => this.#chip(nameOf(text), !(isLast && list.length === 1)
+      && (() => change({ [kind]: list.toSpliced(index, 1).join(',') }))));
+    replace(this.#controls,
+      h('div', { class: 'control' }, h('span', { class: 'name' }, 'group by'), chips(groups, 'group', (text) => text, false),
+        this.#adder('Group by', groupChoices(view, schema).filter((path) => !groups.includes(path)).map((path) => ({ text: path, name: path })),
+          (path) => change({ group: [...groups, path].join(',') }))),
+      h('div', { class: 'control' }, h('span', { class: 'name' }, 'values'), chips(values, 'values', (text) => names.get(text) ?? text, true),
+        this.#adder('Add a value', valueChoices(view, schema).filter(({ text }) => !values.includes(text)),
+          (text) => change({ values: [...values, text].join(',') }))),
+      h('label', { class: 'control' }, h('span', { class: 'name' }, 'having'), h('input', { class: 'field having', value: view.having,
+        placeholder: `${valueColumns(view, schema)[0].alias} > 10`, spellcheck: 'false', oninput: ({ target }) => this.#having(target.value) })),
+      h('div', { class: 'segments', role: 'radiogroup', 'aria-label': 'Shown as' }, kinds.map(([kind, name]) => h('button', { role: 'radio',
+        type: 'button', 'aria-checked': String(kind === view.chart), onclick: () => change({ chart: kind }) }, name))));
+  }
+
+  #chip(name, remove) {
+    return h('span', { class: 'chip' }, h('span', { class: 'chip-name' }, name),
+      remove && h('button', { class: 'remove', type: 'button', 'aria-label': `Remove ${name}`, onclick: remove }, '×'));
+  }
+
+  #adder(label, choices, add) {
+    return h('span', { class: 'adder' }, h('select', { 'aria-label': label, onchange: ({ target }) => add(target.value) },
+      h('option', { value: '', disabled: true, selected: true }, ''), choices.map(({ text, name }) => h('option', { value: text }, name))));
+  }
+
+  // MARK: Showing
+
+  #draw(current) {
+    const { view, schema, where, change } = this.#page;
+    const groups = groupColumns(view, schema);
+    const rows = current.sections[0]?.items ?? [];
+    const total = current.total ?? rows.length;
+    this.#status.textContent = total > MOST ? `the first ${number(MOST)} of ${number(total)} groups`
+      : `${number(total)} ${total === 1 ? 'group' : 'groups'}`;
+    const [, , chart] = kinds.find(([kind]) => kind === view.chart) ?? kinds[0];
+    replace(this.#body, rows.length === 0 ? h('p', { class: 'quiet' }, 'No group.')
+      : chart({ groups, values: valueColumns(view, schema), rows, order: view.order,
+        room: this.#body.clientWidth - 32 }, {
+        onSort: (alias) => change({ order: view.order === `-${alias}` ? alias : `-${alias}` }),
+        onPick: (row) => groups.length > 0 && change({ ...noGroups, where: this.#page.joined(where, groupCondition(groups, row)) }) }));
+    this.inspect();
+  }
+}

@@ -1,0 +1,141 @@
+// A CSV file that was dropped: its columns and the table's side by side, its first rows, and then
+// one save that inserts all of them.
+
+import { parseCSV } from './csv.js';
+import { openDialog } from './dialogs.js';
+import { h, replace } from './dom.js';
+import { number, parse } from './format.js';
+
+const SHOWN = 8;
+const REPORTED = 5;
+
+/** Lets a file be dropped on an element. @param onFile called with its name and text. */
+export function acceptDrops(element, canDrop, onFile) {
+  const isFile = (event) => [...event.dataTransfer.types].includes('Files') && canDrop();
+  element.addEventListener('dragover', (event) => {
+    if (!isFile(event)) return;
+    event.preventDefault();
+    element.classList.add('is-drop-target');
+  });
+  for (const name of ['dragleave', 'drop']) {
+    element.addEventListener(name, () => element.classList.remove('is-drop-target'));
+  }
+  element.addEventListener('drop', async (event) => {
+    if (!isFile(event)) return;
+    event.preventDefault();
+    const [file] = event.dataTransfer.files;
+    if (file) onFile(file.name, await file.text());
+  });
+}
+
+export class ImportDialog {
+  #columns;
+  #heads;
+  #rows;
+  /** The table's column for each column of the file; null where it is left out. */
+  #targets;
+  #preview = h('div', { class: 'import-preview', tabindex: 0 });
+  #complaint = h('ul', { class: 'complaint', role: 'alert' });
+  #submit;
+  #dialog;
+
+  /**
+   * @param columns those that can be written.
+   * @param save inserts a list of values; rejects with the server's refusal.
+   */
+  constructor(entity, columns, name, text, save) {
+    const [heads = [], ...rows] = parseCSV(text);
+    this.#columns = columns;
+    this.#heads = heads.map((head) => head.text.trim());
+    this.#rows = rows;
+    const names = ({ name, label }) => [name, label ?? name];
+    this.#targets = this.#heads.map((head) => columns.find((column) => names(column).includes(head))
+      ?? columns.find((column) => names(column).some((name) => name.toLowerCase() === head.toLowerCase())) ?? null);
+    this.#submit = h('button', { class: 'button primary', type: 'button', onclick: () => this.#import(save) }, 'Import');
+    this.#dialog = openDialog('import', `Import ${name} into ${entity}`,
+      h('p', {}, `${number(rows.length)} rows. An empty field is NULL, "" is an empty text. All rows are inserted in one save, or none.`),
+      this.#preview, this.#complaint, h('div', { class: 'dialog-actions' },
+        h('button', { class: 'button', type: 'button', onclick: () => this.#dialog.close() }, 'Cancel'), this.#submit));
+    this.#draw();
+  }
+
+  #draw() {
+    const head = this.#heads.map((name, index) => h('th', { scope: 'col' }, h('span', {}, name), this.#chooser(index)));
+    const rows = this.#rows.slice(0, SHOWN).map((row) => h('tr', {}, this.#heads.map((_, index) => this.#cell(row[index], index))));
+    replace(this.#preview, h('table', {}, h('thead', {}, h('tr', {}, head)), h('tbody', {}, rows)),
+      this.#rows.length > SHOWN && h('p', { class: 'quiet' }, `and ${number(this.#rows.length - SHOWN)} more`));
+    this.#check();
+  }
+
+  #chooser(index) {
+    return h('select', { class: 'field small', 'aria-label': `Column for ${this.#heads[index]}`, onchange: ({ target }) => {
+      this.#targets[index] = this.#columns[Number(target.value)] ?? null;
+      this.#draw();
+    } }, h('option', { value: -1 }, 'left out'), this.#columns.map((column, at) =>
+      h('option', { value: at, selected: column === this.#targets[index] }, column.name)));
+  }
+
+  #cell(field, index) {
+    const column = this.#targets[index];
+    if (!column) return h('td', { class: 'is-left-out' }, field?.text ?? '');
+    try {
+      const value = valueOf(field, column);
+      return h('td', { class: value === null ? 'is-nil' : '' }, value === null ? 'NULL' : String(field.text));
+    } catch (error) {
+      return h('td', { class: 'is-wrong', title: error.message }, field.text);
+    }
+  }
+
+  #check() {
+    const { problems } = this.#values();
+    const hasTarget = this.#targets.some(Boolean);
+    this.#submit.disabled = this.#rows.length === 0 || !hasTarget || problems.length > 0;
+    this.#submit.textContent = `Import ${number(this.#rows.length)} rows`;
+    this.#complain(!hasTarget ? ['No column of the file is one of the table: choose one.'] : problems);
+  }
+
+  #complain(problems) {
+    const rest = problems.length - REPORTED;
+    replace(this.#complaint, problems.slice(0, REPORTED).map((text) => h('li', {}, text)),
+      rest > 0 && h('li', {}, `and ${number(rest)} more`));
+  }
+
+  /** The rows as values to insert, and what is wrong with them. */
+  #values() {
+    const problems = [];
+    const list = this.#rows.map((row, number) => {
+      const values = {};
+      this.#targets.forEach((column, index) => {
+        if (!column) return;
+        try {
+          const value = valueOf(row[index], column);
+          if (value !== null || !column.isID) values[column.name] = value;
+        } catch (error) {
+          problems.push(`Row ${number + 1}, ${column.name}: ${error.message}`);
+        }
+      });
+      return values;
+    });
+    return { list, problems };
+  }
+
+  async #import(save) {
+    this.#submit.disabled = true;
+    try {
+      await save(this.#values().list);
+      this.#dialog.close();
+    } catch (error) {
+      const lines = (error.errors ?? []).map(({ change, detail }) => `Row ${change + 1}: ${(detail ?? '').replaceAll('`', '')}`);
+      this.#complain(lines.length > 0 ? lines : [error.message]);
+      this.#submit.disabled = false;
+    }
+  }
+}
+
+/** A field as a value of a column; throws a sentence. */
+function valueOf(field, column) {
+  const isEmpty = field === undefined || (field.text === '' && !field.isQuoted);
+  if (isEmpty) return null;
+  if (column.type === 'relationship') return column.idType === 'integer' ? parse(field.text, { type: 'integer' }) : field.text;
+  return parse(field.text, column);
+}

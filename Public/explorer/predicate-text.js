@@ -1,0 +1,37 @@
+// Values and names → the text of a predicate.
+
+import { keywords } from './predicate-language.js';
+
+/** A value as a literal. */
+export function quoted(value) {
+  if (value === null || value === undefined) return 'NULL';
+  if (typeof value === 'boolean') return value ? 'TRUE' : 'FALSE';
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+  return `'${String(value).replace(/[\\']/g, '\\$&').replace(/\n/g, '\\n').replace(/\r/g, '\\r').replace(/\t/g, '\\t')}'`;
+}
+
+/** A key path; a step that is a reserved word is escaped. */
+export function pathText(path) {
+  return path.split('.').map((step) => (keywords.has(step.toUpperCase()) ? `#${step}` : step)).join('.');
+}
+
+/** Whether a predicate can name a column: `first name` can be no more than an argument of `%K`. */
+export const isName = (name) => /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name);
+
+/** A condition in addition to those of `where`; an OR in them is put in parentheses. */
+export function joined(where, condition) {
+  const text = where.trim();
+  if (text === '' || /^TRUEPREDICATE$/i.test(text)) return condition;
+  const isOr = /\b(or)\b|\|\|/i.test(text.replace(/'(\\.|[^'\\])*'|"(\\.|[^"\\])*"/g, "''"));
+  return `${isOr ? `(${text})` : text} AND ${condition}`;
+}
+
+/** The condition that a column has a value, or that it does not. */
+export function equals(path, value, isNot = false) {
+  return `${pathText(path)} ${isNot ? '!=' : '=='} ${quoted(value)}`;
+}
+
+/** Whether the value of a column can be compared in a predicate. */
+export function isComparable(column, value) {
+  return isName(column.name) && (value === null || value === undefined || !['binary', 'json'].includes(column.type));
+}

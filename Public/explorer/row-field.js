@@ -1,0 +1,172 @@
+// One value of a row in the panel: its control, always open, and a preview where the value is JSON
+// or binary.
+//
+// Promise: a control that is left as it was stages nothing; one that is edited while the row changes
+// elsewhere keeps what was typed, and the save is based on the value that was seen.
+
+import { binaryPreview } from './binary-preview.js';
+import { datePicker } from './date-picker.js';
+import { h, replace } from './dom.js';
+import { show } from './format.js';
+import { equals, isComparable } from './predicate-text.js';
+import { RelatedEditor } from './related-editor.js';
+import { choiceField, choices, ValueField } from './value-field.js';
+
+export class RowField {
+  #column;
+  #options;
+  #signature;
+  /** What the control was made from: `[item, value, isReadOnly]`. */
+  #shown = [];
+  /** Whether the control has just committed its value. */
+  #isDone = false;
+  #control = h('div', { class: 'row-control' });
+  #filter = h('button', { class: 'text-button row-filter', type: 'button', onclick: () => this.#addFilter() }, 'filter');
+  #preview = h('div', { class: 'row-preview' });
+
+  /**
+   * @param options `commit(item, value)` with the item that was seen; `open(entity, id)` goes to a
+   * related row; `filter(condition)` filters the table; `search`, `nameOf`.
+   */
+  constructor(column, options) {
+    this.#column = column;
+    this.#options = options;
+    this.element = h('div', { class: 'row-field', dataset: { property: column.name } },
+      h('p', { class: 'row-label' }, h('span', {}, column.label ?? column.name), this.#filter, h('small', {}, typeName(column))),
+      this.#control, this.#preview);
+  }
+
+  /** @param staged the staged values of the row. */
+  show(item, staged = {}, isReadOnly) {
+    const { name, type } = this.#column;
+    const isStaged = name in staged;
+    const value = isStaged ? staged[name] : item[name];
+    this.element.classList.toggle('is-staged', isStaged);
+    const related = type === 'relationship' ? this.#options.nameOf(this.#column.destination, value) : '';
+    const signature = JSON.stringify([value ?? null, isReadOnly, related ?? '']);
+    const isTyping = !this.#isDone && this.#control.contains(document.activeElement);
+    if (signature === this.#signature || isTyping) return;
+    this.#signature = signature;
+    this.#shown = [item, value, isReadOnly || this.#column.readOnly === true];
+    this.#draw();
+  }
+
+  #draw() {
+    const [item, value, isReadOnly] = this.#shown;
+    this.#isDone = false;
+    replace(this.#control, isReadOnly ? this.#text(value) : this.#editor(item, value));
+    this.#control.querySelectorAll('textarea').forEach(fit);
+    this.#showPreview(item, value, isReadOnly);
+    this.#filter.hidden = !isComparable(this.#column, item[this.#column.name]);
+    this.#filter.setAttribute('aria-label', `Filter by this ${this.#column.name}`);
+  }
+
+  #addFilter() {
+    const [item] = this.#shown;
+    this.#options.filter(equals(this.#column.name, item[this.#column.name]));
+  }
+
+  #commit(item, value) {
+    this.#isDone = true;
+    this.#options.commit(item, value);
+  }
+
+  #text(value) {
+    const { type, name } = this.#column;
+    if (type === 'relationship') return this.#link(value);
+    if (type === 'binary') return null;
+    const text = value === null || value === undefined ? 'NULL' : show(value, type);
+    return h('p', { class: `row-text${value === null ? ' is-nil' : ''}`, 'aria-label': name }, text);
+  }
+
+  #editor(item, value) {
+    const { type } = this.#column;
+    if (type === 'relationship') return [this.#relatedEditor(item, value), this.#link(value)];
+    if (type === 'boolean') return this.#choice(item, value);
+    if (type === 'binary') return null;
+    const field = new ValueField(this.#column, value);
+    const commit = () => {
+      try {
+        const changed = field.read();
+        if (changed) this.#commit(item, changed.value);
+      } catch (error) {
+        field.refuse(error.message);
+      }
+    };
+    const { element } = field;
+    element.addEventListener('keydown', (event) => this.#key(event, field, commit));
+    element.addEventListener('focusout', ({ relatedTarget }) => {
+      if (element.isConnected && !element.contains(relatedTarget)) commit();
+    });
+    return [element, type === 'date' && datePicker(this.#column, field.input, commit)];
+  }
+
+  /** Enter ends a line's value, Escape takes back what was typed. */
+  #key(event, field, commit) {
+    if (field.key(event)) return;
+    if (event.key === 'Enter' && event.target.localName === 'input') commit();
+    else if (event.key === 'Escape' && field.isChanged) {
+      this.#draw();
+      this.#control.querySelector('input, textarea').focus();
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  #choice(item, value) {
+    const offered = choices(this.#column, value);
+    const select = choiceField(this.#column, value, offered);
+    select.addEventListener('change', () => this.#commit(item, offered[Number(select.value)][0]));
+    return select;
+  }
+
+  // MARK: Related rows
+
+  #relatedEditor(item, value) {
+    const { nameOf, search } = this.#options;
+    const { destination, name } = this.#column;
+    const text = value === null || value === undefined ? 'NULL' : nameOf(destination, value) ?? `${destination} ${value}`;
+    const button = h('button', { class: 'related-value', type: 'button', 'aria-label': `${name}: ${text}; choose another`,
+      onclick: () => edit() }, text);
+    const holder = h('span', { class: 'related-holder' }, button);
+    const close = () => holder.replaceChildren(button);
+    const edit = () => {
+      const editor = new RelatedEditor(this.#column, value, { nameOf, search, cancel: close,
+        done: (id) => { close(); this.#commit(item, id); } });
+      holder.replaceChildren(h('span', { class: 'editor' }, editor.element));
+      editor.focus();
+    };
+    return holder;
+  }
+
+  #link(value) {
+    const { destination } = this.#column;
+    if (value === null || value === undefined) return h('span', { class: 'quiet' }, '');
+    const text = this.#options.nameOf(destination, value) ?? `${destination} ${value}`;
+    return h('button', { class: 'text-button row-link', type: 'button', title: `Show ${destination} ${value}`,
+      'aria-label': `Show ${text}`, onclick: () => this.#options.open(destination, value) }, 'show →');
+  }
+
+  // MARK: Previews
+
+  #showPreview(item, value, isReadOnly) {
+    const { type } = this.#column;
+    if (type === 'json' && value !== null && typeof value === 'object') {
+      return replace(this.#preview, h('pre', { class: 'code', tabindex: 0, 'aria-label': 'Formatted JSON' },
+        JSON.stringify(value, null, 2)));
+    }
+    return replace(this.#preview, type === 'binary' && binaryPreview(this.#column, value, {
+      commit: isReadOnly ? null : (next) => this.#commit(item, next) }));
+  }
+}
+
+/** As high as its text, up to a third of the panel. */
+function fit(area) {
+  area.style.height = 'auto';
+  area.style.height = `${Math.min(area.scrollHeight, 260)}px`;
+}
+
+function typeName({ type, destination, optional, readOnly }) {
+  const name = type === 'relationship' ? `→ ${destination}` : type;
+  return [name, optional === false && !readOnly && 'NOT NULL'].filter(Boolean).join(', ');
+}

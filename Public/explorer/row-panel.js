@@ -1,0 +1,182 @@
+// The panel beside the table: one row with all its values in full, the rows related to it, and its
+// history. It follows the row by a fetch of its own, so that the row need not be in the table.
+
+import { h, replace } from './dom.js';
+import { action } from './actions.js';
+import { PlainFetch } from './plain-fetch.js';
+import { RelatedList } from './related-list.js';
+import { RowField } from './row-field.js';
+import { RowHistory } from './row-history.js';
+
+export class RowPanel {
+  #parent;
+  #page;
+  #live = null;
+  /** The row that is shown: `{entity, id}`; null while the panel is closed. */
+  #row = null;
+  #item = null;
+  /** The rows from which links led here. */
+  #trail = [];
+  #fields = [];
+  #lists = [];
+  #history;
+  #head = h('header', { class: 'row-panel-head' });
+  #body = h('div', { class: 'row-panel-body' });
+
+  /**
+   * @param page `{client, schema, names, storeIsReadOnly, mayWrite, editing, go(entity, where), step(by),
+   * closed()}`; `step` goes to the next row of the table.
+   */
+  constructor(parent, page) {
+    this.#parent = parent;
+    this.#page = page;
+    replace(parent, this.#head, this.#body);
+    parent.addEventListener('keydown', (event) => event.key === 'Escape' && this.close());
+  }
+
+  get isOpen() {
+    return this.#row !== null;
+  }
+
+  shows(entity, id) {
+    return this.#row?.entity === entity && String(this.#row.id) === String(id);
+  }
+
+  /** Shows a row. @param isLink whether the row that was shown before led to it. */
+  open(entity, id, { isLink = false } = {}) {
+    if (this.shows(entity, id)) return;
+    this.#trail = isLink ? [...this.#trail, this.#row] : [];
+    this.#begin(entity, id);
+  }
+
+  close() {
+    if (!this.isOpen) return;
+    this.#end();
+    this.#row = null;
+    this.#parent.hidden = true;
+    this.#page.closed();
+  }
+
+  /** Shows what is staged. */
+  refill() {
+    if (this.#item) this.#draw();
+  }
+
+  #begin(entity, id) {
+    this.#end();
+    this.#row = { entity, id };
+    this.#parent.hidden = false;
+    this.#follow(entity, id);
+    this.#drawHead();
+    replace(this.#body, h('p', { class: 'quiet' }, 'Loading …'));
+    this.#body.scrollTop = 0;
+  }
+
+  #end() {
+    this.#live?.close();
+    this.#lists.forEach((list) => list.close());
+    this.#history?.close();
+    [this.#live, this.#item, this.#fields, this.#lists] = [null, null, [], []];
+  }
+
+  // MARK: The row
+
+  #follow(entity, id) {
+    const { client, schema } = this.#page;
+    const request = { entity, where: 'SELF == %@', arguments: [id],
+      expand: schema.toOne(entity).map(({ name }) => name) };
+    const isCurrent = () => this.shows(entity, id);
+    const handlers = { onChange: (current) => isCurrent() && this.#changed(current),
+      onError: (error) => isCurrent() && this.#refused(error) };
+    this.#live = this.#isLive(entity) ? client.live(request, handlers)
+      : new PlainFetch(client, request, handlers);
+  }
+
+  #isLive(entity) {
+    return !this.#page.storeIsReadOnly && this.#page.schema.notLiveReason(entity) === null;
+  }
+
+  #changed(current) {
+    const { entity, id } = this.#row;
+    // The result may hold rows that are being inserted as well.
+    const item = current.sections[0]?.items.find((each) => String(each.id) === String(id));
+    if (!item) return this.#gone();
+    // A row that inherits has properties that its parent entity does not.
+    if (item.entity && item.entity !== entity) return this.#begin(item.entity, id);
+    this.#page.names.take(current.included, 'row');
+    const isFirst = this.#item === null;
+    this.#item = item;
+    if (isFirst) this.#build();
+    this.#draw();
+    return this.#history?.changed();
+  }
+
+  #gone() {
+    this.#item = null;
+    replace(this.#body, h('p', { class: 'quiet' }, 'This row does not exist, or not any more.'));
+    this.#drawHead();
+  }
+
+  #refused(error) {
+    replace(this.#body, h('p', { class: 'complaint', role: 'alert' }, error.message));
+  }
+
+  #build() {
+    const { schema } = this.#page;
+    const { entity, id } = this.#row;
+    const lookups = this.#page.editing.lookups;
+    const open = (name, other) => this.open(name, other, { isLink: true });
+    this.#fields = schema.fields(entity).map((column) => new RowField(column, { ...lookups, open,
+      filter: (condition) => this.#page.filter(entity, condition),
+      commit: (item, value) => this.#page.editing.staged.set(entity, item, column.name, value) }));
+    this.#lists = schema.toMany(entity).map((relationship) => new RelatedList(relationship, { ...lookups, open,
+      ...this.#listOptions(entity, id, relationship) }));
+    this.#history = new RowHistory(this.#page, entity, id);
+    replace(this.#body, this.#fields.map(({ element }) => element),
+      this.#lists.map(({ element }) => element), this.#isLive(entity) && this.#history.element);
+  }
+
+  #listOptions(entity, id, relationship) {
+    const { client, names, schema, editing, go } = this.#page;
+    return { client, names, schema, id, go, isLive: this.#isLive(relationship.destination),
+      commit: (value) => editing.staged.set(entity, this.#item, relationship.name, value) };
+  }
+
+  // MARK: Showing
+
+  #draw() {
+    const { entity, id } = this.#row;
+    const staged = this.#page.editing.staged.of(entity, id);
+    const isReadOnly = this.#isReadOnly;
+    for (const field of this.#fields) field.show(this.#item, staged?.values, isReadOnly);
+    for (const list of this.#lists) list.show(staged?.values?.[list.name], isReadOnly);
+    this.#parent.classList.toggle('is-removed', staged?.isDeleted === true);
+    this.#drawHead(staged?.isDeleted);
+  }
+
+  get #isReadOnly() {
+    const { schema, storeIsReadOnly, mayWrite } = this.#page;
+    return storeIsReadOnly || !mayWrite || schema.entity(this.#row.entity)?.readOnly !== false;
+  }
+
+  #drawHead(isDeleted = false) {
+    const { entity, id } = this.#row;
+    const { schema, editing, step } = this.#page;
+    const name = this.#item ? schema.title(entity, this.#item) : '';
+    const icon = (text, label, onclick) =>
+      h('button', { class: 'icon-button', 'aria-label': label, title: label, onclick }, text);
+    const former = this.#trail.at(-1);
+    const goBack = () => {
+      this.#trail.pop();
+      this.#begin(former.entity, former.id);
+    };
+    replace(this.#head, h('div', { class: 'row-panel-title' },
+      former && icon('←', `Back to ${former.entity} ${former.id}`, goBack),
+      h('h2', {}, name || `${entity} ${id}`, h('small', {}, `${entity} ${id}`)),
+      icon('↑', 'Previous row', () => step(-1)), icon('↓', 'Next row', () => step(1)),
+      icon('×', 'Close the row', () => this.close())),
+    !this.#isReadOnly && this.#item && h('div', { class: 'row-panel-actions' },
+      action('minus', isDeleted ? 'Keep the row' : 'Delete the row', isDeleted ? 'Keep' : 'Delete',
+        () => editing.remove(entity, this.#item), { isPressed: isDeleted })));
+  }
+}

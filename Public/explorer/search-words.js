@@ -1,0 +1,48 @@
+// Plain words in the search field → a predicate. Text with a comparison is a predicate itself.
+
+import { isNumeric } from './format.js';
+import { isComparison, tokens } from './predicate-language.js';
+import { isName, pathText, quoted } from './predicate-text.js';
+
+/** Whether a text is words to search for, and no predicate. */
+export function isSearch(text) {
+  const list = tokens(text).filter(({ kind }) => kind !== 'space');
+  if (list.length === 0) return false;
+  const isPredicate = list.some((token) => isComparison(token) || /^[({!]$|^&&$|^\|\|$/.test(token.text)
+    || /^(TRUEPREDICATE|FALSEPREDICATE|SUBQUERY)$/i.test(token.text));
+  return !isPredicate;
+}
+
+/** Whether a text may be meant as words, though one of them is that of a comparison, like `in`. */
+export const hasOnlyWords = (text) => tokens(text).every(({ kind }) => ['space', 'word', 'keyword'].includes(kind));
+
+/** The words of a text; what stands in quotes is one. */
+export function words(text) {
+  return [...text.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)]
+    .map((match) => match.slice(1).find((part) => part !== undefined)).filter(Boolean);
+}
+
+/**
+ * The text of the search field as a predicate: each word is in a text column, or is the value of a
+ * number. Rows without text columns have none: `FALSEPREDICATE`.
+ */
+export function predicateOf(text, schema, entity) {
+  if (!isSearch(text)) return text.trim();
+  const conditions = words(text).map((word) => anywhere(word, schema, entity));
+  return conditions.map((condition) => (conditions.length > 1 ? `(${condition})` : condition)).join(' AND ');
+}
+
+function anywhere(word, schema, entity) {
+  const { attributes: all, idType } = schema.entity(entity);
+  const attributes = all.filter(({ name }) => isName(name));
+  const texts = [...attributes.filter(({ type }) => type === 'string').map(({ name }) => name),
+    ...(idType === 'string' ? ['id'] : [])];
+  const list = texts.map((name) => `${pathText(name)} CONTAINS[cd] ${quoted(word)}`);
+  if (/^-?\d+(\.\d+)?$/.test(word) && Number.isSafeInteger(Math.trunc(Number(word)))) {
+    const isWhole = !word.includes('.');
+    const numbers = [{ name: 'id', type: idType }, ...attributes].filter(({ type }) =>
+      (type === 'integer' ? isWhole : isNumeric(type)));
+    list.push(...numbers.map(({ name }) => `${pathText(name)} == ${Number(word)}`));
+  }
+  return list.length === 0 ? 'FALSEPREDICATE' : list.join(' OR ');
+}

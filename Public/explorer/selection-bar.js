@@ -1,0 +1,147 @@
+// What can be done with the selected rows: edit a column of all, delete, copy. Edits and deletions
+// are staged, so that one save has them all.
+
+import { copyText } from './cell-menu.js';
+import { csvText } from './csv.js';
+import { h, replace } from './dom.js';
+import { editable, number } from './format.js';
+import { popover } from './popover.js';
+import { RelatedEditor } from './related-editor.js';
+import { choiceField, choices, ValueField } from './value-field.js';
+
+export class SelectionBar {
+  #page;
+  element = h('div', { class: 'selection-bar', role: 'toolbar', 'aria-label': 'Selected rows', hidden: true });
+
+  /** @param page `{grid, editing, view, isReadOnly}`. */
+  constructor(page) {
+    this.#page = page;
+  }
+
+  show(selection) {
+    const count = selection.size;
+    this.element.hidden = count === 0;
+    if (count === 0) return replace(this.element);
+    const button = (text, onclick, kind = '') => h('button', { class: `button small ${kind}`, type: 'button', onclick }, text);
+    const { isReadOnly } = this.#page;
+    return replace(this.element, h('strong', { role: 'status' }, `${number(count)} selected`),
+      !isReadOnly && button('Edit …', ({ currentTarget }) => this.#edit(currentTarget)),
+      !isReadOnly && button('Delete', () => this.remove(), 'danger'),
+      button('Copy as CSV', ({ currentTarget }) => this.copy('csv', currentTarget)),
+      button('Copy as JSON', ({ currentTarget }) => this.copy('json', currentTarget)),
+      button('Clear', () => selection.clear()));
+  }
+
+  get #items() {
+    return this.#page.grid.selectedItems;
+  }
+
+  /** Copies the selected rows, or those given. */
+  async copy(format, button, items = this.#items) {
+    const { columns } = this.#page.grid;
+    const isDone = await copyText(format === 'csv' ? csvOf(columns, items) : jsonOf(columns, items));
+    if (!button) return;
+    const text = button.textContent;
+    button.textContent = isDone ? 'Copied' : 'The browser refused';
+    setTimeout(() => { button.textContent = text; }, 1400);
+  }
+
+  /** Stages the deletion of the selected rows. */
+  remove() {
+    if (this.#page.isReadOnly) return;
+    const { editing, view } = this.#page;
+    editing.staged.batch(() => {
+      for (const item of this.#items) {
+        if (!editing.staged.of(view.entity, item.id)?.isDeleted) editing.remove(view.entity, item);
+      }
+    });
+  }
+
+  #stage(column, value) {
+    const { editing, view } = this.#page;
+    editing.staged.batch(() => {
+      for (const item of this.#items) editing.staged.set(view.entity, item, column.name, value);
+    });
+  }
+
+  // MARK: Editing a column
+
+  #edit(anchor) {
+    const columns = this.#page.grid.columns.filter(({ readOnly, type }) => !readOnly && type !== 'binary');
+    const holder = h('div', { class: 'batch-value row-control' });
+    const complaint = h('p', { class: 'complaint', role: 'alert', hidden: true });
+    let control;
+    const choose = (column) => {
+      control = this.#control(column, holder);
+      complaint.hidden = true;
+    };
+    const apply = () => {
+      try {
+        this.#stage(control.column, control.read());
+        opened.close();
+      } catch (error) {
+        complaint.textContent = error.message;
+        complaint.hidden = false;
+      }
+    };
+    const select = h('select', { class: 'field', 'aria-label': 'Column', onchange: ({ target }) => choose(columns[Number(target.value)]) },
+      columns.map(({ name }, index) => h('option', { value: index }, name)));
+    const opened = popover(anchor, [h('p', {}, `Set a column of ${number(this.#items.length)} rows`),
+      h('div', { class: 'batch-edit' }, select, holder), complaint,
+      h('p', { class: 'builder-foot' }, h('span', { class: 'quiet' }, 'Staged, and saved together.'),
+        h('button', { class: 'button primary', type: 'button', onclick: apply }, 'Stage'))],
+    { label: 'Edit the selected rows', className: 'batch-editor' });
+    choose(columns[0]);
+  }
+
+  /** The control of a column in `holder`: `{column, read()}`. */
+  #control(column, holder) {
+    if (column.type === 'relationship') return this.#relatedControl(column, holder);
+    if (column.type === 'boolean') {
+      const offered = choices(column, true);
+      const select = choiceField(column, true, offered);
+      replace(holder, select);
+      return { column, read: () => offered[Number(select.value)][0] };
+    }
+    const field = new ValueField(column, column.optional ? null : '');
+    replace(holder, field.element);
+    const isText = column.type === 'string';
+    return { column, read: () => {
+      const changed = field.read();
+      if (changed) return changed.value;
+      if (column.optional) return null;
+      if (isText) return '';
+      throw new Error('Type a value.');
+    } };
+  }
+
+  #relatedControl(column, holder) {
+    const { lookups } = this.#page.editing;
+    let chosen;
+    const show = (id) => {
+      chosen = id;
+      const text = id === undefined ? 'choose …' : lookups.nameOf(column.destination, id) ?? String(id ?? 'NULL');
+      replace(holder, h('button', { class: 'related-value', type: 'button', onclick: search }, text));
+    };
+    const search = () => {
+      const editor = new RelatedEditor(column, undefined, { ...lookups, done: show, cancel: () => show(chosen) });
+      replace(holder, h('span', { class: 'editor' }, editor.element));
+      editor.focus();
+    };
+    show(undefined);
+    return { column, read: () => {
+      if (chosen === undefined) throw new Error('Choose a row.');
+      return chosen;
+    } };
+  }
+}
+
+/** Rows as CSV with the names of the columns: exact values, relationships as keys. */
+export function csvOf(columns, items) {
+  const value = (item, { name, type }) => (item[name] === null || item[name] === undefined ? null : editable(item[name], type));
+  return csvText([columns.map(({ name }) => name), ...items.map((item) => columns.map((column) => value(item, column)))]);
+}
+
+export function jsonOf(columns, items) {
+  return JSON.stringify(items.map((item) => Object.fromEntries(columns.map(({ name }) => [name, item[name] ?? null]))), null, 1);
+}

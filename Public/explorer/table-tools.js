@@ -1,0 +1,70 @@
+// What a table offers beside its rows: its columns, the selection, export and import.
+
+import { action } from './actions.js';
+import { exportMenu } from './export.js';
+import { acceptDrops, ImportDialog } from './import-dialog.js';
+import { SelectionBar } from './selection-bar.js';
+import { TableColumns } from './table-columns.js';
+
+export class TableTools {
+  #page;
+
+  /**
+   * @param page `{client, schema, view, grid, editing, isReadOnly, request, groups, saved(token, sentAt)}`.
+   * @param element the result's: files are dropped there.
+   */
+  constructor(page, element) {
+    this.#page = page;
+    this.columns = new TableColumns(page);
+    this.selection = new SelectionBar(page);
+    acceptDrops(element, () => page.editing.canInsert, (name, text) => this.#import(name, text));
+  }
+
+  /** What the grid calls. */
+  get handlers() {
+    return { ...this.columns.handlers, onFit: (column) => this.columns.fit(column),
+      onSelection: (selection) => this.selection.show(selection), onCopy: () => this.selection.copy('csv'),
+      onRemoveSelected: () => this.selection.remove() };
+  }
+
+  buttons() {
+    const { groups } = this.#page;
+    return [action('groups', 'Groups', 'Groups', () => groups.toggle(), { isPressed: groups.isOpen }),
+      ...(groups.isOpen ? [] : this.#rowButtons())];
+  }
+
+  #rowButtons() {
+    return [action('columns', 'Columns', 'Columns', ({ currentTarget }) => this.columns.choose(currentTarget)),
+      action('export', 'Export', 'Export', ({ currentTarget }) => this.#export(currentTarget)),
+      this.#page.editing.canInsert && action('import', 'Import', 'Import', () => this.#choose())];
+  }
+
+  #export(anchor) {
+    const { client, request, view, grid } = this.#page;
+    const { expand, count, offset, limit, ...fetch } = request;
+    exportMenu(anchor, { client, view, columns: grid.columns, request: { ...fetch,
+      offset: view.offset === '' ? undefined : Number(view.offset), limit: view.limit === '' ? undefined : Number(view.limit) } });
+  }
+
+  #choose() {
+    const input = document.createElement('input');
+    Object.assign(input, { type: 'file', accept: '.csv,.tsv,.txt,text/csv' });
+    input.addEventListener('change', async () => {
+      const [file] = input.files;
+      if (file) this.#import(file.name, await file.text());
+    });
+    input.click();
+  }
+
+  #import(name, text) {
+    const { client, schema, view: { entity } } = this.#page;
+    const [key, ...others] = schema.fields(entity);
+    const columns = [{ ...key, readOnly: false, optional: true }, ...others.filter(({ readOnly }) => !readOnly)]
+      .map((column) => (column.type === 'relationship' ? { ...column, idType: schema.entity(column.destination).idType } : column));
+    new ImportDialog(entity, columns, name, text, async (rows) => {
+      const sentAt = performance.now();
+      const { token } = await client.save(rows.map((values) => ({ insert: entity, values })), { optimistic: false });
+      this.#page.saved(token, sentAt);
+    });
+  }
+}

@@ -1,0 +1,188 @@
+// Ways to rows: words, values that are clicked, conditions, what a column holds.
+
+import assert from 'node:assert/strict';
+import { connect } from '../../Public/livefetch.js';
+import { openPage } from './pages.mjs';
+import { library } from './row-scenarios.mjs';
+
+const where = () => globalThis.livefetch.page.request.where;
+const count = () => globalThis.livefetch.page.live.current?.count;
+const settled = (wanted) => !document.querySelector('.grid').classList.contains('is-stale')
+  && globalThis.livefetch.page.live.current?.count === wanted;
+
+async function search(page, text, wanted) {
+  await page.click('#where');
+  await page.run(() => document.querySelector('#where').select());
+  await page.type(text);
+  await page.key('Enter');
+  await page.until(settled, { args: [wanted], what: `${wanted} rows for ${text}` });
+}
+
+/** Words are looked for in every text column; a comparison is a predicate; quotes keep words together. */
+async function words({ browser, server, shoot }) {
+  const page = await openPage(browser, `${server.address}/?entity=City&sort=-population`);
+  const client = connect(server.address);
+  const anywhere = (word) => ['name', 'timezone', 'admin1'].map((name) => `${name} CONTAINS[cd] '${word}'`).join(' OR ');
+  const own = `(${anywhere('SAN')}) AND (${anywhere('jose')})`;
+  const total = async (predicate) => (await client.fetch({ entity: 'City', as: 'count', where: predicate })).total;
+  await search(page, 'SAN jose', await total(own));
+  assert.equal(await page.run(where), own);
+  assert.equal(await page.run(() => document.querySelector('.predicate-box label').textContent), 'search');
+  assert.match(await page.run(() => location.search), /where=SAN\+jose/);
+  await shoot(page, 'search');
+  await search(page, '"San José"', await total(anywhere('San José')));
+  await search(page, 'population > 20000000', await total('population > 20000000'));
+  assert.equal(await page.run(() => document.querySelector('.predicate-box label').textContent), 'where');
+  await page.click('#where');
+  await page.run(() => document.querySelector('#where').select());
+  await page.type('cities in spain');
+  await page.key('Enter');
+  await page.until(() => document.querySelector('.predicate-error .search')?.textContent === 'Search for these words');
+  await page.click('.predicate-error .search');
+  await page.until(settled, { args: [0] });
+  await search(page, '1850147', 1);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+const cellOf = (row, column) => {
+  const index = globalThis.livefetch.page.grid.columns.findIndex(({ name }) => name === column);
+  document.querySelectorAll('[data-test]').forEach((cell) => delete cell.dataset.test);
+  const rows = [...document.querySelectorAll('.row:not(.is-leaving)')].sort((a, b) => a.livefetchRow.y - b.livefetchRow.y);
+  rows[row].querySelectorAll('.cell')[index].dataset.test = 'cell';
+};
+
+async function menuOf(page, row, column) {
+  await page.run(cellOf, row, column);
+  await page.click('[data-test=cell]');
+  await page.key('F10', { shift: true });
+  await page.run(() => document.querySelector('[data-test=cell]').dispatchEvent(
+    new MouseEvent('contextmenu', { bubbles: true, cancelable: true, button: 2, clientX: 400, clientY: 300 })));
+  await page.until(() => document.querySelector('.cell-menu'));
+}
+
+const press = (text) => [...document.querySelectorAll('.popover button')]
+  .find((button) => button.textContent.startsWith(text)).click();
+
+async function clickedValues({ browser, server, shoot }) {
+  const page = await openPage(browser, `${server.address}/?entity=book&sort=id`, { width: 1920, height: 1080, scheme: 'dark' });
+  await menuOf(page, 1, 'author');
+  await shoot(page, 'cell-menu-dark');
+  await page.run(press, 'Only author = Italo');
+  await page.until(settled, { args: [2] });
+  assert.equal(await page.run(() => document.querySelector('#where').value), 'author == 2');
+  await menuOf(page, 0, 'lent');
+  await page.run(press, 'Without lent = NULL');
+  await page.until(settled, { args: [0] });
+  await page.run(() => history.back());
+  await page.until(settled, { args: [2] });
+  await page.run(() => globalThis.livefetch.page.change({ where: "title BEGINSWITH 'A' OR title BEGINSWITH 'I'" }));
+  await page.until(() => globalThis.livefetch.page.live.current?.sections[0].items[1]?.title === 'Agua Viva');
+  await menuOf(page, 0, 'published');
+  await page.run(press, 'Only published = 1972');
+  await page.until(settled, { args: [1] });
+  assert.equal(await page.run(() => document.querySelector('#where').value),
+    "(title BEGINSWITH 'A' OR title BEGINSWITH 'I') AND published == '1972-11-01T00:00:00Z'");
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+const facetTexts = () => [...document.querySelectorAll('.facet')]
+  .map((each) => `${each.querySelector('.facet-text').textContent} ${each.querySelector('.facet-count').textContent}`);
+
+async function openColumn(page, name) {
+  await page.run((column) => document.querySelector(`.head-cell[data-column="${column}"] .head-menu`).click(), name);
+  await page.until(() => document.querySelector('.facet-values') && !/Counting/.test(document.querySelector('.facet-values').textContent), { what: `the values of ${name}` });
+}
+
+async function facets({ browser, server, shoot }) {
+  const page = await openPage(browser, `${server.address}/?entity=City&sort=-population&where=population+%3E+5000000`, { width: 1920, height: 1080 });
+  const all = await page.run(count);
+  await openColumn(page, 'population');
+  await page.until(() => document.querySelector('.facets .histogram'));
+  const figures = await page.run(() => Object.fromEntries([...document.querySelectorAll('.facet-figures div')]
+    .map((each) => [each.firstChild.textContent, each.lastChild.textContent])));
+  assert.equal(figures.values, String(all));
+  assert.equal(figures.NULL, '0');
+  await shoot(page, 'facets-light');
+  await page.click('.facets .histogram g:last-child');
+  await page.until(() => /^population > 5000000 AND population BETWEEN \{/.test(document.querySelector('#where').value));
+  await page.run(() => history.back());
+  await page.until(settled, { args: [all] });
+  await openColumn(page, 'country');
+  const [first] = await page.run(facetTexts);
+  await page.click('.facet');
+  await page.until(settled, { args: [Number(first.split(' ').at(-1))], what: `the cities of ${first}` });
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+/** Dates have a histogram as well; NULL is a value to filter by. */
+async function facetsOfNulls({ browser, server, shoot }) {
+  const page = await openPage(browser, `${server.address}/?entity=book&sort=id`, { width: 390, height: 844, isTouch: true });
+  await openColumn(page, 'published');
+  await page.until(() => document.querySelector('.facets .histogram'));
+  await shoot(page, 'facets-phone');
+  await page.run(() => document.querySelector('.facets .histogram g').dispatchEvent(new MouseEvent('click', { bubbles: true })));
+  await page.until(settled, { args: [1], what: 'the oldest book' });
+  await page.run(() => history.back());
+  await page.until(settled, { args: [4] });
+  await openColumn(page, 'summary');
+  assert.ok((await page.run(facetTexts)).includes('NULL 2'));
+  assert.ok((await page.run(facetTexts)).includes('empty text 1'));
+  await page.run(() => [...document.querySelectorAll('.facet')].find(({ title }) => title === 'NULL').click());
+  await page.until(settled, { args: [2] });
+  await page.run(() => document.querySelector('.head-cell[data-column="cover"] .head-menu').click());
+  await page.until(() => document.querySelector('.facet-figures').textContent === 'values1NULL1');
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+const choose = (selector, index, value) => {
+  const select = document.querySelectorAll(selector)[index];
+  select.value = [...select.options].find((option) => option.textContent === value).value;
+  select.dispatchEvent(new Event('change', { bubbles: true }));
+};
+
+async function builder({ browser, server, shoot }) {
+  const page = await openPage(browser, `${server.address}/?entity=book&sort=id`, { width: 1440, height: 900, scheme: 'dark' });
+  await page.click('.control-button');
+  await page.click('.conditions input');
+  await page.type('invis');
+  await page.until(settled, { args: [1] });
+  assert.equal(await page.run(() => document.querySelector('#where').value), "title CONTAINS[cd] 'invis'");
+  await page.click('.builder-foot .button');
+  await page.run(choose, '.conditions [aria-label=Column]', 1, 'author.last_name');
+  await page.run(choose, '.conditions [aria-label=Comparison]', 1, 'is');
+  await page.run(() => document.querySelectorAll('.conditions input')[1].focus());
+  await page.type('Le Guin');
+  await page.until(settled, { args: [0] });
+  await page.run(choose, '.builder-head select', 0, 'any');
+  await page.until(settled, { args: [2] });
+  await shoot(page, 'filter-builder-dark');
+  await page.key('Escape');
+  await page.click('.control-button');
+  assert.deepEqual(await page.run(() => [...document.querySelectorAll('.conditions input')].map(({ value }) => value)),
+    ['invis', 'Le Guin'], 'what stands in the field is read again');
+  await page.run(choose, '.conditions [aria-label=Column]', 0, 'tag.@count');
+  await page.run(choose, '.conditions [aria-label=Comparison]', 0, 'is from … to');
+  await page.run(() => document.querySelectorAll('.conditions input')[0].focus());
+  await page.type('2');
+  await page.run(() => document.querySelectorAll('.conditions input')[1].focus());
+  await page.type('5');
+  await page.until(() => document.querySelector('#where').value === "tag.@count BETWEEN {2, 5} OR author.last_name == 'Le Guin'");
+  await page.key('Escape');
+  await page.run(() => globalThis.livefetch.page.change({ where: 'price > 3 AND NOT (id > 2)' }));
+  await page.click('.control-button');
+  assert.equal(await page.run(() => document.querySelector('.filter-builder code').textContent), 'price > 3 AND NOT (id > 2)');
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+export const findingScenarios = {
+  'words are searched for in the text columns': { run: words },
+  'a value that is clicked becomes a filter': { run: clickedValues, fixture: library },
+  'the head of a column shows what it holds': { run: facets },
+  'facets of dates and NULL, on a phone': { run: facetsOfNulls, fixture: library },
+  'filters are built without a predicate': { run: builder, fixture: library },
+};

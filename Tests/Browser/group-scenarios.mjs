@@ -1,0 +1,82 @@
+// Groups and charts, live.
+
+import assert from 'node:assert/strict';
+import { connect } from '../../Public/livefetch.js';
+import { openPage } from './pages.mjs';
+import { library } from './row-scenarios.mjs';
+
+const press = (name) => [...document.querySelectorAll('.action')].find(({ ariaLabel }) => ariaLabel === name).click();
+const bars = () => [...document.querySelectorAll('.group-bars li')].map((line) =>
+  `${line.querySelector('.group-label').textContent} ${line.querySelector('.group-number').textContent}`);
+const cells = () => [...document.querySelectorAll('.group-table tbody tr')].map((line) =>
+  [...line.children].map(({ textContent }) => textContent).join('|'));
+const kind = (name) => [...document.querySelectorAll('.groups [role=radio]')].find(({ textContent }) => textContent === name).click();
+
+const add = (label, name) => {
+  const select = document.querySelector(`.groups [aria-label="${label}"]`);
+  select.value = [...select.options].find(({ textContent }) => textContent === name).value;
+  select.dispatchEvent(new Event('change'));
+};
+
+async function groups({ browser, server, shoot }) {
+  const page = await openPage(browser, `${server.address}/?entity=book&sort=id`, { width: 1920, height: 1080 });
+  await page.run(press, 'Groups');
+  await page.until(() => document.querySelectorAll('.group-bars li').length === 3);
+  assert.deepEqual(await page.run(bars), ['Italo 2', 'Clarice 1', 'Ursula 1']);
+  await page.run(add, 'Add a value', 'sum of price');
+  await page.run(kind, 'Table');
+  await page.until(() => document.querySelectorAll('.group-table th').length === 3);
+  assert.deepEqual(await page.run(cells), ['Italo|2|17.49', 'Clarice|1|0', 'Ursula|1|12.5']);
+  await shoot(page, 'groups-table');
+  await page.run(() => globalThis.livefetch.client.update('book', 3, { price: 100 }));
+  await page.until(() => document.querySelector('.group-table').textContent.includes('100'), { what: 'the groups are live' });
+  await page.run(() => [...document.querySelectorAll('.group-table th button')].at(-1).click());
+  await page.until(() => document.querySelector('.group-table td').textContent === 'Clarice', { what: 'sorted by the sum' });
+  await page.click('.having');
+  await page.type('sum_price < 50');
+  await page.until(() => document.querySelectorAll('.group-table tbody tr').length === 2);
+  await page.run(() => { document.querySelector('.having').value = 'nonsense >'; document.querySelector('.having').dispatchEvent(new Event('input')); });
+  await page.until(() => /having/.test(document.querySelector('.group-body .complaint')?.textContent));
+  await page.run(() => history.back());
+  await page.until(() => document.querySelectorAll('.group-table tbody tr').length === 2);
+  assert.match(await page.run(() => document.querySelector('.inspector .code').textContent), /as=dictionaries/);
+  await page.run(() => document.querySelector('.group-table td .text-button').click());
+  await page.until(() => document.querySelectorAll('.row').length === 2 && document.querySelector('.groups').hidden);
+  assert.equal(await page.run(() => document.querySelector('#where').value), "author.first_name == 'Italo'");
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+async function charts({ browser, server, shoot }) {
+  for (const [width, scheme] of [[1920, 'dark'], [390, 'light']]) {
+    const page = await openPage(browser, `${server.address}/?entity=City&where=population+%3E+1000000&group=country.continent`
+      + '&values=@count,@sum.population&order=-count&chart=bars', { width, height: 900, scheme });
+    await page.until(() => document.querySelectorAll('.group-bars li').length > 3);
+    const wanted = await connect(server.address).fetch({ entity: 'City', as: 'dictionaries', where: 'population > 1000000',
+      select: ['country.continent', 'n:@count'], group: ['country.continent'], sort: ['-n'] });
+    assert.ok((await page.run(bars))[0].startsWith(`${wanted.sections[0].items[0]['country.continent']} ${wanted.sections[0].items[0].n}`));
+    await shoot(page, `groups-bars-${scheme}`);
+    await page.run(kind, 'Line');
+    await page.until(() => document.querySelectorAll('.group-dot').length === 6);
+    await shoot(page, `groups-line-${scheme}`);
+    assert.ok(await page.run(() => document.documentElement.scrollWidth <= innerWidth));
+    assert.deepEqual(page.problems, []);
+    await page.close();
+  }
+}
+
+async function days({ browser, server }) {
+  const page = await openPage(browser, `${server.address}/?entity=book&group=published:day&values=@count&chart=table`);
+  await page.until(() => document.querySelectorAll('.group-table tbody tr').length === 4);
+  assert.deepEqual((await page.run(cells)).sort(), ['1965-01-01|1', '1972-11-01|1', '1974-05-01|1', 'NULL|1']);
+  await page.run(() => [...document.querySelectorAll('.group-table td .text-button')].find(({ textContent }) => textContent === '1972-11-01').click());
+  await page.until(() => document.querySelectorAll('.row').length === 1 && document.querySelector('.row').textContent.includes('Invisible'));
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+export const groupScenarios = {
+  'rows are grouped with aggregates, live': { run: groups, fixture: library },
+  'groups are drawn as bars and as a line': { run: charts },
+  'rows are grouped by the day of a date': { run: days, fixture: library },
+};

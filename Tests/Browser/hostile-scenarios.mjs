@@ -1,0 +1,73 @@
+// The tools of the table on files with odd names, many columns, views and composite keys.
+
+import assert from 'node:assert/strict';
+import { openPage } from './pages.mjs';
+
+const many = Array.from({ length: 40 }, (_, index) => `c${index} ${['TEXT', 'INTEGER', 'REAL', 'DATE', 'BLOB', 'JSON', 'BOOLEAN', 'DECIMAL(8, 2)'][index % 8]}`);
+
+const hostile = `
+  CREATE TABLE "odd names" (id INTEGER PRIMARY KEY, "in" TEXT, "first name" TEXT, "a.b" TEXT, "é" INTEGER, "any" INTEGER, "a-b" DATE, "9x" REAL);
+  INSERT INTO "odd names" VALUES (1, 'x', 'Ann', 'p', 1, 2, '2024-01-01', 1.5), (2, 'y', 'Bob', NULL, 3, NULL, '2024-03-01', 2.5), (3, 'y', '', 'q', 3, 5, '2025-01-01', NULL);
+  CREATE TABLE refers (id INTEGER PRIMARY KEY, note TEXT, odd_id INTEGER REFERENCES "odd names"(id));
+  INSERT INTO refers VALUES (1, 'n', 2);
+  CREATE TABLE wide (id INTEGER PRIMARY KEY, ${many.join(', ')});
+  INSERT INTO wide (id, c0, c1, c2, c3, c4, c5, c6, c7) VALUES (1, 'text', 1, 1.5, '2024-01-01', x'00ff', '{"a":1}', 1, 12.5),
+    (2, 'maybe', 'seven', 'one', 'nope', 'text', '{bad', 'maybe', 'x'), (3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+  CREATE TABLE pair (a TEXT, b INTEGER, note TEXT, PRIMARY KEY (a, b));
+  INSERT INTO pair VALUES ('x,y', 1, 'one'), ('%', 2, 'two'), ('''quote''', 3, 'three');
+  CREATE VIEW seen AS SELECT "first name" AS name, "é" AS n FROM "odd names";`;
+
+const rows = (count) => document.querySelectorAll('.row:not(.is-leaving)').length === count
+  && !document.querySelector('.grid').classList.contains('is-stale');
+
+/** Opens the menu of every column, the row panel of every row, the groups and the builder. */
+async function everything(page, entity, count) {
+  await page.until(rows, { args: [count], what: `${count} rows of ${entity}` });
+  const names = await page.run(() => globalThis.livefetch.page.grid.columns.map(({ name }) => name));
+  for (const name of names) {
+    await page.run((column) => document.querySelector(`.head-cell[data-column="${column}"] .head-menu`).click(), name);
+    await page.until(() => !document.querySelector('.facets') || !/Counting/.test(document.querySelector('.facet-values').textContent),
+      { what: `${entity}.${name} is counted` });
+    assert.equal(await page.run(() => document.querySelector('.facets .complaint')?.textContent ?? null), null, `${entity}.${name}`);
+  }
+  for (let row = 0; row < count; row += 1) {
+    const id = await page.run((index) => globalThis.livefetch.page.live.sections[0].items[index].id, row);
+    await page.run((key, table) => globalThis.livefetch.page.rowPanel.open(table, key), id, entity);
+    await page.until(() => document.querySelectorAll('.row-panel .row-field').length > 2, { what: `${entity} ${id} in full` });
+  }
+  await page.run(() => globalThis.livefetch.page.rowPanel.close());
+  await page.run(() => globalThis.livefetch.page.groups.toggle());
+  await page.until(() => document.querySelector('.group-bars li, .group-body .quiet'), { what: `groups of ${entity}` });
+  await page.run(() => document.querySelector('.group-label').click());
+  await page.until(() => !document.querySelector('.groups:not([hidden])') && document.querySelectorAll('.row').length > 0);
+  await page.run(() => document.querySelector('.control-button').click());
+  await page.until(() => document.querySelector('.conditions select'));
+  await page.key('Escape');
+}
+
+async function oddNames({ browser, server, shoot }) {
+  for (const [entity, count] of [['odd names', 3], ['wide', 3], ['pair', 3], ['seen', 3]]) {
+    const page = await openPage(browser, `${server.address}/?entity=${encodeURIComponent(entity)}`, { width: 1920, height: 1080 });
+    await everything(page, entity, count);
+    await page.run(() => globalThis.livefetch.page.change({ where: 'y' }));
+    await page.until(() => !document.querySelector('.grid').classList.contains('is-stale'));
+    assert.equal(await page.run(() => document.querySelector('.predicate-error').hidden), true, `${entity} is searched`);
+    await shoot(page, `hostile-${entity}`);
+    assert.deepEqual(page.problems, []);
+    await page.close();
+  }
+}
+
+/** A row that is called by a column which no predicate can name is searched for all the same. */
+async function relatedByOddName({ browser, server }) {
+  const page = await openPage(browser, `${server.address}/?entity=refers&sort=id`);
+  const found = await page.run(() => globalThis.livefetch.page.names.search('odd names', 'bo'));
+  assert.deepEqual(found, [{ id: 2, name: 'Bob' }]);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+export const hostileScenarios = {
+  'odd names, forty columns, composite keys and views have the same tools': { run: oddNames, fixture: hostile },
+  'related rows are searched for by a column with an odd name': { run: relatedByOddName, fixture: hostile },
+};

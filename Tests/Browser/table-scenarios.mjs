@@ -1,0 +1,256 @@
+// The table as its reader arranges it, several rows at once, files in and out.
+
+import assert from 'node:assert/strict';
+import { connect } from '../../Public/livefetch.js';
+import { pause } from './browser.mjs';
+import { isSaved, openPage, stagedValues } from './pages.mjs';
+import { library } from './row-scenarios.mjs';
+
+const names = () => globalThis.livefetch.page.grid.columns.map(({ name }) => name);
+const widthOf = (name) => Math.round(globalThis.livefetch.page.grid.widthOf(name));
+const loaded = () => globalThis.livefetch?.page.live?.state === 'live' && document.querySelectorAll('.row').length > 0;
+
+/** Presses at a place, moves in steps, releases. */
+async function drag(page, from, to) {
+  const mouse = (type, x, y) => page.send('Input.dispatchMouseEvent', { type, x, y, button: 'left', buttons: 1, clickCount: 1 });
+  await mouse('mousePressed', from.x, from.y);
+  for (let step = 1; step <= 4; step += 1) {
+    await mouse('mouseMoved', from.x + (to.x - from.x) * step / 4, from.y + (to.y - from.y) * step / 4);
+  }
+  await mouse('mouseReleased', to.x, to.y);
+}
+
+const middle = (selector) => {
+  const box = document.querySelector(selector).getBoundingClientRect();
+  return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+};
+
+async function columns({ browser, server, shoot }) {
+  const page = await openPage(browser, `${server.address}/?entity=book&sort=id`, { width: 1920, height: 1080 });
+  await page.until(loaded);
+  const before = await page.run(widthOf, 'summary');
+  const grip = await page.run(middle, '[data-column=summary] .head-grip');
+  await drag(page, grip, { x: grip.x + 80, y: grip.y });
+  assert.equal(await page.run(widthOf, 'summary'), before + 80);
+  await drag(page, await page.run(middle, '[data-column=details] .head-name'), await page.run(middle, '[data-column=author] .head-name'));
+  assert.deepEqual((await page.run(names)).slice(0, 3), ['title', 'details', 'author']);
+  assert.equal(await page.run(() => globalThis.livefetch.page.view.sort), 'id', 'a drag does not sort');
+  await page.run(() => document.querySelector('[data-column=cover] .head-menu').click());
+  await page.run(() => [...document.querySelectorAll('.popover .menu-item')].find(({ textContent }) => textContent === 'Hide the column').click());
+  assert.ok(!(await page.run(names)).includes('cover'));
+  await byKeys(page);
+  await shoot(page, 'columns');
+  await page.go(`${server.address}/?entity=book&sort=id`);
+  await page.until(loaded);
+  assert.deepEqual((await page.run(names)).slice(0, 2), ['details', 'title'], 'the order is remembered');
+  assert.equal(await page.run(widthOf, 'summary'), before + 80 - 24, 'the width is remembered');
+  await page.run(() => [...document.querySelectorAll('.action')].find(({ ariaLabel }) => ariaLabel === 'Columns').click());
+  await page.run(() => [...document.querySelectorAll('.columns-menu button')].at(-1).click());
+  assert.deepEqual(await page.run(names), ['title', 'author', 'price', 'summary', 'published', 'lent', 'is_signed', 'cover', 'details', 'id']);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+/** Alt and an arrow move a column, with Shift they change its width. */
+async function byKeys(page) {
+  await page.run(() => document.querySelector('[data-column=details] .head-name').focus());
+  const key = async (name, modifiers) => {
+    await page.send('Input.dispatchKeyEvent', { type: 'keyDown', key: name, code: name, modifiers });
+    await page.send('Input.dispatchKeyEvent', { type: 'keyUp', key: name, code: name, modifiers });
+  };
+  await key('ArrowLeft', 1);
+  assert.deepEqual((await page.run(names)).slice(0, 2), ['details', 'title']);
+  assert.equal(await page.run(() => document.activeElement.closest('.head-cell').dataset.column), 'details', 'the focus moves along');
+  await page.run(() => document.querySelector('[data-column=summary] .head-name').focus());
+  await key('ArrowLeft', 1 | 8);
+}
+
+const wide = `CREATE TABLE ledger (id INTEGER PRIMARY KEY, name TEXT, a INTEGER, b INTEGER, c REAL, d REAL, e INTEGER,
+    f INTEGER, g INTEGER, h INTEGER, i INTEGER, j INTEGER, remark TEXT);
+  INSERT INTO ledger VALUES (9007199254740993, 'long', 9223372036854775807, -9223372036854775808, 3.14159265358979, 1e300, 1, 2, 3, 4, 5, 6,
+    'a remark that is far too long for the column in which it stands, and goes on and on'), (2, 'short', 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 'x');`;
+
+/** Numbers are whole at any width; a text that is cut shows itself under the pointer. */
+async function nothingCut({ browser, server, shoot }) {
+  for (const [width, isTouch] of [[1440, false], [390, true]]) {
+    const page = await openPage(browser, `${server.address}/?entity=ledger&sort=id`, { width, height: 800, isTouch });
+    await page.until(loaded);
+    await pause(100);
+    const cut = await page.run(() => [...document.querySelectorAll('.cell.is-number, .cell.is-id')]
+      .filter((cell) => cell.scrollWidth > cell.clientWidth).map(({ textContent }) => textContent));
+    assert.deepEqual(cut, [], `${width}`);
+    await shoot(page, `numbers-${width}`);
+    if (!isTouch) await tooltip(page);
+    assert.deepEqual(page.problems, []);
+    await page.close();
+  }
+}
+
+async function tooltip(page) {
+  const remark = await page.run(() => {
+    const cell = [...document.querySelectorAll('.cell')].find(({ textContent }) => textContent.startsWith('a remark'));
+    cell.scrollIntoView({ inline: 'center' });
+    cell.dispatchEvent(new PointerEvent('pointerover', { bubbles: true }));
+    return { title: cell.title, text: cell.textContent };
+  });
+  assert.equal(remark.title, remark.text);
+}
+
+async function selection({ browser, server, shoot }) {
+  const page = await openPage(browser, `${server.address}/?entity=book&sort=id`, { width: 1920, height: 1080, scheme: 'dark' });
+  await page.until(loaded);
+  await page.run(() => {
+    const boxes = [...document.querySelectorAll('.row')].sort((a, b) => a.livefetchRow.y - b.livefetchRow.y)
+      .map((row) => row.querySelector('.row-check'));
+    boxes[0].click();
+    boxes[2].dispatchEvent(new MouseEvent('click', { bubbles: true, shiftKey: true }));
+  });
+  assert.equal(await page.run(() => document.querySelector('.selection-bar strong').textContent), '3 selected');
+  assert.equal(await page.run(() => document.querySelectorAll('.row[aria-selected=true]').length), 3);
+  await copies(page);
+  await page.run(() => [...document.querySelectorAll('.selection-bar button')].find(({ textContent }) => textContent === 'Edit …').click());
+  await page.run(() => {
+    const select = document.querySelector('.batch-edit select');
+    select.value = [...select.options].find(({ textContent }) => textContent === 'price').value;
+    select.dispatchEvent(new Event('change'));
+    document.querySelector('.batch-value input').focus();
+  });
+  await page.type('5');
+  await shoot(page, 'batch-edit-dark');
+  await page.click('.batch-editor .primary');
+  assert.deepEqual(await page.run(stagedValues), [{ price: 5 }, { price: 5 }, { price: 5 }]);
+  await page.key('s', { ctrl: true });
+  await page.until(isSaved);
+  const { sections } = await connect(server.address).fetch({ entity: 'book', select: 'price', sort: 'id' });
+  assert.deepEqual(sections[0].items.map(({ price }) => price), [5, 5, 5, 7.5]);
+  await deletion(page);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+async function copies(page) {
+  const texts = await page.run(async () => {
+    const copied = [];
+    navigator.clipboard.writeText = async (text) => { copied.push(text); };
+    const press = (name) => [...document.querySelectorAll('.selection-bar button')].find(({ textContent }) => textContent === name).click();
+    press('Copy as CSV');
+    press('Copy as JSON');
+    await new Promise((resolve) => setTimeout(resolve));
+    return copied;
+  });
+  const [head, first] = texts[0].split('\r\n');
+  assert.equal(head, 'title,author,price,summary,published,lent,is_signed,cover,details,id');
+  assert.ok(first.startsWith('The Dispossessed,1,12.5,"An ambiguous utopia.\nTwo worlds, one wall.",1974-05-01T00:00:00Z,2024-02-29T10:00:00Z,true,'));
+  assert.ok(texts[0].includes('\r\nAgua Viva,3,,"",,,,,,3\r\n'), 'NULL is empty, an empty text is quoted');
+  assert.equal(JSON.parse(texts[1])[2].summary, '');
+}
+
+/** Shift and the arrows select; Del stages all of them. */
+async function deletion(page) {
+  await page.run(() => {
+    globalThis.livefetch.page.grid.selection.clear();
+    document.querySelector('.grid').focus();
+  });
+  await page.key('Home');
+  await page.key('ArrowDown', { shift: true });
+  await page.key('ArrowDown', { shift: true });
+  assert.equal(await page.run(() => globalThis.livefetch.page.grid.selection.size), 3);
+  await page.key('Delete');
+  assert.equal(await page.run(() => globalThis.livefetch.page.editing.staged.list.filter(({ kind }) => kind === 'delete').length), 3);
+  assert.equal(await page.run(() => document.querySelectorAll('.row.is-removed').length), 3);
+  await page.run(() => globalThis.livefetch.page.editing.staged.clear());
+}
+
+/** What is exported is the whole fetch; what is dropped is seen first and inserted in one save. */
+async function files({ browser, server, shoot }) {
+  const page = await openPage(browser, `${server.address}/?entity=City&sort=-population,id&where=population+%3E+10000`, { width: 1440, height: 900 });
+  await page.until(loaded);
+  const text = await page.run(async () => {
+    const blobs = [];
+    URL.createObjectURL = (blob) => { blobs.push(blob); return '#'; };
+    HTMLAnchorElement.prototype.click = () => {};
+    const press = (name) => [...document.querySelectorAll('.action')].find(({ ariaLabel }) => ariaLabel === name).click();
+    press('Export');
+    document.querySelector('.export-menu button').click();
+    while (blobs.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    return blobs[0].text();
+  });
+  const { total } = await connect(server.address).fetch({ entity: 'City', as: 'count', where: 'population > 10000' });
+  assert.ok(total > 5000);
+  const lines = text.trimEnd().split('\r\n');
+  assert.equal(lines.length, total + 1);
+  assert.match(lines[1], /^Shanghai,1814991,24874500,/);
+  await page.close();
+  await imported(browser, server, shoot);
+}
+
+const drop = (name, text) => {
+  const data = new DataTransfer();
+  data.items.add(new File([text], name, { type: 'text/csv' }));
+  document.querySelector('.result').dispatchEvent(new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: data }));
+};
+
+async function imported(browser, server, shoot) {
+  const page = await openPage(browser, `${server.address}/?entity=Person`, { width: 1440, height: 900 });
+  const before = await page.run(() => globalThis.livefetch.page.live.current.count);
+  const columns = await page.run(() => globalThis.livefetch.page.schema.fields('Person').filter(({ type }) => type === 'string').map(({ name }) => name));
+  await page.run(drop, 'people.csv', `${columns[0].toUpperCase()};color\nAda;red\n"Grace; Hopper";blue\n`);
+  await page.until(() => document.querySelector('.import-preview'));
+  assert.deepEqual(await page.run(() => [...document.querySelectorAll('.import-preview td')].map(({ textContent }) => textContent)),
+    ['Ada', 'red', 'Grace; Hopper', 'blue']);
+  await shoot(page, 'import');
+  await page.click('.import .primary');
+  await page.until((count) => globalThis.livefetch.page.live.current.count === count, { args: [before + 2] });
+  await page.until(() => document.querySelector('.import') === null, { what: 'the dialog closes' });
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+async function refusedImport({ browser, server, shoot }) {
+  const page = await openPage(browser, `${server.address}/?entity=book`, { width: 390, height: 844, scheme: 'dark' });
+  await page.run(drop, 'books.csv', 'title,price,is_signed,author\nOne,12,yes,1\nTwo,dear,no,2\n');
+  await page.until(() => document.querySelector('.import .complaint li'));
+  assert.equal(await page.run(() => document.querySelector('.import .complaint').textContent), 'Row 2, price: A number is expected.');
+  assert.equal(await page.run(() => document.querySelector('.import .primary').disabled), true);
+  await shoot(page, 'import-wrong-dark');
+  await page.key('Escape');
+  await page.run(drop, 'books.csv', 'title,author\nOne,1\n,2\n');
+  await page.until(() => document.querySelector('.import .primary')?.disabled === false);
+  await page.click('.import .primary');
+  await page.until(() => /^Row 2: /.test(document.querySelector('.import .complaint').textContent));
+  assert.equal(await page.run(() => globalThis.livefetch.page.live.current.count), 4, 'nothing was inserted');
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+/** First and last name name a row; another column can be chosen for it. */
+async function labels({ browser, server, shoot }) {
+  const page = await openPage(browser, `${server.address}/?entity=author&sort=id`, { width: 1440, height: 900 });
+  await page.until(loaded);
+  const related = () => globalThis.livefetch.page.names.nameOf('author', 1);
+  await page.run(() => globalThis.livefetch.page.goTo('book'));
+  await page.until(() => [...document.querySelectorAll('.row')].some(({ textContent }) => textContent.includes('Ursula Le Guin')));
+  await shoot(page, 'labels');
+  await page.run(() => globalThis.livefetch.page.goTo('author'));
+  await page.until(() => document.querySelector('[data-column=email]') && document.querySelectorAll('.row').length === 3);
+  await page.run(() => document.querySelector('[data-column=email] .head-menu').click());
+  await page.run(() => [...document.querySelectorAll('.popover .menu-item')]
+    .find(({ textContent }) => textContent === 'Name rows by this column').click());
+  assert.equal((await page.run(names))[0], 'email');
+  await page.run(() => globalThis.livefetch.page.goTo('book'));
+  await page.until(() => [...document.querySelectorAll('.row')].some(({ textContent }) => textContent.includes('ursula@example.org')));
+  assert.equal(await page.run(related), 'ursula@example.org');
+  await page.run(() => globalThis.livefetch.page.schema.chooseLabel('author', null));
+  assert.match(await page.run(() => document.querySelector('.summary').textContent), /^4 rows of book/);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+export const tableScenarios = {
+  'rows are called by first and last name, or as chosen': { run: labels, fixture: library },
+  'columns are resized, moved, hidden and remembered': { run: columns, fixture: library },
+  'no number is cut, and a cut text has a tooltip': { run: nothingCut, fixture: wide },
+  'several rows are edited, copied and deleted': { run: selection, fixture: library },
+  'a fetch is exported whole, a CSV is imported': { run: files },
+  'an import says what is wrong with which row': { run: refusedImport, fixture: library },
+};

@@ -1,0 +1,62 @@
+// Texts of the search field and the filter builder.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { conditionsOf, conditionText } from '../../../Public/explorer/conditions.js';
+import { equals, joined, pathText, quoted } from '../../../Public/explorer/predicate-text.js';
+import { Schema } from '../../../Public/explorer/schema.js';
+import { isSearch, predicateOf, words } from '../../../Public/explorer/search-words.js';
+import { narrowed } from '../../../Public/explorer/view-changes.js';
+
+const schema = new Schema({ entities: [{ name: 'book', idType: 'integer', relationships: [], attributes: [
+  { name: 'title', type: 'string' }, { name: 'in', type: 'string' }, { name: 'price', type: 'double' },
+  { name: 'published', type: 'date' }, { name: 'signed', type: 'boolean' }] },
+{ name: 'log', idType: 'integer', relationships: [], attributes: [{ name: 'at', type: 'date' }] }] });
+
+test('words without a comparison are a search, also with "and" between them', () => {
+  for (const text of ['new york', 'rock and roll', '"books in spain"', "it's", '42']) assert.equal(isSearch(text), true, text);
+  for (const text of ['', ' ', 'price > 3', "title LIKE 'a*'", 'TRUEPREDICATE', 'NOT (x)', 'books in spain', 'a && b']) {
+    assert.equal(isSearch(text), false, text);
+  }
+});
+
+test('each word is looked for in every text column, a number also as a value', () => {
+  assert.deepEqual(words('a "b c" \'d e\''), ['a', 'b c', 'd e']);
+  assert.equal(predicateOf("O'Hara", schema, 'book'), "title CONTAINS[cd] 'O\\'Hara' OR #in CONTAINS[cd] 'O\\'Hara'");
+  assert.equal(predicateOf('12 x', schema, 'log'), '(id == 12) AND (FALSEPREDICATE)');
+  assert.equal(predicateOf('1.5', schema, 'book'), "title CONTAINS[cd] '1.5' OR #in CONTAINS[cd] '1.5' OR price == 1.5");
+  assert.equal(predicateOf(' price > 3 ', schema, 'book'), 'price > 3');
+});
+
+test('values become literals, and a condition is joined to what stands there', () => {
+  assert.deepEqual([null, true, 3, "a'b\\c\nd"].map(quoted), ['NULL', 'TRUE', '3', "'a\\'b\\\\c\\nd'"]);
+  assert.equal(pathText('in.any.name'), '#in.#any.name');
+  assert.equal(equals('title', 'x', true), "title != 'x'");
+  assert.equal(joined('', 'a == 1'), 'a == 1');
+  assert.equal(joined('b == 2', 'a == 1'), 'b == 2 AND a == 1');
+  assert.equal(joined("b == 'x or y'", 'a == 1'), "b == 'x or y' AND a == 1");
+  assert.equal(joined('b == 2 OR c == 3', 'a == 1'), '(b == 2 OR c == 3) AND a == 1');
+  assert.equal(narrowed("price BETWEEN {1, 2} AND title != 'x'", 'price', 3, 4.56789), "title != 'x' AND price BETWEEN {3, 4.568}");
+});
+
+test('what the filter builder writes it reads again', () => {
+  const typeOf = (path) => schema.resolve('book', path)?.attribute?.type;
+  const list = [{ path: 'title', type: 'string', operator: 'CONTAINS[cd]', values: ["O'Hara"] },
+    { path: 'in', type: 'string', operator: '!= NULL', values: [] },
+    { path: 'price', type: 'double', operator: 'BETWEEN', values: ['1', '2.5'] },
+    { path: 'signed', type: 'boolean', operator: '==', values: ['yes'] },
+    { path: 'published', type: 'date', operator: '>=', values: ['2024-02-29T00:00:00Z'] }];
+  const text = list.map(conditionText).join(' OR ');
+  assert.equal(text, "title CONTAINS[cd] 'O\\'Hara' OR #in != NULL OR price BETWEEN {1, 2.5} OR signed == TRUE "
+    + "OR published >= '2024-02-29T00:00:00Z'");
+  assert.deepEqual(conditionsOf(text, typeOf), { conditions: list, word: 'OR' });
+});
+
+test('a predicate that is not of the builder is left alone', () => {
+  const typeOf = (path) => schema.resolve('book', path)?.attribute?.type;
+  for (const text of ['NOT price > 3', 'price > 3 AND (price < 5)', 'price > 3 OR price < 1 AND title == NULL',
+    'price > price', 'ANY tag.name == 1', 'nothing == 1', 'price ==', "title MATCHES 'x'"]) {
+    assert.equal(conditionsOf(text, typeOf), null, text);
+  }
+  assert.equal(conditionText({ path: 'price', type: 'double', operator: '>', values: ['x'] }), null);
+});

@@ -1,0 +1,50 @@
+// What rows are called.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { labelsOf } from '../../../Public/explorer/labels.js';
+import { Schema } from '../../../Public/explorer/schema.js';
+
+const texts = (...names) => names.map((name) => ({ name, type: 'string' }));
+const labels = (entity, ...names) => labelsOf({ name: entity, attributes: [{ name: 'year', type: 'integer' }, ...texts(...names)] });
+
+test('a row is called by its name or title, by first and last name, else by its first short text', () => {
+  assert.deepEqual(labels('City', 'code', 'Name', 'timezone'), ['Name']);
+  assert.deepEqual(labels('Customer', 'FirstName', 'LastName', 'Company', 'Email'), ['FirstName', 'LastName']);
+  assert.deepEqual(labels('author', 'email', 'given_name', 'family_name'), ['given_name', 'family_name']);
+  assert.deepEqual(labels('Employee', 'last_name', 'title', 'first_name'), ['first_name', 'last_name']);
+  assert.deepEqual(labels('post', 'slug', 'title'), ['title']);
+  assert.deepEqual(labels('artist', 'genre', 'country_name', 'artist_name'), ['artist_name']);
+  assert.deepEqual(labels('post', 'description', 'headline'), ['headline']);
+  assert.deepEqual(labels('post', 'body'), ['body']);
+  assert.deepEqual(labels('count'), []);
+});
+
+test('a unique text comes before another one', () => {
+  assert.deepEqual(labelsOf({ name: 'tag', attributes: [{ name: 'colour', type: 'string' },
+    { name: 'code', type: 'string', unique: true }] }), ['code']);
+});
+
+test('the column that names rows can be chosen, and is remembered', () => {
+  const kept = new Map();
+  const storage = { read: (name) => kept.get(name) ?? null,
+    write: (name, text) => (text === null ? kept.delete(name) : kept.set(name, text)) };
+  const model = { entities: [{ name: 'person', idType: 'integer', relationships: [],
+    attributes: texts('first_name', 'last_name', 'email') }] };
+  const schema = new Schema(model, storage);
+  const ann = { first_name: 'Ann', last_name: 'Lee', email: 'ann@example.org' };
+  assert.equal(schema.title('person', ann), 'Ann Lee');
+  assert.equal(schema.title('person', { first_name: null, last_name: 'Lee' }), 'Lee');
+  schema.chooseLabel('person', 'email');
+  assert.equal(new Schema(model, storage).title('person', ann), 'ann@example.org');
+  schema.chooseLabel('person', null);
+  assert.deepEqual(schema.labels('person'), ['first_name', 'last_name']);
+});
+
+test('the key has the name of its column', () => {
+  const entity = { idType: 'integer', attributes: texts('Name'), relationships: [] };
+  const schema = new Schema({ entities: [{ ...entity, name: 'Artist', key: 'ArtistId' }, { ...entity, name: 'tag' }] });
+  assert.deepEqual(schema.fields('Artist')[0], { name: 'id', label: 'ArtistId', type: 'integer', readOnly: true, isID: true });
+  assert.equal(schema.columns('Artist').at(-1).label, 'ArtistId');
+  assert.equal(schema.columns('tag').at(-1).label, undefined);
+});

@@ -1,0 +1,63 @@
+// Columns as their reader arranges them, and comma-separated values.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ColumnSettings } from '../../../Public/explorer/column-settings.js';
+import { csvText, parseCSV } from '../../../Public/explorer/csv.js';
+
+const columns = ['a', 'b', 'c', 'd'].map((name) => ({ name }));
+
+function storage() {
+  const kept = new Map();
+  return { kept, read: (name) => kept.get(name) ?? null,
+    write: (name, text) => (text === null ? kept.delete(name) : kept.set(name, text)) };
+}
+
+test('columns are moved, hidden and sized for each table, and remembered', () => {
+  const store = storage();
+  const names = (settings, entity = 't') => settings.arrange(entity, columns).map(({ name }) => name);
+  const settings = new ColumnSettings(store);
+  settings.move('t', ['a', 'b', 'c', 'd'], 'd', 1);
+  settings.setHidden('t', 'a', true);
+  settings.setWidth('t', 'b', 3);
+  assert.deepEqual(names(settings), ['d', 'b', 'c']);
+  settings.move('t', ['d', 'b', 'c'], 'c', 0);
+  const later = new ColumnSettings(store);
+  assert.deepEqual(names(later), ['c', 'd', 'b']);
+  assert.equal(later.arrange('t', columns)[2].width, 48);
+  assert.deepEqual(names(later, 'other'), ['a', 'b', 'c', 'd']);
+  later.reset('t');
+  assert.deepEqual(names(later), ['a', 'b', 'c', 'd']);
+  assert.equal(store.kept.size, 0);
+});
+
+test('a new column stands behind the known ones; the last one cannot be hidden', () => {
+  const settings = new ColumnSettings(storage());
+  settings.move('t', ['a', 'b'], 'b', 0);
+  assert.deepEqual(settings.arrange('t', columns).map(({ name }) => name), ['b', 'a', 'c', 'd']);
+  for (const { name } of columns) settings.setHidden('t', name, true);
+  assert.equal(settings.arrange('t', columns).length, 4);
+});
+
+test('a stored text that is not of the page counts as nothing', () => {
+  const store = storage();
+  for (const text of ['{', 'null', '{"order":3}', '[]']) {
+    store.write('livefetch.columns.t', text);
+    assert.equal(new ColumnSettings(store).arrange('t', columns).length, 4, text);
+  }
+});
+
+const texts = (source) => parseCSV(source).map((row) => row.map(({ text, isQuoted }) => (isQuoted ? `"${text}"` : text)));
+
+test('CSV is read with quotes, line breaks in fields, and other separators', () => {
+  assert.deepEqual(texts('a,b,c\r\n1,,3\n,"",\n"x ""y"", z","l1\nl2",\n'),
+    [['a', 'b', 'c'], ['1', '', '3'], ['', '""', ''], ['"x "y", z"', '"l1\nl2"', '']]);
+  assert.deepEqual(texts('\uFEFFa;b\n1,5;2'), [['a', 'b'], ['1,5', '2']]);
+  assert.deepEqual(texts('a\tb\n\n,\t2\n'), [['a', 'b'], [',', '2']]);
+  assert.deepEqual(texts(''), []);
+});
+
+test('what is written is read again, NULL and an empty text apart', () => {
+  const rows = [['a', null, ''], ['x,y', '"q"', 'l\r\nm'], [' s', '1;2', 'é']];
+  assert.deepEqual(parseCSV(csvText(rows)).map((row) => row.map(({ text, isQuoted }) => (text === '' && !isQuoted ? null : text))), rows);
+});
