@@ -13,6 +13,7 @@ from pathlib import Path
 
 import clocks
 import crowded
+import damaged
 import fuzz
 import hostile
 import idle
@@ -74,6 +75,8 @@ def targets(given):
         "R9": lambda folder: hostile.run(program, folder, lasting(None, 6, 60)),
         "R10": lambda folder: slow.run(program, folder, 4 if given.soak else 1),
         "R11": lambda folder: crowded.run(program, folder),
+        "DAMAGE": lambda folder: damaged.run(
+            program, folder, of(None, 40, 1000), seed, each),
         "CLOCKS": lambda folder: clocks.run(program, folder),
     }
 
