@@ -12,7 +12,7 @@ SOURCES := $(wildcard Package.swift Sources Tests)
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help deps run test browser conformance openapi schema docs docc dist proxies bench fuzz chaos soak sanitize lint format
+.PHONY: help deps run test browser conformance openapi schema docs docc dist proxies bench fuzz harden chaos soak sanitize lint format
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -80,6 +80,19 @@ bench: deps ## measure against the limit and the peers (ONLY=P1,P2 for some of i
 
 fuzz: ## look for input that traps, hangs or does not read back (SECONDS=60)
 	@bash Tests/Fuzz/run $(SECONDS)
+
+harden: deps ## the attacks of `fuzz` and `chaos`, and schemathesis, an hour each, or SECONDS each
+	@test -x .build-openapi/bin/python || python3 -m venv .build-openapi
+	@.build-openapi/bin/python -m pip install -q "schemathesis==4.*"
+	@swift build -c release --product livefetch
+	@seconds=$(if $(filter command,$(origin SECONDS)),$(SECONDS),3600); \
+	  program="$$(swift build -c release --show-bin-path)/livefetch"; failed=0; \
+	  bash Tests/Fuzz/run $$seconds || failed=1; \
+	  python3 Tests/Faults/run.py --soak --each $$seconds --only R8,R9,TOKENS,DAMAGE \
+	    "$$program" || failed=1; \
+	  .build-openapi/bin/python Tests/OpenAPI/generated.py "$$program" \
+	    .build-openapi/bin/schemathesis $$seconds || failed=1; \
+	  exit $$failed
 
 chaos: deps ## do faults to real servers, a few minutes (ONLY=R1,R2 for some; ARGS="--seed 7")
 	@swift build -c release --product livefetch

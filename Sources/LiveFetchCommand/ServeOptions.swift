@@ -136,6 +136,7 @@ struct ServerOptions {
     _ = try settings.trustedProxies()
     quotas = try settings.quotas()
     try checkHosts()
+    try checkOrigins()
     try settings.checkJWT()
     try checkMemory()
     try checkDirectory()
@@ -201,6 +202,18 @@ struct ServerOptions {
   private func checkHosts() throws(SettingError) {
     for name in settings.texts(.allowHost) where !HostNames.isName(name) {
       throw SettingError("--allow-host takes a host name without a port, not '\(name)'")
+    }
+  }
+
+  private func checkOrigins() throws(SettingError) {
+    for origin in settings.texts(.corsOrigin)
+    where origin != "*" && !WebOrigin.isSerialized(origin) {
+      throw SettingError(
+        """
+        --cors-origin takes `*` or an origin as browsers send it, https://app.example or \
+        http://localhost:3000: a scheme, a name in lower case, a port unless it is the scheme's \
+        own, and no path, not '\(origin)'
+        """)
     }
   }
 

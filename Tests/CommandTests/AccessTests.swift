@@ -208,6 +208,34 @@ struct AccessTests {
     #expect(run.errors.contains("--allow-host takes"), "\(run.errors)")
   }
 
+  @Test(
+    "An origin that no browser sends is refused at start",
+    arguments: [
+      "a.example", "a.example/path", "https://a.example/", "https://a.example/path", "null",
+      "https://*.a.example", "https://*", "**", "https://", "https://A.example",
+      "HTTPS://a.example", "https://a.example:443", "http://a.example:80", "https://a.example:",
+      "https://a.example:0", "https://a.example:65536", "https://a.example:x", "//a.example",
+      "https://u@a.example", "https://a.example?x", "https://a.example#x", "https:a.example",
+      "https://a b", "https://::1", "://a.example", "file://", "https://a.example:8443/",
+    ])
+  func badOrigin(origin: String) throws {
+    let run = try folder().run("serve", "w.sqlite", "--port", "0", "--cors-origin", origin)
+    #expect(run.status == 64)
+    #expect(run.errors.contains("--cors-origin takes"), "\(run.errors)")
+  }
+
+  @Test("Origins in the form of browsers are accepted")
+  func goodOrigins() throws {
+    let origins = [
+      "*", "https://a.example", "http://localhost:3000", "http://a.example:443",
+      "https://[::1]:8443", "http://127.0.0.1", "capacitor://localhost",
+      "chrome-extension://abcdefghijklmnop",
+    ]
+    let (_, address) = try folder().serve(
+      "w.sqlite", origins.flatMap { ["--cors-origin", $0] })
+    #expect(try ask(address, "Host: localhost\r\n").hasPrefix("HTTP/1.1 200"))
+  }
+
   @Test("A body without the token is refused at its head by the program")
   func headRefusal() throws {
     let folder = try folder()

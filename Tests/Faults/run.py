@@ -13,6 +13,7 @@ from pathlib import Path
 
 import clocks
 import crowded
+import damaged
 import fuzz
 import hostile
 import idle
@@ -23,6 +24,7 @@ import rounds
 import slow
 import stalled
 import storage
+import tokens
 import vanish
 from report import Result
 
@@ -74,6 +76,9 @@ def targets(given):
         "R9": lambda folder: hostile.run(program, folder, lasting(None, 6, 60)),
         "R10": lambda folder: slow.run(program, folder, 4 if given.soak else 1),
         "R11": lambda folder: crowded.run(program, folder),
+        "TOKENS": lambda folder: tokens.run(program, folder, lasting(None, 5, 600), seed),
+        "DAMAGE": lambda folder: damaged.run(
+            program, folder, of(None, 40, 1000), seed, each),
         "CLOCKS": lambda folder: clocks.run(program, folder),
     }
 

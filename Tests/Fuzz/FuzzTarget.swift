@@ -13,7 +13,7 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   guard let first = bytes.first else { return 0 }
   let rest = Array(bytes.dropFirst())
   let text = String(decoding: rest, as: UTF8.self)
-  switch first & 15 {
+  switch first & 31 {
   case 0...5: fuzzPredicate(text)
   case 6: fuzzArguments(text)
   case 7: fuzzJSON(rest)
@@ -24,6 +24,7 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   case 12: fuzzLike(text)
   case 13: fuzzFolding(rest)
   case 14: fuzzDates(text)
+  case 16...19: fuzzRules(rest)
   default: fuzzSmallReaders(text)
   }
   return 0
@@ -163,6 +164,43 @@ private func fuzzCursor(_ text: String) {
     demand(key.bytes == bytes, "a key of other bytes")
     _ = SectionInfo(of: key, term: plan.definition.section, model: model)
   }
+}
+
+/// The text of a rule file, or a predicate as every rule of an entity.
+private func fuzzRules(_ bytes: [UInt8]) {
+  let declared =
+    (try? AccessDeclaration(parsing: bytes)) ?? rules(String(decoding: bytes, as: UTF8.self))
+  guard let rules = try? AccessRules(declared, model: model) else { return }
+  let claims = JSON.object([.init(name: "team", value: .number("7"))])
+  for caller in [
+    AccessCaller(), AccessCaller(id: "5", name: "é", roles: ["hr"], claims: claims),
+    AccessCaller(id: "x'\"\\", roles: ["", "NOT"]),
+  ] {
+    let access = rules.access(of: caller)
+    demand(access == rules.access(of: caller), "a caller's rules differ from themselves")
+    for action in AccessAction.allCases {
+      for entity in model.entities.indices {
+        fuzzEvaluator(access.rule(action, entity).condition, model)
+      }
+    }
+    for query in ["sort=name", "where=country.name%20==%20'a'&section=country.name"] {
+      guard let items = try? PercentEncoding.decodeQuery(Substring(query)),
+        let request = try? FetchRequest(entity: "City", query: items),
+        let plan = try? FetchResolver(model: access.model, maxItems: 100).resolve(request)
+      else { continue }
+      let restricted = plan.restricted(by: access)
+      demand(restricted.unrestricted == plan.unrestricted, "a rule changes the fetch itself")
+    }
+  }
+}
+
+private func rules(_ predicate: String) -> AccessDeclaration {
+  var entity = AccessDeclaration.Entity()
+  for action in AccessAction.allCases { entity.rules[action] = .predicate(predicate) }
+  entity.hidden["name"] = .predicate(predicate)
+  var declared = AccessDeclaration()
+  declared.entities["City"] = entity
+  return declared
 }
 
 // MARK: - Text

@@ -139,7 +139,7 @@ struct EventConnectionTests {
     ])
     let past = try #require(URL(string: "http://127.0.0.1:\(proxy.port)"))
     func outcome(_ address: URL, _ limits: TransferTimeLimits) async throws -> String {
-      let remote = try #require(RemoteServer(address, token: nil))
+      let remote = try #require(RemoteServer(address, credential: nil))
       return "\(await remote.eventStream("/v1/fetch", body, limits: limits).next())"
     }
     var limits = EventStream.timeLimits

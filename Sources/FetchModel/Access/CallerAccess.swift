@@ -62,7 +62,8 @@ public struct ReadRules: Sendable, Hashable {
   /// The `read` rules of the root entities of tables, for the entities that the fetch reaches. Rules
   /// that always hold are left out.
   public let conditions: [Int: ResolvedPredicate]
-  /// The hidden attributes of the entities that the fetch reaches.
+  /// The hidden attributes of the entities that the fetch reaches, and of those that share their
+  /// tables.
   public let hidden: [Int: Set<Int>]
   /// The key paths of the rules, from the fetch's entity.
   public let paths: [PropertyPath]
@@ -76,7 +77,11 @@ public struct ReadRules: Sendable, Hashable {
     var paths: [PropertyPath] = []
     var seen: Set<PropertyPath> = []
     func add(_ entity: Int, behind steps: [Int]) {
-      if !access.hidden[entity].isEmpty { hidden[entity] = access.hidden[entity] }
+      let root = model.entities[entity].inheritance.root ?? entity
+      for sharing in [root] + model.entities[root].inheritance.subentities
+      where !access.hidden[sharing].isEmpty {
+        hidden[sharing] = access.hidden[sharing]
+      }
       let rule = access.rule(.read, entity)
       guard rule.condition != .constant(true) else { return }
       let table = model.entities[entity].inheritance.root ?? entity

@@ -17,6 +17,8 @@ final class EventFeed: FetchFeed {
     var stream: EventStream?
     /// The token that the stream continues from.
     var token: String?
+    /// The credential that the stream was opened with.
+    var credential: String?
     /// Until then streams are not tried again.
     var pollsUntil: ContinuousClock.Instant?
   }
@@ -32,12 +34,21 @@ final class EventFeed: FetchFeed {
   func next(since token: String, hold: Double) async throws(ObjectStoreError) -> JSON {
     guard hold > 0, canStream else { return try await polls.next(since: token, hold: hold) }
     var mayReopen = true
+    var mayRenew = true
     while true {
-      let stream = stream(since: token)
+      let stream = try await stream(since: token)
       switch await stream.next() {
       case .event(let event):
+        if mayRenew, event.endsCredential {
+          mayRenew = false
+          if try await renewCredential() { continue }
+        }
         if let answer = try answer(in: event) { return answer }
       case .response(let response):
+        if mayRenew, response.status == 401 {
+          mayRenew = false
+          if try await renewCredential() { continue }
+        }
         drop()
         // JSON comes from the server, to which something in between did not pass the wish for a stream.
         if !(300..<400).contains(response.status) { _ = try response.json() }
@@ -72,14 +83,25 @@ final class EventFeed: FetchFeed {
   }
 
   /// The stream that continues from `token`.
-  private func stream(since token: String) -> EventStream {
+  private func stream(since token: String) async throws(ObjectStoreError) -> EventStream {
+    let open = state.withLock { $0.token == token ? $0.stream : nil }
+    if let open { return open }
+    let credential = try await server.token()
+    let body = JSON.object(request + [.init(name: "since", value: .string(token))])
+    let stream = server.eventStream("/v1/fetch", body, token: credential)
     state.withLock { state in
-      if let stream = state.stream, state.token == token { return stream }
-      let body = JSON.object(request + [.init(name: "since", value: .string(token))])
-      let stream = server.eventStream("/v1/fetch", body)
-      (state.stream, state.token) = (stream, token)
-      return stream
+      (state.stream, state.token, state.credential) = (stream, token, credential)
     }
+    return stream
+  }
+
+  /// Closes the stream, whose credential the server refuses.
+  ///
+  /// - Returns: True if there is a newer credential to open another stream with.
+  private func renewCredential() async throws(ObjectStoreError) -> Bool {
+    drop()
+    let refused = state.withLock { $0.credential }
+    return try await server.token(replacing: refused) != refused
   }
 
   private func drop() { state.withLock { $0.stream = nil } }
@@ -98,5 +120,12 @@ final class EventFeed: FetchFeed {
     }
     state.withLock { $0.token = (json["to"] ?? json["token"])?.string }
     return json
+  }
+}
+
+extension ServerSentEvent {
+  /// True for the event that ends a stream whose credential has ended.
+  fileprivate var endsCredential: Bool {
+    name == "error" && (try? JSON(parsing: data))?["status"]?.integer == 401
   }
 }

@@ -1,4 +1,4 @@
-// The address of a server and the token for it → its responses and event streams.
+// The address of a server and the credential for it → its responses and event streams.
 
 import Foundation
 import HTTPClient
@@ -7,24 +7,24 @@ import HTTPClient
 struct RemoteServer: Sendable {
   /// `http://HOST:PORT/PATH`, without a slash at the end.
   private let base: String
-  private let token: String?
+  private let credential: Credential?
 
-  /// nil if the address is not `http` or `https`, or no header can hold the token.
-  init?(_ address: URL, token: String?) {
+  /// nil if the address is not `http` or `https`.
+  init?(_ address: URL, credential: Credential?) {
     guard let parts = URLComponents(url: address, resolvingAgainstBaseURL: true),
       let scheme = parts.scheme?.lowercased(), scheme == "http" || scheme == "https",
-      let host = parts.encodedHost ?? parts.host, !host.isEmpty,
-      token?.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) ?? true
+      let host = parts.encodedHost ?? parts.host, !host.isEmpty
     else { return nil }
     let isBare = host.contains(":") && !host.hasPrefix("[")
     let port = parts.port.map { ":\($0)" } ?? ""
     var path = parts.percentEncodedPath
     while path.hasSuffix("/") { path.removeLast() }
     base = "\(scheme)://\(isBare ? "[\(host)]" : host)\(port)\(path)"
-    self.token = token
+    self.credential = credential
   }
 
-  /// The response to a request.
+  /// The response to a request. After a 401 the request is sent once more if there is a newer token;
+  /// a server that refuses a credential has done nothing.
   ///
   /// - Parameters:
   ///   - target: the path behind the server's address, and the query.
@@ -33,11 +33,30 @@ struct RemoteServer: Sendable {
     _ method: String, _ target: String, headers: [(name: String, value: String)] = [],
     body: [UInt8] = [], timeout: Double
   ) async throws(ObjectStoreError) -> RemoteResponse {
+    let token = try await token()
     var request = request(method, target, accept: "application/json", body)
     request.headers += headers
     request.limits = TransferTimeLimits(response: timeout, idle: timeout)
+    let response = try await Self.response(to: request, token)
+    guard response.status == 401, let newer = try await self.token(replacing: token),
+      newer != token
+    else { return response }
+    return try await Self.response(to: request, newer)
+  }
+
+  /// The token to send; nil for a server that requires none.
+  ///
+  /// - Parameter refused: a token that the server has answered with 401.
+  func token(replacing refused: String? = nil) async throws(ObjectStoreError) -> String? {
+    guard let credential else { return nil }
+    return try await credential.token(replacing: refused)
+  }
+
+  private static func response(
+    to request: ClientRequest, _ token: String?
+  ) async throws(ObjectStoreError) -> RemoteResponse {
     do throws(TransferError) {
-      let response = try await request.response()
+      let response = try await authorized(request, token).response()
       return RemoteResponse(response.head, body: response.body)
     } catch {
       switch error {
@@ -49,18 +68,25 @@ struct RemoteServer: Sendable {
 
   /// Opens a stream of server-sent events.
   func eventStream(
-    _ target: String, _ body: JSON, limits: TransferTimeLimits = EventStream.timeLimits
+    _ target: String, _ body: JSON, token: String? = nil,
+    limits: TransferTimeLimits = EventStream.timeLimits
   ) -> EventStream {
     var request = request("POST", target, accept: "text/event-stream", body.bytes)
     request.limits = limits
-    return EventStream(request)
+    return EventStream(Self.authorized(request, token))
+  }
+
+  private static func authorized(_ request: ClientRequest, _ token: String?) -> ClientRequest {
+    guard let token else { return request }
+    var request = request
+    request.headers.append(("Authorization", "Bearer \(token)"))
+    return request
   }
 
   private func request(
     _ method: String, _ target: String, accept: String, _ body: [UInt8]
   ) -> ClientRequest {
     var headers = [(name: "Accept", value: accept)]
-    if let token { headers.append(("Authorization", "Bearer \(token)")) }
     if !body.isEmpty { headers.append(("Content-Type", "application/json")) }
     return ClientRequest(method, base + target, headers: headers, body: body)
   }

@@ -35,7 +35,30 @@ public final class RemoteStore: ObjectStore {
   ///   - transport: how fetches are followed.
   public init(_ address: URL, token: String? = nil, transport: Transport = .longPoll) {
     self.transport = transport
-    server = RemoteServer(address, token: token)
+    let isValid = token.map(Credential.isValid) ?? true
+    server =
+      isValid ? RemoteServer(address, credential: token.map { Credential(token: $0) }) : nil
+  }
+
+  /// A store whose credential is renewed.
+  ///
+  /// `token` is called before the first request, and again when the server answers 401, also to a
+  /// request that waits and on a stream. The request is then made once more, so a fetch that is
+  /// followed continues from its token. Requests at the same time share one call. If the new token is
+  /// refused too, or is the old one, the error is ``ObjectStoreError/refused(_:)`` with the code
+  /// `unauthorized`. If `token` throws, the store is ``ObjectStoreError/unreachable(_:)``, and a
+  /// results controller tries again.
+  ///
+  /// - Parameters:
+  ///   - address: of the server, as above.
+  ///   - token: returns a bearer token that is valid now.
+  ///   - transport: how fetches are followed.
+  public init(
+    _ address: URL, token: @escaping @Sendable () async throws -> String,
+    transport: Transport = .longPoll
+  ) {
+    self.transport = transport
+    server = RemoteServer(address, credential: Credential(provider: token))
   }
 
   public func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {

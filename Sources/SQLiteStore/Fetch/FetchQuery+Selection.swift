@@ -39,7 +39,10 @@ extension FetchQuery {
       return ("(\(idList(path)))", .ids)
     case .etag:
       let table = context.schema.entities[definition.entity]
-      let hidden = definition.access?.hidden[definition.entity] ?? []
+      let rules = definition.access
+      let hidden = context.schema.hiddenColumns(of: definition.entity, in: context.model) {
+        rules?.hidden[$0] ?? []
+      }
       return (table.etagExpression(scope.alias, hiding: hidden), .text)
     }
   }

@@ -22,8 +22,8 @@ extension SaveRun {
     var permissions = SavePermissions(access: access)
     let readable = try permitted(named.all, .read, access)
     permissions.readable = readable
-    permissions.updatable = try permitted(named.updated, .update, access).intersection(readable)
-    permissions.deletable = try permitted(named.deleted, .delete, access).intersection(readable)
+    permissions.updatable = try permitted(named.updated, .update, access, among: readable)
+    permissions.deletable = try permitted(named.deleted, .delete, access, among: readable)
     permissions.unchangedLinks = try unchangedLinks(readable)
     self.permissions = permissions
   }
@@ -48,6 +48,25 @@ extension SaveRun {
       }
     }
     return objects
+  }
+
+  /// Returns the readable objects of `named` that an action is allowed for. A rule that is the one
+  /// for `read`, or that always holds, is not evaluated.
+  private func permitted(
+    _ named: [Int: Set<ObjectID>], _ action: AccessAction, _ access: CallerAccess,
+    among readable: Set<SavePermissions.Object>
+  ) throws(StoreError) -> Set<SavePermissions.Object> {
+    var allowed: Set<SavePermissions.Object> = []
+    var others: [Int: Set<ObjectID>] = [:]
+    for (entity, ids) in named {
+      let rule = access.rule(action, entity)
+      if rule.condition == .constant(true) || rule == access.rule(.read, entity) {
+        allowed.formUnion(ids.map { .init(entity: entity, id: $0) })
+      } else {
+        others[entity] = ids
+      }
+    }
+    return try allowed.union(permitted(others, action, access)).intersection(readable)
   }
 
   /// Returns those of `ids` that exist and fulfil a rule.
@@ -201,9 +220,10 @@ extension SaveRun {
 extension SaveRun {
   /// Returns a problem as the caller may see it: no attribute that is hidden from it is named.
   func shown(_ problem: ChangeProblem) -> ChangeProblem {
-    guard let access = request.access, request.changes.indices.contains(problem.change) else {
-      return problem
-    }
+    // The name of an unknown property is in the request, and a hidden one is unknown to the caller.
+    guard let access = request.access, problem.code != .unknownProperty,
+      request.changes.indices.contains(problem.change)
+    else { return problem }
     let change = request.changes[problem.change]
     let entity = executor.model.entities[change.entity]
     let related = entity.relationships.first { $0.name == problem.property }?.destination
@@ -233,8 +253,10 @@ extension SaveRun {
     _ objects: [SavePermissions.Object: Int], _ action: AccessAction, _ access: CallerAccess
   ) throws(StoreError) {
     for (entity, group) in Dictionary(grouping: objects, by: \.key.entity) {
+      let rule = access.rule(action, entity)
+      guard rule.condition != .constant(true) else { continue }
       let ids = Set(group.map(\.key.id))
-      let permitted = try permitted(ids, entity, access.rule(action, entity))
+      let permitted = try permitted(ids, entity, rule)
       guard permitted.count < ids.count else { continue }
       // A later change of the save may have deleted some.
       let refused = try self.permitted(ids.subtracting(permitted), entity, .everything)

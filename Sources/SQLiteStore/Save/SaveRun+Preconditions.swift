@@ -37,8 +37,11 @@ extension SaveRun {
   private mutating func check(
     _ tags: [String], _ change: Change, at index: Int, id: ObjectID, key: [SQLValue]
   ) throws(StoreError) -> PreconditionResult {
-    let sql = statements.etag(
-      of: table(change.entity), hiding: request.access?.hidden[change.entity] ?? [])
+    let access = request.access
+    let hidden = executor.schema.hiddenColumns(of: change.entity, in: executor.model) {
+      access?.hidden[$0] ?? []
+    }
+    let sql = statements.etag(of: table(change.entity), hiding: hidden)
     if let stored = try connection.first(sql, key, { $0.text(0) }) {
       if tags.contains(stored) { return .holds }
     } else if case .replace = change.operation {

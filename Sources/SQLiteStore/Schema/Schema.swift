@@ -51,12 +51,30 @@ struct EntityTable: Sendable, Hashable {
   /// Returns SQL for an object's ETag, 16 hexadecimal digits: `livefetch_etag("t0"."id",
   /// "t0"."name")`. It hashes the stored values of all columns except generated ones.
   ///
-  /// - Parameter hidden: The attributes that the caller does not see. A hash over them would let
-  ///   the caller guess their values.
+  /// - Parameter hidden: The columns that the caller does not see. A hash over them would let the
+  ///   caller guess their values.
   func etagExpression(_ alias: String?, hiding hidden: Set<Int> = []) -> String {
-    let hidden = Set(hidden.map { attributeColumns[$0] })
     let hashed = columns.indices.filter { !columns[$0].isGenerated && !hidden.contains($0) }
     return etagCall(hashed.map { qualified(columns[$0].name, alias) })
+  }
+}
+
+extension Schema {
+  /// Returns the columns of an entity's table that hold hidden attributes of the entity, or of those
+  /// that share its table.
+  ///
+  /// - Parameter hidden: The hidden attributes of an entity.
+  func hiddenColumns(
+    of entity: Int, in model: Model, hidden: (_ entity: Int) -> Set<Int>
+  ) -> Set<Int> {
+    let root = model.entities[entity].inheritance.root ?? entity
+    let sharing = [root] + model.entities[root].inheritance.subentities
+    let names = sharing.flatMap { entity in
+      hidden(entity).map { entities[entity].column(ofAttribute: $0).name }
+    }
+    guard !names.isEmpty else { return [] }
+    let columns = entities[entity].columns
+    return Set(columns.indices.filter { names.contains(columns[$0].name) })
   }
 }
 

@@ -91,6 +91,44 @@ struct AccessLeakTests {
     #expect(try world.ask("1", "GET", "/v1/objects/Plan").status == 200)
   }
 
+  @Test("At the route of a parent entity too, an ETag says nothing about a hidden attribute")
+  func etagOfSubentity() throws {
+    let world = try AccessWorld(
+      model: """
+        {"entities":[{"name":"Base","access":{"read":true,"update":true},
+          "attributes":[{"name":"title","type":"String"}]},
+         {"name":"Sub","parent":"Base","attributes":[{"name":"code","type":"String",
+          "hidden":"NOT 'hr' IN $user.roles"}]}]}
+        """)
+    #expect(
+      try world.ask(nil, "POST", "/v1/objects/Sub", #"{"title":"a","code":"x"}"#).status == 201)
+    let routes = ["/v1/objects/Base/1", "/v1/objects/Sub/1"]
+    func tags(_ user: String) throws -> [String?] {
+      try routes.map { try world.ask(user, "GET", $0)["ETag"] }
+    }
+    let (limited, whole) = (try tags("1"), try tags("2"))
+    #expect(try world.ask(nil, "PATCH", "/v1/objects/Sub/1", #"{"code":"y"}"#).status == 200)
+    #expect(try tags("1") == limited)
+    for (tag, earlier) in zip(try tags("2"), whole) { #expect(tag != earlier) }
+    for (route, tag) in zip(routes, limited) {
+      let headers = [(name: "If-Match", value: tag ?? "")]
+      let answer = try world.ask("1", "PATCH", route, #"{"title":"a"}"#, headers: headers)
+      #expect(answer.status == 200, "\(route): \(answer.text)")
+    }
+  }
+
+  @Test("A save that names a hidden attribute gets the problem of an unknown one")
+  func hiddenNameInSave() throws {
+    let world = try AccessWorld(model: Self.model)
+    for (method, target) in [("POST", "/v1/objects/Plan"), ("PATCH", "/v1/objects/Plan/1")] {
+      let hidden = try world.ask("1", method, target, #"{"code":3}"#)
+      let unknown = try world.ask("1", method, target, #"{"c0de":3}"#)
+      #expect(hidden.status == 422)
+      #expect(hidden.text == unknown.text.replacing("c0de", with: "code"))
+      #expect(hidden.text.contains("`Plan` has no property `code`"), "\(hidden.text)")
+    }
+  }
+
   @Test("A base is compared with the members that the caller reads, and shows no others")
   func base() throws {
     // User 1 does not read user 3, who is in the first team too.
