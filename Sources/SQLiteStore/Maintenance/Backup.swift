@@ -110,9 +110,11 @@ extension SQLiteStore {
     }
   }
 
-  /// Removes the file at `path` and the files that SQLite keeps next to it. No process may have it
-  /// open.
-  public static func remove(path: String) { removeFiles(path) }
+  /// Removes the file at `path`, if it exists, and the files that SQLite keeps next to it. No process
+  /// may have it open. The log of a missing file is left alone.
+  public static func remove(path: String) {
+    if access(path, F_OK) == 0 { removeFiles(path) }
+  }
 
   /// Creates a database without tables at `path`, where no file may exist. It appears complete or
   /// not at all. The log of a database that is missing is left alone: SQLite would write it into the
