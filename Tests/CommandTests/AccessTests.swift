@@ -231,7 +231,8 @@ struct AccessTests {
       "https://[::1]:8443", "http://127.0.0.1", "capacitor://localhost",
       "chrome-extension://abcdefghijklmnop",
     ]
-    let (_, address) = try folder().serve(
+    let folder = try folder()
+    let (_, address) = try folder.serve(
       "w.sqlite", origins.flatMap { ["--cors-origin", $0] })
     #expect(try ask(address, "Host: localhost\r\n").hasPrefix("HTTP/1.1 200"))
   }

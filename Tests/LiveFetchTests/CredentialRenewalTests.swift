@@ -83,14 +83,14 @@ struct CredentialRenewalTests {
       transport: transport)
     let token = try #require(try await store.fetch(request)["token"]?.string)
     let feed = store.feed(of: request)
-    let next = Task { try await feed.next(since: token, hold: 120) }
+    let next = Task { try await feed.next(since: token, hold: 60) }
     try server.revoke("first")
     try await eventually { calls.count == 2 }
     let other = RemoteStore(server.address, token: second.text)
     _ = try await other.save(rename("Edo"))
     let diff = try await next.value
     #expect(diff["from"]?.string == token)
-    guard case .array(let updated)? = diff["updated"] else {
+    guard case .array(let updated)? = diff["items"]?["updated"] else {
       Issue.record("no diff with updates: \(diff)")
       return
     }
