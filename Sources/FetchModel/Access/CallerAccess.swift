@@ -77,14 +77,13 @@ public struct ReadRules: Sendable, Hashable {
     var paths: [PropertyPath] = []
     var seen: Set<PropertyPath> = []
     func add(_ entity: Int, behind steps: [Int]) {
-      let root = model.entities[entity].inheritance.root ?? entity
-      for sharing in [root] + model.entities[root].inheritance.subentities
+      let table = model.entities[entity].inheritance.root ?? entity
+      for sharing in [table] + model.entities[table].inheritance.subentities
       where !access.hidden[sharing].isEmpty {
         hidden[sharing] = access.hidden[sharing]
       }
       let rule = access.rule(.read, entity)
       guard rule.condition != .constant(true) else { return }
-      let table = model.entities[entity].inheritance.root ?? entity
       conditions[table] = access.rule(.read, table)
       for path in rule.paths {
         let whole = PropertyPath(root: root, steps: steps + path.steps, target: path.target)
