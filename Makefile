@@ -6,7 +6,7 @@ ONLY ?=
 SECONDS ?= 60
 # How many tests run at the same time: many of them start servers with threads of their own.
 TESTS_AT_ONCE ?= 4
-PACKAGES := libmicrohttpd-dev libsqlite3-dev libcurl4-openssl-dev zlib1g-dev
+PACKAGES := libmicrohttpd-dev libsqlite3-dev libcurl4-openssl-dev zlib1g-dev libpq-dev
 SOURCES := $(wildcard Package.swift Sources Tests)
 
 SHELL := /bin/bash
@@ -27,7 +27,9 @@ run: deps ## build and serve the sample data on http://127.0.0.1:$(PORT) (PORT=8
 test: deps ## build everything and run the tests
 	@echo "Builds the package with its tests, then runs about 1,300 tests. On two cores the first"
 	@echo "build takes about 9 minutes and the tests take about 8; a loaded machine takes longer."
+	@bash .ci/install postgresql
 	@swift build
+	@swift test --package-path Tests/Newcomer --scratch-path .build-newcomer
 	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) swift test
 
 browser: deps ## run the web page's tests in headless Chromium
@@ -69,8 +71,8 @@ dist: deps ## pack a release into dist/: tarball, Debian package, Python wheel, 
 	@python3 .ci/dist.py .build-dist/opt/livefetch dist
 	@bash Tests/Packages/run dist
 
-proxies: deps ## try docker/deploy/nginx.conf and docker/deploy/haproxy.cfg with the real proxies
-	@bash .ci/install nginx-light haproxy python3
+proxies: deps ## try the settings of nginx, HAProxy and Caddy in docker/deploy/ with the real proxies
+	@bash .ci/install nginx-light haproxy caddy python3
 	@swift build -c release --product livefetch
 	@python3 Tests/Proxies/run.py "$$(swift build -c release --show-bin-path)/livefetch"
 

@@ -3,7 +3,7 @@ import PackageDescription
 
 let package = Package(
   name: "LiveFetch",
-  platforms: [.macOS(.v15)],
+  platforms: [.macOS(.v15), .iOS(.v18)],
   products: [
     .executable(name: "livefetch", targets: ["LiveFetchCommand"]),
     .library(name: "LiveFetch", targets: ["LiveFetch"]),
@@ -25,12 +25,16 @@ let package = Package(
     .systemLibrary(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(name: "CThreads"),
 
     // Threads and waiting for them
     .target(
       name: "LiveFetchThreads",
       dependencies: ["CThreads", .product(name: "DequeModule", package: "swift-collections")]),
+
+    // Mapped files that other programs truncate: the handler of SIGBUS
+    .target(name: "LiveFetchCMappedFiles"),
 
     // Pure functions of bytes: percent-encoding and hashes
     .target(name: "Bytes"),
@@ -58,12 +62,27 @@ let package = Package(
         .product(name: "DequeModule", package: "swift-collections"),
       ]),
 
+    // Plans → SQL in a store's dialect
+    .target(name: "SQLComposer", dependencies: ["FetchModel"]),
+
+    // Rows of composed statements → responses
+    .target(name: "SQLResults", dependencies: ["Bytes", "FetchModel", "SQLComposer"]),
+
+    // Saves → the statements that execute them, on a database that a store provides
+    .target(name: "SaveExecution", dependencies: ["FetchModel", "SQLComposer"]),
+
     // Siblings that meet only in Service and the command
     .target(
       name: "SQLiteStore",
       dependencies: [
-        "Bytes", "FetchModel", "LiveFetchMetrics", "Patterns", "LiveFetchCSQLite",
-        "LiveFetchThreads",
+        "Bytes", "FetchModel", "LiveFetchCMappedFiles", "LiveFetchCSQLite", "LiveFetchMetrics",
+        "LiveFetchThreads", "Patterns", "SQLComposer", "SQLResults", "SaveExecution",
+      ]),
+    .target(
+      name: "PostgresStore",
+      dependencies: [
+        "CPostgres", "FetchModel", "LiveFetchThreads", "SQLComposer", "SQLResults",
+        "SaveExecution",
       ]),
     .target(
       name: "LiveQueries",
@@ -103,7 +122,8 @@ let package = Package(
     .executableTarget(
       name: "LiveFetchCommand",
       dependencies: [
-        "Bytes", "CoreDataModels", "FetchModel", "HTTPClient", "SQLiteStore", "LiveQueries",
+        "Bytes", "CoreDataModels", "FetchModel", "HTTPClient", "PostgresStore", "SQLiteStore",
+        "LiveQueries",
         "LiveFetchHTTPServer", "Service", "LiveFetchThreads", "WebPage",
         "CZlib",
         .product(name: "Logging", package: "swift-log"),
@@ -113,7 +133,7 @@ let package = Package(
 
     // What the tests of several targets need
     .target(
-      name: "TestSupport", dependencies: ["CMicrohttpd", "LiveFetchCSQLite"],
+      name: "TestSupport", dependencies: ["CMicrohttpd", "CPostgres", "LiveFetchCSQLite"],
       path: "Tests/TestSupport"),
 
     .testTarget(name: "ThreadsTests", dependencies: ["LiveFetchThreads", "TestSupport"]),
@@ -124,7 +144,15 @@ let package = Package(
       name: "FetchModelTests", dependencies: ["Bytes", "FetchModel", "Patterns", "TestSupport"]),
     .testTarget(
       name: "SQLiteStoreTests",
-      dependencies: ["Bytes", "RequestPlans", "SQLiteStore", "TestSupport"]),
+      dependencies: [
+        "Bytes", "RequestPlans", "SQLComposer", "SQLResults", "SQLiteStore", "TestSupport",
+      ]),
+    .testTarget(
+      name: "PostgresStoreTests",
+      dependencies: [
+        "Bytes", "FetchModel", "LiveFetchThreads", "PostgresStore", "SQLComposer", "SQLResults",
+        "SQLiteStore", "TestSupport",
+      ]),
     .testTarget(
       name: "LiveQueriesTests",
       dependencies: [
@@ -142,7 +170,8 @@ let package = Package(
     .testTarget(
       name: "ServiceTests",
       dependencies: [
-        "CoreDataModels", "RequestPlans", "Service", "SQLiteStore", "HTTPClient", "TestSupport",
+        "CoreDataModels", "PostgresStore", "RequestPlans", "Service", "SQLiteStore", "HTTPClient",
+        "TestSupport",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
         .product(name: "JWTKit", package: "jwt-kit"),

@@ -25,7 +25,7 @@ import time
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-DEPENDS = "libmicrohttpd12, libsqlite3-0, libcurl4, zlib1g, libstdc++6, libc6, ca-certificates, adduser"
+DEPENDS = "libmicrohttpd12, libsqlite3-0, libcurl4, libpq5, zlib1g, libstdc++6, libc6, ca-certificates, adduser"
 SHELLS = {
     "bash": "share/bash-completion/completions/livefetch",
     "zsh": "share/zsh/vendor-completions/_livefetch",

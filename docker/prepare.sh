@@ -6,7 +6,7 @@ export DEBIAN_FRONTEND=noninteractive
 
 apt-get update -qq
 apt-get install -y -qq --no-install-recommends libmicrohttpd12 libsqlite3-0 libcurl4 zlib1g \
-  ca-certificates >/dev/null
+  libpq5 ca-certificates >/dev/null
 rm -rf /var/lib/apt/lists/*
 
 groupadd --system --gid 10001 livefetch

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Proves the image without a Docker engine, on Debian 12 as root: runs the build stage here and
 # the run stage in a fresh minimal Debian, starts the entry point there as the image's user, and
-# checks the refusal without a token, the start on an empty volume, readiness, the page, one fetch,
-# and the exit after SIGTERM.
+# checks the refusal without a token, the start on an empty volume, readiness, the page, one fetch, the
+# import of a file, a read-only root, another user, and the exit after SIGTERM.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -22,13 +22,21 @@ finish() {
 }
 trap finish EXIT
 
-# The stage's own view: its mounts vanish with the last process in it.
+# The stage's own view: its mounts vanish with the last process in it. `frozen=1` mounts the root
+# read-only, except /data and an empty /tmp, as `read_only` and `tmpfs` of compose.yaml do.
+frozen=
 in_stage() {
-  exec unshare --mount sh -c '
-    mount -t proc proc "$1/proc"; mount --rbind /dev "$1/dev"
-    root=$1; user=$2; shift 2
+  exec unshare --mount sh -ec '
+    root=$1; frozen=$2; user=$3; shift 3
+    if [ -n "$frozen" ]; then
+      mount --bind "$root" "$root"
+      mount --bind "$root/data" "$root/data"
+      mount -t tmpfs tmpfs "$root/tmp"
+      mount -o remount,bind,ro "$root"
+    fi
+    mount -t proc proc "$root/proc"; mount --rbind /dev "$root/dev"
     exec chroot --userspec="$user" "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"
-  ' in_stage "$root" "$@"
+  ' in_stage "$root" "$frozen" "$@"
 }
 
 step "build stage"
@@ -127,4 +135,49 @@ PYTHON
 
 step "ends on $(image STOPSIGNAL)"
 stop
+
+step "loads a file into the store"
+printf 'id,text\n1,first\n2,second\n' >"$root/tmp/notes.csv"
+(in_stage "$user" "$entry" import /tmp/notes.csv --into note) >"$work/log" 2>&1 ||
+  { cat "$work/log"; fail "import"; }
+grep -q "2 inserted" "$work/log" || { cat "$work/log"; fail "no word about the rows"; }
+
+# Prints how many notes the server has.
+count_notes() {
+  python3 - "$port" "$token" <<'PYTHON'
+import json, sys, urllib.request
+port, token = sys.argv[1:]
+url = f"http://127.0.0.1:{port}/v1/objects/note?as=count"
+request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
+print(json.load(urllib.request.urlopen(request))["total"])
+PYTHON
+}
+
+step "serves with a read-only root"
+frozen=1
+if (in_stage 0:0 sh -c ': >/probe') 2>/dev/null; then fail "the root can be written"; fi
+start
+[ "$(count_notes)" = 2 ] || fail "not the imported notes"
+stop
+
+step "makes a store on an empty volume with a read-only root, as another user"
+own_user=$user
+user=4711:4711
+rm -rf "${root:?}"/data/*
+chown "$user" "$root/data"
+start
+grep -q "an empty one was made" "$work/server.log" || fail "no word about the new store"
+[ "$(awk '/^Uid:/ { print $2 }' "/proc/$server/status")" = 4711 ] || fail "wrong user"
+(in_stage "$user" /opt/livefetch/livefetch alter /data/store.sqlite \
+  'CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT)') >"$work/log" 2>&1 ||
+  { cat "$work/log"; fail "alter"; }
+stop
+
+step "says what to do where the volume belongs to another user"
+rm -rf "${root:?}"/data/*
+user=$own_user
+status=0
+(in_stage "$user" PORT="$port" LIVEFETCH_TOKEN="$token" "$entry") >"$work/log" 2>&1 || status=$?
+[ "$status" = 73 ] || fail "exit $status"
+frozen=
 step "passed"

@@ -1,13 +1,13 @@
 // An HTTP request as a value, and the time limits of its transfer.
 
-/// How long a transfer waits, in seconds.
+/// The time limits of a transfer's phases, in seconds.
 package struct TransferTimeLimits: Sendable, Equatable {
   /// For the connection: looking up the host's name, TCP, TLS.
   package var connect: Double
   /// Between the request's last byte and the response's head and first byte, and between two bytes of
   /// either.
   package var response: Double
-  /// Between two bytes of the response's body. Time in which the reader asks for nothing does not count.
+  /// Between two bytes of the response's body. Time in which the reader does not read does not count.
   package var idle: Double
 
   package init(connect: Double = 10, response: Double = 90, idle: Double = 90) {

@@ -1,5 +1,5 @@
-// Transfers through libcurl's multi interface, all of them on one background thread, which lives as long
-// as the process.
+// Transfers through libcurl's multi interface, all of them on one background thread, which runs until
+// the process ends.
 //
 // HTTP/1.1 only: a response that is not read then blocks its own connection and no other one.
 // Connections are kept and used again. Proxies are those of the environment (http_proxy, https_proxy,

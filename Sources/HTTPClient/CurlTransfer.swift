@@ -5,7 +5,7 @@
   import CCurl
   import Glibc
 
-  /// What all transfers of an engine share. Belongs to the engine's thread.
+  /// The settings that all transfers of an engine share. Used only by the engine's thread.
   final class CurlSettings {
     /// Files and folders of trusted certificates, as the program `curl` reads them from the environment.
     let certificateFile = CurlSettings.variable("CURL_CA_BUNDLE") ?? variable("SSL_CERT_FILE")
@@ -18,7 +18,7 @@
     }
   }
 
-  /// A transfer under way. Belongs to the engine's thread.
+  /// A running transfer. Used only by the engine's thread.
   final class CurlTransfer {
     let transfer: Transfer
     let handle: UnsafeMutableRawPointer
@@ -78,8 +78,8 @@
       curl_easy_pause(handle, ccurl_continue)
     }
 
-    /// When the limit of the present phase passes; nil while libcurl itself limits the connecting, and
-    /// while the reader asks for nothing.
+    /// The deadline of the current phase; nil while connecting, which libcurl limits itself, and while
+    /// the reader does not read.
     func deadline(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
       guard phase != .connect, !isPaused else { return nil }
       let limits = transfer.request.limits
@@ -192,7 +192,7 @@
   // MARK: - The response
 
   extension CurlTransfer {
-    /// One line of the head, or of the trailer behind a body in chunks. Returns how many bytes were
+    /// One line of the head, or of the trailer after a body in chunks. Returns how many bytes were
     /// taken; fewer than `count` end the transfer.
     private func receiveHeader(_ bytes: UnsafePointer<CChar>, _ count: Int) -> Int {
       lastActivity = .now

@@ -1,5 +1,5 @@
 // One request and its response: a request enters; the head, the pieces of the body and the end leave
-// as events, each when the reader asks for it.
+// as events, each when the reader requests it.
 //
 // Back pressure: a piece that arrives while another one waits to be read pauses the connection, so a
 // server notices that its reader is slow.

@@ -17,9 +17,9 @@
       let task: URLSessionDataTask
       /// A piece that the reader did not take yet; the task is suspended meanwhile.
       var refused: Data?
-      /// Pieces that were under way when the task was suspended.
+      /// Pieces that arrived after the task was suspended.
       var later: [Data] = []
-      /// The last event, where it came while pieces wait.
+      /// The last event, if it arrived while pieces wait.
       var last: TransferEvent?
       var hasBody = false
     }

@@ -5,7 +5,7 @@ import Dispatch
 import Foundation
 import LiveFetch
 
-/// What the table shows of a city.
+/// The properties of a city that the table shows.
 struct City: Codable, Fetchable, Identifiable {
   static let entityName = "City"
   static let propertiesToFetch: [String]? = ["name", "population", "country.name"]

@@ -1,12 +1,18 @@
-// One import for all of it: the values that fetches, predicates and diffs are made of belong to
-// the library's own face.
+// The public vocabulary: the types of the model's module that the library's own interface names.
+// Every other type of that module stays out of the scope of those who import the library.
 
-@_exported import FetchModel
-import Foundation
-
-/// Foundation's. FetchModel has a syntax tree of that name, which is `FetchModel.Predicate` to those
-/// who need it; beside it `Predicate<City>` would not be found.
-public typealias Predicate<each Input> = Foundation.Predicate<repeat each Input>
-
-/// Foundation's. FetchModel's expressions are `FetchModel.Expression`.
-public typealias Expression<each Input, Output> = Foundation.Expression<repeat each Input, Output>
+@_exported import enum FetchModel.Direction
+@_exported import struct FetchModel.Instant
+@_exported import enum FetchModel.JSON
+@_exported import enum FetchModel.MergePolicy
+@_exported import struct FetchModel.ModelFile
+@_exported import struct FetchModel.ModelFileError
+@_exported import struct FetchModel.ModelFileProblem
+@_exported import enum FetchModel.NilPlace
+@_exported import enum FetchModel.ObjectID
+@_exported import struct FetchModel.Position
+@_exported import struct FetchModel.PredicateError
+@_exported import struct FetchModel.Problem
+@_exported import struct FetchModel.ResultSummary
+@_exported import enum FetchModel.StoreError
+@_exported import struct FetchModel.StringOptions

@@ -41,7 +41,7 @@ struct Demo: ParsableCommand {
       }
     }
     let sample = sample
-    var server = Server(path: path, options: options) { address in
+    var server = Server(source: .file(path: path), options: options) { address in
       "\n\nOpen \(address)/ in a browser, in two windows best."
         + (sample == .world ? Self.greeting(address) : "\n\nTry it: curl \(address)/v1/model")
     }

@@ -1,9 +1,9 @@
-// How a command ends that could not do its work: lines on standard error, and a status.
+// A failed command: lines on standard error, and an exit status.
 
 import ArgumentParser
 import Foundation
 
-/// The exit statuses beside 0.
+/// The exit statuses other than 0.
 enum ExitStatus: Int32 {
   /// Wrong arguments, environment or configuration; a name or predicate that the model refuses.
   case usage = 64
@@ -23,7 +23,7 @@ func failure(_ message: String, _ status: ExitStatus) -> ExitCode {
   return ExitCode(status.rawValue)
 }
 
-/// Prints a line for the person at the terminal, apart from the command's output.
+/// Prints a message on standard error.
 func note(_ message: String) {
   let lines = message.split(separator: "\n", omittingEmptySubsequences: false)
   Terminal.errors.write(

@@ -5,7 +5,7 @@ import FetchModel
 import Foundation
 
 extension ModelFile {
-  /// Reads the model at `path`. Its errors are printed behind the file's name.
+  /// Reads the model at `path`. Its errors are printed after the file's name.
   init(atPath path: String) throws {
     try requireFile(path)
     guard let data = FileManager.default.contents(atPath: path) else {

@@ -1,9 +1,9 @@
-// Where a command writes: never over what it reads, nor over a store.
+// The output file of a command. Promises: a command overwrites neither its inputs nor a store.
 
 import Foundation
 import SQLiteStore
 
-/// A file that a command is about to write, and that may be there already.
+/// A file that a command is about to write. It may exist.
 struct OutputFile {
   let path: String
 

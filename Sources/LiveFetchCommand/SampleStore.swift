@@ -1,4 +1,4 @@
-// A sample's name → a new store with its model and its data, from the files beside the program.
+// A sample's name → a new store with its model and its data, from the program's resource bundle.
 
 import ArgumentParser
 import FetchModel
@@ -35,7 +35,7 @@ enum Sample: String, CaseIterable, ExpressibleByArgument {
     try ModelFile(parsing: try Self.resource("\(rawValue).json"))
   }
 
-  /// Creates the store at `path`. It appears whole or not at all.
+  /// Creates the store at `path`, atomically.
   func create(at path: String) throws {
     let draft = path + ".loading"
     Self.remove(draft)
@@ -55,7 +55,7 @@ enum Sample: String, CaseIterable, ExpressibleByArgument {
     Self.remove(draft)
   }
 
-  /// Ends the command where the file at `path` holds something else than this sample.
+  /// Ends the command if the file at `path` contains something else than this sample.
   func check(_ path: String) throws {
     let wanted = try model().entities.map(\.name)
     do throws(StoreError) {

@@ -1,5 +1,5 @@
-// The CSV files of the sample `world`, which lie beside the program → rows of an SQLite file that
-// has the tables of the sample's model.
+// The CSV files of the sample `world`, from the program's resource bundle → rows of an SQLite file
+// that has the tables of the sample's model.
 
 import Foundation
 import SQLiteStore

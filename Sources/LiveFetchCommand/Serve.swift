@@ -7,38 +7,48 @@ import SQLiteStore
 
 struct Serve: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Serve an SQLite file over HTTP.",
+    abstract: "Serve an SQLite file or a PostgreSQL database over HTTP.",
     discussion: """
       EXAMPLES
         livefetch serve shop.sqlite
         livefetch serve shop.sqlite --port 0
         livefetch serve new.sqlite --model shop.json
+        livefetch serve postgres://localhost/shop
         LIVEFETCH_TOKEN=secret livefetch serve shop.sqlite --host 0.0.0.0
       """)
 
-  @Argument(help: "The SQLite file.")
+  @Argument(help: "The SQLite file, or the URL of a PostgreSQL database.")
   var store: String
 
   @OptionGroup var options: ServeOptions
 
   func run() throws {
+    if let target = DatabaseTarget(store) { return try serve(target) }
     let isThere = try isFile(store)
     let options = try options.resolved()
     try options.checkAccess(to: store)
-    let model = try options.modelPath.map { try modelAnywhere($0) }
+    let model = try options.model()
     // A model makes the tables of a new file.
     guard isThere || model != nil || options.createsFile else {
       throw failure("\(store): there is no such file", .noInput)
     }
     if !isThere { try create(hasModel: model != nil) }
     do {
-      var server = Server(path: store, options: options)
+      var server = Server(source: .file(path: store), options: options)
       try server.run()
     } catch {
       // It was never served.
       if !isThere { SQLiteStore.remove(path: store) }
       throw error
     }
+  }
+
+  private func serve(_ target: DatabaseTarget) throws {
+    let options = try options.resolved()
+    try options.checkDatabase()
+    try options.checkAccess(to: nil)
+    var server = Server(source: .database(target), options: options)
+    try server.run()
   }
 
   private func create(hasModel: Bool) throws {

@@ -1,9 +1,11 @@
-// What `serve` and `demo` both take: a flag for each setting, and what follows from all of them.
+// The options of `serve` and `demo`: a flag for each setting → the configurations of the store, the
+// service and the HTTP server.
 
 import ArgumentParser
 import FetchModel
 import Foundation
 import LiveFetchHTTPServer
+import PostgresStore
 import SQLiteStore
 import Service
 import WebPage
@@ -48,6 +50,9 @@ struct ServeOptions: ParsableArguments {
   @Option(.keepDays) var keepDays: String?
   @Option(.keepIdle) var keepIdle: String?
   @Option(.keepBytes) var keepBytes: String?
+  @Option(.backupEvery) var backupEvery: String?
+  @Option(.backupTo) var backupTo: String?
+  @Option(.keep) var keep: String?
   @Option(.workers) var workers: String?
   @Flag(.create) var create: Bool?
   @Flag(.readOnly) var readOnly: Bool?
@@ -67,7 +72,8 @@ struct ServeOptions: ParsableArguments {
       (.maxBody, maxBody),
       (.maxAnswer, maxAnswer), (.maxMemoryInFlight, maxMemoryInFlight),
       (.shutdownTimeout, shutdownTimeout), (.durability, durability), (.keepHistory, keepHistory),
-      (.keepDays, keepDays), (.keepBytes, keepBytes), (.keepIdle, keepIdle), (.workers, workers),
+      (.keepDays, keepDays), (.keepBytes, keepBytes), (.keepIdle, keepIdle),
+      (.backupEvery, backupEvery), (.backupTo, backupTo), (.keep, keep), (.workers, workers),
       (.create, create.map { "\($0)" }),
       (.readOnly, readOnly.map { "\($0)" }),
       (.explain, explain.map { "\($0)" }),
@@ -114,7 +120,7 @@ struct ServeOptions: ParsableArguments {
   func validate() throws { _ = try checked() }
 }
 
-/// A server's settings as its parts take them.
+/// The settings of a server, checked and converted for each of its parts.
 struct ServerOptions {
   private let settings: Settings
   private let tokenSource: TokenSource
@@ -140,6 +146,7 @@ struct ServerOptions {
     try settings.checkJWT()
     try checkMemory()
     try checkDirectory()
+    try checkBackups()
   }
 
   var host: String { settings.text(.host) ?? "127.0.0.1" }
@@ -148,7 +155,7 @@ struct ServerOptions {
   /// The scheme of the server's address.
   var scheme: String { certificate == nil ? "http" : "https" }
 
-  /// Reads files again that may have changed.
+  /// Reads the certificate again and reopens the audit file.
   func readFilesAgain() {
     if let certificate { certificateFiles?.read(into: certificate) }
     if let audit { settings.reopen(audit) }
@@ -170,12 +177,13 @@ struct ServerOptions {
 
   /// Refuses to serve everyone on an address that is not loopback.
   ///
-  /// - Parameter path: The store, whose API keys count; it does not have to exist.
-  func checkAccess(to path: String) throws {
+  /// - Parameter path: The file, whose API keys count; it does not have to exist. nil for a database,
+  ///   which has none.
+  func checkAccess(to path: String?) throws {
     guard serverToken == nil, jwt == nil, !HostNames.isLoopback(host),
       !settings.isOn(.insecureOpen)
     else { return }
-    if try isFile(path),
+    if let path, try isFile(path),
       try !reportingErrors(of: path, { try SQLiteStore.apiKeys(path: path) }).isEmpty
     {
       return
@@ -191,7 +199,7 @@ struct ServerOptions {
   /// Opens the audit file. Ends the command if it cannot be written.
   mutating func openAudit() throws { audit = try settings.auditLog() }
 
-  /// What the person who starts the server should know.
+  /// Warnings to print when the server starts.
   var warnings: [String] {
     guard settings[.token]?.origin == .flag else { return [] }
     return [
@@ -231,6 +239,21 @@ struct ServerOptions {
     else { throw SettingError("--public: there is no directory '\(directory)'.") }
   }
 
+  private func checkBackups() throws(SettingError) {
+    guard settings[.backupEvery] == nil else { return }
+    for setting in [Setting.backupTo, .keep] where settings[setting]?.origin == .flag {
+      throw SettingError("--\(setting.name) needs --backup-every.")
+    }
+  }
+
+  /// The backups to make of the file at `path` while it is served; nil for none.
+  func backups(of path: String, _ metrics: ServiceMetrics) -> ScheduledBackups? {
+    guard settings[.backupEvery] != nil else { return nil }
+    return ScheduledBackups(
+      of: path, to: settings.text(.backupTo), every: settings.number(.backupEvery),
+      keeping: settings.integer(.keep), metrics)
+  }
+
   /// The host names that requests may name; nil: any. Loopback's own are always among them: no
   /// page of another site has such a name.
   private var hostNames: HostNames? {
@@ -262,20 +285,20 @@ struct ServerOptions {
     return service
   }
 
-  /// Seconds that the server may take to end.
+  /// The time limit for shutting down, in seconds.
   var shutdownTimeout: Double { settings.number(.shutdownTimeout) }
 
   var isReadOnly: Bool { settings.isOn(.readOnly) }
 
-  /// Whether a file that is not there is made without a model too.
+  /// True if a missing file is created even without a model.
   var createsFile: Bool { settings.isOn(.create) }
 
   /// The path of the model's file.
   var modelPath: String? { settings.text(.model) }
 
-  /// How the store is served.
+  /// The store's configuration.
   ///
-  /// - Parameter model: what the objects are; nil for what the store remembers.
+  /// - Parameter model: nil for the model that the file contains, or that its tables imply.
   func store(_ model: ModelFile?) -> SQLiteStoreOptions {
     var store = SQLiteStoreOptions()
     store.model = model
@@ -291,6 +314,33 @@ struct ServerOptions {
     return store
   }
 
+  /// The model of the options; nil without one.
+  func model() throws -> ModelFile? { try modelPath.map { try modelAnywhere($0) } }
+
+  /// Ends the command if an option makes no sense for a PostgreSQL database.
+  func checkDatabase() throws {
+    let refused: [Setting] = [
+      .model, .create, .durability, .keepHistory, .keepBytes, .backupEvery,
+    ]
+    for setting in refused {
+      guard let entry = settings[setting], entry.origin != .fallback else { continue }
+      throw failure(
+        "--\(setting.name) concerns SQLite files; a PostgreSQL database takes no such option",
+        .usage)
+    }
+  }
+
+  /// The configuration of a store on a PostgreSQL database.
+  var database: PostgresStoreOptions {
+    var store = PostgresStoreOptions()
+    store.queryTimeout = settings.number(.queryTimeout)
+    store.maxAnswerBytes = settings.integer(.maxAnswer)
+    store.isReadOnly = isReadOnly
+    store.keptSeconds = settings.number(.keepDays) * 86_400
+    return store
+  }
+
+  /// The HTTP server's configuration.
   var http: HTTPServerConfiguration {
     var http = HTTPServerConfiguration()
     http.host = host

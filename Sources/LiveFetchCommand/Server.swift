@@ -8,11 +8,11 @@ import SQLiteStore
 import Service
 import Synchronization
 
-/// Serves one store until the process is asked to end.
+/// Serves one store until the process receives SIGTERM or SIGINT.
 struct Server {
-  let path: String
+  let source: ServedStore
   var options: ServerOptions
-  /// What is printed behind the ready line, given the address.
+  /// Returns the text to print after the ready line, given the address.
   var greeting: (String) -> String = { _ in "" }
 
   mutating func run() throws {
@@ -25,10 +25,11 @@ struct Server {
     try options.openAudit()
     let store = try openStore()
     // An error while the file is opened is printed once, by the refusal.
-    FailureNotes.begin(path)
+    if let path = source.path { FailureMessages.begin(path) }
     let address = ServedAddress()
     let host: ServiceHost
     let http: HTTPServer
+    let backups: ScheduledBackups?
     do {
       host = try serve(store, at: address)
       http = try HTTPServer(options.http, listener: listener, handler: host)
@@ -37,18 +38,25 @@ struct Server {
       store.close()
       throw failure(Self.describe(error, options), .cannotListen)
     }
+    backups = source.path.flatMap { options.backups(of: $0, host.metrics) }
+    do {
+      try backups?.begin()
+    } catch {
+      host.close()
+      throw error
+    }
     announce(store, at: address, port: http.port)
     TerminationSignal.wait(onHangUp: options.readFilesAgain)
+    backups?.stop()
     shutDown(host, http)
   }
 
-  /// Ends within the time limit, whatever still runs. What was not answered by then loses its
-  /// connection.
+  /// Shuts down within the time limit. Requests that are unanswered by then lose their connections.
   private func shutDown(_ host: ServiceHost, _ http: HTTPServer) {
     let limit = options.shutdownTimeout
     Thread.detachNewThread {
       Thread.sleep(forTimeInterval: limit)
-      note("did not end within --shutdown-timeout; what was not answered lost its connection")
+      note("did not end within --shutdown-timeout; unanswered requests lost their connections")
       _exit(ExitStatus.failed.rawValue)
     }
     host.drain(within: limit)
@@ -66,10 +74,10 @@ struct Server {
     }
   }
 
-  private func openStore() throws -> SQLiteStore {
-    let store = try openFile()
+  private func openStore() throws -> any ReopenableStore {
+    let store = try source.open(options)
     do {
-      try options.checkRules(of: store.model, path: path)
+      try options.checkRules(of: store.model, path: source.name)
     } catch {
       store.close()
       throw error
@@ -77,64 +85,28 @@ struct Server {
     return store
   }
 
-  private func openFile() throws -> SQLiteStore {
-    let model = try options.modelPath.map { try modelAnywhere($0) }
-    do throws(StoreError) {
-      var storeOptions = options.store(model)
-      // Only at the start: a file that is empty later was cut short.
-      storeOptions.acceptsEmptyFile = model != nil || options.createsFile
-      let store = try SQLiteStore(path: path, options: storeOptions)
-      if store.isNewlyFollowed {
-        note(
-          """
-          \(path): added history tables and triggers, and switched to WAL. \
-          `livefetch detach \(path)` takes them out again.
-          """)
-      }
-      if store.properties.isReadOnly, !options.isReadOnly {
-        note("\(path): the file or its directory may not be written: it is served read-only")
-      }
-      if SQLiteStore.hasFragileLog {
-        store.onExternalCommit { [path] in Self.warnOfFragileLog(path) }
-      }
-      return store
-    } catch {
-      throw failure("\(path): \(error.message)", error.exitStatus)
-    }
-  }
-
-  /// Serves the store, and what takes its place.
+  /// Serves the store, and opens it again when its schema or file has changed.
   private func serve(
-    _ store: SQLiteStore, at address: ServedAddress
+    _ store: any ReopenableStore, at address: ServedAddress
   ) throws -> ServiceHost {
-    let model = try options.modelPath.map { try modelAnywhere($0) }
-    let (path, storeOptions) = (path, options.store(model))
+    let name = source.name
+    let open = try source.reopening(options) { address.text }
     return try ServiceHost(store, configuration: options.service) { event in
       switch event {
-      case .reopened: note("\(path): its tables or the file have changed; opened again")
+      case .reopened: note("\(name): its tables or the file have changed; opened again")
       case .cannotReopen(let error):
-        note("\(path): cannot be opened again: \(error.message); trying again")
+        note("\(name): cannot be opened again: \(error.message); trying again")
       }
     } open: { () throws(StoreError) in
-      let store = try SQLiteStore(path: path, options: storeOptions)
-      if let text = address.text { store.announce(address: text) }
-      return store
+      try open()
     }
   }
 
-  private static func warnOfFragileLog(_ path: String) {
-    note(
-      """
-      another program writes \(path). SQLite \(SQLiteStore.libraryVersion) can damage a write-ahead \
-      log that two connections write or checkpoint at the same time; 3.51.3 and later do not.
-      """)
-  }
-
-  private func announce(_ store: SQLiteStore, at served: ServedAddress, port: Int) {
+  private func announce(_ store: any ReopenableStore, at served: ServedAddress, port: Int) {
     let host = options.host.contains(":") ? "[\(options.host)]" : options.host
     let address = "\(options.scheme)://\(host):\(port)"
     served.text = address
-    store.announce(address: address)
+    (store as? SQLiteStore)?.announce(address: address)
     print("LiveFetch listening on \(address)\(greeting(address))")
     fflush(nil)
   }
@@ -149,8 +121,8 @@ struct Server {
   }
 }
 
-/// Failures of the file and its disk, for the person who runs the server.
-private enum FailureNotes {
+/// Prints failures of the file and its disk on standard error.
+private enum FailureMessages {
   /// Seconds before the same message is printed again: every query may find the same damage.
   private static let pause: UInt64 = 60
 
@@ -202,6 +174,7 @@ extension StoreError {
     case .schemaChanged(let entity): "the table of \(entity) has changed"
     case .queryTimeout, .tooSlow: "a query took too long"
     case .answerTooLarge(let limit): "an answer has more than \(limit) bytes"
+    case .unsupported(let feature): "\(feature) is not available"
     case .storageFailed(let reason), .failed(let reason): reason
     }
   }

@@ -1,23 +1,23 @@
-// SIGTERM, SIGINT and SIGHUP, waited for instead of handled.
+// SIGTERM, SIGINT and SIGHUP: blocked in every thread and received by one that waits for them.
 
 import Foundation
 
-/// Waits for the signals that ask a process to end.
+/// Waits for the signals that terminate a process.
 enum TerminationSignal {
-  /// Has every thread started from now on leave these signals to ``wait()``. Call it first.
+  /// Blocks these signals for ``wait()`` in this thread and in every thread it starts. Call it first.
   ///
-  /// - Parameter hangUp: true to leave SIGHUP to ``wait(onHangUp:)`` too.
+  /// - Parameter hangUp: true to block SIGHUP for ``wait(onHangUp:)`` too.
   static func hold(hangUp: Bool = false) {
     var signals = set(hangUp: hangUp)
     pthread_sigmask(SIG_BLOCK, &signals, nil)
     signal(SIGPIPE, SIG_IGN)
-    // A file that may not grow further is an error of writing, and no reason to end.
+    // Writing beyond the limit on file sizes then fails with EFBIG instead of ending the process.
     signal(SIGXFSZ, SIG_IGN)
   }
 
-  /// Ignores SIGUSR1 and SIGUSR2, which would end the process.
+  /// Ignores signals without a meaning here, which would end the process.
   static func ignoreOthers() {
-    for number in [SIGUSR1, SIGUSR2] { signal(number, SIG_IGN) }
+    for number in [SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGIO] { signal(number, SIG_IGN) }
   }
 
   /// Returns on SIGTERM or SIGINT.
@@ -34,7 +34,7 @@ enum TerminationSignal {
     }
   }
 
-  /// Has the process end with status 0 when one has come, after `body`. For commands that go on
+  /// Ends the process with status 0 after a signal, once `body` has run. For commands that run
   /// until they are interrupted.
   static func endProcess(after body: @escaping @Sendable () -> Void = {}) {
     hold()

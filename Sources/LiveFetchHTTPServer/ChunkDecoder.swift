@@ -1,12 +1,12 @@
 // The bytes of a chunked body (RFC 9112, section 7.1) → the body.
 //
-// Used where libmicrohttpd 0.9.75 does not recognize a body as chunked. Trailers are dropped.
+// Used if libmicrohttpd 0.9.75 does not recognize a body as chunked. Trailers are dropped.
 
 /// Decodes one chunked body, piece by piece.
 struct ChunkDecoder {
   enum Outcome: Equatable {
     case incomplete
-    /// The last chunk was read. Bytes behind it are ignored.
+    /// The last chunk was read. Bytes after it are ignored.
     case complete
     case malformed
     case tooLarge

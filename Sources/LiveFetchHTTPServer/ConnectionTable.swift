@@ -88,7 +88,7 @@ final class ConnectionTable: Sendable {
   /// exchange is suspended there.
   ///
   /// libmicrohttpd 0.9.75 does not read again after a read that did not fill its buffer, so it
-  /// misses a FIN directly behind the bytes of a request. Shutting down the reading side makes the
+  /// misses a FIN directly after the bytes of a request. Shutting down the reading side makes the
   /// kernel report the descriptor to the worker's epoll set once more. Bytes that were received
   /// before the FIN can still be read.
   func readEnd(of connection: Connection) -> Remainder {

@@ -4,7 +4,7 @@
 // Clients that disconnect: an epoll set of all sockets reports every FIN and RST. Clients that send
 // a request too slowly: a sweep over all connections once a second.
 //
-// A FIN does not say whether the client has disconnected or has only finished sending (`nc -N`).
+// A FIN does not show whether the client has disconnected or has only finished sending (`nc -N`).
 // Promise: a request whose client has finished sending is answered if its response is made within
 // `finishedPeerTimeout`, or if it is a save. Other requests end then. An RST ends a request at once.
 

@@ -1,4 +1,4 @@
-// What a handler keeps with a request until the request is completed, for logs and quotas.
+// An object that a handler attaches to a request until the request is completed, for logs and quotas.
 
 /// A completed request.
 public struct HTTPCompletion: Sendable {

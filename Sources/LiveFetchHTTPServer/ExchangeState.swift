@@ -110,7 +110,7 @@ final class ExchangeState: Sendable {
     case .prepared(let prepared):
       count = prepared.bodyCount
       state.charge = prepared.charge
-    case .notModified, .stream: return answer
+    case .stream: return answer
     }
     guard let charge = state.charge,
       !charge.begin(with: count, in: server.memory, forced: state.forbidsRefusal)

@@ -1,9 +1,9 @@
-// What proxies report about a request: `Forwarded` (RFC 7239), or `X-Forwarded-For`, `-Proto` and
-// `-Host`.
+// The origin of a request from proxies' header fields: `Forwarded` (RFC 7239), or `X-Forwarded-For`,
+// `-Proto` and `-Host`.
 //
 // Promises: the fields count only if the peer is a trusted proxy. They are read from the right, where
 // the nearest proxy appended its part; the client is the first address there that is no trusted
-// proxy. What stands to its left was sent by the client and is not used.
+// proxy. Values to its left were sent by the client and are not used.
 
 /// The origin of a request as trusted proxies report it.
 struct ForwardedRequest: Sendable, Equatable {

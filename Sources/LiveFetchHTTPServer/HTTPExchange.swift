@@ -67,15 +67,9 @@ public final class HTTPExchange: Sendable {
   /// Sends a prepared response; the body is not copied.
   ///
   /// - Parameter wakeups: pass one batch when responding to many exchanges in a row. The responses
-  ///   are sent when ``WakeupBatch/ring()`` is called, at the latest.
+  ///   are sent when ``WakeupBatch/wake()`` is called, at the latest.
   public func respond(_ prepared: PreparedResponse, _ wakeups: WakeupBatch? = nil) {
     answer(.prepared(prepared), wakeups)
-  }
-
-  /// Sends status 304 in place of a prepared response: its header fields and its length, without
-  /// its body. No allocation.
-  public func respondNotModified(_ prepared: PreparedResponse) {
-    answer(.notModified(prepared))
   }
 
   /// Sends the bytes that `source` produces while they are sent.

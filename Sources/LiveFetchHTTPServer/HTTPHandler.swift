@@ -50,14 +50,12 @@ extension HTTPHandler {
 public enum HTTPAnswer: Sendable {
   case response(HTTPResponse)
   case prepared(PreparedResponse)
-  case notModified(PreparedResponse)
   case stream(status: Int, headers: [(name: String, value: String)], HTTPStream)
 
   var status: Int {
     switch self {
     case .response(let response): response.status
     case .prepared(let prepared): prepared.status
-    case .notModified: 304
     case .stream(let status, _, _): status
     }
   }

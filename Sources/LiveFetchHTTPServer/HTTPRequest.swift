@@ -56,7 +56,7 @@ public struct HTTPRequest: Sendable {
     return target[..<(utf8.firstIndex(of: UInt8(ascii: "?")) ?? utf8.endIndex)]
   }
 
-  /// The raw query: the part behind the first `?`; nil if there is none.
+  /// The raw query: the part after the first `?`; nil if there is none.
   public var query: Substring? {
     let utf8 = target.utf8
     guard let mark = utf8.firstIndex(of: UInt8(ascii: "?")) else { return nil }
@@ -94,7 +94,7 @@ public struct HTTPRequest: Sendable {
     }
   }
 
-  /// What identifies a client by its address: the ``remoteAddress``, or the `/64` of an IPv6 address.
+  /// Identifies a client by its address: the ``remoteAddress``, or the `/64` of an IPv6 address.
   public var clientNetwork: String { address?.client ?? remoteAddress }
 
   private var address: IPAddress? {

@@ -169,7 +169,8 @@ extension HTTPStream {
   }
 }
 
-/// Bytes that were pulled and did not fit. Used only by the connection's worker.
+/// Bytes that were taken from the source and did not fit into the socket's buffer. Used only by the
+/// connection's worker.
 private final class Leftover: @unchecked Sendable {
   var budget: MemoryBudget?
   /// The request of the stream, whose bytes are counted.

@@ -73,7 +73,7 @@ struct HeaderScan {
     return true
   }
 
-  /// Checks that the name begins directly behind the previous line, and that only blanks are
+  /// Checks that the name begins directly after the previous line, and that only blanks are
   /// between the colon's place and the value.
   private mutating func checkPlace(
     _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>

@@ -62,7 +62,7 @@ public struct HostNames: Sendable, Equatable {
   }
 
   /// The value of a `Host` header without its port and without a dot at the end of the name; nil if
-  /// the text behind the name is not a port. The port may be empty (RFC 3986, section 3.2.3).
+  /// the text after the name is not a port. The port may be empty (RFC 3986, section 3.2.3).
   static func name(of host: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8>? {
     let isBracketed = host.first == UInt8(ascii: "[")
     let end =

@@ -71,8 +71,8 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// What identifies one client: an IPv4 address, or the `/64` of an IPv6 address, because a client
-  /// has all the addresses of one.
+  /// Identifies one client: an IPv4 address, or the `/64` of an IPv6 address, because a client
+  /// usually has a whole `/64`.
   public var client: String {
     guard !isIPv4 else { return description }
     return IPAddress(bits: bits & ~0xFFFF_FFFF_FFFF_FFFF).description + "/64"

@@ -37,7 +37,7 @@ struct RequestGate: Sendable {
   struct Admission {
     var contentLength: UInt64?
     var isChunked = false
-    /// True if a blank behind `chunked`, which is legal, keeps libmicrohttpd 0.9.75 from decoding
+    /// True if a blank after `chunked`, which is legal, keeps libmicrohttpd 0.9.75 from decoding
     /// the body.
     var hidesChunks = false
     var expectsContinue = false

@@ -28,7 +28,7 @@ struct RequestIntake {
   /// The host and port of an absolute target.
   var authority: String?
   var headers = HTTPHeaderBlock()
-  /// What trusted proxies report; nil if there are none.
+  /// The origin that trusted proxies report; nil if there are none.
   var forwarded: ForwardedRequest?
   var isChunked = false
   /// Decodes the body if libmicrohttpd does not; then libmicrohttpd does not accept a response

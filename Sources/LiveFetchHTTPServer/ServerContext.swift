@@ -207,8 +207,6 @@ extension ServerContext {
         exchange, handle,
         HTTPResponse(
           status: prepared.status, headers: prepared.headers, body: .bytes(prepared.body)))
-    case .notModified(let prepared):
-      return sendDirectly(exchange, handle, HTTPResponse(status: 304, headers: prepared.headers))
     case .stream(_, _, let stream):
       stream.finish()
       let problem = HTTPProblem.badRequest("A stream needs a body with a length, or none.")
@@ -229,7 +227,6 @@ extension ServerContext {
       nanoseconds: Deadlines.now &- exchange.began)
     switch answer {
     case .prepared(let prepared): return queue(prepared, prepared.status, exchange, handle)
-    case .notModified(let prepared): return queue(prepared, 304, exchange, handle)
     case .response(var response):
       if exchange.intake.isChunked { response.headers.append(("Connection", "close")) }
       let charge = response.body.count == 0 ? nil : exchange.takeCharge()
@@ -269,7 +266,7 @@ extension ServerContext {
       exchange.connection.descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, 64 << 10)
     ResponseHandle(pointer: pointer).add(headers + exchange.extraHeaders)
     exchange.note(status, bytes: 0)
-    // libmicrohttpd would send the last chunk behind the head of a HEAD response.
+    // libmicrohttpd would send the last chunk after the head of a HEAD response.
     if exchange.intake.method == "HEAD" { chttp_end_by_closing(pointer) }
     defer { MHD_destroy_response(pointer) }
     return MHD_queue_response(handle.pointer, UInt32(sendableStatus(status)), pointer)

@@ -4,7 +4,7 @@
 // wakeup for each of ten thousand connections would cost more than their responses.
 
 /// Workers with resumed connections that were not woken yet. Resume many connections with one
-/// instance, then call ``ring()``.
+/// instance, then call ``wake()``.
 public final class WakeupBatch {
   /// The number of resumptions after which a worker is woken, so that it works in parallel with
   /// further resumptions.
@@ -25,7 +25,7 @@ public final class WakeupBatch {
   }
 
   /// Wakes the remaining workers.
-  public func ring() {
+  public func wake() {
     for (wakeup, count) in waiting where count > 0 { wakeup.signal() }
     waiting = []
   }

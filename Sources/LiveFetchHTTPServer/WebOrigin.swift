@@ -24,7 +24,7 @@ public enum WebOrigin {
     }
   }
 
-  /// Returns the host, and the text behind the colon that follows it.
+  /// Returns the host, and the text after the colon that follows it.
   private static func split(
     _ bytes: ArraySlice<UInt8>
   ) -> (host: ArraySlice<UInt8>, port: ArraySlice<UInt8>?) {

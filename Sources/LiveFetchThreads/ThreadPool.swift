@@ -116,11 +116,11 @@ package final class ThreadPool: Sendable {
   /// cannot be refused runs here.
   private func start() {
     if startThread(name: name, { [self] in serve() }) { return }
-    let stranded: [Work] = state.withLock { state in
+    let unstarted: [Work] = state.withLock { state in
       state.threads -= 1
       return state.threads == 0 ? state.queue.removeAll() : []
     }
-    for work in stranded { work.refuse(.full) }
+    for work in unstarted { work.refuse(.full) }
   }
 
   /// Refuses work whose deadline has passed. The owner calls this when a deadline passes.

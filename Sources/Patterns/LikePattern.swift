@@ -2,7 +2,7 @@
 // characters, and `\` makes the next character literal.
 //
 // A pattern consists of runs of characters with `*` between them. The run before the first `*` must
-// be at the start of the text, the run behind the last one at its end, and the other runs follow
+// be at the start of the text, the run after the last one at its end, and the other runs follow
 // each other between them. The first occurrence of each run is the best one, so nothing is tried
 // twice.
 

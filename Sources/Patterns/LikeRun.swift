@@ -34,7 +34,7 @@ struct LikeRun: Sendable, Hashable {
     }
   }
 
-  /// The offset behind the run if the run is at the start of `text`; nil if it is not.
+  /// The offset after the run if the run is at the start of `text`; nil if it is not.
   func end(
     atStartOf text: UnsafeBufferPointer<UInt8>, _ interruption: inout Interruption
   ) -> Int? {
@@ -63,7 +63,7 @@ struct LikeRun: Sendable, Hashable {
     return place
   }
 
-  /// The offset behind the first occurrence of the run in `text`; nil if there is none.
+  /// The offset after the first occurrence of the run in `text`; nil if there is none.
   func end(in text: UnsafeBufferPointer<UInt8>, _ interruption: inout Interruption) -> Int? {
     switch search {
     case .nothing: return 0

@@ -7,7 +7,7 @@ import Bytes
 struct MatchContext {
   private(set) var previous: Unicode.Scalar?
   private(set) var next: Unicode.Scalar?
-  /// The text behind ``next``.
+  /// The text after ``next``.
   private var rest: ScalarReader
   private let needs: RegularExpression.Needs
   /// True if the last character other than a mark belongs to a word.

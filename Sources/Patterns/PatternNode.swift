@@ -38,7 +38,7 @@ extension PatternNode {
     }
   }
 
-  /// True if the text behind a match does not change the match.
+  /// True if the text after a match does not change the match.
   private var isDecided: Bool {
     switch self {
     case .character, .folded, .unit, .assertion: true

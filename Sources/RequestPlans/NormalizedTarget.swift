@@ -19,12 +19,12 @@ public struct NormalizedTarget: Sendable {
 
   /// Splits a request target: path and query, as they came. O(bytes).
   public init(_ target: String) {
-    var lifter = LiteralExtractor()
+    var extractor = LiteralExtractor()
     var target = target
     text = target.withUTF8 { bytes in
-      String(unsafeUninitializedCapacity: bytes.count) { lifter.lift(bytes, into: $0) }
+      String(unsafeUninitializedCapacity: bytes.count) { extractor.extract(bytes, into: $0) }
     }
-    numbers = lifter.numbers
+    numbers = extractor.numbers
   }
 
   /// The target again, with other numbers.
@@ -47,7 +47,7 @@ private struct LiteralExtractor {
   /// The byte before the current offset, decoded.
   private var previous: UInt8 = 0x20
 
-  mutating func lift(
+  mutating func extract(
     _ bytes: UnsafeBufferPointer<UInt8>, into text: UnsafeMutableBufferPointer<UInt8>
   ) -> Int {
     var count = 0
@@ -55,9 +55,9 @@ private struct LiteralExtractor {
     let predicate = Self.predicate(in: bytes)
     while at < bytes.count {
       var end = at + 1
-      var lifted = false
-      if predicate.contains(at) { (end, lifted) = step(bytes[..<predicate.upperBound], at) }
-      if lifted {
+      var extracted = false
+      if predicate.contains(at) { (end, extracted) = step(bytes[..<predicate.upperBound], at) }
+      if extracted {
         text[count] = 0
         count += 1
       } else {
@@ -90,11 +90,11 @@ private struct LiteralExtractor {
   /// The end of the token at `start`, and true if it is a number that was extracted.
   private mutating func step(
     _ bytes: Slice<UnsafeBufferPointer<UInt8>>, _ start: Int
-  ) -> (end: Int, lifted: Bool) {
+  ) -> (end: Int, extracted: Bool) {
     if quote == nil, Self.isDigit(bytes[start]), !Self.continues(previous) {
       let end = Self.endOfNumber(bytes, start)
       previous = UInt8(ascii: "0")
-      return (end, lift(bytes[start..<end], before: Self.decoded(bytes, end).byte))
+      return (end, extract(bytes[start..<end], before: Self.decoded(bytes, end).byte))
     }
     let (byte, end) = Self.decoded(bytes, start)
     note(byte)
@@ -115,7 +115,7 @@ private struct LiteralExtractor {
     previous = byte
   }
 
-  private mutating func lift(
+  private mutating func extract(
     _ digits: Slice<UnsafeBufferPointer<UInt8>>, before next: UInt8
   ) -> Bool {
     guard digits.count <= Self.mostDigits, !Self.continues(next), numbers.count < Self.mostNumbers,

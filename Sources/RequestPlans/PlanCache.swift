@@ -36,7 +36,7 @@ public final class PlanCache: Sendable {
   /// arrives repeatedly.
   ///
   /// - Parameter entity: the entity that the target's path names.
-  public func learn(_ target: NormalizedTarget, entity: String, plan: FetchPlan) {
+  public func insert(_ target: NormalizedTarget, entity: String, plan: FetchPlan) {
     guard isRepeated(target.text) else { return }
     let form = form(of: target, entity: entity)
     let isTrue = form?.filled(with: target.numbers)?.plan == plan

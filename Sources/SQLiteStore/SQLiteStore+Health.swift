@@ -12,10 +12,10 @@ extension SQLiteStore {
   /// Bytes that have to be free on the disk for a save.
   private static let leastSpace: UInt64 = 64 << 10
 
-  /// Looks at the files, reads, and commits, as a client's fetch and save would.
+  /// Checks the files and the free space, reads, and commits, as a client's fetch and save would.
   public func checkHealth(_ completion: @escaping @Sendable ([StoreFault]) -> Void) {
     let faults = [fileFault, spaceFault, readFault].compactMap(\.self)
-    // What a commit would say of removed files is known.
+    // With a fault a commit would fail too.
     guard let writer, faults.isEmpty else { return completion(faults) }
     writer.probe { [self] error in
       completion(error.map { [fileFault ?? Self.writeFault($0)] } ?? [])
@@ -28,7 +28,7 @@ extension SQLiteStore {
     return now.identity == file.identity ? nil : FileCondition.replaced.fault
   }
 
-  /// Only where saves need space. Where the file system does not say, that is no fault.
+  /// Reported only if the store accepts saves. An unknown amount of free space is no fault.
   private var spaceFault: StoreFault? {
     var found = statvfs()
     guard writer != nil, statvfs(file.path, &found) == 0, found.f_blocks > 0 else { return nil }

@@ -67,7 +67,7 @@ extension SQLiteStore {
       let limit = min(
         timeLimit, queryClass == .quick ? Self.quickLimit : cancellation?.timeLeft ?? .max)
       return try readers.read(limit: limit) { connection throws(StoreError) in
-        let token = writer == nil ? .unfollowed : try history.newestToken(on: connection)
+        let token = writer == nil ? .untracked : try history.newestToken(on: connection)
         var composer = composer
         composer.homogeneous = try forms?.homogeneous(at: token, on: connection) ?? []
         let transaction = SQLiteReadTransaction(

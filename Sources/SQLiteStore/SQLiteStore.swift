@@ -2,6 +2,8 @@
 
 import FetchModel
 import LiveFetchCSQLite
+import SQLComposer
+import SQLResults
 import Synchronization
 
 /// The options with which a file is served.
@@ -51,14 +53,14 @@ public final class SQLiteStore: ReopenableStore {
   public let model: Model
   public let properties: StoreProperties
   /// True if this process added the history's tables and triggers to the file.
-  public let isNewlyFollowed: Bool
+  public let isNewlyTracked: Bool
   let composer: FetchComposer
   /// The columns whose values are all of the declared type; nil for a read-only store, in which every
   /// column is compared by comparison keys.
   let forms: HomogeneousColumns?
   let history: History
   let readers: ReaderPool
-  let executor: SaveExecutor
+  let executor: SQLiteSaveExecutor
   let objectStatements = ObjectStatements()
   /// nil if the store is read-only.
   let writer: Writer?
@@ -83,7 +85,7 @@ public final class SQLiteStore: ReopenableStore {
     model = file.model
     history = file.history
     composer = FetchComposer(model: file.model, schema: file.schema)
-    executor = SaveExecutor(
+    executor = SQLiteSaveExecutor(
       model: file.model, schema: file.schema, batchLimit: UInt64(options.queryTimeout * 1e9))
     let watch = file.watch
     self.watch = watch
@@ -93,7 +95,7 @@ public final class SQLiteStore: ReopenableStore {
     properties = StoreProperties(
       kind: "sqlite", isReadOnly: file.writeConnection == nil,
       name: path.split(separator: "/").last.map(String.init))
-    isNewlyFollowed = file.isNewlyFollowed
+    isNewlyTracked = file.isNewlyTracked
     forms = try file.writeConnection.map { connection throws(StoreError) in
       try HomogeneousColumns(file.history, on: connection)
     }
@@ -115,7 +117,7 @@ public final class SQLiteStore: ReopenableStore {
 
   public var columns: (any ColumnTraits)? { SchemaColumns(schema: history.schema, model: model) }
 
-  public var newestToken: Token { writer?.newestToken ?? .unfollowed }
+  public var newestToken: Token { writer?.newestToken ?? .untracked }
 
   public func onChange(_ body: @escaping @Sendable () -> Void) { observers.add(body) }
 
@@ -186,11 +188,6 @@ public final class SQLiteStore: ReopenableStore {
     defer { withExtendedLifetime(lock) {} }
     return try History.detach(on: Connection(path: path, access: .write))
   }
-}
-
-extension Token {
-  /// The token of a store without a history.
-  static let unfollowed = Token(epoch: "r", position: 0, nonce: 0)
 }
 
 // MARK: - Saving

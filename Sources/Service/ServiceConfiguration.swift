@@ -34,7 +34,7 @@ public struct ServiceConfiguration: Sendable {
   /// The web page, the manual and the JavaScript package that the program carries; nil if there are
   /// none. `/docs/…` and `/livefetch.tgz` are served in addition to ``publicDirectory`` too.
   public var builtInFiles: StaticFiles?
-  /// True if the data are a sample that anyone may try changes on; `GET /v1` says so.
+  /// True if the data are a sample that anyone may try changes on; `GET /v1` reports it.
   public var servesSample = false
   /// True if `explain=true` is answered.
   public var explains = false

@@ -43,20 +43,20 @@ public final class ServiceHost: HTTPHandler {
     var served: Served?
     /// Requests to handle when it is open, and failed ones that are handled again soon.
     var waiting: [Waiting] = []
-    /// Why the file cannot be opened again; nil where that is not known.
+    /// The reason why the file cannot be opened again; nil if it is unknown.
     var fault: StoreFault?
     /// True if opening has failed for so long that requests are refused.
     var isDown = false
     var isDraining = false
 
-    /// The refusal of requests for which the store is not there; nil where they wait for it.
+    /// The refusal of requests while the store is closed; nil if they wait for it.
     var refusal: Problem? {
       if let fault { return Problem(StoreError.storageFailed(fault.detail)) }
       return isDown ? Problem(StoreError.busy) : nil
     }
   }
 
-  /// How often opening is tried before waiting requests are refused.
+  /// The number of attempts to open the store before waiting requests are refused.
   private static let maxTries = 50
   /// Seconds until a request that failed because of the schema is handled again.
   private static let retryDelay = 0.1
@@ -166,7 +166,7 @@ extension ServiceHost {
     }
     guard !isLate else { return served.store.close() }
     serve(waiting, served.service)
-    // Called at once where the store is outdated already.
+    // Called at once if the store is outdated already.
     served.store.onOutdated { [weak self] reason in
       startThread { [self] in self?.replace(served, reason) }
     }
@@ -235,7 +235,7 @@ extension OutdatedReason {
     }
   }
 
-  /// What keeps the store from being opened again.
+  /// The fault that prevents the store from being opened again.
   fileprivate var fault: StoreFault? {
     guard self == .fileTruncated else { return nil }
     return StoreFault("file-truncated", "The database file was cut short.")

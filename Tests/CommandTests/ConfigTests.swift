@@ -37,7 +37,14 @@ struct ConfigTests {
         "livefetch.json: 'port' takes a whole number from 0 to 65535, not a string"
       ),
       (#"{"port": 70000}"#, "livefetch.json: 'port' takes a whole number from 0 to 65535"),
-      (#"{"keep-days": 0}"#, "livefetch.json: 'keep-days' takes a number above zero, not '0'"),
+      (
+        #"{"keep-days": 0}"#,
+        "livefetch.json: 'keep-days' takes a number above zero, at most 1000000000, not '0'"
+      ),
+      (
+        #"{"query-timeout": 1e30}"#, "'query-timeout' takes a number above zero, at most 1000000000"
+      ),
+      (#"{"keep-idle": 1000000001}"#, "'keep-idle' takes a number above zero, at most 1000000000"),
       (#"{"read-only": 1}"#, "livefetch.json: 'read-only' takes true or false, not a number"),
       (#"{"durability": "some"}"#, "takes 'full' or 'normal', not 'some'"),
       (#"[1]"#, "livefetch.json: takes a JSON object of settings, not an array"),

@@ -27,7 +27,7 @@ struct DescriptorTests {
     let folder = try folder()
     let (process, address) = try folder.serve("w.sqlite", limits: "ulimit -n 80")
     let port = try #require(address.split(separator: ":").last.flatMap { Int($0) })
-    let first = try #require(KeptClient(port: port))
+    let first = try #require(KeepAliveClient(port: port))
     #expect(first.save(population: 1)?.hasPrefix("HTTP/1.1 200") == true)
     let clients = (0..<300).compactMap { _ in WaitingClient(port: port, sending: "") }
     #expect(clients.count == 300)
@@ -39,7 +39,7 @@ struct DescriptorTests {
       #expect(first.save(population: population)?.hasPrefix("HTTP/1.1 200") == true)
     }
     for client in clients { client.leave(abruptly: false) }
-    let late = try #require(KeptClient(port: port))
+    let late = try #require(KeepAliveClient(port: port))
     #expect(late.save(population: 20)?.hasPrefix("HTTP/1.1 200") == true)
   }
 
@@ -55,7 +55,7 @@ struct DescriptorTests {
 }
 
 /// A client that sends one request after another on one connection.
-private final class KeptClient {
+private final class KeepAliveClient {
   private let descriptor: Int32
 
   init?(port: Int) {
@@ -66,7 +66,7 @@ private final class KeptClient {
 
   deinit { LoopbackSocket.close(descriptor) }
 
-  /// The answer to a save; nil if there was none within a minute.
+  /// The response to a save; nil if none arrives within a minute.
   func save(population: Int) -> String? {
     let body = #"{"population":\#(population)}"#
     let request = Array(

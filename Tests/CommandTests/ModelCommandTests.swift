@@ -71,7 +71,7 @@ struct ModelCommandTests {
     }
     // The model is the file's own, so its tables need no change.
     let check = try folder.run("model", "check", "world.json", "world.sqlite")
-    #expect(check.output == "world.sqlite: its tables are the model's\n", "\(check.errors)")
+    #expect(check.output == "world.sqlite: its tables match the model\n", "\(check.errors)")
     let (server, address) = try folder.serve("world.sqlite", ["--model", "world.json"])
     defer { server.terminate() }
     let fetched = try folder.run(

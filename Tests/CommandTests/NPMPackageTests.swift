@@ -29,7 +29,7 @@ struct NPMPackageTests {
     #expect(names?.contains { "\($0)".hasPrefix("explorer") } == false)
   }
 
-  @Test("Equal files give equal bytes, other files others")
+  @Test("Equal files give equal archives, different files different ones")
   func stability() {
     var files: [String: [UInt8]] = [
       "/package.json": Array(#"{"files":["a.js"]}"#.utf8), "/a.js": [0x31], "/b.js": [0x32],
@@ -50,7 +50,7 @@ struct NPMPackageTests {
     #expect(NPMPackage.archive(of: files) == nil)
   }
 
-  @Test("A server serves the package, also beside a public directory of its own")
+  @Test("A server serves the package, also with --public")
   func served() throws {
     let server = try FaultServer(smallWorld, ["--public", "."])
     let answer = try server.client.send("GET", "/livefetch.tgz")

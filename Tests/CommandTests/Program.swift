@@ -1,3 +1,5 @@
+// The built program in a temporary folder: runs, output and exit status.
+
 import Foundation
 import TestSupport
 import Testing

@@ -1,3 +1,5 @@
+// The Python programs in this repository, run against the built server.
+
 import Foundation
 import TestSupport
 import Testing

@@ -1,3 +1,5 @@
+// The built server behind a TLS proxy.
+
 import Foundation
 import TestSupport
 import Testing

@@ -119,7 +119,7 @@ struct TerminalTests {
     #expect(changes.byID == ["4": .up, "3": .updated, "5": .inserted])
     #expect(changes.cells == ["3": ["name"]])
     #expect(changes.deleted.map(\.id) == ["2"])
-    #expect(changes.summary == "1 came, 1 changed, 1 moved, 1 went")
+    #expect(changes.summary == "1 inserted, 1 changed, 1 moved, 1 deleted")
     let table = FetchTable(result: new, terminal: .output, changes: changes)
     #expect(table.lines() == ["  id  name", "↑  4  d", "   1  a", "~  3  x", "+  5  e"])
     #expect(RowChanges(from: old, to: old).isEmpty)

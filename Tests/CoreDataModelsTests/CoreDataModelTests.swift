@@ -83,7 +83,7 @@ struct CoreDataModelTests {
       "entities/A/parent: there is no entity `B`"
     ),
   ])
-  func whatIsNoModelIsRefused(_ text: String, _ problem: String) {
+  func invalidModelsAreRefused(_ text: String, _ problem: String) {
     do throws(ModelFileError) {
       _ = try CoreDataModel(contents: Array(text.utf8))
       Issue.record("was read")

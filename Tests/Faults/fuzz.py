@@ -12,6 +12,8 @@ from server import Server, create
 from wire import request, send
 
 SLOW = 0.1  # seconds
+# Overload and time limits, and what this server or HTTP version does not have.
+REFUSALS = (501, 503, 504, 505)
 SCHEMA = """
 CREATE TABLE country(id INTEGER PRIMARY KEY, name TEXT, code TEXT UNIQUE);
 CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT, population INTEGER, founded DATE, share REAL,
@@ -124,6 +126,7 @@ def quickest(port, data):
 
 def run(program, folder, seconds, seed):
     maker, file, faults, statuses = Maker(random.Random(seed)), folder / "fuzz.sqlite", [], {}
+    refusals = {}
     create(file, SCHEMA)
     slowest, sent = 0, 0
     with Server(program, file) as server:
@@ -146,7 +149,11 @@ def run(program, folder, seconds, seed):
             slowest = max(slowest, answer.seconds)
             kind = f"{answer.status // 100}xx" if answer.status else "closed"
             statuses[kind] = statuses.get(kind, 0) + 1
-            if answer.status == 500 or answer.seconds > SLOW:
+            failed = (answer.status or 0) >= 500
+            if failed:
+                name = f"{answer.status} {answer.code}"
+                refusals[name] = refusals.get(name, 0) + 1
+            if failed and answer.status not in REFUSALS or answer.seconds > SLOW:
                 faults.append(f"{answer.status} after {answer.seconds * 1e3:.0f} ms: {data[:600]!r}")
         if (status := server.process.poll()) is not None:
             faults.append(f"the server ended with status {status}")
@@ -154,4 +161,6 @@ def run(program, folder, seconds, seed):
             faults.append("the server did not end well")
     outcome = ", ".join(f"{count} × {kind}" for kind, count in sorted(statuses.items()))
     return Result("R8", f"{sent} odd requests (seed {seed})", faults, {
-        "answers": outcome, "slowest": f"{slowest * 1e3:.0f} ms"})
+        "answers": outcome,
+        "5xx": ", ".join(f"{count} × {name}" for name, count in sorted(refusals.items())) or "none",
+        "slowest": f"{slowest * 1e3:.0f} ms"})

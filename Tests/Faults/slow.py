@@ -10,6 +10,7 @@ from report import Result
 from server import Connection, Refused, Server, create, target
 
 LIMIT, LATE = 2, 0.5  # seconds
+MANY = 1000  # as many as one request may have
 SCHEMA = """
 CREATE TABLE tree(id INTEGER PRIMARY KEY, name TEXT);
 CREATE TABLE leaf(id INTEGER PRIMARY KEY, n INTEGER, text TEXT, tree_id INTEGER REFERENCES tree(id));
@@ -54,6 +55,10 @@ def run(program, folder, rounds):
             if seconds > LIMIT + LATE or outcome != "504 query-timeout":
                 faults.append(f"{outcome} after {seconds:.2f} s: a batch by {method}")
             Connection(server).save([{"insert": "tree", "values": {"name": "two"}}])
+        seconds, outcome = many(server)
+        late.append(seconds)
+        if seconds > LIMIT + LATE or outcome not in ("200", "504 query-timeout"):
+            faults.append(f"{outcome} after {seconds:.2f} s: {MANY} fetches in one request")
         beside = prober.take()
         figure = compared(before, beside, faults)
         prober.end()
@@ -64,10 +69,22 @@ def run(program, folder, rounds):
         "answers": answers, "longest": f"{max(late):.2f} s", "others' p99": figure})
 
 
+def many(server):
+    """Many fetches without end in one request; those that did not come in time are named in it."""
+    fetches = {f"f{number}": {"entity": "leaf", "where": f"n != {number} AND {PAIR}"}
+               for number in range(MANY)}
+    return asked(server, "POST", "/v1/live", {"fetches": fetches, "wait": 0})
+
+
 def ask(server, query, method="GET", body=None):
+    return asked(server, method, target("leaf", query), body)
+
+
+def asked(server, method, path, body):
+    """Seconds, and the status with the problem's code."""
     connection, began = Connection(server), time.monotonic()
     try:
-        connection.open(method, target("leaf", query), body).read()
+        connection.open(method, path, body).read()
         outcome = "200"
     except Refused as refused:
         outcome = f"{refused.status} {refused.code}"

@@ -19,7 +19,7 @@ struct EvaluatorTests {
       idType: .integer),
   ])
 
-  /// Every column but the country's code, which is the store's own affair.
+  /// Every column but the country's code, which only the store can compare.
   private struct Columns: ColumnTraits {
     func treatment(of property: Property, in entity: Int) -> ColumnTreatment? {
       switch property {
@@ -74,7 +74,7 @@ struct EvaluatorTests {
       ("country.code == 'DE' OR population > 5", .integer(6), true),
       ("country.code == 'DE' OR population > 5", .integer(1), nil),
     ] as [(String, StoredValue?, Bool?)])
-  func whatIsNotCoveredIsLeftOutWhereTheRestDecides(
+  func uncoveredPartsAreIgnoredIfTheRestDecides(
     text: String, population: StoredValue?, expected: Bool?
   ) throws {
     let evaluator = try evaluator(text)
@@ -89,7 +89,7 @@ struct EvaluatorTests {
     #expect(StoredValue.text("é") != .text("e\u{301}"))
   }
 
-  @Test func storedValuesStandInTheStoresOrder() {
+  @Test func storedValuesHaveTheStoresOrder() {
     let values: [StoredValue] = [
       .null, .double(-.infinity), .integer(.min), .double(-0.5), .integer(0), .double(0x1p53),
       .integer((1 << 53) + 1), .integer(.max), .double(0x1p63), .text(""), .text("a"),

@@ -59,7 +59,7 @@ struct ModelFileTests {
   ]
 
   @Test(arguments: mistakes.indices)
-  func aMistakeIsToldWithItsPlace(_ index: Int) {
+  func aMistakeIsReportedWithItsPlace(_ index: Int) {
     let found = Self.problems(Self.mistakes[index].text)
     #expect(found.contains { $0.hasPrefix(Self.mistakes[index].problem) }, "\(found)")
   }
@@ -146,7 +146,7 @@ struct ModelFileTests {
   ]
 
   @Test(arguments: entityMistakes.indices)
-  func aMistakeInAnEntityIsToldWithItsPlace(_ index: Int) {
+  func aMistakeInAnEntityIsReportedWithItsPlace(_ index: Int) {
     let found = Self.entity(Self.entityMistakes[index].members)
     let wanted = "entities/City/" + Self.entityMistakes[index].problem
     #expect(found.contains { $0.hasPrefix(wanted) }, "\(found)")

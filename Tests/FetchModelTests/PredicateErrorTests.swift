@@ -181,7 +181,7 @@ struct PredicateErrorTests {
     ("NOT", "at 3: found the end, expected a key path, a value or a comparison"),
     (
       "name NOT IN {'a'}",
-      "at 5: found `NOT`, expected a comparison operator; NOT stands before the whole comparison: `NOT name IN {…}`"
+      "at 5: found `NOT`, expected a comparison operator; NOT precedes the whole comparison: `NOT name IN {…}`"
     ),
     ("name IS NULL", "at 5: found `IS`, expected a comparison operator; did you mean `==`?"),
     ("name is nil", "at 5: found `is`, expected a comparison operator; did you mean `==`?"),
@@ -222,14 +222,14 @@ struct PredicateErrorTests {
     ("population == 1.2.3", "at 17: found `.3`, expected AND, OR or the end"),
     (
       "population == 5,000",
-      "at 15: found `,`, expected AND, OR or the end; a list stands in braces: `{1, 2}`"
+      "at 15: found `,`, expected AND, OR or the end; a list is written in braces: `{1, 2}`"
     ),
     ("name ==[x] 'a'", "at 8: found `x`, expected `c`, `d`, `cd` or `n`"),
     ("name ==[] 'a'", "at 8: found `]`, expected `c`, `d`, `cd` or `n`"),
     ("name ==[cd 'a'", "at 11: found `'a'`, expected `]`"),
     (
       "name [c]== 'a'",
-      "at 0: found a single value, expected a to-many key path before the brackets; an option like `[c]` stands behind its operator"
+      "at 0: found a single value, expected a to-many key path before the brackets; an option like `[c]` follows its operator"
     ),
     ("name == '\\u12'", "at 9: found `\\u`, expected four hexadecimal digits after `\\u`"),
     ("name == '\\ud83d'", "at 9: found `\\ud83d`, expected a character"),
@@ -237,11 +237,11 @@ struct PredicateErrorTests {
     ("name IN {'a' 'b'}", "at 13: found `'b'`, expected `,` or `}`"),
     (
       "name IN ('a', 'b')",
-      "at 12: found `,`, expected a comparison operator or `)`; a list stands in braces: `{1, 2}`"
+      "at 12: found `,`, expected a comparison operator or `)`; a list is written in braces: `{1, 2}`"
     ),
     (
       "name IN 'a', 'b'",
-      "at 11: found `,`, expected AND, OR or the end; a list stands in braces: `{1, 2}`"
+      "at 11: found `,`, expected AND, OR or the end; a list is written in braces: `{1, 2}`"
     ),
     (
       "population BETWEEN 1 AND 5",
@@ -257,7 +257,7 @@ struct PredicateErrorTests {
     ),
     (
       "population BETWEEN (1, 5)",
-      "at 21: found `,`, expected a comparison operator or `)`; a list stands in braces: `{1, 2}`"
+      "at 21: found `,`, expected a comparison operator or `)`; a list is written in braces: `{1, 2}`"
     ),
     (
       "in == 5",
@@ -282,7 +282,7 @@ struct PredicateErrorTests {
     ("“name” == 'x'", "at 0: found `“name”`, expected a property of City; did you mean `name`?"),
     (
       "name == ‘Lima’",
-      "at 8: found `‘Lima’`, expected a property of City; text stands in straight quotes: 'x' or \"x\""
+      "at 8: found `‘Lima’`, expected a property of City; text is written in straight quotes: 'x' or \"x\""
     ),
     (
       "country.cities.name == 'x'",
@@ -378,7 +378,7 @@ struct PredicateErrorTests {
     ),
     (
       "TERNARY(population, 1, 2) == 1",
-      "at 18: found `,`, expected a comparison operator; a list stands in braces: `{1, 2}`"
+      "at 18: found `,`, expected a comparison operator; a list is written in braces: `{1, 2}`"
     ),
     ("TERNARY(population > 1, 1) == 1", "at 25: found `)`, expected `,`"),
     ("TERNARY(population > 1, 1, 'x') == 1", "at 27: found text `x`, expected a number"),
@@ -443,7 +443,7 @@ struct PredicateErrorTests {
     ("name == #", "at 9: found the end, expected a name"),
     (
       "name == `x`",
-      "at 8: found a backquote, expected a name, a value or an operator; text stands in straight quotes: 'x' or \"x\""
+      "at 8: found a backquote, expected a name, a value or an operator; text is written in straight quotes: 'x' or \"x\""
     ),
     (
       "name MATCHES '(a'",

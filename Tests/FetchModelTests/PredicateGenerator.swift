@@ -4,7 +4,7 @@ import FetchModel
 import TestSupport
 
 /// Generates trees in the normal form that the parser produces. A seed repeats them.
-struct PredicateGenerator: Drawing {
+struct PredicateGenerator: SeededCaseGenerator {
   var random: SeededRandom
   private var ordinal = 0
   /// Trees without calls and key paths in parentheses: each parenthesis in the text is a group.

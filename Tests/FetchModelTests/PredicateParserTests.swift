@@ -1,4 +1,4 @@
-// Predicate text → tree, and the errors on the way there.
+// Predicate text → syntax tree, or an error.
 
 import FetchModel
 import TestSupport
@@ -112,7 +112,7 @@ import Testing
     ("a = 0x", 4, "`0x`", "digits of base 16, of 63 bits at most"),
     ("a = '\\u12'", 5, "`\\u`", "four hexadecimal digits after `\\u`"),
   ])
-  func `errors say where, what and what else`(
+  func `errors have their offset, the found text and the expected text`(
     text: String, offset: Int, found: String, expected: String
   ) {
     let error = #expect(throws: PredicateError.self) { _ = try Predicate(parsing: text) }
@@ -122,7 +122,7 @@ import Testing
     #expect(error?.expected == expected)
   }
 
-  @Test func `limits are enforced and met`() throws {
+  @Test func `texts at the limits are accepted and texts beyond them refused`() throws {
     func code(_ text: String) -> PredicateError.Code? {
       do { _ = try Predicate(parsing: text) } catch { return error.code }
       return nil

@@ -1,5 +1,5 @@
-// What else has to hold of a predicate that was understood: the evaluator answers the negation with
-// the opposite, and a fetch known by its form is the fetch that its text means.
+// Further promises for a parsed predicate: the evaluator's result for the negation is the opposite, and a
+// fetch from a cached plan equals the fetch that its text resolves to.
 
 import Bytes
 
@@ -43,19 +43,19 @@ func fuzzEvaluator(_ condition: Condition, _ model: Model) {
   }
 }
 
-/// Learns the form of a query and asks it for one of other numbers.
+/// Puts the plan of a query into a cache and looks up the same query with other numbers.
 func fuzzForms(_ query: String, _ resolver: FetchResolver) {
   let target = "/v1/objects/City?" + query
   let lifted = NormalizedTarget(target)
   guard !lifted.numbers.isEmpty, let first = plan(target, resolver) else { return }
-  let forms = PlanCache(resolver: resolver)
-  forms.learn(lifted, entity: "City", plan: first)
-  forms.learn(lifted, entity: "City", plan: first)
+  let cache = PlanCache(resolver: resolver)
+  cache.insert(lifted, entity: "City", plan: first)
+  cache.insert(lifted, entity: "City", plan: first)
   let numbers = lifted.numbers.indices.map { $0 % 2 == 0 ? "7\($0)" : "0" }
   let other = lifted.target(with: numbers)
   for target in [target, other] {
     let again = NormalizedTarget(target)
-    guard again.text == lifted.text, let filled = forms.fetch(again) else { continue }
+    guard again.text == lifted.text, let filled = cache.fetch(again) else { continue }
     demand(filled.plan == plan(target, resolver), "another fetch: \(target)")
   }
 }

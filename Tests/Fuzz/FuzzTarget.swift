@@ -1,4 +1,4 @@
-// What libFuzzer calls: any bytes → every reader of FetchModel and RequestPlans. Built by
+// The entry point of libFuzzer: any bytes → every reader of FetchModel and RequestPlans. Built by
 // `make fuzz`. The first byte chooses the reader. Nothing may trap; where
 // something reads back what it wrote, it has to be the same.
 
@@ -231,7 +231,7 @@ private func fuzzFolding(_ bytes: [UInt8]) {
   for raw in 0..<UInt8(4) {
     let options = StringOptions(rawValue: raw)
     let folded = bytes.withUnsafeBufferPointer { Folding.fold($0, options) }
-    // What is no UTF-8 is copied: only for text does folding again change nothing.
+    // Invalid UTF-8 is copied, so folding is idempotent only for valid text.
     guard String(validating: bytes, as: UTF8.self) != nil else { continue }
     demand(folded.withUnsafeBufferPointer { Folding.fold($0, options) } == folded, "folds twice")
   }

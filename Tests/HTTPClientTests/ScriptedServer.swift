@@ -1,3 +1,5 @@
+// An HTTP server whose responses a test writes byte by byte, on the loopback interface.
+
 import Foundation
 import TestSupport
 
@@ -5,7 +7,7 @@ import TestSupport
   import Glibc
 #endif
 
-/// A server on the loopback interface that treats each connection as a test says, on a thread of its own.
+/// A server on the loopback interface that handles each connection by a closure, on its own thread.
 /// Ends after the last connection, or after fifteen minutes without a connection.
 struct ScriptedServer {
   struct Refused: Error {}

@@ -29,7 +29,7 @@ struct TransferTests {
     ])
   }
 
-  @Test("A reader that asks for nothing stops the server from sending")
+  @Test("A reader that does not read stops the server from sending")
   func backPressure() async throws {
     let sent = Counter()
     let transfer = Transfer(ClientRequest("GET", try Self.endless(sent).url))
@@ -113,7 +113,7 @@ struct TransferTests {
     await #expect(throws: TransferError.timedOut(.response)) { try await request.response() }
   }
 
-  @Test("Time in which the reader asks for nothing does not count as silence")
+  @Test("Time in which the reader does not read does not count as silence")
   func slowReaders() async throws {
     let sent = Counter()
     var request = ClientRequest("GET", try Self.endless(sent).url)
@@ -130,7 +130,7 @@ struct TransferTests {
   }
 }
 
-/// What a server's thread reports to its test.
+/// The values that a server's thread reports to its test.
 private final class Counter: Sendable {
   // Protects both values.
   private let state = Mutex((value: 0, hasEnded: false))

@@ -1,3 +1,5 @@
+// Request bodies: lengths, chunks, limits, slow and disconnecting clients.
+
 import Testing
 
 @testable import LiveFetchHTTPServer
@@ -186,7 +188,7 @@ extension HTTPServerTests {
     }
 
     @Test func `chunks beyond the limit are 413 while they come`() async throws {
-      let reached = Gathered<Int>()
+      let reached = ConcurrentList<Int>()
       try await serving(.changed { $0.maxBodyBytes = 1000 }) { request, _ in
         reached.append(request.body.count)
       } during: { server in

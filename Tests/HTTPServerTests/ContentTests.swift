@@ -1,3 +1,5 @@
+// Content codings, conditional requests, ranges and percent-decoding.
+
 import Bytes
 import CZlib
 import Testing
@@ -86,7 +88,7 @@ extension HTTPServerTests {
   }
 }
 
-/// What a gzip member holds; nil if it is damaged.
+/// The content of a gzip member; nil if it is damaged.
 func inflated(_ member: [UInt8], capacity: Int) -> [UInt8]? {
   var stream = z_stream()
   let size = Int32(MemoryLayout<z_stream>.size)

@@ -1,3 +1,5 @@
+// Scheduled bodies: order, cancellation, release.
+
 import TestSupport
 import Testing
 
@@ -7,7 +9,7 @@ extension HTTPServerTests {
   @Suite struct Timing {
     @Test func `bodies run in the order of their times`() async throws {
       let deadlines = try Deadlines()
-      let ran = Gathered<Int>()
+      let ran = ConcurrentList<Int>()
       let base = Deadlines.now + 30_000_000
       for number in (0..<100).shuffled() {
         deadlines.schedule(at: base + UInt64(number) * 100_000) { ran.append(number) }
@@ -18,7 +20,7 @@ extension HTTPServerTests {
 
     @Test func `equal times run in the order of scheduling`() async throws {
       let deadlines = try Deadlines()
-      let ran = Gathered<Int>()
+      let ran = ConcurrentList<Int>()
       let time = Deadlines.now + 20_000_000
       for number in 0..<100 { deadlines.schedule(at: time) { ran.append(number) } }
       #expect(await eventually { ran.count == 100 })
@@ -27,7 +29,7 @@ extension HTTPServerTests {
 
     @Test func `an earlier one scheduled later runs earlier`() async throws {
       let deadlines = try Deadlines()
-      let ran = Gathered<String>()
+      let ran = ConcurrentList<String>()
       deadlines.schedule(after: 0.5) { ran.append("late") }
       deadlines.schedule(after: 0.3) { ran.append("early") }
       deadlines.schedule(after: -1) { ran.append("at once") }
@@ -38,7 +40,7 @@ extension HTTPServerTests {
 
     @Test func `none runs before its time`() async throws {
       let deadlines = try Deadlines()
-      let times = Gathered<UInt64>()
+      let times = ConcurrentList<UInt64>()
       let wanted = Deadlines.now + 50_000_000
       deadlines.schedule(at: wanted) { times.append(Deadlines.now) }
       #expect(await eventually { times.count == 1 })
@@ -48,7 +50,7 @@ extension HTTPServerTests {
     @Test func `a cancelled one never runs and frees its body`() async throws {
       final class Witness: Sendable {}
       let deadlines = try Deadlines()
-      let ran = Gathered<String>()
+      let ran = ConcurrentList<String>()
       weak var witness: Witness?
       let deadline: Deadline
       do {
@@ -67,7 +69,7 @@ extension HTTPServerTests {
 
     @Test func `one that has run cannot be cancelled`() async throws {
       let deadlines = try Deadlines()
-      let ran = Gathered<String>()
+      let ran = ConcurrentList<String>()
       let deadline = deadlines.schedule(after: 0) { ran.append("ran") }
       #expect(await eventually { ran.count == 1 })
       #expect(!deadline.cancel())
@@ -81,7 +83,7 @@ extension HTTPServerTests {
 
     @Test func `thousands run, each once, cancelled ones not`() async throws {
       let deadlines = try Deadlines()
-      let ran = Gathered<Int>()
+      let ran = ConcurrentList<Int>()
       let seed = UInt64.random(in: .min ... .max)
       var random = SeededRandom(seed: seed)
       var expected: Set<Int> = []
@@ -99,7 +101,7 @@ extension HTTPServerTests {
 
     @Test func `a body may schedule, and may stop the deadlines`() async throws {
       let deadlines = try Deadlines()
-      let ran = Gathered<String>()
+      let ran = ConcurrentList<String>()
       deadlines.schedule(after: 0.01) { [deadlines] in
         ran.append("first")
         deadlines.schedule(after: 0.01) {
@@ -116,7 +118,7 @@ extension HTTPServerTests {
     }
 
     @Test func `letting go ends the thread, wherever it happens`() async throws {
-      let ran = Gathered<String>()
+      let ran = ConcurrentList<String>()
       for _ in 0..<50 {
         weak var gone: Deadlines?
         do {

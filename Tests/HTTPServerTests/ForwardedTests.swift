@@ -1,9 +1,11 @@
+// `Forwarded`, `X-Forwarded-*` and `X-Request-Id`, with trusted and untrusted peers.
+
 import Testing
 
 @testable import LiveFetchHTTPServer
 
 extension HTTPServerTests {
-  /// What proxies report about a request's origin.
+  /// The origin of a request as proxies report it.
   @Suite struct Forwarded {
     private static let proxies = TrustedProxies(
       ranges: ["10.0.0.0/8", "2001:db8:1::/48"].compactMap { AddressRange($0) })
@@ -48,7 +50,7 @@ extension HTTPServerTests {
         ("[2001:db8:2::7]:90", "", "", "2001:db8:2::7", nil, nil),
         ("::ffff:192.0.2.1", "", "", "192.0.2.1", nil, nil), ("", "https", "", nil, true, nil),
       ] as [(String, String, String, String?, Bool?, String?)])
-    func `so is that of X-Forwarded-For, with its scheme and host`(
+    func `the nearest untrusted address of X-Forwarded-For is the client, with its scheme and host`(
       clients: String, scheme: String, hosts: String, client: String?, isSecure: Bool?,
       host: String?
     ) throws {
@@ -62,7 +64,7 @@ extension HTTPServerTests {
       #expect(read.host == host)
     }
 
-    @Test func `reports of others are ignored`() throws {
+    @Test func `fields from untrusted peers are ignored`() throws {
       #expect(try request(from: "192.0.2.1", [("Forwarded", "for=\"")]) == nil)
       #expect(try request(from: "2001:db8:2::1", [("X-Forwarded-For", "6.6.6.6")]) == nil)
       #expect(try request(from: "10.0.0.1", []) == nil)
@@ -97,7 +99,7 @@ extension HTTPServerTests {
     }
 
     @Test(arguments: ["", "a", "10.0.0.0/33", "::/129", "10.0.0.0/", "10.0.0.0/-1", "1.2.3.4/8/8"])
-    func `what is no range is refused`(text: String) {
+    func `an invalid range is refused`(text: String) {
       #expect(AddressRange(text) == nil)
     }
 
@@ -141,8 +143,8 @@ extension HTTPServerTests {
   /// The ids of requests, and the reports of their ends.
   @Suite struct Completions {
     final class Attachment: ExchangeAttachment {
-      let bytes = Gathered<Int>()
-      let ends = Gathered<HTTPCompletion>()
+      let bytes = ConcurrentList<Int>()
+      let ends = ConcurrentList<HTTPCompletion>()
 
       func willSend(bytes: Int) { self.bytes.append(bytes) }
       func completed(_ completion: HTTPCompletion) { ends.append(completion) }
@@ -192,7 +194,7 @@ extension HTTPServerTests {
 
     @Test func `a client that leaves before its response is reported with 499`() async throws {
       let attachment = Attachment()
-      let waiting = Gathered<HTTPExchange>()
+      let waiting = ConcurrentList<HTTPExchange>()
       try await withServer(.changed { $0.reportsCompletions = true }) { _, exchange in
         exchange.attach(attachment)
         waiting.append(exchange)

@@ -1,3 +1,5 @@
+// Clients that finish sending or reset the connection while a request is handled.
+
 import Glibc
 import Testing
 

@@ -1,3 +1,5 @@
+// Requests that a handler refuses before their bodies are read.
+
 import Foundation
 import Testing
 
@@ -6,10 +8,10 @@ import Testing
 extension HTTPServerTests {
   /// Requests that are refused before their bodies are read.
   @Suite struct HeadRefusals {
-    /// Refuses what has no `X-Key`.
+    /// Refuses requests without `X-Key`.
     final class KeyedHandler: HTTPHandler {
-      let heads = Gathered<String>()
-      let handled = Gathered<String>()
+      let heads = ConcurrentList<String>()
+      let handled = ConcurrentList<String>()
 
       func refusal(
         of head: HTTPRequest, attach: (any ExchangeAttachment) -> Void
@@ -53,7 +55,7 @@ extension HTTPServerTests {
       }
     }
 
-    @Test func `what follows a refused head is no request`() throws {
+    @Test func `bytes after a refused head are no request`() throws {
       try withHandler { server, handler in
         let client = try RawClient(server.port)
         let inner = "GET /inner HTTP/1.1\r\nHost: a\r\nX-Key: k\r\n\r\n"
@@ -78,7 +80,7 @@ extension HTTPServerTests {
       }
     }
 
-    @Test func `a request without a body is not looked at twice`() throws {
+    @Test func `a request without a body is checked once`() throws {
       try withHandler { server, handler in
         let client = try RawClient(server.port)
         #expect(client.get("/a")?.text == "GET /a 0")

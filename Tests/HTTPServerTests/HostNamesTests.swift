@@ -1,3 +1,5 @@
+// The check of the Host header against a list of names.
+
 import Testing
 
 @testable import LiveFetchHTTPServer
@@ -26,7 +28,7 @@ extension HTTPServerTests {
       "127.0.0.1.evil.example", "[::2]", "xapi.example", "", ".", "..", "localhost..",
     ])
     func `a request for another host is 421, with a body or without`(_ host: String) async throws {
-      let reached = Gathered<String>()
+      let reached = ConcurrentList<String>()
       try await serving(Self.configuration) { request, exchange in
         reached.append(request.target)
         echo(request, exchange)

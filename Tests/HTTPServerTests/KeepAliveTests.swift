@@ -1,3 +1,5 @@
+// TCP keep-alive: the detection of silent peers, and the distribution of probes over time.
+
 import CMicrohttpd
 import Glibc
 import Testing
@@ -6,7 +8,7 @@ import Testing
 
 extension HTTPServerTests {
   @Suite struct KeepAliveOfConnections {
-    @Test func `a silent peer is over within a minute, after several probes`() {
+    @Test func `the connection of a silent peer ends within a minute, after several probes`() {
       for descriptor in Int32(0)..<200 {
         let rhythm = KeepAlive(descriptor: descriptor)
         let probes = stride(from: rhythm.idle, to: 60, by: Int(rhythm.interval)).map { $0 }

@@ -1,3 +1,5 @@
+// The memory limit of requests and responses in flight.
+
 import Testing
 
 @testable import LiveFetchHTTPServer
@@ -90,7 +92,7 @@ extension HTTPServerTests {
     @Test func `a stop closes connections whose outcome is not known instead of refusing them`()
       async throws
     {
-      let exchanges = Gathered<HTTPExchange>()
+      let exchanges = ConcurrentList<HTTPExchange>()
       let server = try HTTPServer(
         .test,
         handler: ScriptedHandler { request, exchange in

@@ -21,7 +21,7 @@ final class RawClient: @unchecked Sendable {
 
   func setTimeout(_ seconds: Double) { LoopbackSocket.setTimeout(seconds, of: descriptor) }
 
-  /// Sends all of it; false if the other side has gone.
+  /// Sends all bytes; returns false if the server has closed the connection.
   @discardableResult
   func send(_ bytes: [UInt8]) -> Bool {
     var sent = 0
@@ -40,7 +40,7 @@ final class RawClient: @unchecked Sendable {
     send(Array(text.utf8))
   }
 
-  /// More bytes; empty at the end of the connection, nil when none came in time.
+  /// The next bytes; empty at the end of the connection, nil if none arrived in time.
   func receive() -> [UInt8]? {
     var chunk = [UInt8](repeating: 0, count: 65536)
     let count = recv(descriptor, &chunk, chunk.count, 0)
@@ -48,19 +48,19 @@ final class RawClient: @unchecked Sendable {
     return Array(chunk[..<count])
   }
 
-  /// Everything until the end of the connection.
+  /// All bytes until the end of the connection.
   func receiveAll() -> String {
     while let more = receive(), !more.isEmpty { buffer += more }
     defer { buffer = [] }
     return String(decoding: buffer, as: UTF8.self)
   }
 
-  /// Whether the server closed the connection, within the time limit and with nothing more to say.
+  /// True if the server closed the connection within the time limit without sending more bytes.
   var isClosedByServer: Bool {
     buffer.isEmpty && receive()?.isEmpty == true
   }
 
-  /// Text up to and including `end`; nil if it does not come.
+  /// Text up to and including `end`; nil if it does not arrive.
   func receive(until end: String) -> String? {
     let wanted = Array(end.utf8)
     var from = 0
@@ -76,7 +76,7 @@ final class RawClient: @unchecked Sendable {
     }
   }
 
-  /// The next response; nil if none comes.
+  /// The next response; nil if none arrives.
   func response(bodyFollows: Bool = true) -> Reply? {
     guard let head = receive(until: "\r\n\r\n") else { return nil }
     guard var reply = Reply(head: head) else { return nil }
@@ -123,7 +123,7 @@ final class RawClient: @unchecked Sendable {
     return response()
   }
 
-  /// Closes with FIN, or with RST where `abruptly`.
+  /// Closes with FIN, or with RST if `abruptly`.
   func close(abruptly: Bool = false) {
     guard descriptor >= 0 else { return }
     LoopbackSocket.close(descriptor, abruptly: abruptly)
@@ -131,7 +131,7 @@ final class RawClient: @unchecked Sendable {
   }
 }
 
-/// A response as it came.
+/// A response as it arrived.
 struct Reply {
   var status: Int
   var headers: [(name: String, value: String)]

@@ -1,3 +1,5 @@
+// The check of request heads: malformed, unusual and too long ones.
+
 import TestSupport
 import Testing
 
@@ -148,10 +150,10 @@ extension HTTPServerTests {
     ]
 
     @Test(arguments: refused)
-    func `what is malformed is refused, the connection closed, others go on`(
+    func `a malformed request is refused and its connection closed, other connections continue`(
       _ refusal: (what: String, message: String, status: Int)
     ) async throws {
-      let reached = Gathered<String>()
+      let reached = ConcurrentList<String>()
       try await serving { request, exchange in
         reached.append(request.target)
         echo(request, exchange)
@@ -168,7 +170,7 @@ extension HTTPServerTests {
       }
     }
 
-    @Test func `garbage is closed without ado`() async throws {
+    @Test func `garbage closes the connection without a response`() async throws {
       try await withServer { server in
         for garbage in [
           "\u{16}\u{3}\u{1}\0\r\n\r\n", " / HTTP/1.1\r\n\r\n", "GET\t/\tHTTP/1.1\r\n\r\n",
@@ -204,7 +206,7 @@ extension HTTPServerTests {
       }
     }
 
-    @Test func `what is unusual but well-formed passes`() async throws {
+    @Test func `an unusual but well-formed request passes`() async throws {
       try await withServer { server in
         let client = try RawClient(server.port)
         client.send("\r\nGET /a HTTP/1.1\r\nHost:test\r\nX-Empty:\r\nX-\u{7E}: \u{E4}\t\"\r\n\r\n")

@@ -1,4 +1,4 @@
-// A handler that does what the test says.
+// A handler whose behaviour is a closure of the test.
 
 @testable import LiveFetchHTTPServer
 
@@ -12,7 +12,7 @@ struct ScriptedHandler: HTTPHandler {
 }
 
 extension HTTPServerConfiguration {
-  /// What tests start with: a free port.
+  /// The default configuration of tests: a free port.
   static var test: HTTPServerConfiguration { changed { _ in } }
 
   /// The same with changes.
@@ -45,7 +45,7 @@ func serving(
   try await withServer(configuration, handler: handler, body)
 }
 
-/// Answers with what was asked.
+/// Responds with the request's own values.
 @Sendable func echo(_ request: HTTPRequest, _ exchange: HTTPExchange) {
   let text = "\(request.method) \(request.target) \(request.body.count)"
   exchange.respond(
@@ -53,7 +53,7 @@ func serving(
 }
 
 /// Values gathered from several threads.
-final class Gathered<Value: Sendable>: Sendable {
+final class ConcurrentList<Value: Sendable>: Sendable {
   private let values = SanitizedMutex<[Value]>([])
 
   func append(_ value: Value) {

@@ -1,3 +1,5 @@
+// Static files: names, types, entity tags, ranges, traversal.
+
 import Foundation
 import Glibc
 import TestSupport
@@ -181,7 +183,7 @@ extension HTTPServerTests {
       }
     }
 
-    @Test func `a directory that is none is refused`() {
+    @Test func `a path that is no directory is refused`() {
       #expect(StaticFiles(directory: directory.path + "/secret.txt") == nil)
       #expect(StaticFiles(directory: directory.path + "/nothing") == nil)
     }

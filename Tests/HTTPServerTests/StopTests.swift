@@ -1,3 +1,5 @@
+// Stopping a server: waiting requests, streams, sockets and memory.
+
 import TestSupport
 import Testing
 
@@ -14,7 +16,7 @@ extension HTTPServerTests {
     }
 
     @Test func `suspended exchanges get 503, promptly`() async throws {
-      let exchanges = Gathered<HTTPExchange>()
+      let exchanges = ConcurrentList<HTTPExchange>()
       let server = try start { _, exchange in exchanges.append(exchange) }
       let clients = try (0..<300).map { _ in try RawClient(server.port) }
       for client in clients { client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n") }
@@ -55,7 +57,7 @@ extension HTTPServerTests {
 
     @Test func `it may be stopped while requests come, wait and are answered`() async throws {
       for round in 0..<40 {
-        let exchanges = Gathered<HTTPExchange>()
+        let exchanges = ConcurrentList<HTTPExchange>()
         let server = try start { request, exchange in
           request.target == "/wait" ? exchanges.append(exchange) : echo(request, exchange)
         }
@@ -110,8 +112,8 @@ extension HTTPServerTests {
         let strongSource = QueueSource(otherwise: .end)
         let strongPrepared = PreparedResponse(HTTPResponse(body: .text("x")))
         (source, prepared) = (strongSource, strongPrepared)
-        let sources = Gathered<QueueSource>()
-        let responses = Gathered<PreparedResponse>()
+        let sources = ConcurrentList<QueueSource>()
+        let responses = ConcurrentList<PreparedResponse>()
         sources.append(strongSource)
         responses.append(strongPrepared)
         server = try start { request, exchange in

@@ -1,8 +1,10 @@
+// Streamed responses: order of bytes, wakeups, disconnecting and slow readers.
+
 import Testing
 
 @testable import LiveFetchHTTPServer
 
-/// A source that is filled from outside.
+/// A source of bytes that the test appends.
 final class QueueSource: StreamSource {
   private struct State {
     var stream: HTTPStream?
@@ -13,7 +15,7 @@ final class QueueSource: StreamSource {
   }
 
   private let state = SanitizedMutex(State())
-  /// What is given when the queue is empty.
+  /// The step that is returned when the queue is empty.
   private let otherwise: StreamStep
 
   init(otherwise: StreamStep = .wait) {
@@ -63,7 +65,7 @@ extension HTTPServerTests {
     static let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
     func open(
-      _ source: QueueSource, _ left: Gathered<String> = Gathered()
+      _ source: QueueSource, _ left: ConcurrentList<String> = ConcurrentList()
     ) -> @Sendable (HTTPRequest, HTTPExchange) -> Void {
       { request, exchange in
         guard request.target == "/" else { return echo(request, exchange) }
@@ -74,7 +76,7 @@ extension HTTPServerTests {
 
     @Test func `bytes arrive as they come and the connection is kept after the end`() async throws {
       let source = QueueSource()
-      let left = Gathered<String>()
+      let left = ConcurrentList<String>()
       try await withServer(handler: open(source, left)) { server in
         let client = try RawClient(server.port)
         client.send(Self.get)
@@ -96,7 +98,7 @@ extension HTTPServerTests {
     }
 
     @Test func `a stream that was answered later streams as well`() async throws {
-      let exchanges = Gathered<HTTPExchange>()
+      let exchanges = ConcurrentList<HTTPExchange>()
       let source = QueueSource(otherwise: .end)
       source.put("late")
       try await serving { _, exchange in
@@ -178,7 +180,7 @@ extension HTTPServerTests {
     @Test(arguments: [false, true])
     func `a reader that leaves is noticed while its stream waits`(_ abruptly: Bool) async throws {
       let source = QueueSource()
-      let left = Gathered<String>()
+      let left = ConcurrentList<String>()
       try await withServer(handler: open(source, left)) { server in
         let client = try RawClient(server.port)
         client.send(Self.get)
@@ -194,7 +196,7 @@ extension HTTPServerTests {
 
     @Test func `a reader that leaves while bytes flow is noticed`() async throws {
       let source = QueueSource(otherwise: .bytes([UInt8](repeating: 1, count: 10_000)))
-      let left = Gathered<String>()
+      let left = ConcurrentList<String>()
       try await withServer(handler: open(source, left)) { server in
         let client = try RawClient(server.port)
         client.send(Self.get)
@@ -204,7 +206,7 @@ extension HTTPServerTests {
       }
     }
 
-    @Test func `a stalled reader is not read for, others go on`() async throws {
+    @Test func `no bytes are taken for a stalled reader, other streams continue`() async throws {
       let source = QueueSource(otherwise: .bytes([UInt8](repeating: 1, count: 10_000)))
       try await withServer(.changed { $0.workers = 1 }, handler: open(source)) { server in
         let stalled = try RawClient(server.port, receiveBuffer: 8192)
@@ -236,7 +238,7 @@ extension HTTPServerTests {
     }
 
     @Test func `an exchange without a socket hands its answer over`() {
-      let answers = Gathered<HTTPAnswer>()
+      let answers = ConcurrentList<HTTPAnswer>()
       let source = QueueSource()
       source.put("one")
       HTTPExchange { answers.append($0) }.stream(source)

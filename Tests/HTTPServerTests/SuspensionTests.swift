@@ -1,3 +1,5 @@
+// Requests that wait: responses from other threads, clients that disconnect meanwhile.
+
 import Glibc
 import Synchronization
 import Testing
@@ -8,8 +10,8 @@ extension HTTPServerTests {
   @Suite struct Suspension {
     /// Keeps the exchanges of `/wait…` and answers everything else.
     final class Waiters: Sendable {
-      let exchanges = Gathered<HTTPExchange>()
-      let left = Gathered<String>()
+      let exchanges = ConcurrentList<HTTPExchange>()
+      let left = ConcurrentList<String>()
 
       @Sendable func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
         guard request.path.hasPrefix("/wait") else { return echo(request, exchange) }
@@ -94,10 +96,10 @@ extension HTTPServerTests {
         let prepared = PreparedResponse(HTTPResponse(body: .text("all")))
         for client in clients { client.send(Self.wait) }
         #expect(await eventually { waiters.exchanges.count == count })
-        let rings = WakeupBatch()
-        for exchange in waiters.exchanges.takeAll() { exchange.respond(prepared, rings) }
+        let wakeups = WakeupBatch()
+        for exchange in waiters.exchanges.takeAll() { exchange.respond(prepared, wakeups) }
         if count >= 256 { #expect(clients[0].response()?.text == "all") }
-        rings.ring()
+        wakeups.wake()
         let texts = clients.dropFirst(count >= 256 ? 1 : 0).map { $0.response()?.text }
         #expect(texts.allSatisfy { $0 == "all" })
       }
@@ -156,10 +158,10 @@ extension HTTPServerTests {
       }
     }
 
-    @Test func `what is registered after the client left is called at once`() async throws {
+    @Test func `a callback registered after the client left is called at once`() async throws {
       let waiters = Waiters()
       defer { waiters.answerAll() }
-      let late = Gathered<String>()
+      let late = ConcurrentList<String>()
       try await withServer(handler: waiters.handle) { server in
         let client = try RawClient(server.port)
         client.send(Self.wait)
@@ -187,7 +189,7 @@ extension HTTPServerTests {
     }
 
     @Test func `a request may be read after its connection has gone`() async throws {
-      let requests = Gathered<HTTPRequest>()
+      let requests = ConcurrentList<HTTPRequest>()
       try await serving { request, exchange in
         requests.append(request)
         echo(request, exchange)
@@ -219,7 +221,7 @@ extension HTTPServerTests {
     }
 
     @Test func `waiting costs its worker no time`() async throws {
-      let clocks = Gathered<clockid_t>()
+      let clocks = ConcurrentList<clockid_t>()
       let waiters = Waiters()
       defer { waiters.answerAll() }
       try await serving(.changed { $0.workers = 1 }) { request, exchange in
@@ -240,7 +242,7 @@ extension HTTPServerTests {
   }
 }
 
-/// How many descriptors the process has open.
+/// The number of open descriptors of the process.
 func openDescriptors() -> Int {
   guard let directory = opendir("/proc/self/fd") else { return 0 }
   defer { closedir(directory) }
@@ -249,7 +251,7 @@ func openDescriptors() -> Int {
   return count
 }
 
-/// What a clock shows.
+/// The time of a clock in nanoseconds.
 func seconds(_ clock: clockid_t) -> Double {
   var time = timespec()
   clock_gettime(clock, &time)

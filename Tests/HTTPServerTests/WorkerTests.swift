@@ -1,3 +1,5 @@
+// The workers of the server: every event wakes the worker of its connection.
+
 import Dispatch
 import Glibc
 import TestSupport
@@ -6,7 +8,7 @@ import Testing
 @testable import LiveFetchHTTPServer
 
 extension HTTPServerTests {
-  /// What a worker has to wake up for while nothing else happens.
+  /// Events for which an idle worker must wake up.
   @Suite struct Workers {
     /// libmicrohttpd takes events 128 at a time; its own loop slept forever after full batches.
     @Test(arguments: [1, 127, 128, 129, 256, 384])
@@ -36,7 +38,7 @@ extension HTTPServerTests {
     }
 
     @Test func `a connection that is resumed while its worker sleeps is answered`() async throws {
-      let exchanges = Gathered<HTTPExchange>()
+      let exchanges = ConcurrentList<HTTPExchange>()
       try await serving(.changed { $0.workers = 1 }) { _, exchange in
         exchanges.append(exchange)
       } during: { server in

@@ -1,4 +1,4 @@
-// An adapter stands between a controller and a delegate that may come and go.
+// An adapter forwards a controller's callbacks to a delegate that may be replaced or released.
 
 import LiveFetch
 import TestSupport
@@ -26,7 +26,7 @@ extension CitiesScreen: @MainActor FetchedResultsControllerDelegate {
   }
 }
 
-/// A delegate that takes snapshots alone.
+/// A delegate that receives only snapshots.
 private final class SnapshotScreen: FetchedResultsControllerDelegate {
   typealias Element = City
   var snapshots = 0
@@ -51,7 +51,7 @@ private final class CountingAdapter: FetchedResultsControllerAdapter<SnapshotScr
   }
 }
 
-/// A delegate of no actor.
+/// A delegate that is not isolated to an actor.
 private final class PlainScreen: FetchedResultsControllerDelegate {
   typealias Element = City
   var lines: [String] = []
@@ -62,7 +62,7 @@ private final class PlainScreen: FetchedResultsControllerDelegate {
   ) { lines.append("\(type) \(object.name)") }
 }
 
-private final class ShoutingAdapter: FetchedResultsControllerAdapter<PlainScreen> {
+private final class OverridingAdapter: FetchedResultsControllerAdapter<PlainScreen> {
   var calls: [String] = []
 
   override func controller(
@@ -124,11 +124,11 @@ struct AdapterTests {
     #expect(adapter.changes == 0)
   }
 
-  @Test("a subclass overrides what its delegate is told, and is told itself without one")
+  @Test("a subclass overrides its delegate's calls, and receives them itself without one")
   func overriding() async throws {
     let cities = try Cities(.local)
     let screen = PlainScreen()
-    let adapter = ShoutingAdapter(controller(cities), delegate: screen)
+    let adapter = OverridingAdapter(controller(cities), delegate: screen)
     try await adapter.performFetch()
     try await cities.save(#"{"delete":"City","id":4}"#)
     try await eventually { screen.lines.count == 1 }
@@ -139,7 +139,7 @@ struct AdapterTests {
     #expect(screen.lines == ["delete Cusco"])
   }
 
-  @Test("closures are told in the way that is set")
+  @Test("closures receive the kind of callbacks that is set")
   func closures() async throws {
     let cities = try Cities(.local)
     let controller = controller(cities)

@@ -1,5 +1,5 @@
-// The examples of the documentation's articles, as they stand there: what is shown compiles. A test
-// looks for each of them in this file and in the other tests.
+// The examples of the documentation's articles, word for word, so that they compile. A test searches for
+// each of them in this file and in the other tests.
 
 import Foundation
 import LiveFetch
@@ -360,7 +360,9 @@ struct ArticleExamples {
   func texts(article: String) throws {
     let folder = Self.root.appending(path: "Sources/LiveFetch/LiveFetch.docc")
     let text = try String(contentsOf: folder.appending(path: article + ".md"), encoding: .utf8)
-    let sources = try ["ArticleExamples", "RestStoreTests", "SwiftPredicateTests"].map {
+    let sources = try [
+      "ArticleExamples", "LiveResultsTests", "RestStoreTests", "SwiftPredicateTests",
+    ].map {
       try lines(Self.root.appending(path: "Tests/LiveFetchTests/\($0).swift")).joined(
         separator: "\n")
     }
@@ -388,7 +390,7 @@ struct ArticleExamples {
     return Self.trimmed(text).components(separatedBy: "\n")
   }
 
-  /// Without indentation, commas between list elements, and the comments that stand alone.
+  /// Without indentation, commas between list elements, and comments on lines of their own.
   private static func trimmed(_ text: String) -> String {
     text.components(separatedBy: "\n").map { line in
       var line = line.trimmingCharacters(in: .whitespaces)

@@ -1,6 +1,8 @@
+// The entity City as a plain value, and temporary stores of cities.
+
 import LiveFetch
 
-/// A plain value out of a store.
+/// A city as a plain value.
 struct City: Codable, Fetchable, Identifiable, Hashable {
   static let entityName = "City"
   let id: Int
@@ -9,7 +11,7 @@ struct City: Codable, Fetchable, Identifiable, Hashable {
   var country: Int?
 }
 
-/// A store of cities of a test's own, gone with the test.
+/// A temporary store of cities, deleted after the test.
 struct Cities: OpenedSample {
   static let schema = """
     CREATE TABLE country(id INTEGER PRIMARY KEY, name TEXT NOT NULL);

@@ -10,7 +10,7 @@ struct ClosingStoreTests {
   /// is open and the engine.
   @Test("A wait that begins while the store closes is answered")
   func waitsWhileClosing() async throws {
-    let request = try JSON(parsing: Array(#"{"entity":"city","since":"now","wait":3600}"#.utf8))
+    let request = try JSON(parsing: Array(#"{"entity":"city","since":"now","wait":60}"#.utf8))
     for round in 0..<30 {
       let opened = try OpenedStore(.local, sql: "CREATE TABLE city(id INTEGER PRIMARY KEY);")
       let store = try #require(opened.store as? LocalStore)

@@ -1,5 +1,6 @@
 // A remote store whose program renews its credential, against a server with API keys.
 
+import FetchModel
 import Foundation
 import LiveFetch
 import LiveFetchHTTPServer
@@ -126,7 +127,7 @@ struct CredentialRenewalTests {
     #expect(calls.count == 3)
   }
 
-  @Test("A store without a credential for now is unreachable, and asks for one again")
+  @Test("A store that temporarily has no credential is unreachable, and requests one again")
   func providerFails() async throws {
     struct SignedOut: Error {}
     let key = APIKey()
@@ -160,5 +161,36 @@ struct CredentialRenewalTests {
       try await group.waitForAll()
     }
     #expect(calls.count == 1)
+  }
+
+  @Test("Headers of the options are sent; an invalid one is refused before a request")
+  func headers() async throws {
+    let reader = APIKey()
+    let server = try KeyedServer([("reader", reader, ["read"])])
+    let credential = "Bearer \(reader.text)"
+    let store = RemoteStore(
+      server.address, options: .init(headers: ["authorization": credential, "X-Tenant": "north"]))
+    #expect(try await store.fetch(request)["token"] != nil)
+    let replaced = RemoteStore(
+      server.address, token: "nonsense", options: .init(headers: ["authorization": credential]))
+    let error = await #expect(throws: ObjectStoreError.self) { try await replaced.fetch(request) }
+    #expect(error?.code == "unauthorized")
+    for headers in [["": "a"], ["X Y": "a"], ["X": "a\r\nY: b"]] {
+      let invalid = RemoteStore(server.address, options: .init(headers: headers))
+      let error = await #expect(throws: ObjectStoreError.self) { try await invalid.fetch(request) }
+      guard case .notUnderstood? = error else { throw error ?? .cancelled }
+    }
+  }
+
+  @Test("A server that sends nothing within the time limit is unreachable")
+  func timeLimit() async throws {
+    let server = try KeyedServer([])
+    let proxy = try FaultProxy(
+      host: #require(server.address.host), port: #require(server.address.port))
+    proxy.set(.heldBack)
+    let address = try #require(URL(string: "http://127.0.0.1:\(proxy.port)"))
+    let store = RemoteStore(address, options: .init(timeout: 0.2))
+    let error = await #expect(throws: ObjectStoreError.self) { try await store.fetch(request) }
+    #expect(error?.unavailability != nil)
   }
 }

@@ -1,4 +1,4 @@
-// A data store's controller: what it tells, in which order, and what it does not get wrong.
+// A data store's controller: the changes it reports, their order, and edge cases.
 
 import Dispatch
 import LiveFetch
@@ -16,7 +16,7 @@ struct Town: Identifiable, InstanceIdentifiable, Codable, Hashable, Sendable {
 typealias Towns = ArrayDataStore<Town, FilterRequest<Town>>
 typealias TownsController = DataStoreResultsController<Town, FilterRequest<Town>>
 
-/// Writes down what a controller tells.
+/// Records a controller's callbacks.
 @MainActor
 final class TownLog {
   var lines: [String] = []
@@ -49,8 +49,8 @@ final class TownLog {
   }
 }
 
-/// A store that is fed by the test.
-final class FedStore: DataStore<Town, FilterRequest<Town>>, @unchecked Sendable {
+/// A store whose queries the test answers.
+final class ManualDataStore: DataStore<Town, FilterRequest<Town>>, @unchecked Sendable {
   let queries = Mutex<[Query]>([])
   let stopped = Mutex(0)
 
@@ -60,13 +60,13 @@ final class FedStore: DataStore<Town, FilterRequest<Town>>, @unchecked Sendable 
   var query: Query? { queries.withLock { $0.last } }
 }
 
-/// Finds nothing by itself.
-private final class SilentStore: DataStore<Town, FilterRequest<Town>>, @unchecked Sendable {
+/// Records its queries and returns no results.
+private final class RecordingDataStore: DataStore<Town, FilterRequest<Town>>, @unchecked Sendable {
   let queries = Mutex<[Query]>([])
   override func execute(_ query: Query) { queries.withLock { $0.append(query) } }
 }
 
-/// Rejects at once, before anybody waits, and goes on as if it had not.
+/// Rejects a query before its reader waits, and processes its changes afterwards.
 private final class RejectingStore: DataStore<Town, FilterRequest<Town>>, @unchecked Sendable {
   override func execute(_ query: Query) {
     query.enqueue(all: [Town(id: 1, name: "Aba", people: 30)])
@@ -127,7 +127,7 @@ struct DataStoreTests {
     #expect(log.take() == ["will 3", "move Bonn 0.1 0.0", "did 3"])
   }
 
-  @Test("an update that changes nothing is not told")
+  @Test("an update that changes nothing is not reported")
   func silence() async throws {
     let (_, log) = try await loaded()
     _ = log.take()
@@ -182,7 +182,7 @@ struct DataStoreTests {
 
   @Test("will-change and did-change come for every batch, and a batch is one difference")
   func batches() async throws {
-    let store = FedStore()
+    let store = ManualDataStore()
     let controller = TownsController(store: store, request: FilterRequest())
     let log = TownLog(controller)
     let fetch = Task { @MainActor in try await controller.performFetch() }
@@ -215,11 +215,11 @@ struct DataStoreTests {
       for people in 100..<200 { try await store.update(Town(id: 3, name: "Cork", people: people)) }
     }
     try await eventually { controller.fetchedResults.last?.people == 199 }
-    // What was on its way before the reader was busy, and the rest.
+    // One batch that was sent before the reader was busy, and one with the rest.
     #expect([3, 6].contains(log.lines.count))
   }
 
-  /// Nothing else runs on this actor until `work` is done.
+  /// Runs `work` without suspending, so nothing else runs on this actor meanwhile.
   private func keepBusy(_ work: @escaping @Sendable () async throws -> Void) {
     let done = DispatchSemaphore(value: 0)
     Task.detached {
@@ -229,10 +229,10 @@ struct DataStoreTests {
     done.wait()
   }
 
-  @Test("errors surface: thrown by the fetch, told later, and the content stays")
+  @Test("errors are thrown by the fetch or reported later, and the content stays")
   func errors() async throws {
     struct Broken: Error, CustomStringConvertible { let description = "broken" }
-    let store = FedStore()
+    let store = ManualDataStore()
     let controller = TownsController(store: store, request: FilterRequest())
     let log = TownLog(controller)
     let refused = Task { @MainActor in try await controller.performFetch() }
@@ -271,7 +271,7 @@ struct DataStoreTests {
 
   @Test("of two calls at once the last one is in force, and the first throws")
   func overlapping() async throws {
-    let silent = SilentStore()
+    let silent = RecordingDataStore()
     let controller = TownsController(store: silent, request: FilterRequest())
     let first = Task { try await controller.performFetch() }
     try await eventually { silent.queries.withLock { $0.count } == 1 }
@@ -286,7 +286,7 @@ struct DataStoreTests {
 
   @Test("a fetch whose task is cancelled throws, and does not load for ever")
   func cancelledFetch() async throws {
-    let fed = FedStore()
+    let fed = ManualDataStore()
     let controller = TownsController(store: fed, request: FilterRequest())
     let fetch = Task { @MainActor in try await controller.performFetch() }
     try await eventually { fed.query != nil }
@@ -298,7 +298,7 @@ struct DataStoreTests {
 
   @Test("a cancelled fetch keeps the content, the request and the following of the earlier one")
   func cancelledSecondFetch() async throws {
-    let fed = FedStore()
+    let fed = ManualDataStore()
     let controller = TownsController(store: fed, request: FilterRequest { $0.id < 9 })
     let first = Task { @MainActor in try await controller.performFetch() }
     try await eventually { fed.query != nil }
@@ -329,7 +329,7 @@ struct DataStoreTests {
 
   @Test("stop ends the query that is followed and the one that loads")
   func stopWhileLoading() async throws {
-    let fed = FedStore()
+    let fed = ManualDataStore()
     let controller = TownsController(store: fed, request: FilterRequest())
     let first = Task { @MainActor in try await controller.performFetch() }
     try await eventually { fed.query != nil }
@@ -440,7 +440,7 @@ struct DataStoreDraftTests {
     #expect(store.results.map(\.name) == ["Aba", "Bonn"])
   }
 
-  @Test("sees what its parent is told meanwhile, under its own changes")
+  @Test("shows its parent's later changes under its own")
   func parentsChanges() async throws {
     let draft = store.draft()
     let (controller, _) = try await loaded(draft)

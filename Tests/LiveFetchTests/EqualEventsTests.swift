@@ -1,6 +1,6 @@
 // The same generated scenario on a file in this process and on a server over it, by long polls and by
-// a stream: saves, other predicates, orders, sections and windows. What the delegate is told has to be
-// the same, and has to lead from content to content.
+// a stream: saves, other predicates, orders, sections and windows. The delegate must receive the same
+// calls, and applying them to the old content must give the new one.
 
 import LiveFetch
 import TestSupport
@@ -9,7 +9,7 @@ import Testing
 @MainActor
 @Suite("A file and a server", .mayBlock)
 struct EqualEventsTests {
-  @Test("tell the same of the same scenario", arguments: [11, 12, 13, 14])
+  @Test("report the same changes for the same scenario", arguments: [11, 12, 13, 14])
   func sameEvents(offset: UInt64) async throws {
     let seed = UInt64.random(in: 0...UInt64.max / 2) &+ offset
     let comment = Comment(rawValue: "seed \(seed)")
@@ -26,7 +26,7 @@ struct EqualEventsTests {
   }
 }
 
-/// A way through saves and requests that a seed decides.
+/// A sequence of saves and requests, generated from a seed.
 @MainActor
 private final class Scenario {
   let cities: Cities
@@ -38,9 +38,9 @@ private final class Scenario {
   private var replayed = ReplayedContent<City>(sections: [])
   private var sectionChanges: [SectionChange] = []
   private var changes: [ReplayedContent<City>.Change] = []
-  /// What the order looks at; nil while another request is what changes the content.
+  /// Returns the order key of a city; nil while a new request changes the content.
   private var key: ((City) -> AnyHashable)?
-  /// How many objects were told as moved.
+  /// The number of objects reported as moved.
   private(set) var moves = 0
 
   init(_ kind: Kind, seed: UInt64) throws {
@@ -70,7 +70,7 @@ private final class Scenario {
     return self
   }
 
-  /// Waits until the controller shows what a new fetch gives.
+  /// Waits until the controller's content equals a new fetch.
   private func settle(_ controller: FetchedResultsController<City>) async throws {
     let fresh = FetchedResultsController(
       fetchRequest: controller.fetchRequest, context: controller.context,
@@ -127,7 +127,7 @@ private final class Scenario {
     }
   }
 
-  /// Of what a save changes no more objects are told as moved than have to be.
+  /// A save reports no more moved objects than necessary.
   private func countMoves(to new: [ReplayedContent<City>.Section]) {
     let received = changes.filter { $0.type == .move }
     moves += received.count

@@ -1,5 +1,5 @@
-// Streams of events as the library reads them: in pieces of any size, in place of which other responses
-// come, on thousands of connections that begin and end.
+// Streams of events as the library reads them: in pieces of any size, other responses in their place,
+// thousands of connections that begin and end.
 
 import Foundation
 import HTTPClient
@@ -125,7 +125,7 @@ struct EventConnectionTests {
       token = try #require(diff["to"]?.string)
       count += 1
     }
-    // What the sockets hold was sent one by one; the rest came as one.
+    // Events that fit into the sockets' buffers were sent one by one; the rest arrived as one.
     #expect(count < 80)
   }
 

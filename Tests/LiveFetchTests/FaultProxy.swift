@@ -1,28 +1,28 @@
-// A TCP proxy that does what gateways and networks do wrong: answers of its own, answers cut short,
-// held back or altered, connections refused.
+// A TCP proxy with the faults of gateways and networks: responses of its own, responses that are cut
+// short, delayed or altered, refused connections.
 
 import Foundation
 import Glibc
 import Synchronization
 import Testing
 
-/// Stands between clients and one server. Each connection has a thread of its own.
+/// Forwards connections to one server. Each connection has its own thread.
 final class FaultProxy: Sendable {
   enum Fault: Sendable {
     case none
     /// Connections are closed as soon as they are made.
     case refused
-    /// Every request is answered so, and the server never sees it.
+    /// Every request gets this response, and the server never sees it.
     case answer(String)
-    /// Connections break after so many bytes of an answer.
+    /// Connections are closed after this number of bytes of a response.
     case cut(after: Int)
-    /// So does the next one alone.
+    /// Only the next connection is closed after this number of bytes.
     case cutOnce(after: Int)
-    /// The server is not told that a stream is wanted.
+    /// The request for a stream does not reach the server.
     case unstreamed
-    /// Answers come only when the connection ends.
+    /// Responses are held back until the connection ends.
     case heldBack
-    /// Answers come otherwise.
+    /// Responses are altered.
     case altered(@Sendable ([UInt8]) -> [UInt8])
   }
 
@@ -76,13 +76,13 @@ final class FaultProxy: Sendable {
     breakConnections()
   }
 
-  /// Every request that came, with its body where that came along.
+  /// Every received request, with its body if it arrived in the same read.
   var requests: [String] { state.withLock { $0.requests } }
 
-  /// How many connections there are.
+  /// The number of open connections.
   var connections: Int { state.withLock { $0.open.count } }
 
-  /// Does `fault` from now on; connections that there are break.
+  /// Applies `fault` from now on and closes the open connections.
   func set(_ fault: Fault) {
     state.withLock { $0.fault = fault }
     breakConnections()
@@ -117,7 +117,7 @@ final class FaultProxy: Sendable {
     let server: Int32
     var passed = 0
     var held: [UInt8] = []
-    /// The request under way.
+    /// The current request.
     var request = ""
     var fromClient = false
     var fromServer = false
@@ -132,7 +132,7 @@ final class FaultProxy: Sendable {
       return true
     }
 
-    /// The request that `bytes` complete; nil if they don't.
+    /// The request that `bytes` complete; nil if it is still incomplete.
     mutating func take(_ bytes: [UInt8]) -> String? {
       request += String(decoding: bytes, as: UTF8.self)
       guard let end = request.range(of: "\r\n\r\n") else { return nil }
@@ -144,7 +144,7 @@ final class FaultProxy: Sendable {
     }
   }
 
-  /// Passes on what has come; false where the connection is over.
+  /// Forwards the received bytes; returns false if the connection has ended.
   private func step(_ pipe: inout Pipe) -> Bool {
     if pipe.fromClient {
       guard let bytes = Self.receive(pipe.client) else { return false }

@@ -1,4 +1,4 @@
-// Windows, batches and parts of values: what counts nothing is refused, what counts is counted.
+// Windows, batches and parts of values: negative numbers are refused, others are applied.
 
 import Foundation
 import LiveFetch
@@ -14,7 +14,7 @@ struct FetchWindowTests {
     return request
   }
 
-  @Test("is counted as it is fetched", arguments: Kind.allCases)
+  @Test("limits the fetch and its count", arguments: Kind.allCases)
   func counts(kind: Kind) async throws {
     let cities = try Cities(kind)
     let context = ManagedObjectContext(store: cities.store)
@@ -60,7 +60,7 @@ struct FetchWindowTests {
     }
   }
 
-  @Test("may stand in sections by the initial of a text", arguments: Kind.allCases)
+  @Test("can be sectioned by the initial of a text", arguments: Kind.allCases)
   func initials(kind: Kind) async throws {
     let cities = try Cities(kind)
     try await cities.save(#"{"insert":"City","values":{"id":6,"name":"Ōtsu","population":3}}"#)

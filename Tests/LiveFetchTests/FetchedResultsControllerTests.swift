@@ -1,10 +1,10 @@
-// A results controller sees what is saved, in process and over HTTP alike.
+// A results controller receives every save, in process and over HTTP alike.
 
 import LiveFetch
 import TestSupport
 import Testing
 
-/// Writes down what a delegate is told.
+/// Records a delegate's calls.
 private final class Log: FetchedResultsControllerDelegate {
   typealias Element = City
   var lines: [String] = []
@@ -33,7 +33,7 @@ private final class Log: FetchedResultsControllerDelegate {
   }
 }
 
-/// Takes snapshots alone.
+/// Receives only snapshots.
 private final class SnapshotLog: FetchedResultsControllerDelegate {
   typealias Element = City
   var snapshots: [ResultsSnapshot] = []
@@ -49,7 +49,7 @@ private final class SnapshotLog: FetchedResultsControllerDelegate {
   func controllerDidChangeContent(_ controller: Controller) { others += 1 }
 }
 
-/// Takes differences alone.
+/// Receives only differences.
 private final class DifferenceLog: FetchedResultsControllerDelegate {
   typealias Element = City
   var differences: [CollectionDifference<ObjectID>] = []
@@ -80,7 +80,7 @@ private func controller(
 @MainActor
 @Suite("A results controller", .mayBlock)
 struct FetchedResultsControllerTests {
-  @Test("fetches nothing by itself, and everything when it is told", arguments: Kind.allCases)
+  @Test("fetches nothing by itself, and everything in performFetch", arguments: Kind.allCases)
   func fetching(kind: Kind) async throws {
     let cities = try Cities(kind)
     let controller = controller(cities, section: "country.name")
@@ -99,7 +99,7 @@ struct FetchedResultsControllerTests {
     #expect(controller.position(of: .integer(5)) == Position(section: 1, item: 0))
   }
 
-  @Test("tells each change between will and did, sections first", arguments: Kind.allCases)
+  @Test("reports each change between will and did, sections first", arguments: Kind.allCases)
   func eachChange(kind: Kind) async throws {
     let cities = try Cities(kind)
     let controller = controller(cities, section: "country.name")
@@ -219,7 +219,7 @@ struct FetchedResultsControllerTests {
     #expect(log.lines.suffix(3) == ["will 3", "insert Tokyo - 0.3", "did 4"])
   }
 
-  @Test("a request that is refused throws, and the one before goes on", arguments: Kind.allCases)
+  @Test("a refused request throws, and the previous one stays in force", arguments: Kind.allCases)
   func refused(kind: Kind) async throws {
     let cities = try Cities(kind)
     let controller = controller(cities)

@@ -1,12 +1,12 @@
-// How few moves a change needs at least, found by trying.
+// The smallest number of moves that a change needs, by brute force.
 
 import LiveFetch
 
 extension ReplayedContent where Value: Identifiable {
-  /// What changed its section has to move; in a section the heaviest ascending run stays, those that
-  /// did not change their keys weighing more than all others.
+  /// An item that changed its section must move. In a section, the longest increasing subsequence
+  /// stays, where items with unchanged keys weigh more than all others together.
   ///
-  /// - Parameter hasSameKeys: whether nothing that the order looks at differs.
+  /// - Parameter hasSameKeys: returns true if the two values have equal order keys.
   static func fewestMoves(
     from old: [Section], to new: [Section], hasSameKeys: (Value, Value) -> Bool
   ) -> Int {

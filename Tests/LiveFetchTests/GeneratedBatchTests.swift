@@ -1,5 +1,5 @@
-// Elements in batches under generated saves, loads and changes of the request: what was loaded is
-// never old, and who shows it is told.
+// Elements in batches under generated saves, loads and changes of the request: loaded elements are never
+// stale, and every change of a loaded element is reported.
 
 import LiveFetch
 import TestSupport
@@ -17,7 +17,7 @@ struct GeneratedBatchTests {
   }
 }
 
-/// What somebody shows of a batched controller, and the way of its content.
+/// A screen that shows elements of a batched controller and applies the reported changes.
 @MainActor
 private final class BatchScreen {
   let cities: Cities
@@ -79,7 +79,7 @@ private final class BatchScreen {
       fetchRequest: request, section: sections.randomElement(using: &random) ?? nil)
   }
 
-  /// Waits until the content is that of a new fetch, and what is shown of it too.
+  /// Waits until the content and the shown elements equal those of a new fetch.
   private func settle(_ step: String) async throws {
     var request = controller.fetchRequest
     request.fetchBatchSize = 0

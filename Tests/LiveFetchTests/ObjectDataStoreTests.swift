@@ -1,4 +1,4 @@
-// Files and servers as data stores: what they tell, saves with conflicts, servers that go and come.
+// Files and servers as data stores: their changes, saves with conflicts, servers that stop and restart.
 
 import Foundation
 import LiveFetch
@@ -11,11 +11,11 @@ import Testing
 
 extension City: InstanceIdentifiable {}
 
-/// A server on a file that can go and come back under the same port.
+/// A server on a file that can stop and restart on the same port.
 final class Restarting: @unchecked Sendable {
   private let directory: TemporaryDirectory
   let path: String
-  // An address of its own, so that nobody else takes the port while the server is away.
+  // A separate loopback address, so that no other process takes the port while the server is stopped.
   private let host = "127.0.0.\(Int.random(in: 2...250))"
   private(set) var port = 0
   private var end: () -> Void = {}
@@ -90,7 +90,7 @@ struct ObjectDataStoreTests {
     }
   }
 
-  @Test("keeps the store's order and window, and tells what changed", arguments: Kind.allCases)
+  @Test("keeps the store's order and window, and reports the changes", arguments: Kind.allCases)
   func following(kind: Kind) async throws {
     let cities = try Cities(kind)
     let (controller, log) = try await loaded(ObjectDataStore(cities.store), limit: 3)
@@ -162,7 +162,7 @@ struct ObjectDataStoreTests {
     draft.reset()
     try await eventually { controller.fetchedResults.map(\.name) == ["Lima", "Osaka"] }
     #expect(!log.lines.contains("failed"))
-    // A draft that has changes before it is looked at.
+    // A draft that has changes before a controller shows it.
     let second = draft.draft()
     try await second.delete(City(id: 1, name: "Tokyo"))
     let late = Controller(store: second, request: request)
@@ -192,13 +192,13 @@ struct ObjectDataStoreTests {
       guard case .store(let reason) = error else { throw error }
       #expect(reason.code == "bad-parameter")
     }
-    // A change more asks the store for nothing else.
+    // One more change needs no further fetch.
     try await draft.delete(City(id: 2, name: "Osaka"))
     try await Task.sleep(for: .milliseconds(50))
     #expect(controller.fetchedResults.isEmpty)
   }
 
-  @Test("a draft does not overwrite what others saved, unless it is told to")
+  @Test("a draft overwrites what other programs saved on request only")
   func conflicts() async throws {
     let cities = try Cities(.local)
     let store = ObjectDataStore<City>(cities.store)
@@ -215,7 +215,7 @@ struct ObjectDataStoreTests {
     try await eventually { drafted.fetchedResults.last?.population == 1 }
   }
 
-  @Test("what a store refuses is thrown")
+  @Test("a refusal of the store is thrown")
   func refusals() async throws {
     let cities = try Cities(.local)
     let controller = Controller(
@@ -225,7 +225,7 @@ struct ObjectDataStoreTests {
     guard case .failed = controller.state else { throw FetchError.outOfStep }
   }
 
-  @Test("a server that goes is told, and one that comes back is resumed from its token")
+  @Test("a server that stops is reported, and one that restarts is resumed from its token")
   func restarting() async throws {
     let server = try Restarting()
     let (controller, log) = try await loaded(

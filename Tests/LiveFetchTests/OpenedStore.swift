@@ -1,4 +1,4 @@
-// A store on a file of a test's own, in process or over HTTP; both are gone with the test.
+// A store on a temporary file, in process or over HTTP; both are deleted after the test.
 
 import Foundation
 import LiveFetch
@@ -8,10 +8,10 @@ import Service
 import TestSupport
 import Testing
 
-/// The same scenario runs in process and over HTTP, and has to see the same.
+/// The same scenario runs in process and over HTTP, and must have the same results.
 enum Kind: CaseIterable, Sendable {
   case local, remote
-  /// The server tells changes by a stream.
+  /// The server reports changes by a stream.
   case stream
 
   var transport: RemoteStore.Transport { self == .stream ? .stream : .longPoll }
@@ -23,7 +23,7 @@ final class OpenedStore: Sendable {
   private let directory: TemporaryDirectory
   private let end: @Sendable () -> Void
 
-  /// - Parameter sql: makes what is in the file before it is opened.
+  /// - Parameter sql: creates the content of the file before it is opened.
   init(_ kind: Kind, _ options: SQLiteStoreOptions = .init(), sql: String = "") throws {
     directory = try TemporaryDirectory()
     path = try directory.emptyFile()
@@ -52,7 +52,7 @@ final class OpenedStore: Sendable {
   deinit { end() }
 }
 
-/// Whatever a test opens for the data that is in it.
+/// A store with sample data that a test opens.
 protocol OpenedSample: Sendable {
   var opened: OpenedStore { get }
 }
@@ -60,7 +60,7 @@ protocol OpenedSample: Sendable {
 extension OpenedSample {
   var store: any ObjectStore { opened.store }
 
-  /// What another client saves.
+  /// Saves as another client.
   @discardableResult
   func save(_ changes: String) async throws -> SaveReceipt {
     try await store.save(JSON(parsing: Array(#"{"changes":[\#(changes)]}"#.utf8)))

@@ -1,12 +1,12 @@
-// Calls of one controller that overlap: the last one asked for is in force, and every call says how it
-// ended.
+// Overlapping calls of one controller: the last call is in force, and every call returns or throws its own
+// outcome.
 
 import LiveFetch
 import Synchronization
 import TestSupport
 import Testing
 
-/// Holds whole fetches back until they are let go, by their number.
+/// Holds whole fetches back until they are released, by their number.
 private final class GatedStore: ObjectStore {
   private struct State {
     var isHolding = false
@@ -20,12 +20,14 @@ private final class GatedStore: ObjectStore {
   init(_ store: any ObjectStore) { self.store = store }
 
   var waiting: Int { state.withLock { $0.waiting.count } }
-  /// How many fetches were held back so far.
+  /// The number of fetches held back so far.
   var count: Int { state.withLock { $0.count } }
 
   func hold() { state.withLock { $0.isHolding = true } }
 
-  func letGo(_ number: Int) { state.withLock { $0.waiting.removeValue(forKey: number) }?.resume() }
+  func release(_ number: Int) {
+    state.withLock { $0.waiting.removeValue(forKey: number) }?.resume()
+  }
 
   func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
     if request["since"] == nil {
@@ -66,7 +68,7 @@ struct OverlappingFetchTests {
     FetchRequest<City>(where: FetchPredicate(predicate), sortedBy: [.descending("population")])
   }
 
-  /// Begins an update that the store holds back.
+  /// Starts an update that the store holds back.
   private func update(_ predicate: String) async throws -> Task<Void, any Error> {
     let (request, count) = (request(predicate), store.waiting)
     let task = Task { try await controller.update(fetchRequest: request) }
@@ -81,9 +83,9 @@ struct OverlappingFetchTests {
     return task
   }
 
-  private func letGo(_ order: [Int]) async throws {
+  private func release(_ order: [Int]) async throws {
     for number in order {
-      store.letGo(number)
+      store.release(number)
       try await Task.sleep(for: .milliseconds(30))
     }
   }
@@ -111,7 +113,7 @@ struct OverlappingFetchTests {
     store.hold()
     let first = try await update("population > 500")
     let second = try await update("population < 500")
-    try await letGo(order)
+    try await release(order)
     #expect(await ending(of: first) == "superseded")
     #expect(await ending(of: second) == "done")
     #expect(controller.fetchRequest == request("population < 500"))
@@ -129,7 +131,7 @@ struct OverlappingFetchTests {
     store.hold()
     let update = try await update("population > 500")
     let fetch = try await performFetch()
-    try await letGo(order)
+    try await release(order)
     #expect(await ending(of: update) == "done")
     #expect(await ending(of: fetch) == "done")
     #expect(controller.fetchRequest == request("population > 500"))
@@ -147,23 +149,24 @@ struct OverlappingFetchTests {
       _ = await fetch.result
       isEnded = true
     }
-    try await letGo([0])
+    try await release([0])
     #expect(!isEnded)
     #expect(controller.fetchedObjects == nil)
-    try await letGo([1])
+    try await release([1])
     #expect(await ending(of: fetch) == "done")
     #expect(await ending(of: update) == "done")
     #expect(controller.fetchedObjects?.map(\.id) == [1, 3])
     await watch.value
   }
 
-  @Test("an update that is refused leaves what was in force, also to the fetch that it overtook")
+  @Test(
+    "a refused update leaves the previous request in force, also for the fetch that it overtook")
   func refused() async throws {
     try await controller.performFetch()
     store.hold()
     let fetch = try await performFetch()
     let update = try await update("popluation > 500")
-    try await letGo([1, 0])
+    try await release([1, 0])
     #expect(await ending(of: update) == "unknown-key-path")
     #expect(await ending(of: fetch) == "unknown-key-path")
     #expect(controller.fetchRequest.predicate == nil)
@@ -171,7 +174,7 @@ struct OverlappingFetchTests {
     #expect(isFollowing)
   }
 
-  @Test("an update of the request keeps the sections that the one before asked for")
+  @Test("an update of the request keeps the sections of the previous one")
   func sections() async throws {
     try await controller.performFetch()
     store.hold()
@@ -181,13 +184,13 @@ struct OverlappingFetchTests {
     }
     try await eventually { store.waiting == 1 }
     let second = try await update("population < 500")
-    try await letGo([1, 0])
+    try await release([1, 0])
     #expect(await ending(of: first) == "superseded")
     #expect(await ending(of: second) == "done")
     #expect(controller.sections.map(\.name) == ["Japan", "Mali", "Peru"])
   }
 
-  @Test("in whatever order answers come, the last update is in force", arguments: 1...4)
+  @Test("the last update is in force, in any order of responses", arguments: 1...4)
   func generated(round: Int) async throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     let comment = Comment(rawValue: "seed \(seed)")
@@ -198,7 +201,7 @@ struct OverlappingFetchTests {
     var (held, last) = ([Int](), controller.fetchRequest)
     for number in 0..<40 {
       if number % 3 == 2, let index = held.indices.randomElement(using: &random) {
-        try await letGo([held.remove(at: index)])
+        try await release([held.remove(at: index)])
         continue
       }
       if Bool.random(using: &random) {
@@ -211,7 +214,7 @@ struct OverlappingFetchTests {
       }
       held.append(store.count - 1)
     }
-    try await letGo(held.shuffled(using: &random))
+    try await release(held.shuffled(using: &random))
     for fetch in fetches { #expect(await ending(of: fetch) == "done", comment) }
     for update in updates.dropLast() {
       #expect(["done", "superseded"].contains(await ending(of: update)), comment)
@@ -223,46 +226,26 @@ struct OverlappingFetchTests {
     #expect(isFollowing, comment)
   }
 
-  @Test("stop ends the calls on their way, and nothing is followed then")
+  @Test("stop ends the running calls, and nothing is followed afterwards")
   func stopping() async throws {
     store.hold()
     let fetch = try await performFetch()
     let update = try await update("population > 500")
     controller.stop()
-    try await letGo([0, 1])
+    try await release([0, 1])
     #expect(await ending(of: fetch) == "superseded")
     #expect(await ending(of: update) == "superseded")
     #expect(controller.fetchedObjects == nil)
     let again = try await performFetch()
-    try await letGo([2])
+    try await release([2])
     #expect(await ending(of: again) == "done")
     #expect(controller.fetchedObjects?.count == 5)
   }
 }
 
-@Suite("A controller of no actor", .mayBlock)
-struct DetachedControllerTests {
-  @Test("holds the content of the moment it fetched, and its sequences end with it")
-  func detached() async throws {
-    let cities = try Cities(.local)
-    let controller = FetchedResultsController(
-      fetchRequest: FetchRequest<City>(sortedBy: [.descending("population")]),
-      context: ManagedObjectContext(store: cities.store))
-    try await controller.performFetch()
-    #expect(controller.fetchedObjects?.map(\.id) == [1, 3, 2, 5, 4])
-    guard case .initial = controller.state else { throw FetchError.outOfStep }
-    var count = 0
-    for await snapshot in controller.snapshots {
-      #expect(snapshot.numberOfItems == 5)
-      count += 1
-    }
-    #expect(count == 1)
-    try await cities.save(#"{"delete":"City","id":1}"#)
-    try await controller.performFetch()
-    #expect(controller.fetchedObjects?.count == 4)
-  }
-
-  @Test("is given one by whoever calls it, as an optional one as well")
+@Suite("The actor of a controller", .mayBlock)
+struct ControllerIsolationTests {
+  @Test("is its caller's, also if that is an optional one")
   @MainActor func given() async throws {
     func fetch(
       _ controller: FetchedResultsController<City>, isolation: isolated (any Actor)? = #isolation

@@ -77,7 +77,10 @@ struct PredicateBuilderRefusalTests {
       "swiftc", "-typecheck", "-swift-version", "6", "-diagnostic-style", "llvm", "-I",
       Self.modules.path, file.path,
     ]
-    process.arguments? += ["CCurl", "LiveFetchCSQLite", "CThreads", "CZlib"].flatMap {
+    let modules = [
+      "CCurl", "LiveFetchCMappedFiles/include", "LiveFetchCSQLite", "CThreads", "CZlib",
+    ]
+    process.arguments? += modules.flatMap {
       ["-I", Self.sources.appendingPathComponent($0).path]
     }
     let pipe = Pipe()

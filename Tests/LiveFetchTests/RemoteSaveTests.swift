@@ -1,4 +1,4 @@
-// Saves whose answers a network loses.
+// Saves whose responses are lost by the network.
 
 import Foundation
 import LiveFetch
@@ -8,64 +8,64 @@ import Testing
 @MainActor
 @Suite("A save whose answer is lost", .mayBlock)
 struct RemoteSaveTests {
-  private func count(_ name: String, in bed: FaultBed) async throws -> Int64? {
+  private func count(_ name: String, in fixture: FaultFixture) async throws -> Int64? {
     let request = #"{"entity":"City","as":"count","where":"name == '\#(name)'"}"#
-    return try await bed.direct.fetch(JSON(parsing: Array(request.utf8)))["total"]?.integer
+    return try await fixture.direct.fetch(JSON(parsing: Array(request.utf8)))["total"]?.integer
   }
 
   private let insert = #"{"changes":[{"insert":"City","values":{"name":"Ur","population":1}}]}"#
 
   private func json(_ text: String) throws -> JSON { try JSON(parsing: Array(text.utf8)) }
 
-  @Test("is asked for again, and made once", arguments: [0, 10, 180])
+  @Test("is repeated, and executed once", arguments: [0, 10, 180])
   func once(cut: Int) async throws {
-    let bed = try await FaultBed(.longPoll, isFollowing: false)
-    bed.proxy.set(.cutOnce(after: cut))
-    let receipt = try await bed.store.save(json(insert))
+    let fixture = try await FaultFixture(.longPoll, isFollowing: false)
+    fixture.proxy.set(.cutOnce(after: cut))
+    let receipt = try await fixture.store.save(json(insert))
     #expect(receipt.inserted == 1)
-    #expect(try await count("Ur", in: bed) == 1)
-    #expect(bed.proxy.requests.count == 2)
+    #expect(try await count("Ur", in: fixture) == 1)
+    #expect(fixture.proxy.requests.count == 2)
   }
 
   @Test("is an error that has the status where it stays lost, and can be asked for by its key")
   func lost() async throws {
-    let bed = try await FaultBed(.longPoll, isFollowing: false)
-    bed.proxy.set(.cut(after: 0))
+    let fixture = try await FaultFixture(.longPoll, isFollowing: false)
+    fixture.proxy.set(.cut(after: 0))
     do {
-      _ = try await bed.store.save(json(insert), idempotencyKey: "one")
+      _ = try await fixture.store.save(json(insert), idempotencyKey: "one")
       Issue.record("saved")
     } catch ObjectStoreError.unreachable(let unavailability) {
       #expect(unavailability.status == nil)
       #expect(unavailability.code == nil)
     }
-    bed.proxy.set(.answer("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"))
+    fixture.proxy.set(.answer("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"))
     do {
-      _ = try await bed.store.save(json(insert), idempotencyKey: "one")
+      _ = try await fixture.store.save(json(insert), idempotencyKey: "one")
       Issue.record("saved")
     } catch ObjectStoreError.unreachable(let unavailability) {
       #expect(unavailability.status == 502)
     }
-    bed.proxy.set(.none)
-    let receipt = try await bed.store.save(json(insert), idempotencyKey: "one")
+    fixture.proxy.set(.none)
+    let receipt = try await fixture.store.save(json(insert), idempotencyKey: "one")
     #expect(receipt.inserted == 1)
-    #expect(try await count("Ur", in: bed) == 1)
+    #expect(try await count("Ur", in: fixture) == 1)
   }
 
-  @Test("is not asked for again where the server said no")
+  @Test("is not repeated if the server refused")
   func refused() async throws {
-    let bed = try await FaultBed(.longPoll, isFollowing: false)
+    let fixture = try await FaultFixture(.longPoll, isFollowing: false)
     let twice = #"{"changes":[{"insert":"City","values":{"id":1,"name":"Ur"}}]}"#
-    await #expect(throws: ObjectStoreError.self) { try await bed.store.save(json(twice)) }
-    #expect(bed.proxy.requests.count == 1)
-    bed.proxy.set(
+    await #expect(throws: ObjectStoreError.self) { try await fixture.store.save(json(twice)) }
+    #expect(fixture.proxy.requests.count == 1)
+    fixture.proxy.set(
       .answer(
         "HTTP/1.1 503 Busy\r\nContent-Length: 44\r\n\r\n"
           + #"{"code":"overloaded","detail":"Later, ok??"}"#))
     do {
-      _ = try await bed.store.save(json(insert))
+      _ = try await fixture.store.save(json(insert))
     } catch ObjectStoreError.unreachable(let unavailability) {
       #expect(unavailability.code == "overloaded")
     }
-    #expect(bed.proxy.requests.count == 2)
+    #expect(fixture.proxy.requests.count == 2)
   }
 }

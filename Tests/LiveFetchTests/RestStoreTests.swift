@@ -1,4 +1,4 @@
-// A data store of one's own, as the article shows it: a JSON REST service that is asked now and then.
+// A custom data store, as in the article: a JSON REST service that is polled.
 
 import Foundation
 import LiveFetch
@@ -11,7 +11,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// The towns with at least so many people.
+/// A request for the towns with a minimum population.
 struct LargeTowns: DataStoreRequest {
   var people = 0
 
@@ -71,7 +71,7 @@ final class RestTowns: DataStore<Town, LargeTowns>, @unchecked Sendable {
   }
 }
 
-/// A service of towns that knows nothing of LiveFetch.
+/// A REST service of towns, without LiveFetch.
 private final class TownService: HTTPHandler {
   let towns = Mutex([
     Town(id: 1, name: "Aba", people: 30), Town(id: 2, name: "Bonn", people: 20),
@@ -103,9 +103,9 @@ private final class TownService: HTTPHandler {
 }
 
 @MainActor
-@Suite("A data store of one's own", .mayBlock)
+@Suite("A custom data store", .mayBlock)
 struct RestStoreTests {
-  @Test("shows what a REST service has, changes it, and tells its failures")
+  @Test("shows the content of a REST service, changes it, and reports its failures")
   func rest() async throws {
     let service = TownService()
     var configuration = HTTPServerConfiguration()

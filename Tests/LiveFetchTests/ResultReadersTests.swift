@@ -1,4 +1,4 @@
-// Loops over a controller's sequences, and what they leave behind.
+// Loops over a controller's sequences: they receive every change and leave no open channel.
 
 import TestSupport
 import Testing
@@ -20,7 +20,7 @@ struct ResultReadersTests {
     controller.channels.filter { $0.channel != nil }.count
   }
 
-  @Test("left by break leaves nothing behind")
+  @Test("that is left by break closes its channel")
   func breaking() async throws {
     let cities = try Cities(.local)
     let controller = try await controller(cities)
@@ -35,7 +35,7 @@ struct ResultReadersTests {
     #expect(controller.channels.count <= 1)
   }
 
-  @Test("left by an error, or abandoned, leaves nothing behind")
+  @Test("that is left by an error, or abandoned, closes its channel")
   func abandoning() async throws {
     let cities = try Cities(.local)
     let controller = try await controller(cities)
@@ -70,7 +70,7 @@ struct ResultReadersTests {
     try await eventually { openChannels(controller) == 0 }
   }
 
-  @Test("ends when the controller is stopped, once it has what there is")
+  @Test("ends when the controller is stopped, after the pending changes")
   func stopping() async throws {
     let cities = try Cities(.local)
     let controller = try await controller(cities)
@@ -85,7 +85,7 @@ struct ResultReadersTests {
     #expect(await snapshots.next()?.numberOfItems == 5)
     #expect(await snapshots.next() == nil)
     #expect(await waiting.value == 0)
-    // Who reads from then on hears of what comes.
+    // A reader that starts after the stop receives later changes.
     var changes = controller.changes.makeAsyncIterator()
     try await cities.save(#"{"delete":"City","id":5}"#)
     try await controller.performFetch()

@@ -1,4 +1,4 @@
-// What the documentation promises of a results controller's calls, places, windows and state.
+// The documented contract of a results controller: calls, positions, windows and state.
 
 import Foundation
 import LiveFetch
@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 @MainActor
-@Suite("What a results controller promises", .mayBlock)
+@Suite("The contract of a results controller", .mayBlock)
 struct ResultsControllerContractTests {
   private func controller(
     _ store: any ObjectStore, _ request: FetchRequest<City>, section: SortTerm? = nil
@@ -36,8 +36,8 @@ struct ResultsControllerContractTests {
     #expect(controller.object(at: IndexPath(indexes: [2, 1])) == cusco)
     #expect(controller.object(at: IndexPath(indexes: [2])) == nil)
     #expect(controller.object(at: Position(section: -1, item: 0)) == nil)
-    let stranger = City(id: 77, name: "Ur", population: nil, country: nil)
-    #expect(controller.indexPath(for: stranger) == nil)
+    let missing = City(id: 77, name: "Ur", population: nil, country: nil)
+    #expect(controller.indexPath(for: missing) == nil)
   }
 
   @Test("a related object's change is seen: its section is another one", arguments: Kind.allCases)
@@ -67,7 +67,7 @@ struct ResultsControllerContractTests {
     #expect(log.lines == ["will", "update Lima 0.1 0.1", "did"])
   }
 
-  @Test("a save that the fetch does not show is not told")
+  @Test("a save that the fetch does not show is not reported")
   func silence() async throws {
     let cities = try Cities(.local)
     let controller = controller(
@@ -81,7 +81,8 @@ struct ResultsControllerContractTests {
   }
 
   @Test(
-    "another window of a running controller yields what came and went", arguments: Kind.allCases)
+    "another window of a running controller yields insertions and deletions",
+    arguments: Kind.allCases)
   func windows(kind: Kind) async throws {
     let cities = try Cities(kind)
     let controller = controller(cities.store, byPopulation(limit: 2))
@@ -110,7 +111,7 @@ struct ResultsControllerContractTests {
     #expect(controller.sections.map(\.name) == ["Tokyo", "Osaka", "Lima", "Cusco", "Bamako"])
   }
 
-  @Test("changes hold what comes before they are first read")
+  @Test("changes are buffered before they are first read")
   func changesBeforeReading() async throws {
     let cities = try Cities(.local)
     let controller = FetchedResultsController(
@@ -130,7 +131,7 @@ struct ResultsControllerContractTests {
     #expect(await reading.value?.objects.map(\.id) == [.integer(4)])
   }
 
-  @Test("observers are told once when the content changes")
+  @Test("observers are notified once when the content changes")
   func observation() async throws {
     let cities = try Cities(.local)
     let controller = controller(cities.store, byPopulation())
@@ -187,7 +188,7 @@ struct ResultsControllerContractTests {
     #expect(new.itemIdentifiers(inSection: "Peru") == ["3", "2", "4"])
   }
 
-  @Test("a snapshot that maps to ids that collide has each of them once, where it came first")
+  @Test("a snapshot that maps to equal ids contains each once, at its first position")
   func collisions() {
     let old = DiffableSnapshot<String, Int>(
       sections: [
@@ -205,25 +206,25 @@ struct ResultsControllerContractTests {
     #expect(none.applying(one.difference(from: none)) == one)
   }
 
-  @Test("a content that is out of step is fetched anew, and that is told")
+  @Test("a content whose digest differs is fetched again, which is reported")
   func digests() async throws {
     let cities = try Cities(.local)
-    let store = LyingStore(cities.store)
+    let store = WrongDigestStore(cities.store)
     let controller = controller(store, byPopulation())
     let callbacks = FetchedResultsControllerCallbacks(controller)
     var failures: [String] = []
     callbacks.didFail = { failures.append($0.description) }
     try await controller.performFetch()
-    store.lies.withLock { $0 = 1 }
+    store.wrongDigests.withLock { $0 = 1 }
     try await cities.save(#"{"delete":"City","id":1}"#)
     try await eventually { controller.fetchedObjects?.count == 4 }
-    #expect(failures == ["the content was out of step with the store, and was fetched anew"])
+    #expect(failures == ["the content was out of step with the store, and was fetched again"])
     try await cities.save(#"{"delete":"City","id":3}"#)
     try await eventually { controller.fetchedObjects?.map(\.id) == [2, 5, 4] }
     #expect(failures.count == 1)
   }
 
-  @Test("elements come in batches: when they are loaded, or touched", arguments: Kind.allCases)
+  @Test("elements come in batches: when they are loaded, or accessed", arguments: Kind.allCases)
   func batches(kind: Kind) async throws {
     let cities = try Cities(kind)
     let controller = controller(cities.store, byPopulation(batch: 2))
@@ -243,7 +244,9 @@ struct ResultsControllerContractTests {
     #expect(try await controller.load(0..<99).map(\.id) == [1, 3, 2, 5, 4])
   }
 
-  @Test("loaded elements are kept in step; others are told by their ids", arguments: Kind.allCases)
+  @Test(
+    "loaded elements are kept up to date; others are reported by their ids",
+    arguments: Kind.allCases)
   func changesOfBatches(kind: Kind) async throws {
     let cities = try Cities(kind)
     let controller = controller(cities.store, byPopulation(batch: 2))
@@ -266,10 +269,10 @@ struct ResultsControllerContractTests {
 }
 
 extension ResultsControllerContractTests {
-  @Test("a batched controller does not tell what a loaded element shows already")
+  @Test("a batched controller does not report values that a loaded element already has")
   func silentBatches() async throws {
     let cities = try Cities(.local)
-    let store = HeldStore(cities.store)
+    let store = PausingStore(cities.store)
     let controller = controller(store, byPopulation(batch: 2))
     try await controller.performFetch()
     let log = ChangeLog(controller)
@@ -289,7 +292,7 @@ extension ResultsControllerContractTests {
   }
 }
 
-/// Writes down what closures are told.
+/// Records the calls of closures.
 @MainActor
 final class ChangeLog {
   var lines: [String] = []
@@ -315,9 +318,9 @@ final class ChangeLog {
   }
 }
 
-/// A store that gives wrong digests, as often as it is told to.
-final class LyingStore: ObjectStore {
-  let lies = Mutex(0)
+/// A store that gives a set number of wrong digests.
+final class WrongDigestStore: ObjectStore {
+  let wrongDigests = Mutex(0)
   private let store: any ObjectStore
 
   init(_ store: any ObjectStore) { self.store = store }
@@ -325,11 +328,11 @@ final class LyingStore: ObjectStore {
   func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
     let answer = try await store.fetch(request)
     guard answer["from"] != nil, case .object(let members) = answer else { return answer }
-    let lies = lies.withLock { lies in
-      defer { lies = max(0, lies - 1) }
-      return lies > 0
+    let isWrong = wrongDigests.withLock { remaining in
+      defer { remaining = max(0, remaining - 1) }
+      return remaining > 0
     }
-    guard lies else { return answer }
+    guard isWrong else { return answer }
     return .object(
       members.map { .init(name: $0.name, value: $0.name == "digest" ? .string("0") : $0.value) })
   }

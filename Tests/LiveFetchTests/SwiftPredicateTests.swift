@@ -1,4 +1,4 @@
-// Foundation's #Predicate, asked of a store, finds what Swift finds over the same rows.
+// Foundation's #Predicate, executed by a store, finds the same rows as evaluated in Swift.
 
 import Foundation
 import LiveFetch
@@ -121,7 +121,7 @@ final class Gazetteer: Sendable {
 
 @Suite("Foundation's #Predicate", .mayBlock)
 struct SwiftPredicateTests {
-  @Test("finds what Swift finds, over generated rows", arguments: [1, 2, 3, 4])
+  @Test("finds the same rows as its evaluation in Swift", arguments: [1, 2, 3, 4])
   func parity(offset: UInt64) async throws {
     let seed = UInt64.random(in: 0...UInt64.max / 2) &+ offset
     let gazetteer = try Gazetteer(seed: seed)
@@ -152,7 +152,7 @@ struct SwiftPredicateTests {
     let name: String? = ["Lima", nil].randomElement(using: &random) ?? nil
     let day = Date(timeIntervalSince1970: Double(n) * 86_400)
     let numbers: Set<Int> = [n, n + 1, m]
-    let perhaps: [Int?] = [n, nil]
+    let optionalNumbers: [Int?] = [n, nil]
     let range = min(n, m)...max(n, m)
     let same = ComparisonResult.orderedSame
     let ascending = ComparisonResult.orderedAscending
@@ -187,7 +187,7 @@ struct SwiftPredicateTests {
       #Predicate { $0.name.caseInsensitiveCompare("M") == ascending },
       #Predicate { $0.name > part },
       #Predicate { numbers.contains($0.id) },
-      #Predicate { perhaps.contains($0.people) },
+      #Predicate { optionalNumbers.contains($0.people) },
       #Predicate { (n..<m + n).contains($0.id) },
       #Predicate { range.contains($0.id) },
       #Predicate { (0.5...2).contains($0.area) },
@@ -224,7 +224,7 @@ struct SwiftPredicateTests {
     ]
   }
 
-  @Test("reads as the text that one would have written")
+  @Test("is translated to the shortest equivalent text")
   func texts() throws {
     func text(_ predicate: Foundation.Predicate<Place>) throws -> String {
       let fetch = try FetchPredicate(predicate)
@@ -244,7 +244,7 @@ struct SwiftPredicateTests {
         == "SUBQUERY(place, $x1, $x1.area > 1.0).@count > 2")
   }
 
-  @Test("refuses by name what the language does not have")
+  @Test("refuses unsupported operations and names them")
   func refusals() throws {
     func refusal(
       _ predicate: Foundation.Predicate<Place>

@@ -1,10 +1,10 @@
-// Expressions without predicates, which have to compile beside the library's operators. The
+// Expressions without predicates, which must compile when the library's operators are visible. The
 // compiler refuses an expression for which it tries too many overloads.
 
 import LiveFetch
 import Testing
 
-@Suite("Beside the library's operators")
+@Suite("With the library's operators visible")
 struct TypeCheckingTests {
   @Test("expressions of numbers and text compile as they do alone")
   func expressions() {

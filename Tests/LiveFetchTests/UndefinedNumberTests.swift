@@ -46,7 +46,7 @@ private struct Readings: OpenedSample {
     try await ids(FetchRequest(where: FetchPredicate(format, value)))
   }
 
-  /// The code and the text of the refusal; nil where it was none.
+  /// The code and the text of the refusal; nil if the predicate was accepted.
   @MainActor
   func refusal(_ request: FetchRequest<Reading>) async -> String? {
     do throws(ContextError) {
@@ -60,7 +60,7 @@ private struct Readings: OpenedSample {
 }
 
 @MainActor
-@Suite("What is no finite number in a predicate", .mayBlock)
+@Suite("Infinities and NaN in a predicate", .mayBlock)
 struct UndefinedNumberTests {
   @Test("infinity is compared like any other number", arguments: Kind.allCases)
   func infinities(kind: Kind) async throws {
@@ -111,7 +111,7 @@ struct UndefinedNumberTests {
     }
   }
 
-  @Test("NaN is refused by #Predicate before anybody is asked")
+  @Test("NaN is refused by #Predicate before the store is queried")
   func translated() throws {
     let undefined = Double.nan
     let (never, nothing) = (Date(timeIntervalSince1970: .nan), Decimal.nan)

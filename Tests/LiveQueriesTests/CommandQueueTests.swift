@@ -1,10 +1,12 @@
+// The command queue of the engine's thread.
+
 import Foundation
 import TestSupport
 import Testing
 
 @testable import LiveQueries
 
-@Suite(.mayBlock) struct MailboxTests {
+@Suite(.mayBlock) struct CommandQueueTests {
   @Test func `commands that were appended are taken, all of them at once`() {
     let mailbox = CommandQueue()
     mailbox.update { $0.storeDidChange = true }

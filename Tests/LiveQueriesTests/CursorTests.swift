@@ -1,3 +1,5 @@
+// Page cursors: encoding, decoding, and refusal of foreign ones.
+
 import FetchModel
 import TestSupport
 import Testing

@@ -1,11 +1,13 @@
+// A seed → fetches, worlds and saves of the memory store.
+
 import TestSupport
 
 @testable import FetchModel
 
 /// Random fetches and random saves over the memory store.
-struct Generator: Drawing {
+struct Generator: SeededCaseGenerator {
   var random: SeededRandom
-  /// The greatest id of a city. Many cities make windows that keep a part of the result alone.
+  /// The greatest id of a city. With many cities, windows keep only a part of the result.
   let cities: Int
 
   init(seed: UInt64, cities: Int = 20) {
@@ -23,7 +25,7 @@ struct Generator: Drawing {
 
   static let country = PropertyPath(root: 0, steps: [0], target: .object)
 
-  /// Conditions of every kind that fetches are looked up by, and some that they are not.
+  /// Conditions of every indexable kind, and some that cannot be indexed.
   mutating func predicate() -> ResolvedPredicate {
     if oneIn(4) { return .everything }
     let condition = condition(depth: 2)

@@ -5,7 +5,7 @@ import Testing
 @testable import LiveQueries
 
 /// An engine that has time for one fetch at a time.
-@Suite("Groups that there is no time for at once", .mayBlock) struct GroupTests {
+@Suite("Groups whose fetches exceed the time limit", .mayBlock) struct GroupTests {
   private let store = MemoryStore()
   private let engine: LiveEngine
 
@@ -18,7 +18,7 @@ import Testing
     }
     var configuration = LiveConfiguration()
     configuration.longTimeLimit = .zero
-    engine = LiveEngine(store: store, configuration: configuration, delivery: AskerDelivery())
+    engine = LiveEngine(store: store, configuration: configuration, delivery: RecordingDelivery())
   }
 
   private var fetches: [GroupFetch] {
@@ -34,26 +34,26 @@ import Testing
 
   @Test("A group's fetches are followed one after the other, and its client waits on")
   func oneAfterTheOther() throws {
-    let group = Asker()
+    let group = RecordingWaiter()
     engine.follow(fetches, isFinal: false, group)
     try #require(eventually(within: .seconds(300)) { engine.counters.waiters == 8 })
-    #expect(!group.isTold)
-    let single = Asker()
+    #expect(!group.hasAnswers)
+    let single = RecordingWaiter()
     engine.follow(fetches[0].plan, since: .token(store.token), until: .now, single)
     #expect(single.next().contains(#""count":1"#))
-    #expect(!group.isTold)
+    #expect(!group.hasAnswers)
   }
 
   @Test("If the client has to be answered, fetches without enough time begin with snapshots")
   func atOnce() {
-    let group = Asker()
+    let group = RecordingWaiter()
     engine.follow(fetches, isFinal: true, group)
     #expect(group.next() == (1..<8).map { "\($0): expired" }.joined(separator: "; "))
   }
 
-  @Test("A client that leaves takes fetches with it that were to be followed later")
+  @Test("A client that disconnects cancels its postponed fetches")
   func left() throws {
-    let (gone, kept) = (Asker(), Asker())
+    let (gone, kept) = (RecordingWaiter(), RecordingWaiter())
     engine.follow(fetches, isFinal: false, gone)
     engine.cancel(gone)
     engine.follow(fetches, isFinal: false, kept)

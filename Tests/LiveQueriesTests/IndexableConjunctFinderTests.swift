@@ -4,8 +4,8 @@ import Testing
 
 @testable import LiveQueries
 
-/// What fetches are looked up by, and what they are not.
-@Suite("Anchors: what a row has to have so that a condition can hold", .mayBlock)
+/// The conjuncts by which fetches can be indexed, and those by which they cannot.
+@Suite("Indexable conjuncts: values that a row must have to satisfy a condition", .mayBlock)
 struct IndexableConjunctFinderTests {
   private static let model = MemoryStore.cityModel
 

@@ -1,3 +1,5 @@
+// Instants: text, numbers and stored forms.
+
 import FetchModel
 import TestSupport
 import Testing

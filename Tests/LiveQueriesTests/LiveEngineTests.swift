@@ -1,3 +1,5 @@
+// The live engine over a memory store: answers, waits, epochs, failures.
+
 import FetchModel
 import Foundation
 import Synchronization
@@ -11,7 +13,7 @@ private final class Delivery: LiveDelivery {
 
   func deliver(_ answer: LiveAnswer, to waiters: [any LiveWaiter]) {
     groups.withLock { $0.append(waiters.count) }
-    for case let waiter as Asker in waiters { waiter.receive(answer.text) }
+    for case let waiter as RecordingWaiter in waiters { waiter.receive(answer.text) }
   }
 }
 
@@ -55,7 +57,7 @@ private final class Delivery: LiveDelivery {
 
   @Test("A save is sent as a diff with every array, in API.md's order of members")
   func diff() {
-    let waiter = Asker()
+    let waiter = RecordingWaiter()
     engine.follow(plan(isSectioned: true), since: .token(store.token), until: nil, waiter)
     store.save {
       $0.countries[2] = Country(name: "India", code: "in")
@@ -76,7 +78,7 @@ private final class Delivery: LiveDelivery {
 
   @Test("A count is sent as its total, and only when it changes")
   func count() {
-    let waiter = Asker()
+    let waiter = RecordingWaiter()
     engine.follow(plan(shape: .count), since: .token(store.token), until: nil, waiter)
     store.save { $0.cities[1]?.name = "x" }
     engine.storeDidChange()
@@ -88,7 +90,7 @@ private final class Delivery: LiveDelivery {
 
   @Test("While a client waits, the store keeps the history that is still to be read")
   func demand() throws {
-    let (waiter, late) = (Asker(), Asker())
+    let (waiter, late) = (RecordingWaiter(), RecordingWaiter())
     engine.follow(plan(), since: .token(store.token), until: nil, waiter)
     try #require(eventually(within: .seconds(300)) { store.demands.count == 2 })
     engine.follow(plan(), since: .token(store.token), until: nil, late)
@@ -105,7 +107,7 @@ private final class Delivery: LiveDelivery {
 
   @Test("Changes and the deletion of an observed object are sent, those of others are not")
   func object() {
-    let waiter = Asker()
+    let waiter = RecordingWaiter()
     engine.observe(.integer(1), of: plan(), since: .token(store.token), until: nil, waiter)
     store.save { $0.cities[2]?.name = "x" }
     engine.storeDidChange()
@@ -124,7 +126,7 @@ private final class Delivery: LiveDelivery {
 
   @Test("A wait that ends without a change is answered with an advanced token")
   func expiry() {
-    let waiter = Asker()
+    let waiter = RecordingWaiter()
     let plan = FetchPlan(
       definition: ResultDefinition(entity: 1, predicate: .everything), withDigest: true)
     let start = store.token
@@ -140,7 +142,7 @@ private final class Delivery: LiveDelivery {
   @Test("A save that the engine was notified of before is in the answer, without a wait")
   func freshness() {
     for number in 0..<200 {
-      let waiter = Asker()
+      let waiter = RecordingWaiter()
       let start = store.token
       store.save { $0.cities[1]?.population = 100 + number }
       engine.storeDidChange()
@@ -152,12 +154,13 @@ private final class Delivery: LiveDelivery {
   @Test("Tokens of another history, of the future or forged are expired")
   func expired() {
     let tokens = [
-      Token(epoch: "t2", position: 1, nonce: 0x9E37_79B1), MemoryStore.token(7),
-      Token(epoch: "t1", position: 1, nonce: 1), Token(epoch: "t1", position: -1, nonce: 0),
-      Token(epoch: "t1", position: .max, nonce: 0),
+      Token(epoch: "t2", position: HistoryPosition(1), nonce: 0x9E37_79B1), MemoryStore.token(7),
+      Token(epoch: "t1", position: HistoryPosition(1), nonce: 1),
+      Token(epoch: "t1", position: -1, nonce: 0),
+      Token(epoch: "t1", position: HistoryPosition(.max), nonce: 0),
     ]
     for token in tokens {
-      let waiter = Asker()
+      let waiter = RecordingWaiter()
       engine.follow(plan(), since: .token(token), until: nil, waiter)
       #expect(waiter.next() == "expired")
     }
@@ -165,9 +168,9 @@ private final class Delivery: LiveDelivery {
 
   @Test("A new epoch expires everyone who waits")
   func epoch() {
-    let waiter = Asker()
+    let waiter = RecordingWaiter()
     engine.follow(plan(), since: .token(store.token), until: nil, waiter)
-    let other = Asker()
+    let other = RecordingWaiter()
     engine.follow(plan(), since: .token(store.token), until: .now, other)
     #expect(other.next().hasPrefix("{"))
     store.state.withLock { $0.epoch = "t2" }
@@ -175,15 +178,15 @@ private final class Delivery: LiveDelivery {
     #expect(waiter.next() == "expired")
   }
 
-  @Test("A failing store fails who asks, keeps who waits, and is asked again")
+  @Test("A store error fails new requests, keeps waiting ones, and is retried")
   func failure() {
-    let waiting = Asker()
+    let waiting = RecordingWaiter()
     engine.follow(plan(), since: .token(store.token), until: nil, waiting)
-    let settled = Asker()
+    let settled = RecordingWaiter()
     engine.follow(plan(), since: .token(store.token), until: .now, settled)
     #expect(settled.next().hasPrefix("{"))
     store.state.withLock { $0.failure = .busy }
-    let asking = Asker()
+    let asking = RecordingWaiter()
     engine.storeDidChange()
     engine.follow(plan(), since: .token(store.token), until: nil, asking)
     #expect(asking.next() == "busy")
@@ -194,24 +197,24 @@ private final class Delivery: LiveDelivery {
 
   @Test("Clients of one view share an answer; a client that cancelled gets none")
   func sharing() {
-    let waiters = (0..<1_000).map { _ in Asker() }
+    let waiters = (0..<1_000).map { _ in RecordingWaiter() }
     let start = store.token
     for waiter in waiters { engine.follow(plan(), since: .token(start), until: nil, waiter) }
     let cancelled = waiters[500]
     engine.cancel(cancelled)
-    let settled = Asker()
+    let settled = RecordingWaiter()
     engine.follow(plan(), since: .token(store.token), until: .now, settled)
     _ = settled.next()
     store.save { $0.cities[1]?.population = 99 }
     engine.storeDidChange()
     for waiter in waiters where waiter !== cancelled { #expect(waiter.next().contains("99")) }
-    #expect(!cancelled.isTold)
+    #expect(!cancelled.hasAnswers)
     let most = delivery.groups.withLock { $0.max() }
     #expect(most == 999)
     #expect(engine.counters.diffs == 1)
   }
 
-  @Test("Clients that come back together after a save share an answer too")
+  @Test("Clients that return together after a save share an answer too")
   func sharedReturn() throws {
     let start = store.token
     store.save { $0.cities[1]?.population = 99 }
@@ -221,7 +224,7 @@ private final class Delivery: LiveDelivery {
       try queries.catchUp(context)
       for _ in 0..<1_000 {
         let request = FollowRequest(
-          plan: plan(), only: nil, since: .token(start), deadline: nil, waiter: Asker())
+          plan: plan(), only: nil, since: .token(start), deadline: nil, waiter: RecordingWaiter())
         queries.follow(request, context, now: .now)
       }
     }
@@ -231,23 +234,23 @@ private final class Delivery: LiveDelivery {
 
   @Test("Draining answers all clients, and those that follow later")
   func draining() {
-    let waiters = (0..<10).map { _ in Asker() }
+    let waiters = (0..<10).map { _ in RecordingWaiter() }
     for waiter in waiters { engine.follow(plan(), since: .token(store.token), until: nil, waiter) }
     engine.drain()
-    for waiter in waiters { #expect(waiter.isTold) }
-    let late = Asker()
+    for waiter in waiters { #expect(waiter.hasAnswers) }
+    let late = RecordingWaiter()
     engine.follow(plan(), since: .token(store.token), until: nil, late)
     #expect(late.next().hasPrefix("{"))
   }
 
-  @Test("A store that saves nothing is not asked again for clients that come back")
+  @Test("Without saves the store is not read for clients that return")
   func memory() {
-    let first = Asker()
+    let first = RecordingWaiter()
     engine.follow(plan(), since: .token(store.token), until: .now, first)
     _ = first.next()
     let reads = store.state.withLock(\.reads)
     for _ in 0..<50 {
-      let waiter = Asker()
+      let waiter = RecordingWaiter()
       engine.follow(plan(), since: .token(store.token), until: .now, waiter)
       #expect(waiter.next().hasPrefix("{"))
     }

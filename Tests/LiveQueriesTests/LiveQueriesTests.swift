@@ -1,10 +1,12 @@
+// Generated saves and clients: every client's snapshot stays equal to a new fetch.
+
 import FetchModel
 import TestSupport
 import Testing
 
 @testable import LiveQueries
 
-/// A client that holds a snapshot and brings it along by diffs.
+/// A client that applies diffs to its snapshot.
 final class Client: LiveWaiter {
   let plan: FetchPlan
   nonisolated(unsafe) var held: ResultSnapshot
@@ -106,7 +108,7 @@ final class Simulation {
     diffs += isEmpty ? 0 : 1
   }
 
-  /// Related objects are sent only where the snapshot at `from` had them otherwise.
+  /// Related objects are sent only if they differ from the snapshot at `from`.
   private func checkIncluded(_ diff: Diff, _ old: ResultSnapshot) {
     for (entity, objects) in diff.included ?? [:] {
       for (id, json) in objects { #expect(old.included?[entity]?[id] != json, "seed \(seed)") }
@@ -131,7 +133,7 @@ final class Simulation {
     }
   }
 
-  /// No change concerns a client that still waits.
+  /// No change affects a client that still waits.
   func checkSilence() {
     let token = store.token
     let world = store.world(at: token.position)
@@ -163,7 +165,7 @@ final class Simulation {
     if clients.count < 8, generator.oneIn(2) { join() }
   }
 
-  /// The engine starts again and remembers nothing; waiting clients ask again.
+  /// Replaces the engine by a new one, as after a restart; waiting clients repeat their requests.
   private func restart() {
     queries = Self.engine(store, maxLoggedChanges)
     for client in clients { client.isWaiting = false }
@@ -178,7 +180,7 @@ final class Simulation {
 
 @Suite(.mayBlock) struct LiveQueriesTests {
   @Test(
-    "Clients that apply every diff hold what a fresh fetch gives, and are left alone otherwise",
+    "Clients that apply every diff have the result of a new fetch, and get no other answer",
     arguments: 0..<6)
   func generated(part: Int) throws {
     var diffs = 0

@@ -1,3 +1,5 @@
+// A store in memory that keeps every state, as a reference for the live engine.
+
 import FetchModel
 import Synchronization
 
@@ -51,8 +53,8 @@ final class MemoryStore: LiveStore {
   }
 
   let state = Mutex(State())
-  /// How often a total was counted, how many keys were read, and how often.
-  let asked = Asked()
+  /// Counts reads of totals, keys and rows.
+  let readCounts = ReadCounts()
   let model = MemoryStore.cityModel
   /// True if it reports the changed properties of an object, and values.
   let reportsValues: Bool
@@ -61,7 +63,9 @@ final class MemoryStore: LiveStore {
   init(reportsValues: Bool = true) { self.reportsValues = reportsValues }
 
   static func token(_ position: Int, epoch: String = "t1") -> Token {
-    Token(epoch: epoch, position: Int64(position), nonce: UInt32(position) &* 2_654_435_761)
+    Token(
+      epoch: epoch, position: HistoryPosition(Int64(position)),
+      nonce: UInt32(position) &* 2_654_435_761)
   }
 
   /// Saves what `change` does to the world and returns the new token.
@@ -97,7 +101,9 @@ final class MemoryStore: LiveStore {
 
   var demands: [RetentionDemand] { state.withLock { $0.demands } }
 
-  func world(at position: Int64) -> World { state.withLock { $0.worlds[Int(position)] } }
+  func world(at position: HistoryPosition) -> World {
+    state.withLock { $0.worlds[Int(position.number)] }
+  }
 
   func read<Result>(
     _ body: (any ReadTransaction) throws(StoreError) -> Result
@@ -107,36 +113,38 @@ final class MemoryStore: LiveStore {
       return state
     }
     if let failure = state.failure { throw failure }
-    return try body(MemoryReadTransaction(state: state, reportsValues: reportsValues, asked: asked))
+    return try body(
+      MemoryReadTransaction(state: state, reportsValues: reportsValues, readCounts: readCounts))
   }
 }
 
-/// What a memory store was asked.
-final class Asked: Sendable {
+/// The numbers of reads of a memory store.
+final class ReadCounts: Sendable {
   let totals = Atomic(0)
   let keys = Atomic(0)
   let looks = Atomic(0)
-  /// Objects whose rows were asked for.
+  /// The number of objects whose rows were read.
   let rows = Atomic(0)
 }
 
 private struct MemoryReadTransaction: ReadTransaction {
   let state: MemoryStore.State
   let reportsValues: Bool
-  let asked: Asked
+  let readCounts: ReadCounts
   var now: World { state.worlds[state.worlds.count - 1] }
   var token: Token { MemoryStore.token(state.worlds.count - 1, epoch: state.epoch) }
 
   func validity(of token: Token) throws(StoreError) -> TokenValidity {
-    token.position >= 0 && token == MemoryStore.token(Int(token.position), epoch: state.epoch)
-      && token.position >= state.oldest ? .known : .expired
+    token.position.number >= 0
+      && token == MemoryStore.token(Int(token.position.number), epoch: state.epoch)
+      && token.position.number >= state.oldest ? .known : .expired
   }
 
-  func changes(after position: Int64) throws(StoreError) -> ChangeSet {
-    let recent = state.changeSet[min(Int(position) + 1, state.changeSet.count)...]
+  func changes(after position: HistoryPosition) throws(StoreError) -> ChangeSet {
+    let recent = state.changeSet[min(Int(position.number) + 1, state.changeSet.count)...]
     var all = ChangeSet()
     for changeSet in recent { all.objects.merge(changeSet.objects) { $0.union($1) } }
-    if reportsValues { all.changes = state.worlds[Int(position)].changes(to: now) }
+    if reportsValues { all.changes = state.worlds[Int(position.number)].changes(to: now) }
     return all
   }
 
@@ -162,20 +170,20 @@ private struct MemoryReadTransaction: ReadTransaction {
   ) throws(StoreError) -> [OrderKey] {
     let sorted = now.keys(of: definition).filter { key in after.map { $0 < key } ?? true }
     let keys = Array(sorted.prefix(limit ?? .max))
-    asked.keys.add(keys.count, ordering: .relaxed)
-    asked.looks.add(1, ordering: .relaxed)
+    readCounts.keys.add(keys.count, ordering: .relaxed)
+    readCounts.looks.add(1, ordering: .relaxed)
     return keys
   }
 
   func total(of definition: ResultDefinition) throws(StoreError) -> Int {
-    asked.totals.add(1, ordering: .relaxed)
+    readCounts.totals.add(1, ordering: .relaxed)
     return now.keys(of: definition).count
   }
 
   func rows(
     of plan: FetchPlan, ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ObjectID: Row] {
-    asked.rows.add(ids.count, ordering: .relaxed)
+    readCounts.rows.add(ids.count, ordering: .relaxed)
     let world = world(position)
     let matches = Matcher(plan.definition)
     var rows: [ObjectID: Row] = [:]
@@ -220,7 +228,7 @@ private struct MemoryReadTransaction: ReadTransaction {
   private func world(_ position: ReadPosition) -> World {
     switch position {
     case .now: now
-    case .past(let position): state.worlds[Int(position)]
+    case .past(let position): state.worlds[Int(position.number)]
     }
   }
 }
@@ -260,7 +268,7 @@ extension World {
     }
   }
 
-  /// Which properties of what is in both differ.
+  /// The properties that differ between objects that are in both worlds.
   func changes(to new: World) -> [Int: [ObjectID: PropertyMask]] {
     let (city, country) = (MemoryStore.cityModel.entities[0], MemoryStore.cityModel.entities[1])
     var changes: [Int: [ObjectID: PropertyMask]] = [:]
@@ -341,7 +349,7 @@ extension [UInt8] {
 }
 
 extension World {
-  /// What the server would send as the snapshot of `plan`, made the slow and plain way.
+  /// The snapshot of `plan` as a server would send it, computed by brute force.
   func snapshot(of plan: FetchPlan, at token: Token, in model: Model) -> ResultSnapshot {
     let all = keys(of: plan.definition)
     let behind = all.filter { key in plan.window.after.map { $0 < key } ?? true }
@@ -392,7 +400,7 @@ extension World {
   }
 }
 
-/// How the memory store's values compare: by what they are.
+/// Compares the memory store's values by their types.
 struct MemoryColumns: ColumnTraits {
   func treatment(of property: Property, in entity: Int) -> ColumnTreatment? {
     switch property {
@@ -422,4 +430,9 @@ private struct Matcher {
 private struct MatchedRow: EvaluatedRow {
   let values: [StoredValue]
   func value(of slot: Int) -> StoredValue? { values[slot] }
+}
+
+/// The memory store counts its saves, and tests name them by their numbers.
+extension HistoryPosition: ExpressibleByIntegerLiteral {
+  public init(integerLiteral value: Int64) { self.init(value) }
 }

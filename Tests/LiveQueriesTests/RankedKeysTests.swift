@@ -1,3 +1,5 @@
+// Sorted lists of order keys: generated changes compared with arrays.
+
 import FetchModel
 import TestSupport
 import Testing
@@ -91,7 +93,7 @@ import Testing
     #expect(walked == Array(sorted[..<(sorted.count / 2)]), "seed \(seed)")
   }
 
-  @Test("Many keys at once give what key by key gives", arguments: [0, 900, 5_000])
+  @Test("Changing many keys at once equals changing them one by one", arguments: [0, 900, 5_000])
   func updating(count: Int) {
     var random = SeededRandom(seed: UInt64(count) + 5)
     let all = Set(
@@ -113,7 +115,7 @@ import Testing
     for rank in 0..<atOnce.count { #expect(atOnce.keys[rank] == oneByOne.keys[rank]) }
   }
 
-  @Test("A list cut at a rank knows its bound, takes in what lies before and leaves the rest")
+  @Test("A list truncated at a rank accepts keys before its bound and ignores later ones")
   func trimming() {
     var ranked = RankedKeys(sorted: (0..<1_000).map { key($0 / 10, $0 * 2) }, isSectioned: true)
     ranked.trim(to: 605)

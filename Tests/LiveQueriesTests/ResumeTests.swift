@@ -6,35 +6,35 @@ import Testing
 
 @testable import LiveQueries
 
-/// A memory store that needs long to read rows as they were before a position.
+/// A memory store with slow reads of rows at positions before a limit.
 private final class SlowStore: LiveStore {
   struct State: Sendable {
-    var position: Int64 = 0
+    var position: HistoryPosition = HistoryPosition(0)
     var isOpen = false
-    /// How many questions wait for the gate.
+    /// The number of reads that wait for ``open()``.
     var waiting = 0
     /// The number of transactions that read such rows without a limit.
     var unlimitedReads = 0
-    /// How many there were, with too little time or with enough.
+    /// The number of such reads, with too little time or with enough.
     var asked = 0
-    /// What limits questions had, one after the other.
+    /// The time limits of the transactions, in order.
     var limits: [Duration?] = []
   }
 
   /// The duration of such a read, for transactions with a limit.
-  static let price = Duration.milliseconds(1_500)
+  static let readDuration = Duration.milliseconds(1_500)
   let inner = MemoryStore()
   let state = Mutex(State())
   var model: Model { inner.model }
   var columns: (any ColumnTraits)? { inner.columns }
 
   /// From now on reads of rows before `position` wait until ``open()`` is called.
-  func slow(before position: Int64) { state.withLock { $0.position = position } }
+  func slow(before position: HistoryPosition) { state.withLock { $0.position = position } }
   func open() { state.withLock { $0.isOpen = true } }
   var waiting: Int { state.withLock(\.waiting) }
   var unlimitedReads: Int { state.withLock(\.unlimitedReads) }
 
-  /// Whether such a question comes.
+  /// True if such a read begins within five minutes.
   func isAsked() -> Bool { eventually(within: .seconds(300)) { waiting > 0 } }
 
   func read<Result>(
@@ -50,10 +50,11 @@ private final class SlowStore: LiveStore {
     }
   }
 
-  func ask(_ position: Int64, _ limit: Duration?, _ isOver: () -> Bool) throws(StoreError) {
+  func ask(_ position: HistoryPosition, _ limit: Duration?, _ isOver: () -> Bool) throws(StoreError)
+  {
     guard position < state.withLock(\.position) else { return }
     state.withLock { $0.asked += 1 }
-    if let limit, limit < Self.price { throw .queryTimeout }
+    if let limit, limit < Self.readDuration { throw .queryTimeout }
     state.withLock { $0.waiting += 1 }
     defer { state.withLock { $0.waiting -= 1 } }
     while !state.withLock(\.isOpen) {
@@ -91,7 +92,7 @@ private final class SlowReadTransaction: ReadTransaction {
     try inner.validity(of: token)
   }
 
-  func changes(after position: Int64) throws(StoreError) -> ChangeSet {
+  func changes(after position: HistoryPosition) throws(StoreError) -> ChangeSet {
     try inner.changes(after: position)
   }
 
@@ -138,7 +139,7 @@ private final class SlowReadTransaction: ReadTransaction {
   }
 }
 
-@Suite("Resumes that take long", .mayBlock)
+@Suite("Slow resumes", .mayBlock)
 struct ResumeTests {
   private let store = SlowStore()
   private let engine: LiveEngine
@@ -151,7 +152,7 @@ struct ResumeTests {
         2: City(name: "Beijing", population: 18, isCapital: true, country: nil),
       ]
     }
-    engine = LiveEngine(store: store, delivery: AskerDelivery())
+    engine = LiveEngine(store: store, delivery: RecordingDelivery())
   }
 
   private func plan(_ shape: ResultShape = .objects) -> FetchPlan {
@@ -167,15 +168,15 @@ struct ResumeTests {
       ])
   }
 
-  /// The city is another, and by the second save what it was where `isBack`.
+  /// Changes a city in two saves; the second one restores the first value if `isBack`.
   private func change(isBack: Bool = false) {
     store.inner.save { $0.cities[1]?.population = 30 }
     store.inner.save { $0.cities[1]?.population = isBack ? 24 : 31 }
     store.slow(before: 3)
   }
 
-  /// Sends a save to `client`, which has the result of the start.
-  private func expectNews(of population: Int, at token: String, _ client: Asker) {
+  /// Saves a population and expects its diff at `client`.
+  private func expectDiff(of population: Int, at token: String, _ client: RecordingWaiter) {
     store.inner.save { $0.cities[1]?.population = population }
     engine.storeDidChange()
     let received = client.next()
@@ -183,10 +184,10 @@ struct ResumeTests {
     #expect(received.contains(#""changed":{"population":\#(population)}"#))
   }
 
-  @Test("Others are answered meanwhile, and the answer contains what was saved meanwhile")
+  @Test("Other clients are answered meanwhile, and the answer contains saves made meanwhile")
   func othersGoOn() throws {
     change()
-    let (slow, other) = (Asker(), Asker())
+    let (slow, other) = (RecordingWaiter(), RecordingWaiter())
     engine.follow(plan(), since: .token(start), until: nil, slow)
     engine.follow(plan(.count), since: .token(store.inner.token), until: nil, other)
     try #require(store.isAsked())
@@ -194,7 +195,7 @@ struct ResumeTests {
     engine.storeDidChange()
     #expect(
       other.next() == #"{"entity":"City","from":"t1-3-daa66d13","to":"t1-4-78dde6c4","total":1}"#)
-    #expect(!slow.isTold)
+    #expect(!slow.hasAnswers)
     store.open()
     let received = slow.next()
     let expected = #"""
@@ -206,35 +207,35 @@ struct ResumeTests {
     #expect(received == expected)
   }
 
-  @Test("Where nothing has changed the client waits on, from its own token")
+  @Test("Without changes the client keeps waiting, from its own token")
   func unchanged() {
     change(isBack: true)
     store.open()
-    let (waiting, leaving) = (Asker(), Asker())
+    let (waiting, leaving) = (RecordingWaiter(), RecordingWaiter())
     engine.follow(plan(), since: .token(start), until: nil, waiting)
     engine.follow(plan(), since: .token(start), until: .now, leaving)
     let empty = leaving.next()
     #expect(empty.contains(#""from":"t1-1-9e3779b1","to":"t1-3-daa66d13""#))
     #expect(empty.hasSuffix(#""moved":[],"updated":[]}}"#))
-    #expect(!waiting.isTold)
-    expectNews(of: 99, at: "t1-4-78dde6c4", waiting)
+    #expect(!waiting.hasAnswers)
+    expectDiff(of: 99, at: "t1-4-78dde6c4", waiting)
   }
 
-  @Test("What clients wait for that takes long goes on apart, with the same answer")
+  @Test("A slow step for waiting clients continues in the background, with the same answer")
   func slowStep() {
-    let waiting = Asker()
+    let waiting = RecordingWaiter()
     engine.follow(plan(), since: .token(start), until: nil, waiting)
-    let settled = Asker()
+    let settled = RecordingWaiter()
     engine.follow(plan(.count), since: .token(start), until: .now, settled)
     _ = settled.next()
     store.slow(before: 2)
     store.open()
-    expectNews(of: 30, at: "t1-2-3c6ef362", waiting)
+    expectDiff(of: 30, at: "t1-2-3c6ef362", waiting)
   }
 
-  @Test("What a resume asks has a quarter of a second in all")
+  @Test("All reads of a resume together have a quarter of a second")
   func oneLimit() throws {
-    let client = Asker()
+    let client = RecordingWaiter()
     engine.follow(plan(), since: .token(start), until: .now, client)
     #expect(client.next().hasPrefix("{"))
     let limits = store.state.withLock { $0.limits.compactMap { $0 } }
@@ -246,9 +247,9 @@ struct ResumeTests {
 
   @Test("The effect of a save on a fetch of a group delays no client, and is read once")
   func slowGroupStep() {
-    let group = Asker()
+    let group = RecordingWaiter()
     engine.follow([GroupFetch(index: 0, plan: plan(), since: start)], isFinal: false, group)
-    let settled = Asker()
+    let settled = RecordingWaiter()
     engine.follow(plan(.count), since: .token(start), until: .now, settled)
     _ = settled.next()
     store.slow(before: 2)
@@ -262,21 +263,21 @@ struct ResumeTests {
   @Test("Clients of one resume share it, and a client that cancelled gets no answer")
   func cancelled() throws {
     change()
-    let (gone, kept) = (Asker(), Asker())
+    let (gone, kept) = (RecordingWaiter(), RecordingWaiter())
     engine.follow(plan(), since: .token(start), until: nil, gone)
     try #require(store.isAsked())
     engine.follow(plan(), since: .token(start), until: nil, kept)
     engine.cancel(gone)
     store.open()
     #expect(kept.next().contains(#""changed":{"population":31}"#))
-    #expect(!gone.isTold)
+    #expect(!gone.hasAnswers)
     #expect(engine.counters.diffs == 1)
   }
 
   @Test("A resume without a waiting client is cancelled, and the next client is answered")
   func left() throws {
     change()
-    let (gone, other) = (Asker(), Asker())
+    let (gone, other) = (RecordingWaiter(), RecordingWaiter())
     engine.follow(plan(), since: .token(start), until: nil, gone)
     try #require(store.isAsked())
     engine.cancel(gone)
@@ -285,19 +286,19 @@ struct ResumeTests {
     try #require(store.isAsked())
     store.open()
     #expect(other.next().contains(#""changed":{"population":31}"#))
-    #expect(!gone.isTold)
+    #expect(!gone.hasAnswers)
   }
 
-  @Test("An engine that ends breaks resumes off and says so")
+  @Test("An engine that stops cancels resumes and reports it")
   func ending() throws {
     change()
-    let client = Asker()
+    let client = RecordingWaiter()
     engine.follow(plan(), since: .token(start), until: nil, client)
     try #require(store.isAsked())
     engine.drain()
     #expect(client.next() == "busy")
     #expect(eventually(within: .seconds(300)) { store.waiting == 0 })
-    let late = Asker()
+    let late = RecordingWaiter()
     engine.follow(plan(), since: .token(start), until: nil, late)
     #expect(late.next() == "busy")
   }
@@ -305,7 +306,7 @@ struct ResumeTests {
   @Test("A fetch of a group begins with a snapshot, because the group has one token")
   func groups() {
     change()
-    let group = Asker()
+    let group = RecordingWaiter()
     engine.follow(
       [
         GroupFetch(index: 0, plan: plan(), since: start),
@@ -314,18 +315,18 @@ struct ResumeTests {
     #expect(group.next() == "0: expired")
   }
 
-  @Test("However much is saved meanwhile, a waiting client gets the state of its request")
+  @Test("A waiting client gets its answer under continuous saves")
   func alwaysFurther() throws {
     change()
-    let (first, late) = (Asker(), Asker())
+    let (first, late) = (RecordingWaiter(), RecordingWaiter())
     engine.follow(plan(), since: .token(start), until: nil, first)
     try #require(store.isAsked())
     store.inner.save { $0.cities[2] = nil }
     engine.storeDidChange()
     engine.follow(plan(), since: .token(start), until: nil, late)
-    // What happened since takes too long as well.
+    // The changes made since take too long as well.
     store.slow(before: 4)
-    let began = Asker()
+    let began = RecordingWaiter()
     engine.follow(plan(.count), since: .token(store.inner.token), until: .now, began)
     _ = began.next()
     store.open()
@@ -333,18 +334,18 @@ struct ResumeTests {
     #expect(
       received.contains(#""from":"t1-1-9e3779b1","to":"t1-3-daa66d13","count":2"#), "\(received)")
     #expect(received.contains(#""changed":{"population":31}"#))
-    // It may know of the save that came before it asked.
+    // Its answer may contain the save that preceded its request.
     let whole = late.next()
     #expect(whole.contains(#""from":"t1-1-9e3779b1","to":"t1-4-78dde6c4","count":1"#), "\(whole)")
-    let next = Asker()
+    let next = RecordingWaiter()
     engine.follow(plan(), since: .token(Token("t1-3-daa66d13")!), until: nil, next)
     #expect(next.next().contains(#""deleted":[{"from":[0,1],"id":2}]"#))
   }
 
-  @Test("What many resumes of one token have to know is read once for all")
+  @Test("Resumes from one token share their reads")
   func together() throws {
     change()
-    let askers = (0..<40).map { _ in Asker() }
+    let askers = (0..<40).map { _ in RecordingWaiter() }
     for (number, asker) in askers.enumerated() {
       var plan = plan()
       plan.selection.append(SelectedValue(key: "n\(number)", source: plan.selection[0].source))
@@ -361,16 +362,16 @@ struct ResumeTests {
   @Test("A new request after all clients left is not answered by their attempt")
   func askedAgain() throws {
     change()
-    let (gone, again) = (Asker(), Asker())
+    let (gone, again) = (RecordingWaiter(), RecordingWaiter())
     engine.follow(plan(), since: .token(start), until: nil, gone)
     try #require(store.isAsked())
     engine.cancel(gone)
     store.inner.save { $0.cities[2] = nil }
     engine.storeDidChange()
-    // What the first try found could not be brought up to date in time.
+    // The result of the first attempt could not be brought up to date in time.
     store.slow(before: 4)
     engine.follow(plan(), since: .token(start), until: nil, again)
-    let began = Asker()
+    let began = RecordingWaiter()
     engine.follow(plan(.count), since: .token(store.inner.token), until: .now, began)
     _ = began.next()
     store.open()
@@ -379,19 +380,19 @@ struct ResumeTests {
       received.contains(#""from":"t1-1-9e3779b1","to":"t1-4-78dde6c4","count":1"#), "\(received)")
   }
 
-  @Test("Where nothing had changed and more is saved than there is time for, the client waits on")
+  @Test("Without changes to its fetch, a client keeps waiting although saves exceed the time limit")
   func unchangedAndNoTime() throws {
     change()
     let request = try FetchRequest(
       entity: "City", query: [("where", "population < 40"), ("as", "count")])
     let few = try FetchResolver(model: MemoryStore.cityModel, maxItems: 10).resolve(request)
-    let client = Asker()
+    let client = RecordingWaiter()
     engine.follow(few, since: .token(start), until: nil, client)
     try #require(store.isAsked())
     store.inner.save { $0.cities[2] = nil }
     engine.storeDidChange()
     store.slow(before: 4)
-    let began = Asker()
+    let began = RecordingWaiter()
     engine.follow(plan(), since: .token(store.inner.token), until: .now, began)
     _ = began.next()
     store.open()
@@ -404,16 +405,16 @@ struct ResumeTests {
   )
   func postponed() throws {
     var tokens = [start]
-    let askers = (0..<5).map { _ in Asker() }
+    let askers = (0..<5).map { _ in RecordingWaiter() }
     for (number, asker) in askers.enumerated() {
       if number > 0 { tokens.append(store.inner.save { $0.countries[number] = nil }) }
       engine.storeDidChange()
       engine.follow(plan(), since: .token(tokens[number]), until: nil, asker)
-      let settled = Asker()
+      let settled = RecordingWaiter()
       engine.follow(plan(.count), since: .token(tokens[number]), until: .now, settled)
       _ = settled.next()
     }
-    store.slow(before: tokens[4].position + 1)
+    store.slow(before: HistoryPosition(tokens[4].position.number + 1))
     store.open()
     store.inner.save { $0.cities[1]?.population = 30 }
     engine.storeDidChange()

@@ -1,12 +1,14 @@
+// Searches for affected queries, and checks of their results.
+
 import FetchModel
 import Testing
 
 @testable import LiveQueries
 
-/// What routing is asked, of a store in memory and of one on a file.
+/// Searches and checks of routing, for a store in memory and for one on a file.
 extension LiveStore {
   /// The queries that the changes after `base` may affect.
-  func search(_ index: QueryIndex, after base: Int64) throws -> CandidateSearch {
+  func search(_ index: QueryIndex, after base: HistoryPosition) throws -> CandidateSearch {
     try read { transaction throws(StoreError) in
       let changed = ChangedObjects(try transaction.changes(after: base), in: model)
       var search = CandidateSearch(index, changed, after: base, transaction, narrowingFrom: 1)
@@ -16,8 +18,8 @@ extension LiveStore {
   }
 
   /// A query gets the same diff from its affected objects as from all objects.
-  func expectNothingElse(
-    _ search: CandidateSearch, _ query: LiveQuery, after base: Int64, _ seed: UInt64
+  func expectEqualDiffs(
+    _ search: CandidateSearch, _ query: LiveQuery, after base: HistoryPosition, _ seed: UInt64
   ) throws {
     guard let objects = search.objects(for: query) else { return }
     try read { transaction throws(StoreError) in

@@ -7,11 +7,11 @@ import Testing
 @testable import LiveQueries
 @testable import SQLiteStore
 
-/// The same over a real file: a query that is not affected has the same snapshot as before.
-@Suite("Routing over SQLite: a fetch that is not asked shows what it did", .mayBlock)
+/// Routing over a real file: a query that is not affected has the same snapshot as before.
+@Suite("Routing over SQLite: a fetch that is no candidate is unchanged", .mayBlock)
 struct RoutingOverSQLiteTests {
   @Test(arguments: [21, 22, 23, 24] as [UInt64])
-  func unaskedFetchesAreUnchanged(seed: UInt64) throws {
+  func fetchesThatAreNoCandidatesAreUnchanged(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let world = try FileWorld()
     var index = QueryIndex()
@@ -27,11 +27,11 @@ struct RoutingOverSQLiteTests {
       let changes = (0..<Int.random(in: 1...3, using: &random)).map { _ in
         FileWorld.change(&random)
       }
-      for change in changes { try world.outsider(change) }
+      for change in changes { try world.runExternally(change) }
       let search = try world.store.search(index, after: base)
       let found = search.found
       for place in held.indices {
-        try world.store.expectNothingElse(search, held[place].query, after: base, seed)
+        try world.store.expectEqualDiffs(search, held[place].query, after: base, seed)
         let fresh = try world.snapshot(held[place].query)
         let isSame = fresh == held[place].snapshot
         let isFound = found.contains(held[place].query)
@@ -88,7 +88,7 @@ private final class FileWorld {
   }
 
   /// Runs `sql` as another process would.
-  func outsider(_ sql: String) throws { try sqlite(path, sql) }
+  func runExternally(_ sql: String) throws { try sqlite(path, sql) }
 
   func query(_ target: String) throws -> LiveQuery {
     let parts = target.split(separator: "?", maxSplits: 1)

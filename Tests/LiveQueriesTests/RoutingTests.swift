@@ -4,11 +4,11 @@ import Testing
 
 @testable import LiveQueries
 
-/// Finding the queries that a save can change: nothing is missed, and little is asked in vain.
+/// Finding the queries that a save may change: none is missed, and few candidates are unchanged.
 @Suite("Routing: a save reaches every fetch that it changes", .mayBlock)
 struct RoutingTests {
   @Test(arguments: 0..<4)
-  func routedEqualsAskingEveryQuery(part: Int) throws {
+  func routingFindsEveryChangedQuery(part: Int) throws {
     var (asked, all, changed) = (0, 0, 0)
     for number in 0..<6 {
       let seed = UInt64(1_000 + part * 10 + number)
@@ -29,7 +29,7 @@ struct RoutingTests {
         let search = try store.search(index, after: base)
         let found = search.found
         for query in queries {
-          try store.expectNothingElse(search, query, after: base, seed)
+          try store.expectEqualDiffs(search, query, after: base, seed)
           let isChanged = Self.isChanged(query, store, since: base)
           let isFound = found.contains(query)
           #expect(isFound || !isChanged, "seed \(seed): \(query.plan)")
@@ -39,7 +39,7 @@ struct RoutingTests {
         Self.exchange(&queries, &index, &generator, store)
       }
     }
-    // Routing is of use: what is asked is near what changes.
+    // Routing is selective: there are few more candidates than changed queries.
     #expect(asked * 4 < changed * 5 && changed < all, "\(asked) of \(all), \(changed) changed")
   }
 
@@ -52,9 +52,9 @@ struct RoutingTests {
       position: position)
   }
 
-  /// Whether the whole result, or what is sent along, differs from what it was.
+  /// True if the result or an expanded object differs between the positions.
   private static func isChanged(
-    _ query: LiveQuery, _ store: MemoryStore, since base: Int64
+    _ query: LiveQuery, _ store: MemoryStore, since base: HistoryPosition
   ) -> Bool {
     let (old, new) = (store.world(at: base), store.world(at: store.token.position))
     let token = MemoryStore.token(0)
@@ -77,7 +77,7 @@ struct RoutingTests {
       || before.included != after.included
   }
 
-  /// Some queries go and others come, so that the index is changed as it is used.
+  /// Replaces some queries, so that the index changes during the test.
   private static func exchange(
     _ queries: inout [LiveQuery], _ index: inout QueryIndex, _ generator: inout Generator,
     _ store: MemoryStore
@@ -89,7 +89,7 @@ struct RoutingTests {
     }
   }
 
-  @Test func anIndexIsEmptyWhenEveryQueryHasLeft() {
+  @Test func theIndexIsEmptyWhenEveryQueryIsRemoved() {
     var generator = Generator(seed: 7)
     let store = MemoryStore()
     store.save { $0 = generator.world() }
@@ -105,7 +105,7 @@ struct RoutingTests {
 }
 
 /// A save of many objects: each fetch reads those that affect it.
-@Suite("A save of many objects beside many fetches", .mayBlock)
+@Suite("A save of many objects with many live fetches", .mayBlock)
 struct ManyChangedObjectsTests {
   private static let name = PropertyPath(root: 0, target: .attribute(0))
   private static let population = PropertyPath(root: 0, target: .attribute(1))
@@ -118,9 +118,9 @@ struct ManyChangedObjectsTests {
     return try FetchResolver(model: MemoryStore.cityModel, maxItems: 10_000).resolve(request)
   }
 
-  /// Saves every one of 4,000 cities under fetches of `predicates`; returns how many rows were read
-  /// for, and how many clients heard something.
-  private func rowsAsked(_ predicates: [String]) throws -> (asked: Int, received: Int) {
+  /// Changes each of 4,000 cities under fetches of `predicates`. Returns the number of rows that were
+  /// read, and the number of clients that received a diff.
+  private func rowsRead(_ predicates: [String]) throws -> (read: Int, received: Int) {
     let store = MemoryStore()
     store.save { world in
       for id in 1...4_000 {
@@ -148,47 +148,47 @@ struct ManyChangedObjectsTests {
     store.save { world in
       for id in 1...4_000 { world.cities[id]?.population += 10_000 }
     }
-    let before = store.asked.rows.load(ordering: .relaxed)
+    let before = store.readCounts.rows.load(ordering: .relaxed)
     try store.read { transaction throws(StoreError) in
       try queries.catchUp(CatchUpContext(transaction))
     }
-    return (store.asked.rows.load(ordering: .relaxed) - before, queries.outbox.count)
+    return (store.readCounts.rows.load(ordering: .relaxed) - before, queries.outbox.count)
   }
 
-  @Test func whoIsLookedUpTwiceByOneValueAsksOfEverything() throws {
-    let (asked, received) = try rowsAsked(["population >= 0 OR population >= -5", "name == 'n1'"])
+  @Test func aFetchIndexedByTwoOverlappingRangesReadsAllObjects() throws {
+    let (read, received) = try rowsRead(["population >= 0 OR population >= -5", "name == 'n1'"])
     #expect(received == 2)
-    // All of 4,000 for the one, those called n1 for the other; each before and after.
-    #expect(asked == 8_200)
+    // All 4,000 cities for the first fetch, those called n1 for the second; each before and after.
+    #expect(read == 8_200)
   }
 
-  @Test func eachAsksOfItsOwnObjects() throws {
-    let (asked, received) = try rowsAsked((0..<40).map { "name == 'n\($0)'" })
+  @Test func eachFetchReadsItsOwnObjects() throws {
+    let (read, received) = try rowsRead((0..<40).map { "name == 'n\($0)'" })
     #expect(received == 40)
     // Before and after, each object once.
-    #expect(asked == 8_000)
+    #expect(read == 8_000)
   }
 
-  @Test func whoLeavesAndWhoComesIsAskedOf() throws {
-    let (asked, received) = try rowsAsked([
+  @Test func objectsThatLeaveOrEnterTheFetchAreRead() throws {
+    let (read, received) = try rowsRead([
       "population BETWEEN {1, 300}", "population BETWEEN {11001, 11200}", "population > 90000",
     ])
     #expect(received == 2)
-    #expect(asked == 1_000)
+    #expect(read == 1_000)
   }
 
-  @Test func whoIsConcernedByMostAsksOfAll() throws {
-    let (asked, received) = try rowsAsked(["population > 0", "name == 'n1'"])
+  @Test func aFetchAffectedByMostObjectsReadsAll() throws {
+    let (read, received) = try rowsRead(["population > 0", "name == 'n1'"])
     #expect(received == 2)
-    #expect(asked == 8_200)
+    #expect(read == 8_200)
   }
 }
 
-/// Many fetches resumed together get what each gets alone.
+/// Many fetches resumed together get the same diffs as each fetch alone.
 @Suite("Many fetches resumed from one token", .mayBlock)
 struct ResumedTogetherTests {
   @Test(arguments: 0..<8)
-  func eachHearsWhatItHearsAlone(number: Int) throws {
+  func eachGetsTheSameDiffAsAlone(number: Int) throws {
     let seed = UInt64(3_000 + number)
     var generator = Generator(seed: seed)
     let store = MemoryStore()
@@ -236,7 +236,7 @@ struct ResumedTogetherTests {
       for plan in plans { _ = try diffs.diff(of: plan, since: since) }
     }
     // Before and after, ten objects each.
-    #expect(store.asked.rows.load(ordering: .relaxed) == 1_000)
+    #expect(store.readCounts.rows.load(ordering: .relaxed) == 1_000)
   }
 }
 

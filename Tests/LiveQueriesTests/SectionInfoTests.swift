@@ -1,3 +1,5 @@
+// Stored section values → their JSON, names and index titles.
+
 import FetchModel
 import TestSupport
 import Testing

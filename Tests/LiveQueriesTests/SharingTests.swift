@@ -4,7 +4,7 @@ import Testing
 
 @testable import LiveQueries
 
-/// What clients of the same fetch share, and what remains without a client.
+/// Clients of the same fetch share its result and diffs; a fetch without clients is dropped.
 @Suite("Sharing: one result, one diff, and none without a client", .mayBlock)
 struct SharingTests {
   private static let name = PropertyPath(root: 0, target: .attribute(0))
@@ -66,7 +66,7 @@ struct SharingTests {
     #expect(queries.counters.changed == 1)
   }
 
-  @Test func aFetchThatNobodyAsksForIsDroppedAndResumedFromTheHistory() throws {
+  @Test func anIdleFetchIsDroppedAndResumedFromTheHistory() throws {
     var queries = engine()
     let token = store.token
     let waiter = try follow(&queries, since: token)
@@ -89,7 +89,7 @@ struct SharingTests {
         == ["{\"name\":\"c\"}"])
   }
 
-  @Test func aFetchThatSomebodyWaitsForIsKept() throws {
+  @Test func aFetchWithAWaiterIsKept() throws {
     var queries = engine()
     let waiter = try follow(&queries, since: store.token)
     queries.dropIdle(unusedSince: .now + .seconds(1))
@@ -97,7 +97,7 @@ struct SharingTests {
     withExtendedLifetime(waiter) {}
   }
 
-  @Test func aSaveOfWhatNobodyLooksAtConsidersNoFetch() throws {
+  @Test func aSaveOfUnreadPropertiesConsidersNoFetch() throws {
     var queries = engine()
     let token = store.token
     let waiters = [
@@ -112,41 +112,41 @@ struct SharingTests {
     withExtendedLifetime(waiters) {}
   }
 
-  /// A city's name changes, and the store forgets all that was before.
-  private func saveAndForget(_ name: String) {
+  /// Saves a city's name and prunes all history before it.
+  private func saveAndPrune(_ name: String) {
     let token = store.save { $0.cities[1]?.name = name }
-    store.state.withLock { $0.oldest = Int(token.position) }
+    store.state.withLock { $0.oldest = Int(token.position.number) }
   }
 
   private func hasExpired(_ queries: LiveQueries) -> Bool {
     if case .expired? = queries.outbox.last?.answer { true } else { false }
   }
 
-  @Test func aTokenThatWasShownOnceAndIsForgottenSinceIsExpired() throws {
+  @Test func aTokenWhoseHistoryWasPrunedIsExpired() throws {
     var queries = engine()
     let token = store.token
     try inTransaction(&queries)
-    saveAndForget("c")
+    saveAndPrune("c")
     _ = try follow(&queries, since: token)
     #expect(hasExpired(queries))
   }
 
-  @Test func aFetchThatRestedWhileTheHistoryWasForgottenIsMadeAnew() throws {
+  @Test func anInactiveFetchIsRecomputedAfterPruning() throws {
     var queries = engine()
     let waiter = try follow(&queries, since: store.token)
     queries.cancel(ObjectIdentifier(waiter))
     let before = try #require(queries.queries.values.first)
-    saveAndForget("c")
-    saveAndForget("d")
+    saveAndPrune("c")
+    saveAndPrune("d")
     _ = try follow(&queries, since: store.token)
     #expect(queries.outbox.isEmpty)
     #expect(queries.queries.values.first !== before)
   }
 
-  @Test func whoWaitsWhileTheHistoryIsForgottenIsToldSo() throws {
+  @Test func aWaiterExpiresWhenTheHistoryIsPruned() throws {
     var queries = engine()
     _ = try follow(&queries, since: store.token)
-    saveAndForget("c")
+    saveAndPrune("c")
     try inTransaction(&queries)
     #expect(hasExpired(queries))
     #expect(!queries.hasActiveQueries)

@@ -1,3 +1,5 @@
+// Generated results and windows: the diff equals one computed by brute force.
+
 import FetchModel
 import TestSupport
 import Testing
@@ -22,7 +24,7 @@ private struct Thing: Hashable {
   }
 }
 
-/// One generated case: a result before and after, and the window through which it is seen.
+/// One generated case: a result before and after a change, and a window.
 private struct Case {
   var old: [Int: Thing] = [:]
   var new: [Int: Thing] = [:]
@@ -88,7 +90,7 @@ private struct Case {
     }
   }
 
-  /// The keys now, whole or only as far as both windows need.
+  /// The current keys, all of them or only those that both windows need.
   mutating func rankedKeys() -> RankedKeys {
     let all = keys(new)
     var ranked = RankedKeys(sorted: all, isSectioned: isSectioned)

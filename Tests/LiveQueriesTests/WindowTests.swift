@@ -4,8 +4,8 @@ import Testing
 
 @testable import LiveQueries
 
-/// Windows over results that are much larger than they are.
-@Suite("Windows: a part of a large result is exact and costs a part", .mayBlock)
+/// Small windows over large results.
+@Suite("Windows: a part of a large result is exact, at the cost of that part", .mayBlock)
 struct WindowTests {
   @Test(
     "Deep offsets, cursors and totals stay right while many cities come and go", arguments: 0..<2)
@@ -65,7 +65,7 @@ struct WindowTests {
     _ = try follow(Self.plan(Window(limit: 50)), simulation)
     let query = try #require(simulation.queries.queries.values.first)
     #expect(query.ranges[nil]?.keys.count == 66)
-    // Cities that come in front of the window are forgotten again at its end.
+    // Cities inserted before the window push others out at its end.
     for round in 0..<20 {
       try save(simulation) { world in
         for id in 0..<10 {
@@ -76,22 +76,22 @@ struct WindowTests {
       for client in simulation.clients where !client.isWaiting { try simulation.follow(client) }
       #expect((query.ranges[nil]?.keys.count ?? 0) <= 142)
     }
-    #expect(simulation.store.asked.keys.load(ordering: .relaxed) < 200)
+    #expect(simulation.store.readCounts.keys.load(ordering: .relaxed) < 200)
   }
 
-  @Test func aSaveThatTurnsTheWholeOrderIsReadInFewLooks() throws {
+  @Test func aSaveThatReversesTheOrderNeedsFewReads() throws {
     let simulation = simulation(cities: 2_000)
     let client = try follow(Self.plan(Window(limit: 10)), simulation)
-    let before = simulation.store.asked.looks.load(ordering: .relaxed)
+    let before = simulation.store.readCounts.looks.load(ordering: .relaxed)
     try save(simulation) { world in
       for id in 1...2_000 { world.cities[id]?.population = 100_000 - id }
     }
     #expect(
       client.held.sections.flatMap(\.items).first.map { String(decoding: $0, as: UTF8.self) }
         == #"{"id":2000}"#)
-    // What was shown stands at the end now: all keys have to be seen.
-    #expect(simulation.store.asked.looks.load(ordering: .relaxed) - before <= 10)
-    #expect(simulation.store.asked.keys.load(ordering: .relaxed) < 5_000)
+    // The former window is at the end now, so all keys must be read.
+    #expect(simulation.store.readCounts.looks.load(ordering: .relaxed) - before <= 10)
+    #expect(simulation.store.readCounts.keys.load(ordering: .relaxed) < 5_000)
   }
 
   @Test func windowsOfOneOrderShareItsKeys() throws {
@@ -120,10 +120,10 @@ struct WindowTests {
       #expect(client.held.summary.total == 300 - (round + 1) + (round / 3 + 1))
       if !client.isWaiting { try simulation.follow(client) }
     }
-    #expect(simulation.store.asked.totals.load(ordering: .relaxed) == 1)
+    #expect(simulation.store.readCounts.totals.load(ordering: .relaxed) == 1)
   }
 
-  @Test func aCursorHoldsItsPlaceWhateverBecomesOfItsItem() throws {
+  @Test func aCursorKeepsItsPositionWhenItsItemIsDeletedOrMoved() throws {
     let simulation = simulation(cities: 100)
     let world = simulation.store.world(at: simulation.store.token.position)
     let definition = Self.plan(Window()).definition
@@ -136,7 +136,7 @@ struct WindowTests {
       client.held.sections.flatMap(\.items).map { String(decoding: $0, as: UTF8.self) }
     }
     #expect(shown() == ["{\"id\":21,\"name\":\"c21\"}", "{\"id\":22,\"name\":\"c22\"}"])
-    // The cursor's own item goes, another moves behind it, one comes in front of it.
+    // The cursor's own item is deleted, another moves behind it, and one is inserted before it.
     try save(simulation) { world in
       world.cities[20] = nil
       world.cities[1]?.population = 205

@@ -49,7 +49,7 @@ struct PatternLanguageTests {
     "(?x) a{1,\n2}", "(?x-i: a b )c", "(?#c)a", "(?<n>a)b", "(?<n1>a)b", "(|a)", "a|b|", "(?:)*",
     "x{0}",
     "(?u)a", "\\d{2,3}?", "a*?", "(?:ab){1,2}?c", "((a|b)*)*c",
-    // Without ways back
+    // Without backtracking
     "a++b", "a*+a", "a?+a", "a?+b", "[ab]{1,2}+b", "[ab]{2}+b", "[ab]{1,}+", "\\d++", "\\X++",
     "\\R++\\n",
     "(?s).*+", "(?s).*+a", ".*+\\n?", "(?:a)*+b", "(a)++", "[^b]*+b", "(?>a)b", "(?>a+)b",
@@ -184,7 +184,7 @@ struct PatternLanguageTests {
   @Test("the number of steps is linear in the text for every pattern")
   func linearSteps() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
-    var generator = NastyPatterns(seed: seed)
+    var generator = HardPatterns(seed: seed)
     for _ in 0..<60 {
       let pattern = generator.pattern(depth: 3)
       for options in [StringOptions(), .caseInsensitive] {
@@ -232,7 +232,7 @@ extension RegularExpression {
 }
 
 /// Patterns of nested repetitions and overlapping choices.
-private struct NastyPatterns: Drawing {
+private struct HardPatterns: SeededCaseGenerator {
   var random: SeededRandom
 
   init(seed: UInt64) { random = SeededRandom(seed: seed) }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tries docker/deploy/nginx.conf and docker/deploy/haproxy.cfg with the real proxies.
+"""Tries the settings of nginx, HAProxy and Caddy in docker/deploy/ with the real proxies.
 
-usage: run.py LIVEFETCH [nginx|haproxy]...
+usage: run.py LIVEFETCH [nginx|haproxy|caddy]...
 
 For each proxy: the address that the server sees, an event within a stream without delay, a long-poll
 of more than 60 seconds' default limits, and a reload of the proxy under a client that follows a fetch
@@ -46,6 +46,10 @@ def wait_until(condition, what):
     sys.exit(f"proxies: {what}: not within {LIMIT} s")
 
 
+class BadGateway(http.client.HTTPException):
+    """The proxy ended the request: Caddy does so with those that wait when it reloads."""
+
+
 class Client:
     """Requests to one port, each on a connection of its own."""
 
@@ -64,6 +68,8 @@ class Client:
     def json(self, *arguments, **options):
         answer = self.open(*arguments, **options)
         body = answer.read()
+        if answer.status == 502:
+            raise BadGateway
         assert answer.status in (200, 201), (answer.status, body)
         return json.loads(body)
 
@@ -112,6 +118,39 @@ class HAProxy:
 
     def reload(self):
         self.process.send_signal(signal.SIGUSR2)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(LIMIT)
+
+
+class Caddy:
+    """Without TLS: the other checks are about HTTP, and no authority gives a certificate for the name."""
+
+    name = "caddy"
+
+    def __init__(self, folder, port, upstream):
+        self.admin = f"127.0.0.1:{free_port()}"
+        self.file = folder / "Caddyfile"
+        self.file.write_text(
+            f"{{\n\tadmin {self.admin}\n\tdefault_bind 127.0.0.1\n}}\n"
+            + (ROOT / "docker/deploy/Caddyfile").read_text())
+        self.environment = {
+            **os.environ, "HOME": str(folder), "XDG_DATA_HOME": f"{folder}/data",
+            "XDG_CONFIG_HOME": f"{folder}/config", "SITE": f"http://livefetch.example:{port}",
+            "UPSTREAM": f"127.0.0.1:{upstream}"}
+        self.process = self.command("run", stderr=(folder / "caddy.log").open("w"))
+
+    def command(self, name, *arguments, **options):
+        return subprocess.Popen(
+            ["caddy", name, "--adapter", "caddyfile", "--config", self.file, *arguments],
+            env=self.environment, **options)
+
+    def reload(self):
+        # `--force`: also where the file is the same.
+        command = self.command(
+            "reload", "--address", self.admin, "--force", stderr=subprocess.DEVNULL)
+        assert command.wait(LIMIT) == 0
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
@@ -247,7 +286,7 @@ def check(name, process, proxy, server, log):
 
 def main():
     livefetch, *names = sys.argv[1:]
-    kinds = [k for k in (Nginx, HAProxy) if not names or k.name in names]
+    kinds = [k for k in (Nginx, HAProxy, Caddy) if not names or k.name in names]
     missing = [k.name for k in kinds if not shutil.which(k.name, path="/usr/sbin:/usr/bin")]
     os.environ["PATH"] += ":/usr/sbin"
     if missing:

@@ -1,4 +1,5 @@
 import FetchModel
+import SQLComposer
 import TestSupport
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 
 @Suite("History: change sets", .mayBlock)
 struct ChangeSetTests {
-  private func place(_ store: FollowedFile, _ path: String) throws -> RelationshipPlace {
+  private func place(_ store: TrackedFile, _ path: String) throws -> RelationshipPlace {
     let names = path.split(separator: ".").map(String.init)
     let entity = try #require(store.history.model.entityIndex(named: names[0]))
     guard
@@ -18,9 +19,9 @@ struct ChangeSetTests {
 
   @Test("an object that moves between to-many relationships changes both owners")
   func movedMember() throws {
-    let store = try FollowedFile(historyWorld)
+    let store = try TrackedFile(historyWorld)
     let start = try store.token
-    try store.file.outsider("UPDATE City SET country = 2 WHERE id = 10")
+    try store.file.runExternally("UPDATE City SET country = 2 WHERE id = 10")
     let changeSet = try store.changeSet(after: start)
     #expect(changeSet.objects == [1: [.integer(10)]])
     #expect(
@@ -29,28 +30,28 @@ struct ChangeSetTests {
 
   @Test("an update of other properties does not change the owner; an insert or a delete does")
   func comeAndGo() throws {
-    let store = try FollowedFile(historyWorld)
+    let store = try TrackedFile(historyWorld)
     let start = try store.token
-    try store.file.outsider("UPDATE City SET name = 'S' WHERE id = 10")
+    try store.file.runExternally("UPDATE City SET name = 'S' WHERE id = 10")
     #expect(try store.changeSet(after: start).members == [:])
-    try store.file.outsider("INSERT INTO City VALUES (30, 'Kobe', 1, 2)")
-    try store.file.outsider("INSERT INTO City VALUES (40, 'Rome', 1, NULL)")
+    try store.file.runExternally("INSERT INTO City VALUES (30, 'Kobe', 1, 2)")
+    try store.file.runExternally("INSERT INTO City VALUES (40, 'Rome', 1, NULL)")
     #expect(
       try store.changeSet(after: start).members == [
         try place(store, "Country.City"): [.integer(2)]
       ])
-    try store.file.outsider("DELETE FROM City WHERE id IN (10, 30)")
+    try store.file.runExternally("DELETE FROM City WHERE id IN (10, 30)")
     #expect(
       try store.changeSet(after: start).members == [
         try place(store, "Country.City"): [.integer(1)]
-      ], "what came and went is no member before or now")
+      ], "an object that was added and removed is a member neither before nor now")
   }
 
   @Test("a row of a join table changes both objects")
   func joinRows() throws {
-    let store = try FollowedFile(historyWorld)
+    let store = try TrackedFile(historyWorld)
     let start = try store.token
-    try store.file.outsider("UPDATE City_Tag SET tag = 'old'")
+    try store.file.runExternally("UPDATE City_Tag SET tag = 'old'")
     #expect(
       try store.changeSet(after: start).members == [
         try place(store, "City.Tag"): [.integer(10)],
@@ -61,7 +62,7 @@ struct ChangeSetTests {
 
   @Test("a foreign key to a unique column finds the old and the new owner")
   func keyToUniqueColumn() throws {
-    let store = try FollowedFile(
+    let store = try TrackedFile(
       """
       CREATE TABLE a(id INTEGER PRIMARY KEY, code TEXT UNIQUE);
       CREATE TABLE b(id INTEGER PRIMARY KEY, code TEXT REFERENCES a(code));
@@ -69,7 +70,7 @@ struct ChangeSetTests {
       INSERT INTO b VALUES (5, 'x');
       """)
     let start = try store.token
-    try store.file.outsider("UPDATE b SET code = 'y'; DELETE FROM a WHERE id = 1")
+    try store.file.runExternally("UPDATE b SET code = 'y'; DELETE FROM a WHERE id = 1")
     #expect(
       try store.changeSet(after: start).members == [
         try place(store, "a.b"): [.integer(1), .integer(2)]
@@ -78,10 +79,10 @@ struct ChangeSetTests {
 
   @Test("a table can be read as it was at an earlier position")
   func shadow() throws {
-    let store = try FollowedFile(historyWorld)
+    let store = try TrackedFile(historyWorld)
     let start = try store.token
     let before = try store.rows("SELECT * FROM City ORDER BY id")
-    try store.file.outsider(
+    try store.file.runExternally(
       """
       UPDATE City SET name = 'a' WHERE id = 10;
       UPDATE City SET name = 'b' WHERE id = 10;
@@ -92,7 +93,7 @@ struct ChangeSetTests {
       """)
     let layout = HistoryLayout(of: TableInfo(store.history.schema.entities[1]))
     let sql = """
-      WITH \(layout.overlayExpression)
+      WITH \(layout.overlayExpression(at: HistoryPosition(0)).text)
       SELECT * FROM (SELECT id, name, population, country FROM main.City WHERE \(layout.isUnchanged(nil))
       UNION ALL SELECT id, name, population, country FROM \(layout.overlayName)
       WHERE livefetch_existed) ORDER BY id

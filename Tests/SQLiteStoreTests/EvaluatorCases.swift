@@ -1,9 +1,12 @@
+// A seed → rows and predicates for the parity test of SQL and the evaluator.
+
 import FetchModel
+import SQLComposer
 import TestSupport
 
 /// Generated rows and predicates with hard cases: nil, empty text, surrogate pairs, marks, the
 /// bounds of integers and doubles, and values whose type differs from the column's.
-struct EvaluatorCases: Drawing {
+struct EvaluatorCases: SeededCaseGenerator {
   var random: SeededRandom
 
   init(seed: UInt64) { random = SeededRandom(seed: seed) }

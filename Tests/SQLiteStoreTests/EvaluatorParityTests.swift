@@ -1,4 +1,5 @@
 import FetchModel
+import SQLComposer
 import TestSupport
 import Testing
 

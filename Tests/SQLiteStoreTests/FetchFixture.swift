@@ -1,17 +1,21 @@
+// A query string enters; the plan, its SQL and its result over a test's file leave.
+
 import Bytes
 import FetchModel
+import SQLComposer
+import SQLResults
 import Testing
 
 @testable import SQLiteStore
 
 /// A tracked file, with plans made from query strings, and their results.
 struct FetchFixture {
-  let followed: FollowedFile
+  let tracked: TrackedFile
   let model: Model
 
   init(_ sql: String) throws {
-    followed = try FollowedFile(sql)
-    model = followed.history.model
+    tracked = try TrackedFile(sql)
+    model = tracked.history.model
   }
 
   func plan(_ entity: String, _ query: String = "", maxItems: Int = 1000) throws -> FetchPlan {
@@ -21,23 +25,23 @@ struct FetchFixture {
   }
 
   var transaction: SQLiteReadTransaction {
-    get throws { try readTransaction(of: followed.connection) }
+    get throws { try readTransaction(of: tracked.connection) }
   }
 
   func readTransaction(of connection: Connection) throws(StoreError) -> SQLiteReadTransaction {
-    let schema = followed.history.schema
+    let schema = tracked.history.schema
     var composer = FetchComposer(model: model, schema: schema)
     composer.homogeneous = .everyColumn(of: schema)
     return SQLiteReadTransaction(
-      connection: connection, composer: composer, history: followed.history,
+      connection: connection, composer: composer, history: tracked.history,
       objectStatements: ObjectStatements(),
-      token: try followed.history.newestToken(on: connection))
+      token: try tracked.history.newestToken(on: connection))
   }
 
   /// A read transaction whose queries of the past use materialized overlays from the first query
   /// on.
   func materializedTransaction() throws -> SQLiteReadTransaction {
-    let reader = try followed.file.connect(.read)
+    let reader = try tracked.file.connect(.read)
     try reader.execute("BEGIN")
     reader.past.minimumRows = 0
     reader.past.queriesBefore = 0
@@ -57,7 +61,7 @@ struct FetchFixture {
 
   /// Returns the snapshot's JSON without the token.
   func snapshot(_ entity: String, _ query: String, maxItems: Int = 1000) throws -> String {
-    let token = try followed.token.description
+    let token = try tracked.token.description
     let json = try transaction.snapshot(of: plan(entity, query, maxItems: maxItems)).json
     return String(decoding: json, as: UTF8.self).replacing(token, with: "T")
   }

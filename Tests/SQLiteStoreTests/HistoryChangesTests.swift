@@ -1,4 +1,5 @@
 import FetchModel
+import SQLComposer
 import TestSupport
 import Testing
 
@@ -16,11 +17,11 @@ private let world = """
   INSERT INTO Tag VALUES ('big'), ('old');
   """
 
-extension FollowedFile {
+extension TrackedFile {
   /// One save.
   fileprivate func save(_ sql: String) throws {
     try connection.execute("BEGIN; \(sql)")
-    try History.stamp(position: token.position, on: connection)
+    try History.stamp(position: token.position.number, on: connection)
     try connection.execute("COMMIT")
   }
 
@@ -50,7 +51,7 @@ extension FollowedFile {
 struct HistoryChangesTests {
   @Test("each save reports its inserts, its updates with their properties, and its deletes")
   func saves() throws {
-    let store = try FollowedFile(world)
+    let store = try TrackedFile(world)
     let start = try store.token
     try store.save(
       "INSERT INTO City VALUES (30, 'Osaka', 2, 2); UPDATE City SET name = 'T' WHERE id = 20")
@@ -66,7 +67,7 @@ struct HistoryChangesTests {
     "a save is folded: an inserted and deleted object is omitted, a deleted and inserted one is an update"
   )
   func folded() throws {
-    let store = try FollowedFile(world)
+    let store = try TrackedFile(world)
     let start = try store.token
     try store.save("INSERT INTO City VALUES (30, 'Osaka', 2, 2); DELETE FROM City WHERE id = 30")
     try store.save(
@@ -83,7 +84,7 @@ struct HistoryChangesTests {
 
   @Test("a link between two objects is an update of both")
   func links() throws {
-    let store = try FollowedFile(world)
+    let store = try TrackedFile(world)
     let start = try store.token
     try store.save("INSERT INTO City_Tag VALUES (10, 'big')")
     try store.save("UPDATE City_Tag SET tag = 'old'")
@@ -98,7 +99,7 @@ struct HistoryChangesTests {
 
   @Test("a page ends at its limit, and the next page continues from its token")
   func pages() throws {
-    let store = try FollowedFile(world)
+    let store = try TrackedFile(world)
     let start = try store.token
     for name in ["a", "b", "c"] { try store.save("UPDATE City SET name = '\(name)' WHERE id = 10") }
     try store.save("DELETE FROM City WHERE id = 10")
@@ -116,9 +117,10 @@ struct HistoryChangesTests {
 
   @Test("without a token the whole history is returned; for an unknown one nothing")
   func bounds() throws {
-    let store = try FollowedFile(world)
-    try store.file.outsider("UPDATE City SET name = 'a' WHERE id = 10")
+    let store = try TrackedFile(world)
+    try store.file.runExternally("UPDATE City SET name = 'a' WHERE id = 10")
     #expect(try store.changes(after: nil) == ["~City 10(name)"], "not stamped yet")
-    #expect(try store.changes(after: Token(epoch: "x", position: 1, nonce: 1)) == nil)
+    #expect(
+      try store.changes(after: Token(epoch: "x", position: HistoryPosition(1), nonce: 1)) == nil)
   }
 }

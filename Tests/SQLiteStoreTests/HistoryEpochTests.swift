@@ -8,11 +8,11 @@ import Testing
 struct HistoryEpochTests {
   @Test("a reopened file continues its history")
   func continued() throws {
-    let first = try FollowedFile(historyWorld)
+    let first = try TrackedFile(historyWorld)
     #expect(first.setup == .added)
     let token = try first.token
-    try first.file.outsider("DELETE FROM City")
-    let second = try FollowedFile(first.file)
+    try first.file.runExternally("DELETE FROM City")
+    let second = try TrackedFile(first.file)
     #expect(second.setup == .continued)
     #expect(try second.history.validity(of: token, on: second.connection) == .known)
     #expect(try second.token.epoch == token.epoch)
@@ -45,21 +45,21 @@ struct HistoryEpochTests {
       "UPDATE livefetch_store SET value = 'other' WHERE key = 'schema'",
     ])
   func newEpoch(_ sql: String) throws {
-    let first = try FollowedFile(historyWorld)
+    let first = try TrackedFile(historyWorld)
     let token = try first.token
-    try first.file.outsider("UPDATE Country SET name = 'before' WHERE id = 1")
-    try first.file.outsider(sql)
-    let second = try FollowedFile(first.file)
+    try first.file.runExternally("UPDATE Country SET name = 'before' WHERE id = 1")
+    try first.file.runExternally(sql)
+    let second = try TrackedFile(first.file)
     #expect(second.setup == .restarted)
     #expect(try second.token.epoch != token.epoch)
     #expect(try second.validity(of: token) == .expired)
     #expect(try second.validity(of: second.token) == .known)
     let start = try second.token
-    try first.file.outsider("UPDATE City SET country = 2 WHERE id = 10")
+    try first.file.runExternally("UPDATE City SET country = 2 WHERE id = 10")
     let city = try #require(second.history.model.entityIndex(named: "City"))
     #expect(try second.changeSet(after: start).objects == [city: [.integer(10)]])
     #expect(try second.history.changes(after: token, limit: 9, on: second.connection) == nil)
-    let third = try FollowedFile(first.file)
+    let third = try TrackedFile(first.file)
     #expect(third.setup == .continued)
     #expect(try third.validity(of: start) == .known)
     #expect(try History.detach(on: first.file.connect()))
@@ -73,9 +73,9 @@ struct HistoryEpochTests {
     "an index, ANALYZE and VACUUM do not begin a new epoch",
     arguments: ["CREATE INDEX i ON City(name)", "ANALYZE", "VACUUM"])
   func noHole(_ sql: String) throws {
-    let first = try FollowedFile("CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT)")
-    try first.file.outsider(sql)
-    #expect(try FollowedFile(first.file).setup == .continued)
+    let first = try TrackedFile("CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT)")
+    try first.file.runExternally(sql)
+    #expect(try TrackedFile(first.file).setup == .continued)
   }
 
   @Test("VACUUM may change rowids, so that it is a gap in the history of tables without a key")
@@ -84,22 +84,24 @@ struct HistoryEpochTests {
       "tag TEXT REFERENCES Tag ON UPDATE CASCADE",
       with: "tag TEXT REFERENCES Tag, PRIMARY KEY(city, tag)")
     for (sql, expected) in [(historyWorld, History.Setup.restarted), (keyed, .continued)] {
-      let first = try FollowedFile(sql)
-      #expect(try FollowedFile(first.file).setup == .continued)
-      try first.file.outsider("VACUUM")
-      #expect(try FollowedFile(first.file).setup == expected)
+      let first = try TrackedFile(sql)
+      #expect(try TrackedFile(first.file).setup == .continued)
+      try first.file.runExternally("VACUUM")
+      #expect(try TrackedFile(first.file).setup == expected)
     }
   }
 
   @Test("only a token that this history issued is valid")
   func standing() throws {
-    let store = try FollowedFile(historyWorld)
+    let store = try TrackedFile(historyWorld)
     let token = try store.token
     let others = [
       Token(epoch: "other", position: token.position, nonce: token.nonce),
       Token(epoch: token.epoch, position: token.position, nonce: token.nonce &+ 1),
-      Token(epoch: token.epoch, position: token.position + 1, nonce: token.nonce),
-      Token(epoch: token.epoch, position: 0, nonce: 0),
+      Token(
+        epoch: token.epoch, position: HistoryPosition(token.position.number + 1), nonce: token.nonce
+      ),
+      Token(epoch: token.epoch, position: HistoryPosition(0), nonce: 0),
     ]
     #expect(try store.history.validity(of: token, on: store.connection) == .known)
     for other in others {
@@ -110,18 +112,18 @@ struct HistoryEpochTests {
 
   @Test("a history of an older format begins a new epoch")
   func olderFormat() throws {
-    let store = try FollowedFile(historyWorld)
+    let store = try TrackedFile(historyWorld)
     let token = try store.token
-    try store.file.outsider(
+    try store.file.runExternally(
       """
       UPDATE livefetch_store SET value = 2 WHERE key = 'format';
       CREATE TABLE livefetch_table(name TEXT PRIMARY KEY);
       CREATE TABLE livefetch_column(name TEXT PRIMARY KEY)
       """)
-    let second = try FollowedFile(store.file)
+    let second = try TrackedFile(store.file)
     #expect(second.setup == .restarted)
     #expect(try second.validity(of: token) == .expired)
-    #expect(try FollowedFile(store.file).setup == .continued)
+    #expect(try TrackedFile(store.file).setup == .continued)
     #expect(
       try store.rows(
         "SELECT name FROM sqlite_schema WHERE name IN ('livefetch_table', 'livefetch_column')")
@@ -130,19 +132,19 @@ struct HistoryEpochTests {
 
   @Test("a file of a newer format is refused")
   func newerFormat() throws {
-    let store = try FollowedFile(historyWorld)
-    try store.file.outsider("UPDATE livefetch_store SET value = 4 WHERE key = 'format'")
+    let store = try TrackedFile(historyWorld)
+    try store.file.runExternally("UPDATE livefetch_store SET value = 4 WHERE key = 'format'")
     #expect(
       throws: StoreError.unusable("the file's history has format 4; this version knows 3")
-    ) { try FollowedFile(store.file) }
+    ) { try TrackedFile(store.file) }
   }
 
   @Test("detaching removes all of the server's tables and triggers from the file")
   func detach() throws {
     let file = try ScratchFile(historyWorld)
     let before = try schemaText(file)
-    let store = try FollowedFile(file)
-    try store.file.outsider("UPDATE City SET name = 'x'")
+    let store = try TrackedFile(file)
+    try store.file.runExternally("UPDATE City SET name = 'x'")
     #expect(try History.detach(on: store.connection))
     #expect(try schemaText(file) == before)
     #expect(try History.detach(on: file.connect()) == false)

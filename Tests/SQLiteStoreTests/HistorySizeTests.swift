@@ -34,7 +34,7 @@ struct HistorySizeTests {
   @Test func theMeasuredSizeIsWithinAFifthOfTheFilesGrowth() throws {
     let (file, store) = try open()
     defer { store.close() }
-    for round in 0..<10 { try file.outsider("UPDATE note SET n = \(-round) - id") }
+    for round in 0..<10 { try file.runExternally("UPDATE note SET n = \(-round) - id") }
     #expect(try eventually { figure("livefetch_history_rows", store) == 10_000 })
     let measured = try #require(figure("livefetch_history_bytes", store))
     let stored = try #require(
@@ -53,7 +53,7 @@ struct HistorySizeTests {
     let (file, store) = try open(options)
     defer { store.close() }
     let first = store.newestToken
-    for round in 0..<8 { try file.outsider("UPDATE note SET n = \(-round) - id") }
+    for round in 0..<8 { try file.runExternally("UPDATE note SET n = \(-round) - id") }
     #expect(try eventually { (figure("livefetch_history_bytes", store) ?? .infinity) <= 1_000_000 })
     #expect(try eventually { try store.changes(after: first, limit: 1) == nil })
     let newest = store.newestToken
@@ -70,7 +70,7 @@ struct HistorySizeTests {
 
   @Test func aReopenedFileIsMeasuredAgain() throws {
     let (file, store) = try open()
-    try file.outsider("UPDATE note SET n = -id")
+    try file.runExternally("UPDATE note SET n = -id")
     #expect(try eventually { figure("livefetch_history_rows", store) == 1_000 })
     let before = figure("livefetch_history_bytes", store)
     store.close()
@@ -84,7 +84,7 @@ struct HistorySizeTests {
     options.keptBytes = 100_000
     let (file, store) = try open(options)
     defer { store.close() }
-    for round in 0..<3 { try file.outsider("UPDATE note SET n = \(-round) - id") }
+    for round in 0..<3 { try file.runExternally("UPDATE note SET n = \(-round) - id") }
     #expect(try eventually { (figure("livefetch_history_rows", store) ?? 0) > 0 })
     #expect(try eventually { (figure("livefetch_history_bytes", store) ?? .infinity) <= 100_000 })
     let bytes = try #require(figure("livefetch_history_bytes", store))
@@ -101,7 +101,7 @@ struct HistorySizeTests {
   @Test func positionsUnknownToTheWriterAreNotPruned() throws {
     let (file, store) = try open()
     store.close()
-    try file.outsider("UPDATE note SET n = -id")
+    try file.runExternally("UPDATE note SET n = -id")
     let connection = try file.connect()
     var size = HistorySize()
     let retention = WriterSettings.Retention(count: 100, age: 1e9, bytes: .max)
@@ -130,7 +130,7 @@ struct HistorySizeTests {
     options.keptPositions = 150
     let (file, store) = try open(options)
     defer { store.close() }
-    for round in 0..<3 { try file.outsider("UPDATE note SET n = \(-round) - id") }
+    for round in 0..<3 { try file.runExternally("UPDATE note SET n = \(-round) - id") }
     // The history's size is checked every ten seconds, and immediately after a restart.
     let before = try positions(file)
     store.close()

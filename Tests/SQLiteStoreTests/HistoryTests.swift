@@ -8,9 +8,9 @@ import Testing
 struct HistoryTests {
   @Test("an insert records its key; an update and a delete record the old row")
   func threeKinds() throws {
-    let store = try FollowedFile(historyWorld)
+    let store = try TrackedFile(historyWorld)
     let start = try store.token
-    try store.file.outsider(
+    try store.file.runExternally(
       """
       INSERT INTO City VALUES (30, 'Osaka', NULL, 2);
       UPDATE City SET population = 0.1 WHERE id = 10;
@@ -24,27 +24,27 @@ struct HistoryTests {
 
   @Test("an update without changes records nothing")
   func silentUpdate() throws {
-    let store = try FollowedFile(
+    let store = try TrackedFile(
       "CREATE TABLE t(id INTEGER PRIMARY KEY, a COLLATE NOCASE); INSERT INTO t VALUES (1, 'x')")
     let start = try store.token
-    try store.file.outsider("UPDATE t SET a = 'x', id = 1")
+    try store.file.runExternally("UPDATE t SET a = 'x', id = 1")
     #expect(try store.token == start)
-    try store.file.outsider("UPDATE t SET a = 'X'")
+    try store.file.runExternally("UPDATE t SET a = 'X'")
     #expect(try store.history("t", after: start) == ["1|1|'x'"])
   }
 
   @Test("a changed key is a deleted and an inserted row, under any name of the key column")
   func changedKey() throws {
-    let store = try FollowedFile(historyWorld)
+    let store = try TrackedFile(historyWorld)
     let start = try store.token
-    try store.file.outsider("UPDATE Country SET rowid = 3 WHERE id = 2")
+    try store.file.runExternally("UPDATE Country SET rowid = 3 WHERE id = 2")
     #expect(Set(try store.history("Country", after: start)) == ["1|2|'Japan'", "0|3|nil"])
     #expect(try store.changeSet(after: start).objects == [0: [.integer(2), .integer(3)]])
   }
 
   @Test("rows that REPLACE deletes are recorded, on insert and on update")
   func replacedRows() throws {
-    let store = try FollowedFile(
+    let store = try TrackedFile(
       """
       CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT UNIQUE COLLATE NOCASE, b INT, c TEXT);
       CREATE UNIQUE INDEX partly ON t(b) WHERE c IS NULL;
@@ -52,7 +52,7 @@ struct HistoryTests {
       INSERT INTO t VALUES (1, 'a', 1, NULL), (2, 'b', 2, NULL), (3, 'c', 2, 'x'), (4, 'd', 9, 'y');
       """)
     let start = try store.token
-    try store.file.outsider("REPLACE INTO t VALUES (1, 'B', 7, 'x')")
+    try store.file.runExternally("REPLACE INTO t VALUES (1, 'B', 7, 'x')")
     #expect(try store.rows("SELECT id FROM t ORDER BY id") == ["1", "4"])
     #expect(
       Set(try store.history("t", after: start)) == [
@@ -61,7 +61,7 @@ struct HistoryTests {
     #expect(
       try store.history("t", after: start).last == "0|1|nil|nil|nil", "the old row comes first")
     let later = try store.token
-    try store.file.outsider("UPDATE OR REPLACE t SET a = 'D' WHERE id = 1")
+    try store.file.runExternally("UPDATE OR REPLACE t SET a = 'D' WHERE id = 1")
     #expect(
       try store.history("t", after: later) == ["1|4|'d'|9|'y'", "1|1|'B'|7|'x'"])
   }
@@ -73,7 +73,7 @@ struct HistoryTests {
         CREATE TRIGGER shout AFTER INSERT ON City BEGIN
           UPDATE City SET name = upper(name) WHERE id = NEW.id; END;
         """)
-    let store = try FollowedFile(file)
+    let store = try TrackedFile(file)
     let start = try store.token
     try store.connection.execute(
       """
@@ -94,7 +94,7 @@ struct HistoryTests {
 
   @Test("values are recorded exactly, for every declared type")
   func exactValues() throws {
-    let store = try FollowedFile(
+    let store = try TrackedFile(
       """
       CREATE TABLE t(id INTEGER PRIMARY KEY, a, b TEXT, c NUMERIC, d REAL, e AS (d * 2));
       INSERT INTO t VALUES (1, '007', 7, '1.50', 3), (2, x'00ff', NULL, 9223372036854775807, 0.1);
@@ -113,14 +113,14 @@ struct HistoryTests {
 
   @Test("tables and columns of any name are tracked, including tables without a rowid")
   func hostileNames() throws {
-    let store = try FollowedFile(
+    let store = try TrackedFile(
       """
       CREATE TABLE "a""b'; --"("k""'" TEXT COLLATE NOCASE, "x y" INT UNIQUE, "order" TEXT,
         PRIMARY KEY("k""'", "x y")) WITHOUT ROWID;
       INSERT INTO "a""b'; --" VALUES ('1,2', 3, 'z');
       """)
     let start = try store.token
-    try store.file.outsider(
+    try store.file.runExternally(
       """
       UPDATE "a""b'; --" SET "order" = 'y';
       REPLACE INTO "a""b'; --" VALUES ('%', 3, 'x');
@@ -131,7 +131,7 @@ struct HistoryTests {
 
   @Test("a refused save records nothing")
   func refusedSave() throws {
-    let store = try FollowedFile(historyWorld)
+    let store = try TrackedFile(historyWorld)
     let start = try store.token
     try store.connection.execute(
       "BEGIN; UPDATE City SET name = 'x'; DELETE FROM City_Tag; ROLLBACK")

@@ -60,7 +60,7 @@ struct IndexAdviceTests {
     #expect(hints.map(\.index) == indexes)
     guard let index = indexes.first else { return }
     // The statement is valid, and after it was run there are no more suggestions.
-    try file.followed.file.outsider(index)
+    try file.tracked.file.runExternally(index)
     let helped = try file.transaction.explanation(of: file.plan(entity, query))
     #expect(helped.statements[0].hints.isEmpty)
     #expect(helped.statements[0].plan != explanation.statements[0].plan)

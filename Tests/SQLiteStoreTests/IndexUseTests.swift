@@ -291,7 +291,7 @@ struct LooseLinkIndexTests {
     let hints = try file.transaction.explanation(of: plan).statements.flatMap(\.hints)
     #expect(
       hints.map(\.index) == [#"CREATE INDEX "city_land" ON "city"("land" COLLATE "NOCASE")"#])
-    try file.followed.file.outsider(hints[0].index)
+    try file.tracked.file.runExternally(hints[0].index)
     #expect(
       try IndexUseTests.text(file.transaction.explanation(of: plan).statements[0].plan)
         == "SCAN t0 USING COVERING INDEX sqlite_autoindex_land_1; CORRELATED SCALAR SUBQUERY 1 "

@@ -17,7 +17,7 @@ struct MaterializedHistoryTests {
 
   private static func names(
     _ transaction: SQLiteReadTransaction, _ plan: FetchPlan, _ ids: Set<ObjectID>,
-    at position: Int64
+    at position: HistoryPosition
   ) throws -> [ObjectID: String] {
     try transaction.rows(of: plan, ids: ids, at: .past(position)).mapValues {
       String(decoding: $0.json, as: UTF8.self)
@@ -27,10 +27,10 @@ struct MaterializedHistoryTests {
   /// Returns a file of cities after `change`, a plan of their names, and the position before.
   private static func cities(
     _ change: String
-  ) throws -> (file: FetchFixture, plan: FetchPlan, position: Int64) {
+  ) throws -> (file: FetchFixture, plan: FetchPlan, position: HistoryPosition) {
     let file = try FetchFixture(FetchFixture.world)
-    let position = try file.followed.token.position
-    try file.followed.file.outsider(change)
+    let position = try file.tracked.token.position
+    try file.tracked.file.runExternally(change)
     return (file, try file.plan("City", "select=name"), position)
   }
 
@@ -80,10 +80,10 @@ struct MaterializedHistoryTests {
   @Test func anotherPositionIsMaterializedAgain() throws {
     let file = try FetchFixture(FetchFixture.world)
     let plan = try file.plan("City", "select=name")
-    var positions: [Int64] = []
+    var positions: [HistoryPosition] = []
     for name in ["a", "b", "c"] {
-      positions.append(try file.followed.token.position)
-      try file.followed.file.outsider("UPDATE City SET name = '\(name)' WHERE id = 10")
+      positions.append(try file.tracked.token.position)
+      try file.tracked.file.runExternally("UPDATE City SET name = '\(name)' WHERE id = 10")
     }
     let transaction = try file.materializedTransaction()
     for (position, name) in zip(positions + positions.reversed(), "Sab" + "baS") {
@@ -97,8 +97,8 @@ struct MaterializedHistoryTests {
   @Test func aCancelledQueryKeepsItsTransactionAndTheNextOneContinues() throws {
     let file = try FetchFixture(FetchFixture.world)
     let plan = try file.plan("City", "select=name")
-    let position = try file.followed.token.position
-    try file.followed.file.outsider(
+    let position = try file.tracked.token.position
+    try file.tracked.file.runExternally(
       """
       UPDATE City SET name = 'x' WHERE id = 10;
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000)
@@ -128,7 +128,7 @@ struct MaterializedHistoryTests {
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
         INSERT INTO City SELECT 1000 + i, hex(zeroblob(500)), i, 1 FROM n;
       """)
-    let pool = ReaderPool(path: file.followed.file.path, access: .read, capacity: 1)
+    let pool = ReaderPool(path: file.tracked.file.path, access: .read, capacity: 1)
     let outcomes = try pool.read { connection throws(StoreError) in
       connection.past.minimumRows = 0
       connection.past.queriesBefore = 0
@@ -159,7 +159,7 @@ struct MaterializedHistoryTests {
   @Test func aReadTransactionThatSQLiteEndedAnswersNoQueries() throws {
     let file = try FetchFixture(FetchFixture.world)
     let plan = try file.plan("City", "select=name")
-    let pool = ReaderPool(path: file.followed.file.path, access: .read, capacity: 1)
+    let pool = ReaderPool(path: file.tracked.file.path, access: .read, capacity: 1)
     try pool.read { connection throws(StoreError) in
       let transaction = try file.readTransaction(of: connection)
       _ = try transaction.rows(of: plan, ids: [.integer(10)], at: .now)
@@ -176,8 +176,8 @@ struct MaterializedHistoryTests {
 
   @Test func pastValuesAreReadFromMaterializedOverlays() throws {
     let file = try FetchFixture(FetchFixture.world)
-    let position = try file.followed.token.position
-    try file.followed.file.outsider(
+    let position = try file.tracked.token.position
+    try file.tracked.file.runExternally(
       "UPDATE City SET country = 3; UPDATE Country SET name = 'y' WHERE id = 1")
     let transaction = try file.materializedTransaction()
     let city = try #require(file.model.entities.firstIndex { $0.name == "City" })
@@ -203,8 +203,8 @@ struct MaterializedHistoryTests {
       INSERT INTO a VALUES (1, 1, 1);
       INSERT INTO "a.b" VALUES (1, 1);
       """)
-    let position = try file.followed.token.position
-    try file.followed.file.outsider("UPDATE a SET c = NULL; UPDATE \"a.b\" SET c = NULL")
+    let position = try file.tracked.token.position
+    try file.tracked.file.runExternally("UPDATE a SET c = NULL; UPDATE \"a.b\" SET c = NULL")
     let transaction = try file.materializedTransaction()
     for entity in file.model.entities.map(\.name) where entity != "Owner" {
       let rows = try transaction.rows(
@@ -216,10 +216,10 @@ struct MaterializedHistoryTests {
   @Test func theTablesAreDroppedWithTheTransactionAndNothingElseCanBeWritten() throws {
     let file = try FetchFixture(FetchFixture.world)
     let plan = try file.plan("City", "select=name")
-    let pool = ReaderPool(path: file.followed.file.path, access: .read, capacity: 1)
-    let position = try file.followed.token.position
+    let pool = ReaderPool(path: file.tracked.file.path, access: .read, capacity: 1)
+    let position = try file.tracked.token.position
     for round in 0..<3 {
-      try file.followed.file.outsider("UPDATE City SET name = 'x\(round)'")
+      try file.tracked.file.runExternally("UPDATE City SET name = 'x\(round)'")
       try pool.read { connection throws(StoreError) in
         connection.past.minimumRows = 0
         connection.past.queriesBefore = 0
@@ -238,8 +238,8 @@ struct MaterializedHistoryTests {
   @Test func materializedOverlaysAreSearchedByTheirIndexes() throws {
     let file = try FetchFixture(FetchFixture.world)
     let plan = try file.plan("City", "select=name,country.name")
-    let position = try file.followed.token.position
-    try file.followed.file.outsider(
+    let position = try file.tracked.token.position
+    try file.tracked.file.runExternally(
       "UPDATE City SET name = 'x'; UPDATE Country SET name = 'y'")
     let transaction = try file.materializedTransaction()
     _ = try transaction.rows(of: plan, ids: [.integer(10)], at: .past(position))

@@ -1,9 +1,11 @@
+// A seed → predicates with nested collections and calculations.
+
 import FetchModel
 import TestSupport
 
 /// Generated predicates with SUBQUERY, TERNARY, quantifiers and aggregates in every position that
 /// allows a value: both sides of each comparison, IN, BETWEEN, CONTAINS, arithmetic, arguments.
-struct NestedPredicateCases: Drawing {
+struct NestedPredicateCases: SeededCaseGenerator {
   /// An object that key paths can start from, and how they begin.
   private struct Origin {
     let entity: String

@@ -1,4 +1,8 @@
+// Generated rows of related tables, for parity tests of SQL and the evaluator.
+
 import FetchModel
+import SQLComposer
+import SQLResults
 import Testing
 
 @testable import SQLiteStore
@@ -33,7 +37,7 @@ final class NestedWorld {
   private let file: ScratchFile
   private let store: SQLiteStore
   private let resolver: FetchResolver
-  private let followed: FollowedFile
+  private let tracked: TrackedFile
   fileprivate let tables: [String: [[StoredValue]]]
   fileprivate let links: [[StoredValue]]
 
@@ -43,7 +47,7 @@ final class NestedWorld {
     file = try ScratchFile(sql)
     store = try SQLiteStore(path: file.path)
     resolver = FetchResolver(model: store.model, maxItems: 1_000)
-    followed = try FollowedFile(ScratchFile(sql))
+    tracked = try TrackedFile(ScratchFile(sql))
     var tables: [String: [[StoredValue]]] = [:]
     for table in Self.columns.keys {
       tables[table] = try fixture.stored("SELECT * FROM \(table) ORDER BY id")
@@ -62,18 +66,18 @@ final class NestedWorld {
   }
 
   /// The newest position of the file that is changed.
-  func position() throws -> Int64 { try followed.token.position }
+  func position() throws -> HistoryPosition { try tracked.token.position }
 
   /// Changes the rows of one of the files.
-  func change(_ sql: String) throws { try followed.file.outsider(sql) }
+  func change(_ sql: String) throws { try tracked.file.runExternally(sql) }
 
   /// The ids that the predicate finds in the changed file as it was at `position`.
-  func pastIDs(_ text: String, entity: String, at position: Int64) throws -> Set<String> {
-    let history = followed.history
+  func pastIDs(_ text: String, entity: String, at position: HistoryPosition) throws -> Set<String> {
+    let history = tracked.history
     let composer = FetchComposer(model: history.model, schema: history.schema)
     let transaction = SQLiteReadTransaction(
-      connection: followed.connection, composer: composer, history: history,
-      objectStatements: ObjectStatements(), token: try followed.token)
+      connection: tracked.connection, composer: composer, history: history,
+      objectStatements: ObjectStatements(), token: try tracked.token)
     let ids = (tables[entity] ?? []).map { values -> ObjectID in
       switch values[0] {
       case .integer(let id): .integer(id)

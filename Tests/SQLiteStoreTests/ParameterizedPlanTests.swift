@@ -3,6 +3,7 @@
 
 import FetchModel
 import RequestPlans
+import SQLComposer
 import TestSupport
 import Testing
 
@@ -18,7 +19,7 @@ struct ParameterizedPlanTests {
     CREATE INDEX by_mixed ON City(mixed);
     """
 
-  static let forms = [
+  static let queries = [
     "where=population>=#&sort=-population&limit=5", "where=population<#&sort=-population&limit=1",
     "where=population>#&sort=-area&limit=7&select=name",
     "where=population>#&sort=-area,population&limit=4", "where=id>#&sort=-mixed&limit=6",
@@ -39,22 +40,22 @@ struct ParameterizedPlanTests {
     var random = SeededRandom(seed: seed)
     let file = try FetchFixture(Self.schema)
     let resolver = FetchResolver(model: file.model, maxItems: 1_000)
-    let forms = PlanCache(resolver: resolver)
+    let cache = PlanCache(resolver: resolver)
     for id in 1...60 { try Self.change(file, id, &random) }
     var compared = 0
     for _ in 0..<40 {
-      for form in Self.forms {
+      for form in Self.queries {
         let query = form.replacing("#", with: "\(Int.random(in: 0...9, using: &random))")
         let target = NormalizedTarget("/v1/objects/City?" + query)
         let plan = try file.plan("City", query)
-        if let filled = forms.fetch(target) {
+        if let filled = cache.fetch(target) {
           #expect(
             try file.transaction.snapshot(of: filled).json
               == file.transaction.snapshot(of: plan).json,
             "seed \(seed): \(query)")
           compared += 1
         } else {
-          forms.learn(target, entity: "City", plan: plan)
+          cache.insert(target, entity: "City", plan: plan)
         }
       }
       try Self.change(file, Int.random(in: 1...60, using: &random), &random)
@@ -69,7 +70,7 @@ struct ParameterizedPlanTests {
     let area = ["NULL", "1.5", "2", "-0.0", "0.0"].randomElement(using: &random)!
     let name = ["'a'", "'b'", "'e\u{301}'", "'\u{e9}'", "NULL"].randomElement(using: &random)!
     let mixed = ["1", "1.0", "'1'", "x'31'", "NULL", "2"].randomElement(using: &random)!
-    try file.followed.file.outsider(
+    try file.tracked.file.runExternally(
       "INSERT OR REPLACE INTO City VALUES (\(id), \(name), \(population), \(area), \(mixed))")
   }
 
@@ -77,7 +78,7 @@ struct ParameterizedPlanTests {
   func briefOrder() throws {
     let file = try FetchFixture(Self.schema)
     for id in 1...20 {
-      try file.followed.file.outsider(
+      try file.tracked.file.runExternally(
         "INSERT INTO City VALUES (\(id), 'n', \(id / 3), 0, 0)")
     }
     let plan = try file.plan("City", "where=population>=0&sort=-population&limit=5")

@@ -58,8 +58,8 @@ struct PastLinksTests {
     }
     var history: [(token: Token, rows: [[ObjectID: Row]])] = []
     for _ in 0..<5 {
-      history.append((try file.followed.token, try plans.map { try PastTests.allRows(file, $0) }))
-      for _ in 0..<12 { try file.followed.file.outsider(Self.randomChange(&random)) }
+      history.append((try file.tracked.token, try plans.map { try PastTests.allRows(file, $0) }))
+      for _ in 0..<12 { try file.tracked.file.runExternally(Self.randomChange(&random)) }
     }
     let (transaction, gathered) = (try file.transaction, try file.materializedTransaction())
     for (token, then) in history {
@@ -134,8 +134,8 @@ struct PastLinksTests {
         INSERT INTO Owner_Mark SELECT id, 'm' || id FROM Owner;
         """)
     let plan = try file.plan("Owner", query)
-    let position = try file.followed.token.position
-    try file.followed.file.outsider(
+    let position = try file.tracked.token.position
+    try file.tracked.file.runExternally(
       """
       UPDATE Thing SET owner = 1 + id % \(count) WHERE id % 3 = 0;
       UPDATE Mark SET size = size + 1 WHERE size % 3 = 0;
@@ -161,8 +161,8 @@ struct PastLinksTests {
         INSERT INTO Owner_Mark VALUES (1, 'm7');
         """)
     let plan = try file.plan("Owner", "where=Mark.@sum.size==7")
-    let position = try file.followed.token.position
-    try file.followed.file.outsider("UPDATE Mark SET size = 8 WHERE code = 'm7'")
+    let position = try file.tracked.token.position
+    try file.tracked.file.runExternally("UPDATE Mark SET size = 8 WHERE code = 'm7'")
     let transaction = try file.transaction
     let steps = MachineSteps(on: transaction.connection)
     #expect(try transaction.rows(of: plan, ids: [.integer(1)], at: .past(position)).count == 1)

@@ -42,7 +42,7 @@ struct PastTests {
   func pastRowsOverManyStepsHaveTheirOldValues(seed: UInt64, schema: String) throws {
     var random = SeededRandom(seed: seed)
     let file = try FetchFixture(schema)
-    for _ in 0..<60 { try file.followed.file.outsider(Self.randomMove(&random)) }
+    for _ in 0..<60 { try file.tracked.file.runExternally(Self.randomMove(&random)) }
     let plan = try file.plan(
       "House",
       """
@@ -50,8 +50,8 @@ struct PastTests {
       street.city.land,street.city.land.region,street.city.land.code
       """)
     for _ in 0..<6 {
-      let (token, then) = (try file.followed.token, try Self.allRows(file, plan))
-      for _ in 0..<12 { try file.followed.file.outsider(Self.randomMove(&random)) }
+      let (token, then) = (try file.tracked.token, try Self.allRows(file, plan))
+      for _ in 0..<12 { try file.tracked.file.runExternally(Self.randomMove(&random)) }
       let transaction = try file.transaction
       let now = try Self.allRows(file, plan)
       let roots = try transaction.affectedIDs(
@@ -98,8 +98,8 @@ struct PastTests {
       """)
     let ups = String(repeating: "up.", count: 57)
     let plan = try file.plan("Node", "select=\(ups)name")
-    let position = try file.followed.token.position
-    try file.followed.file.outsider("UPDATE Node SET name = 'new' WHERE id IN (1, 30)")
+    let position = try file.tracked.token.position
+    try file.tracked.file.runExternally("UPDATE Node SET name = 'new' WHERE id IN (1, 30)")
     let rows = try file.transaction.rows(
       of: plan, ids: [.integer(57), .integer(58), .integer(60)], at: .past(position))
     let names = rows.mapValues { row in
@@ -156,9 +156,9 @@ struct PastTests {
         INSERT INTO House SELECT id, id, id FROM Street;
         """)
     let plan = try file.plan("House", "sort=street.city.land.region.name")
-    let position = try file.followed.token.position
+    let position = try file.tracked.token.position
     for table in ["Region", "Country", "City", "Street"] {
-      try file.followed.file.outsider("UPDATE \(table) SET name = name || 'x'")
+      try file.tracked.file.runExternally("UPDATE \(table) SET name = name || 'x'")
     }
     let transaction = try file.transaction
     let steps = MachineSteps(on: transaction.connection)
@@ -175,9 +175,9 @@ struct PastTests {
     let plans = try Self.queries.map { try file.plan($0.entity, $0.query) }
     var history: [(token: Token, rows: [[ObjectID: Row]])] = []
     for _ in 0..<12 {
-      history.append((try file.followed.token, try plans.map { try Self.allRows(file, $0) }))
+      history.append((try file.tracked.token, try plans.map { try Self.allRows(file, $0) }))
       for _ in 0..<Int.random(in: 1...4, using: &random) {
-        try file.followed.file.outsider(Self.randomChange(&random))
+        try file.tracked.file.runExternally(Self.randomChange(&random))
       }
     }
     let (transaction, gathered) = (try file.transaction, try file.materializedTransaction())
@@ -209,10 +209,10 @@ struct PastTests {
       INSERT INTO Street VALUES (1, 1);
       """)
     let plan = try file.plan("Street", "where=city.country.region.size>5")
-    var positions: [Int64] = []
+    var positions: [HistoryPosition] = []
     for size in [1, 7, 2] {
-      positions.append(try file.followed.token.position)
-      try file.followed.file.outsider("UPDATE Region SET size = \(size)")
+      positions.append(try file.tracked.token.position)
+      try file.tracked.file.runExternally("UPDATE Region SET size = \(size)")
     }
     let transaction = try file.transaction
     let found = try positions.map {

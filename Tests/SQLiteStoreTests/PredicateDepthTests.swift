@@ -227,7 +227,8 @@ private final class DepthWorld: Sendable {
     let city = try #require(store.model.entityIndex(named: "city"))
     (self.file, self.store, self.city) = (file, store, city)
     before = store.newestToken
-    try file.outsider("UPDATE city SET population = population + 1; UPDATE country SET area = 1")
+    try file.runExternally(
+      "UPDATE city SET population = population + 1; UPDATE country SET area = 1")
   }
 
   deinit { store.close() }

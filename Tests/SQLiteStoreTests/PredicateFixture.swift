@@ -1,6 +1,7 @@
 // A small world in a file, and predicates run against it as SQL.
 
 import FetchModel
+import SQLComposer
 import Testing
 
 @testable import SQLiteStore

@@ -8,10 +8,10 @@ import Testing
 struct SaveExecutionFailureTests {
   @Test("every failure of a save is listed, and nothing is stored")
   func allOrNothing() throws {
-    let bench = try SaveExecutionBench(worldSQL)
-    let before = try bench.rows(of: "City") + bench.rows(of: "Country")
+    let fixture = try SaveExecutionFixture(worldSQL)
+    let before = try fixture.rows(of: "City") + fixture.rows(of: "Country")
     #expect(
-      try bench.refusal(
+      try fixture.refusal(
         """
         {"changes":[
           {"update":"City","id":10,"values":{"population":1}},
@@ -28,45 +28,49 @@ struct SaveExecutionFailureTests {
           "422 4 country no-such-object", "422 4 twin no-such-object", "422 5 id not-unique",
           "422 6 City still-referenced", "422 7 - no-such-object",
         ])
-    #expect(try bench.rows(of: "City") + bench.rows(of: "Country") == before)
+    #expect(try fixture.rows(of: "City") + fixture.rows(of: "Country") == before)
   }
 
   @Test("a conflict with the store is 409, a missing object of a single-object request 404")
   func statuses() throws {
-    let bench = try SaveExecutionBench(worldSQL)
+    let fixture = try SaveExecutionFixture(worldSQL)
     #expect(
-      try bench.refusal { try bench.single(.insert, "Country", nil, #"{"name":"X","code":"JP"}"#) }
+      try fixture.refusal {
+        try fixture.single(.insert, "Country", nil, #"{"name":"X","code":"JP"}"#)
+      }
         == ["409 0 code not-unique"])
     #expect(
-      try bench.refusal { try bench.single(.update, "City", .integer(99), #"{"population":1}"#) }
+      try fixture.refusal {
+        try fixture.single(.update, "City", .integer(99), #"{"population":1}"#)
+      }
         == ["404 0 - no-such-object"])
     #expect(
-      try bench.refusal { try bench.single(.delete, "City", .integer(99)) }
+      try fixture.refusal { try fixture.single(.delete, "City", .integer(99)) }
         == ["404 0 - no-such-object"])
     #expect(
-      try bench.refusal { try bench.single(.update, "City", .integer(10), #"{"country":9}"#) }
+      try fixture.refusal { try fixture.single(.update, "City", .integer(10), #"{"country":9}"#) }
         == ["409 0 country no-such-object"])
     #expect(
-      try bench.refusal { try bench.single(.delete, "Country", .integer(2)) }
+      try fixture.refusal { try fixture.single(.delete, "Country", .integer(2)) }
         == ["409 0 City still-referenced"])
   }
 
   @Test("nil in a NOT NULL column is refused, also from a default or a delete rule")
   func notNull() throws {
-    let bench = try SaveExecutionBench(
+    let fixture = try SaveExecutionFixture(
       """
       CREATE TABLE t(id INTEGER PRIMARY KEY, a INT NOT NULL DEFAULT NULL, b INT);
       CREATE TABLE u(id INTEGER PRIMARY KEY, t_id INT NOT NULL REFERENCES t ON DELETE SET NULL);
       INSERT INTO t VALUES (1, 1, 1); INSERT INTO u VALUES (1, 1);
       """)
-    #expect(try bench.refusal(#"{"changes":[{"insert":"t"}]}"#) == ["422 0 a not-optional"])
+    #expect(try fixture.refusal(#"{"changes":[{"insert":"t"}]}"#) == ["422 0 a not-optional"])
     #expect(
-      try bench.refusal(#"{"changes":[{"delete":"t","id":1}]}"#) == ["409 0 - still-referenced"])
+      try fixture.refusal(#"{"changes":[{"delete":"t","id":1}]}"#) == ["409 0 - still-referenced"])
   }
 
   @Test("a trigger's refusal has the trigger's message; RAISE(IGNORE) is a refusal as well")
   func triggers() throws {
-    let bench = try SaveExecutionBench(
+    let fixture = try SaveExecutionFixture(
       """
       CREATE TABLE t(id INTEGER PRIMARY KEY, a INT);
       INSERT INTO t VALUES (1, 1);
@@ -77,13 +81,13 @@ struct SaveExecutionFailureTests {
       CREATE TRIGGER w BEFORE DELETE ON t BEGIN SELECT RAISE(IGNORE); END;
       """)
     #expect(
-      try bench.refusal(
+      try fixture.refusal(
         """
         {"changes":[{"insert":"t","values":{"a":6}},{"insert":"t","values":{"a":-1}},
           {"update":"t","id":1,"values":{"a":2}},{"delete":"t","id":1}]}
         """) == ["422 0 - refused", "422 1 - refused", "422 2 - refused", "422 3 - refused"])
     let error = #expect(throws: SaveError.self) {
-      try bench.save(#"{"changes":[{"insert":"t","values":{"a":6}}]}"#)
+      try fixture.save(#"{"changes":[{"insert":"t","values":{"a":6}}]}"#)
     }
     guard case .invalid(let problems)? = error else { return #expect(Bool(false)) }
     #expect(problems[0].detail == "a rule of the store: too many apples")
@@ -91,28 +95,28 @@ struct SaveExecutionFailureTests {
 
   @Test("a table's expression that fails on a value refuses the value")
   func failingExpressions() throws {
-    let bench = try SaveExecutionBench(
+    let fixture = try SaveExecutionFixture(
       "CREATE TABLE t(id INTEGER PRIMARY KEY, a INT, b INT AS (abs(a)) STORED)")
     #expect(
-      try bench.refusal(#"{"changes":[{"insert":"t","values":{"a":-9223372036854775808}}]}"#)
+      try fixture.refusal(#"{"changes":[{"insert":"t","values":{"a":-9223372036854775808}}]}"#)
         == ["422 0 - refused"])
   }
 
   @Test("a strict table's refusal names the property")
   func strictTables() throws {
-    let bench = try SaveExecutionBench(
+    let fixture = try SaveExecutionFixture(
       "CREATE TABLE t(id INTEGER PRIMARY KEY, a INT, b INT) STRICT")
     let request = SaveRequest(changes: [
       Change(
         .insert(temporaryID: nil), entity: 0,
         values: [PropertyValue(.attribute(1, .string("x")))])
     ])
-    #expect(try bench.refusal { try bench.execute(request) } == ["422 0 b wrong-type"])
+    #expect(try fixture.refusal { try fixture.execute(request) } == ["422 0 b wrong-type"])
   }
 
   @Test("partial indexes, expression indexes and named checks refuse values")
   func indexes() throws {
-    let bench = try SaveExecutionBench(
+    let fixture = try SaveExecutionFixture(
       """
       CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, b TEXT, c INT,
         CONSTRAINT small CHECK (b < 'n' AND c < 9));
@@ -120,7 +124,7 @@ struct SaveExecutionFailureTests {
       INSERT INTO t VALUES (1, 'x', 'b', 1), (2, 'z', 'a', 2);
       """)
     #expect(
-      try bench.refusal(
+      try fixture.refusal(
         """
         {"changes":[{"insert":"t","values":{"a":"Z","c":2}},
           {"insert":"t","values":{"b":"q","c":10}}]}
@@ -129,24 +133,24 @@ struct SaveExecutionFailureTests {
 
   @Test("a constraint that rolls everything back ends the save")
   func onConflictRollback() throws {
-    let bench = try SaveExecutionBench(
+    let fixture = try SaveExecutionFixture(
       """
       CREATE TABLE t(id INTEGER PRIMARY KEY, a INT UNIQUE ON CONFLICT ROLLBACK,
         b INT REFERENCES t);
       INSERT INTO t VALUES (1, 1, NULL);
       """)
     #expect(
-      try bench.refusal(
+      try fixture.refusal(
         """
         {"changes":[{"insert":"t","values":{"a":2}},{"insert":"t","values":{"a":1}},
           {"insert":"t","values":{"a":3}}]}
         """) == ["409 1 a not-unique"])
-    #expect(try bench.rows(of: "t") == ["1|1|NULL"])
+    #expect(try fixture.rows(of: "t") == ["1|1|NULL"])
   }
 
   @Test("a change writes nothing after a rollback within it")
   func onConflictRollbackInside() throws {
-    let bench = try SaveExecutionBench(
+    let fixture = try SaveExecutionFixture(
       """
       CREATE TABLE t(id INTEGER PRIMARY KEY);
       CREATE TABLE u(id INTEGER PRIMARY KEY, t_id INT UNIQUE ON CONFLICT ROLLBACK REFERENCES t);
@@ -154,30 +158,30 @@ struct SaveExecutionFailureTests {
       INSERT INTO t VALUES (1); INSERT INTO u VALUES (1, 1), (2, NULL); INSERT INTO v VALUES (1, NULL);
       """)
     #expect(
-      try bench.refusal(#"{"changes":[{"update":"t","id":1,"values":{"u":[1,2],"v":[1]}}]}"#)
+      try fixture.refusal(#"{"changes":[{"update":"t","id":1,"values":{"u":[1,2],"v":[1]}}]}"#)
         == ["409 0 u not-unique"])
     #expect(
-      try bench.rows("SELECT t_id FROM u UNION ALL SELECT t_id FROM v") == ["1", "NULL", "NULL"])
+      try fixture.rows("SELECT t_id FROM u UNION ALL SELECT t_id FROM v") == ["1", "NULL", "NULL"])
   }
 
   @Test("a row that ON CONFLICT IGNORE skips is refused; ON CONFLICT REPLACE replaces a row")
   func onConflictOthers() throws {
-    let bench = try SaveExecutionBench(
+    let fixture = try SaveExecutionFixture(
       """
       CREATE TABLE i(id INTEGER PRIMARY KEY, a INT UNIQUE ON CONFLICT IGNORE);
       CREATE TABLE r(id INTEGER PRIMARY KEY, a INT UNIQUE ON CONFLICT REPLACE);
       INSERT INTO i VALUES (1, 1); INSERT INTO r VALUES (1, 1);
       """)
     #expect(
-      try bench.refusal(#"{"changes":[{"insert":"i","values":{"a":1}}]}"#) == ["422 0 - refused"])
+      try fixture.refusal(#"{"changes":[{"insert":"i","values":{"a":1}}]}"#) == ["422 0 - refused"])
     #expect(
-      try bench.save(#"{"changes":[{"insert":"r","values":{"a":1}}]}"#).summary == "0=2 +1 ~0 -0")
-    #expect(try bench.rows(of: "r") == ["2|1"])
+      try fixture.save(#"{"changes":[{"insert":"r","values":{"a":1}}]}"#).summary == "0=2 +1 ~0 -0")
+    #expect(try fixture.rows(of: "r") == ["2|1"])
   }
 
   @Test("changing a referenced key, and RESTRICT, are reported as still-referenced")
   func referencedChanges() throws {
-    let bench = try SaveExecutionBench(
+    let fixture = try SaveExecutionFixture(
       """
       CREATE TABLE a(id INTEGER PRIMARY KEY, code TEXT UNIQUE);
       CREATE TABLE b(id INTEGER PRIMARY KEY, code REFERENCES a(code));
@@ -187,7 +191,7 @@ struct SaveExecutionFailureTests {
       INSERT INTO d VALUES (1, 1), (2, 2); INSERT INTO c VALUES (1, 2);
       """)
     #expect(
-      try bench.refusal(
+      try fixture.refusal(
         """
         {"changes":[{"update":"a","id":1,"values":{"code":"z"}},{"delete":"a","id":1},
           {"delete":"a","id":2}]}
@@ -198,7 +202,7 @@ struct SaveExecutionFailureTests {
 
   @Test("foreign keys checked at the commit are checked at the end of the save")
   func deferredKeys() throws {
-    let bench = try SaveExecutionBench(
+    let fixture = try SaveExecutionFixture(
       """
       CREATE TABLE a(id INTEGER PRIMARY KEY);
       CREATE TABLE b(id INTEGER PRIMARY KEY,
@@ -208,52 +212,52 @@ struct SaveExecutionFailureTests {
       INSERT INTO a VALUES (1), (2); INSERT INTO b VALUES (1, 1);
       """)
     #expect(
-      try bench.refusal(#"{"changes":[{"insert":"b","values":{"a":7}},{"insert":"a"}]}"#)
+      try fixture.refusal(#"{"changes":[{"insert":"b","values":{"a":7}},{"insert":"a"}]}"#)
         == ["409 0 a no-such-object"])
     #expect(
-      try bench.refusal(#"{"changes":[{"delete":"a","id":2},{"delete":"a","id":1}]}"#)
+      try fixture.refusal(#"{"changes":[{"delete":"a","id":2},{"delete":"a","id":1}]}"#)
         == ["409 1 b still-referenced"])
     #expect(
-      try bench.refusal(#"{"changes":[{"update":"a","id":1,"values":{"b_":[9]}}]}"#)
+      try fixture.refusal(#"{"changes":[{"update":"a","id":1,"values":{"b_":[9]}}]}"#)
         == ["409 0 b_ no-such-object"])
-    let healed = try bench.save(
+    let healed = try fixture.save(
       #"{"changes":[{"insert":"b","values":{"a":7}},{"insert":"a","values":{"id":7}}]}"#)
     #expect(healed.summary == "0=2 1=7 +2 ~0 -0")
   }
 
   @Test("a missing table is a changed schema, not a failure")
   func schemaChanges() throws {
-    let bench = try SaveExecutionBench("CREATE TABLE t(id INTEGER PRIMARY KEY, a INT)")
-    try bench.save(#"{"changes":[{"insert":"t","values":{"a":1}}]}"#)
-    try bench.file.outsider("ALTER TABLE t RENAME COLUMN a TO b")
+    let fixture = try SaveExecutionFixture("CREATE TABLE t(id INTEGER PRIMARY KEY, a INT)")
+    try fixture.save(#"{"changes":[{"insert":"t","values":{"a":1}}]}"#)
+    try fixture.file.runExternally("ALTER TABLE t RENAME COLUMN a TO b")
     #expect(
-      try bench.refusal(#"{"changes":[{"insert":"t","values":{"a":1}}]}"#)
+      try fixture.refusal(#"{"changes":[{"insert":"t","values":{"a":1}}]}"#)
         == ["store schemaChanged(entity: \"t\")"])
-    try bench.file.outsider("DROP TABLE t")
+    try fixture.file.runExternally("DROP TABLE t")
     #expect(
-      try bench.refusal(#"{"changes":[{"delete":"t","id":1}]}"#)
+      try fixture.refusal(#"{"changes":[{"delete":"t","id":1}]}"#)
         == ["store schemaChanged(entity: \"t\")"])
   }
 
   @Test("a full disk is the store's failure")
   func fullDisk() throws {
-    let bench = try SaveExecutionBench("CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT)")
-    try bench.connection.execute("PRAGMA max_page_count = 4")
+    let fixture = try SaveExecutionFixture("CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT)")
+    try fixture.connection.execute("PRAGMA max_page_count = 4")
     let text = String(repeating: "x", count: 100_000)
     #expect(
-      try bench.refusal("{\"changes\":[{\"insert\":\"t\",\"values\":{\"a\":\"\(text)\"}}]}")
+      try fixture.refusal("{\"changes\":[{\"insert\":\"t\",\"values\":{\"a\":\"\(text)\"}}]}")
         == ["store diskFull"])
-    #expect(try bench.rows(of: "t") == [])
+    #expect(try fixture.rows(of: "t") == [])
   }
 
   @Test("a temporary id without an insert is reported for every kind of request")
   func strayReferences() throws {
-    let bench = try SaveExecutionBench(worldSQL)
+    let fixture = try SaveExecutionFixture(worldSQL)
     let request = SaveRequest(changes: [
       Change(.delete(.inserted(7)), entity: 1), Change(.delete(.inserted(0)), entity: 1),
     ])
     #expect(
-      try bench.refusal { try bench.execute(request) } == [
+      try fixture.refusal { try fixture.execute(request) } == [
         "422 0 - unknown-temporary-id", "422 1 - unknown-temporary-id",
       ])
   }

@@ -52,7 +52,7 @@ struct SaveExecutionGeneratedTests {
     "a save makes all of its changes, or none if one cannot be made",
     arguments: [1, 2, 3, 4] as [UInt64])
   func saves(seed: UInt64) throws {
-    let bench = try SaveExecutionBench(
+    let fixture = try SaveExecutionFixture(
       """
       CREATE TABLE team(id INTEGER PRIMARY KEY);
       CREATE TABLE player(id INTEGER PRIMARY KEY, team_id INT REFERENCES team);
@@ -71,19 +71,19 @@ struct SaveExecutionGeneratedTests {
         isFine = isFine && fits
       }
       let body = "{\"changes\":[\(changes.joined(separator: ","))]}"
-      let refusal = try bench.refusal(body)
+      let refusal = try fixture.refusal(body)
       #expect((refusal == ["200"]) == isFine, "seed \(seed) round \(round) \(body) \(refusal)")
       if isFine { (book, made) = (next, made + 1) }
       if book.teams.count < 2 {
         let id = book.teams.contains(1) ? 2 : 1
-        try bench.save(#"{"changes":[{"insert":"team","values":{"id":\#(id)}}]}"#)
+        try fixture.save(#"{"changes":[{"insert":"team","values":{"id":\#(id)}}]}"#)
         book.teams.insert(id)
       }
       let wanted = book.players.sorted { $0.key < $1.key }
         .map { "\($0.key)|\($0.value.map { "\($0)" } ?? "NULL")" }
       #expect(
-        try bench.rows(of: "player") == wanted, "seed \(seed) round \(round) \(body)")
-      guard try bench.rows(of: "player") == wanted else { return }
+        try fixture.rows(of: "player") == wanted, "seed \(seed) round \(round) \(body)")
+      guard try fixture.rows(of: "player") == wanted else { return }
     }
     #expect(made > 50)
   }

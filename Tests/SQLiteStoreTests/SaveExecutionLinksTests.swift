@@ -8,8 +8,8 @@ import Testing
 struct SaveExecutionLinksTests {
   @Test("a nullable link to a later insert is set after the insert")
   func laterInserts() throws {
-    let bench = try SaveExecutionBench(worldSQL)
-    let result = try bench.save(
+    let fixture = try SaveExecutionFixture(worldSQL)
+    let result = try fixture.save(
       """
       {"changes":[
         {"insert":"Country","temporaryID":"c","values":{"name":"A","capital":{"temporaryID":"t"}}},
@@ -19,15 +19,15 @@ struct SaveExecutionLinksTests {
         {"insert":"City","temporaryID":"u","values":{"name":"C","country":1}}]}
       """)
     #expect(result.summary == "c=3 t=21 u=22 +3 ~1 -0")
-    #expect(try bench.rows("SELECT capital_id FROM Country WHERE id = 3") == ["21"])
-    #expect(try bench.rows("SELECT country_id, twin_id FROM City WHERE id = 21") == ["3|21"])
-    #expect(try bench.rows("SELECT twin_id FROM City WHERE id = 10") == ["22"])
+    #expect(try fixture.rows("SELECT capital_id FROM Country WHERE id = 3") == ["21"])
+    #expect(try fixture.rows("SELECT country_id, twin_id FROM City WHERE id = 21") == ["3|21"])
+    #expect(try fixture.rows("SELECT twin_id FROM City WHERE id = 10") == ["22"])
   }
 
   @Test("an insert that needs a later one comes after it; results keep the order of the changes")
   func reordering() throws {
-    let bench = try SaveExecutionBench(worldSQL)
-    let result = try bench.save(
+    let fixture = try SaveExecutionFixture(worldSQL)
+    let result = try fixture.save(
       """
       {"changes":[
         {"insert":"City","temporaryID":"t","values":{"name":"B","country":{"temporaryID":"c"}}},
@@ -36,19 +36,19 @@ struct SaveExecutionLinksTests {
       """)
     #expect(result.summary == "t=21 c=3 +2 ~1 -0")
     #expect(result.objects.map(\.change) == [0, 1, 2])
-    #expect(try bench.rows("SELECT * FROM City WHERE id = 21") == ["21|'B'|77|3|NULL"])
+    #expect(try fixture.rows("SELECT * FROM City WHERE id = 21") == ["21|'B'|77|3|NULL"])
   }
 
   @Test("inserts that need each other's ids are circular; each is named")
   func circles() throws {
-    let bench = try SaveExecutionBench(
+    let fixture = try SaveExecutionFixture(
       """
       CREATE TABLE a(id INTEGER PRIMARY KEY, b_id INT NOT NULL REFERENCES b);
       CREATE TABLE b(id INTEGER PRIMARY KEY, a_id INT NOT NULL REFERENCES a);
       CREATE TABLE me(id INTEGER PRIMARY KEY, me_id INT NOT NULL REFERENCES me);
       """)
     #expect(
-      try bench.refusal(
+      try fixture.refusal(
         """
         {"changes":[{"insert":"a","temporaryID":"x","values":{"b":{"temporaryID":"y"}}},
           {"insert":"b","temporaryID":"y","values":{"a":{"temporaryID":"x"}}},
@@ -57,31 +57,31 @@ struct SaveExecutionLinksTests {
           "422 0 b circular-reference", "422 1 a circular-reference",
           "422 2 me circular-reference",
         ])
-    try bench.save(
+    try fixture.save(
       #"{"changes":[{"insert":"me","temporaryID":"m","values":{"id":4,"me":{"temporaryID":"m"}}}]}"#
     )
-    #expect(try bench.rows(of: "me") == ["4|4"])
+    #expect(try fixture.rows(of: "me") == ["4|4"])
   }
 
   @Test("a chain of 5,000 inserts in the wrong order is sorted")
   func longChain() throws {
-    let bench = try SaveExecutionBench(
+    let fixture = try SaveExecutionFixture(
       "CREATE TABLE n(id INTEGER PRIMARY KEY, next_id INT NOT NULL REFERENCES n);"
         + "INSERT INTO n VALUES (1, 1)")
     let changes = (0..<5_000).map { index in
       let next = index == 4_999 ? "1" : "{\"temporaryID\":\"\(index + 1)\"}"
       return "{\"insert\":\"n\",\"temporaryID\":\"\(index)\",\"values\":{\"next\":\(next)}}"
     }
-    let result = try bench.save("{\"changes\":[\(changes.joined(separator: ","))]}")
+    let result = try fixture.save("{\"changes\":[\(changes.joined(separator: ","))]}")
     #expect(result.inserted == 5_000)
     #expect(result.ids[0].id == .integer(5_001))
   }
 
   @Test("changes that depend on a failed insert are not reported again")
   func dependents() throws {
-    let bench = try SaveExecutionBench(worldSQL)
+    let fixture = try SaveExecutionFixture(worldSQL)
     #expect(
-      try bench.refusal(
+      try fixture.refusal(
         """
         {"changes":[
           {"insert":"City","values":{"name":"X","country":{"temporaryID":"c"}}},
@@ -89,12 +89,12 @@ struct SaveExecutionLinksTests {
           {"insert":"City","values":{"name":"B","country":{"temporaryID":"c"}}},
           {"delete":"City","id":99}]}
         """) == ["409 1 code not-unique", "409 3 - no-such-object"])
-    #expect(try bench.rows("SELECT count(*) FROM City") == ["3"])
+    #expect(try fixture.rows("SELECT count(*) FROM City") == ["3"])
   }
 
   @Test("composite and non-key references are looked up from the id")
   func referencedColumns() throws {
-    let bench = try SaveExecutionBench(
+    let fixture = try SaveExecutionFixture(
       """
       CREATE TABLE order_(year INT, no INT, code TEXT UNIQUE, PRIMARY KEY(year, no));
       CREATE TABLE line(id INTEGER PRIMARY KEY, y INT, n INT,
@@ -102,17 +102,17 @@ struct SaveExecutionLinksTests {
       CREATE TABLE note(id INTEGER PRIMARY KEY, order_code TEXT REFERENCES order_(code));
       INSERT INTO order_ VALUES (2024, 7, 'k'), (2024, 8, NULL);
       """)
-    try bench.save(
+    try fixture.save(
       """
       {"changes":[{"insert":"line","values":{"order_":"2024,7"}},
         {"insert":"note","values":{"order_code":"2024,7"}},
         {"insert":"order_","temporaryID":"o","values":{"id":"2025,1","code":"z"}},
         {"insert":"note","values":{"order_code":{"temporaryID":"o"}}}]}
       """)
-    #expect(try bench.rows(of: "line") == ["1|2024|7"])
-    #expect(try bench.rows(of: "note") == ["1|'k'", "2|'z'"])
+    #expect(try fixture.rows(of: "line") == ["1|2024|7"])
+    #expect(try fixture.rows(of: "note") == ["1|'k'", "2|'z'"])
     #expect(
-      try bench.refusal(
+      try fixture.refusal(
         """
         {"changes":[{"insert":"line","values":{"order_":"2024,9"}},
           {"insert":"note","values":{"order_code":"2024,8"}},
@@ -122,13 +122,13 @@ struct SaveExecutionLinksTests {
           "409 0 order_ no-such-object", "409 1 order_code no-such-object",
           "409 2 order_code no-such-object", "409 3 order_ no-such-object",
         ])
-    try bench.save(#"{"changes":[{"update":"line","id":1,"values":{"order_":null}}]}"#)
-    #expect(try bench.rows(of: "line") == ["1|NULL|NULL"])
+    try fixture.save(#"{"changes":[{"update":"line","id":1,"values":{"order_":null}}]}"#)
+    #expect(try fixture.rows(of: "line") == ["1|NULL|NULL"])
   }
 
   @Test("clearing a link keeps a column that it shares with another link")
   func sharedColumns() throws {
-    let bench = try SaveExecutionBench(
+    let fixture = try SaveExecutionFixture(
       """
       CREATE TABLE tenant(id INTEGER PRIMARY KEY);
       CREATE TABLE author(tenant INT, no INT, PRIMARY KEY(tenant, no));
@@ -137,12 +137,12 @@ struct SaveExecutionLinksTests {
       INSERT INTO tenant VALUES (1); INSERT INTO author VALUES (1, 5);
       INSERT INTO post VALUES (1, 1, 5);
       """)
-    try bench.save(#"{"changes":[{"update":"post","id":1,"values":{"author":null}}]}"#)
-    #expect(try bench.rows(of: "post") == ["1|1|NULL"])
-    try bench.save(#"{"changes":[{"update":"post","id":1,"values":{"author":"1,5"}}]}"#)
-    #expect(try bench.rows(of: "post") == ["1|1|5"])
+    try fixture.save(#"{"changes":[{"update":"post","id":1,"values":{"author":null}}]}"#)
+    #expect(try fixture.rows(of: "post") == ["1|1|NULL"])
+    try fixture.save(#"{"changes":[{"update":"post","id":1,"values":{"author":"1,5"}}]}"#)
+    #expect(try fixture.rows(of: "post") == ["1|1|5"])
     #expect(
-      try bench.refusal(
+      try fixture.refusal(
         #"{"changes":[{"update":"post","id":1,"values":{"tenant":null,"author":"1,5"}}]}"#)
         == ["422 0 author check-failed"])
   }
@@ -165,43 +165,43 @@ struct SaveExecutionMembersTests {
 
   @Test("setting a whole list removes and adds only the members that differ")
   func wholeLists() throws {
-    let bench = try SaveExecutionBench(Self.sql)
+    let fixture = try SaveExecutionFixture(Self.sql)
     #expect(
-      try bench.save(#"{"changes":[{"update":"team","id":1,"values":{"player":[4,2,3,2]}}]}"#)
+      try fixture.save(#"{"changes":[{"update":"team","id":1,"values":{"player":[4,2,3,2]}}]}"#)
         .summary == "+0 ~1 -0")
-    #expect(try bench.rows(of: "player") == ["1|NULL", "2|1", "3|1", "4|1"])
-    #expect(try bench.rows("SELECT player FROM log ORDER BY player") == ["1", "3", "4"])
-    try bench.save(#"{"changes":[{"update":"team","id":1,"values":{"player":[]}}]}"#)
-    #expect(try bench.rows("SELECT DISTINCT team_id FROM player") == ["NULL"])
+    #expect(try fixture.rows(of: "player") == ["1|NULL", "2|1", "3|1", "4|1"])
+    #expect(try fixture.rows("SELECT player FROM log ORDER BY player") == ["1", "3", "4"])
+    try fixture.save(#"{"changes":[{"update":"team","id":1,"values":{"player":[]}}]}"#)
+    #expect(try fixture.rows("SELECT DISTINCT team_id FROM player") == ["NULL"])
   }
 
   @Test("adding a member again and removing a non-member change nothing")
   func idempotentEdits() throws {
-    let bench = try SaveExecutionBench(Self.sql)
-    try bench.save(
+    let fixture = try SaveExecutionFixture(Self.sql)
+    try fixture.save(
       """
       {"changes":[{"update":"team","id":1,"values":{"player":{"add":[1,3],"remove":[2,4,99]}}}]}
       """)
-    #expect(try bench.rows(of: "player") == ["1|1", "2|NULL", "3|1", "4|NULL"])
-    #expect(try bench.rows("SELECT player FROM log ORDER BY player") == ["2", "3"])
+    #expect(try fixture.rows(of: "player") == ["1|1", "2|NULL", "3|1", "4|NULL"])
+    #expect(try fixture.rows("SELECT player FROM log ORDER BY player") == ["2", "3"])
   }
 
   @Test("members of an insert may be later inserts")
   func insertedMembers() throws {
-    let bench = try SaveExecutionBench(Self.sql)
-    try bench.save(
+    let fixture = try SaveExecutionFixture(Self.sql)
+    try fixture.save(
       """
       {"changes":[{"insert":"team","values":{"player":[4,{"temporaryID":"p"}]}},
         {"insert":"player","temporaryID":"p"}]}
       """)
-    #expect(try bench.rows("SELECT id, team_id FROM player WHERE team_id = 3") == ["4|3", "5|3"])
+    #expect(try fixture.rows("SELECT id, team_id FROM player WHERE team_id = 3") == ["4|3", "5|3"])
   }
 
   @Test("members that do not exist, that require an owner, or whose id contains the owner")
   func refusedMembers() throws {
-    let bench = try SaveExecutionBench(Self.sql)
+    let fixture = try SaveExecutionFixture(Self.sql)
     #expect(
-      try bench.refusal(
+      try fixture.refusal(
         """
         {"changes":[{"update":"team","id":1,"values":{"player":[1,99]}},
           {"update":"team","id":1,"values":{"coach":[]}},
@@ -213,14 +213,14 @@ struct SaveExecutionMembersTests {
           "422 0 player no-such-object", "422 1 coach not-optional", "422 3 seat not-writable",
           "422 5 - no-such-object",
         ])
-    #expect(try bench.rows("SELECT id FROM player WHERE team_id = 1") == ["1", "2"])
-    try bench.save(#"{"changes":[{"update":"team","id":1,"values":{"coach":{"add":[2]}}}]}"#)
-    #expect(try bench.rows(of: "coach") == ["1|1", "2|1"])
+    #expect(try fixture.rows("SELECT id FROM player WHERE team_id = 1") == ["1", "2"])
+    try fixture.save(#"{"changes":[{"update":"team","id":1,"values":{"coach":{"add":[2]}}}]}"#)
+    #expect(try fixture.rows(of: "coach") == ["1|1", "2|1"])
   }
 
   @Test("rows of a join table are inserted and deleted, each once")
   func joinTables() throws {
-    let bench = try SaveExecutionBench(
+    let fixture = try SaveExecutionFixture(
       """
       CREATE TABLE post(id INTEGER PRIMARY KEY);
       CREATE TABLE tag(name TEXT PRIMARY KEY NOT NULL);
@@ -229,7 +229,7 @@ struct SaveExecutionMembersTests {
       INSERT INTO post VALUES (1), (2); INSERT INTO tag VALUES ('x'), ('y'), ('z');
       INSERT INTO post_tag VALUES (1, 'x'), (1, 'y'), (2, 'x');
       """)
-    try bench.save(
+    try fixture.save(
       """
       {"changes":[{"update":"post","id":1,"values":{"tag":["y","z","z"]}},
         {"update":"tag","id":"x","values":{"post":{"add":[1,2],"remove":[7]}}},
@@ -237,26 +237,26 @@ struct SaveExecutionMembersTests {
         {"update":"post","id":2,"values":{"tag":{"remove":["x","q"]}}}]}
       """)
     #expect(
-      try bench.rows("SELECT * FROM post_tag ORDER BY 1, 2")
+      try fixture.rows("SELECT * FROM post_tag ORDER BY 1, 2")
         == ["1|'x'", "1|'y'", "1|'z'", "3|'z'"])
-    #expect(try bench.rows("SELECT * FROM friend") == ["3|1"])
+    #expect(try fixture.rows("SELECT * FROM friend") == ["3|1"])
     #expect(
-      try bench.refusal(#"{"changes":[{"update":"post","id":1,"values":{"tag":["q"]}}]}"#)
+      try fixture.refusal(#"{"changes":[{"update":"post","id":1,"values":{"tag":["q"]}}]}"#)
         == ["409 0 tag no-such-object"])
     #expect(
-      try bench.refusal { try bench.single(.delete, "tag", .text("z")) }
+      try fixture.refusal { try fixture.single(.delete, "tag", .text("z")) }
         == ["409 0 post still-referenced"])
   }
 
   @Test("both sides of a self reference")
   func selfReference() throws {
-    let bench = try SaveExecutionBench(
+    let fixture = try SaveExecutionFixture(
       """
       CREATE TABLE person(id INTEGER PRIMARY KEY, boss_id INT REFERENCES person);
       INSERT INTO person VALUES (1, NULL), (2, 1), (3, 1);
       """)
-    try bench.save(
+    try fixture.save(
       #"{"changes":[{"update":"person","id":2,"values":{"person":[3,2],"boss":null}}]}"#)
-    #expect(try bench.rows(of: "person") == ["1|NULL", "2|2", "3|2"])
+    #expect(try fixture.rows(of: "person") == ["1|NULL", "2|2", "3|2"])
   }
 }

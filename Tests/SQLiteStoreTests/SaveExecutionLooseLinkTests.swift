@@ -21,39 +21,39 @@ struct SaveExecutionLooseLinkTests {
 
   @Test("setting a whole list removes and adds members that differ, and keeps existing ones")
   func wholeLists() throws {
-    let bench = try SaveExecutionBench(Self.sql)
-    try bench.save(#"{"changes":[{"update":"team","id":"Red","values":{"player":[2,3]}}]}"#)
-    #expect(try bench.rows(of: "player") == ["1|NULL", "2|'RED'", "3|'Red'", "4|NULL"])
-    #expect(try bench.rows("SELECT player FROM log ORDER BY player") == ["1", "3"])
+    let fixture = try SaveExecutionFixture(Self.sql)
+    try fixture.save(#"{"changes":[{"update":"team","id":"Red","values":{"player":[2,3]}}]}"#)
+    #expect(try fixture.rows(of: "player") == ["1|NULL", "2|'RED'", "3|'Red'", "4|NULL"])
+    #expect(try fixture.rows("SELECT player FROM log ORDER BY player") == ["1", "3"])
   }
 
   @Test("single members are added and removed")
   func edits() throws {
-    let bench = try SaveExecutionBench(Self.sql)
-    try bench.save(
+    let fixture = try SaveExecutionFixture(Self.sql)
+    try fixture.save(
       """
       {"changes":[{"update":"team","id":"Red","values":{"player":{"add":[1,4],"remove":[2,3]}}}]}
       """)
-    #expect(try bench.rows(of: "player") == ["1|'red'", "2|NULL", "3|'Blue'", "4|'Red'"])
-    try bench.save(#"{"changes":[{"update":"player","id":3,"values":{"team":"Red"}}]}"#)
-    #expect(try bench.rows("SELECT team FROM player WHERE id = 3") == ["'Red'"])
+    #expect(try fixture.rows(of: "player") == ["1|'red'", "2|NULL", "3|'Blue'", "4|'Red'"])
+    try fixture.save(#"{"changes":[{"update":"player","id":3,"values":{"team":"Red"}}]}"#)
+    #expect(try fixture.rows("SELECT team FROM player WHERE id = 3") == ["'Red'"])
   }
 
   @Test("rows of a join table are inserted and deleted, each once")
   func joinTables() throws {
-    let bench = try SaveExecutionBench(Self.sql)
-    try bench.save(
+    let fixture = try SaveExecutionFixture(Self.sql)
+    try fixture.save(
       """
       {"changes":[{"update":"game","id":1,"values":{"team":["Red"]}},
         {"update":"team","id":"blue","values":{"game":{"add":[2]}}},
         {"update":"team","id":"Red","values":{"game":{"add":[1],"remove":[2]}}}]}
       """)
-    #expect(try bench.rows(of: "game_team") == ["1|'RED'", "2|'blue'"])
+    #expect(try fixture.rows(of: "game_team") == ["1|'RED'", "2|'blue'"])
   }
 
   @Test("deletes follow the tables' own rules")
   func deleteRules() throws {
-    let bench = try SaveExecutionBench(
+    let fixture = try SaveExecutionFixture(
       """
       CREATE TABLE team(name TEXT COLLATE NOCASE PRIMARY KEY NOT NULL);
       CREATE TABLE a(id INTEGER PRIMARY KEY, team TEXT REFERENCES team ON DELETE CASCADE);
@@ -64,38 +64,39 @@ struct SaveExecutionLooseLinkTests {
       INSERT INTO a VALUES (1, 'red'); INSERT INTO b VALUES (1, 'RED');
       INSERT INTO c VALUES (1, 'BLUE'); INSERT INTO d VALUES (1, 'GREEN');
       """)
-    #expect(try bench.single(.delete, "team", .text("Red")).summary == "+0 ~0 -1")
-    #expect(try bench.rows("SELECT count(*) FROM a") == ["0"])
-    #expect(try bench.rows("SELECT * FROM b") == ["1|NULL"])
+    #expect(try fixture.single(.delete, "team", .text("Red")).summary == "+0 ~0 -1")
+    #expect(try fixture.rows("SELECT count(*) FROM a") == ["0"])
+    #expect(try fixture.rows("SELECT * FROM b") == ["1|NULL"])
     #expect(
-      try bench.refusal { try bench.single(.delete, "team", .text("blue")) }
+      try fixture.refusal { try fixture.single(.delete, "team", .text("blue")) }
         == ["409 0 c still-referenced"])
     #expect(
-      try bench.refusal(#"{"changes":[{"delete":"team","id":"Green"}]}"#)
+      try fixture.refusal(#"{"changes":[{"delete":"team","id":"Green"}]}"#)
         == ["409 0 d still-referenced"])
     #expect(
-      try bench.refusal(#"{"changes":[{"delete":"team","where":"name == 'blue'"}]}"#)
+      try fixture.refusal(#"{"changes":[{"delete":"team","where":"name == 'blue'"}]}"#)
         == ["409 0 c still-referenced"])
   }
 
   @Test("text refers to the integer that it spells, and integers refer to text")
   func affinities() throws {
-    let bench = try SaveExecutionBench(
+    let fixture = try SaveExecutionFixture(
       """
       CREATE TABLE a(id INTEGER PRIMARY KEY); CREATE TABLE b(id TEXT PRIMARY KEY NOT NULL);
       CREATE TABLE m(id INTEGER PRIMARY KEY, a TEXT REFERENCES a, b INTEGER REFERENCES b, n INT);
       INSERT INTO a VALUES (7), (8); INSERT INTO b VALUES ('7'), ('07');
       INSERT INTO m(id, a, b) VALUES (1, '07', 7), (2, ' 7', 7), (3, '8', NULL);
       """)
-    try bench.save(
+    try fixture.save(
       """
       {"changes":[{"update":"a","id":7,"values":{"m":[2,3]}},
         {"update":"b","id":"7","values":{"m":{"remove":[1]}}},
         {"update":"b","id":"07","values":{"m":{"remove":[2]}}}]}
       """)
-    #expect(try bench.rows("SELECT id, a, b FROM m") == ["1|NULL|NULL", "2|' 7'|7", "3|'7'|NULL"])
     #expect(
-      try bench.refusal { try bench.single(.delete, "b", .text("7")) }
+      try fixture.rows("SELECT id, a, b FROM m") == ["1|NULL|NULL", "2|' 7'|7", "3|'7'|NULL"])
+    #expect(
+      try fixture.refusal { try fixture.single(.delete, "b", .text("7")) }
         == ["409 0 m still-referenced"])
   }
 }

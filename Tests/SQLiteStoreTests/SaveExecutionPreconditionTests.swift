@@ -6,10 +6,10 @@ import Testing
 
 @Suite("Save execution: preconditions and merge policies", .mayBlock)
 struct SaveExecutionPreconditionTests {
-  private func etag(_ bench: SaveExecutionBench, _ id: Int) throws -> String {
-    let table = bench.executor.schema.entities[1]
+  private func etag(_ fixture: SaveExecutionFixture, _ id: Int) throws -> String {
+    let table = fixture.schema.entities[1]
     let sql = "SELECT \(table.etagExpression(nil)) FROM City WHERE id = \(id)"
-    return try #require(try bench.connection.first(sql) { $0.text(0) })
+    return try #require(try fixture.connection.first(sql) { $0.text(0) })
   }
 
   private func problems(_ body: () throws -> Void) -> [ChangeProblem] {
@@ -32,45 +32,47 @@ struct SaveExecutionPreconditionTests {
 
   @Test("an ETag accepts an unchanged object and refuses a changed one")
   func etags() throws {
-    let bench = try SaveExecutionBench(worldSQL)
-    let seen = try etag(bench, 10)
-    try bench.single(.update, "City", .integer(10), #"{"population":1}"#, .etag(["x", seen]))
+    let fixture = try SaveExecutionFixture(worldSQL)
+    let seen = try etag(fixture, 10)
+    try fixture.single(.update, "City", .integer(10), #"{"population":1}"#, .etag(["x", seen]))
     let update = {
-      _ = try bench.single(.update, "City", .integer(10), #"{"population":2}"#, .etag([seen]))
+      _ = try fixture.single(.update, "City", .integer(10), #"{"population":2}"#, .etag([seen]))
     }
-    #expect(try bench.refusal(update) == ["412 0 - changed"])
+    #expect(try fixture.refusal(update) == ["412 0 - changed"])
     #expect(
       versions(try #require(problems(update).first)) == [
         #"{"id":10,"name":"Tokyo","population":1,"country":1,"twin":null}"#, #"{"population":2}"#,
       ])
-    let delete = { _ = try bench.single(.delete, "City", .integer(10), nil, .etag([seen])) }
-    #expect(try bench.refusal(delete) == ["412 0 - changed"])
+    let delete = { _ = try fixture.single(.delete, "City", .integer(10), nil, .etag([seen])) }
+    #expect(try fixture.refusal(delete) == ["412 0 - changed"])
     #expect(versions(try #require(problems(delete).first))[1] == nil)
     #expect(
-      try bench.refusal {
-        try bench.single(.delete, "City", .integer(99), nil, .etag([seen]))
+      try fixture.refusal {
+        try fixture.single(.delete, "City", .integer(99), nil, .etag([seen]))
       } == ["404 0 - no-such-object"])
-    try bench.single(.delete, "City", .integer(10), nil, .etag([try etag(bench, 10)]))
+    try fixture.single(.delete, "City", .integer(10), nil, .etag([try etag(fixture, 10)]))
   }
 
   @Test("in a save all conflicts are listed, and `overwrite` ignores them")
   func savedETags() throws {
-    let bench = try SaveExecutionBench(worldSQL)
+    let fixture = try SaveExecutionFixture(worldSQL)
     let changes = """
       "changes":[{"update":"City","id":10,"values":{"population":1,"twin":11},"ifMatch":"\\"a\\""},
         {"update":"City","id":11,"values":{"population":3}},
         {"delete":"City","id":20,"ifMatch":"\\"b\\""}]
       """
-    #expect(try bench.refusal("{\(changes)}") == ["409 0 - changed", "409 2 - changed"])
+    #expect(try fixture.refusal("{\(changes)}") == ["409 0 - changed", "409 2 - changed"])
     #expect(
-      try bench.save("{\(changes),\"mergePolicy\":\"overwrite\"}").summary == "+0 ~2 -1")
+      try fixture.save("{\(changes),\"mergePolicy\":\"overwrite\"}").summary == "+0 ~2 -1")
   }
 
   @Test("a replacement can require that an object exists, or that it does not")
   func presence() throws {
-    let bench = try SaveExecutionBench("CREATE TABLE t(id INTEGER PRIMARY KEY, a INT)")
+    let fixture = try SaveExecutionFixture("CREATE TABLE t(id INTEGER PRIMARY KEY, a INT)")
     let put = { (id: Int64, precondition: Precondition) in
-      try bench.refusal { try bench.single(.replace, "t", .integer(id), #"{"a":1}"#, precondition) }
+      try fixture.refusal {
+        try fixture.single(.replace, "t", .integer(id), #"{"a":1}"#, precondition)
+      }
     }
     #expect(try put(1, .present) == ["412 0 - changed"])
     #expect(try put(1, .etag(["x"])) == ["412 0 - changed"])
@@ -81,7 +83,7 @@ struct SaveExecutionPreconditionTests {
 
   @Test("base values are compared one by one, both versions named")
   func base() throws {
-    let bench = try SaveExecutionBench(worldSQL)
+    let fixture = try SaveExecutionFixture(worldSQL)
     let body = """
       {"changes":[
         {"update":"City","id":10,"values":{"name":"Edo","population":7,"country":2},
@@ -89,7 +91,7 @@ struct SaveExecutionPreconditionTests {
         {"update":"City","id":11,"values":{"population":3},"base":{"population":2,"name":"Osaka"}},
         {"delete":"City","id":20,"base":{"population":17}}]}
       """
-    let found = problems { try bench.save(body) }
+    let found = problems { try fixture.save(body) }
     #expect(
       found.map { "\($0.change) \($0.property ?? "-")" }
         == [
@@ -101,15 +103,15 @@ struct SaveExecutionPreconditionTests {
   @Test("storeWins keeps other saves' values, objectWins does not, property by property")
   func policies() throws {
     func outcome(_ policy: String) throws -> [String] {
-      let bench = try SaveExecutionBench(worldSQL)
-      let result = try bench.save(
+      let fixture = try SaveExecutionFixture(worldSQL)
+      let result = try fixture.save(
         """
         {"mergePolicy":"\(policy)","changes":[
           {"update":"City","id":10,"values":{"name":"Edo","population":7},
             "base":{"name":"Tokyo","population":8}},
           {"delete":"City","id":20,"base":{"population":17}}]}
         """)
-      return [result.summary] + (try bench.rows("SELECT name, population FROM City ORDER BY id"))
+      return [result.summary] + (try fixture.rows("SELECT name, population FROM City ORDER BY id"))
     }
     #expect(
       try outcome("storeWins") == ["+0 ~1 -0", "'Edo'|9", "'Osaka'|2", "'Beijing'|18"])
@@ -119,7 +121,7 @@ struct SaveExecutionPreconditionTests {
 
   @Test("base values of every type equal the stored ones in any notation")
   func baseTypes() throws {
-    let bench = try SaveExecutionBench(
+    let fixture = try SaveExecutionFixture(
       """
       CREATE TABLE t(id INTEGER PRIMARY KEY, r REAL, b BOOLEAN, d DECIMAL, x BLOB, j JSON,
         at DATETIME, day DATE, s TEXT, n INT, t_id INT REFERENCES t);
@@ -131,10 +133,10 @@ struct SaveExecutionPreconditionTests {
        "day":"2024-01-31T00:00:00Z","s":"\\u00e9","n":null,"t":2,"t_":[2]}
       """
     #expect(
-      try bench.refusal(
+      try fixture.refusal(
         #"{"changes":[{"update":"t","id":1,"values":{"n":1},"base":\#(base)}]}"#) == ["200"])
     #expect(
-      try bench.refusal(
+      try fixture.refusal(
         """
         {"changes":[{"update":"t","id":1,"values":{},"base":{"r":2.1,"b":false,"d":1.51,
          "x":"AAI=","j":{"a":1},"at":null,"day":"2024-02-01","s":"e","n":2,"t":1,"t_":[]}}]}
@@ -146,27 +148,27 @@ struct SaveExecutionPreconditionTests {
 
   @Test("a postponed link is set correctly if storeWins drops other values")
   func waitingLinks() throws {
-    let bench = try SaveExecutionBench(worldSQL)
-    try bench.save(
+    let fixture = try SaveExecutionFixture(worldSQL)
+    try fixture.save(
       """
       {"mergePolicy":"storeWins","changes":[
         {"update":"City","id":10,"values":{"population":7,"twin":{"temporaryID":"t"},"name":"Edo"},
           "base":{"population":8}},
         {"insert":"City","temporaryID":"t","values":{"name":"B","country":2}}]}
       """)
-    #expect(try bench.rows("SELECT * FROM City WHERE id = 10") == ["10|'Edo'|9|1|21"])
+    #expect(try fixture.rows("SELECT * FROM City WHERE id = 10") == ["10|'Edo'|9|1|21"])
   }
 
   @Test("the refused values are shown as clients write them")
   func givenJSON() throws {
-    let bench = try SaveExecutionBench(
+    let fixture = try SaveExecutionFixture(
       """
       CREATE TABLE t(id INTEGER PRIMARY KEY, d DECIMAL TEXT, x BLOB, at DATETIME, j JSON,
         b BOOLEAN, t_id INT REFERENCES t);
       INSERT INTO t(id) VALUES (1);
       """)
     let found = problems {
-      try bench.save(
+      try fixture.save(
         """
         {"changes":[{"update":"t","id":1,"ifMatch":"\\"x\\"","values":{
           "d":0.12345678901234567890,"x":"AAE=","at":"2024-01-31","j":[1],"b":true,
@@ -184,9 +186,9 @@ struct SaveExecutionPreconditionTests {
 
   @Test("values changed to the same value are not a conflict")
   func sameChange() throws {
-    let bench = try SaveExecutionBench(worldSQL)
+    let fixture = try SaveExecutionFixture(worldSQL)
     #expect(
-      try bench.refusal(
+      try fixture.refusal(
         """
         {"changes":[{"update":"City","id":10,"values":{"population":9},"base":{"population":1}}]}
         """) == ["200"])
@@ -196,70 +198,71 @@ struct SaveExecutionPreconditionTests {
 @Suite("Save execution: batches", .mayBlock)
 struct SaveExecutionBatchTests {
   private func predicate(
-    _ bench: SaveExecutionBench, _ text: String, _ entity: Int
+    _ fixture: SaveExecutionFixture, _ text: String, _ entity: Int
   ) throws -> ResolvedPredicate {
-    try ResolvedPredicate(parsing: text, entity: entity, model: bench.model)
+    try ResolvedPredicate(parsing: text, entity: entity, model: fixture.model)
   }
 
   private func update(
-    _ bench: SaveExecutionBench, _ entity: String, _ text: String, _ values: String,
+    _ fixture: SaveExecutionFixture, _ entity: String, _ text: String, _ values: String,
     limit: Int? = nil
   ) throws -> SaveRequest {
-    let index = try #require(bench.model.entityIndex(named: entity))
-    return try SaveResolver(model: bench.model).batch(
+    let index = try #require(fixture.model.entityIndex(named: entity))
+    return try SaveResolver(model: fixture.model).batch(
       entity: index, values: JSON(parsing: Array(values.utf8)),
-      where: predicate(bench, text, index), limit: limit)
+      where: predicate(fixture, text, index), limit: limit)
   }
 
   private func delete(
-    _ bench: SaveExecutionBench, _ entity: String, _ text: String, limit: Int? = nil
+    _ fixture: SaveExecutionFixture, _ entity: String, _ text: String, limit: Int? = nil
   ) throws -> SaveRequest {
-    let index = try #require(bench.model.entityIndex(named: entity))
+    let index = try #require(fixture.model.entityIndex(named: entity))
     return SaveRequest(changes: [
-      Change(.deleteAll(try predicate(bench, text, index), limit: limit), entity: index)
+      Change(.deleteAll(try predicate(fixture, text, index), limit: limit), entity: index)
     ])
   }
 
   @Test("one statement updates all that match, through relationships too")
   func updates() throws {
-    let bench = try SaveExecutionBench(worldSQL)
+    let fixture = try SaveExecutionFixture(worldSQL)
     let request = try update(
-      bench, "City", "country.code == 'JP'", #"{"population":0,"twin":20}"#)
-    let result = try bench.execute(request)
+      fixture, "City", "country.code == 'JP'", #"{"population":0,"twin":20}"#)
+    let result = try fixture.execute(request)
     #expect(result.summary == "+0 ~2 -0")
     #expect(result.objects.isEmpty)
     #expect(
-      try bench.rows("SELECT id, population, twin_id FROM City ORDER BY id")
+      try fixture.rows("SELECT id, population, twin_id FROM City ORDER BY id")
         == ["10|0|20", "11|0|20", "20|18|NULL"])
   }
 
   @Test("one statement deletes all that match; TRUEPREDICATE is all")
   func deletes() throws {
-    let bench = try SaveExecutionBench(worldSQL)
-    #expect(try bench.execute(delete(bench, "City", "population < 10")).summary == "+0 ~0 -2")
-    #expect(try bench.execute(delete(bench, "City", "TRUEPREDICATE")).summary == "+0 ~0 -1")
-    #expect(try bench.execute(delete(bench, "City", "TRUEPREDICATE")).summary == "+0 ~0 -0")
+    let fixture = try SaveExecutionFixture(worldSQL)
+    #expect(try fixture.execute(delete(fixture, "City", "population < 10")).summary == "+0 ~0 -2")
+    #expect(try fixture.execute(delete(fixture, "City", "TRUEPREDICATE")).summary == "+0 ~0 -1")
+    #expect(try fixture.execute(delete(fixture, "City", "TRUEPREDICATE")).summary == "+0 ~0 -0")
   }
 
   @Test("more than the limit changes nothing")
   func limits() throws {
-    let bench = try SaveExecutionBench(worldSQL)
+    let fixture = try SaveExecutionFixture(worldSQL)
     let all = "TRUEPREDICATE"
     #expect(
-      try bench.refusal { try bench.execute(delete(bench, "City", all, limit: 2)) }
+      try fixture.refusal { try fixture.execute(delete(fixture, "City", all, limit: 2)) }
         == ["too many 2"])
     #expect(
-      try bench.refusal {
-        try bench.execute(update(bench, "City", all, #"{"population":1}"#, limit: 0))
+      try fixture.refusal {
+        try fixture.execute(update(fixture, "City", all, #"{"population":1}"#, limit: 0))
       } == ["too many 0"])
     #expect(
-      try bench.execute(update(bench, "City", all, #"{"population":1}"#, limit: 3)).updated == 3)
-    #expect(try bench.execute(delete(bench, "City", all, limit: .max)).deleted == 3)
+      try fixture.execute(update(fixture, "City", all, #"{"population":1}"#, limit: 3)).updated == 3
+    )
+    #expect(try fixture.execute(delete(fixture, "City", all, limit: .max)).deleted == 3)
   }
 
   @Test("composite and text keys, and to-many values for each object")
   func otherKeys() throws {
-    let bench = try SaveExecutionBench(
+    let fixture = try SaveExecutionFixture(
       """
       CREATE TABLE pair(a TEXT, b INT, n INT, PRIMARY KEY(a, b));
       CREATE TABLE tag(name TEXT PRIMARY KEY NOT NULL);
@@ -269,35 +272,37 @@ struct SaveExecutionBatchTests {
       INSERT INTO tag VALUES ('t');
       """)
     #expect(
-      try bench.execute(update(bench, "pair", "n > 1", #"{"n":9,"tag":["t"]}"#)).updated == 2)
+      try fixture.execute(update(fixture, "pair", "n > 1", #"{"n":9,"tag":["t"]}"#)).updated == 2)
     #expect(
-      try bench.rows("SELECT * FROM pair_tag ORDER BY a") == ["'y'|1|'t'", "'z'|1|'t'"])
+      try fixture.rows("SELECT * FROM pair_tag ORDER BY a") == ["'y'|1|'t'", "'z'|1|'t'"])
     #expect(
-      try bench.rows("SELECT * FROM pair ORDER BY a")
+      try fixture.rows("SELECT * FROM pair ORDER BY a")
         == ["NULL|1|3", "'x'|1|1", "'y'|1|9", "'z'|1|9"])
-    #expect(try bench.execute(update(bench, "pair", "n > 1", #"{"tag":[]}"#)).updated == 2)
-    #expect(try bench.execute(delete(bench, "pair", "n == 9")).deleted == 2)
+    #expect(try fixture.execute(update(fixture, "pair", "n > 1", #"{"tag":[]}"#)).updated == 2)
+    #expect(try fixture.execute(delete(fixture, "pair", "n == 9")).deleted == 2)
     #expect(
-      try bench.refusal { try bench.execute(update(bench, "pair", "n == 1", #"{"b":2}"#)) }
+      try fixture.refusal { try fixture.execute(update(fixture, "pair", "n == 1", #"{"b":2}"#)) }
         == ["422 0 b not-writable"])
   }
 
   @Test("constraints refuse a batch as a whole, by property")
   func refusals() throws {
-    let bench = try SaveExecutionBench(worldSQL)
+    let fixture = try SaveExecutionFixture(worldSQL)
     let all = "TRUEPREDICATE"
     #expect(
-      try bench.refusal { try bench.execute(update(bench, "Country", all, #"{"code":"X"}"#)) }
+      try fixture.refusal { try fixture.execute(update(fixture, "Country", all, #"{"code":"X"}"#)) }
         == ["409 0 code not-unique"])
     #expect(
-      try bench.refusal { try bench.execute(update(bench, "City", all, #"{"country":9}"#)) }
+      try fixture.refusal { try fixture.execute(update(fixture, "City", all, #"{"country":9}"#)) }
         == ["409 0 country no-such-object"])
     #expect(
-      try bench.refusal { try bench.execute(update(bench, "City", all, #"{"population":-1}"#)) }
+      try fixture.refusal {
+        try fixture.execute(update(fixture, "City", all, #"{"population":-1}"#))
+      }
         == ["422 0 population check-failed"])
     #expect(
-      try bench.refusal { try bench.execute(delete(bench, "Country", "code == 'CN'")) }
+      try fixture.refusal { try fixture.execute(delete(fixture, "Country", "code == 'CN'")) }
         == ["409 0 City still-referenced"])
-    #expect(try bench.rows("SELECT count(*) FROM City") == ["3"])
+    #expect(try fixture.rows("SELECT count(*) FROM City") == ["3"])
   }
 }

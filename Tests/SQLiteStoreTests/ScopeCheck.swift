@@ -1,3 +1,5 @@
+// A resolved condition → its parts that occur in the wrong scope.
+
 import FetchModel
 
 /// Searches a resolved condition for parts that occur in a scope other than the one in which they

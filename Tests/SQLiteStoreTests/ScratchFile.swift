@@ -14,7 +14,7 @@ final class ScratchFile: Sendable {
   init(_ sql: String = "") throws {
     folder = try TemporaryDirectory()
     path = try folder.emptyFile()
-    try outsider(sql)
+    try runExternally(sql)
   }
 
   func connect(_ access: Connection.Access = .write) throws -> Connection {
@@ -22,7 +22,7 @@ final class ScratchFile: Sendable {
   }
 
   /// Runs `sql` as another process would: on a connection without LiveFetch's settings.
-  func outsider(_ sql: String) throws {
+  func runExternally(_ sql: String) throws {
     let connection = try connect()
     try connection.execute("PRAGMA foreign_keys = OFF; PRAGMA query_only = OFF;" + sql)
   }

@@ -1,3 +1,5 @@
+// The writer's queue: the order of saves of several callers, deadlines, cancellation and closing.
+
 import Dispatch
 import FetchModel
 import Foundation

@@ -1,6 +1,7 @@
 import Dispatch
 import FetchModel
 import Foundation
+import SQLComposer
 import Synchronization
 import TestSupport
 import Testing
@@ -103,7 +104,7 @@ struct WriterTests {
     let store = try WrittenFile()
     let before = store.writer.newestToken
     let result = try await store.save("INSERT INTO City VALUES (1, 'Rome', NULL)").get()
-    #expect(result.token.position == before.position + 1)
+    #expect(result.token.position == HistoryPosition(before.position.number + 1))
     #expect(store.writer.newestToken == result.token)
     #expect(store.commits.all == [.saves(result.token)])
     #expect(try store.rows("SELECT name FROM City") == ["Rome"])
@@ -120,7 +121,7 @@ struct WriterTests {
     for id in 1...20 {
       store.save("INSERT INTO City VALUES (\(id), 'c', 1)") { result in
         if case .success(let saved) = result {
-          answers.withLock { $0.append(saved.token.position) }
+          answers.withLock { $0.append(saved.token.position.number) }
         }
         done.signal()
       }
@@ -284,7 +285,9 @@ struct WriterTests {
     while try store.history.prune(settings.retention, &size, step: 7, noticed: .max, on: connection)
     {}
     #expect(
-      try store.rows("SELECT min(position) FROM livefetch_position") == ["\(last.position - 10)"])
+      try store.rows("SELECT min(position) FROM livefetch_position") == [
+        "\(last.position.number - 10)"
+      ])
     #expect(
       try store.rows("SELECT count(*) FROM livefetch_history_City") == ["10"])
     #expect(try store.history.validity(of: first, on: connection) == .expired)
@@ -305,7 +308,7 @@ struct WriterHeldHistoryTests {
     settings.pruningInterval = 20_000_000
     let store = try WrittenFile(settings: settings)
     let (reader, other) = (ObjectIdentifier(store), ObjectIdentifier(store.writer))
-    let first = store.writer.newestToken.position
+    let first = store.writer.newestToken.position.number
     store.writer.demand(.new, of: reader)
     store.writer.demand(.new, of: other)
     for id in 1...40 { _ = await store.save("INSERT INTO City VALUES (\(id), 'c', NULL)") }
@@ -320,7 +323,7 @@ struct WriterHeldHistoryTests {
     }
     try await Task.sleep(for: .milliseconds(300))
     #expect(try oldest() == "\(first)")
-    store.writer.demand(.after(first + 30), of: reader)
+    store.writer.demand(.after(HistoryPosition(first + 30)), of: reader)
     try await Task.sleep(for: .milliseconds(200))
     #expect(try oldest() == "\(first)")
     store.writer.demand(.nothing, of: other)
@@ -368,11 +371,11 @@ struct WriterOthersTests {
   @Test("their commits are detected and published as saves of their own")
   func noticed() async throws {
     let store = try WrittenFile()
-    try store.file.outsider("INSERT INTO City VALUES (1, 'a', NULL), (2, 'b', NULL)")
+    try store.file.runExternally("INSERT INTO City VALUES (1, 'a', NULL), (2, 'b', NULL)")
     try await wait(for: 1, store)
     let token = store.writer.newestToken
     #expect(store.commits.all == [.others(token)])
-    #expect(token.position == 3)
+    #expect(token.position.number == 3)
     // Written down when they have paused.
     func saves() throws -> [String] { try store.rows("SELECT position FROM livefetch_save") }
     for _ in 0..<500 where try saves().count < 2 { try await Task.sleep(for: .milliseconds(10)) }
@@ -420,9 +423,9 @@ struct WriterOthersTests {
     let store = try WrittenFile()
     let gate = store.hold()
     gate.signal()
-    try store.file.outsider("INSERT INTO City VALUES (1, 'a', NULL)")
+    try store.file.runExternally("INSERT INTO City VALUES (1, 'a', NULL)")
     let result = try await store.save("INSERT INTO City VALUES (2, 'b', NULL)").get()
-    #expect(result.token.position == 3)
+    #expect(result.token.position.number == 3)
     #expect(try store.rows("SELECT position FROM livefetch_save") == ["1", "2", "3"])
   }
 
@@ -438,14 +441,14 @@ struct WriterOthersTests {
   func rebuilt(_ sql: String) async throws {
     let store = try WrittenFile()
     let before = store.writer.newestToken
-    try store.file.outsider(sql)
+    try store.file.runExternally(sql)
     try await wait(for: 1, store)
     let token = store.writer.newestToken
     #expect(store.commits.all == [.restarted(token)])
     #expect(token.epoch != before.epoch)
     let result = try await store.save("INSERT INTO Country VALUES (5, 'Peru')").get()
     #expect(result.token.epoch == token.epoch)
-    #expect(result.token.position == token.position + 1)
+    #expect(result.token.position == HistoryPosition(token.position.number + 1))
   }
 
   @Test("a second server of the same file is refused, under any name of the file")

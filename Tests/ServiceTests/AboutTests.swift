@@ -3,7 +3,7 @@ import SQLiteStore
 import Service
 import Testing
 
-@Suite("What a server says about itself and its model", .mayBlock)
+@Suite("The description of a server and its model", .mayBlock)
 struct AboutTests {
   @Test("GET /v1 names the database file, without its directory, and whether it is a sample")
   func database() throws {
@@ -32,5 +32,23 @@ struct AboutTests {
     }
     let keys = entities.map { "\($0["name"]?.string ?? "") \($0["key"]?.string ?? "nil")" }
     #expect(keys == ["a nil", "b Code", "c nil", "d nil"])
+  }
+
+  @Test("GET /v1/model marks attributes whose column alone is unique")
+  func unique() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE a(id INTEGER PRIMARY KEY, code TEXT UNIQUE, x INT, y INT, z INT, UNIQUE (x, y));
+      CREATE UNIQUE INDEX a_z ON a(z) WHERE z > 0;
+      """)
+    guard case .array(let entities)? = try file.ask("/v1/model").json["entities"],
+      case .array(let attributes)? = entities.first?["attributes"]
+    else {
+      Issue.record("no attributes")
+      return
+    }
+    let unique = attributes.filter { $0["unique"] == .boolean(true) }.map { $0["name"]?.string }
+    #expect(attributes.count == 4)
+    #expect(unique == ["code"])
   }
 }

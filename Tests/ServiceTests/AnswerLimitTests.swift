@@ -189,7 +189,7 @@ struct AnswerLimitTests {
     bytes.append(jsonString: text)
     let json = String(decoding: bytes, as: UTF8.self)
     #expect(try file.ask("POST", "/v1/objects/t", body: "{\"v\":\(json)}").status == 201)
-    try file.outsider(
+    try file.runExternally(
       """
       INSERT INTO t VALUES (2, CAST(zeroblob(100000) || x'F09F98' || zeroblob(0) AS TEXT), NULL);
       UPDATE t SET b = randomblob(200001) WHERE id = 1;
@@ -238,6 +238,22 @@ struct SlowAnswerTests {
   func itIsRefusedWhenItsTimeIsOver(query: String) throws {
     let file = try Self.file(timeout: 0.001)
     let answer = try file.ask("/v1/objects/long?\(query)")
+    #expect(answer.status == 504, "\(answer.text.prefix(200))")
+    #expect(answer.code == "query-timeout")
+  }
+
+  /// Each row takes fewer steps than SQLite, or a match, makes between two looks at the clock.
+  @Test("MATCHES over many short texts ends at the time limit")
+  func matchesOfShortTexts() throws {
+    var options = SQLiteStoreOptions()
+    options.queryTimeout = 0.001
+    let file = try ServedFile(
+      """
+      CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT);
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
+        INSERT INTO item SELECT i, replace(hex(zeroblob(1500)), '0', 'a') FROM n;
+      """, options: options)
+    let answer = try file.ask("/v1/objects/item?as=count&where=name%20MATCHES%20'(.*)*x'")
     #expect(answer.status == 504, "\(answer.text.prefix(200))")
     #expect(answer.code == "query-timeout")
   }

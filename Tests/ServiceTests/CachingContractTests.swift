@@ -24,7 +24,7 @@ struct CachingContractTests {
     }
     #expect(try file.ask(city, headers: [("If-None-Match", "\"x\"")]).status == 200)
     #expect(try file.ask("HEAD", city, headers: [("If-None-Match", tag)]).status == 304)
-    try file.outsider("UPDATE city SET name = 'Callao' WHERE id = 1")
+    try file.runExternally("UPDATE city SET name = 'Callao' WHERE id = 1")
     try file.settle()
     let changed = try file.ask(city, headers: [("If-None-Match", tag)])
     #expect(changed.status == 200)
@@ -44,7 +44,7 @@ struct CachingContractTests {
     #expect(packed["ETag"] != plain["ETag"])
   }
 
-  @Test func whatIsNoSnapshotIsNotStored() throws {
+  @Test func onlySnapshotsMayBeStored() throws {
     let file = try ServedFile(readingWorld)
     for path in [
       "/v1", "/v1/model", "/v1/changes", "/health/live", "/nope", "\(city)?since=now&wait=0",

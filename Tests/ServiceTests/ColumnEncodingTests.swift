@@ -72,7 +72,7 @@ struct ColumnEncodingTests {
     ("n", "2", "[4,1,2,5,3]", "[1]", "[2]", "[3,5]"),
     ("w", "'http://b'", "[4,1,2,3,5]", "[1]", "[2]", "[3,5]"),
   ])
-  func whatATypeCannotHoldComesAfterItsValues(
+  func valuesThatDoNotFitTheTypeSortAfterItsValues(
     name: String, value: String, order: String, less: String, equal: String, greater: String
   ) throws {
     let file = try ServedFile(Self.types)
@@ -124,7 +124,7 @@ struct ColumnEncodingTests {
     let file = try ServedFile(Self.mixed)
     let fetch = "/v1/objects/event?as=ids&sort=at&section=at:month"
     let token = try #require(file.ask(fetch).json["token"]?.string)
-    try file.outsider(
+    try file.runExternally(
       """
       UPDATE event SET at = '2019-06-01T00:00:00.125-05:00' WHERE id = 2;
       UPDATE event SET at = 'never' WHERE id = 1; INSERT INTO event VALUES (20,'2020-01-02T00:00Z');
@@ -159,7 +159,7 @@ struct ColumnEncodingTests {
     #expect(try file.ask(fetch + "&explain=true").text.contains(overIndex))
     #expect(try file.ask(fetch).text.contains("[1,3,2]"))
     // In another table, by another process: correct at once.
-    try file.outsider("INSERT INTO e VALUES (4,'2024-01-01T23:00:00-02:00')")
+    try file.runExternally("INSERT INTO e VALUES (4,'2024-01-01T23:00:00-02:00')")
     #expect(try file.ask(fetch).text.contains("[1,3,2,4]"))
     #expect(try file.ask(fetch + "&explain=true").text.contains(overIndex) == false)
   }
@@ -208,7 +208,7 @@ struct ColumnEncodingTests {
     #expect(answer.text.contains("\"items\":[\(items)]"), "\(answer.text)")
   }
 
-  @Test func equalValuesInTwoNotationsStandOnceAmongTheDifferentOnes() throws {
+  @Test func equalValuesInTwoNotationsAreOneDistinctValue() throws {
     let file = try ServedFile(
       """
       CREATE TABLE v(id INTEGER PRIMARY KEY, at DATETIME, u UUID);

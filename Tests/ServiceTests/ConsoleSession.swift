@@ -4,7 +4,8 @@
 // lines below it are its output. `…` represents any text, line breaks and indentation do not count,
 // and a token represents the one that the server really gives, the same one everywhere on the page.
 // A command that ends with `&` runs in the background; the next `json` block is its output.
-// `make run &` starts the server of the sample cities again.
+// `make run &` starts the server of the sample cities again, `livefetch serve … &` another server in
+// its place.
 
 import Foundation
 import TestSupport
@@ -32,8 +33,7 @@ final class ConsoleSession {
 
   deinit {
     background?.process.terminate()
-    server.process.terminate()
-    _ = server.end()
+    endServer()
   }
 
   private static let storeName = "livefetch-demo.sqlite"
@@ -58,16 +58,23 @@ final class ConsoleSession {
     }
   }
 
+  private func endServer() {
+    server.process.terminate()
+    _ = server.end()
+  }
+
   private func run(_ block: ManualPage.Block) throws {
     let restarts = block.lines.contains("$ make run &")
-    if restarts {
-      server.process.terminate()
-      _ = server.end()
-    }
+    if restarts { endServer() }
     for (command, shown) in try commands(of: block.lines) {
       commandCount += 1
       if command == "make run &" {
         server = try Self.serve(directory)
+      } else if let match = command.wholeMatch(of: /livefetch (serve [^'"]+) &/) {
+        endServer()
+        let arguments = match.1.replacing("\\", with: " ").split(whereSeparator: \.isWhitespace)
+        server = try RunningProgram(
+          arguments.map(String.init) + ["--port", "0"], in: directory.path)
       } else if let match = command.wholeMatch(of: /sqlite3 (\S+) "([^"]*)"/) {
         try sqlite(directory.file(String(match.1)), String(match.2))
       } else if command.wholeMatch(of: /\w+\(\) \{.*/.dotMatchesNewlines()) != nil {
@@ -110,16 +117,19 @@ final class ConsoleSession {
     return commands
   }
 
-  /// True if the shell finds the command complete.
+  /// True if the shell finds the command complete. Of a here-document without its end it only warns.
   private func isWhole(_ command: String) throws -> Bool {
     guard !command.hasSuffix("\\") else { return false }
     let check = Process()
+    let messages = Pipe()
     check.executableURL = URL(fileURLWithPath: "/bin/bash")
     check.arguments = ["-n", "-c", command]
-    check.standardError = FileHandle.nullDevice
+    check.environment = ["LC_ALL": "C"]
+    check.standardError = messages
     try check.run()
+    let text = try messages.fileHandleForReading.readToEnd() ?? Data()
     check.waitUntilExit()
-    return check.terminationStatus == 0
+    return check.terminationStatus == 0 && text.isEmpty
   }
 
   private func start(_ command: String, _ output: String) throws -> Process {

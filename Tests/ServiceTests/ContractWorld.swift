@@ -1,3 +1,5 @@
+// The database and the table of requests of the contract's tests.
+
 import Testing
 
 /// The file that the contract's tests serve.

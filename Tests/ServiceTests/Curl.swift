@@ -1,3 +1,5 @@
+// Requests through the `curl` program.
+
 import Foundation
 
 /// `curl`: a client that is not part of LiveFetch.

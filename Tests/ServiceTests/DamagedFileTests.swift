@@ -35,7 +35,7 @@ struct DamagedFileTests {
   @Test("After SQLite has found damage, no save is acknowledged, and the server is not ready")
   func damageInTheFile() throws {
     let file = try ServedFile(world)
-    try file.outsider("PRAGMA wal_checkpoint(TRUNCATE)")
+    try file.runExternally("PRAGMA wal_checkpoint(TRUNCATE)")
     try zero(file.path, from: 40 * 4_096, bytes: 20 * 4_096)
     #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Rome"}"#).status == 201)
     let fetch = try readAll(file)
@@ -56,7 +56,7 @@ struct DamagedFileTests {
   @Test("A log with damaged pages is not copied into the file, also not when the store is closed")
   func damageInTheLog() throws {
     let file = try ServedFile(world)
-    try file.outsider("PRAGMA wal_checkpoint(TRUNCATE)")
+    try file.runExternally("PRAGMA wal_checkpoint(TRUNCATE)")
     #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Rome"}"#).status == 201)
     let text = String(repeating: "x", count: 200_000)
     let long = try file.ask("POST", "/v1/objects/big", body: #"{"t":"\#(text)"}"#)

@@ -3,11 +3,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Delete rules that come round: cycles, chains within one table, Deny on the way; through the server
+/// Delete rules in cycles and in chains within one table, and Deny inside a cascade; through the server
 /// and by another program.
-@Suite("Delete rules go all the way", .mayBlock)
+@Suite("Delete rules apply to whole chains and cycles", .mayBlock)
 struct DeleteRuleTests {
-  /// A list of nodes, each of which takes the next one along.
+  /// A list of nodes, in which deletion cascades to the next node.
   static let chain = """
     {"entities":[{"name":"Node","attributes":[{"name":"name","type":"String"}],"relationships":[
     {"name":"next","destination":"Node","inverse":"previous","deleteRule":"Cascade"},
@@ -44,11 +44,11 @@ struct DeleteRuleTests {
     return file
   }
 
-  @Test func aChainWithinOneTableGoesToItsEnd() throws {
+  @Test func aChainWithinOneTableIsDeletedToItsEnd() throws {
     let alone = #"{"name":"next","destination":"Node","deleteRule":"Cascade"}"#
     let file = try SampleModel.served(
       text: #"{"entities":[{"name":"Node","relationships":[\#(alone)]}]}"#)
-    try file.outsider(
+    try file.runExternally(
       """
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
       INSERT INTO Node(id, next) SELECT i, nullif(i + 1, 2501) FROM n
@@ -60,8 +60,8 @@ struct DeleteRuleTests {
     #expect(diff.json["items"]?["deleted"]?.elements?.count == 2_498)
   }
 
-  /// Foreign keys carry a cascade along the inverse, and SQLite lets these go 1,000 deep.
-  @Test func whatLeadsTooDeepIsRefusedAndNothingIsDone() throws {
+  /// Cascades along the inverse use foreign keys, which SQLite follows to a depth of 1,000.
+  @Test func aTooDeepCascadeIsRefusedAndDeletesNothing() throws {
     let file = try Self.nodes(1_200)
     let head = try file.ask("/v1/objects/Node?as=ids&where=previous==nil").json
     let id = try #require(head["sections"]?.elements?.first?["items"]?.elements?.first?.integer)
@@ -82,7 +82,7 @@ struct DeleteRuleTests {
     #expect(try Self.count(file, "Node") == 0)
   }
 
-  @Test func anObjectThatLeadsToItselfGoes() throws {
+  @Test func anObjectThatRefersToItselfIsDeleted() throws {
     let file = try SampleModel.served(text: Self.chain)
     let id = try file.insert("Node", "{}")
     _ = try file.ask("PATCH", "/v1/objects/Node/\(id)", body: #"{"next":\#(id)}"#)
@@ -93,7 +93,7 @@ struct DeleteRuleTests {
   /// Two cycles of a → b → c, and one further object of each entity.
   private static func triangles() throws -> ServedFile {
     let file = try SampleModel.served(text: triangle)
-    try file.outsider(
+    try file.runExternally(
       """
       INSERT INTO A(id, b) VALUES (1, 1), (2, 2), (3, 3);
       INSERT INTO B(id, c) VALUES (1, 1), (2, 2), (3, 3);
@@ -102,7 +102,7 @@ struct DeleteRuleTests {
     return file
   }
 
-  @Test func aCycleThroughThreeTablesGoesAllTheWay() throws {
+  @Test func aCycleThroughThreeTablesIsDeletedCompletely() throws {
     let file = try Self.triangles()
     #expect(try file.ask("DELETE", "/v1/objects/A/1").status == 204)
     for entity in ["A", "B", "C"] { #expect(try Self.count(file, entity) == 1) }
@@ -110,14 +110,14 @@ struct DeleteRuleTests {
     for entity in ["A", "B", "C"] { #expect(try Self.count(file, entity) == 0) }
   }
 
-  @Test func aBatchDeleteGoesAllTheWayToo() throws {
+  @Test func aBatchDeleteCascadesCompletely() throws {
     let file = try Self.triangles()
     let answer = try file.ask("DELETE", "/v1/objects/C?where=SELF==1")
     #expect(answer.json["deleted"]?.integer == 1)
     #expect(try ["A", "B", "C"].map { try Self.count(file, $0) } == [2, 2, 1])
   }
 
-  @Test(.enabled(if: Sqlite3.isInstalled)) func anotherProgramsDeleteGoesAllTheWay() throws {
+  @Test(.enabled(if: Sqlite3.isInstalled)) func anotherProgramsDeleteCascadesCompletely() throws {
     let file = try Self.triangles()
     let token = try file.ask("/v1/objects/C?as=ids").json["token"]?.string ?? ""
     let output = try Sqlite3.run(
@@ -150,7 +150,7 @@ struct DeleteRuleTests {
     let d = try file.insert("D", #"{"as":[\#(a)]}"#)
     #expect(try file.ask("/v1/objects/D/\(d)").json["count"]?.integer == 1)
     let token = try file.ask("/v1/objects/C").json["token"]?.string ?? ""
-    try file.outsider("DELETE FROM A")
+    try file.runExternally("DELETE FROM A")
     let diff = try file.ask("/v1/objects/C?since=\(token)&wait=10")
     #expect(diff.text.contains(#""id":\#(c),"changed":{"a":null}"#), "\(diff.text)")
     #expect(try Self.count(file, "B") == 0)
@@ -159,7 +159,7 @@ struct DeleteRuleTests {
     #expect(try SQLiteShell.integer(links, path: file.path) == 0)
   }
 
-  /// a takes its b along, and b may not go while it has a c.
+  /// Deleting a cascades to its b, and Deny protects b while it has a c.
   static let denied = """
     {"entities":[
     {"name":"A","relationships":[
@@ -192,7 +192,7 @@ struct DeleteRuleTests {
     #expect(try file.ask("/v1/objects/B/\(kept)").status == 404)
   }
 
-  @Test func toManyCascadesOfATreeGoAllTheWay() throws {
+  @Test func toManyCascadesDeleteAWholeTree() throws {
     let tree = """
       {"entities":[{"name":"Node","relationships":[
       {"name":"children","destination":"Node","toMany":true,"inverse":"parent","deleteRule":"Cascade"},
@@ -202,13 +202,13 @@ struct DeleteRuleTests {
     let root = try file.insert("Node", "{}")
     let child = try file.insert("Node", #"{"parent":\#(root)}"#)
     let leaf = try file.insert("Node", #"{"parent":\#(child)}"#)
-    // Round: the root hangs below its own leaf.
+    // A cycle: the root is a child of its own leaf.
     _ = try file.ask("PATCH", "/v1/objects/Node/\(root)", body: #"{"parent":\#(leaf)}"#)
     #expect(try file.ask("DELETE", "/v1/objects/Node/\(child)").status == 204)
     #expect(try Self.count(file, "Node") == 0)
   }
 
-  @Test func manyToManyCascadesGoAllTheWay() throws {
+  @Test func manyToManyCascadesDeleteCompletely() throws {
     let model = """
       {"entities":[{"name":"P","relationships":[
       {"name":"likes","destination":"P","toMany":true,"inverse":"likedBy","deleteRule":"Cascade"},

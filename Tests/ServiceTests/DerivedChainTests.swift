@@ -109,7 +109,7 @@ struct DerivedChainTests {
     ),
     (#"{"name":"x","type":"Integer 64","derivation":"downs.@sum.x"}"#, "x"),
   ])
-  func whatIsDerivedFromItselfIsRefused(_ attributes: String, _ name: String) {
+  func anAttributeDerivedFromItselfIsRefused(_ attributes: String, _ name: String) {
     let text = """
       {"entities":[{"name":"N","attributes":[\(attributes)],"relationships":[
       {"name":"up","destination":"N","inverse":"downs"},

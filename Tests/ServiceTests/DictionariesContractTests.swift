@@ -149,9 +149,9 @@ struct DictionariesContractTests {
     ("select=name,@count", "bad-parameter", "`name` differs from object to object of a group"),
     ("select=country.name,@count&group=country", "bad-parameter", "put it into `group`"),
     ("select=population * 2", "syntax-error", "a name for the value"),
-    ("select=n:@count,n:@sum.population", "bad-parameter", "`n` stands twice"),
-    ("select=name,name", "bad-parameter", "`name` stands twice"),
-    ("select=name,name:code", "bad-parameter", "`name` stands twice"),
+    ("select=n:@count,n:@sum.population", "bad-parameter", "`n` occurs twice"),
+    ("select=name,name", "bad-parameter", "`name` occurs twice"),
+    ("select=name,name:code", "bad-parameter", "`name` occurs twice"),
     ("select=", "bad-parameter", "takes at least one column"),
     ("select=name,,code", "syntax-error", ""),
     ("select=nme", "unknown-key-path", "did you mean `name`?"),
@@ -183,7 +183,7 @@ struct DictionariesContractTests {
       "an array"
     ),
     ("select=n:@count&group=n", "bad-parameter", "made of the groups themselves"),
-    ("select=n:@count&group=name,name", "bad-parameter", "stands twice"),
+    ("select=n:@count&group=name,name", "bad-parameter", "occurs twice"),
     ("select=n:@count&group=nope", "unknown-key-path", ""),
     ("section=name", "bad-parameter", "does not go with"),
     ("expand=country", "bad-parameter", "does not go with"),
@@ -192,7 +192,7 @@ struct DictionariesContractTests {
   ]
 
   @Test(arguments: refused)
-  func whatDictionariesCannotMeanIsRefused(query: String, code: String, text: String) throws {
+  func invalidParametersAreRefused(query: String, code: String, text: String) throws {
     let file = try ServedFile(dictionariesWorld)
     let target = query.contains("%25") ? query : Self.encoded(query)
     let answer = try file.ask(
@@ -203,14 +203,14 @@ struct DictionariesContractTests {
   }
 
   @Test(arguments: ["group=name", "having=n>1", "distinct=true"])
-  func whatBelongsToDictionariesIsRefusedElsewhere(query: String) throws {
+  func parametersOfDictionariesAreRefusedInOtherFetches(query: String) throws {
     let file = try ServedFile(dictionariesWorld)
     let answer = try file.ask("/v1/objects/city?\(Self.encoded(query))")
     #expect(answer.status == 400)
     #expect(answer.text.contains("belongs to `as=dictionaries`"))
   }
 
-  @Test func aManyToOneKeyPathIsRefused() throws {
+  @Test func aToManyKeyPathIsRefused() throws {
     let file = try ServedFile(dictionariesWorld)
     for select in ["city", "@count.city", "x:@sum.city.population"] {
       let answer = try file.ask("/v1/objects/country?as=dictionaries&select=\(select)")

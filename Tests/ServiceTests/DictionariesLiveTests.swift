@@ -5,7 +5,7 @@ import SQLiteStore
 import TestSupport
 import Testing
 
-/// Dictionaries under saves: sent as a whole if anything in them differs, and never otherwise.
+/// Dictionaries under saves: they are sent as a whole if any value differs, and only then.
 @Suite("as=dictionaries: live", .mayBlock)
 struct DictionariesLiveTests {
   private static let fetch =
@@ -17,7 +17,7 @@ struct DictionariesLiveTests {
   }
 
   private static func change(_ file: ServedFile, _ sql: String) throws {
-    try file.outsider(sql)
+    try file.runExternally(sql)
     Thread.sleep(forTimeInterval: 0.15)
   }
 
@@ -26,7 +26,7 @@ struct DictionariesLiveTests {
     let token = try Self.held(file)
     let waiting = file.begin("GET", "\(Self.fetch)&since=\(token)&wait=10")
     Thread.sleep(forTimeInterval: 0.2)
-    try file.outsider("UPDATE city SET population = 30 WHERE id = 5")
+    try file.runExternally("UPDATE city SET population = 30 WHERE id = 5")
     let answer = try #require(waiting.wait())
     let now = try file.ask("/v1").json["token"]?.string ?? ""
     #expect(
@@ -44,7 +44,7 @@ struct DictionariesLiveTests {
     "INSERT INTO city(id, population, country_id) VALUES (9, 1, 1)",
     "UPDATE country SET continent = 'x'",
     "INSERT INTO country VALUES (9, 'New', NULL)",
-    // One that comes as another goes, a sum that stays, a change that is taken back.
+    // An insert with a delete, changes with an equal sum, a change that is reverted.
     "BEGIN; DELETE FROM city WHERE id = 3; INSERT INTO city(id, population, country_id) "
       + "VALUES (8, 9, 2); COMMIT",
     "UPDATE city SET population = CASE id WHEN 1 THEN 20 ELSE 22 END WHERE id < 3",
@@ -53,7 +53,7 @@ struct DictionariesLiveTests {
   ]
 
   @Test(arguments: quiet)
-  func nobodyWakesWhereNothingDiffers(sql: String) throws {
+  func noClientIsAnsweredIfNothingDiffers(sql: String) throws {
     let file = try ServedFile(dictionariesWorld)
     let token = try Self.held(file)
     let waiting = file.begin("GET", "\(Self.fetch)&since=\(token)&wait=1")
@@ -70,7 +70,7 @@ struct DictionariesLiveTests {
     #expect(Self.isBare(restarted.json), "\(restarted.text)")
   }
 
-  /// Whether a diff has its tokens and nothing else.
+  /// True if a diff contains only its tokens.
   private static func isBare(_ diff: JSON) -> Bool {
     guard case .object(let members) = diff else { return false }
     return members.map(\.name) == ["entity", "from", "to"]
@@ -80,7 +80,7 @@ struct DictionariesLiveTests {
     let file = try ServedFile(dictionariesWorld)
     let token = try Self.held(file)
     try file.restart {
-      try $0.outsider("UPDATE country SET name = 'Nippon' WHERE id = 2")
+      try $0.runExternally("UPDATE country SET name = 'Nippon' WHERE id = 2")
     }
     let answer = try file.ask("\(Self.fetch)&since=\(token)&wait=5")
     #expect(answer.json["reset"] == .boolean(true))
@@ -94,7 +94,7 @@ struct DictionariesLiveTests {
     let file = try ServedFile(dictionariesWorld, options: options)
     let token = try Self.held(file)
     for population in 40..<60 {
-      try file.outsider("UPDATE city SET population = \(population) WHERE id = 5")
+      try file.runExternally("UPDATE city SET population = \(population) WHERE id = 5")
     }
     try file.restart()
     for _ in 0..<40 where try file.ask("\(Self.fetch)&since=\(token)&wait=0").status != 410 {
@@ -135,7 +135,7 @@ struct DictionariesLiveTests {
     var held = try Self.fetches.map { try Self.result(file.ask("/v1/objects/\(encoded($0))").json) }
     for round in 0..<50 {
       for _ in 0..<Int.random(in: 1...3, using: &random) {
-        try file.outsider(PromiseTests.change(&random))
+        try file.runExternally(PromiseTests.change(&random))
       }
       if round % 16 == 15 { try file.restart() }
       try file.settle()
@@ -183,9 +183,9 @@ extension DictionariesLiveTests {
     #expect(snapshot.contains(#""items":[{"n":6,"s":60}]"#), "\(snapshot)")
     // Nothing that is shown differs: no event. Then something does.
     _ = stream.pull(1 << 16)
-    try file.outsider("UPDATE city SET name = 'x'")
+    try file.runExternally("UPDATE city SET name = 'x'")
     try file.settle()
-    try file.outsider("UPDATE city SET population = population + 1 WHERE id = 1")
+    try file.runExternally("UPDATE city SET population = population + 1 WHERE id = 1")
     let diff = Self.event(stream)
     #expect(diff.hasPrefix("event: diff\nid: "), "\(diff)")
     #expect(diff.contains(#""reset":true,"count":1,"sections":[{"name":"","#), "\(diff)")

@@ -1,3 +1,5 @@
+// A stream's bytes → server-sent events.
+
 import FetchModel
 import Foundation
 import LiveFetchHTTPServer
@@ -12,19 +14,19 @@ struct SentEvent: Equatable {
   var name: String? { json["name"]?.string }
 }
 
-/// Reads a stream that has no socket: bytes are taken when the test wants them.
+/// Reads a stream without a socket, when the test requests bytes.
 final class EventReader {
   private let stream: HTTPStream
   private var text = ""
-  /// The last `id` that came, with an event or without one.
+  /// The last received `id`, with an event or without one.
   private(set) var lastID: String?
   private(set) var isOver = false
-  /// The most bytes that came at once.
+  /// The largest number of bytes received at once.
   private(set) var largest = 0
 
   init(_ stream: HTTPStream) { self.stream = stream }
 
-  /// The next event; nil if none comes in time or the stream is over.
+  /// The next event; nil if none arrives in time or the stream has ended.
   func next(seconds: Double = 300) -> SentEvent? {
     let end = Date(timeIntervalSinceNow: seconds)
     while Date() < end {
@@ -42,7 +44,7 @@ final class EventReader {
     return nil
   }
 
-  /// The next so many events.
+  /// The next `count` events.
   func next(_ count: Int) -> [SentEvent] { (0..<count).compactMap { _ in next() } }
 
   private func takeEvent() -> SentEvent? {

@@ -48,7 +48,7 @@ struct EveryFailureTests {
       try Self.failures(answer) == [
         "0 code not-unique", "0 price check-failed", "0 sku check-failed",
       ])
-    // Its own values do not stand in its way.
+    // Its own values cause no conflict.
     #expect(
       try file.ask("PATCH", "/v1/objects/Product/1", body: #"{"sku":"abc","code":"x"}"#).status
         == 200)

@@ -41,7 +41,7 @@ struct ExistingFileTests {
     }
   }
 
-  @Test func whatFitsIsServedAsItIs() throws {
+  @Test func aMatchingFileIsServedUnchanged() throws {
     let file = try SampleModel.served(
       text: Self.model,
       sql: Self.country + Self.city + Self.tag
@@ -60,7 +60,7 @@ struct ExistingFileTests {
     #expect(try file.ask("/v1/objects/City/1").status == 404)
   }
 
-  static let misfits: [(sql: String, problems: [String])] = [
+  static let mismatches: [(sql: String, problems: [String])] = [
     (country + city, ["Tag: the file has no table of this name"]),
     (
       country + tag + city.replacing(" people INTEGER,", with: ""),
@@ -117,9 +117,9 @@ struct ExistingFileTests {
     ),
   ]
 
-  @Test(arguments: misfits.indices)
+  @Test(arguments: mismatches.indices)
   func everyDifferenceIsReportedWithItsPlaceAndReason(_ index: Int) throws {
-    let (sql, problems) = Self.misfits[index]
+    let (sql, problems) = Self.mismatches[index]
     let reported = try Self.refusal(sql)
     for problem in problems { #expect(reported.contains(problem), "\(reported)") }
   }
@@ -132,7 +132,7 @@ struct ExistingFileTests {
     #expect(reported.count == 2, "\(reported)")
   }
 
-  @Test func aRefusedFileIsLeftAsItWas() throws {
+  @Test func aRefusedFileIsUnchanged() throws {
     let file = try ServedFile(Self.country + Self.city)
     file.stop()
     var options = SQLiteStoreOptions()

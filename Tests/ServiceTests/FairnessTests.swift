@@ -21,7 +21,7 @@ struct FairnessTests {
     WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 4000)
       INSERT INTO leaf SELECT x, x, printf('%.*c', 1000, 'a'), 1 FROM c;
     """
-  /// It would take hours.
+  /// A query that would take hours.
   private static let endless = percentEncoded(
     "SUBQUERY(tree.leaf, $a, SUBQUERY(tree.leaf, $b, $a.n * $b.n == -n).@count > 0).@count > 0")
 
@@ -126,7 +126,7 @@ struct FairnessTests {
     }
   }
 
-  @Test func whatIsRefusedAtTheEndIsNeverMade() throws {
+  @Test func aSaveRefusedAtShutdownIsNeverExecuted() throws {
     let (configuration, options) = Self.limited(600)
     try Self.serve(configuration, options) { file, port in
       let batch = try Client(

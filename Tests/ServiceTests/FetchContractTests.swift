@@ -57,7 +57,7 @@ struct FetchContractTests {
     ("after=x", "bad-cursor"), ("after=", "bad-cursor"), ("arg=1", "bad-parameter"),
     ("var.n=1", "bad-parameter"), ("where=", "syntax-error"), ("where=%00", "syntax-error"),
   ])
-  func whatAFetchCannotMeanIsRefused(query: String, code: String) throws {
+  func invalidParametersAreRefused(query: String, code: String) throws {
     let answer = try Self.file().ask("\(Self.city)?\(query)")
     #expect(answer.status == 400)
     #expect(answer.code == code)
@@ -151,7 +151,7 @@ struct FetchContractTests {
     #expect(last.text.contains(#""items":[3]"#))
     #expect(last.json["next"] == nil)
     #expect(try file.ask("\(Self.city)?as=ids&sort=-name&after=\(next)").code == "bad-cursor")
-    try file.outsider("DELETE FROM city WHERE id = 2")
+    try file.runExternally("DELETE FROM city WHERE id = 2")
     try file.settle()
     let after = try file.ask("\(Self.city)?as=ids&sort=name&limit=3&after=\(next)")
     #expect(after.text.contains(#""items":[3]"#))

@@ -96,7 +96,7 @@ struct FetchParityTests {
       body: #"{"entity":"city","sort":["name"],"limit":2,"after":"\#(next)"}"#)
     #expect(asked.text == posted.text)
     #expect(asked.json["count"]?.integer == 2)
-    try file.outsider("UPDATE city SET name = 'A' WHERE id = 1")
+    try file.runExternally("UPDATE city SET name = 'A' WHERE id = 1")
     try file.settle()
     let diff = try file.ask("/v1/objects/city?sort=name&limit=2&wait=0&since=\(token)")
     let postedDiff = try file.ask(

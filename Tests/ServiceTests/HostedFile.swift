@@ -1,3 +1,5 @@
+// A service host over a temporary file, which reopens it as the program does.
+
 import FetchModel
 import Foundation
 import LiveFetchHTTPServer
@@ -7,7 +9,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// An SQLite file of a test's own behind a host, as the program serves it, without sockets.
+/// A temporary SQLite file behind a ``ServiceHost``, as the program serves it, without sockets.
 final class HostedFile {
   let directory: TemporaryDirectory
   let path: String

@@ -38,7 +38,7 @@ struct JoinTableTests {
       "UPDATE pt SET post_id = 2 WHERE tag_id = 1", "DELETE FROM pt WHERE tag_id = 2",
     ]
     for change in changes {
-      try file.outsider(change)
+      try file.runExternally(change)
       try file.settle()
       for index in held.indices { try held[index].advance(file, change) }
     }

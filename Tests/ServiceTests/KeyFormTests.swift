@@ -23,7 +23,7 @@ struct KeyFormTests {
         "UPDATE thing SET v = v + 100 WHERE v % 10 = \(number)",
       ]
       for change in changes {
-        try file.outsider(change)
+        try file.runExternally(change)
         var fresh = held
         repeat {
           let answer = try file.ask("GET", "\(fetch)&since=\(held.token)&wait=1")

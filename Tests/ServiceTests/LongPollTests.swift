@@ -41,11 +41,11 @@ struct LongPollTests {
     #expect(exchange.text.isEmpty || answer.text.contains(exchange.text), "\(answer.text)")
   }
 
-  @Test func aDeleteOfAnotherProcessReachesObservers() throws {
+  @Test func aDeleteByAnotherProcessIsReported() throws {
     let file = try ServedFile(contractWorld)
     let waiting = file.begin("GET", "/v1/objects/city/3?since=now&wait=10")
     Thread.sleep(forTimeInterval: 0.2)
-    try file.outsider("DELETE FROM city WHERE id = 3")
+    try file.runExternally("DELETE FROM city WHERE id = 3")
     let answer = try #require(waiting.wait())
     #expect(answer.json["deleted"] == .boolean(true))
   }
@@ -53,7 +53,7 @@ struct LongPollTests {
   @Test func idsReportObjectsWhoseValuesChanged() throws {
     let file = try ServedFile(contractWorld)
     let token = try #require(file.ask("GET", "/v1").json["token"]?.string)
-    try file.outsider("UPDATE city SET population = 5 WHERE id = 1")
+    try file.runExternally("UPDATE city SET population = 5 WHERE id = 1")
     try file.settle()
     let answer = try file.ask("GET", "/v1/objects/city?as=ids&wait=0&since=\(token)")
     #expect(answer.text.contains(#""updated":[{"from":[0,0],"to":[0,0],"id":1}]"#))

@@ -148,7 +148,7 @@ struct LooseLinkTests {
       "UPDATE land_tag SET land = \(kind.links[0].last!) WHERE tag = 1",
     ]
     for (number, change) in changes.enumerated() {
-      try file.outsider(change)
+      try file.runExternally(change)
       try file.settle()
       for index in held.indices { try held[index].advance(file, "\(kind) \(change)") }
       if number == 2 { try file.restart() }
@@ -156,7 +156,7 @@ struct LooseLinkTests {
     let olds = try Self.fetches.map { try Held(file, $0, isUntyped: kind.member.isEmpty) }
     try file.restart { file in
       for change in changes {
-        try file.outsider(change.replacing("INSERT", with: "INSERT OR REPLACE"))
+        try file.runExternally(change.replacing("INSERT", with: "INSERT OR REPLACE"))
       }
     }
     for old in olds {
@@ -175,9 +175,9 @@ struct LooseLinkTests {
       let changes = (0..<random.number(1...3)).map { _ in Self.change(kind, &random) }
       let place = "\(kind), seed \(seed), round \(round): \(changes)"
       if round % 8 == 7 {
-        try file.restart { file in for change in changes { try file.outsider(change) } }
+        try file.restart { file in for change in changes { try file.runExternally(change) } }
       } else {
-        for change in changes { try file.outsider(change) }
+        for change in changes { try file.runExternally(change) }
         try file.settle()
       }
       for index in held.indices where random.oneIn(2) { try held[index].advance(file, place) }
@@ -221,10 +221,10 @@ struct LooseLinkTests {
       """)
     let fetch = "city?select=land&sort=name&limit=4"
     #expect(try Self.items(file, fetch) == [#"{"id":1,"land":1}"#])
-    try file.outsider("UPDATE land SET id = 2")
+    try file.runExternally("UPDATE land SET id = 2")
     try file.settle()
     #expect(try Self.items(file, fetch) == [#"{"id":1,"land":2}"#])
-    try file.outsider("DELETE FROM land")
+    try file.runExternally("DELETE FROM land")
     try file.settle()
     #expect(try Self.items(file, fetch) == [#"{"id":1,"land":null}"#])
   }
@@ -241,7 +241,7 @@ struct LooseLinkTests {
       """)
     var held = try ["post?select=tag", "post?where=ANY+tag.id==2"].map { try Held(file, $0) }
     for change in ["DELETE FROM tag WHERE id = 2", "UPDATE tag SET word = 'old'"] {
-      try file.outsider(change)
+      try file.runExternally(change)
       try file.settle()
       for index in held.indices { try held[index].advance(file, change) }
       try file.restart()
@@ -253,7 +253,7 @@ struct LooseLinkTests {
   func oneObject() throws {
     let file = try ServedFile(Self.filled(Self.kinds[0]))
     let first = try file.ask("/v1/objects/city/2?since=now&wait=0").json["to"]?.string ?? ""
-    try file.outsider("UPDATE land SET k = 'a' WHERE k = 'A'")
+    try file.runExternally("UPDATE land SET k = 'a' WHERE k = 'A'")
     let diff = try file.ask("/v1/objects/city/2?since=\(first)&wait=5").json
     #expect(diff["changed"]?["land"] == .string("a"))
     #expect(try file.ask("/v1/objects/city/2").json["land"] == .string("a"))

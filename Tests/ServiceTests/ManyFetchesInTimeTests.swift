@@ -59,7 +59,7 @@ struct ManyFetchesInTimeTests {
         """)
   }
 
-  @Test func whereNotOneCameTheCallEndsAndNamesIt() throws {
+  @Test func ifNoFetchFinishesTheCallFailsAndNamesTheFetch() throws {
     let file = try Self.file(size: 30_000, limit: 2.5)
     let token = try #require(file.ask("/v1").json["token"]?.string)
     for since in [nil, token] {
@@ -80,7 +80,7 @@ struct ManyFetchesInTimeTests {
     return max(0.02, (ContinuousClock.now - start) / .seconds(1))
   }
 
-  @Test func whoAsksTheRestAgainGetsAllOfThem() throws {
+  @Test func requestingTheRestAgainReturnsAllFetches() throws {
     let file = try Self.file(size: 1_000, limit: 15 * Self.secondsOfOne())
     var tokens = [String?](repeating: nil, count: 60)
     var totals = [Int](repeating: 0, count: 60)
@@ -116,7 +116,7 @@ struct ManyFetchesInTimeTests {
   @Test func aResumedFetchThatRunsOutOfTimeExpires() throws {
     let file = try Self.file(size: 30_000, limit: 2.5)
     let token = try #require(file.ask("/v1").json["token"]?.string)
-    try file.outsider(
+    try file.runExternally(
       "UPDATE owner SET v = 0 WHERE id = 9; UPDATE thing SET owner_id = 2 WHERE id = 9")
     let answer = try Self.ask(
       file,
@@ -134,7 +134,7 @@ struct ManyFetchesInTimeTests {
 
   /// All together take longer than the time limit of one. On a busy machine one may, too: then its
   /// place in the stream has its problem.
-  @Test func aStreamSendsThemAsTheyCome() throws {
+  @Test func aStreamSendsThemAsTheyFinish() throws {
     let file = try Self.file(size: 1_000, limit: 1.2)
     let fetches = (0..<200).map {
       #""f\#($0)":{"entity":"owner","where":"thing.@count == 1 AND v > \#($0)","as":"count"}"#

@@ -31,7 +31,7 @@ struct ManyFetchesStreamTests {
     #expect(snapshots.map(\.kind) == ["snapshot", "snapshot"])
     #expect(snapshots.map(\.name) == ["a", "b"])
     #expect(snapshots[1].id == snapshots[1].json["token"]?.string)
-    try file.outsider("INSERT INTO country(name) VALUES ('Peru')")
+    try file.runExternally("INSERT INTO country(name) VALUES ('Peru')")
     let diff = try #require(events.next())
     #expect(diff.kind == "diff")
     #expect(
@@ -44,14 +44,14 @@ struct ManyFetchesStreamTests {
     let file = try ServedFile(Self.world)
     let events = try open(file, Self.both)
     _ = events.next(2)
-    try file.outsider(
+    try file.runExternally(
       "INSERT INTO country(name) VALUES ('Peru'); UPDATE city SET name = 'x' WHERE id = 1")
     let diffs = events.next(2)
     #expect(Set(diffs.compactMap(\.name)) == ["a", "b"])
     // The first of two events of one token has no id: the other is still to come.
     #expect(diffs[0].id == nil)
     #expect(diffs[1].id == diffs[1].json["to"]?.string)
-    try file.outsider("INSERT INTO country(name) VALUES ('Mali')")
+    try file.runExternally("INSERT INTO country(name) VALUES ('Mali')")
     let resumed = try open(file, Self.both, lastID: diffs[1].id)
     let diff = try #require(resumed.next())
     #expect(diff.kind == "diff")
@@ -64,7 +64,8 @@ struct ManyFetchesStreamTests {
     let events = try open(file, Self.both)
     _ = events.next(2)
     for round in 0..<50 {
-      try file.outsider("UPDATE city SET name = 'n\(round)', population = \(round) WHERE id = 1")
+      try file.runExternally(
+        "UPDATE city SET name = 'n\(round)', population = \(round) WHERE id = 1")
     }
     Thread.sleep(forTimeInterval: 0.3)
     var last = events.next()
@@ -85,7 +86,7 @@ struct ManyFetchesStreamTests {
     let events = try open(
       file, #""a":{"entity":"city","as":"count"},"g":{"entity":"gone","as":"ids"}"#)
     _ = events.next(2)
-    try file.outsider("DROP TABLE gone")
+    try file.runExternally("DROP TABLE gone")
     var kinds: [String: [String]] = [:]
     for _ in 0..<6 {
       guard let event = events.next(seconds: 1) else { break }
@@ -131,9 +132,9 @@ struct ManyFetchesStreamTests {
     for event in events.next(3) { held[event.name ?? ""] = ResultSnapshot(json: event.json) }
     for round in 0..<40 {
       let id = Int.random(in: 1...30, using: &random)
-      try file.outsider(
+      try file.runExternally(
         "UPDATE city SET population = \(Int.random(in: 0...20, using: &random)) WHERE id = \(id)")
-      if round % 7 == 0 { try file.outsider("DELETE FROM city WHERE id = \(id)") }
+      if round % 7 == 0 { try file.runExternally("DELETE FROM city WHERE id = \(id)") }
       guard Bool.random(using: &random) else { continue }
       while let event = events.next(seconds: 0.2), let name = event.name {
         try held[name]?.apply(#require(Diff(json: event.json)))

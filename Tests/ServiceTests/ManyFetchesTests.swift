@@ -92,7 +92,7 @@ struct ManyFetchesTests {
     let pending = file.begin("POST", "/v1/live", body: Self.body(Self.since(first), wait: 10))
     Thread.sleep(forTimeInterval: 0.1)
     #expect(!pending.isThere)
-    try file.outsider("UPDATE city SET population = 30 WHERE id = 3")
+    try file.runExternally("UPDATE city SET population = 30 WHERE id = 3")
     let answer = try #require(pending.wait())
     let second = try token(answer)
     #expect(answer.json["results"]?["b"] == nil)
@@ -106,7 +106,7 @@ struct ManyFetchesTests {
     let file = try ServedFile(contractWorld)
     var token = try token(file.ask("POST", "/v1/live", body: Self.body(Self.both)))
     for round in 0..<20 {
-      try file.outsider(
+      try file.runExternally(
         "INSERT INTO country(name) VALUES ('n\(round)'); "
           + "UPDATE city SET name = 'm\(round)' WHERE id = 1")
       let answer = try file.ask(
@@ -117,7 +117,7 @@ struct ManyFetchesTests {
     }
   }
 
-  @Test func aWaitThatIsOverSaysNothingButTheToken() throws {
+  @Test func aWaitThatTimesOutReturnsOnlyTheToken() throws {
     let file = try ServedFile(contractWorld)
     let first = try token(file.ask("POST", "/v1/live", body: Self.body(Self.both)))
     let answer = try file.ask("POST", "/v1/live", body: Self.body(Self.since(first), wait: 0.1))
@@ -127,7 +127,7 @@ struct ManyFetchesTests {
   @Test func aNewFetchOfTheSetIsASnapshotWithTheDiffsOfTheOthers() throws {
     let file = try ServedFile(contractWorld)
     let first = try token(file.ask("POST", "/v1/live", body: Self.body(Self.both)))
-    try file.outsider("UPDATE city SET name = 'x' WHERE id = 1")
+    try file.runExternally("UPDATE city SET name = 'x' WHERE id = 1")
     let fetches = Self.since(first) + #","c":{"entity":"city","as":"ids"}"#
     let answer = try file.ask("POST", "/v1/live", body: Self.body(fetches, wait: 5))
     let token = try token(answer)
@@ -150,7 +150,7 @@ struct ManyFetchesTests {
     )
   }
 
-  @Test func whatCannotBeFollowedHasASnapshotAllTheSame() throws {
+  @Test func aFetchThatCannotBeFollowedHasASnapshot() throws {
     var options = SQLiteStoreOptions()
     options.isReadOnly = true
     let file = try ServedFile(contractWorld, options: options)
@@ -205,7 +205,7 @@ struct ManyFetchesTests {
       try Self.counters(file)["waiting"] == 1_000
     }
     try #require(areWaiting)
-    try file.outsider("UPDATE city SET population = 500 WHERE id = 3")
+    try file.runExternally("UPDATE city SET population = 500 WHERE id = 3")
     let answer = try #require(pending.wait())
     guard case .object(let results)? = answer.json["results"] else {
       Issue.record("\(answer.text.prefix(200))")

@@ -106,6 +106,23 @@ struct MetricsTests {
     }
   }
 
+  @Test("The manual's page lists every metric with its type, and no other")
+  func manualLists() throws {
+    var listed: [String: String] = [:]
+    for line in try ManualPage("Public/docs/metrics.md").lines {
+      guard let row = line.prefixMatch(of: /\| `((?:livefetch|process)_[a-z_]+)` \| ([a-z]+) \|/)
+      else { continue }
+      #expect(listed.updateValue(String(row.2), forKey: String(row.1)) == nil, "\(row.1)")
+    }
+    let file = try ServedFile(contractWorld)
+    try serving(file) { get in
+      // Requests are counted once there was one.
+      _ = try get("/v1", [:])
+      let metrics = try MetricsText(get("/metrics", [:]).text)
+      #expect(metrics.kinds == listed)
+    }
+  }
+
   private func checkBuckets(of name: String, _ metrics: MetricsText) throws {
     let buckets = metrics.samples.filter { $0.name == name + "_bucket" }
     let groups = Dictionary(grouping: buckets) { $0.labels.filter { $0.key != "le" } }

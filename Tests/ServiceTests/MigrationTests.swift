@@ -131,7 +131,7 @@ struct MigrationTests {
       ) == "Author.books is to-one, and 1 objects have several there")
   }
 
-  @Test func aToOneRelationshipBecomesToManyAndBack() throws {
+  @Test func aToOneRelationshipBecomesToManyAndToOneAgain() throws {
     let many = Self.version(
       bookAuthor: #"{"name":"author","destination":"Author","toMany":true,"inverse":"books"}"#)
     let file = try Self.migrated(many)
@@ -268,7 +268,7 @@ struct MigrationTests {
   @Test func aHundredThousandRowsMigrate() throws {
     let file = try SampleModel.served(text: Self.first)
     file.stop()
-    try file.outsider(
+    try file.runExternally(
       """
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
       INSERT INTO Book(id, title) SELECT i, 'b' || i FROM n

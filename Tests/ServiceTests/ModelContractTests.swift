@@ -84,7 +84,7 @@ struct ModelContractTests {
     #expect(changes.contains(#""Villain":[{"id":3,"properties":["name","#), "\(changes)")
   }
 
-  @Test func theModelIsRememberedByTheFile() throws {
+  @Test func theModelIsStoredInTheFile() throws {
     let file = try Self.heroes()
     file.stop()
     let again = try ServedFile("", adopting: file)
@@ -112,7 +112,7 @@ struct ModelContractTests {
     #expect(changes.contains(#""Team":[{"id":1,"properties":["members"]}]"#), "\(changes)")
   }
 
-  @Test func membersStandAtThePlacesOfTheList() throws {
+  @Test func membersAreAtTheListsPositions() throws {
     let file = try SampleModel.served("heroes")
     let team = try file.insert("Team", #"{"name":"T"}"#)
     let ids = try (0..<6).map { try file.insert("Hero", #"{"name":"h\#($0)"}"#) }

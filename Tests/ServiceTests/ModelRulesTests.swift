@@ -44,7 +44,7 @@ struct ModelRulesTests {
   ]
 
   @Test(arguments: refusals.indices)
-  func whatBreaksARuleIsRefusedAndNamed(_ index: Int) throws {
+  func aViolatedRuleIsRefusedAndNamed(_ index: Int) throws {
     let file = try SampleModel.served("heroes")
     let (values, property, code) = Self.refusals[index]
     let answer = try file.ask("POST", "/v1/objects/Hero", body: values)
@@ -127,7 +127,7 @@ struct ModelRulesTests {
 
   // MARK: Delete rules
 
-  @Test func cascadeTakesMembersAlong() throws {
+  @Test func cascadeDeletesMembers() throws {
     let file = try SampleModel.served("todo")
     let list = try file.insert("List", #"{"title":"L"}"#)
     let token = try file.ask("/v1/objects/Item").json["token"]?.string ?? ""
@@ -304,8 +304,8 @@ struct ModelRulesTests {
       diff.text.contains(
         #"[{"from":[0,0],"to":[0,0],"id":2,"changed":{"teamName":"Guild"}},{"from":[0,1],"to":[0,1],"id":1,"changed":{"teamName":"Guild"}}]"#
       ) || diff.text.contains(#""changed":{"teamName":"Guild"}"#), "\(diff.text)")
-    try file.outsider("UPDATE Human SET power = 100 WHERE name = 'Bob'")
-    try file.outsider("UPDATE Team SET name = 'Club'")
+    try file.runExternally("UPDATE Human SET power = 100 WHERE name = 'Bob'")
+    try file.runExternally("UPDATE Team SET name = 'Club'")
     #expect(try read() == #"{"id":1,"memberCount":2,"totalPower":105}"#)
     #expect(try file.ask("/v1/objects/Hero/\(ann)").json["teamName"]?.string == "Club")
     _ = try file.ask("DELETE", "/v1/objects/Human/\(ann)")

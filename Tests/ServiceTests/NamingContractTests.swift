@@ -89,13 +89,13 @@ struct NamingContractTests {
   }
 
   @Test(arguments: ["big", "nokey"])
-  func whatHasNoKeyIsReadOnlyAndNotFollowed(entity: String) throws {
+  func tablesWithoutAKeyAreReadOnlyAndNotTracked(entity: String) throws {
     let file = try ServedFile(Self.odd)
     #expect(try file.ask("/v1/objects/\(entity)?since=now&wait=0").code == "not-observable")
     #expect(try file.ask("DELETE", "/v1/objects/\(entity)/1").status == 403)
   }
 
-  @Test func datesOfOneColumnStandInTheOrderOfTime() throws {
+  @Test func datesOfOneColumnAreSortedByTime() throws {
     let file = try ServedFile(
       """
       CREATE TABLE event(id INTEGER PRIMARY KEY, at DATETIME, day DATE);

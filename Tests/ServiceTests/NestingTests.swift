@@ -47,7 +47,7 @@ struct NestingTests {
   }
 
   /// Each operator and function nested in itself, on either side, at growing depth: it runs or is refused.
-  @Test func whateverIsNestedRunsOrIsTooComplex() async throws {
+  @Test func nestedExpressionsRunOrAreTooComplex() async throws {
     let file = try ServedFile(readingWorld)
     var configuration = HTTPServerConfiguration()
     configuration.port = 0

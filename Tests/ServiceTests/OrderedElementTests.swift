@@ -114,7 +114,7 @@ struct OrderedElementTests {
     ("DELETE", "/v1/objects/Hero/3", "", "[1]"),
     ("PATCH", "/v1/objects/Team/2", #"{"members":[1]}"#, "[2]"),
   ])
-  func whatChangesThePlacesIsFollowed(
+  func changesOfPositionsAreReported(
     method: String, path: String, body: String, ids: String
   ) throws {
     let file = try Self.teams()
@@ -154,7 +154,7 @@ struct OrderedElementTests {
     ("members%5BFIRST%5D.nope==1", "unknown-key-path"),
     ("members%5BFIRST%5D==2.5.5", "syntax-error"),
   ])
-  func whatIsNoPlaceIsRefused(predicate: String, code: String) throws {
+  func invalidIndexesAreRefused(predicate: String, code: String) throws {
     let entity = predicate.hasPrefix("team") ? "Hero" : "Team"
     let answer = try Self.teams().ask("/v1/objects/\(entity)?where=\(predicate)")
     #expect(answer.status == 400)
@@ -162,7 +162,7 @@ struct OrderedElementTests {
   }
 
   @Test(arguments: ["city[FIRST] == 1", "city[LAST].name == 'x'", "city[0].name == 'x'"])
-  func aRelationshipWithoutAnOrderHasNoPlaces(predicate: String) throws {
+  func aRelationshipWithoutAnOrderHasNoIndexes(predicate: String) throws {
     let file = try ServedFile(contractWorld)
     let text = DictionariesContractTests.encoded(predicate)
     let answer = try file.ask("/v1/objects/country?where=\(text)")

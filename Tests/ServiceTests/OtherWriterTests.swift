@@ -1,10 +1,12 @@
+// Commits, restores and schema changes by other programs: clients stay correct.
+
 import FetchModel
 import Foundation
 import SQLiteStore
 import TestSupport
 import Testing
 
-/// API.md, section 4, promise 10, and writes of programs that do not know LiveFetch.
+/// API.md, section 4, promise 10, and writes by programs other than LiveFetch.
 @Suite(
   "Another program writes the same file", .mayBlock, .enabled(if: Sqlite3.isInstalled), .serialized)
 struct OtherWriterTests {
@@ -44,13 +46,13 @@ struct OtherWriterTests {
   ]
 
   @Test(arguments: scripts)
-  func whoeverWatchesHoldsAFreshSnapshotAfterwards(_ script: String) throws {
+  func everyClientHasACurrentSnapshotAfterwards(_ script: String) throws {
     let file = try HostedFile(Self.world)
     var held = try Self.fetches.map { try snapshot(file, $0) }
     #expect(try file.shell(script) == "")
     let newest = try file.shell("SELECT max(position) FROM livefetch_position").dropLast()
     let position = try #require(Int(newest))
-    // A schema change begins a new epoch, which is a position more.
+    // A schema change begins a new epoch, which takes one more position.
     #expect(
       try eventually(within: .seconds(60)) {
         let parts = try file.token().split(separator: "-")

@@ -74,12 +74,12 @@ struct PlanCacheTests {
       ("country.cities.@count > 5", false), ("ANY country.cities.population > 5", false),
       ("founded > now()", false),
     ])
-  func making(predicate: String, makesForm: Bool) throws {
-    let forms = PlanCache(resolver: Self.resolver)
-    _ = try Self.learn(predicate, in: forms)
-    #expect(forms.fetch(Self.target(predicate)) == nil)
-    let plan = try Self.learn(predicate, in: forms)
-    #expect(forms.fetch(Self.target(predicate))?.plan == (makesForm ? plan : nil))
+  func making(predicate: String, isParameterized: Bool) throws {
+    let cache = PlanCache(resolver: Self.resolver)
+    _ = try Self.resolveAndInsert(predicate, in: cache)
+    #expect(cache.fetch(Self.target(predicate)) == nil)
+    let plan = try Self.resolveAndInsert(predicate, in: cache)
+    #expect(cache.fetch(Self.target(predicate))?.plan == (isParameterized ? plan : nil))
   }
 
   @Test("a bound plan equals the plan to which its text resolves, for any numbers")
@@ -88,12 +88,12 @@ struct PlanCacheTests {
     var random = SeededRandom(seed: seed)
     var filled = 0
     for _ in 0..<400 {
-      let forms = PlanCache(resolver: Self.resolver)
+      let cache = PlanCache(resolver: Self.resolver)
       let words = Self.condition(&random, depth: 2)
       for round in 0..<6 {
         let text = words.map { $0 == "#" ? Self.number(&random) : $0 }.joined(separator: " ")
-        let form = forms.fetch(Self.target(text))
-        let plan = try? Self.learn(text, in: forms)
+        let form = cache.fetch(Self.target(text))
+        let plan = try? Self.resolveAndInsert(text, in: cache)
         guard let form else { continue }
         #expect(form.plan == plan, "seed \(seed): \(text)")
         #expect(form.plan.hashValue == plan?.hashValue, "seed \(seed): \(text)")
@@ -109,10 +109,11 @@ struct PlanCacheTests {
     NormalizedTarget("/v1/objects/City?where=\(PercentEncoding.encodeSegment(predicate))&limit=5")
   }
 
-  private static func learn(_ predicate: String, in forms: PlanCache) throws -> FetchPlan {
+  private static func resolveAndInsert(_ predicate: String, in cache: PlanCache) throws -> FetchPlan
+  {
     let query = [(name: "where", value: predicate), (name: "limit", value: "5")]
     let plan = try resolver.resolve(FetchRequest(entity: "City", query: query))
-    forms.learn(target(predicate), entity: "City", plan: plan)
+    cache.insert(target(predicate), entity: "City", plan: plan)
     return plan
   }
 

@@ -40,7 +40,7 @@ struct PromiseTests {
     var held = try Self.fetches.map { try Self.snapshot(file, $0) }
     for round in 0..<60 {
       for _ in 0..<Int.random(in: 1...3, using: &random) {
-        try file.outsider(Self.change(&random))
+        try file.runExternally(Self.change(&random))
       }
       if round % 20 == 19 { try file.restart() }
       try file.settle()
@@ -57,7 +57,7 @@ struct PromiseTests {
     }
   }
 
-  private static func compare(
+  static func compare(
     _ held: ResultSnapshot, _ fresh: ResultSnapshot, _ place: Comment
   ) {
     #expect(held.sections == fresh.sections, place)

@@ -1,3 +1,5 @@
+// Quotas: rates of requests, saves and bytes, waiting requests, live fetches.
+
 import FetchModel
 import Synchronization
 import Testing
@@ -74,7 +76,8 @@ import Testing
     #expect(admitted(quotas, "a") == 1)
   }
 
-  @Test func `bytes beyond the quota have the next requests refused until they are made up for`() {
+  @Test
+  func `after bytes beyond the quota, requests are refused until the excess has been refilled`() {
     let clock = Clock()
     let quotas = quotas(clock, ("bytes-per-second", "1000"))
     #expect(refusal { () throws(Problem) in try quotas.admit("a", isSave: false) } == nil)
@@ -91,7 +94,7 @@ import Testing
     #expect(refusal { () throws(Problem) in try quotas.admit("a", isSave: false) } == nil)
   }
 
-  @Test func `what waits counts as long as it exists`() throws {
+  @Test func `a waiting request counts until it ends`() throws {
     let quotas = quotas(Clock(), ("waiting-requests", "2"), ("live-fetches", "10"))
     var first = try quotas.hold("a", fetches: 6)
     #expect(refusal { () throws(Problem) in _ = try quotas.hold("a", fetches: 5) }?.status == 429)

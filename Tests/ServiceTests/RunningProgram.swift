@@ -1,3 +1,5 @@
+// The built program, started by a test.
+
 import Foundation
 import TestSupport
 
@@ -6,8 +8,10 @@ struct RunningProgram {
   let process = Process()
   private(set) var line = ""
 
-  init(_ arguments: [String]) throws {
+  /// - Parameter directory: the working directory; nil for that of the tests.
+  init(_ arguments: [String], in directory: String? = nil) throws {
     let output = Pipe()
+    if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
     process.executableURL = BuiltProgram.named("livefetch")
     process.arguments = arguments
     process.standardOutput = output

@@ -1,3 +1,5 @@
+// Writes by another program: through a plain connection, or through the `sqlite3` program.
+
 import Foundation
 import TestSupport
 

@@ -1,3 +1,5 @@
+// Services over empty files with the sample models.
+
 import FetchModel
 import Foundation
 import SQLiteStore

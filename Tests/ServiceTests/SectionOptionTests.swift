@@ -47,7 +47,7 @@ struct SectionOptionTests {
   }
 
   @Test(
-    "each object stands in the section of its part, in UTC",
+    "each object is in the section of its part, in UTC",
     arguments: [
       (
         "section=name:initial",

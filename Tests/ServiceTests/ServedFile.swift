@@ -1,3 +1,5 @@
+// A service over a temporary file: requests enter, responses and streams leave, without sockets.
+
 import FetchModel
 import Foundation
 import LiveFetchHTTPServer
@@ -58,13 +60,13 @@ final class ServedFile {
   }
 
   /// Changes the file as another program would.
-  func outsider(_ sql: String) throws { try SQLiteShell.run(sql, path: path) }
+  func runExternally(_ sql: String) throws { try SQLiteShell.run(sql, path: path) }
 
   /// Waits until the server has detected all commits of other programs.
   func settle() throws {
     let isSettled = try eventually(within: .seconds(300)) {
-      let newest = try SQLiteStore.status(path: path).history?.token.position ?? 0
-      return store.newestToken.position >= newest
+      let newest = try SQLiteStore.status(path: path).history?.token.position.number ?? 0
+      return store.newestToken.position.number >= newest
     }
     #expect(isSettled)
   }
@@ -144,8 +146,6 @@ final class Pending: Sendable {
         status: response.status, headers: response.headers, bytes: response.body.bytes)
     case .prepared(let prepared)?:
       return Answer(status: prepared.status, headers: prepared.headers, bytes: prepared.body)
-    case .notModified(let prepared)?:
-      return Answer(status: 304, headers: prepared.headers, bytes: [])
     case .stream(let status, let headers, _)?:
       return Answer(status: status, headers: headers, bytes: [])
     case nil: return nil

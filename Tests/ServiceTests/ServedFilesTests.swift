@@ -1,3 +1,5 @@
+// Files that are removed, replaced or truncated while they are served, and the health endpoints.
+
 import FetchModel
 import Foundation
 import LiveFetchHTTPServer
@@ -135,7 +137,7 @@ struct ServedFilesTests {
   func lackingPages(isHealthFirst: Bool) throws {
     let pages = "CREATE TABLE big(t TEXT); INSERT INTO big VALUES (hex(zeroblob(100000)));"
     let file = try ServedFile(world + pages)
-    try file.outsider("PRAGMA wal_checkpoint(TRUNCATE)")
+    try file.runExternally("PRAGMA wal_checkpoint(TRUNCATE)")
     #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Rome"}"#).status == 201)
     #expect(reasons(try file.ask("/health/ready")) == [])
     cut(file.path, to: 65_536)
@@ -171,7 +173,7 @@ struct ServedFilesTests {
     for name in ["Rome", "Oslo", "Bern"] {
       let body = #"{"name":"\#(name)"}"#
       #expect(try file.ask("POST", "/v1/objects/city", body: body).status == 201)
-      try file.outsider("PRAGMA wal_checkpoint(TRUNCATE)")
+      try file.runExternally("PRAGMA wal_checkpoint(TRUNCATE)")
       #expect(reasons(try file.ask("/health/ready")) == [])
     }
     #expect(try file.ask("/v1/objects/city?as=count").json["total"]?.integer == 5)
@@ -288,9 +290,9 @@ struct ServedFilesTests {
   @Test("A server that another process keeps from saving is not ready")
   func locked() throws {
     let file = try ServedFile(world)
-    let holder = try Holder(file.path)
+    let holder = try WriteLockHolder(file.path)
     #expect(reasons(try file.ask("/health/ready")) == ["busy"])
-    holder.letGo()
+    holder.release()
     #expect(try eventually(within: .seconds(300)) { try file.ask("/health/ready").status == 200 })
   }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LiveFetchCommand
 
-/// One file, one server; signals; the page that the program carries.
+/// One server per file, signals, and the built-in web page.
 @Suite("The program and its file", .mayBlock, .serialized)
 struct ServingProcessTests {
   private func file() throws -> (TemporaryDirectory, String) {

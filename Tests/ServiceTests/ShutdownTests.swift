@@ -13,7 +13,7 @@ struct ShutdownTests {
     WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 4000)
       INSERT INTO leaf SELECT x, x, 1 FROM c;
     """
-  /// It would take hours.
+  /// A query that would take hours.
   private static let endless =
     "SUBQUERY(tree.leaf, $a, SUBQUERY(tree.leaf, $b, $a.n * $b.n == -n).@count > 0).@count > 0"
     .addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""

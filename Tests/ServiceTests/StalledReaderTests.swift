@@ -33,7 +33,7 @@ private final class StalledReader {
   }
 }
 
-@Suite("Readers that take nothing", .mayBlock, .serialized)
+@Suite("Stalled readers", .mayBlock, .serialized)
 struct StalledReaderTests {
   private static let world = """
     CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT);

@@ -81,7 +81,7 @@ struct StreamContractTests {
     let waiting = file.begin("GET", "/v1/changes?since=now&wait=10")
     Thread.sleep(forTimeInterval: 0.2)
     #expect(!waiting.isThere)
-    try file.outsider("DELETE FROM city WHERE id = 3")
+    try file.runExternally("DELETE FROM city WHERE id = 3")
     let answer = try #require(waiting.wait())
     #expect(answer.text.contains(#""deleted":{"city":[3]}"#), "\(answer.text)")
   }
@@ -99,7 +99,7 @@ struct StreamContractTests {
   @Test func aHistoryOfANewerFormatIsUnchanged() throws {
     let file = try ServedFile(contractWorld)
     file.stop()
-    try file.outsider("UPDATE livefetch_store SET value = 99 WHERE key = 'format'")
+    try file.runExternally("UPDATE livefetch_store SET value = 99 WHERE key = 'format'")
     #expect(throws: StoreError.self) { try file.restart() }
     let format = try SQLiteShell.integer(
       "SELECT value FROM livefetch_store WHERE key = 'format'", path: file.path)

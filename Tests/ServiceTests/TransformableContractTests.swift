@@ -73,7 +73,7 @@ struct TransformableContractTests {
 
   @Test func aValueThatCannotBeReadIsAnErrorValue() throws {
     let file = try Self.file()
-    try file.outsider(
+    try file.runExternally(
       """
       UPDATE Human SET skill = '{"$class":"Magic"}' WHERE id = 1;
       UPDATE Human SET skill = 'not JSON' WHERE id = 2;

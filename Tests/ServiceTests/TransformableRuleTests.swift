@@ -56,7 +56,7 @@ struct TransformableRuleTests {
   ]
 
   @Test(arguments: refusals.indices)
-  func whatIsNoneIsRefusedWithItsPlace(_ index: Int) throws {
+  func invalidValuesAreRefusedWithTheirPlace(_ index: Int) throws {
     let file = try SampleModel.served(text: Self.model)
     let (values, detail) = Self.refusals[index]
     let answer = try file.ask("POST", "/v1/objects/Figure", body: values)
@@ -146,7 +146,7 @@ struct TransformableRuleTests {
     #expect(refused.text.contains("the transformer refuses the value"), "\(refused.text)")
     // A class that is no longer declared, and bytes that the transformer cannot read.
     _ = try file.insert("Note", #"{"secret":{"$class":"Secret","text":"old"}}"#)
-    try file.outsider("INSERT INTO Note(secret) VALUES (x'00')")
+    try file.runExternally("INSERT INTO Note(secret) VALUES (x'00')")
     let all = try file.ask("/v1/objects/Note?sort=id")
     #expect(all.status == 200)
     #expect(all.text.contains(#"{"$error":"`Gone` is not a declared class"}"#), "\(all.text)")

@@ -23,7 +23,7 @@ struct UntrackedCachingTests {
     let target = "/v1/objects/\(entity)"
     let before = try #require(file.ask(target)["ETag"])
     #expect(try file.ask(target, headers: [("If-None-Match", before)]).status == 304)
-    try file.outsider("UPDATE a SET n = 2; UPDATE keyless SET n = 2")
+    try file.runExternally("UPDATE a SET n = 2; UPDATE keyless SET n = 2")
     #expect(
       try eventually(within: .seconds(300)) {
         try file.ask(target, headers: [("If-None-Match", before)]).status == 200

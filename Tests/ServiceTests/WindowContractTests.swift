@@ -47,7 +47,7 @@ struct WindowContractTests {
     ]
     var held = try fetches.map { try snapshot(file, $0) }
     for round in 0..<40 {
-      try file.outsider(Self.change(&random))
+      try file.runExternally(Self.change(&random))
       try file.settle()
       for (index, fetch) in fetches.enumerated() {
         let place = Comment("seed \(seed), round \(round), \(fetch)")

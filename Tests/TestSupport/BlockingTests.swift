@@ -32,7 +32,7 @@ private final class BlockingExecutor: TaskExecutor, @unchecked Sendable {
 
   static let shared = BlockingExecutor()
 
-  // Guards the jobs.
+  // Protects the jobs.
   private let condition = NSCondition()
   private var jobs: [UnownedJob] = []
   private var next = 0

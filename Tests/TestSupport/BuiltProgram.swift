@@ -1,8 +1,8 @@
-// Where the programs are that were built with the tests.
+// The location of the programs that were built with the tests.
 
 import Foundation
 
-/// What stands beside the running tests.
+/// The programs in the directory of the running tests.
 public enum BuiltProgram {
   /// The directory of the built products.
   public static let directory: URL = {

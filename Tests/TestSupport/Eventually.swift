@@ -1,11 +1,11 @@
-// What another thread brings about: a condition enters, whether it came true in time leaves.
+// Waiting for another thread: a condition enters; true leaves if it became true in time.
 
 import Foundation
 
 /// Polls every millisecond until `isTrue`, so that a test whose condition never holds fails in place of
 /// waiting for ever.
 ///
-/// - Returns: false where it was not within `limit`.
+/// - Returns: false if the condition did not become true within `limit`.
 public func eventually(within limit: Duration, _ isTrue: () throws -> Bool) rethrows -> Bool {
   let end = ContinuousClock.now + limit
   while ContinuousClock.now < end {

@@ -8,7 +8,7 @@ public struct SQLFailure: Error {
   public init(text: String) { self.text = text }
 }
 
-/// Runs statements on the file at `path`, which is made if there is none, by a connection without
+/// Runs statements on the file at `path`, which is created if it is missing, by a connection without
 /// LiveFetch's settings and functions; waits up to ten seconds for other writers.
 ///
 /// - Returns: the rows of all of them, with `|` between the values.

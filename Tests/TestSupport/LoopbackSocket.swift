@@ -1,4 +1,4 @@
-// TCP connections to a server on this machine, for clients that decide about every byte.
+// TCP connections to a server on this machine, for clients that control every byte.
 
 import Foundation
 
@@ -6,7 +6,7 @@ import Foundation
   import Glibc
 #endif
 
-/// Makes and ends such connections; their descriptor is the caller's.
+/// Opens and closes such connections; the caller owns the descriptor.
 public enum LoopbackSocket {
   /// The number of the system's error.
   public struct Refused: Error {
@@ -15,7 +15,7 @@ public enum LoopbackSocket {
 
   /// A connection to `port` of 127.0.0.1.
   ///
-  /// - Parameter receiveBuffer: how many bytes the kernel is to keep, where it is not its choice.
+  /// - Parameter receiveBuffer: the size of the kernel's buffer in bytes; nil for the default.
   public static func connect(to port: Int, receiveBuffer: Int32? = nil) throws -> Int32 {
     let descriptor = socket(
       AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -38,7 +38,7 @@ public enum LoopbackSocket {
     return descriptor
   }
 
-  /// Lets every later reading give up after so many seconds.
+  /// Sets the time limit of later reads, in seconds.
   public static func setTimeout(_ seconds: Double, of descriptor: Int32) {
     var time = timeval(
       tv_sec: Int(seconds), tv_usec: Int((seconds - seconds.rounded(.down)) * 1_000_000))
@@ -46,7 +46,7 @@ public enum LoopbackSocket {
       descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
   }
 
-  /// Closes with FIN, or with RST where `abruptly`.
+  /// Closes with FIN, or with RST if `abruptly`.
   public static func close(_ descriptor: Int32, abruptly: Bool = false) {
     if abruptly {
       var option = linger(l_onoff: 1, l_linger: 0)

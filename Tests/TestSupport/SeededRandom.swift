@@ -1,12 +1,12 @@
 // Random numbers for generated cases. A seed enters; the same sequence leaves on every machine.
 
-/// Random numbers that a printed seed brings back (SplitMix64).
+/// Random numbers that a printed seed reproduces (SplitMix64).
 public struct SeededRandom: RandomNumberGenerator, Sendable {
-  /// What to print with a failure.
+  /// The text to print with a failure.
   public let seed: UInt64
   private var state: UInt64
 
-  /// - Parameter seed: another one with each run, unless it is given.
+  /// - Parameter seed: a different one in each run by default.
   public init(seed: UInt64 = .random(in: .min ... .max)) {
     self.seed = seed
     state = seed
@@ -21,12 +21,12 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
   }
 }
 
-/// Whatever makes cases by drawing from a seeded sequence; the sequence itself is one.
-public protocol Drawing {
+/// A generator of test cases from a seeded sequence; the sequence itself is one.
+public protocol SeededCaseGenerator {
   var random: SeededRandom { get set }
 }
 
-extension Drawing {
+extension SeededCaseGenerator {
   public mutating func number(_ range: ClosedRange<Int>) -> Int {
     .random(in: range, using: &random)
   }
@@ -34,13 +34,13 @@ extension Drawing {
   /// True once in `count` times.
   public mutating func oneIn(_ count: Int) -> Bool { number(1...count) == 1 }
 
-  /// One of `choices`, of which there has to be one.
+  /// One of `choices`, which must not be empty.
   public mutating func pick<Choice>(_ choices: [Choice]) -> Choice {
     choices[number(0...choices.count - 1)]
   }
 }
 
-extension SeededRandom: Drawing {
+extension SeededRandom: SeededCaseGenerator {
   public var random: SeededRandom {
     get { self }
     set { self = newValue }

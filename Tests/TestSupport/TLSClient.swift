@@ -40,7 +40,7 @@ public final class TLSClient: @unchecked Sendable {
     return Array(UnsafeBufferPointer(start: list[0].data, count: Int(list[0].size)))
   }
 
-  /// Sends all of it; false if the other side has gone.
+  /// Sends all bytes; returns false if the server has closed the connection.
   @discardableResult
   public func send(_ text: String) -> Bool {
     var rest = Array(text.utf8)[...]

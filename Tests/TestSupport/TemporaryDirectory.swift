@@ -1,8 +1,8 @@
-// A place for a test's files.
+// A temporary directory for a test's files.
 
 import Foundation
 
-/// A directory of its own that goes with its owner.
+/// A unique directory that is deleted with this object.
 public final class TemporaryDirectory: Sendable {
   public let path: String
 
@@ -16,7 +16,7 @@ public final class TemporaryDirectory: Sendable {
   /// The path of the file `name` in it.
   public func file(_ name: String) -> String { path + "/" + name }
 
-  /// The path of an empty file that is made: what a store is opened on.
+  /// Creates an empty file, on which a store can be opened, and returns its path.
   public func emptyFile(_ name: String = "store.sqlite") throws -> String {
     guard FileManager.default.createFile(atPath: file(name), contents: nil) else {
       throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: file(name)])

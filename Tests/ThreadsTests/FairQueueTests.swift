@@ -1,3 +1,5 @@
+// The fair queue: the turns of callers and connections, capacity, removal.
+
 import Testing
 
 @testable import LiveFetchThreads
@@ -29,7 +31,7 @@ import Testing
     #expect(Self.taken(&queue) == (0..<20).map { "\($0)" })
   }
 
-  @Test func `a caller that comes back stands behind those that wait`() {
+  @Test func `a caller that returns is queued behind waiting callers`() {
     var queue = FairQueue<String>(capacity: 100)
     for name in ["a1", "a2"] { _ = queue.append(name, for: Self.key("a")) }
     _ = queue.append("b1", for: Self.key("b"))
@@ -59,7 +61,7 @@ import Testing
     #expect(Self.taken(&queue) == ["a1", "b1", "a2"])
   }
 
-  @Test func `elements that are over leave, and the others keep their turns`() {
+  @Test func `removed elements do not change the turns of the others`() {
     var queue = FairQueue<String>(capacity: 100)
     for name in ["x1", "a2"] { _ = queue.append(name, for: Self.key("a")) }
     _ = queue.append("x2", for: Self.key("b"))

@@ -1,3 +1,5 @@
+// The semaphore: signals, waits and time limits.
+
 import Dispatch
 import TestSupport
 import Testing
@@ -14,14 +16,14 @@ import Testing
     #expect(!signal.wait(nanoseconds: 0))
   }
 
-  @Test func `what it begins with is counted`() {
+  @Test func `the initial value is counted`() {
     let signal = MonotonicSemaphore(value: 2)
     #expect(signal.wait(nanoseconds: 0))
     #expect(signal.wait(nanoseconds: 0))
     #expect(!signal.wait(nanoseconds: 1_000_000))
   }
 
-  @Test func `a wait ends with its time`() {
+  @Test func `a wait ends at its time limit`() {
     let signal = MonotonicSemaphore()
     let began = ContinuousClock.now
     #expect(!signal.wait(seconds: 0.05))

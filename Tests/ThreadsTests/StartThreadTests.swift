@@ -1,3 +1,5 @@
+// Threads: names, joining, identity.
+
 import Foundation
 import Synchronization
 import TestSupport
@@ -6,7 +8,7 @@ import Testing
 @testable import LiveFetchThreads
 
 @Suite(.mayBlock) struct StartThreadTests {
-  @Test func `a thread runs its body beside its maker, under its name`() throws {
+  @Test func `a thread runs its body concurrently with its creator, under its name`() throws {
     let received = Mutex("")
     let done = MonotonicSemaphore()
     let isStarted = startThread(name: "a-name-of-more-than-15") {

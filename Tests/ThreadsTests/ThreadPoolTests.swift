@@ -1,10 +1,12 @@
+// The thread pool: concurrency, queue length, deadlines, closing.
+
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import LiveFetchThreads
 
-/// Work that stays under way until it is let go.
+/// Work that runs until the test releases it.
 private final class Gate: Sendable {
   let entered = MonotonicSemaphore()
   private let opened = MonotonicSemaphore()
@@ -18,7 +20,7 @@ private final class Gate: Sendable {
 
   func open(_ count: Int) { for _ in 0..<count { opened.signal() } }
 
-  /// Whether so much was done, in this order.
+  /// True if these items are done, in this order, within the time limit.
   func did(_ numbers: Range<Int>) -> Bool {
     eventually(within: .seconds(300)) { done.withLock { $0 == Array(numbers) } }
   }
@@ -28,92 +30,93 @@ private final class Gate: Sendable {
 @Sendable private func ignore(_ refusal: ThreadPool.Refusal) {}
 
 @Suite(.mayBlock) struct ThreadPoolTests {
-  @Test func `so much runs at once as there are threads, so much waits, and the rest is refused`()
+  @Test
+  func `as many bodies run as there are threads, a full queue waits, and the rest is refused`()
     throws
   {
-    let (lane, gate) = (ThreadPool(threads: 2, queue: 3), Gate())
+    let (pool, gate) = (ThreadPool(threads: 2, queue: 3), Gate())
     for number in 0..<2 {
-      #expect(lane.run { gate.pass(number) })
+      #expect(pool.run { gate.pass(number) })
       try #require(gate.entered.wait(seconds: 300))
     }
-    let taken = (2..<7).map { number in lane.run { gate.pass(number) } }
+    let taken = (2..<7).map { number in pool.run { gate.pass(number) } }
     #expect(taken == [true, true, true, false, false])
     #expect(!gate.entered.wait(seconds: 0.02))
-    #expect(lane.running == 2)
-    #expect(lane.waiting == 3)
+    #expect(pool.running == 2)
+    #expect(pool.waiting == 3)
     gate.open(5)
     for _ in 0..<3 { try #require(gate.entered.wait(seconds: 300)) }
-    lane.close()
+    pool.close()
   }
 
   @Test func `one thread does its work in order, also after it slept`() {
-    let (lane, gate) = (ThreadPool(threads: 1, queue: .max), Gate())
-    for number in 0..<3 { #expect(lane.run { gate.pass(number) }) }
+    let (pool, gate) = (ThreadPool(threads: 1, queue: .max), Gate())
+    for number in 0..<3 { #expect(pool.run { gate.pass(number) }) }
     gate.open(3)
     #expect(gate.did(0..<3))
-    #expect(eventually(within: .seconds(300)) { lane.running == 0 })
-    #expect(lane.run { gate.pass(3) })
+    #expect(eventually(within: .seconds(300)) { pool.running == 0 })
+    #expect(pool.run { gate.pass(3) })
     gate.open(1)
     #expect(gate.did(0..<4))
-    lane.close()
+    pool.close()
   }
 
-  @Test func `a lane that is closed does what waits and takes nothing more`() {
-    let (lane, gate) = (ThreadPool(threads: 1, queue: .max), Gate())
-    for number in 0..<3 { #expect(lane.run { gate.pass(number) }) }
-    lane.close()
-    #expect(!lane.run { gate.pass(3) })
+  @Test func `a closed pool runs waiting work and accepts no more`() {
+    let (pool, gate) = (ThreadPool(threads: 1, queue: .max), Gate())
+    for number in 0..<3 { #expect(pool.run { gate.pass(number) }) }
+    pool.close()
+    #expect(!pool.run { gate.pass(3) })
     gate.open(4)
     #expect(gate.did(0..<3))
   }
 
-  @Test func `a lane that is finished has done what it took`() {
-    let (lane, gate) = (ThreadPool(threads: 1, queue: .max), Gate())
+  @Test func `a finished pool has run all accepted work`() {
+    let (pool, gate) = (ThreadPool(threads: 1, queue: .max), Gate())
     gate.open(100)
-    for number in 0..<100 { #expect(lane.run { gate.pass(number) }) }
-    lane.finish()
+    for number in 0..<100 { #expect(pool.run { gate.pass(number) }) }
+    pool.finish()
     #expect(gate.done.withLock { $0 } == Array(0..<100))
-    #expect(!lane.run { gate.pass(100) })
+    #expect(!pool.run { gate.pass(100) })
   }
 
   @Test func `callers take turns for a thread`() throws {
-    let (lane, gate) = (ThreadPool(threads: 1, queue: 100), Gate())
-    #expect(lane.run { gate.pass(0) })
+    let (pool, gate) = (ThreadPool(threads: 1, queue: 100), Gate())
+    #expect(pool.run { gate.pass(0) })
     try #require(gate.entered.wait(seconds: 10))
     for (caller, number) in [("a", 1), ("a", 3), ("a", 4), ("b", 2)] {
-      lane.run(for: QueueKey(caller: caller), until: nil, refused: ignore) { gate.pass(number) }
+      pool.run(for: QueueKey(caller: caller), until: nil, refused: ignore) { gate.pass(number) }
     }
     gate.open(5)
     #expect(gate.did(0..<5))
-    lane.close()
+    pool.close()
   }
 
   @Test func `work that waited until its deadline is refused, and not done`() throws {
-    let (lane, gate) = (ThreadPool(threads: 1, queue: 100), Gate())
+    let (pool, gate) = (ThreadPool(threads: 1, queue: 100), Gate())
     let refused = Mutex<[ThreadPool.Refusal]>([])
-    #expect(lane.run { gate.pass(0) })
+    #expect(pool.run { gate.pass(0) })
     try #require(gate.entered.wait(seconds: 10))
     let now = ContinuousClock.now
     let note = { @Sendable (why: ThreadPool.Refusal) in refused.withLock { $0.append(why) } }
-    lane.run(for: QueueKey(), until: now, refused: note) { gate.pass(9) }
-    lane.run(for: QueueKey(), until: now + .seconds(3_600), refused: ignore) { gate.pass(1) }
-    lane.refuseExpired()
+    pool.run(for: QueueKey(), until: now, refused: note) { gate.pass(9) }
+    pool.run(for: QueueKey(), until: now + .seconds(3_600), refused: ignore) { gate.pass(1) }
+    pool.refuseExpired()
     #expect(refused.withLock { $0 } == [.expired])
-    #expect(lane.waiting == 1)
+    #expect(pool.waiting == 1)
     gate.open(2)
     #expect(gate.did(0..<2))
-    lane.close()
+    pool.close()
   }
 
-  @Test func `a lane that is closed can refuse what waits`() throws {
-    let (lane, gate) = (ThreadPool(threads: 1, queue: 1), Gate())
+  @Test func `a closed pool can refuse waiting work`() throws {
+    let (pool, gate) = (ThreadPool(threads: 1, queue: 1), Gate())
     let refused = Mutex<[ThreadPool.Refusal]>([])
     let note = { @Sendable (why: ThreadPool.Refusal) in refused.withLock { $0.append(why) } }
-    #expect(lane.run { gate.pass(0) })
+    #expect(pool.run { gate.pass(0) })
     try #require(gate.entered.wait(seconds: 10))
-    for _ in 0..<2 { lane.run(for: QueueKey(), until: nil, refused: note) { gate.pass(9) } }
-    lane.close(refusesWaiting: true)
-    lane.run(for: QueueKey(), until: nil, refused: note) { gate.pass(9) }
+    for _ in 0..<2 { pool.run(for: QueueKey(), until: nil, refused: note) { gate.pass(9) } }
+    pool.close(refusesWaiting: true)
+    pool.run(for: QueueKey(), until: nil, refused: note) { gate.pass(9) }
     #expect(refused.withLock { $0 } == [.full, .closed, .closed])
     gate.open(1)
     #expect(gate.did(0..<1))

@@ -114,7 +114,7 @@ extension AccessRules {
 
 extension AccessRules {
   /// An id that is written as an integer is also compared with integers. Other texts that read as
-  /// the same integer, `01` say, are texts.
+  /// the same integer, such as `01`, are texts.
   private static func id(_ text: String) -> PredicateArgument {
     Int64(text)?.description == text ? .text(text) : .json(.string(text))
   }
@@ -238,7 +238,7 @@ extension AccessRules {
       }
     }
 
-    /// What a rule goes over is joined to what a fetch goes over.
+    /// The most relationships that a rule may go over; they are joined in addition to a fetch's own.
     private static let maxRelationships = 20
 
     private static func isKnown(_ variable: String) -> Bool {

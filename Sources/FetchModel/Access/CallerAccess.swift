@@ -3,7 +3,7 @@
 
 import Bytes
 
-/// What one caller may read and change. Equal for callers with equal values of the rules' variables.
+/// The permissions of one caller. Equal for callers with equal values of the rules' variables.
 public final class CallerAccess: Sendable, Hashable {
   /// The model as the caller sees it: hidden attributes have no names. Its indexes are the model's.
   public let model: Model
@@ -153,7 +153,7 @@ extension Model {
 
   /// The names of the attributes that the caller does not see.
   public var concealedNames: Set<String> {
-    Set(entities.flatMap { entity in entity.concealed.map { entity.attributes[$0].name } })
+    Set(entities.flatMap { entity in entity.hiddenAttributes.map { entity.attributes[$0].name } })
   }
 }
 

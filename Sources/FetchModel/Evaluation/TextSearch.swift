@@ -17,20 +17,30 @@ public struct TextSearch: Sendable {
     case nothing
   }
 
+  /// The most bytes of a pattern of LIKE or MATCHES.
+  public static let longestPattern = 64 << 10
+
   private let kind: Kind
   private let options: StringOptions
 
   /// - Parameters:
-  ///   - searched: UTF-8. An empty text, or an invalid pattern, is found nowhere.
+  ///   - searched: UTF-8. An empty text, or a pattern that is invalid or longer than
+  ///     ``longestPattern``, is found nowhere.
   ///   - relation: `beginsWith`, `endsWith`, `contains`, `like` or `matches`; nothing is found
   ///     under any other.
+  ///   - isOver: called now and then for a long `searched`; if it returns true, the search finds
+  ///     anything or nothing.
   public init(
     _ searched: UnsafeBufferPointer<UInt8>, _ relation: Comparison.Relation,
-    _ options: StringOptions
+    _ options: StringOptions, isOver: () -> Bool = { false }
   ) {
     // A regular expression ignores case itself.
     self.options = relation == .matches ? options.diacritics : options
-    let folded = Folding.fold(searched, self.options)
+    guard searched.count <= Self.longestPattern || ![.like, .matches].contains(relation) else {
+      kind = .nothing
+      return
+    }
+    let folded = Folding.fold(searched, self.options, isOver: isOver)
     switch relation {
     case .beginsWith: kind = folded.isEmpty ? .nothing : .begins(folded)
     case .endsWith: kind = folded.isEmpty ? .nothing : .ends(folded)

@@ -79,7 +79,7 @@ public struct Window: Sendable, Hashable {
   public let offset: Int
   /// nil: to the end.
   public let limit: Int?
-  /// The place behind which `offset` begins to count: an order key without its id's successors.
+  /// The place after which `offset` begins to count: an order key without its id's successors.
   public let after: OrderKey?
 
   public init(offset: Int = 0, limit: Int? = nil, after: OrderKey? = nil) {

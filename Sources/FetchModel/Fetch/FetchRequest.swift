@@ -18,7 +18,7 @@ public struct FetchRequest: Sendable {
   public var limit: Int?
   /// The number of items that are skipped.
   public var offset = 0
-  /// The cursor behind which the window begins.
+  /// The cursor after which the window begins.
   public var after: String?
   /// The selected values; nil for the default selection.
   public var select: [String]?

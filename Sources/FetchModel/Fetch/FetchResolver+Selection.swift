@@ -12,7 +12,7 @@ extension FetchResolver {
     }
     for name in names where name != "id" {
       guard !selection.contains(where: { $0.key == name }) else {
-        throw .badValue(parameter: "select", detail: "`\(name)` stands twice")
+        throw .badValue(parameter: "select", detail: "`\(name)` occurs twice")
       }
       selection.append(try selectedValue(name, entity: entity))
     }
@@ -62,7 +62,7 @@ extension FetchResolver {
     guard firstToMany == steps.count - 1, path.target == .object else {
       throw .badValue(
         parameter: "select",
-        detail: "`\(name)`: a to-many relationship may only stand at the end of a key path")
+        detail: "`\(name)`: a to-many relationship is allowed only at the end of a key path")
     }
     return SelectedValue(key: name, source: .ids(path))
   }
@@ -77,7 +77,7 @@ extension FetchResolver {
         throw .badValue(parameter: "expand", detail: "`\(name)` is not a relationship")
       }
       guard !paths.contains(path) else {
-        throw .badValue(parameter: "expand", detail: "`\(name)` stands twice")
+        throw .badValue(parameter: "expand", detail: "`\(name)` occurs twice")
       }
       paths.append(path)
     }

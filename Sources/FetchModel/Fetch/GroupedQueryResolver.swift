@@ -45,7 +45,7 @@ struct GroupedQueryResolver {
 
   /// - Parameters:
   ///   - arguments: those that `having` takes.
-  ///   - defaults: the columns where neither `select` nor `group` names any.
+  ///   - defaults: the columns if neither `select` nor `group` names any.
   mutating func resolve(
     _ request: FetchRequest, arguments: [PredicateArgument],
     variables: [String: PredicateArgument], defaults: [String]
@@ -96,7 +96,7 @@ struct GroupedQueryResolver {
     entities[entity] = Entity(
       name: original.name, attributes: original.attributes + added,
       relationships: original.relationships, idType: original.idType, aliases: original.aliases,
-      inheritance: original.inheritance, concealed: original.concealed)
+      inheritance: original.inheritance, hiddenAttributes: original.hiddenAttributes)
     return Model(entities: entities)
   }
 }
@@ -112,7 +112,7 @@ extension GroupedQueryResolver {
       throw refusal(of: "select", error)
     }
     guard !drafts.contains(where: { $0.key == draft.key }) else {
-      throw .badValue(parameter: "select", detail: "`\(draft.key)` stands twice")
+      throw .badValue(parameter: "select", detail: "`\(draft.key)` occurs twice")
     }
     drafts.append(draft)
   }
@@ -166,7 +166,7 @@ extension GroupedQueryResolver {
 
   private mutating func addGroup(_ name: String) throws(FetchRequestError) {
     guard !groups.contains(where: { $0.name == name }) else {
-      throw .badValue(parameter: "group", detail: "`\(name)` stands twice")
+      throw .badValue(parameter: "group", detail: "`\(name)` occurs twice")
     }
     if let draft = drafts.first(where: { $0.key == name }) {
       groups.append(Group(name: name, expression: draft.expression))
@@ -278,8 +278,27 @@ extension GroupedQueryResolver {
     case .date: return .date
     case .binary: return .binary
     case .object(let entity): return model.entities[entity].idType
-    case .null, .untyped, .text: return .string
+    case .null, .untyped: return .string
+    case .text: return isJSON(operand.expression) ? .json : .string
     }
+  }
+
+  /// True if every value of a text expression is one of a JSON attribute.
+  private func isJSON(_ expression: ResolvedExpression) -> Bool {
+    switch expression {
+    case .path(let path): extended.type(of: path.path) == .json
+    case .aggregate(let aggregation): model.type(of: aggregation.value) == .json
+    case .element(let element): model.type(of: element.value) == .json
+    case .conditional(_, let value, let other): areJSON([value, other])
+    case .listAggregate(_, let values): areJSON(values)
+    case .constant, .arithmetic, .function: false
+    }
+  }
+
+  /// True if some of `expressions` are JSON, and the others nil.
+  private func areJSON(_ expressions: [ResolvedExpression]) -> Bool {
+    let values = expressions.filter { $0.constant != .null }
+    return !values.isEmpty && values.allSatisfy(isJSON)
   }
 
   /// The predicate of `having` with every alias replaced by its expression.
@@ -355,7 +374,7 @@ extension GroupedQueryResolver {
     throw .badValue(
       parameter: "sort",
       detail: request.isDistinct
-        ? "`\(name)` is not selected, and equal dictionaries stand once"
+        ? "`\(name)` is not selected, and equal dictionaries occur once"
         : "`\(name)` is neither selected nor grouped")
   }
 }

@@ -10,8 +10,8 @@ struct OrderTermText {
 
   /// - Parameters:
   ///   - parameter: `sort` or `section`; only a section may derive.
-  ///   - isKnown: whether a name means something. One that begins with `-` or has a `:` in it is
-  ///     found where the text means nothing otherwise.
+  ///   - isKnown: returns true for a known name. A name may begin with `-` or contain
+  ///     `:`; shorter readings of the text are tried first.
   init(
     _ text: String, parameter: String, isKnown: (String) -> Bool = { _ in false }
   ) throws(FetchRequestError) {
@@ -54,7 +54,7 @@ struct OrderTermText {
     case "nullslast" where nils == nil: nils = .last
     case "c", "d", "cd":
       guard options.isEmpty else {
-        throw .badValue(parameter: parameter, detail: "options that fold stand once")
+        throw .badValue(parameter: parameter, detail: "a folding option may be given once")
       }
       if option.contains("c") { options.insert(.caseInsensitive) }
       if option.contains("d") { options.insert(.diacriticInsensitive) }
@@ -108,7 +108,7 @@ struct OrderTermParser {
     return path
   }
 
-  /// `founded:month` for `founded.month`; nil where `name` is not a known key path and an option.
+  /// `founded:month` for `founded.month`; nil if `name` is not a known key path and an option.
   private func optionBehindColon(_ name: String) -> String? {
     guard let dot = name.lastIndex(of: ".") else { return nil }
     let (path, option) = (String(name[..<dot]), String(name[name.index(after: dot)...]))

@@ -52,7 +52,7 @@ public struct Parameter: Sendable {
     return split(text[...].utf8).map { String(Substring($0).drop { $0 == " " }) }
   }
 
-  /// The parts between commas; where brackets or quotes are left open, every comma separates.
+  /// The parts between commas; if brackets or quotes are not closed, every comma separates.
   private static func splitOutsideBrackets(_ text: Substring.UTF8View) -> [Substring.UTF8View] {
     var parts: [Substring.UTF8View] = []
     var start = text.startIndex

@@ -60,17 +60,20 @@ public struct Entity: Sendable, Hashable {
   /// Its relation to the entities that share its table.
   public let inheritance: Inheritance
   /// The attributes that the caller does not see. No name leads to them.
-  public let concealed: Set<Int>
+  public let hiddenAttributes: Set<Int>
+  /// The attributes of which no two objects have the same value.
+  public let unique: Set<Int>
   private let propertyByName: [String: Property]
 
   public init(
     name: String, attributes: [Attribute], relationships: [Relationship],
     propertyOrder: [Property]? = nil, idType: AttributeType, aliases: [String: Property] = [:],
     isObservable: Bool = true, isWritable: Bool = true, inheritance: Inheritance = .none,
-    concealed: Set<Int> = []
+    hiddenAttributes: Set<Int> = [], unique: Set<Int> = []
   ) {
     self.name = name
-    self.concealed = concealed
+    self.hiddenAttributes = hiddenAttributes
+    self.unique = unique
     self.inheritance = inheritance
     self.attributes = attributes
     self.relationships = relationships
@@ -82,7 +85,7 @@ public struct Entity: Sendable, Hashable {
     self.isObservable = isObservable
     self.isWritable = isWritable
     var byName: [String: Property] = ["id": .id]
-    for (index, attribute) in attributes.enumerated() where !concealed.contains(index) {
+    for (index, attribute) in attributes.enumerated() where !hiddenAttributes.contains(index) {
       byName[attribute.name] = .attribute(index)
     }
     for (index, relationship) in relationships.enumerated() {
@@ -110,22 +113,23 @@ public struct Entity: Sendable, Hashable {
 
   /// The names of the attributes that the caller sees.
   public var attributeNames: [String] {
-    attributes.indices.filter { !concealed.contains($0) }.map { attributes[$0].name }
+    attributes.indices.filter { !hiddenAttributes.contains($0) }.map { attributes[$0].name }
   }
 
   /// Returns the entity without names for some of its attributes.
-  func hiding(_ concealed: Set<Int>) -> Entity {
+  func hiding(_ hiddenAttributes: Set<Int>) -> Entity {
     func isShown(_ property: Property) -> Bool {
-      if case .attribute(let index) = property { !concealed.contains(index) } else { true }
+      if case .attribute(let index) = property { !hiddenAttributes.contains(index) } else { true }
     }
     let attributes = attributes.enumerated().map { index, attribute in
-      concealed.contains(index) ? attribute.hidden : attribute
+      hiddenAttributes.contains(index) ? attribute.hidden : attribute
     }
     return Entity(
       name: name, attributes: attributes, relationships: relationships,
       propertyOrder: propertyOrder.filter(isShown), idType: idType,
       aliases: aliases.filter { isShown($0.value) }, isObservable: isObservable,
-      isWritable: isWritable, inheritance: inheritance, concealed: concealed)
+      isWritable: isWritable, inheritance: inheritance, hiddenAttributes: hiddenAttributes,
+      unique: unique)
   }
 }
 

@@ -62,7 +62,7 @@ extension Model {
 }
 
 extension [PropertyPath] {
-  /// How many relationships the paths go over; a common beginning counts once.
+  /// The number of relationships that the paths go over; a common beginning counts once.
   var relationshipCount: Int {
     var beginnings: Set<[Int]> = []
     for path in self {

@@ -16,7 +16,6 @@ public enum Direction: Sendable, Hashable { case ascending, descending }
 public struct OrderKeyEncoder {
   /// The encoded components.
   public private(set) var bytes: [UInt8] = []
-  private var componentStart = 0
 
   public init() { bytes.reserveCapacity(48) }
 

@@ -7,7 +7,7 @@ public enum CaretExcerpt {
   /// The line of `text` that contains the byte at `offset`, and a line of carets below it.
   ///
   /// - Parameters:
-  ///   - offset: bytes of UTF-8 from the start; an offset past the end points behind the text.
+  ///   - offset: bytes of UTF-8 from the start; an offset past the end points after the text.
   ///   - length: the number of wrong bytes; at least one caret is shown.
   ///   - width: columns of a line; a longer one is cut on both sides.
   public static func lines(
@@ -111,7 +111,7 @@ private struct ExcerptLine {
 
   var text: String { cells.map(\.text).joined() }
 
-  /// Spaces, or tabs where the line has them, up to the carets.
+  /// Spaces up to the carets, with tabs in the positions of the line's tabs.
   var carets: String {
     var carets = ""
     for cell in cells.prefix(through: cells.lastIndex(where: \.isWrong) ?? 0) {

@@ -31,10 +31,10 @@ extension PredicateParser {
 
   private var operatorAdvice: String? {
     switch token.kind {
-    case .word(_, .not): "NOT stands before the whole comparison: `NOT name IN {…}`"
-    case .symbol(.not): "`!` stands before the whole comparison; not equal is `!=`"
-    case .symbol(.comma): "a list stands in braces: `{1, 2}`"
-    case .symbol(.openBracket): "an option like `[c]` stands behind its operator"
+    case .word(_, .not): "NOT precedes the whole comparison: `NOT name IN {…}`"
+    case .symbol(.not): "`!` precedes the whole comparison; not equal is `!=`"
+    case .symbol(.comma): "a list is written in braces: `{1, 2}`"
+    case .symbol(.openBracket): "an option like `[c]` follows its operator"
     default: nil
     }
   }

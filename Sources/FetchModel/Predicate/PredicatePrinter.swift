@@ -1,6 +1,6 @@
 // Syntax tree → canonical text. The text parses to the same tree; there is one way to write each
 // tree: operators spelt as in ``ComparisonPredicate/Operator``, double quotes, one space around
-// operators, no parenthesis that is not needed, reserved words behind `#`.
+// operators, no parenthesis that is not needed, reserved words after `#`.
 
 /// Canonical predicate text, and the arguments of its placeholders.
 public struct PredicateText: Sendable, Hashable {

@@ -2,7 +2,7 @@
 
 /// A collection, the condition on its objects, and the value that is read from each. Valid only in
 /// the scope in which it was resolved.
-struct Reach {
+struct FilteredCollection {
   let collection: ResolvedCollection
   let condition: Condition
   /// From the elements' scope, to-one steps only.
@@ -10,11 +10,12 @@ struct Reach {
 }
 
 extension PredicateResolver {
-  mutating func reach(_ walk: Walk) throws(PredicateError) -> Reach {
+  /// Splits a walk over many objects into its last collection and the value read from each element.
+  mutating func filteredCollection(_ walk: Walk) throws(PredicateError) -> FilteredCollection {
     let value = value(ofElements: walk)
     let collection = collection(
       of: walk, Array(walk.steps.dropLast(value.steps.count)), elementScope: value.scope)
-    return Reach(
+    return FilteredCollection(
       collection: collection,
       condition: .all([try origin(of: collection, walk), try filter(of: collection, walk)]),
       value: value)
@@ -62,19 +63,19 @@ extension PredicateResolver {
       variable: variable)
   }
 
-  /// That some element of the collection of `walk` fulfils what `body` says of its value, which
-  /// `body` resolves in the elements' scope like everything else that it needs.
+  /// Returns the condition that some element of the collection of `walk` satisfies the condition that
+  /// `body` returns for its value. `body` resolves everything in the elements' scope.
   mutating func exists(
     _ walk: Walk, _ body: (inout Self, Walk) throws(PredicateError) -> Condition
   ) throws(PredicateError) -> Condition {
-    let reach = try reach(walk)
-    let collection = reach.collection
+    let filtered = try filteredCollection(walk)
+    let collection = filtered.collection
     track(collection.scope, collection.steps, .object)
     let condition = try withScope(elements(of: collection)) { resolver throws(PredicateError) in
-      try body(&resolver, reach.value)
+      try body(&resolver, filtered.value)
     }
     if condition == .constant(false) { return .constant(false) }
-    return .exists(collection, where: .all([reach.condition, condition]), isNegated: false)
+    return .exists(collection, where: .all([filtered.condition, condition]), isNegated: false)
   }
 
   /// `ANY path operator right` and similar.
@@ -91,7 +92,7 @@ extension PredicateResolver {
     return quantifier == .any ? some : some.negated
   }
 
-  /// Splits `countries.cities.@count` behind a quantifier: all collections but the last, and the
+  /// Splits `countries.cities.@count` after a quantifier: all collections but the last, and the
   /// aggregate of each of their elements; nil if there is only one collection.
   private func aggregateOfElements(_ walk: Walk) -> (outer: Walk, aggregate: Walk)? {
     let toMany = walk.toMany.filter { $0 >= walk.element?.stepCount ?? 0 }
@@ -162,13 +163,13 @@ extension PredicateResolver {
         expected: "an aggregate of attributes",
         hint: "a quantifier compares the length of each: ANY path.name.length > 3")
     }
-    let reach = try reach(walk)
+    let filtered = try filteredCollection(walk)
     track(walk.scope, walk.steps, walk.target)
-    track(walk.scope, reach.collection.steps, .object)
+    track(walk.scope, filtered.collection.steps, .object)
     let valueKind = try kind(of: function, walk, at: range)
     let aggregation = Aggregation(
-      function: function, collection: reach.collection, condition: reach.condition,
-      value: reach.value.path, objectStepCount: objectStepCount(walk, reach, function),
+      function: function, collection: filtered.collection, condition: filtered.condition,
+      value: filtered.value.path, objectStepCount: objectStepCount(walk, filtered, function),
       isDistinct: walk.isDistinct)
     var operand = Operand(expression: .aggregate(aggregation), kind: valueKind, range: walk.range)
     operand.isRelationship =
@@ -176,13 +177,14 @@ extension PredicateResolver {
     return operand
   }
 
-  /// The least and the greatest value, and different values, are the same however often each counts.
+  /// See ``Aggregation/objectStepCount``; 0 for `min`, `max` and distinct values, which do not depend on
+  /// how often a value counts.
   private func objectStepCount(
-    _ walk: Walk, _ reach: Reach, _ function: AggregateFunction
+    _ walk: Walk, _ filtered: FilteredCollection, _ function: AggregateFunction
   ) -> Int {
     guard !walk.isDistinct, function != .min, function != .max else { return 0 }
     let stepCount = walk.operators.first?.stepCount ?? walk.steps.count
-    return max(0, stepCount - reach.collection.steps.count)
+    return max(0, stepCount - filtered.collection.steps.count)
   }
 
   private func kind(
@@ -209,8 +211,8 @@ extension PredicateResolver {
   }
 }
 
-/// Throws unless the values of `path` can be added. Ids can where they are numbers and the path names
-/// them; objects, which a relationship names, cannot.
+/// Throws unless the values of `path` can be added. Ids can be added if they are numbers and the path
+/// names them; objects, which a relationship names, cannot.
 func requireNumbers(
   _ path: PropertyPath, areObjects: Bool, _ model: Model, at range: SourceRange
 ) throws(PredicateError) {

@@ -142,10 +142,12 @@ extension PredicateResolver {
     var searched = searched
     switch relation {
     case .like:
+      try checkLength(searched, at: range)
       if let simple = LikePattern.simplified(searched) {
         (relation, searched) = (Comparison.Relation(simple.0), simple.1)
       }
     case .matches:
+      try checkLength(searched, at: range)
       try checkPattern(searched, options, at: range)
     default:
       if searched.isEmpty { return .constant(false) }
@@ -154,6 +156,15 @@ extension PredicateResolver {
       Comparison(
         left: left, relation: relation, right: .constant(.string(searched)), options: options,
         isNegated: false))
+  }
+
+  private func checkLength(
+    _ pattern: String, at range: SourceRange
+  ) throws(PredicateError) {
+    guard pattern.utf8.count > TextSearch.longestPattern else { return }
+    throw PredicateError(
+      .badPattern, at: range.lowerBound, found: "a pattern of \(pattern.utf8.count) bytes",
+      expected: "one of at most \(TextSearch.longestPattern) bytes")
   }
 
   private func checkPattern(

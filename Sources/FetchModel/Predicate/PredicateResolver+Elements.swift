@@ -23,7 +23,7 @@ extension PredicateResolver {
     }
   }
 
-  /// Answers nil where `components` lead on to many objects.
+  /// Returns nil if `components` lead to many objects.
   private mutating func element(
     _ index: CollectionIndex, of collection: Expression, behind components: [KeyPathComponent],
     at range: SourceRange
@@ -41,7 +41,7 @@ extension PredicateResolver {
       throw PredicateError(
         .typeMismatch, at: collection.range.lowerBound, found: "a single value",
         expected: "a to-many key path before the brackets",
-        hint: index.isName ? "an option like `[c]` stands behind its operator" : nil)
+        hint: index.isName ? "an option like `[c]` follows its operator" : nil)
     }
     if case .size = index {
       guard let component = components.first else { return try aggregate(walk, .count, at: range) }
@@ -52,11 +52,12 @@ extension PredicateResolver {
     guard let value = try value(behind: components, of: walk, at: range) else { return nil }
     let place = try place(index, at: range)
     try checkOrder(of: walk, at: range)
-    let reach = try reach(walk)
-    track(walk.scope, reach.collection.steps, .object)
-    track(walk.scope, reach.collection.steps + value.steps, value.target)
+    let filtered = try filteredCollection(walk)
+    track(walk.scope, filtered.collection.steps, .object)
+    track(walk.scope, filtered.collection.steps + value.steps, value.target)
     let element = OrderedElement(
-      collection: reach.collection, condition: reach.condition, place: place, value: value.path)
+      collection: filtered.collection, condition: filtered.condition, place: place,
+      value: value.path)
     var operand = operand(.element(element), read: value)
     operand.range = range
     return operand

@@ -135,7 +135,7 @@ extension PredicateResolver {
     return walked
   }
 
-  /// A walk that goes on behind `base`, which may be an element of an ordered relationship.
+  /// A walk that goes on after `base`, which may be an element of an ordered relationship.
   private mutating func start(behind base: Expression) throws(PredicateError) -> Walk? {
     guard case .index(let collection, _) = base.kind else { return try walk(base) }
     guard var walked = try walk(collection), walked.isCollection else { return nil }
@@ -192,7 +192,7 @@ extension PredicateResolver {
     }
   }
 
-  /// The first name, or the first few joined by dots where only these are a property's.
+  /// The first name, or the first few joined by dots if only these are a property's.
   private func takeName(_ names: inout ArraySlice<String>, of entity: Entity) -> String {
     for count in 1...max(1, names.count) {
       let name = names.prefix(count).joined(separator: ".")
@@ -260,7 +260,7 @@ extension PredicateResolver {
     return PredicateError(
       .unknownKeyPath, at: range.lowerBound, found: "`\(name)`",
       expected: "a property of \(entity.name)",
-      hint: isQuoted ? "text stands in straight quotes: 'x' or \"x\"" : nil,
+      hint: isQuoted ? "text is written in straight quotes: 'x' or \"x\"" : nil,
       nearest: nearestName(to: name, among: entity.propertyNames))
   }
 

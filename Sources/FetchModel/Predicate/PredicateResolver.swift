@@ -172,7 +172,7 @@ extension PredicateResolver {
     if let name = variables.keys.filter({ !usedVariables.contains($0) }).min() {
       throw PredicateError(
         .unusedVariable, at: 0, found: "a value for `$\(name)`",
-        expected: "variables that stand in the predicate",
+        expected: "variables that occur in the predicate",
         nearest: nearestName(to: "$" + name, among: usedVariables.map { "$" + $0 }))
     }
   }

@@ -70,7 +70,7 @@ public struct Aggregation: Sendable, Hashable {
   /// True if equal values count once (and nil does not count).
   public let isDistinct: Bool
 
-  /// The objects that count once each; nil where these are the elements.
+  /// The objects that count once each; nil if these are the elements.
   public var object: PropertyPath? {
     guard objectStepCount > 0 else { return nil }
     return PropertyPath(

@@ -1,4 +1,4 @@
-// A fetch plan that cannot be followed with `since` → the problem that says why.
+// A fetch plan that cannot be followed with `since` → the problem with the reason.
 
 extension Problem {
   /// The reason why `plan` cannot be followed with `since`; nil if it can.

@@ -217,6 +217,7 @@ extension Problem {
         entity.isEmpty
           ? "The schema of the store has changed; fetch again."
           : "The table of `\(entity)` has changed or is gone.")
+    case .unsupported(let feature): self = .notImplemented(feature)
     case .failed:
       self.init(500, "internal-error", "Internal server error", "The store failed; see the log.")
     }

@@ -136,7 +136,7 @@ struct ChangeValidator {
     where !attribute.isOptional && !attribute.hasDefault && attribute.isWritable {
       guard !draft.gives(attribute.name, .attribute(index), of: entity) else { continue }
       if isProtected(index, of: entityIndex), draft.kind == .replace { continue }
-      guard !entity.concealed.contains(index) else {
+      guard !entity.hiddenAttributes.contains(index) else {
         report(.missing, nil, ChangeProblem.detailOfHidden)
         continue
       }

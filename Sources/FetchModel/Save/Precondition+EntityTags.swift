@@ -21,7 +21,7 @@ extension Precondition {
     self = .etag(strong)
   }
 
-  /// Removes a tag and the blanks behind it; nil if there is none, or if neither a comma nor the
+  /// Removes a tag and the blanks after it; nil if there is none, or if neither a comma nor the
   /// end follows it.
   private static func takeTag(_ rest: inout Substring.UTF8View) -> (tag: String, isWeak: Bool)? {
     let isWeak = rest.starts(with: "W/".utf8)

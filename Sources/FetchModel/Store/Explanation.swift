@@ -20,7 +20,7 @@ public struct Explanation: Sendable, Hashable {
   public struct Hint: Sendable, Hashable {
     /// The CREATE INDEX statement.
     public let index: String
-    /// A clause that says why the statement is slow without the index.
+    /// The reason why the statement is slow without the index, as a clause.
     public let reason: String
 
     public init(index: String, reason: String) {

@@ -43,11 +43,11 @@ public struct ChangeSet: Sendable {
   public var changes: [Int: [ObjectID: PropertyMask]]
   /// The position after which these changes were made; nil if the store needs none to read past
   /// values.
-  public var start: Int64?
+  public var start: HistoryPosition?
 
   public init(
     objects: [Int: Set<ObjectID>] = [:], members: [RelationshipPlace: Set<ObjectID>] = [:],
-    changes: [Int: [ObjectID: PropertyMask]] = [:], start: Int64? = nil
+    changes: [Int: [ObjectID: PropertyMask]] = [:], start: HistoryPosition? = nil
   ) {
     self.objects = objects
     self.members = members
@@ -64,7 +64,7 @@ public enum ReadPosition: Sendable, Hashable {
   /// The state of the read transaction.
   case now
   /// The state at an earlier position of the history.
-  case past(Int64)
+  case past(HistoryPosition)
 }
 
 /// The validity of a token.
@@ -78,7 +78,7 @@ public enum RetentionDemand: Sendable, Hashable {
   /// Everything committed from now on.
   case new
   /// The changes after a position.
-  case after(Int64)
+  case after(HistoryPosition)
 }
 
 /// A store that live queries can follow.
@@ -120,7 +120,7 @@ public protocol ReadTransaction {
   /// ``StoreError/schemaChanged(entity:)`` if a table differs from the model.
   func mapError(_ error: StoreError) -> StoreError
   /// Returns the changes after `position`, up to this state. O(changed rows).
-  func changes(after position: Int64) throws(StoreError) -> ChangeSet
+  func changes(after position: HistoryPosition) throws(StoreError) -> ChangeSet
   /// Returns the ids of `plan`'s entity whose row may differ because of `changeSet`: changed objects,
   /// and objects that reach a changed object over a key path of the plan.
   func affectedIDs(of plan: FetchPlan, by changeSet: ChangeSet) throws(StoreError) -> Set<ObjectID>

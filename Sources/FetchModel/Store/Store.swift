@@ -152,7 +152,7 @@ public protocol Store: LiveStore, AnyObject {
   ///   A save that is already being committed is not.
   func endSaves(cancellingRunning: Bool)
 
-  /// The answer of the save that was made under `key`; nil where none was.
+  /// The response to the save that was made under `key`; nil if there was none.
   ///
   /// - Throws: ``SaveError/keyReused`` if the key belongs to a different save.
   func storedResponse(under key: String, fingerprint: String) throws(SaveError) -> StoredResponse?

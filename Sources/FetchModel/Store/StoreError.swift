@@ -25,6 +25,8 @@ public enum StoreError: Error, Sendable, Hashable {
   case unusable(String)
   /// The file is not a database, or its content is damaged. The text says which.
   case damaged(String)
+  /// This kind of store cannot execute such a query. The text names what it lacks.
+  case unsupported(String)
   /// Any other error of the storage. The text is only for the log.
   case failed(String)
 }

@@ -3,28 +3,30 @@
 /// A token: the store's epoch, a position in its history, and the nonce stored with that position.
 ///
 /// The nonce distinguishes restored or copied files, and files that lost their last commits, from
-/// the file that the client knows. As text: `k3-1042-9f3c`.
+/// the file that the client knows. As text: `k3-1042-00009f3c`.
 public struct Token: Sendable, Hashable {
   /// The history that the position belongs to.
   public let epoch: String
-  /// The number of the last change before this state.
-  public let position: Int64
+  /// The state that the token names.
+  public let position: HistoryPosition
   /// A random number that a position of another history does not share.
   public let nonce: UInt32
 
-  public init(epoch: String, position: Int64, nonce: UInt32) {
+  public init(epoch: String, position: HistoryPosition, nonce: UInt32) {
     self.epoch = epoch
     self.position = position
     self.nonce = nonce
   }
 
+  /// The most bytes of a token's text. PostgreSQL's transactions in progress need a few bytes each.
+  private static let longestText = 4096
+
   /// Parses a token's text; nil if it is not well-formed.
   public init?(_ text: String) {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-    guard text.utf8.count <= 64, parts.count == 3,
+    guard text.utf8.count <= Self.longestText, parts.count == 3,
       !parts[0].isEmpty, parts[0].utf8.allSatisfy(Self.isEpochByte),
-      !parts[1].isEmpty, parts[1].utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }),
-      let position = Int64(parts[1]),
+      let position = HistoryPosition(parts[1]),
       parts[2].utf8.count == 8, parts[2].utf8.allSatisfy(Self.isEpochByte),
       let nonce = UInt32(parts[2], radix: 16)
     else { return nil }
@@ -36,13 +38,18 @@ public struct Token: Sendable, Hashable {
   }
 }
 
+extension Token {
+  /// The token of a store without a history.
+  package static let untracked = Token(epoch: "r", position: HistoryPosition(0), nonce: 0)
+}
+
 extension Token: CustomStringConvertible {
   public var description: String {
     var text: [UInt8] = []
     text.reserveCapacity(64)
     text.append(contentsOf: epoch.utf8)
     text.append(0x2D)
-    text.append(json: position)
+    text.append(contentsOf: position.description.utf8)
     text.append(0x2D)
     for shift in stride(from: 28, through: 0, by: -4) {
       let digit = UInt8(truncatingIfNeeded: nonce >> UInt32(shift)) & 15

@@ -81,7 +81,7 @@ public enum Folding {
     return Array(text.precomposedText.utf8)
   }
 
-  /// The first offset from `start` on at which no scalar before it composes with a scalar behind
+  /// The first offset from `start` on at which no scalar before it composes with a scalar after
   /// it.
   private static func border(in utf8: UnsafeBufferPointer<UInt8>, behind start: Int) -> Int {
     var place = min(start, utf8.count)

@@ -39,23 +39,44 @@ public final class ArrayDataStore<
   public override func save(_ changes: [Change]) async throws {
     let queries = try state.withLock { state in
       var results = state.results
-      for change in changes { try Self.apply(change, to: &results) }
+      let replaced = try changes.map { try Self.apply($0, to: &results) }
       state.results = results
-      for query in state.queries { Self.notify(changes, to: query) }
+      for query in state.queries {
+        if Self.returns(changes, replaced, to: query.request) {
+          query.enqueue(all: results.filter { query.request.includes($0) ?? true })
+        } else {
+          Self.notify(changes, to: query)
+        }
+      }
       return state.queries
     }
     for query in queries { query.processPendingChanges() }
   }
 
-  private static func apply(_ change: Change, to results: inout [Result]) throws {
+  /// Applies the change.
+  ///
+  /// - Returns: the earlier values of an updated result.
+  private static func apply(_ change: Change, to results: inout [Result]) throws -> Result? {
     let id = change.result.instanceID
     let place = results.firstIndex { $0.instanceID == id }
+    let old = change.type == .update ? place.map { results[$0] } : nil
     switch (change.type, place) {
     case (.insert, nil): results.append(change.result)
     case (.insert, .some): throw DataStoreError.exists("\(id)")
     case (.update, let place?): results[place] = change.result
     case (.delete, let place?): results.remove(at: place)
     case (.update, nil), (.delete, nil): throw DataStoreError.missing("\(id)")
+    }
+    return old
+  }
+
+  /// True if an update makes the request include a result again. Its place is not the end.
+  private static func returns(
+    _ changes: [Change], _ replaced: [Result?], to request: Request
+  ) -> Bool {
+    zip(changes, replaced).contains { change, old in
+      guard let old, request.includes(old) == false else { return false }
+      return request.includes(change.result) ?? true
     }
   }
 

@@ -35,11 +35,10 @@ where Request.Result == Result {
   /// Executes `query.request` and enqueues changes until the query is stopped.
   ///
   /// Return at once, and enqueue results when they are available. The first
-  /// `processPendingChanges()` marks the results as complete, even if there are none. This class's
-  /// method does nothing, so a subclass may call it; a store of this class itself rejects.
-  open func execute(_ query: Query) {
-    if type(of: self) == DataStore.self { query.reject(DataStoreError.notExecutable) }
-  }
+  /// `processPendingChanges()` marks the results as complete, even if there are none. Keep a strong
+  /// reference to the query until ``stop(_:)``. A subclass may call this class's method; if it does
+  /// nothing else, ``DataStoreError/notExecutable`` is thrown by the fetch.
+  open func execute(_ query: Query) { query.noteSuperclass() }
 
   /// Ends what ``execute(_:)`` started. The query has no reader any more.
   open func stop(_ query: Query) {}
@@ -60,6 +59,17 @@ where Request.Result == Result {
   }
 
   open func delete(_ result: Result) async throws { try await save([Change(.delete, result)]) }
+
+  /// Creates and executes a query. Rejects it if only this class's method executed it and nobody
+  /// can enqueue results, because nobody kept the query.
+  func start(_ request: Request, throttle: Duration) -> Query {
+    var query = Query(request, throttle: throttle)
+    execute(query)
+    if query.isLeftToSuperclass, isKnownUniquelyReferenced(&query) {
+      query.reject(DataStoreError.notExecutable)
+    }
+    return query
+  }
 
   /// Creates a draft: a store with this store's results and its own uncommitted changes.
   public func draft() -> DataStoreDraft<Result, Request> { DataStoreDraft(parent: self) }

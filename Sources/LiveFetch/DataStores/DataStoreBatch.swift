@@ -1,5 +1,5 @@
-// Changes on their way from a store to a controller. Each object appears at most once, so a slow
-// reader needs no more memory than the results themselves.
+// Changes on their way from a store to a controller. Each object appears at most twice, so a slow
+// reader needs memory in proportion to the results, however many changes there are.
 
 /// The changes since the last read.
 struct DataStoreBatch<Result: InstanceIdentifiable> {
@@ -16,14 +16,31 @@ struct DataStoreBatch<Result: InstanceIdentifiable> {
   var isEmpty: Bool { all == nil && changes.isEmpty }
 
   mutating func add(_ result: Result, _ type: DataStoreChangeType) {
-    let id = result.instanceID
-    let value = type == .delete ? nil : result
-    if let place = places[id] {
-      changes[place].result = value
-    } else {
-      places[id] = changes.count
-      changes.append((id, value))
+    add(result.instanceID, type == .delete ? nil : result)
+  }
+
+  /// A result that is inserted after its deletion gets a second change: its place is the end.
+  mutating func add(_ id: ID, _ result: Result?) {
+    if let place = places[id], result == nil || changes[place].result != nil {
+      changes[place].result = result
+      return
     }
+    places[id] = changes.count
+    changes.append((id, result))
+    if changes.count > places.count * 2 { compact() }
+  }
+
+  /// Keeps the first deletion and the last change of each result.
+  private mutating func compact() {
+    var deleted: Set<ID> = []
+    var kept: [(id: ID, result: Result?)] = []
+    for (index, change) in changes.enumerated() {
+      let isLast = places[change.id] == index
+      guard isLast || change.result == nil && deleted.insert(change.id).inserted else { continue }
+      if isLast { places[change.id] = kept.count }
+      kept.append(change)
+    }
+    changes = kept
   }
 
   mutating func replace(with all: [Result], changed: Set<ID>?) {
@@ -38,14 +55,7 @@ struct DataStoreBatch<Result: InstanceIdentifiable> {
 
   mutating func append(_ later: Self) {
     if let all = later.all { replace(with: all, changed: later.changed) }
-    for change in later.changes {
-      if let place = places[change.id] {
-        changes[place].result = change.result
-      } else {
-        places[change.id] = changes.count
-        changes.append(change)
-      }
-    }
+    for change in later.changes { add(change.id, change.result) }
   }
 }
 

@@ -5,7 +5,9 @@ public enum DataStoreChangeType: Sendable, Hashable { case insert, update, delet
 
 /// The change of one result in a save.
 public struct DataStoreChange<Result: InstanceIdentifiable> {
+  /// The kind of change.
   public let type: DataStoreChangeType
+  /// The new values; for a deletion the last known ones.
   public let result: Result
   /// The values that the author of the change had read; nil if unknown. A store may refuse to
   /// overwrite other values.

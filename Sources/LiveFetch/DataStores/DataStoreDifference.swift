@@ -1,8 +1,12 @@
 // The difference between two contents of a data store's controller.
 
+import FetchModel
+
 /// A section of results.
 public struct DataStoreSection<Result: InstanceIdentifiable> {
+  /// The section's name.
   public let name: String
+  /// The results in order.
   public let results: [Result]
 }
 
@@ -10,6 +14,7 @@ extension DataStoreSection: Sendable where Result: Sendable {}
 
 /// The change of one result.
 public struct DataStoreResultChange<Result: InstanceIdentifiable> {
+  /// The kind of change.
   public let type: ObjectChangeType
   /// The new value; for a deleted result the old one.
   public let result: Result
@@ -24,12 +29,19 @@ extension DataStoreResultChange: Sendable where Result: Sendable {}
 /// All differences between two contents, in the order and with the promises of ``ContentChange``.
 /// Both use the same algorithm.
 public struct DataStoreDifference<Result: InstanceIdentifiable> {
+  /// The changes of sections.
   public let sections: [SectionChange]
+  /// The changes of results.
   public let changes: [DataStoreResultChange<Result>]
 
+  /// True if the contents are equal.
   public var isEmpty: Bool { sections.isEmpty && changes.isEmpty }
 
-  /// - Parameter isUpdated: returns true if a result that kept its position has other values.
+  /// Compares all results. O(n).
+  ///
+  /// - Parameters:
+  ///   - isFixed: returns true if neither section nor order of a result changed.
+  ///   - isUpdated: returns true if a result that kept its position has other values.
   init(
     from old: [DataStoreSection<Result>], to new: [DataStoreSection<Result>],
     isFixed: (Result.InstanceID) -> Bool, isUpdated: (Result.InstanceID) -> Bool
@@ -38,6 +50,17 @@ public struct DataStoreDifference<Result: InstanceIdentifiable> {
       from: Arrangement(old.map { ($0.name, $0.results.map(\.instanceID)) }),
       to: Arrangement(new.map { ($0.name, $0.results.map(\.instanceID)) })
     ) { isFixed($0.id) }
+    self.init(from: old, to: new, places, isUpdated: isUpdated)
+  }
+
+  /// - Parameters:
+  ///   - oldPosition: the position in `old` of a position that `places` counts as an old one.
+  ///   - newPosition: the position in `new` of a position that `places` counts as a new one.
+  init(
+    from old: [DataStoreSection<Result>], to new: [DataStoreSection<Result>],
+    _ places: OrderDifference<Result.InstanceID>, oldPosition: (Position) -> Position = { $0 },
+    newPosition: (Position) -> Position = { $0 }, isUpdated: (Result.InstanceID) -> Bool
+  ) {
     sections =
       places.deletedSections.reversed().map {
         SectionChange(type: .delete, name: old[$0].name, index: $0)
@@ -49,11 +72,16 @@ public struct DataStoreDifference<Result: InstanceIdentifiable> {
     let inserts = places.inserted.sorted { $0.to < $1.to }
     let moves = places.moved.sorted { $0.to < $1.to }
     let updates = places.stayed.filter { isUpdated($0.id) }.sorted { $0.to < $1.to }
+    func change(
+      _ type: ObjectChangeType, from: Position?, to: Position?
+    ) -> DataStoreResultChange<Result> {
+      Self.change(type, old, new, from: from.map(oldPosition), to: to.map(newPosition))
+    }
     changes =
-      deletes.map { Self.change(.delete, old, new, from: $0.from, to: nil) }
-      + inserts.map { Self.change(.insert, old, new, from: nil, to: $0.to) }
-      + moves.map { Self.change(.move, old, new, from: $0.from, to: $0.to) }
-      + updates.map { Self.change(.update, old, new, from: $0.from, to: $0.to) }
+      deletes.map { change(.delete, from: $0.from, to: nil) }
+      + inserts.map { change(.insert, from: nil, to: $0.to) }
+      + moves.map { change(.move, from: $0.from, to: $0.to) }
+      + updates.map { change(.update, from: $0.from, to: $0.to) }
   }
 
   private static func change(

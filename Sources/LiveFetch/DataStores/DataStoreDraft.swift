@@ -21,15 +21,19 @@ public final class DataStoreDraft<
   }
 
   /// A query of this store and the parent's query below it.
-  fileprivate struct Overlay {
+  struct Overlay {
     let query: Query
     var inner: Query
     /// A query for more of the source's results; it replaces `inner` once it has results.
     var wider: Query?
-    /// How many results beyond the window were requested; nil for none.
+    /// The number of results beyond the window that were requested; nil for none.
     var slack: Int?
     var base = StoredResults<Result>()
     var hasBase = false
+    /// Results of `base` that the changes remove.
+    var hidden: Set<ID> = []
+    /// Results that only the changes contain.
+    var added: Set<ID> = []
   }
 
   private let source: DataStore<Result, Request>
@@ -43,6 +47,7 @@ public final class DataStoreDraft<
 
   /// The changes that a commit saves, in order.
   public var changes: [Change] { state.withLock { $0.changes.map(\.change) } }
+  /// True if there are changes to commit.
   public var hasChanges: Bool { state.withLock { !$0.changes.isEmpty } }
 
   // MARK: - Changes
@@ -76,8 +81,9 @@ public final class DataStoreDraft<
       for index in state.overlays.indices {
         let request = state.overlays[index].query.request
         state.overlays[index].base.commit(committed, request)
+        guard state.overlays[index].hasBase else { continue }
+        state.overlays[index].reportAll(Set(committed.map(\.id)), under: state.changes)
       }
-      notify(Set(committed.map(\.id)), &state)
     }
   }
 
@@ -127,14 +133,13 @@ public final class DataStoreDraft<
   // MARK: - Queries
 
   public override func execute(_ query: Query) {
-    let inner = Query(query.request, throttle: query.throttle)
+    let inner = source.start(query.request, throttle: query.throttle)
     state.withLock { $0.overlays.append(Overlay(query: query, inner: inner)) }
-    run(inner)
+    read(inner)
     widen()
   }
 
-  private func run(_ inner: Query) {
-    source.execute(inner)
+  private func read(_ inner: Query) {
     Task { [weak self] in
       while let event = await inner.next() { self?.receive(event, inner) }
     }
@@ -168,13 +173,20 @@ public final class DataStoreDraft<
   }
 
   private func receive(_ batch: DataStoreBatch<Result>, _ inner: Query) {
-    let replaced: Query? = state.withLock { state in
+    let replaced: Query? = state.withLock { state -> Query? in
       guard let place = state.overlays.firstIndex(where: { $0.reads(inner) }) else { return nil }
       let replaced = state.overlays[place].take(inner)
+      let isFirst = !state.overlays[place].hasBase || replaced != nil
       state.overlays[place].hasBase = true
-      var changed = state.overlays[place].base.apply(batch).changed
-      if replaced != nil { changed.formUnion(state.changes.map(\.id)) }
-      Self.notify(changed, state.changes, to: state.overlays[place])
+      let (previous, isReordered) = state.overlays[place].base.apply(batch)
+      if isReordered || isFirst {
+        let others = isFirst ? state.changes.map(\.id) : []
+        state.overlays[place].reportAll(Set(previous.keys).union(others), under: state.changes)
+      } else {
+        let order = (batch.all ?? []).map(\.instanceID).filter { previous[$0] != nil }
+        state.overlays[place].report(
+          Set(previous.keys), under: state.changes, previous, order + batch.changes.map(\.id))
+      }
       return replaced
     }
     if let replaced { end(replaced) }
@@ -193,24 +205,17 @@ public final class DataStoreDraft<
       return (begun, ended)
     }
     for query in ended { end(query) }
-    for query in begun { run(query) }
+    for query in begun {
+      source.execute(query)
+      read(query)
+    }
   }
 
   private func notify(_ ids: Set<ID>, _ state: inout State) {
     guard !ids.isEmpty else { return }
-    for overlay in state.overlays where overlay.hasBase {
-      Self.notify(ids, state.changes, to: overlay)
+    for index in state.overlays.indices where state.overlays[index].hasBase {
+      state.overlays[index].report(ids, under: state.changes)
     }
-  }
-
-  private static func notify(
-    _ ids: Set<ID>, _ changes: [DraftChange<Result>], to overlay: Overlay
-  ) {
-    let request = overlay.query.request
-    let visible = overlay.base.ordered(
-      under: changes, request, in: overlay.isWidened ? request.window : nil)
-    overlay.query.enqueue(all: visible, changed: ids)
-    overlay.query.processPendingChanges()
   }
 }
 
@@ -259,40 +264,4 @@ struct DraftChange<Result: InstanceIdentifiable & Sendable>: Sendable {
   let version: Int
 
   var id: Result.InstanceID { change.result.instanceID }
-}
-
-extension StoredResults where Result: Sendable {
-  /// The results with `changes` applied, in the store's order, new ones last.
-  ///
-  /// - Parameter window: the part of the store's results, if it is limited here.
-  fileprivate func ordered<Request: DataStoreRequest>(
-    under changes: [DraftChange<Result>], _ request: Request, in window: Range<Int>? = nil
-  ) -> [Result] where Request.Result == Result {
-    let byID = Dictionary(changes.map { ($0.id, $0.change) }) { $1 }
-    let kept = ordered.compactMap { result -> Result? in
-      guard let change = byID[result.instanceID] else { return result }
-      if change.type == .delete || request.includes(change.result) == false { return nil }
-      return change.result
-    }
-    let new = changes.map(\.change).filter { change in
-      guard entries[change.result.instanceID] == nil else { return false }
-      switch change.type {
-      case .insert: return request.includes(change.result) ?? true
-      // Only the store can decide whether the request includes it.
-      case .update: return request.includes(change.result) ?? false
-      case .delete: return false
-      }
-    }.map(\.result)
-    guard let window else { return kept + new }
-    return kept.dropFirst(window.lowerBound).prefix(window.count) + new
-  }
-
-  /// Applies saved changes before the parent reports them.
-  fileprivate mutating func commit<Request: DataStoreRequest>(
-    _ changes: [DraftChange<Result>], _ request: Request
-  ) where Request.Result == Result {
-    var batch = DataStoreBatch<Result>()
-    batch.replace(with: ordered(under: changes, request), changed: nil)
-    _ = apply(batch)
-  }
 }

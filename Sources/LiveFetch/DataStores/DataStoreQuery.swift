@@ -14,7 +14,7 @@ public final class DataStoreQuery<
   /// An event for the reader.
   enum Event: Sendable {
     case batch(DataStoreBatch<Result>)
-    /// The source cannot be reached at the moment.
+    /// The source cannot be reached; the query tries again.
     case offline(any Error)
     /// The source is reachable again.
     case online
@@ -30,6 +30,7 @@ public final class DataStoreQuery<
     var notices: Deque<Event> = []
     var isFinished = false
     var isFlushing = false
+    var reachedSuperclass = false
 
     mutating func take() -> Event? {
       if let batch = ready {
@@ -40,8 +41,9 @@ public final class DataStoreQuery<
     }
   }
 
+  /// The request whose results the query reports.
   public let request: Request
-  /// How long an enqueued change waits at most.
+  /// The longest time for which an enqueued change waits.
   public let throttle: Duration
   private let box = EventBuffer(Content())
 
@@ -67,6 +69,13 @@ public final class DataStoreQuery<
   ///   - changed: those that may differ from earlier ones; nil if the reader must compare.
   public func enqueue(all results: [Result], changed: Set<Result.InstanceID>? = nil) {
     change { $0.replace(with: results, changed: changed) }
+  }
+
+  /// Enqueues changes by id; the value is nil for a deleted result.
+  func enqueue(_ results: [(id: Result.InstanceID, result: Result?)]) {
+    change { batch in
+      for (id, result) in results { batch.add(id, result) }
+    }
   }
 
   /// Delivers the enqueued changes as one batch.
@@ -129,6 +138,17 @@ public final class DataStoreQuery<
       return !content.pending.isEmpty
     }
     if hasChanges { processPendingChanges() }
+  }
+
+  /// Notes that ``DataStore``'s own `execute(_:)` was called.
+  func noteSuperclass() { box.withLock { $0.reachedSuperclass = true } }
+
+  /// True if ``DataStore``'s own `execute(_:)` was called and nothing was enqueued or reported.
+  var isLeftToSuperclass: Bool {
+    box.withLock { content in
+      content.reachedSuperclass && content.pending.isEmpty && content.ready == nil
+        && content.notices.isEmpty && !content.isFinished
+    }
   }
 
   // MARK: - For readers

@@ -5,11 +5,10 @@ extension DataStoreResultsController {
   /// deallocated.
   ///
   /// A second call executes the request again and reports the differences. The earlier results are
-  /// followed until the first new ones arrive, and further on if the task is cancelled. Without an actor, the
-  /// controller takes the first results and does not follow changes, because there is no isolation
-  /// domain in which to report them.
+  /// followed until the first new ones arrive, and further on if the task is cancelled.
   ///
-  /// - Throws: the store's error. If the source cannot be reached, the controller keeps waiting.
+  /// - Throws: ``FetchError/outsideActor`` outside an actor, where there is no isolation domain in
+  ///   which to report changes; the store's error. If the source cannot be reached, the controller keeps waiting.
   ///   `CancellationError` if the task was cancelled before results arrived or a later call
   ///   replaced this one. The current content is kept.
   public func performFetch(isolation: isolated (any Actor)? = #isolation) async throws {
@@ -45,9 +44,9 @@ extension DataStoreResultsController {
   }
 
   private func fetch(_ request: Request, isolation: isolated (any Actor)?) async throws {
-    let query = Query(request, throttle: throttle)
+    guard isolation != nil else { throw FetchError.outsideActor }
+    let query = store.start(request, throttle: throttle)
     load(query)
-    store.execute(query)
     while let event = await query.next() {
       guard loadingQuery === query else { throw CancellationError() }
       if case .online = event { continue }
@@ -82,7 +81,6 @@ extension DataStoreResultsController {
   }
 
   private func follow(_ query: Query, isolation: isolated (any Actor)?) {
-    guard isolation != nil else { return stop() }
     following = Task { [weak self] in
       _ = isolation
       while let event = await query.next() {
@@ -125,45 +123,67 @@ extension DataStoreResultsController {
   private func take(_ batch: DataStoreBatch<Result>) {
     let batch = hasResults ? batch : batch.replacingAll
     hasResults = true
-    let old = results
-    let (changed, isReordered) = results.apply(batch)
-    let arranged = isReordered ? arrangedAnew() : arranged(changed)
-    show(arranged) { [arrangement, results] id in
-      guard changed.contains(id) else { return true }
-      guard let before = old.entries[id].flatMap(arrangement.place),
+    let (previous, isReordered) = results.apply(batch)
+    if !isReordered, wasLoaded, previous.count <= ResultEdit<Result>.maximum, take(previous) {
+      return
+    }
+    let arranged = arrangedAgain()
+    showWindow(of: arranged) { [arrangement, results] id in
+      guard let before = previous[id] else { return true }
+      guard let before = before.flatMap(arrangement.place),
         let now = results.entries[id].flatMap(arrangement.place)
       else { return false }
       return arrangement.isSamePlace(before, now)
     } isUpdated: {
-      changed.contains($0)
+      previous[$0] != nil
     }
+  }
+
+  /// Shows few changed results without comparing the others. Returns false if the closures of the
+  /// arrangement contradict each other.
+  private func take(_ previous: StoredResults<Result>.Previous) -> Bool {
+    var edit = ResultEdit(arrangement, ordered)
+    ordered = []
+    for (id, before) in previous {
+      edit.change(id, before, to: results.place(id, by: arrangement))
+    }
+    edit.apply()
+    guard edit.isConsistent else { return false }
+    ordered = edit.ordered
+    if arrangement.hasWindow {
+      showWindow(of: ordered, isFixed: edit.isFixed, isUpdated: edit.isChanged)
+    } else if let new = edit.sections(from: storedSections) {
+      show(new, edit.difference(from: storedSections, to: new))
+    } else {
+      return false
+    }
+    return true
   }
 
   /// Applies a new arrangement.
   func rearrange() {
     guard wasLoaded else { return }
-    show(arrangedAnew(), isFixed: { _ in true }, isUpdated: { _ in false })
+    showWindow(of: arrangedAgain(), isFixed: { _ in true }, isUpdated: { _ in false })
   }
 
-  private func arrangedAnew() -> [PlacedResult<Result>] {
-    results.entries.values.compactMap(arrangement.place).sorted(by: arrangement.precedes)
+  private func arrangedAgain() -> [PlacedResult<Result>] {
+    results.placeAll(by: arrangement).sorted(by: arrangement.precedes)
   }
 
-  /// The results in order after the results in `changed` changed.
-  private func arranged(_ changed: Set<Result.InstanceID>) -> [PlacedResult<Result>] {
-    let others = ordered.filter { !changed.contains($0.id) }
-    let places = changed.compactMap { results.entries[$0].flatMap(arrangement.place) }
-    return arrangement.merged(others, places.sorted(by: arrangement.precedes))
-  }
-
-  private func show(
-    _ arranged: [PlacedResult<Result>], isFixed: (Result.InstanceID) -> Bool,
+  private func showWindow(
+    of arranged: [PlacedResult<Result>], isFixed: (Result.InstanceID) -> Bool,
     isUpdated: (Result.InstanceID) -> Bool
   ) {
     ordered = arranged
     let new = sections(of: arrangement.window(of: arranged))
-    let difference = DataStoreDifference(
-      from: storedSections, to: new, isFixed: isFixed, isUpdated: isUpdated)
+    show(
+      new,
+      DataStoreDifference(from: storedSections, to: new, isFixed: isFixed, isUpdated: isUpdated))
+  }
+
+  private func show(
+    _ new: [DataStoreSection<Result>], _ difference: DataStoreDifference<Result>
+  ) {
     let isFirst = !wasLoaded
     wasLoaded = true
     guard isFirst || !difference.isEmpty else { return }

@@ -17,7 +17,9 @@ import Observation
 /// It belongs to one isolation domain: the actor that calls its methods. Its closures are called
 /// there for every batch that changes the content, including the first, in this order:
 /// ``controllerWillChangeContent`` (with the old content), ``controllerDidChangeResults``,
-/// ``controllerDidChangeContent``. A batch costs O(n) for n results.
+/// ``controllerDidChangeContent``. A batch of few changes calls the closures of the arrangement
+/// O(log n) times for each of them; many changes, or a store that enqueues all results, cost
+/// O(n log n).
 public final class DataStoreResultsController<
   Result: InstanceIdentifiable & Sendable, Request: DataStoreRequest
 >: Observable where Request.Result == Result {
@@ -37,9 +39,11 @@ public final class DataStoreResultsController<
     case failed(any Error)
   }
 
+  /// The store of the results.
   public let store: DataStore<Result, Request>
+  /// The request in force.
   public internal(set) var request: Request
-  /// How long a change waits in a query at most: see ``DataStoreQuery/throttle``.
+  /// The longest time for which a change waits in a query: see ``DataStoreQuery/throttle``.
   public let throttle: Duration
 
   /// Filter, sections, order and window. A new value is reported as one difference.

@@ -15,18 +15,9 @@ import Synchronization
 public final class ObjectDataStore<
   Element: Fetchable & InstanceIdentifiable & Codable & Sendable
 >: DataStore<Element, FetchRequest<Element>>, @unchecked Sendable {
-  /// How an update is resolved whose `base` differs from the stored values.
-  public enum MergePolicy: String, Sendable {
-    /// The save is refused.
-    case error
-    case overwrite
-    /// For each property that both changed, the stored value is kept.
-    case storeWins
-    /// For each property that both changed, the new value is written.
-    case objectWins
-  }
-
+  /// The store that fetches and saves.
   public let objects: any ObjectStore
+  /// Resolves conflicts with saves made since the results were read.
   public let mergePolicy: MergePolicy
   private let holdTime: Double
 

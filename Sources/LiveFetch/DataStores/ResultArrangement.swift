@@ -14,6 +14,7 @@ public struct ResultArrangement<Result: InstanceIdentifiable> {
   /// The maximum number of results; nil for all. A result that leaves the window is replaced by the
   /// next one. A negative limit or offset counts as 0.
   public var limit: Int?
+  /// The number of results to skip.
   public var offset = 0
 
   public init(
@@ -45,7 +46,12 @@ extension ResultArrangement {
   /// The result with its section; nil if it is filtered out.
   func place(_ entry: StoredResults<Result>.Entry) -> Placed? {
     guard filter?(entry.result) ?? true else { return nil }
-    return Placed(
+    return placeUnfiltered(entry)
+  }
+
+  /// The result with its section, also if it is filtered out.
+  func placeUnfiltered(_ entry: StoredResults<Result>.Entry) -> Placed {
+    Placed(
       result: entry.result, section: sectionName?(entry.result) ?? "", sequence: entry.sequence)
   }
 
@@ -67,25 +73,12 @@ extension ResultArrangement {
     return itemOrder(right.result, left.result) ? false : nil
   }
 
+  /// True if the window may be smaller than the results.
+  var hasWindow: Bool { limit != nil || offset > 0 }
+
   /// The part of `ordered` in the window.
   func window(of ordered: [Placed]) -> ArraySlice<Placed> {
     let start = min(max(0, offset), ordered.count)
     return ordered[start...].prefix(max(0, limit ?? .max))
-  }
-
-  /// Merges two sorted runs.
-  func merged(_ left: [Placed], _ right: [Placed]) -> [Placed] {
-    guard !right.isEmpty else { return left }
-    var merged: [Placed] = []
-    merged.reserveCapacity(left.count + right.count)
-    var next = 0
-    for element in left {
-      while next < right.count, precedes(right[next], element) {
-        merged.append(right[next])
-        next += 1
-      }
-      merged.append(element)
-    }
-    return merged + right[next...]
   }
 }

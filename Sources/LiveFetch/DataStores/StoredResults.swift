@@ -8,7 +8,12 @@ struct StoredResults<Result: InstanceIdentifiable> {
     var result: Result
     /// Its index in the store's order.
     var sequence: Int
+    /// True if the controller's arrangement includes it.
+    var isShown = false
   }
+
+  /// The entries of changed results before the change; nil for inserted ones.
+  typealias Previous = [ID: Entry?]
 
   private(set) var entries: [ID: Entry] = [:]
   private var nextSequence = 0
@@ -18,49 +23,87 @@ struct StoredResults<Result: InstanceIdentifiable> {
     entries.values.sorted { $0.sequence < $1.sequence }.map(\.result)
   }
 
-  /// Applies a batch.
+  /// Applies a batch. O(changes), unless the batch replaces all results.
   ///
-  /// - Returns: the ids of inserted, deleted and possibly changed results, and whether the order of
-  ///   all results was replaced.
-  mutating func apply(_ batch: DataStoreBatch<Result>) -> (changed: Set<ID>, isReordered: Bool) {
-    var changed: Set<ID> = []
-    if let all = batch.all { changed = replace(with: all, onlyChanged: batch.changed) }
+  /// - Returns: the previous entries of inserted, deleted and possibly changed results, and whether
+  ///   results changed places. Results that are appended or deleted leave the others in place.
+  mutating func apply(
+    _ batch: DataStoreBatch<Result>
+  ) -> (previous: Previous, isReordered: Bool) {
+    var (previous, isReordered): (Previous, Bool) = ([:], false)
+    if let all = batch.all {
+      (previous, isReordered) = replace(with: all, onlyChanged: batch.changed)
+    }
     for (id, result) in batch.changes {
-      if let result {
-        set(result, id, &changed)
-      } else if entries.removeValue(forKey: id) != nil {
-        changed.insert(id)
-      }
-    }
-    return (changed, batch.all != nil)
-  }
-
-  private mutating func set(_ result: Result, _ id: ID, _ changed: inout Set<ID>) {
-    if let old = entries[id] {
-      guard !isKnownSame(old.result, result) else { return }
-      entries[id]?.result = result
-    } else {
-      entries[id] = Entry(result: result, sequence: nextSequence)
-      nextSequence += 1
-    }
-    changed.insert(id)
-  }
-
-  private mutating func replace(with all: [Result], onlyChanged limit: Set<ID>?) -> Set<ID> {
-    var changed: Set<ID> = []
-    var new: [ID: Entry] = [:]
-    new.reserveCapacity(all.count)
-    for (sequence, result) in all.enumerated() {
-      let id = result.instanceID
-      new[id] = Entry(result: result, sequence: sequence)
-      guard let old = entries[id] else {
-        changed.insert(id)
+      let old = entries[id]
+      guard let result else {
+        if let old { previous.note(old, of: id) }
+        entries[id] = nil
         continue
       }
-      if limit?.contains(id) ?? true, !isKnownSame(old.result, result) { changed.insert(id) }
+      if let old, isKnownSame(old.result, result) { continue }
+      previous.note(old, of: id)
+      entries[id] = Entry(result: result, sequence: old?.sequence ?? nextSequence)
+      if old == nil { nextSequence += 1 }
     }
-    for id in entries.keys where new[id] == nil { changed.insert(id) }
-    (entries, nextSequence) = (new, all.count)
-    return changed
+    return (previous, isReordered)
+  }
+
+  private mutating func replace(
+    with all: [Result], onlyChanged limit: Set<ID>?
+  ) -> (previous: Previous, isReordered: Bool) {
+    var (previous, isReordered): (Previous, Bool) = ([:], false)
+    var new: [ID: Entry] = [:]
+    new.reserveCapacity(all.count)
+    var last = -1
+    for result in all {
+      let id = result.instanceID
+      let old = entries[id]
+      let sequence = old?.sequence ?? nextSequence
+      if old == nil { nextSequence += 1 }
+      isReordered = isReordered || sequence <= last
+      last = sequence
+      new[id] = Entry(result: result, sequence: sequence, isShown: old?.isShown ?? false)
+      if let old, !(limit?.contains(id) ?? true) || isKnownSame(old.result, result) { continue }
+      previous.note(old, of: id)
+    }
+    for (id, old) in entries where new[id] == nil { previous.note(old, of: id) }
+    entries = new
+    if isReordered { number(all) }
+    return (previous, isReordered)
+  }
+
+  private mutating func number(_ all: [Result]) {
+    for (sequence, result) in all.enumerated() { entries[result.instanceID]?.sequence = sequence }
+    nextSequence = all.count
+  }
+
+  /// Places every result by `arrangement`, in no particular order. O(n).
+  mutating func placeAll(by arrangement: ResultArrangement<Result>) -> [PlacedResult<Result>] {
+    var placed: [PlacedResult<Result>] = []
+    placed.reserveCapacity(entries.count)
+    for index in entries.indices {
+      let place = arrangement.place(entries.values[index])
+      entries.values[index].isShown = place != nil
+      if let place { placed.append(place) }
+    }
+    return placed
+  }
+
+  /// Places one result by `arrangement`; nil if there is none or it is filtered out. O(1).
+  mutating func place(
+    _ id: ID, by arrangement: ResultArrangement<Result>
+  ) -> PlacedResult<Result>? {
+    guard let index = entries.index(forKey: id) else { return nil }
+    let place = arrangement.place(entries.values[index])
+    entries.values[index].isShown = place != nil
+    return place
+  }
+}
+
+extension Dictionary {
+  /// Keeps the first entry of each id.
+  fileprivate mutating func note<Entry>(_ old: Entry?, of id: Key) where Value == Entry? {
+    if self[id] == nil { updateValue(old, forKey: id) }
   }
 }

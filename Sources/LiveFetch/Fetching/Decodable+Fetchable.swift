@@ -1,4 +1,4 @@
-// Decodes `Codable` structures from items with Foundation's decoder and the API's date format.
+// Decodes `Codable` structures from items with the API's formats.
 
 import Foundation
 
@@ -6,6 +6,7 @@ extension Fetchable where Self: Decodable {
   public static func materialize(
     _ item: Item, in context: ManagedObjectContext
   ) throws(MaterializationError) -> Self {
+    context.decodedTypes.insert(ObjectIdentifier(Self.self))
     do throws(UnreadableValue) {
       return try ItemCoding.decode(Self.self, from: item.json)
     } catch {

@@ -1,5 +1,7 @@
 // A predicate: text in NSPredicate's format language and its arguments.
 
+import FetchModel
+
 /// A predicate as text with arguments.
 ///
 /// ```swift

@@ -24,6 +24,7 @@ public struct FetchRequest<Element: Fetchable>: Sendable, Hashable {
   /// Key paths of relationships whose objects ``ManagedObjectContext/fetch(_:isolation:)`` fetches
   /// as well. For managed objects only.
   public var relationshipsToPrefetch: [String] = []
+  /// True if objects of subentities are fetched too.
   public var includesSubentities = true
   /// True if a context's fetch includes unsaved changes and unsaved new objects; false for saved
   /// values only. For managed objects only.

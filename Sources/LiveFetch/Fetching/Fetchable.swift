@@ -14,7 +14,7 @@
 /// ```
 ///
 /// Other types implement ``materialize(_:in:)``.
-public protocol Fetchable {
+public protocol Fetchable: SendableMetatype {
   /// The entity's name in the store's model.
   static var entityName: String { get }
   /// The order of requests without sort descriptors.
@@ -48,7 +48,9 @@ extension Fetchable where Self: Identifiable, ID: PredicateArgumentConvertible {
 
 /// The reason why an item does not fit the requested type.
 public struct MaterializationError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The entity's name.
   public let entity: String
+  /// The object's id.
   public let id: ObjectID
   /// The property and the reason.
   public let reason: String

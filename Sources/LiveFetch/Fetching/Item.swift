@@ -2,6 +2,7 @@
 
 /// An object's id and values. Two items are equal if all values are.
 public struct Item: Sendable, Hashable, Identifiable {
+  /// The object's id.
   public let id: ObjectID
   /// The entity's name, present if the fetch includes subentities.
   public let entity: String?
@@ -26,6 +27,13 @@ public struct Item: Sendable, Hashable, Identifiable {
   init(id: ObjectID) {
     self.id = id
     members = [JSON.Member(name: "id", value: id.predicateArgument)]
+    entity = nil
+  }
+
+  /// An item with these values, without the id among them.
+  init(id: ObjectID, values: [JSON.Member]) {
+    self.id = id
+    members = [JSON.Member(name: "id", value: id.predicateArgument)] + values
     entity = nil
   }
 

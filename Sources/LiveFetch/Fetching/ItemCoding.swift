@@ -1,25 +1,9 @@
-// The JSON decoder and encoder of `Codable` values, with the API's formats for dates, data and
+// Decodes `Codable` values from JSON and encodes them, with the API's formats for dates, data and
 // infinities.
 
 import Foundation
 
 enum ItemCoding {
-  static let decoder: JSONDecoder = {
-    let decoder = JSONDecoder()
-    decoder.dataDecodingStrategy = .base64
-    decoder.dateDecodingStrategy = .custom { decoder in
-      let text = try decoder.singleValueContainer().decode(String.self)
-      guard let instant = Instant(iso8601: text) else {
-        throw DecodingError.dataCorrupted(
-          .init(codingPath: decoder.codingPath, debugDescription: "`\(text)` is no date"))
-      }
-      return Date(instant)
-    }
-    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
-      positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
-    return decoder
-  }()
-
   static let encoder: JSONEncoder = {
     let encoder = JSONEncoder()
     encoder.dataEncodingStrategy = .base64
@@ -42,7 +26,7 @@ enum ItemCoding {
     _ type: Value.Type, from json: JSON
   ) throws(UnreadableValue) -> Value {
     do {
-      return try decoder.decode(type, from: Data(json.bytes))
+      return try ItemDecoder(json).decode(type)
     } catch let error as DecodingError {
       throw UnreadableValue(error.reason)
     } catch {

@@ -1,15 +1,23 @@
 // One term of the `sort` parameter.
 
+import FetchModel
+
 /// A key path to sort by, with direction and options.
 public struct SortTerm: Sendable, Hashable {
+  /// A key path from the fetched entity, such as `country.name`.
   public var keyPath: String
+  /// Ascending or descending.
   public var direction: Direction
+  /// Whether case and diacritics are ignored; for text only.
   public var options: StringOptions
   /// The position of nil; by default first ascending and last descending.
   public var nils: NilPlace?
   /// The part of a value that forms a section. Anything but `value` is allowed only in the section
   /// of a controller and without other options.
-  public var sectionPart = OrderTerm.Derivation.value
+  public var sectionPart = SectionPart.value
+
+  /// The parts of values that form sections.
+  public typealias SectionPart = OrderTerm.Derivation
 
   public init(
     _ keyPath: String, _ direction: Direction = .ascending, options: StringOptions = [],
@@ -43,7 +51,7 @@ public struct SortTerm: Sendable, Hashable {
 
   /// Sections by a part of a value: `.grouped(by: .initial, of: "name")`.
   public static func grouped(
-    by part: OrderTerm.Derivation, of keyPath: String, _ direction: Direction = .ascending
+    by part: SectionPart, of keyPath: String, _ direction: Direction = .ascending
   ) -> SortTerm {
     var term = SortTerm(keyPath, direction)
     term.sectionPart = part
@@ -52,7 +60,7 @@ public struct SortTerm: Sendable, Hashable {
 
   /// Sections by a part of a property's value.
   public static func grouped(
-    by part: OrderTerm.Derivation, of key: some KeyCodable, _ direction: Direction = .ascending
+    by part: SectionPart, of key: some KeyCodable, _ direction: Direction = .ascending
   ) -> SortTerm {
     grouped(by: part, of: key.rawValue, direction)
   }

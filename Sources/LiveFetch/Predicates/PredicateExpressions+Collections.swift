@@ -1,5 +1,6 @@
 // Collections, ranges and text searches of `#Predicate`.
 
+import FetchModel
 import Foundation
 
 // MARK: - Ranges

@@ -1,5 +1,6 @@
 // Logic and comparisons of `#Predicate`, and the operations that are refused.
 
+import FetchModel
 import Foundation
 
 extension PredicateExpressions.Conjunction: PredicateTranslatable {

@@ -1,5 +1,6 @@
 // Variables, key paths, constants, optionals and calculations of `#Predicate`.
 
+import FetchModel
 import Foundation
 
 extension PredicateExpressions.Variable: PredicateTranslatable {

@@ -1,6 +1,7 @@
 // Maps Swift key paths to the store's names for `#Predicate`, and converts such predicates for
 // fetches.
 
+import FetchModel
 import Foundation
 
 /// A type whose properties `#Predicate` can use.

@@ -1,6 +1,7 @@
 // Translates Foundation's predicate expressions to the predicate language's syntax tree. Each
 // supported expression type implements its translation; any other type is refused by name.
 
+import FetchModel
 import Foundation
 
 /// A predicate expression that can be translated.
@@ -106,10 +107,6 @@ struct PredicateTranslator {
   ) -> Tree {
     .comparison(
       ComparisonPredicate(left: left, operation: operation, options: options, right: right))
-  }
-
-  static func isNil(_ value: Expression) -> Tree {
-    comparison(value, .equal, Expression(.literal(.null)))
   }
 
   static func isPresent(_ value: Expression) -> Tree {

@@ -1,6 +1,8 @@
 // The difference between two contents of a results controller, in the order and with the indexes
 // that its delegate receives.
 
+import FetchModel
+
 /// The kind of an object's change.
 public enum ObjectChangeType: Sendable, Hashable {
   /// The object entered the result or its window. Only the new position is set.
@@ -19,7 +21,9 @@ public enum SectionChangeType: Sendable, Hashable { case insert, delete }
 
 /// The change of one object.
 public struct ObjectChange: Sendable, Hashable {
+  /// The kind of change.
   public let type: ObjectChangeType
+  /// The id of the changed object.
   public let id: ObjectID
   /// The position in the old content.
   public let oldPosition: Position?
@@ -38,7 +42,9 @@ public struct ObjectChange: Sendable, Hashable {
 
 /// The change of one section.
 public struct SectionChange: Sendable, Hashable {
+  /// The kind of change.
   public let type: SectionChangeType
+  /// The section's name.
   public let name: String
   /// The index in the old content of a deleted section, in the new content of an inserted one.
   public let index: Int
@@ -68,9 +74,12 @@ public struct SectionChange: Sendable, Hashable {
 /// each from the first to the last. An object is listed at most once. An object whose index merely
 /// shifted is not listed.
 public struct ContentChange: Sendable, Hashable {
+  /// The changes of sections, in the order described above.
   public let sections: [SectionChange]
+  /// The changes of objects, in the order described above.
   public let objects: [ObjectChange]
 
+  /// True if the contents are equal.
   public var isEmpty: Bool { sections.isEmpty && objects.isEmpty }
 
   /// A change that contains updates only.

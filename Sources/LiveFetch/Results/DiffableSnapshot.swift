@@ -5,8 +5,11 @@
 /// A value type: compare two snapshots, compute and apply their difference, or map sections and
 /// items to types of your own.
 public struct DiffableSnapshot<SectionID: Hashable, ItemID: Hashable> {
+  /// A section and its items, in order.
   public struct Section {
+    /// The section's identifier.
     public var id: SectionID
+    /// The identifiers of the section's items.
     public var items: [ItemID]
 
     public init(id: SectionID, items: [ItemID]) {
@@ -15,6 +18,7 @@ public struct DiffableSnapshot<SectionID: Hashable, ItemID: Hashable> {
     }
   }
 
+  /// The sections in order.
   public var sections: [Section]
   /// Items whose values changed since the previous snapshot. Configure their cells again.
   public var reconfiguredItemIdentifiers: Set<ItemID>
@@ -29,9 +33,13 @@ public struct DiffableSnapshot<SectionID: Hashable, ItemID: Hashable> {
     reloadedItemIdentifiers = reloaded
   }
 
+  /// The identifiers of all sections. O(sections).
   public var sectionIdentifiers: [SectionID] { sections.map(\.id) }
+  /// The identifiers of all items. O(items).
   public var itemIdentifiers: [ItemID] { sections.flatMap(\.items) }
+  /// The number of sections.
   public var numberOfSections: Int { sections.count }
+  /// The number of items in all sections. O(sections).
   public var numberOfItems: Int { sections.reduce(0) { $0 + $1.items.count } }
 
   /// The items of a section; empty if there is no such section.
@@ -123,12 +131,16 @@ extension DiffableSnapshot {
 
   /// The difference of two snapshots, as Swift's `CollectionDifference` of sections and items.
   public struct Difference {
+    /// Inserted and removed sections.
     public let sections: CollectionDifference<SectionID>
     /// An item that changed its section is removed and inserted.
     public let items: CollectionDifference<PlacedItem>
+    /// Items with changed values: configure their cells again.
     public let reconfigured: Set<ItemID>
+    /// Items whose position changed as well: reload their cells.
     public let reloaded: Set<ItemID>
 
+    /// True if the snapshots are equal and no item has changed values.
     public var isEmpty: Bool {
       sections.isEmpty && items.isEmpty && reconfigured.isEmpty && reloaded.isEmpty
     }
@@ -136,7 +148,9 @@ extension DiffableSnapshot {
 
   /// An item and its section.
   public struct PlacedItem: Hashable {
+    /// The identifier of the item's section.
     public let section: SectionID
+    /// The item's identifier.
     public let id: ItemID
   }
 

@@ -11,6 +11,9 @@ public enum FetchError: Error, Sendable {
   /// Another update, or ``FetchedResultsController/stop()``, replaced this call's request before it
   /// took effect.
   case superseded
+  /// The controller was used outside an actor, where it cannot report changes. Call it on an actor,
+  /// or use ``ObjectStore/live(_:section:)``.
+  case outsideActor
 }
 
 extension FetchError {
@@ -20,13 +23,26 @@ extension FetchError {
   }
 }
 
+extension FetchError {
+  /// The error of a context's fetch.
+  init(_ error: ContextError) {
+    switch error {
+    case .store(let error): self = .store(error)
+    case .materialization(let error): self = .materialization(error)
+    default: self = .store(.notUnderstood("\(error)"))
+    }
+  }
+}
+
 extension FetchError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .store(let error): error.description
     case .materialization(let error): error.description
-    case .outOfStep: "the content was out of step with the store, and was fetched anew"
-    case .superseded: "another request was asked for, or the controller was stopped, meanwhile"
+    case .outOfStep: "the content was out of step with the store, and was fetched again"
+    case .superseded: "another request replaced this one, or the controller was stopped"
+    case .outsideActor:
+      "a controller needs an actor to report changes: call it on one, or use store.live(request)"
     }
   }
 }

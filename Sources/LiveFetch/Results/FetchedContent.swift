@@ -1,5 +1,7 @@
 // One state of a result and the elements created from its items.
 
+import FetchModel
+
 /// The content of a controller at one token.
 struct FetchedContent<Element: Fetchable> {
   /// The visible state: ``source`` without unreadable objects.
@@ -15,7 +17,13 @@ struct FetchedContent<Element: Fetchable> {
   let isBatched: Bool
 
   /// Creates every element, or none in batch mode.
-  init(_ source: ResultState, isBatched: Bool, in context: ManagedObjectContext) {
+  ///
+  /// - Parameter decoded: the elements in their order, if they were decoded before.
+  init(
+    _ source: ResultState, isBatched: Bool, in context: ManagedObjectContext,
+    decoded: [Result<Element, MaterializationError>]? = nil
+  ) {
+    var decoded = decoded?.makeIterator()
     context.beginMaking(asOf: source.token)
     defer { context.endMaking() }
     var (elements, problems): ([[Element]], [ObjectID: MaterializationError]) = ([], [:])
@@ -24,7 +32,11 @@ struct FetchedContent<Element: Fetchable> {
       made.reserveCapacity(section.items.count)
       for item in section.items {
         do throws(MaterializationError) {
-          made.append(try Element.materialize(item, in: context))
+          let element =
+            if let result = decoded?.next() { try result.get() } else {
+              try Element.materialize(item, in: context)
+            }
+          made.append(element)
         } catch {
           problems[item.id] = error
         }
@@ -37,6 +49,18 @@ struct FetchedContent<Element: Fetchable> {
     state = shown.state
     self.elements = isBatched ? [] : shown.kept.map { elements[$0] }
     self.isBatched = isBatched
+  }
+
+  /// A content of existing elements, which no diff is applied to.
+  init(
+    _ state: ResultState, elements: [Element], _ problems: [ObjectID: MaterializationError]
+  ) {
+    var rest = elements[...]
+    self.elements = state.sections.map { section in
+      defer { rest = rest.dropFirst(section.items.count) }
+      return Array(rest.prefix(section.items.count))
+    }
+    (self.state, source, self.problems, isBatched) = (state, state, problems, false)
   }
 
   /// Creates the elements that `diff`, which led from `old` to `source`, inserts or changes.

@@ -1,5 +1,7 @@
 // Fetching, and following changes.
 
+import FetchModel
+
 extension FetchedResultsController {
   /// Fetches, and follows changes until the controller is deallocated.
   ///
@@ -7,8 +9,8 @@ extension FetchedResultsController {
   /// The most recent request wins, including that of an ``update(fetchRequest:isolation:)`` in
   /// progress. A call that is overtaken by another one waits for it and has the same outcome.
   ///
-  /// Without an actor, changes are not followed, because there is no isolation domain in which to
-  /// report them. The content is then that of this fetch, and sequences end after it.
+  /// Outside an actor there is no isolation domain in which to report changes: the call throws
+  /// ``FetchError/outsideActor`` and fetches nothing. ``ObjectStore/live(_:section:)`` works there.
   ///
   /// - Parameter isolation: the actor that owns the controller; by default the caller's.
   /// - Throws: ``FetchError``; the current content is kept and followed. If the store cannot be
@@ -20,6 +22,7 @@ extension FetchedResultsController {
   ) async throws(FetchError) {
     let (request, section) = wanted ?? (fetchRequest, section)
     try request.checkWindow()
+    guard isolation != nil else { throw .outsideActor }
     isBegun = true
     try await fetch(request, section, update: nil, isolation: isolation)
   }
@@ -47,6 +50,7 @@ extension FetchedResultsController {
     isolation: isolated (any Actor)? = #isolation
   ) async throws(FetchError) {
     try newRequest.checkWindow()
+    guard isolation != nil else { throw .outsideActor }
     updates += 1
     wanted = (newRequest, newSection)
     try await fetch(newRequest, newSection, update: updates, isolation: isolation)
@@ -79,19 +83,16 @@ extension FetchedResultsController {
   ) async throws(FetchError) {
     fetches += 1
     let fetch = fetches
-    (outcome, isDetached) = (nil, false)
+    outcome = nil
     endFollowing()
     set(.loading)
-    let follower = Follower(
-      store: context.store, request: request.followedBody(section: section), hold: holdTime)
-    let result: Result<ResultState, ObjectStoreError> = await follower.snapshot()
-    let isBatched = request.fetchBatchSize > 0
-    guard fetch == fetches else { return try await waitForLater(update, isolation: isolation) }
-    let kept = await prepare(result, isBatched: isBatched, isolation: isolation)
-    guard fetch == fetches else { return try await waitForLater(update, isolation: isolation) }
-    let isTaken = Result { () throws(FetchError) in
-      try replaceContent(with: result, kept, isBatched: isBatched)
+    let pending = Result { () throws(FetchError) in
+      try includesPendingChanges
+        ? PendingResults(request, section: section, in: context) : nil
     }
+    let result = await content(of: request, section, pending, isolation: isolation)
+    guard fetch == fetches else { return try await waitForLater(update, isolation: isolation) }
+    let isTaken = result.map { replaceContent(with: $0, pending: (try? pending.get()) ?? nil) }
     // A delegate callback may have stopped the controller.
     guard fetch == fetches else { return try await waitForLater(update, isolation: isolation) }
     end(isTaken, request, section, isolation: isolation)
@@ -116,6 +117,7 @@ extension FetchedResultsController {
     case .success:
       isBegun = true
       (fetchRequest, self.section) = (request, section)
+      observePendingChanges(isolation: isolation)
       follow(isolation: isolation)
     case .failure(let error): goOn(after: error, isolation: isolation)
     }
@@ -153,39 +155,68 @@ extension FetchedResultsController {
     if storedContent != nil { follow(isolation: isolation) }
   }
 
-  /// Reads what the state lacks: properties of subentities, and in batch mode the elements that
-  /// were loaded.
-  private func prepare(
-    _ result: Result<ResultState, ObjectStoreError>, isBatched: Bool,
-    isolation: isolated (any Actor)?
-  ) async -> [ObjectID: Element] {
-    guard case .success(let state) = result else { return [:] }
-    let kept = await elementsKept(in: state, isBatched: isBatched, isolation: isolation)
-    await context.completeObjects(of: state, as: Element.self, isolation: isolation)
-    return kept
-  }
-
-  private func replaceContent(
-    with result: Result<ResultState, ObjectStoreError>, _ kept: [ObjectID: Element],
-    isBatched: Bool
-  ) throws(FetchError) {
-    switch result {
-    case .failure(let error): throw .store(error)
-    case .success(let state): replaceContent(with: state, kept, isBatched: isBatched)
+  /// Fetches a request, and creates its elements.
+  private func content(
+    of request: FetchRequest<Element>, _ section: SortTerm?,
+    _ pending: Result<PendingResults<Element>?, FetchError>, isolation: isolated (any Actor)?
+  ) async -> Result<FetchedContent<Element>, FetchError> {
+    do throws(FetchError) {
+      let pending = try pending.get()
+      let follower = Follower(
+        store: context.store, request: pending?.body ?? request.followedBody(section: section),
+        hold: holdTime)
+      let state: ResultState
+      do throws(ObjectStoreError) {
+        state = try await follower.snapshot().get()
+      } catch {
+        throw .store(error)
+      }
+      let isBatched = request.fetchBatchSize > 0
+      return .success(
+        try await content(of: state, pending, isBatched: isBatched, isolation: isolation))
+    } catch {
+      return .failure(error)
     }
   }
 
-  /// Replaces the content by a state that no diff led to.
-  ///
-  /// - Parameter kept: in batch mode, the current elements of those that were loaded.
-  private func replaceContent(
-    with state: ResultState, _ kept: [ObjectID: Element], isBatched: Bool
-  ) {
-    var content = FetchedContent<Element>(state, isBatched: isBatched, in: context)
+  /// Reads what the state lacks, which are properties of subentities and in batch mode the elements
+  /// that were loaded, and creates the elements.
+  private func content(
+    of state: ResultState, _ pending: PendingResults<Element>?, isBatched: Bool,
+    isolation: isolated (any Actor)?
+  ) async throws(FetchError) -> FetchedContent<Element> {
+    if let pending {
+      pending.base = state
+      do throws(ContextError) {
+        return try await pending.content(of: state, isolation: isolation)
+      } catch {
+        throw FetchError(error)
+      }
+    }
+    let kept = await elementsKept(in: state, isBatched: isBatched, isolation: isolation)
+    await context.completeObjects(of: state, as: Element.self, isolation: isolation)
+    let items = isBatched ? [] : state.sections.flatMap(\.items)
+    let decoded = await context.decodedApart(items, as: Element.self, isolation: isolation)
+    var content = FetchedContent<Element>(
+      state, isBatched: isBatched, in: context, decoded: decoded)
     for (id, element) in kept { content.load(element, of: id) }
-    guard let old = storedContent else { return notify(content, nil) }
+    return content
+  }
+
+  /// Replaces the content by one that no diff led to.
+  private func replaceContent(
+    with content: FetchedContent<Element>, pending: PendingResults<Element>?
+  ) {
+    let before = pendingResults
+    pendingResults = pending
+    guard let old = storedContent else {
+      pending?.willShow()
+      return notify(content, nil)
+    }
     let changed = old.isBatched ? content.changes(from: old, in: context) : []
-    notify(content, ContentChange(old.state.difference(to: content.state, changed: changed)))
+    let state = before?.resolved(old.state) ?? old.state
+    pending?.willShow()
+    notify(content, ContentChange(state.difference(to: content.state, changed: changed)))
   }
 }
 
@@ -198,11 +229,12 @@ extension FetchedResultsController {
     after unavailability: ObjectStoreError? = nil, isolation: isolated (any Actor)?
   ) {
     var follower = Follower(
-      store: context.store, request: fetchRequest.followedBody(section: section), hold: holdTime,
-      token: storedContent?.state.token, after: unavailability)
-    guard isolation != nil else { return detach() }
+      store: context.store, request: followedBody, hold: holdTime, token: followedToken,
+      after: unavailability)
     if unavailability == nil { set(.following) }
-    if fetchRequest.fetchBatchSize > 0 { loadRequestedBatches(isolation: isolation) }
+    if fetchRequest.fetchBatchSize > 0, pendingResults == nil {
+      loadRequestedBatches(isolation: isolation)
+    }
     following = Task { [weak self] in
       _ = isolation
       while !Task.isCancelled {
@@ -212,25 +244,17 @@ extension FetchedResultsController {
         }
         switch step {
         case .goOn(let token): follower.token = token
-        case .fetchAnew: follower.token = nil
+        case .fetchAgain: follower.token = nil
         case .end: return
         }
       }
     }
   }
 
-  /// Keeps the content unfollowed, because no actor could receive changes.
-  private func detach() {
-    isDetached = true
-    isBegun = false
-    set(.initial)
-    endSequences()
-  }
-
   /// The follower's next step.
   private enum Step {
     case goOn(token: String)
-    case fetchAnew
+    case fetchAgain
     case end
   }
 
@@ -238,15 +262,18 @@ extension FetchedResultsController {
     switch event {
     case .state(let state):
       let (fetch, isBatched) = (fetches, fetchRequest.fetchBatchSize > 0)
-      let kept = await prepare(.success(state), isBatched: isBatched, isolation: isolation)
+      let content = try? await content(
+        of: state, pendingResults, isBatched: isBatched, isolation: isolation)
       guard fetch == fetches else { return .end }
-      replaceContent(with: state, kept, isBatched: isBatched)
+      guard let content else { return .goOn(token: state.token) }
+      replaceContent(with: content, pending: pendingResults)
+      observePendingChanges(isolation: isolation)
       set(.following)
       return .goOn(token: state.token)
     case .diff(let diff): return await receive(diff, isolation: isolation)
     case .unreachable(let error):
       report(.offline(error), .store(error))
-      return storedContent.map { .goOn(token: $0.state.token) } ?? .fetchAnew
+      return followedToken.map { .goOn(token: $0) } ?? .fetchAgain
     case .failed(let error):
       report(.failed(.store(error)), .store(error))
       return .end
@@ -256,10 +283,18 @@ extension FetchedResultsController {
   private func receive(
     _ diff: Diff, isolation: isolated (any Actor)?
   ) async -> Step {
-    guard let old = storedContent else { return .fetchAnew }
+    guard let old = storedContent else { return .fetchAgain }
+    if let pendingResults {
+      guard apply(diff, to: pendingResults, isolation: isolation) else {
+        report(.loading, .outOfStep)
+        return .fetchAgain
+      }
+      if case .following = storedState {} else { set(.following) }
+      return .goOn(token: diff.to)
+    }
     guard let state = old.source.applying(diff) else {
       report(.loading, .outOfStep)
-      return .fetchAnew
+      return .fetchAgain
     }
     let fetch = fetches
     for number in changedWhileLoading.keys {
@@ -292,7 +327,7 @@ extension FetchedResultsController {
 
 extension ResultState {
   /// The state after `diff`; nil if the diff does not apply or its digest differs.
-  fileprivate func applying(_ diff: Diff) -> ResultState? {
+  func applying(_ diff: Diff) -> ResultState? {
     var state = self
     do throws(DiffApplicationError) {
       try state.apply(diff)

@@ -138,7 +138,6 @@ extension FetchedResultsController {
     let channel = ResultChannel(storedContent?.state)
     channels.removeAll { $0.isUnread }
     channels.append(WeakChannel(channel: channel))
-    if isDetached { channel.finish() }
     return channel
   }
 

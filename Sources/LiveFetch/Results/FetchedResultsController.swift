@@ -17,7 +17,7 @@ import Observation
 /// ```
 ///
 /// A controller belongs to one isolation domain: the actor that calls its methods. Its delegate is
-/// called there. It contains saved values only.
+/// called there. It contains saved values only, unless ``includesPendingChanges`` is true.
 public final class FetchedResultsController<Element: Fetchable>: Observable {
   /// The controller's relation to its store.
   public enum State {
@@ -33,21 +33,38 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
     case failed(FetchError)
   }
 
+  /// The context that fetches, and that contains the controller's managed objects.
   public let context: ManagedObjectContext
+  /// The request in force.
   public internal(set) var fetchRequest: FetchRequest<Element>
   /// The key path by which elements are grouped; nil for no sections.
   public internal(set) var section: SortTerm?
+  /// Receives the changes of the content. Not retained.
   public weak var delegate: (any FetchedResultsControllerDelegate<Element>)?
   /// Called with every new ``state``, for example when the store becomes unreachable or returns.
   public var stateDidChange: ((State) -> Void)?
   /// The wait of one request for changes, in seconds.
   public var holdTime = 25.0
 
+  /// True to show unsaved changes of the context and its parents: new objects, changed values at
+  /// their places, and no deleted objects. For managed objects only; takes effect with the next
+  /// fetch. False, the default, shows saved values only.
+  ///
+  /// Changes are reported when the actor has finished the code that made them. A new object has its
+  /// temporary id as text until it is saved; the save is reported as an update with the permanent
+  /// id. The whole result is followed, without limit, offset and batches, which apply to what is
+  /// shown; a change costs O(n). Predicates and orders over properties that the class does not
+  /// declare see saved values, as in ``ManagedObjectContext/fetch(_:isolation:)``. A fetch with
+  /// sections by parts of values is refused.
+  public var includesPendingChanges = false
+
   let registrar = ObservationRegistrar()
-  var storedContent: FetchedContent<Element>?
+  var storedContent: FetchedContent<Element>? { didSet { resumeCatchUps() } }
   /// The position of each object, computed on first use.
   var storedPositions: [ObjectID: Position]?
-  var storedState = State.initial
+  var storedState = State.initial { didSet { resumeCatchUps() } }
+  /// The followed result and the unsaved changes; nil if the content has saved values only.
+  var pendingResults: PendingResults<Element>?
   /// The reasons why objects of the result are not in the content.
   var unreadable: [ObjectID: MaterializationError] = [:]
   var pending: PendingChange?
@@ -62,8 +79,6 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
   /// Calls that wait for a later one.
   var overtaken: [CheckedContinuation<Void, Never>] = []
   var following: Task<Void, Never>?
-  /// True if the content is not followed, because no actor requested it.
-  var isDetached = false
   /// True if a fetch was requested and the controller was not stopped since.
   var isBegun = false
   /// The readers of ``snapshots`` and ``changes``. A reader owns its channel; the controller does
@@ -76,6 +91,9 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
   /// Objects that changed while elements were loaded, by the number of the load.
   var changedWhileLoading: [Int: Set<ObjectID>] = [:]
   var lastLoad = 0
+  /// The calls of ``caughtUp(to:isolation:)`` that wait for the next content or state.
+  var catchUps: [Int: AsyncStream<Void>.Continuation] = [:]
+  var lastCatchUp = 0
 
   /// Both contents while a change is being reported.
   struct PendingChange {
@@ -104,6 +122,10 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
   ) {
     self.init(
       fetchRequest: fetchRequest, context: context, section: .ascending(sectionKeyPath))
+  }
+
+  private func resumeCatchUps() {
+    for continuation in catchUps.values { continuation.yield() }
   }
 
   deinit {
@@ -179,7 +201,7 @@ extension FetchedResultsController {
   /// The content by permanent ids; nil before the first fetch.
   public var snapshot: ResultsSnapshot? { content?.state.snapshot(after: nil) }
 
-  /// The snapshot's properties beside its elements, such as `total`; nil before the first fetch.
+  /// The snapshot's properties other than its elements, such as `total`; nil before the first fetch.
   public var summary: ResultSummary? { content?.state.summary }
 
   /// Objects of the result whose stored values do not fit the element type, with the property and

@@ -20,7 +20,9 @@ open class FetchedResultsControllerAdapter<Delegate: FetchedResultsControllerDel
   public typealias Element = Delegate.Element
   public typealias Controller = FetchedResultsController<Delegate.Element>
 
+  /// The controller whose delegate this is.
   public private(set) var controller: Controller
+  /// Receives the callbacks. Not retained.
   public weak var delegate: Delegate?
 
   /// Becomes the delegate of `controller`. Does not fetch.

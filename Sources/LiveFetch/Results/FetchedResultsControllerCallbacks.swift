@@ -15,17 +15,23 @@ public final class FetchedResultsControllerCallbacks<Element: Fetchable>:
 {
   public typealias Controller = FetchedResultsController<Element>
 
+  /// The controller whose delegate this is.
   public let controller: Controller
 
+  /// Called with the new content's snapshot.
   public var didChangeContentWithSnapshot: ((ResultsSnapshot) -> Void)?
+  /// Called with the difference from the old ids to the new ones, over all sections.
   public var didChangeContentWithDifference: ((CollectionDifference<ObjectID>) -> Void)?
+  /// Called before the content changes.
   public var willChangeContent: (() -> Void)?
   /// The section, its index and the kind of change.
   public var didChangeSection: ((FetchedSection<Element>, Int, SectionChangeType) -> Void)?
   /// The change and the object; the object is nil if a request with a `fetchBatchSize` has not
   /// loaded it.
   public var didChangeObject: ((ObjectChange, Element?) -> Void)?
+  /// Called after the content changed and every change was reported.
   public var didChangeContent: (() -> Void)?
+  /// Called with errors that no call threw.
   public var didFail: ((FetchError) -> Void)?
   /// Returns the index title for a section's name.
   public var sectionIndexTitle: ((String) -> String?)?

@@ -1,5 +1,7 @@
 // A section of a results controller.
 
+import FetchModel
+
 /// Identifies a section by the typed value of its section key path. Two sections may have the same
 /// name, such as nil and the empty text, but never the same identifier.
 public struct SectionIdentifier: Sendable, Hashable {
@@ -16,6 +18,7 @@ public struct SectionIdentifier: Sendable, Hashable {
 
 /// A section and its elements.
 public struct FetchedSection<Element>: Identifiable {
+  /// The section's value and name.
   public let id: SectionIdentifier
   /// The capitalised first letter of the name.
   public let indexTitle: String
@@ -24,6 +27,7 @@ public struct FetchedSection<Element>: Identifiable {
   /// The number of elements, loaded or not.
   public let numberOfObjects: Int
 
+  /// The section's name.
   public var name: String { id.name }
 
   init(_ info: SectionInfo, objects: [Element], numberOfObjects: Int) {

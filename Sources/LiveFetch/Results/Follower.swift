@@ -1,5 +1,7 @@
 // Requests the changes of a fetch repeatedly. Waits after failures, longer each time.
 
+import FetchModel
+
 /// Follows one fetch from token to token.
 struct Follower: Sendable {
   enum Event: Sendable {

@@ -1,6 +1,8 @@
 // Computes the diff between two states when no server provides it: after a changed request or an
 // expired token. It satisfies the promises of the API's diffs.
 
+import FetchModel
+
 extension ResultState {
   /// The diff from this state to `new`. Items with equal values move only if the order changed or
   /// values that were not fetched moved them.

@@ -1,6 +1,8 @@
 // A controller's copy of a result. Snapshots and diffs of the API enter, sections with items leave.
 // A diff that does not apply is refused and changes nothing.
 
+import FetchModel
+
 /// Sections with items at one token.
 struct ResultState: Sendable, Hashable {
   struct Section: Sendable, Hashable {

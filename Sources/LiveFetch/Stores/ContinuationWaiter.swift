@@ -1,5 +1,6 @@
 // The engine's answers → the tasks that wait for them.
 
+import FetchModel
 import LiveQueries
 
 /// A task that waits for one answer of the engine; nil if there will be none.

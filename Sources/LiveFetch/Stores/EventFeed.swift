@@ -50,7 +50,7 @@ final class EventFeed: FetchFeed {
           if try await renewCredential() { continue }
         }
         drop()
-        // JSON comes from the server, to which something in between did not pass the wish for a stream.
+        // The server sends JSON if something in between did not pass on the `Accept` header.
         if !(300..<400).contains(response.status) { _ = try response.json() }
         return try await poll(since: token, hold)
       case .heldBack:

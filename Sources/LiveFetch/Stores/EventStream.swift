@@ -1,4 +1,4 @@
-// One request for server-sent events → its events, each when it is asked for; or another response in their
+// One request for server-sent events → its events, each when the reader requests it; or another response in their
 // place. Nothing is read ahead but one piece of the body: the server then notices that its reader is slow,
 // and combines what happens meanwhile into one diff.
 

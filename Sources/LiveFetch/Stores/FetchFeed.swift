@@ -1,5 +1,5 @@
-// How a store reports the changes of one fetch: the reader asks, again and again, for what follows a
-// token.
+// The changes of one fetch, which its reader requests one after the other: a token enters, the diff from
+// it leaves.
 
 /// The changes of one fetch, in their order. Ends with its last reference.
 public protocol FetchFeed: Sendable {

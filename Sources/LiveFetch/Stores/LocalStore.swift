@@ -2,6 +2,7 @@
 // that a server on the file would give. Queries run on a queue of their own, since they block.
 
 import Dispatch
+import FetchModel
 import Foundation
 import LiveQueries
 import SQLiteStore
@@ -10,13 +11,19 @@ import Synchronization
 /// A store on an SQLite file in this process.
 ///
 /// The file gets history tables and triggers, as a server would add them; other processes may
-/// write it, but only one LiveFetch store, here or in a server, may have it open at a time.
+/// write it, but only one process may have it open as a store, this one or a server. Local stores
+/// of one file in this process share it: one connection writes, and each store hears the saves of
+/// all. The options of the first one apply while any of them is open; another model or access is
+/// refused.
 public final class LocalStore: ObjectStore {
-  private let store: SQLiteStore
-  private let engine: LiveEngine
+  private let file: LocalFile
   private let resolver: FetchResolver
   private let queue = DispatchQueue(label: "livefetch.local-store", attributes: .concurrent)
   private let isClosed = Mutex(false)
+  /// The requests that wait for a diff.
+  private let waiters = Mutex<[ObjectIdentifier: ContinuationWaiter]>([:])
+  /// The folder of a store in memory, which is removed with it.
+  private let folder = Mutex<URL?>(nil)
 
   /// Opens the file at `path`, which has to exist, and begins to follow it.
   ///
@@ -24,16 +31,16 @@ public final class LocalStore: ObjectStore {
   ///   - path: of the file.
   ///   - options: how the file is opened and written.
   ///   - maxItems: the most items of a snapshot.
-  /// - Throws: `StoreError` where it is no database, is held by another store, or is damaged.
+  /// - Throws: `StoreError` if it is no database, is held by another process, is open in this one
+  ///   with another model or access, or is damaged.
   public init(
     path: String, options: Options = .init(), maxItems: Int = 1_000_000
   ) throws(StoreError) {
-    store = try SQLiteStore(path: path, options: options)
-    engine = LiveEngine(store: store, delivery: ContinuationDelivery())
-    resolver = FetchResolver(model: store.model, maxItems: maxItems)
-    let engine = engine
-    store.onChange { engine.storeDidChange() }
+    file = try LocalFile.open(path: path, options: options)
+    resolver = FetchResolver(model: file.store.model, maxItems: maxItems)
   }
+
+  private var store: SQLiteStore { file.store }
 
   /// Makes a new file at `path` with the tables of `model`, and opens it. The file remembers the
   /// model: later `LocalStore(path:)` alone opens it.
@@ -48,7 +55,7 @@ public final class LocalStore: ObjectStore {
   ///   - model: the entities, in code or read from a model's JSON.
   ///   - options: how the file is opened and written.
   ///   - maxItems: the most items of a snapshot.
-  /// - Throws: `StoreError`, with every problem of the model, or where there is a file already; nothing
+  /// - Throws: `StoreError`, with every problem of the model, or if there is a file already; nothing
   ///   is left behind then.
   public convenience init(
     creating path: String, model: ModelFile, options: Options = .init(),
@@ -76,21 +83,52 @@ public final class LocalStore: ObjectStore {
     }
   }
 
+  /// Creates an empty store with the tables of `model` that leaves nothing behind, for tests and
+  /// previews. Its file is in `/dev/shm`, which is memory, or in the temporary folder where there is
+  /// no such folder; closing or releasing the store removes it.
+  ///
+  /// - Throws: `StoreError`, with every problem of the model.
+  public static func inMemory(_ model: ModelFile) throws(StoreError) -> LocalStore {
+    let memory = URL(fileURLWithPath: "/dev/shm")
+    let parent =
+      FileManager.default.isWritableFile(atPath: memory.path)
+      ? memory : FileManager.default.temporaryDirectory
+    let folder = parent.appendingPathComponent("livefetch-memory-\(UUID().uuidString)")
+    var options = Options()
+    options.durability = .normal
+    do {
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    } catch {
+      throw .unusable("the folder of the store cannot be created")
+    }
+    do throws(StoreError) {
+      let store = try LocalStore(
+        creating: folder.appendingPathComponent("memory.sqlite").path, model: model,
+        options: options)
+      store.folder.withLock { $0 = folder }
+      return store
+    } catch {
+      try? FileManager.default.removeItem(at: folder)
+      throw error
+    }
+  }
+
   deinit { close() }
 
-  /// What the file holds.
+  /// The entities, attributes and relationships of the file.
   public var model: Model { store.model }
 
-  /// Answers whoever waits and closes the file. Every request after that fails.
+  /// Ends the waiting requests, and closes the file if no other local store of it is open. Every
+  /// later request fails.
   public func close() {
     let wasClosed = isClosed.withLock { isClosed in
       defer { isClosed = true }
       return isClosed
     }
     guard !wasClosed else { return }
-    engine.drain()
-    engine.stop()
-    store.close()
+    file.close()
+    for waiter in waiters.withLock({ Array($0.values) }) { end(waiter) }
+    if let folder = folder.withLock({ $0 }) { try? FileManager.default.removeItem(at: folder) }
   }
 
   // MARK: - ObjectStore
@@ -152,7 +190,40 @@ public final class LocalStore: ObjectStore {
     }
   }
 
-  /// How long a diff is waited for when the request does not say, in seconds.
+  /// Reads rows by SQL of the program: one `SELECT`, `WITH` or `VALUES`.
+  ///
+  /// ```swift
+  /// struct Tally: Decodable { var country: String, cities: Int }
+  /// let tallies = try await store.rows(
+  ///   "SELECT country, count(*) AS cities FROM City WHERE population > ? GROUP BY country",
+  ///   1_000_000, as: Tally.self)
+  /// ```
+  ///
+  /// Tables and columns have their own names, and values are those that SQLite stores: a Boolean is
+  /// 0 or 1, a date a text or a number, binary is read as `Data`. Access rules and subentities do
+  /// not apply, and rows are not live.
+  ///
+  /// - Parameters:
+  ///   - sql: the statement. Rows are decoded by the names of its columns.
+  ///   - arguments: the values of `?`, in their order.
+  ///   - type: the type of a row.
+  /// - Throws: `StoreError` if the statement is invalid, does not only read, or takes longer than the
+  ///   options' `queryTimeout`; ``UnreadableValue`` if a row does not fit the type.
+  public func rows<Row: Decodable & Sendable>(
+    _ sql: String, _ arguments: any PredicateArgumentConvertible..., as type: Row.Type
+  ) async throws -> [Row] {
+    guard !isClosed.withLock({ $0 }) else { throw ObjectStoreError.cancelled }
+    let values = arguments.map(\.predicateArgument)
+    let rows: Result<[[JSON.Member]], StoreError> = await withCheckedContinuation { continuation in
+      queue.async { [store] in
+        continuation.resume(
+          returning: Result { () throws(StoreError) in try store.rows(of: sql, values) })
+      }
+    }
+    return try rows.get().map { try ItemCoding.decode(type, from: .object($0)) }
+  }
+
+  /// The time for which a request without `wait` waits for a diff, in seconds.
   private static let defaultWait = 25.0
 
   private func snapshot(of plan: FetchPlan) async throws(ObjectStoreError) -> JSON {
@@ -180,16 +251,17 @@ public final class LocalStore: ObjectStore {
       case .token(let token): .token(token)
       }
     let waiter = ContinuationWaiter()
+    waiters.withLock { $0[ObjectIdentifier(waiter)] = waiter }
+    defer { waiters.withLock { $0[ObjectIdentifier(waiter)] = nil } }
     let answer = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         guard waiter.begin(continuation) else { return }
-        engine.follow(plan, since: start, until: .now + .seconds(wait), waiter)
-        // The engine answers the requests that it got before `close()` drained it, and no others.
-        if isClosed.withLock({ $0 }) { waiter.end(nil) }
+        file.engine.follow(plan, since: start, until: .now + .seconds(wait), waiter)
+        // `close()` ends the requests that began before it, and no others.
+        if isClosed.withLock({ $0 }) { end(waiter) }
       }
-    } onCancel: { [engine] in
-      engine.cancel(waiter)
-      waiter.end(nil)
+    } onCancel: {
+      end(waiter)
     }
     switch answer {
     case .diff(let json, _, _): return try Self.parse(json)
@@ -197,6 +269,11 @@ public final class LocalStore: ObjectStore {
     case .failed(let error): throw ObjectStoreError(Problem(error))
     case nil: throw .cancelled
     }
+  }
+
+  private func end(_ waiter: ContinuationWaiter) {
+    file.engine.cancel(waiter)
+    waiter.end(nil)
   }
 
   private static func parse(_ json: [UInt8]) throws(ObjectStoreError) -> JSON {

@@ -108,8 +108,11 @@ public struct SaveReceipt: Sendable, Hashable {
   public let token: String
   /// The permanent ids of inserts, by temporary id.
   public let ids: [String: ObjectID]
+  /// The number of inserted objects.
   public let inserted: Int
+  /// The number of updated objects.
   public let updated: Int
+  /// The number of deleted objects.
   public let deleted: Int
 
   public init(

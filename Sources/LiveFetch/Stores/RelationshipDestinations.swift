@@ -1,10 +1,12 @@
-// Where the relationships of a store's model lead, so that classes can be held against it.
+// The destinations of the relationships in a store's model, to check declared classes against it.
 
-/// The entities that relationships lead to.
+import FetchModel
+
+/// The destination entities of relationships.
 public struct RelationshipDestinations: Sendable {
   /// By entity and relationship.
   private var destinations: [String: [String: String]] = [:]
-  /// By entity: the one at the top of its family, whose ids it shares.
+  /// The root entity of each entity, whose ids it shares.
   private var roots: [String: String] = [:]
 
   /// Those of a model.
@@ -41,9 +43,11 @@ public struct RelationshipDestinations: Sendable {
     }
   }
 
-  /// What `relationship` of `entity` leads to, where that is another family of entities than `other`;
-  /// nil where it fits, or one of them is not known.
-  func misfit(_ relationship: String, of entity: String, to other: String) -> String? {
+  /// Returns the destination of `relationship` if its root entity differs from that of `other`; nil if
+  /// they are equal, or one of the names is unknown.
+  func conflictingDestination(_ relationship: String, of entity: String, to other: String)
+    -> String?
+  {
     guard let destination = destinations[entity]?[relationship], let root = roots[destination],
       let otherRoot = roots[other], root != otherRoot
     else { return nil }
@@ -52,7 +56,7 @@ public struct RelationshipDestinations: Sendable {
 }
 
 extension ManagedObjectContext {
-  /// Learns where relationships lead, before objects of a class that declares some are made or saved.
+  /// Reads the destinations before the first use of a class that declares relationships.
   func learnDestinations(for type: Any.Type, isolation: isolated (any Actor)?) async {
     let root = root
     guard root.destinations == nil, let type = type as? any ManagedEntity.Type,
@@ -62,14 +66,15 @@ extension ManagedObjectContext {
     root.destinations = found
   }
 
-  /// Why a class does not fit the store's model: a relationship leads to other objects than it says.
+  /// Returns the reason why a class does not fit the store's model, which is a relationship with
+  /// another destination; nil if the class fits.
   func destinationProblem(_ layout: EntityLayout) -> String? {
     guard let destinations = root.destinations else { return nil }
-    if let known = root.misfits[ObjectIdentifier(layout.type)] { return known }
+    if let known = root.destinationProblems[ObjectIdentifier(layout.type)] { return known }
     var problem: String?
     for property in layout.properties {
       guard let type = property.destination,
-        let destination = destinations.misfit(
+        let destination = destinations.conflictingDestination(
           property.name, of: layout.entityName, to: type.entityName)
       else { continue }
       problem =
@@ -77,7 +82,7 @@ extension ManagedObjectContext {
         + " as \(layout.type) declares"
       break
     }
-    root.misfits[ObjectIdentifier(layout.type)] = .some(problem)
+    root.destinationProblems[ObjectIdentifier(layout.type)] = .some(problem)
     return problem
   }
 }

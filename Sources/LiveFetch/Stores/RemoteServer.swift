@@ -8,9 +8,12 @@ struct RemoteServer: Sendable {
   /// `http://HOST:PORT/PATH`, without a slash at the end.
   private let base: String
   private let credential: Credential?
+  private let headers: [(name: String, value: String)]
 
   /// nil if the address is not `http` or `https`.
-  init?(_ address: URL, credential: Credential?) {
+  ///
+  /// - Parameter headers: sent with each request, except those that the request sets itself.
+  init?(_ address: URL, credential: Credential?, headers: [String: String] = [:]) {
     guard let parts = URLComponents(url: address, resolvingAgainstBaseURL: true),
       let scheme = parts.scheme?.lowercased(), scheme == "http" || scheme == "https",
       let host = parts.encodedHost ?? parts.host, !host.isEmpty
@@ -21,13 +24,14 @@ struct RemoteServer: Sendable {
     while path.hasSuffix("/") { path.removeLast() }
     base = "\(scheme)://\(isBare ? "[\(host)]" : host)\(port)\(path)"
     self.credential = credential
+    self.headers = headers.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }
   }
 
   /// The response to a request. After a 401 the request is sent once more if there is a newer token;
   /// a server that refuses a credential has done nothing.
   ///
   /// - Parameters:
-  ///   - target: the path behind the server's address, and the query.
+  ///   - target: the path after the server's address, and the query.
   ///   - timeout: seconds without a byte after which the server counts as unreachable.
   func response(
     _ method: String, _ target: String, headers: [(name: String, value: String)] = [],
@@ -37,11 +41,11 @@ struct RemoteServer: Sendable {
     var request = request(method, target, accept: "application/json", body)
     request.headers += headers
     request.limits = TransferTimeLimits(response: timeout, idle: timeout)
-    let response = try await Self.response(to: request, token)
+    let response = try await self.response(to: request, token)
     guard response.status == 401, let newer = try await self.token(replacing: token),
       newer != token
     else { return response }
-    return try await Self.response(to: request, newer)
+    return try await self.response(to: request, newer)
   }
 
   /// The token to send; nil for a server that requires none.
@@ -52,7 +56,7 @@ struct RemoteServer: Sendable {
     return try await credential.token(replacing: refused)
   }
 
-  private static func response(
+  private func response(
     to request: ClientRequest, _ token: String?
   ) async throws(ObjectStoreError) -> RemoteResponse {
     do throws(TransferError) {
@@ -73,13 +77,14 @@ struct RemoteServer: Sendable {
   ) -> EventStream {
     var request = request("POST", target, accept: "text/event-stream", body.bytes)
     request.limits = limits
-    return EventStream(Self.authorized(request, token))
+    return EventStream(authorized(request, token))
   }
 
-  private static func authorized(_ request: ClientRequest, _ token: String?) -> ClientRequest {
-    guard let token else { return request }
+  private func authorized(_ request: ClientRequest, _ token: String?) -> ClientRequest {
     var request = request
-    request.headers.append(("Authorization", "Bearer \(token)"))
+    if let token { request.headers.append(("Authorization", "Bearer \(token)")) }
+    let names = Set(request.headers.map { $0.name.lowercased() })
+    request.headers += headers.filter { !names.contains($0.name.lowercased()) }
     return request
   }
 

@@ -11,7 +11,7 @@ import Synchronization
 /// controller is offline then, tries again and continues from its token. A refusal of the server's own
 /// is final.
 public final class RemoteStore: ObjectStore {
-  /// How the server reports the changes of a fetch.
+  /// The protocol by which the server reports the changes of a fetch.
   public enum Transport: Sendable {
     /// A request for each change, held by the server until there is one. Gets through everywhere.
     case longPoll
@@ -23,8 +23,39 @@ public final class RemoteStore: ObjectStore {
     case stream
   }
 
+  /// Headers and time limits of the requests.
+  public struct Options: Sendable {
+    /// Sent with each request, for example for a gateway. Headers that the library sets itself, such as
+    /// `Content-Type` and, with a token, `Authorization`, stay as they are. A store with an invalid name
+    /// or value refuses every request.
+    public var headers: [String: String]
+    /// Seconds without a byte after which the server counts as unreachable, up to a day; 90 if it is
+    /// not positive. A request that the server holds gets 20 seconds more than its wait instead.
+    public var timeout: Double
+
+    public init(headers: [String: String] = [:], timeout: Double = 90) {
+      self.headers = headers
+      self.timeout = timeout
+    }
+
+    var timeLimit: Double { timeout > 0 ? min(timeout, 86_400) : 90 }
+
+    var areValid: Bool {
+      let marks = Set("!#$%&'*+-.^_`|~".utf8)
+      return headers.allSatisfy { name, value in
+        let isName = name.utf8.allSatisfy { byte in
+          marks.contains(byte) || byte < 0x80 && Character(Unicode.Scalar(byte)).isLetter
+            || (0x30...0x39).contains(byte)
+        }
+        return !name.isEmpty && isName && Credential.isValid(value)
+      }
+    }
+  }
+
+  /// The protocol in use.
   public let transport: Transport
-  // Protects what the server's model says; nil until it was requested.
+  private let timeout: Double
+  // Protects the destinations in the server's model; nil until they were requested.
   private let destinations = Mutex<RelationshipDestinations??>(nil)
   private let server: RemoteServer?
 
@@ -33,11 +64,17 @@ public final class RemoteStore: ObjectStore {
   ///     serves the API under one.
   ///   - token: the bearer token, if the server requires one.
   ///   - transport: how fetches are followed.
-  public init(_ address: URL, token: String? = nil, transport: Transport = .longPoll) {
+  ///   - options: headers and time limits.
+  public init(
+    _ address: URL, token: String? = nil, transport: Transport = .longPoll,
+    options: Options = Options()
+  ) {
     self.transport = transport
-    let isValid = token.map(Credential.isValid) ?? true
+    timeout = options.timeLimit
+    let isValid = options.areValid && token.map(Credential.isValid) ?? true
+    let credential = token.map { Credential(token: $0) }
     server =
-      isValid ? RemoteServer(address, credential: token.map { Credential(token: $0) }) : nil
+      isValid ? RemoteServer(address, credential: credential, headers: options.headers) : nil
   }
 
   /// A store whose credential is renewed.
@@ -53,22 +90,23 @@ public final class RemoteStore: ObjectStore {
   ///   - address: of the server, as above.
   ///   - token: returns a bearer token that is valid now.
   ///   - transport: how fetches are followed.
+  ///   - options: headers and time limits.
   public init(
     _ address: URL, token: @escaping @Sendable () async throws -> String,
-    transport: Transport = .longPoll
+    transport: Transport = .longPoll, options: Options = Options()
   ) {
     self.transport = transport
-    server = RemoteServer(address, credential: Credential(provider: token))
+    timeout = options.timeLimit
+    let credential = Credential(provider: token)
+    server =
+      options.areValid
+      ? RemoteServer(address, credential: credential, headers: options.headers) : nil
   }
 
   public func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
     try await post(
-      "/v1/fetch", request, timeout: request["since"] == nil ? Self.timeout : held(request))
+      "/v1/fetch", request, timeout: request["since"] == nil ? nil : held(request))
   }
-
-  /// Seconds without a byte after which a server counts as unreachable. It holds a request for a minute
-  /// at most.
-  private static let timeout = 90.0
 
   /// The timeout of a held request: that of its `wait`, within what a server could grant.
   private func held(_ request: JSON) -> Double {
@@ -133,7 +171,7 @@ public final class RemoteStore: ObjectStore {
   }
 
   private func post(
-    _ path: String, _ body: JSON, idempotencyKey: String? = nil, timeout: Double = timeout
+    _ path: String, _ body: JSON, idempotencyKey: String? = nil, timeout: Double? = nil
   ) async throws(ObjectStoreError) -> JSON {
     if let key = idempotencyKey, !key.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) {
       throw .notUnderstood("an idempotency key is printable ASCII")
@@ -144,14 +182,14 @@ public final class RemoteStore: ObjectStore {
 
   private func send(
     _ method: String, _ target: String, _ headers: [(name: String, value: String)] = [],
-    _ body: [UInt8] = [], _ timeout: Double = timeout
+    _ body: [UInt8] = [], _ timeout: Double? = nil
   ) async throws(ObjectStoreError) -> JSON {
     guard let server else {
       throw .notUnderstood(
-        "the address is not http or https, or the token holds a control character")
+        "the address is not http or https, or the token or a header is invalid")
     }
     return try await server.response(
-      method, target, headers: headers, body: body, timeout: timeout
+      method, target, headers: headers, body: body, timeout: timeout ?? self.timeout
     ).json()
   }
 }

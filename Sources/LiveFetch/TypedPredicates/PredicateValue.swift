@@ -4,6 +4,8 @@ import FetchModel
 
 /// A type whose values may occur in a predicate.
 public protocol PredicateValue: Sendable {
+  /// A value in a predicate's text.
+  typealias Literal = FetchModel.Literal
   /// The value as it is written in a predicate.
   var literal: Literal { get }
 }
@@ -53,6 +55,7 @@ extension Instant: OrderedPredicateValue {
 public struct IDValue: PredicateValue, Hashable, ExpressibleByIntegerLiteral,
   ExpressibleByStringLiteral
 {
+  /// The object's id.
   public let id: ObjectID
 
   public init(_ id: ObjectID) { self.id = id }

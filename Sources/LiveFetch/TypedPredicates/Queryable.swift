@@ -51,7 +51,7 @@ extension Queryable {
   public static var object: ToOne<Self, Self> { ToOne(Steps(base: nil, names: [])) }
 }
 
-/// Names behind each other, from the object or from an expression.
+/// Names one after another, from the object or from an expression.
 struct Steps: Sendable, Hashable {
   var base: FetchModel.Expression?
   var names: [KeyPathComponent]

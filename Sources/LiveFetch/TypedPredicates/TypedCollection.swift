@@ -127,7 +127,9 @@ extension Elements where Value: NumericPredicateValue {
 
 /// A collection behind ANY, ALL or NONE.
 public struct Quantified<Root: Queryable, Value: PredicateValue>: PredicateSubject {
+  /// ANY, ALL or NONE.
   public let quantifier: ComparisonPredicate.Quantifier?
+  /// The key path to the collection's values.
   public let expression: FetchModel.Expression
 }
 

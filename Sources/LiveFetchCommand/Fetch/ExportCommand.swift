@@ -101,14 +101,14 @@ struct ExportSink {
   private let path: String?
   private let terminal: Terminal?
   private var file: FileHandle?
-  private var writer: RowWriterText
+  private var writer: RowTextWriter
   private var hasBegun = false
   private(set) var count = 0
   private var bar = ProgressBar("export")
 
   init(path: String?, format: RowFormat) throws {
     self.path = path
-    writer = RowWriterText(format)
+    writer = RowTextWriter(format)
     terminal = path == nil ? .output : nil
     guard let path else { return }
     guard FileManager.default.createFile(atPath: path + ".partial", contents: nil) else {

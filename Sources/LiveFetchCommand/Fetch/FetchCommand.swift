@@ -131,7 +131,7 @@ struct FetchCommand: ParsableCommand {
   }
 
   private func showRows(_ json: JSON, _ columns: [String]) throws {
-    var writer = RowWriterText(RowFormat(rawValue: format.rawValue) ?? .csv)
+    var writer = RowTextWriter(RowFormat(rawValue: format.rawValue) ?? .csv)
     let items = FetchResult.sections(json).flatMap(\.items)
     let head = writer.begin(columns: columns)
     try Terminal.output.put(head + writer.write(items) + writer.end())

@@ -92,12 +92,12 @@ struct FetchScreen {
 extension RowChanges {
   var isEmpty: Bool { byID.isEmpty && deleted.isEmpty }
 
-  /// `1 came, 2 changed, 1 moved, 1 went`
+  /// `1 inserted, 2 changed, 1 moved, 1 deleted`
   var summary: String {
     let counts = [
-      (byID.values.count { $0 == .inserted }, "came"),
+      (byID.values.count { $0 == .inserted }, "inserted"),
       (byID.values.count { $0 == .updated }, "changed"),
-      (byID.values.count { $0 == .up || $0 == .down }, "moved"), (deleted.count, "went"),
+      (byID.values.count { $0 == .up || $0 == .down }, "moved"), (deleted.count, "deleted"),
     ]
     return counts.filter { $0.0 > 0 }.map { "\($0.0.grouped) \($0.1)" }.joined(separator: ", ")
   }

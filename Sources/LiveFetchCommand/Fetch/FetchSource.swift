@@ -18,6 +18,7 @@ protocol FetchSource: AnyObject {
 
 /// A fetch of a file.
 final class FileFetch: FetchSource {
+  /// Microseconds between two checks of the file.
   private static let pause: UInt32 = 100_000
 
   private let store: SQLiteStore

@@ -17,7 +17,7 @@ enum RowFormat: String, ExpressibleByArgument, CaseIterable {
 }
 
 /// Writes items in one format.
-struct RowWriterText {
+struct RowTextWriter {
   let format: RowFormat
   /// The columns of CSV and TSV. The first page determines them.
   private(set) var columns: [String] = []

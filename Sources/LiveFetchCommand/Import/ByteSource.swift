@@ -12,6 +12,7 @@ struct ReadError: Error {
 
 /// Reads one input once, from beginning to end.
 final class ByteSource {
+  /// The number of bytes per read.
   static let pieceSize = 1 << 18
 
   /// The input's name for messages.
@@ -19,7 +20,7 @@ final class ByteSource {
   private let descriptor: Int32
   /// The file's size in bytes, as stored; nil if unknown.
   let size: Int?
-  /// True if the source ends where the input ends; false for a sample.
+  /// True if the source contains the whole input; false for a sample of it.
   var isWhole: Bool { descriptor >= 0 }
   /// The number of bytes read, as stored in the file.
   private(set) var consumed = 0

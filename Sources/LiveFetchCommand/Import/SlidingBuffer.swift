@@ -1,5 +1,5 @@
-// A source of bytes → a sliding window over it. Its memory moves only when it grows, so that fields
-// may point into it.
+// A source of bytes → a sliding window over it. Its memory moves only in ``SlidingBuffer/grow()``, so
+// fields may point into it until then.
 
 /// Bytes that were read but not consumed.
 final class SlidingBuffer {
@@ -21,7 +21,7 @@ final class SlidingBuffer {
 
   deinit { base.deallocate() }
 
-  /// True if the source ends where the input ends.
+  /// True if the source contains the whole input; false for a sample of it.
   var isWhole: Bool { source.isWhole }
 
   /// The unconsumed bytes. Valid until the next ``grow()``.

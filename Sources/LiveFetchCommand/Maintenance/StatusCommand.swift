@@ -81,7 +81,7 @@ struct StatusCommand: ParsableCommand {
     ]
   }
 
-  private static func historyLines(_ history: StoreStatus.Followed?) -> [Line] {
+  private static func historyLines(_ history: StoreStatus.HistoryExtent?) -> [Line] {
     guard let history else { return [("history", .null)] }
     return [
       ("epoch", .string(history.token.epoch)), ("token", .string(history.token.description)),

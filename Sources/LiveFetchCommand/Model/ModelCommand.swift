@@ -66,7 +66,7 @@ struct ModelCommand: ParsableCommand {
 
     func run() throws {
       let model = try modelAnywhere(path)
-      guard let store else { return print("\(path): nothing is wrong with it") }
+      guard let store else { return print("\(path): it has no errors") }
       let mismatches = try reportingErrors(of: store) {
         try SQLiteStore.mismatches(path: store, with: model)
       }
@@ -74,7 +74,7 @@ struct ModelCommand: ParsableCommand {
         let lines = mismatches.map { "\(store): \($0)" }
         throw failure(lines.joined(separator: "\n"), .unusableStore)
       }
-      print("\(store): its tables are the model's")
+      print("\(store): its tables match the model")
     }
   }
 

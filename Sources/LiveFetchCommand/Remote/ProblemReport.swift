@@ -1,14 +1,14 @@
-// A problem → lines for a person: the fault, its place in the predicate, the nearest valid name.
+// A problem → readable lines: the error, its place in the predicate, the nearest valid name.
 
 import ArgumentParser
 import FetchModel
 import Foundation
 
-/// A problem as the API has it, of a server or of this process.
+/// A problem in the API's JSON, from a server or from this process.
 struct ProblemReport {
   let status: Int
   let json: JSON
-  /// The predicate that was given, to point into.
+  /// The predicate as it was given; the report shows the place of the error in it.
   let predicate: String?
 
   init(status: Int, json: JSON, predicate: String? = nil) {
@@ -22,7 +22,7 @@ struct ProblemReport {
     self.init(status: problem.status, json: json, predicate: predicate)
   }
 
-  /// Says it on standard error.
+  /// Prints the problem on standard error and returns the exit status.
   func failure() -> ExitCode {
     var lines = [json["detail"]?.string ?? "the server refused (\(status))"]
     if let predicate, let offset = json["offset"]?.integer {

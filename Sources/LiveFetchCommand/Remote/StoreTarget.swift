@@ -1,4 +1,4 @@
-// The store that a command works on: a file, or the address of a server.
+// The store of a command: a file, or the address of a server.
 
 import ArgumentParser
 import FetchModel
@@ -12,7 +12,7 @@ struct StoreArgument: ParsableArguments {
     completion: .file(extensions: ["sqlite", "db"]))
   var store: String
 
-  @Option(help: "The bearer token that the server asks for. [env: LIVEFETCH_TOKEN]")
+  @Option(help: "The bearer token that the server requires. [env: LIVEFETCH_TOKEN]")
   var token: String?
 
   var isAddress: Bool { store.contains("://") }
@@ -33,7 +33,7 @@ struct StoreArgument: ParsableArguments {
   }
 }
 
-/// Ends the command where `path` is not there, or no file.
+/// Ends the command if `path` does not exist or is a directory.
 func requireFile(_ path: String) throws {
   var isDirectory: ObjCBool = false
   guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
@@ -44,7 +44,7 @@ func requireFile(_ path: String) throws {
   }
 }
 
-/// Whether there is anything at `path`; ends the command where that is a directory.
+/// True if a file exists at `path`. Ends the command if it is a directory.
 func isFile(_ path: String) throws -> Bool {
   guard FileManager.default.fileExists(atPath: path) else { return false }
   try requireFile(path)

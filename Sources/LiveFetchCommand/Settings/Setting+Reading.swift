@@ -21,6 +21,7 @@ extension Setting {
       case .integer(let range):
         Int(text).flatMap { range.contains($0) ? .integer($0) : nil }
       case .number: Double(text).flatMap { Self.isUsable($0) ? .number($0) : nil }
+      case .duration: Self.seconds(text).map { .number($0) }
       case .choice(let choices): choices.contains(text) ? .text(text) : nil
       case .flag: Self.flag(text).map { .flag($0) }
       }
@@ -33,10 +34,10 @@ extension Setting {
     switch (kind, json) {
     case (.text, .string(let text)), (.secret, .string(let text)), (.path, .string(let text)),
       (.nonEmptyText, .string(let text)), (.directory, .string(let text)),
-      (.choice, .string(let text)),
+      (.choice, .string(let text)), (.duration, .string(let text)),
       (.list, .string(let text)):
       return try value(of: text, from: origin)
-    case (.integer, .number), (.number, .number):
+    case (.integer, .number), (.number, .number), (.duration, .number):
       guard let double = json.double else { throw refusal("that number", from: origin) }
       return try value(of: json.integer.map { String($0) } ?? String(double), from: origin)
     case (.flag, .boolean(let isOn)): return .flag(isOn)
@@ -56,7 +57,7 @@ extension Setting {
   var isNeverEmpty: Bool {
     switch kind {
     case .secret, .nonEmptyText, .path, .list, .flag: true
-    case .text, .directory, .integer, .number, .choice: false
+    case .text, .directory, .integer, .number, .duration, .choice: false
     }
   }
 
@@ -71,7 +72,16 @@ extension Setting {
     return texts.isEmpty ? nil : texts
   }
 
-  private static func isUsable(_ number: Double) -> Bool { number.isFinite && number > 0 }
+  /// The seconds of `90`, `90s`, `15m`, `1h` or `7d`; nil for any other text.
+  private static func seconds(_ text: String) -> Double? {
+    let units: [Character: Double] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
+    let unit = text.last.flatMap { units[$0] }
+    guard let number = Double(unit == nil ? text : String(text.dropLast())) else { return nil }
+    let seconds = number * (unit ?? 1)
+    return isUsable(seconds) ? seconds : nil
+  }
+
+  private static func isUsable(_ number: Double) -> Bool { number > 0 && number <= 1e9 }
 
   private static func flag(_ text: String) -> Bool? {
     switch text.lowercased() {
@@ -93,7 +103,8 @@ extension Setting {
       range.upperBound == .max
         ? "a whole number from \(range.lowerBound)"
         : "a whole number from \(range.lowerBound) to \(range.upperBound)"
-    case .number: "a number above zero"
+    case .number: "a number above zero, at most 1000000000"
+    case .duration: "a time such as 90s, 15m, 1h or 7d"
     case .choice(let choices): choices.map { "'\($0)'" }.joined(separator: " or ")
     case .flag: "true or false"
     }

@@ -20,6 +20,8 @@ struct Setting: Sendable, Hashable {
     case integer(ClosedRange<Int>)
     /// A number greater than zero.
     case number
+    /// Seconds, greater than zero: `90`, `90s`, `15m`, `1h`, `7d`.
+    case duration
     case choice([String])
     case flag
   }
@@ -63,6 +65,7 @@ struct Setting: Sendable, Hashable {
       }
     case .directory: "directory"
     case .integer, .number: "n"
+    case .duration: "time"
     case .choice(let choices): choices.joined(separator: "|")
     case .flag: ""
     }
@@ -179,6 +182,14 @@ extension Setting {
   static let keepBytes = Setting(
     "keep-bytes", .integer(1...Int.max), .integer(1 << 30),
     "about how many bytes the history keeps")
+  static let backupEvery = Setting(
+    "backup-every", .duration, nil,
+    "the time between two checked backups of the file while it is served: `30m`, `1h`, `1d`")
+  static let backupTo = Setting(
+    "backup-to", .path, nil, shown: "`STORE.backups`",
+    "the directory of these backups, made where there is none")
+  static let keep = Setting(
+    "keep", .integer(1...100_000), .integer(24), "how many of these backups are kept")
   static let workers = Setting(
     "workers", .integer(1...64),
     .integer(max(2, min(16, ProcessInfo.processInfo.activeProcessorCount))),
@@ -199,7 +210,7 @@ extension Setting {
     jwtRolesClaim, access, insecureOpen, allowHost, corsOrigin, tlsCert, tlsKey, trustProxy,
     logRequests, logFormat, audit, limit, maxItems, queryTimeout, maxBody, maxAnswer,
     maxMemoryInFlight, shutdownTimeout, durability,
-    keepHistory, keepDays, keepBytes, keepIdle, workers, create, readOnly, explain,
-    serverTiming,
+    keepHistory, keepDays, keepBytes, keepIdle, backupEvery, backupTo, keep, workers, create,
+    readOnly, explain, serverTiming,
   ]
 }

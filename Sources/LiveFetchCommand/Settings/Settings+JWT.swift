@@ -1,4 +1,4 @@
-// `jwt-key`, `jwks-url` and the rules for claims → what verifies JWTs.
+// `jwt-key`, `jwks-url` and the rules for claims → the verifier of JWTs.
 
 import Dispatch
 import Foundation
@@ -8,8 +8,8 @@ import Service
 import Synchronization
 
 extension Settings {
-  /// Refuses rules for JWTs where none are accepted, and an address from which keys could be
-  /// changed on the way.
+  /// Refuses rules for JWTs if none are accepted, and a JWKS address without TLS, where keys could
+  /// be changed in transit.
   func checkJWT() throws(SettingError) {
     for setting in [Setting.jwtIssuer, .jwtAudience] {
       guard let entry = self[setting], self[.jwtKey] == nil, self[.jwksURL] == nil else { continue }
@@ -53,7 +53,7 @@ extension Settings {
     }
   }
 
-  /// Blocks the command's thread, which is none of the cooperative pool.
+  /// Blocks the command's thread, which does not belong to the cooperative pool.
   private static func wait<Value: Sendable>(
     _ body: @escaping @Sendable () async throws(JWTKeyError) -> Value
   ) -> Result<Value, JWTKeyError> {

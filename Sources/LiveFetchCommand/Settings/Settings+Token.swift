@@ -1,15 +1,15 @@
-// `token` and `token-file` → where the bearer token of a server comes from, and the token.
+// `token` and `token-file` → the source of a server's bearer token, and the token.
 
 import FetchModel
 import Foundation
 
-/// Where the bearer token comes from.
+/// The source of the bearer token.
 enum TokenSource: Equatable {
   case none
   case given(String)
   case file(String)
 
-  /// The token; nil if requests need none. Ends the command where the file cannot be used.
+  /// The token; nil if requests need none. Ends the command if the file cannot be used.
   func token() throws -> String? {
     switch self {
     case .none: return nil
@@ -36,8 +36,10 @@ enum TokenSource: Equatable {
 }
 
 extension Settings {
-  /// Where `token` and `token-file` are both given, a flag outdoes the environment, and the
-  /// environment the configuration file.
+  /// If `token` and `token-file` are both given, a flag takes precedence over the environment, and
+  /// the environment over the configuration file.
+  ///
+  /// - Throws: an error if both come from the same place.
   func tokenSource() throws(SettingError) -> TokenSource {
     guard let file = self[.tokenFile]?.origin else { return try givenToken() }
     guard let token = self[.token]?.origin else { return fileToken }

@@ -2,7 +2,7 @@
 
 import FetchModel
 
-/// An object's row before and after; nil where it is not in the result.
+/// An object's row before and after; nil if it is not in the result.
 struct RowChange {
   let id: ObjectID
   let old: Row?

@@ -8,22 +8,22 @@ struct RowChangeLog {
   /// The folded changes after `base` up to `position`. A value that changed and changed back does
   /// not appear.
   private struct Entry {
-    let base: Int64
-    let position: Int64
+    let base: HistoryPosition
+    let position: HistoryPosition
     let changes: [RowChange]
   }
 
   /// The position from which the log is complete.
-  private(set) var start: Int64
+  private(set) var start: HistoryPosition
   private var entries: [Entry] = []
   private var count = 0
 
-  init(start: Int64) { self.start = start }
+  init(start: HistoryPosition) { self.start = start }
 
   /// An object's newest known row, and the position of the entry that contains it.
   private struct LatestRow {
     let row: Row?
-    let position: Int64
+    let position: HistoryPosition
   }
 
   private var latest: [ObjectID: LatestRow] = [:]
@@ -33,11 +33,11 @@ struct RowChangeLog {
   func latestRow(of id: ObjectID) -> Row?? { latest[id].map(\.row) }
 
   /// The position of the last entry; nothing changed after it.
-  var end: Int64 { entries.last?.position ?? start }
+  var end: HistoryPosition { entries.last?.position ?? start }
 
   /// The earliest position with the same result as `position`; `position` itself if the log does
   /// not reach that far back.
-  func quietStart(of position: Int64) -> Int64 {
+  func quietStart(of position: HistoryPosition) -> HistoryPosition {
     guard position >= start else { return position }
     let next = entries.partitionPoint { $0.position <= position }
     if next < entries.count, entries[next].base < position { return position }
@@ -46,8 +46,10 @@ struct RowChangeLog {
 
   /// Appends the changes after `base` up to `position`. A gap between positions is recorded also
   /// without changes.
-  mutating func append(_ changes: [RowChange], from base: Int64, to position: Int64) {
-    guard !changes.isEmpty || position > base + 1 else { return }
+  mutating func append(
+    _ changes: [RowChange], from base: HistoryPosition, to position: HistoryPosition
+  ) {
+    guard !changes.isEmpty || !base.isDirectly(before: position) else { return }
     entries.append(Entry(base: base, position: position, changes: changes))
     count += max(1, changes.count)
     for change in changes { latest[change.id] = LatestRow(row: change.new, position: position) }
@@ -70,9 +72,9 @@ struct RowChangeLog {
   }
 
   /// True if the log contains the state at `position`.
-  func reaches(back position: Int64) -> Bool { recent(after: position) != nil }
+  func reaches(back position: HistoryPosition) -> Bool { recent(after: position) != nil }
 
-  private func recent(after position: Int64) -> ArraySlice<Entry>? {
+  private func recent(after position: HistoryPosition) -> ArraySlice<Entry>? {
     guard position >= start else { return nil }
     let recent = entries[entries.partitionPoint { $0.position <= position }...]
     if let first = recent.first, first.base < position { return nil }
@@ -81,7 +83,7 @@ struct RowChangeLog {
 
   /// One change per object after `position`, from its first old row to its last new one; nil if the
   /// log does not reach back that far.
-  func changes(after position: Int64) -> [RowChange]? {
+  func changes(after position: HistoryPosition) -> [RowChange]? {
     guard let recent = recent(after: position) else { return nil }
     if recent.count == 1, let only = recent.first { return only.changes }
     var first: [ObjectID: Row?] = [:]

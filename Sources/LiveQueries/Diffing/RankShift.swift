@@ -75,7 +75,7 @@ struct RankShift {
     return (covered.map(\.key), indexes)
   }
 
-  /// The old and the new place of a changed object; nil where it is unknown or absent.
+  /// The old and the new place of a changed object; nil if it is unknown or absent.
   func places(ofChange change: Int) -> (old: ChangedKey?, new: ChangedKey?) {
     (
       oldIndexes[change].map { ChangedKey(oldChanged[$0], rank: oldRanks[$0], index: $0) },

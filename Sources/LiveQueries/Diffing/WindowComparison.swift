@@ -53,7 +53,7 @@ struct WindowComparison {
     shift.keys.keys[shift.newRank(ofUnchanged: index)]
   }
 
-  /// The old and the new place of a changed object; nil where it is outside the window.
+  /// The old and the new place of a changed object; nil if it is outside the window.
   func places(ofChange change: Int) -> (old: ChangedKey?, new: ChangedKey?) {
     let (old, new) = shift.places(ofChange: change)
     return (

@@ -178,8 +178,7 @@ final class EngineThread {
     }
   }
 
-  /// Serves as many requests as the time limit allows and puts the others back, behind newer
-  /// positions.
+  /// Serves as many requests as the time limit allows and returns the others to the queue.
   private func serve(
     _ requests: [FollowRequest], _ context: CatchUpContext, _ now: ContinuousClock.Instant
   ) {

@@ -37,7 +37,7 @@ public enum LiveStart: Sendable, Hashable {
   /// the engine's current token is used.
   case arrival(Token)
 
-  /// The newest token when the request arrived.
+  /// The token from which the diff starts.
   public var start: Token {
     switch self {
     case .token(let token), .arrival(let token): token
@@ -64,9 +64,9 @@ extension LiveDelivery {
 
 /// Limits of the engine.
 public struct LiveConfiguration: Sendable {
-  /// How long a fetch without waiters is kept.
+  /// The time for which a fetch without waiters is kept.
   public var idleTime: Duration
-  /// How many row changes are kept per fetch for clients that return.
+  /// The number of row changes that are kept per fetch for clients that return.
   public var maxLoggedChanges: Int
   /// The time limit on the engine's thread for one client's catch-up; a longer one continues on
   /// another thread.
@@ -85,15 +85,16 @@ public struct LiveConfiguration: Sendable {
 public struct LiveCounters: Sendable, Hashable {
   /// The number of distinct fetches.
   public var queries = 0
+  /// The number of waiting clients.
   public var waiters = 0
   /// The number of positions that the engine processed; saves committed together count once.
   public var positions = 0
-  /// How often a fetch was a candidate for a change, so that the store was read, and how often it
-  /// did change.
+  /// The number of times that a fetch was a candidate for a change, so that the store was read, and
+  /// that it did change.
   public var considered = 0
   public var changed = 0
-  /// How often a fetch was looked up for a changed object whose old and new values do not satisfy
-  /// its condition; the store was not read.
+  /// The number of times that a fetch was looked up for a changed object whose old and new values do
+  /// not satisfy its condition; the store was not read.
   public var filteredOut = 0
   /// The number of diffs, and of clients that received them.
   public var diffs = 0

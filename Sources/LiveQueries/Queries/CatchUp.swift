@@ -80,7 +80,7 @@ extension LiveQuery {
 
   /// The diff of `view` from `position` on; nil if its snapshot is the same.
   private func body(
-    for view: LiveView, from position: Int64, _ context: CatchUpContext
+    for view: LiveView, from position: HistoryPosition, _ context: CatchUpContext
   ) throws(StoreError) -> AnswerBody? {
     if lastChange <= position { return nil }
     if let body = view.bodies[position] { return body }
@@ -94,7 +94,7 @@ extension LiveQuery {
   /// The changes after `position`: from the log, or from the store. An empty log then keeps them,
   /// for other views and for the next catch-up.
   private func changes(
-    after start: Int64, _ context: CatchUpContext
+    after start: HistoryPosition, _ context: CatchUpContext
   ) throws(StoreError) -> [RowChange] {
     if let logged = log.changes(after: start) { return logged }
     let found = try rowChanges(after: start, context) ?? FoundChanges(changes: [])

@@ -8,7 +8,7 @@ import FetchModel
 final class CatchUpContext {
   let transaction: any ReadTransaction
   let token: Token
-  private var changes: [Int64: ChangedObjects] = [:]
+  private var changes: [HistoryPosition: ChangedObjects] = [:]
 
   init(_ transaction: any ReadTransaction) {
     self.transaction = transaction
@@ -16,7 +16,9 @@ final class CatchUpContext {
   }
 
   /// The objects that changed after `position`. The store is queried once per position.
-  func changes(after position: Int64, in model: Model) throws(StoreError) -> ChangedObjects {
+  func changes(after position: HistoryPosition, in model: Model) throws(StoreError)
+    -> ChangedObjects
+  {
     if position == token.position { return ChangedObjects(ChangeSet(), in: model) }
     if let known = changes[position] { return known }
     let found = ChangedObjects(try transaction.changes(after: position), in: model)
@@ -35,14 +37,14 @@ final class CatchUpContext {
   // MARK: Searches for many fetches
 
   /// By position and fetch, the ids whose rows may differ; nil inside if any row may.
-  private var affected: [Int64: [QueryKey: Set<ObjectID>?]] = [:]
+  private var affected: [HistoryPosition: [QueryKey: Set<ObjectID>?]] = [:]
   /// The positions for which a search ran out of time.
-  private var unfinished: Set<Int64> = []
+  private var unfinished: Set<HistoryPosition> = []
   /// Fewer fetches query the store one by one.
   private static let leastSearched = 8
 
   /// True if a search after `position` ran out of time.
-  func searchTimedOut(after position: Int64) -> Bool { unfinished.contains(position) }
+  func searchTimedOut(after position: HistoryPosition) -> Bool { unfinished.contains(position) }
 
   /// Examines the changes after `start` once for all fetches in `keys`, if there are enough of
   /// them and the store's history reaches back to it.
@@ -71,12 +73,12 @@ final class CatchUpContext {
   }
 
   /// The ids of a fetch whose rows may differ from those at `position`; nil if any row may.
-  func affectedIDs(of key: QueryKey, after position: Int64) -> Set<ObjectID>? {
+  func affectedIDs(of key: QueryKey, after position: HistoryPosition) -> Set<ObjectID>? {
     affected[position]?[key] ?? nil
   }
 
   /// Stores the ids of a fetch whose rows may differ from those at `position`.
-  func note(_ ids: Set<ObjectID>, of key: QueryKey, after position: Int64) {
+  func note(_ ids: Set<ObjectID>, of key: QueryKey, after position: HistoryPosition) {
     affected[position, default: [:]][key] = ids
   }
 }

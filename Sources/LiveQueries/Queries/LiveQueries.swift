@@ -31,7 +31,7 @@ struct AnswerOrigin: Hashable {
 
 /// The live queries of one store.
 struct LiveQueries {
-  /// Where a waiter is registered.
+  /// The registration of a waiter.
   struct Place {
     let query: LiveQuery
     let view: LiveView
@@ -47,7 +47,7 @@ struct LiveQueries {
   /// The snapshot that every active query is up to date with; nil before the first read.
   private(set) var current: Token?
   /// Recent tokens of the store, which need no query to be verified.
-  private var known: [Int64: Token] = [:]
+  private var known: [HistoryPosition: Token] = [:]
   var queries: [QueryKey: LiveQuery] = [:]
   var index = QueryIndex()
   var places: [UInt64: Place] = [:]
@@ -115,7 +115,7 @@ struct LiveQueries {
   /// The active queries that the changes after `base` may affect, those with the fewest affected ids
   /// first. If the time limit is exceeded, all that read a changed property.
   private mutating func candidates(
-    after base: Int64, _ context: CatchUpContext
+    after base: HistoryPosition, _ context: CatchUpContext
   ) throws(StoreError) -> [Candidate] {
     let transaction = context.transaction
     let changed = try transaction.withTimeLimit(nil) { () throws(StoreError) in
@@ -135,10 +135,11 @@ struct LiveQueries {
   func isKnown(_ token: Token) -> Bool { known[token.position] == token }
 
   /// The recent token at `position`.
-  func token(at position: Int64) -> Token? { known[position] }
+  func token(at position: HistoryPosition) -> Token? { known[position] }
 
   /// True if the store still has all changes after `position`.
-  func isHistoryComplete(since position: Int64, _ context: CatchUpContext) throws(StoreError)
+  func isHistoryComplete(since position: HistoryPosition, _ context: CatchUpContext)
+    throws(StoreError)
     -> Bool
   {
     if position == context.token.position { return true }
@@ -162,7 +163,7 @@ struct LiveQueries {
 
   /// Drops everything after a change of the epoch; all waiters expire.
   private mutating func restart(_ token: Token) {
-    for query in queries.values { dismiss(query, .expired) }
+    for query in queries.values { deactivate(query, .expired) }
     queries = [:]
     index = QueryIndex()
     known = [:]
@@ -176,7 +177,7 @@ struct LiveQueries {
   ///   - base: the position that every active query is up to date with.
   ///   - latest: when no more queries are advanced here, so that other clients need not wait.
   private mutating func step(
-    _ candidate: Candidate, from base: Int64, _ context: CatchUpContext,
+    _ candidate: Candidate, from base: HistoryPosition, _ context: CatchUpContext,
     until latest: ContinuousClock.Instant
   ) {
     let query = candidate.query
@@ -226,12 +227,12 @@ struct LiveQueries {
   }
 
   private mutating func end(_ query: LiveQuery, _ error: StoreError) {
-    dismiss(query, .failed(error))
+    deactivate(query, .failed(error))
     index.remove(query)
     queries[query.key] = nil
   }
 
-  private mutating func dismiss(_ query: LiveQuery, _ answer: LiveAnswer) {
+  private mutating func deactivate(_ query: LiveQuery, _ answer: LiveAnswer) {
     for view in query.views.values {
       for waiters in view.waiters.values { send(answer, to: waiters, of: query) }
       view.waiters = [:]
@@ -287,7 +288,7 @@ struct LiveQueries {
   mutating func rest(_ query: LiveQuery) {
     guard query.isActive, query.waiterCount == 0 else { return }
     query.isActive = false
-    query.position = max(query.position, current?.position ?? 0)
+    if let current, current.position > query.position { query.position = current.position }
     index.remove(query)
   }
 }

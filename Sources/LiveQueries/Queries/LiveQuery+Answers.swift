@@ -10,7 +10,7 @@ extension LiveQuery {
   ///   - isStep: true if `changes` are exactly the last step, so that the digest can be updated.
   /// - Throws: ``StoreError/answerTooLarge(limit:)`` if the diff exceeds the store's limit.
   func body(
-    for view: LiveView, _ changes: [RowChange], from base: Int64, isStep: Bool,
+    for view: LiveView, _ changes: [RowChange], from base: HistoryPosition, isStep: Bool,
     _ context: CatchUpContext
   ) throws(StoreError) -> AnswerBody? {
     guard !changes.isEmpty else { return nil }
@@ -21,7 +21,7 @@ extension LiveQuery {
   }
 
   private func anyBody(
-    for view: LiveView, _ changes: [RowChange], from base: Int64, isStep: Bool,
+    for view: LiveView, _ changes: [RowChange], from base: HistoryPosition, isStep: Bool,
     _ context: CatchUpContext
   ) throws(StoreError) -> AnswerBody? {
     switch view.key.shape {
@@ -102,7 +102,7 @@ extension LiveQuery {
   }
 
   private func itemsBody(
-    for view: LiveView, _ changes: [RowChange], from base: Int64, isStep: Bool,
+    for view: LiveView, _ changes: [RowChange], from base: HistoryPosition, isStep: Bool,
     _ context: CatchUpContext
   ) throws(StoreError) -> AnswerBody? {
     let keyChanges = changes.map(\.keyChange)

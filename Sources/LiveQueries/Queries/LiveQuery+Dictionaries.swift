@@ -12,7 +12,7 @@ import FetchModel
 extension LiveQuery {
   /// Returns the new dictionaries; nil if they equal those at `base`.
   func dictionariesBody(
-    of plan: FetchPlan, for view: LiveView, from base: Int64, _ context: CatchUpContext
+    of plan: FetchPlan, for view: LiveView, from base: HistoryPosition, _ context: CatchUpContext
   ) throws(StoreError) -> AnswerBody? {
     let (old, new) = (log.quietStart(of: base), log.quietStart(of: context.token.position))
     var before = view.results[old]
@@ -72,9 +72,9 @@ struct ResultFingerprint: Hashable {
 /// The fingerprints of the newest few positions.
 struct KnownResults {
   private static let capacity = 16
-  private var fingerprints: [Int64: ResultFingerprint] = [:]
+  private var fingerprints: [HistoryPosition: ResultFingerprint] = [:]
 
-  subscript(position: Int64) -> ResultFingerprint? {
+  subscript(position: HistoryPosition) -> ResultFingerprint? {
     get { fingerprints[position] }
     set {
       fingerprints[position] = newValue

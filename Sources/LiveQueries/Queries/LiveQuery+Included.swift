@@ -12,7 +12,8 @@ extension LiveQuery {
 
   /// Returns the related objects to send; nil if the view has none.
   func included(
-    for view: LiveView, _ changes: [RowChange], _ comparison: WindowComparison, from base: Int64,
+    for view: LiveView, _ changes: [RowChange], _ comparison: WindowComparison,
+    from base: HistoryPosition,
     _ context: CatchUpContext
   ) throws(StoreError) -> Included? {
     guard view.key.shape == .objects, !key.expansion.isEmpty else { return nil }

@@ -10,7 +10,7 @@ extension LiveQuery {
   /// Returns `ids` without objects that no window contains and whose changed properties affect
   /// neither membership nor order. These change no view.
   func withoutInvisible(
-    _ ids: Set<ObjectID>, after start: Int64, _ context: CatchUpContext
+    _ ids: Set<ObjectID>, after start: HistoryPosition, _ context: CatchUpContext
   ) throws(StoreError) -> Set<ObjectID> {
     guard ids.count >= Self.minimumFiltered, !ranges.isEmpty, key.only == nil else { return ids }
     let count = ranges.values.reduce(0) { $0 + $1.keys.count }

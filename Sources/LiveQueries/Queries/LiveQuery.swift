@@ -55,9 +55,9 @@ final class LiveQuery {
   /// Its entries in the query index.
   var routing: QueryRouting
   /// The position that all state refers to.
-  var position: Int64
+  var position: HistoryPosition
   /// The position after which nothing relevant changed.
-  var lastChange: Int64 { log.end }
+  var lastChange: HistoryPosition { log.end }
   /// True while clients wait, so that the query advances with every snapshot.
   var isActive = false
   var waiterCount = 0
@@ -68,7 +68,7 @@ final class LiveQuery {
   var log: RowChangeLog
 
   init(
-    key: QueryKey, model: Model, columns: (any ColumnTraits)? = nil, position: Int64
+    key: QueryKey, model: Model, columns: (any ColumnTraits)? = nil, position: HistoryPosition
   ) {
     self.key = key
     self.model = model
@@ -106,7 +106,7 @@ final class LiveQuery {
   }
 
   /// Appends the changes to the log, or restarts it if they are incomplete.
-  private func note(_ found: FoundChanges, after base: Int64) {
+  private func note(_ found: FoundChanges, after base: HistoryPosition) {
     if found.isWhole { return log.append(found.changes, from: base, to: position) }
     log = RowChangeLog(start: position)
     for view in views.values { view.bodies = [:] }
@@ -118,7 +118,7 @@ final class LiveQuery {
   /// The change of each object after `start`, up to the context's snapshot; nil if nothing relevant
   /// changed, empty if all changes were reverted.
   func rowChanges(
-    after start: Int64, known: Set<ObjectID>? = nil, _ context: CatchUpContext
+    after start: HistoryPosition, known: Set<ObjectID>? = nil, _ context: CatchUpContext
   ) throws(StoreError) -> FoundChanges? {
     let ids = try affectedIDs(after: start, known: known, context)
     guard !ids.isEmpty else { return nil }
@@ -127,7 +127,7 @@ final class LiveQuery {
 
   /// The objects whose rows may differ from those at `start`; `known` if that is not nil.
   func affectedIDs(
-    after start: Int64, known: Set<ObjectID>? = nil, _ context: CatchUpContext
+    after start: HistoryPosition, known: Set<ObjectID>? = nil, _ context: CatchUpContext
   ) throws(StoreError) -> Set<ObjectID> {
     let changed = try context.changes(after: start, in: model)
     guard routing.readSet.isAffected(by: changed, only: key.only) else { return [] }
@@ -143,7 +143,7 @@ final class LiveQuery {
   /// The changes of the objects `affected` after `start`. If they are many, objects that no view shows
   /// and that move nothing are left out.
   func rowChanges(
-    of affected: Set<ObjectID>, after start: Int64, _ context: CatchUpContext
+    of affected: Set<ObjectID>, after start: HistoryPosition, _ context: CatchUpContext
   ) throws(StoreError) -> FoundChanges {
     if key.isTabulated, affected.count > Self.maxRowsCompared {
       return FoundChanges(changes: [.unknown])
@@ -162,7 +162,7 @@ final class LiveQuery {
 
   /// The rows at `start`, from the log if `start` is the query's position.
   private func oldRows(
-    _ ids: Set<ObjectID>, at start: Int64, _ context: CatchUpContext
+    _ ids: Set<ObjectID>, at start: HistoryPosition, _ context: CatchUpContext
   ) throws(StoreError) -> [ObjectID: Row] {
     guard start == position, !key.isTabulated else {
       return try context.transaction.rows(of: plan, ids: ids, at: .past(start))

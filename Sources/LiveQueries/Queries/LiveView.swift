@@ -63,7 +63,7 @@ final class LiveView {
   /// ``RowChangeLog/quietStart(of:)``.
   var results = KnownResults()
   /// Diffs to the current state, by start position; nil inside if there is no change.
-  var bodies: [Int64: AnswerBody?] = [:]
+  var bodies: [HistoryPosition: AnswerBody?] = [:]
   var lastUse: ContinuousClock.Instant
 
   init(key: ViewKey, now: ContinuousClock.Instant) {

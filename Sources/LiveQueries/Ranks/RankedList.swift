@@ -52,7 +52,7 @@ struct RankedList: Sendable {
   /// Inserts `key`. Returns false if it was present.
   mutating func insert(_ key: OrderKey) -> Bool {
     key.withView { view in
-      guard let (chunk, offset) = spot(of: KeyBound(bytes: view.bytes, side: .before)) else {
+      guard let (chunk, offset) = location(of: KeyBound(bytes: view.bytes, side: .before)) else {
         append(contentsOf: [key])
         return true
       }
@@ -68,7 +68,7 @@ struct RankedList: Sendable {
   /// Removes `key`. Returns false if it was absent.
   mutating func remove(_ key: OrderKey) -> Bool {
     key.withView { view in
-      guard let (chunk, offset) = spot(of: KeyBound(bytes: view.bytes, side: .before)),
+      guard let (chunk, offset) = location(of: KeyBound(bytes: view.bytes, side: .before)),
         chunks[chunk].holds(view, at: offset)
       else { return false }
       chunks[chunk].remove(at: offset)
@@ -110,14 +110,14 @@ struct RankedList: Sendable {
 
   private func rank(of bytes: [UInt8], _ side: KeyBound.Side) -> Int {
     bytes.withUnsafeBytes { bytes in
-      guard let (chunk, offset) = spot(of: KeyBound(bytes: bytes, side: side)) else { return 0 }
+      guard let (chunk, offset) = location(of: KeyBound(bytes: bytes, side: side)) else { return 0 }
       return tree.sum(before: chunk) + offset
     }
   }
 
   /// The chunk that contains the first key after `place`, and its offset there; after the last key,
   /// the end of the last chunk. nil if the list is empty.
-  private func spot(of place: KeyBound) -> (chunk: Int, offset: Int)? {
+  private func location(of place: KeyBound) -> (chunk: Int, offset: Int)? {
     guard !chunks.isEmpty else { return nil }
     let chunk = min(firstChunk(place), chunks.count - 1)
     return (chunk, chunks[chunk].offset(of: place))

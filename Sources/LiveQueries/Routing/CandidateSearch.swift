@@ -11,15 +11,15 @@ import FetchModel
 struct CandidateSearch {
   /// With more changed objects, conditions without indexable conjuncts are not tested row by row.
   private static let maxTested = 64
-  /// With more affected objects behind a relationship, the objects are not examined one by one.
+  /// With more affected objects at the other end of a relationship, the objects are not examined one by one.
   private static let maxRoots = 2_000
   /// After this many condition tests, queries become candidates untested. This bounds the cost of a
-  /// save of many objects beside many fetches of one value.
+  /// save of many objects while there are many fetches of one value.
   private static let maxTests = 100_000
   /// The most (query, object) pairs that are recorded. Beyond it, a candidate is re-read for the
   /// whole change set.
-  private static let maxNoted = 1_000_000
-  /// How many objects' values are in memory at a time.
+  private static let maxRecordedPairs = 1_000_000
+  /// The number of objects whose values are in memory at a time.
   private static let chunk = 4_000
   /// From this many affecting objects on, the search checks whether they are a minority of all
   /// examined objects.
@@ -28,28 +28,28 @@ struct CandidateSearch {
   let index: QueryIndex
   let changed: ChangedObjects
   /// The position that all active queries are up to date with.
-  let base: Int64
+  let base: HistoryPosition
   let transaction: any ReadTransaction
   private(set) var found = QueryBag()
   /// The objects that affect each candidate, for candidates that need not be re-read for the whole
   /// change set.
-  private var concerned: [ObjectIdentifier: Set<ObjectID>] = [:]
+  private var affectingObjects: [ObjectIdentifier: Set<ObjectID>] = [:]
   /// The size of the change set from which affecting objects are recorded.
   private let leastNarrowed: Int
-  /// How many objects were examined.
-  private var looked = 0
-  private var dismissed = QueryBag()
+  /// The number of examined objects.
+  private var examinedCount = 0
+  private var rejected = QueryBag()
   /// True after a store error, such as a timeout. The result then contains more queries than
   /// necessary.
   private(set) var hasFailed = false
   private var tests = 0
-  private var noted = 0
+  private var recordedPairs = 0
 
-  /// How many queries were looked up whose condition holds for no changed object.
-  var filteredOut: Int { dismissed.all.count { !found.contains($0) } }
+  /// The number of queries that were looked up and whose condition holds for no changed object.
+  var filteredOut: Int { rejected.all.count { !found.contains($0) } }
 
   init(
-    _ index: QueryIndex, _ changed: ChangedObjects, after base: Int64,
+    _ index: QueryIndex, _ changed: ChangedObjects, after base: HistoryPosition,
     _ transaction: any ReadTransaction,
     narrowingFrom leastNarrowed: Int = 8
   ) {
@@ -62,12 +62,12 @@ struct CandidateSearch {
 
   /// The changed objects that affect a candidate; nil if all of them may. Its rows of other objects
   /// are unchanged.
-  func objects(for query: LiveQuery) -> Set<ObjectID>? { concerned[ObjectIdentifier(query)] }
+  func objects(for query: LiveQuery) -> Set<ObjectID>? { affectingObjects[ObjectIdentifier(query)] }
 
   /// Adds a query that all changed objects may affect.
   private mutating func take(_ query: LiveQuery) {
     found.insert(query)
-    concerned[ObjectIdentifier(query)] = nil
+    affectingObjects[ObjectIdentifier(query)] = nil
   }
 
   /// Adds a query that `id` affects.
@@ -75,14 +75,16 @@ struct CandidateSearch {
     // A query with two matching values is tested twice.
     guard !isTaken(query) else { return }
     found.insert(query)
-    concerned[ObjectIdentifier(query), default: []].insert(id)
-    let count = concerned[ObjectIdentifier(query)]?.count ?? 0
-    if count >= Self.sample, count * 2 > looked { concerned[ObjectIdentifier(query)] = nil }
+    affectingObjects[ObjectIdentifier(query), default: []].insert(id)
+    let count = affectingObjects[ObjectIdentifier(query)]?.count ?? 0
+    if count >= Self.sample, count * 2 > examinedCount {
+      affectingObjects[ObjectIdentifier(query)] = nil
+    }
   }
 
   /// True if further tests cannot add information about `query`.
   private func isTaken(_ query: LiveQuery) -> Bool {
-    found.contains(query) && concerned[ObjectIdentifier(query)] == nil
+    found.contains(query) && affectingObjects[ObjectIdentifier(query)] == nil
   }
 
   mutating func run() {
@@ -120,7 +122,7 @@ struct CandidateSearch {
       for id in ids {
         let image = images[id]
         let narrowed = objects.masks.count < leastNarrowed ? nil : id
-        looked += 1
+        examinedCount += 1
         lookUp(narrowed, image, objects.masks[id] ?? .all, pathIndex, table)
         for query in tested where !isTaken(query) { test(query, image, of: narrowed) }
       }
@@ -163,11 +165,11 @@ struct CandidateSearch {
       values.insert(route.domain.value(row[number]))
     }
     for value in values {
-      var looked: [LiveQuery] = []
+      var queries: [LiveQuery] = []
       route.forEach(at: value) { bag in
-        for query in bag.all where !isTaken(query) { looked.append(query) }
+        for query in bag.all where !isTaken(query) { queries.append(query) }
       }
-      for query in looked {
+      for query in queries {
         if let image = isLookedAt(query) { test(query, image, of: id) }
       }
     }
@@ -175,12 +177,12 @@ struct CandidateSearch {
 
   /// Adds a query if its condition may hold for the object before or after the change.
   private mutating func test(_ query: LiveQuery, _ image: Images.Image, of id: ObjectID?) {
-    if found.contains(query) { noted += 1 } else { tests += 1 }
-    guard tests <= Self.maxTests, noted <= Self.maxNoted else { return take(query) }
+    if found.contains(query) { recordedPairs += 1 } else { tests += 1 }
+    guard tests <= Self.maxTests, recordedPairs <= Self.maxRecordedPairs else { return take(query) }
     let mayMatch =
       image.old.map { query.routing.mayMatch($0) } ?? false
       || image.new.map { query.routing.mayMatch($0) } ?? false
-    guard mayMatch else { return dismissed.insert(query) }
+    guard mayMatch else { return rejected.insert(query) }
     if let id { take(query, for: id) } else { take(query) }
   }
 

@@ -18,7 +18,8 @@ struct Images {
   /// Reads the values of `ids` at position `base` and now. Returns nil if the store cannot provide
   /// values.
   init?(
-    of table: PathTable, _ ids: Set<ObjectID>, after base: Int64, _ transaction: any ReadTransaction
+    of table: PathTable, _ ids: Set<ObjectID>, after base: HistoryPosition,
+    _ transaction: any ReadTransaction
   ) throws(StoreError) {
     let used = table.used
     let paths = used.map(\.path)

@@ -7,7 +7,7 @@
 // the old nor for the new values.
 //
 // A related object is looked up by its own part of the conjunct's path: a changed country by its
-// code, without its cities. That is sufficient, because an unchanged city reaches the same country
+// code, without its cities. That is sufficient, because an unchanged city entries the same country
 // before and after. Queries whose conjunct does not pass through the changed object are found
 // through the objects that reach it.
 
@@ -25,7 +25,7 @@ struct QueryIndex {
   struct PathIndex {
     /// The properties that any of them reads.
     var watched = MaskCounts()
-    /// How many queries are indexed by each conjunct path that begins with this relationship path.
+    /// The number of queries that are indexed by each conjunct path that begins with this relationship path.
     var indexed: [ConjunctPath: Int] = [:]
     /// Queries that cannot be looked up from this path.
     var unindexed = QueryBag()
@@ -44,22 +44,22 @@ struct QueryIndex {
     query.routing.conjuncts = conjuncts
     for conjunct in conjuncts ?? [] { route(query, conjunct) }
     numberPaths(of: query)
-    for reach in query.routing.readSet.reaches {
-      let way = RelationshipPath(root: query.entity, steps: reach.steps)
-      var pathIndex = pathIndexes[reach.entity]?[way] ?? PathIndex()
-      pathIndex.watched.add(reach.mask)
-      if query.routing.isIndexed(at: reach.steps) {
+    for entry in query.routing.readSet.entries {
+      let way = RelationshipPath(root: query.entity, steps: entry.steps)
+      var pathIndex = pathIndexes[entry.entity]?[way] ?? PathIndex()
+      pathIndex.watched.add(entry.mask)
+      if query.routing.isIndexed(at: entry.steps) {
         for place in query.conjunctPaths { pathIndex.indexed[place, default: 0] += 1 }
       } else {
         pathIndex.unindexed.insert(query)
       }
-      pathIndexes[reach.entity, default: [:]][way] = pathIndex
+      pathIndexes[entry.entity, default: [:]][way] = pathIndex
     }
   }
 
   mutating func remove(_ query: LiveQuery) {
     count -= 1
-    for reach in query.routing.readSet.reaches { leave(query, reach) }
+    for entry in query.routing.readSet.entries { leave(query, entry) }
     for conjunct in query.routing.conjuncts ?? [] {
       routes[conjunct.place]?.remove(query, conjunct.demand)
       if routes[conjunct.place]?.isEmpty == true { routes[conjunct.place] = nil }
@@ -70,13 +70,13 @@ struct QueryIndex {
     query.routing.slots = nil
   }
 
-  private mutating func leave(_ query: LiveQuery, _ reach: ReadSet.Reach) {
-    let way = RelationshipPath(root: query.entity, steps: reach.steps)
-    guard var pathIndex = pathIndexes[reach.entity]?[way] else { return }
-    pathIndexes[reach.entity]?[way] = nil
-    pathIndex.watched.remove(reach.mask)
+  private mutating func leave(_ query: LiveQuery, _ entry: ReadSet.Entry) {
+    let way = RelationshipPath(root: query.entity, steps: entry.steps)
+    guard var pathIndex = pathIndexes[entry.entity]?[way] else { return }
+    pathIndexes[entry.entity]?[way] = nil
+    pathIndex.watched.remove(entry.mask)
     pathIndex.unindexed.remove(query)
-    if query.routing.isIndexed(at: reach.steps) {
+    if query.routing.isIndexed(at: entry.steps) {
       for place in query.conjunctPaths {
         pathIndex.indexed[place, default: 1] -= 1
         if pathIndex.indexed[place] == 0 { pathIndex.indexed[place] = nil }
@@ -85,7 +85,7 @@ struct QueryIndex {
     if pathIndex.unindexed.isEmpty && pathIndex.indexed.isEmpty && pathIndex.watched.isEmpty {
       return
     }
-    pathIndexes[reach.entity]?[way] = pathIndex
+    pathIndexes[entry.entity]?[way] = pathIndex
   }
 
   /// The most selective alternative; among equals the one with the fewest queries at its value.
@@ -95,12 +95,12 @@ struct QueryIndex {
         IndexableConjunctFinder.rank(left).0, IndexableConjunctFinder.rank(right).0
       )
       if leftRank != rightRank { return leftRank < rightRank }
-      return crowd(left) < crowd(right)
+      return queryCount(left) < queryCount(right)
     }
   }
 
-  private func crowd(_ conjuncts: [IndexableConjunct]) -> Int {
-    conjuncts.map { routes[$0.place]?.crowd($0.demand) ?? 0 }.max() ?? 0
+  private func queryCount(_ conjuncts: [IndexableConjunct]) -> Int {
+    conjuncts.map { routes[$0.place]?.queryCount($0.demand) ?? 0 }.max() ?? 0
   }
 
   private mutating func route(_ query: LiveQuery, _ conjunct: IndexableConjunct) {

@@ -1,4 +1,4 @@
-// What the query index stores about one live query.
+// The data that the query index stores about one live query.
 
 import FetchModel
 
@@ -22,7 +22,7 @@ struct QueryRouting {
     var found = finder.alternatives(condition)
     let access = plan.definition.access
     if let access {
-      // Behind a relationship the fetch may see nil where the store has an object.
+      // Through a relationship the fetch may read nil although the store has an object.
       found.removeAll { $0.contains { !$0.place.path.steps.isEmpty } }
       found +=
         access.conditions[plan.definition.entity].map { finder.alternatives($0.condition) }

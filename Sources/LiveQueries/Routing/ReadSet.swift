@@ -5,7 +5,7 @@ import FetchModel
 /// The properties that a live query reads, grouped by relationship path from its own entity.
 struct ReadSet {
   /// The objects at the end of one relationship path, and the properties read of them.
-  struct Reach {
+  struct Entry {
     /// Relationship indexes from the fetch's entity; empty for the fetch's own objects.
     let steps: [Int]
     let entity: Int
@@ -13,16 +13,16 @@ struct ReadSet {
   }
 
   /// One entry per relationship path. The first is the fetch's own entity.
-  private(set) var reaches: [Reach]
+  private(set) var entries: [Entry]
 
   init(of plan: FetchPlan, in model: Model) {
-    reaches = [Reach(steps: [], entity: plan.definition.entity, mask: .existence)]
+    entries = [Entry(steps: [], entity: plan.definition.entity, mask: .existence)]
     for path in plan.definition.paths { add(path, model) }
     for path in plan.expansion { add(path, model, isWhole: true) }
     for value in plan.selection {
       switch value.source {
       case .path(let path), .ids(let path): add(path, model)
-      case .etag: reaches[0].mask = .all
+      case .etag: entries[0].mask = .all
       }
     }
   }
@@ -43,36 +43,36 @@ struct ReadSet {
   }
 
   private mutating func add(_ steps: [Int], _ entity: Int, _ mask: PropertyMask) {
-    if let known = reaches.firstIndex(where: { $0.steps == steps }) {
-      reaches[known].mask.formUnion(mask)
+    if let known = entries.firstIndex(where: { $0.steps == steps }) {
+      entries[known].mask.formUnion(mask)
     } else {
-      reaches.append(Reach(steps: steps, entity: entity, mask: mask.union(.existence)))
+      entries.append(Entry(steps: steps, entity: entity, mask: mask.union(.existence)))
     }
   }
 
   /// The properties read of the objects at the end of `steps`.
   func mask(at steps: [Int]) -> PropertyMask {
-    reaches.first { $0.steps == steps }?.mask ?? []
+    entries.first { $0.steps == steps }?.mask ?? []
   }
 
   /// True if a changed property is among those read.
   ///
   /// - Parameter only: restricts the fetch's own objects to this one; nil for all.
   func isAffected(by changed: ChangedObjects, only: ObjectID? = nil) -> Bool {
-    reaches.contains { reach in
-      guard isAffected(reach, by: changed) else { return false }
-      guard let only, reach.steps.isEmpty else { return true }
-      let mask = changed.entities[reach.entity]?.masks[only]
-      return mask.map { !$0.isDisjoint(with: reach.mask) } ?? false
+    entries.contains { entry in
+      guard isAffected(entry, by: changed) else { return false }
+      guard let only, entry.steps.isEmpty else { return true }
+      let mask = changed.entities[entry.entity]?.masks[only]
+      return mask.map { !$0.isDisjoint(with: entry.mask) } ?? false
     }
   }
 
   /// True if a changed property of a related object is among those read.
   func isAffectedBehindSteps(by changed: ChangedObjects) -> Bool {
-    reaches.contains { !$0.steps.isEmpty && isAffected($0, by: changed) }
+    entries.contains { !$0.steps.isEmpty && isAffected($0, by: changed) }
   }
 
-  private func isAffected(_ reach: Reach, by changed: ChangedObjects) -> Bool {
-    changed.entities[reach.entity].map { !$0.union.isDisjoint(with: reach.mask) } ?? false
+  private func isAffected(_ entry: Entry, by changed: ChangedObjects) -> Bool {
+    changed.entities[entry.entity].map { !$0.union.isDisjoint(with: entry.mask) } ?? false
   }
 }

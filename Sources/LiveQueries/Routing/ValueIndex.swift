@@ -13,7 +13,7 @@ struct ValueIndex {
   var isEmpty: Bool { points.isEmpty && ranges.isEmpty }
 
   /// The number of queries at the most frequent value of `demand`.
-  func crowd(_ demand: IndexableConjunct.Demand) -> Int {
+  func queryCount(_ demand: IndexableConjunct.Demand) -> Int {
     guard case .values(let values) = demand else { return 0 }
     return values.map { points[$0]?.count ?? 0 }.max() ?? 0
   }

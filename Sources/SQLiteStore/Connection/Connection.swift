@@ -3,6 +3,7 @@
 
 import FetchModel
 import LiveFetchCSQLite
+import SQLComposer
 
 /// A connection to the file. One thread uses it at a time.
 final class Connection: @unchecked Sendable {
@@ -27,7 +28,6 @@ final class Connection: @unchecked Sendable {
   var items = RowJSONCache()
   /// Statements composed for this connection.
   var forms = PreparedPlanCache()
-  var rowStatements = RowStatements()
   /// True while everything must be read in the open transaction. SQLite may end a transaction after
   /// an error; later queries would read another snapshot.
   var holdsReadTransaction = false

@@ -74,14 +74,3 @@ extension Statement {
     return hasher.text
   }
 }
-
-/// Returns SQL for the hash of values. A function takes at most 127 arguments; for more values it
-/// is a hash of hashes.
-func etagCall(_ values: [String]) -> String {
-  let most = 127
-  guard values.count > most else { return "livefetch_etag(\(values.joined(separator: ", ")))" }
-  return etagCall(
-    stride(from: 0, to: values.count, by: most).map { start in
-      etagCall(Array(values[start..<min(start + most, values.count)]))
-    })
-}

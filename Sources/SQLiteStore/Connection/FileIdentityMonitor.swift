@@ -2,6 +2,7 @@
 // thread checks that between saves.
 
 import FetchModel
+import SQLComposer
 
 /// The identity of a file when it was opened.
 struct FileIdentityMonitor: Sendable {

@@ -1,6 +1,7 @@
 // A path enters; everything needed to serve the file leaves: its lock, its model, its history.
 
 import FetchModel
+import SQLComposer
 
 #if canImport(Glibc)
   import Glibc
@@ -17,7 +18,7 @@ struct OpenFile {
   /// nil if the file is read-only.
   let writeConnection: Connection?
   let lock: FileLock?
-  let isNewlyFollowed: Bool
+  let isNewlyTracked: Bool
   /// nil if the file is read-only.
   let watch: FileIdentityMonitor?
 
@@ -33,7 +34,7 @@ struct OpenFile {
       history = History(model: model, schema: schema)
       readAccess = access
       writeConnection = nil
-      isNewlyFollowed = false
+      isNewlyTracked = false
       watch = nil
       return
     }
@@ -56,7 +57,7 @@ struct OpenFile {
     let mode = try Self.switchToWAL(connection)
     let durability = options.durability == .full ? "FULL" : "NORMAL"
     try connection.execute("PRAGMA synchronous = \(durability)")
-    isNewlyFollowed = try history.setUp(on: connection, journalMode: mode) == .added
+    isNewlyTracked = try history.setUp(on: connection, journalMode: mode) == .added
     if let file = model.file { try ModelOpening.remember(file, on: connection) }
     watch = try FileIdentityMonitor(path: path, on: connection)
     readAccess = .read

@@ -25,7 +25,7 @@ struct OrphanedLog {
     guard (databaseBytes ?? 0) <= 1, let log = FileStatus(path), log.size > 0 else { return nil }
   }
 
-  /// Refuses to open or create `database` where that would destroy its log.
+  /// Refuses to open or create `database` if that would destroy its log.
   static func check(_ database: String) throws(StoreError) {
     guard let log = Self(of: database) else { return }
     guard let bytes = log.databaseBytes else {

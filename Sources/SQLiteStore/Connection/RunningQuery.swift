@@ -11,7 +11,9 @@ import LiveFetchCSQLite
 
 enum RunningQuery {
   /// Shorter values, in bytes, are read without a check.
-  private static let shortValue = 4 << 10
+  static let shortValue = 4 << 10
+  /// The same for a regular expression, which takes many steps for each byte.
+  static let shortMatchedValue = 256
   /// The most bytes of a value that an HTTP worker reads.
   static let longestQuickValue = 64 << 10
 
@@ -47,8 +49,10 @@ enum RunningQuery {
 
   /// True if a function may read `count` bytes. If not, the query ends: its time is over, or the
   /// value is too long for an HTTP worker.
-  static func admits(_ count: Int, _ context: OpaquePointer?) -> Bool {
-    guard count >= shortValue, let connection else { return true }
+  static func admits(
+    _ count: Int, short: Int = shortValue, _ context: OpaquePointer?
+  ) -> Bool {
+    guard count >= short, let connection else { return true }
     let isQuick = connection.queryClass == .quick
     guard isQuick && count > longestQuickValue || connection.hasToEnd else { return true }
     sqlite3_result_error_code(context, SQLITE_INTERRUPT)
@@ -56,9 +60,11 @@ enum RunningQuery {
   }
 
   /// The same for a text or binary value; numbers are short.
-  static func admits(_ value: OpaquePointer?, _ context: OpaquePointer?) -> Bool {
+  static func admits(
+    _ value: OpaquePointer?, short: Int = shortValue, _ context: OpaquePointer?
+  ) -> Bool {
     let type = sqlite3_value_type(value)
     guard type == SQLITE_TEXT || type == SQLITE_BLOB else { return true }
-    return admits(Int(sqlite3_value_bytes(value)), context)
+    return admits(Int(sqlite3_value_bytes(value)), short: short, context)
   }
 }

@@ -4,11 +4,12 @@
 // SQLite continues with its open descriptors when a file is removed, renamed or replaced. What it
 // commits then is in a file without a name. The writer therefore compares device and inode before
 // and after each commit. The log's index is mapped into memory. If another program truncates it,
-// reading beyond its end raises SIGBUS, so its length is compared before each transaction and given
-// back at once. Its content is lost then: the store must be closed and opened again, so that SQLite
-// rebuilds the index from the log.
+// reading beyond its end raises SIGBUS; the handler of that signal gives it its length back, and so
+// does the comparison before each transaction. Its content is lost then: the store must be closed and
+// opened again, so that SQLite rebuilds the index from the log.
 
 import FetchModel
+import LiveFetchCMappedFiles
 import Synchronization
 
 #if canImport(Glibc)
@@ -18,7 +19,7 @@ import Synchronization
 #endif
 
 /// Identifies a file independently of its names.
-struct FileIdentity: Sendable, Hashable {
+package struct FileIdentity: Sendable, Hashable {
   let device: UInt64
   let inode: UInt64
 }
@@ -31,6 +32,8 @@ struct FileStatus: Sendable {
   let links: Int
   /// The time of the last change of its content, in nanoseconds since 1970.
   let modified: Int64
+  /// The values that the system call found.
+  let found: stat
 
   /// Returns nil if no file has that name.
   init?(_ path: String) {
@@ -47,6 +50,7 @@ struct FileStatus: Sendable {
   }
 
   private init(_ found: stat) {
+    self.found = found
     identity = FileIdentity(
       device: UInt64(truncatingIfNeeded: found.st_dev), inode: UInt64(found.st_ino))
     size = Int(found.st_size)
@@ -78,7 +82,7 @@ enum FileCondition: Sendable, Hashable {
   case truncated
   /// The log lacks committed frames.
   case logTruncated
-  /// The index was truncated: what it says about the log is wrong.
+  /// The index was truncated, so its contents do not match the log.
   case indexTruncated
   /// The log or its index was removed, and there is no other one: no other process has opened the
   /// file since.
@@ -131,8 +135,8 @@ final class ServedFiles: Sendable {
   private let database: FileIdentity?
   private let log: FileIdentity?
   private let index: FileIdentity?
-  /// The greatest length of the index so far. SQLite never truncates an open index.
-  private let indexBytes: Atomic<Int>
+  /// The index, whose length is restored: SQLite never truncates an open one. Nil if there was none.
+  nonisolated(unsafe) private let mappedIndex: OpaquePointer?
   /// The length of the log that its index required when it was last read.
   private let logBytes = Atomic(0)
   /// True once the file lacked pages; it stays true, because later content is not the one that was
@@ -140,9 +144,6 @@ final class ServedFiles: Sendable {
   private let isTruncated = Atomic(false)
   /// True once the log lacked frames; it stays true, because its later content has gaps.
   private let isLogTruncated = Atomic(false)
-  /// True once the index was truncated; it stays true, because it is not rebuilt before every
-  /// connection is closed.
-  private let isIndexTruncated = Atomic(false)
   /// True once SQLite has found damaged content; it stays true, because SQLite cannot repair it.
   private let isDamaged = Atomic(false)
   /// The file's modification time when this process last checkpointed.
@@ -159,19 +160,21 @@ final class ServedFiles: Sendable {
     self.database = database?.identity
     checkpointed = Atomic(database?.modified ?? 0)
     log = FileStatus(logPath)?.identity
-    let index = FileStatus(indexPath)
-    self.index = index?.identity
-    indexBytes = Atomic(index?.size ?? 0)
+    index = FileStatus(indexPath)?.identity
+    mappedIndex = livefetch_mapped_file_register(indexPath)
+  }
+
+  deinit {
+    if let mappedIndex { livefetch_mapped_file_unregister(mappedIndex) }
   }
 
   /// The current condition. Costs three calls of `stat`.
   var condition: FileCondition {
     let index = FileStatus(indexPath)
-    restore(index)
-    return condition(index: index)
+    return condition(index: index, isIndexTruncated: isIndexTruncated(index))
   }
 
-  private func condition(index: FileStatus?) -> FileCondition {
+  private func condition(index: FileStatus?, isIndexTruncated: Bool) -> FileCondition {
     if isTruncated.load(ordering: .relaxed) { return .truncated }
     guard let now = FileStatus(path) else { return .removed }
     guard now.identity == database else { return .replaced }
@@ -184,7 +187,7 @@ final class ServedFiles: Sendable {
       return .logReplaced
     }
     if isLogTruncated.load(ordering: .relaxed) { return .logTruncated }
-    if isIndexTruncated.load(ordering: .sequentiallyConsistent) { return .indexTruncated }
+    if isIndexTruncated { return .indexTruncated }
     let isRemoved = self.log != nil && log == nil || self.index != nil && index == nil
     guard isRemoved else { return isDamaged.load(ordering: .relaxed) ? .damaged : .intact }
     // Another process that did not see the removed log may have opened, written and closed the
@@ -216,20 +219,17 @@ final class ServedFiles: Sendable {
   /// call of `stat`.
   var allowsReading: Bool {
     guard !isTruncated.load(ordering: .relaxed) else { return false }
-    restore(FileStatus(indexPath))
-    return !isIndexTruncated.load(ordering: .sequentiallyConsistent)
+    return !isIndexTruncated(FileStatus(indexPath))
   }
 
-  /// Extends a truncated index with zeros to its previous length, so that no access to it raises
-  /// SIGBUS, and records permanently that it was truncated. The record comes first: whoever finds
-  /// the restored length finds the record as well.
-  private func restore(_ now: FileStatus?) {
-    guard let now, now.identity == index else { return }
-    let known = indexBytes.load(ordering: .relaxed)
-    if now.size > known { indexBytes.max(now.size, ordering: .relaxed) }
-    guard now.size < known else { return }
-    isIndexTruncated.store(true, ordering: .sequentiallyConsistent)
-    _ = truncate(indexPath, off_t(known))
+  /// True once the index was truncated; it stays true, because it is not rebuilt before every
+  /// connection is closed. Extends a truncated index with zeros to its previous length.
+  ///
+  /// - Parameter now: the present status of the index; nil if it was removed.
+  private func isIndexTruncated(_ now: FileStatus?) -> Bool {
+    guard let mappedIndex else { return false }
+    var found = now?.found ?? stat()
+    return livefetch_mapped_file_restore(mappedIndex, &found)
   }
 
   /// Checks the files before and after a commit.
@@ -238,10 +238,10 @@ final class ServedFiles: Sendable {
   /// - Throws: ``StoreError/storageFailed(_:)`` if a commit now would be lost.
   func check(_ connection: Connection) throws(StoreError) {
     let index = FileStatus(indexPath)
-    restore(index)
     if index?.identity == self.index { checkLog(connection) }
     if connection.lacksPages { isTruncated.store(true, ordering: .relaxed) }
-    if let fault = condition(index: index).fault { throw .storageFailed(fault.detail) }
+    let condition = condition(index: index, isIndexTruncated: isIndexTruncated(index))
+    if let fault = condition.fault { throw .storageFailed(fault.detail) }
   }
 
   /// Records permanently that the log is shorter than its index requires. SQLite writes frames
@@ -260,9 +260,9 @@ final class ServedFiles: Sendable {
 
   /// Returns nil if the index does not contain the length of the log.
   private func requiredLogBytes(_ connection: Connection) -> Int? {
-    guard !isIndexTruncated.load(ordering: .sequentiallyConsistent) else { return nil }
+    guard !isIndexTruncated(FileStatus(indexPath)) else { return nil }
     let required = connection.requiredLogBytes
-    return isIndexTruncated.load(ordering: .sequentiallyConsistent) ? nil : required
+    return isIndexTruncated(FileStatus(indexPath)) ? nil : required
   }
 
   /// Copies the writer's open log to `FILE-wal-orphan` if other processes use another log. It may
@@ -277,7 +277,7 @@ final class ServedFiles: Sendable {
   }
 
   /// Makes SQLite rebuild a truncated index from the log when the file is opened again: it does so
-  /// where the header is invalid. A truncated header can be valid, with zeros behind it.
+  /// where the header is invalid. A truncated header can be valid, with zeros after it.
   func invalidateTruncatedIndex() {
     guard condition == .indexTruncated else { return }
     let descriptor = open(indexPath, O_WRONLY | O_CLOEXEC)

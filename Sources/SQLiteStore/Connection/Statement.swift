@@ -2,6 +2,7 @@
 
 import FetchModel
 import LiveFetchCSQLite
+import SQLComposer
 
 /// Makes SQLite copy the bytes that it receives.
 nonisolated(unsafe) let copiedBytes = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
@@ -129,7 +130,7 @@ extension StoreError {
     case SQLITE_READONLY, SQLITE_PERM: self = .readOnly
     case SQLITE_INTERRUPT: self = .queryTimeout
     case SQLITE_NOTADB: self = .damaged("the file is not an SQLite database")
-    // The tables of an extension, such as FTS5, are damaged, or not what their index says.
+    // The tables of an extension, such as FTS5, are damaged, or contradict their index.
     case SQLITE_CORRUPT where code == SQLITE_CORRUPT | 1 << 8:
       self = .storageFailed("SQLite \(code): \(message)")
     case SQLITE_CORRUPT: self = .damaged("the file is damaged")

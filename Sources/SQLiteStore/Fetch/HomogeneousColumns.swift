@@ -9,13 +9,8 @@
 
 import FetchModel
 import LiveFetchThreads
+import SQLComposer
 import Synchronization
-
-/// An attribute by its indexes in the model.
-struct ColumnPlace: Sendable, Hashable {
-  let entity: Int
-  let attribute: Int
-}
 
 /// The columns of an open file whose values have one encoding.
 final class HomogeneousColumns: Sendable {
@@ -36,8 +31,8 @@ final class HomogeneousColumns: Sendable {
   /// encoding.
   private struct Checked {
     var homogeneous: Set<ColumnPlace> = []
-    var first = Token.unfollowed
-    var last = Token.unfollowed
+    var first = Token.untracked
+    var last = Token.untracked
   }
 
   private let candidates: [Candidate]
@@ -131,7 +126,7 @@ final class HomogeneousColumns: Sendable {
     for place in known.homogeneous {
       let isNonstandard =
         isContinued
-        ? try hasNonstandardChange(place, after: known.last.position, on: connection) : true
+        ? try hasNonstandardChange(place, after: known.last.position.number, on: connection) : true
       if isNonstandard { odd.insert(place) }
     }
     return checked.withLock { checked in

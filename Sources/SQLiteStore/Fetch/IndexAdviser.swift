@@ -6,6 +6,7 @@
 //     SCAN t1                                     the foreign key that joins t1 to its owner
 
 import FetchModel
+import SQLComposer
 
 struct IndexAdviser {
   let plan: FetchPlan

@@ -3,6 +3,8 @@
 // only binds its own values.
 
 import FetchModel
+import SQLComposer
+import SQLResults
 
 /// The prepared plans of one connection.
 struct PreparedPlanCache {

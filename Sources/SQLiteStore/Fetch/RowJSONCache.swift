@@ -5,13 +5,8 @@
 // the connection reads a later one, the items of rows changed in between are dropped.
 
 import FetchModel
-
-/// The values that items contain. Items of the same kind are interchangeable.
-struct ItemKind: Sendable, Hashable {
-  let entity: Int
-  let selection: [SelectedValue]
-  let integersAsStrings: Bool
-}
+import SQLComposer
+import SQLResults
 
 /// The cached items of one connection.
 struct RowJSONCache {

@@ -1,47 +1,23 @@
-// The current row of a statement → an order key, or JSON bytes, without intermediate objects.
+// The current row of a statement → its values, without intermediate objects.
 
 import FetchModel
 import LiveFetchCSQLite
+import SQLComposer
+import SQLResults
 
 /// Reads rows of one layout from a statement.
-struct RowReader {
+struct RowReader: ResultRow {
   let statement: OpaquePointer
   let layout: RowLayout
   /// The connection that runs the statement.
   let connection: Connection
-
-  /// Returns the order key of the current row.
-  func key() -> OrderKey {
-    var encoder = OrderKeyEncoder()
-    for component in layout.components.prefix(layout.sectionComponents) {
-      append(component, to: &encoder)
-    }
-    let sectionLength = encoder.bytes.count
-    for component in layout.components.dropFirst(layout.sectionComponents) {
-      append(component, to: &encoder)
-    }
-    let idOffset = encoder.bytes.count
-    append(
-      RowLayout.Component(column: layout.id, direction: .ascending, nils: .first), to: &encoder)
-    return OrderKey(
-      bytes: encoder.bytes, sectionLength: UInt32(sectionLength), idOffset: UInt32(idOffset))
-  }
 
   /// Returns the value of a component of the current row's order.
   func value(of component: RowLayout.Component) -> SQLValue {
     Statement(pointer: statement).value(component.column)
   }
 
-  /// Returns the encoded components of only the section, to detect the end of a section.
-  func sectionBytes() -> [UInt8] {
-    var encoder = OrderKeyEncoder()
-    for component in layout.components.prefix(layout.sectionComponents) {
-      append(component, to: &encoder)
-    }
-    return encoder.bytes
-  }
-
-  private func append(_ component: RowLayout.Component, to encoder: inout OrderKeyEncoder) {
+  func append(_ component: RowLayout.Component, to encoder: inout OrderKeyEncoder) {
     let column = component.column
     switch sqlite3_column_type(statement, column) {
     case SQLITE_INTEGER:
@@ -54,52 +30,41 @@ struct RowReader {
     }
   }
 
-  /// Returns the id of the current row.
-  func id() -> ObjectID {
-    if sqlite3_column_type(statement, layout.id) == SQLITE_INTEGER {
-      return .integer(sqlite3_column_int64(statement, layout.id))
-    }
-    return .text(String(decoding: text(layout.id), as: UTF8.self))
-  }
-
   /// The id of the current row, for integer ids.
   var integerID: Int64 { sqlite3_column_int64(statement, layout.id) }
 
-  /// Appends the current row's id as JSON.
-  func appendID(to bytes: inout [UInt8]) { append(layout.id, layout.idFormat, to: &bytes) }
+  func id(at column: Int32) -> ObjectID? { Statement(pointer: statement).id(column) }
 
-  /// Appends the current row's item: `{"id":1,"name":"Shanghai"}`.
-  @inline(__always)
-  func appendItem(to bytes: inout [UInt8]) {
-    appendItem(to: &bytes) { _ in }
+  func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(statement, column) }
+
+  func utf8(_ column: Int32) -> UnsafeBufferPointer<UInt8> { text(column) }
+
+  /// Returns nil for text that is not UTF-8, which a String cannot represent.
+  func exactValue(_ column: Int32) -> StoredValue? {
+    let value = Statement(pointer: statement).value(column)
+    guard case .text(let string) = value else { return value }
+    let stored = text(column)
+    return string.utf8.count == stored.count && string.utf8.elementsEqual(stored) ? value : nil
   }
 
-  /// Returns the current row with the ranges of its values.
-  func row() -> Row {
-    var json: [UInt8] = []
-    json.reserveCapacity(32 * (layout.values.count + 1))
-    var ranges: [Range<Int>] = []
-    ranges.reserveCapacity(layout.values.count)
-    appendItem(to: &json) { ranges.append($0) }
-    return Row(key: key(), json: json, values: ranges)
-  }
-
-  @inline(__always)
-  private func appendItem(to bytes: inout [UInt8], _ value: (Range<Int>) -> Void) {
-    bytes.append(json: "{\"id\":")
-    append(layout.id, layout.idFormat, to: &bytes)
-    layout.keys.withUnsafeBufferPointer { keys in
-      layout.values.withUnsafeBufferPointer { values in
-        for part in values {
-          bytes.append(contentsOf: UnsafeBufferPointer(rebasing: keys[part.key]))
-          let start = bytes.count
-          append(part.column, part.format, to: &bytes)
-          value(start..<bytes.count)
-        }
-      }
+  func rawBytes(_ column: Int32) -> [UInt8]? {
+    switch sqlite3_column_type(statement, column) {
+    case SQLITE_NULL: nil
+    case SQLITE_BLOB: Array(blob(column))
+    default: Array(text(column))
     }
-    bytes.append(0x7D)
   }
+
+  var columnCount: Int32 { sqlite3_column_count(statement) }
+
+  var byteCount: Int {
+    let statement = Statement(pointer: statement)
+    return statement.byteCount(0..<statement.columnCount)
+  }
+
+  var hasToEnd: Bool { connection.hasToEnd }
+
+  func admits(_ count: Int, behind size: Int) -> Bool { connection.admits(count, behind: size) }
 
   /// Appends a column as JSON. A value that its format cannot represent is written as stored.
   func append(_ column: Int32, _ format: ValueFormat, to bytes: inout [UInt8]) {
@@ -124,10 +89,6 @@ struct RowReader {
     default: bytes.append(json: "null")
     }
   }
-
-  /// The bytes beyond which a value is written in pieces. The limits of the response are checked
-  /// before each piece.
-  static let longValue = 4 << 10
 
   private func text(_ column: Int32) -> UnsafeBufferPointer<UInt8> {
     // SQLite requires sqlite3_column_text before sqlite3_column_bytes.

@@ -2,8 +2,18 @@
 // items.
 
 import FetchModel
+import SQLComposer
+import SQLResults
 
 extension SQLiteReadTransaction {
+  func writeItems(of plan: FetchPlan, with writer: inout SnapshotWriter) throws(StoreError) {
+    if let kind = plan.cachedKind(composer.schema), token != .untracked {
+      try writeCached(plan, kind, with: &writer)
+    } else {
+      try write(composer.window(of: plan, extra: plan.isCapped ? 1 : 0), with: &writer)
+    }
+  }
+
   func writeCached(
     _ plan: FetchPlan, _ kind: ItemKind, with writer: inout SnapshotWriter
   ) throws(StoreError) {
@@ -66,18 +76,8 @@ extension SQLiteReadTransaction {
       """
       SELECT \(layout.idExpression(nil)) FROM main.\(layout.quotedName)
       WHERE \(HistoryLayout.position) > ? LIMIT \(limit + 1)
-      """, [.integer(since.position)]
+      """, [.integer(since.position.number)]
     ) { $0.integer(0) }
     return ids.count <= limit ? ids : nil
-  }
-}
-
-extension FetchComposer {
-  /// Reads the whole row of one object, by its id.
-  func row(of plan: FetchPlan) -> FetchStatement {
-    var whole = plan
-    whole.definition = ResultDefinition(
-      entity: plan.definition.entity, predicate: .everything)
-    return rows(of: whole, ids: [.integer(0)], at: .now)
   }
 }

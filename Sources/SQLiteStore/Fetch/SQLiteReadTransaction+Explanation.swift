@@ -2,6 +2,7 @@
 // would help.
 
 import FetchModel
+import SQLComposer
 
 extension SQLiteReadTransaction {
   func explanation(of plan: FetchPlan) throws(StoreError) -> Explanation {
@@ -35,7 +36,7 @@ extension SQLiteReadTransaction {
       return statements
     }
     if plan.shape != .count {
-      let isCached = plan.cachedKind(composer.schema) != nil && token != .unfollowed
+      let isCached = plan.cachedKind(composer.schema) != nil && token != .untracked
       let extra = plan.isCapped ? 1 : 0
       let window = composer.window(of: plan, extra: extra, items: isCached ? .apart : .inRows)
       statements.append(("items", window.fragment))

@@ -2,6 +2,8 @@
 // fetch.
 
 import FetchModel
+import SQLComposer
+import SQLResults
 
 extension SQLiteReadTransaction {
   func snapshot(of filled: BoundPlan) throws(StoreError) -> EncodedSnapshot {
@@ -10,7 +12,7 @@ extension SQLiteReadTransaction {
       plan.window.limit != 0
     else { return try snapshot(of: filled.plan) }
     let prepared = connection.forms.composed(filled.form, homogeneous: composer.homogeneous) {
-      PreparedPlan(filled.form, composer: composer, cachesItems: token != .unfollowed)
+      PreparedPlan(filled.form, composer: composer, cachesItems: token != .untracked)
     }
     var writer = SnapshotWriter(plan: plan, model: composer.model)
     if let kind = prepared.kind {

@@ -1,9 +1,11 @@
 // One read transaction: all its queries see the same state of the file.
 
 import FetchModel
+import SQLComposer
+import SQLResults
 
 /// A connection inside a read transaction, and the state that it sees.
-struct SQLiteReadTransaction: StoreReadTransaction {
+struct SQLiteReadTransaction: ResultTransaction {
   let connection: Connection
   let composer: FetchComposer
   let history: History
@@ -28,64 +30,18 @@ struct SQLiteReadTransaction: StoreReadTransaction {
 
   func mapError(_ error: StoreError) -> StoreError { error.ofPlan }
 
-  func changes(after position: Int64) throws(StoreError) -> ChangeSet {
-    try history.changeSet(after: position, upTo: token.position, on: connection)
+  func changes(after position: HistoryPosition) throws(StoreError) -> ChangeSet {
+    try history.changeSet(after: position.number, upTo: token.position.number, on: connection)
   }
 
-  func keys(
-    of definition: ResultDefinition, after: OrderKey?, limit: Int?
-  ) throws(StoreError) -> [OrderKey] {
-    var keys: [OrderKey] = []
-    try run(composer.keys(of: definition, after: after, limit: limit)) {
-      reader throws(StoreError) in
-      try connection.checkAnswer(0)
-      keys.append(reader.key())
-      return true
-    }
-    return keys
+  func checkAnswer(_ size: Int) throws(StoreError) { try connection.checkAnswer(size) }
+
+  func withAnswerLimit<Result>(
+    _ bytes: Int, overflow: StoreError?, _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try connection.withAnswerLimit(bytes, overflow: overflow, body)
   }
 
-  func total(of definition: ResultDefinition) throws(StoreError) -> Int {
-    let statement = composer.total(of: definition)
-    return try connection.first(statement.sql, statement.bindings) { Int($0.integer(0)) } ?? 0
-  }
-
-  func rows(
-    of plan: FetchPlan, ids: Set<ObjectID>, at position: ReadPosition
-  ) throws(StoreError) -> [ObjectID: Row] {
-    // A diff is computed from more rows than it shows. If they are too large, the client starts
-    // again with a snapshot, as after a timeout.
-    let most = max(connection.answerLimit.most, Self.mostRowBytes)
-    return try connection.withAnswerLimit(most, overflow: .queryTimeout) {
-      () throws(StoreError) in
-      try limitedRows(of: plan, ids: ids, at: position)
-    }
-  }
-
-  /// The most bytes of the rows from which a diff is computed, unless the limit of a response is
-  /// larger.
-  static let mostRowBytes = 64 << 20
-
-  /// Reads rows. Throws if they have more bytes than the limit of the connection's response.
-  func limitedRows(
-    of plan: FetchPlan, ids: Set<ObjectID>, at position: ReadPosition
-  ) throws(StoreError) -> [ObjectID: Row] {
-    guard !ids.isEmpty else { return [:] }
-    let position = normalized(position)
-    var rows: [ObjectID: Row] = [:]
-    var size = 0
-    let statement = try rowStatement(of: plan, ids: ids, at: position)
-    try run(statement) { reader throws(StoreError) in
-      let row = reader.row()
-      size += row.json.count
-      try connection.checkAnswer(size)
-      rows[reader.id()] = row
-      return true
-    }
-    return rows
-  }
-
-  /// Runs a statement and passes each row to `body` until it returns false.
   func run(
     _ statement: FetchStatement, _ body: (RowReader) throws(StoreError) -> Bool
   ) throws(StoreError) {

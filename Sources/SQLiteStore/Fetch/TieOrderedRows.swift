@@ -1,6 +1,8 @@
 // Rows ordered by their sort terms, with ties in any order → their ids in the total order.
 
 import FetchModel
+import SQLComposer
+import SQLResults
 
 /// The first ids of a result. Reads one row more than the limit.
 struct TieOrderedRows {

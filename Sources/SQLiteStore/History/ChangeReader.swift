@@ -5,6 +5,7 @@
 // first, and keeps each key's state after the save.
 
 import FetchModel
+import SQLComposer
 
 /// Folds the history rows of one tracked table into saves.
 struct ChangeReader {
@@ -71,9 +72,11 @@ struct ChangeReader {
     var entries: [Entry] = []
     var size = 0
     try connection.withStatement(sql) { row throws(StoreError) in
-      row.bind([.integer(first), .integer(last.token.position)])
+      row.bind([.integer(first), .integer(last.token.position.number)])
       while try row.step() {
-        while save < saves.count - 1, row.integer(0) > saves[save].token.position { save += 1 }
+        while save < saves.count - 1, row.integer(0) > saves[save].token.position.number {
+          save += 1
+        }
         guard let id = row.id(1) else { continue }
         size += row.byteCount(3..<row.columnCount)
         try connection.checkAnswer(size)
@@ -90,12 +93,13 @@ struct ChangeReader {
   ) throws(StoreError) -> [ObjectID: State] {
     guard let last = saves.last else { return [:] }
     var states: [ObjectID: State] = [:]
+    let overlay = table.layout.overlayExpression(at: last.token.position)
     let sql = """
-      WITH \(table.layout.overlayExpression) SELECT \(table.layout.idExpression("h")), \
+      WITH \(overlay.text) SELECT \(table.layout.idExpression("h")), \
       \(HistoryLayout.existed), \(columns) FROM \(table.layout.overlayName) AS h
       """
     try connection.withStatement(sql) { row throws(StoreError) in
-      row.bind([.integer(last.token.position)])
+      row.bind(overlay.bindings)
       while try row.step() {
         guard let id = row.id(0), ids.contains(id) else { continue }
         states[id] = .some(row.integer(1) != 0 ? row.values(2..<row.columnCount) : nil)

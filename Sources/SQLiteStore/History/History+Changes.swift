@@ -3,6 +3,7 @@
 // omitted.
 
 import FetchModel
+import SQLComposer
 
 extension History {
   /// Returns at most `limit` saves after `token`, oldest first; nil if the token is no longer
@@ -20,9 +21,10 @@ extension History {
     let to = saves.count < limit ? newest : saves.last?.token ?? newest
     guard let last = saves.last else { return ChangeHistory(from: from, to: to, saves: []) }
     var folds = [SaveFold](repeating: SaveFold(), count: saves.count)
-    for table in try tables(changedAfter: from.position, upTo: last.token.position, on: connection)
+    for table in try tables(
+      changedAfter: from.position.number, upTo: last.token.position.number, on: connection)
     {
-      let reader = ChangeReader(table: table, saves: saves, first: from.position)
+      let reader = ChangeReader(table: table, saves: saves, first: from.position.number)
       try reader.fold(into: &folds, history: self, on: connection)
     }
     let records = zip(saves, folds).map { $1.record(of: $0) }
@@ -36,7 +38,8 @@ extension History {
       "SELECT position, nonce FROM main.livefetch_position ORDER BY position LIMIT 1"
     ) {
       Token(
-        epoch: epoch, position: $0.integer(0), nonce: UInt32(truncatingIfNeeded: $0.integer(1)))
+        epoch: epoch, position: HistoryPosition($0.integer(0)),
+        nonce: UInt32(truncatingIfNeeded: $0.integer(1)))
     }
   }
 
@@ -67,11 +70,11 @@ struct SaveRange {
       SELECT s.position, p.nonce, s.at FROM main.livefetch_save AS s
       JOIN main.livefetch_position AS p USING (position)
       WHERE s.position > ? ORDER BY s.position LIMIT ?
-      """, [.integer(first.position), .integer(Int64(max(0, limit)))]
+      """, [.integer(first.position.number), .integer(Int64(max(0, limit)))]
     ) { row in
       SaveRange(
         token: Token(
-          epoch: first.epoch, position: row.integer(0),
+          epoch: first.epoch, position: HistoryPosition(row.integer(0)),
           nonce: UInt32(truncatingIfNeeded: row.integer(1))),
         at: row.double(2))
     }

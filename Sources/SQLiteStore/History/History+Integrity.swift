@@ -1,6 +1,7 @@
 // A tracked file that other programs may have changed → true if its history has no gap.
 
 import FetchModel
+import SQLComposer
 
 extension History {
   /// True if every row change since the epoch began was recorded: the schema is the one that the

@@ -1,6 +1,7 @@
 // Prunes the oldest part of the history, in steps.
 
 import FetchModel
+import SQLComposer
 
 extension History {
   /// Deletes at most `step` of the positions beyond the retention limits, in one transaction.

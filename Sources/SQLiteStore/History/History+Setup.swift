@@ -1,6 +1,7 @@
 // Adds change tracking to a file, and removes it.
 
 import FetchModel
+import SQLComposer
 
 extension History {
   /// The result of setting up change tracking.

@@ -10,6 +10,8 @@
 // begins with a position without changes. Positions are never reused within a file.
 
 import FetchModel
+import SQLComposer
+import SQLResults
 
 /// The tracked tables of a file. Immutable: the state is in the file.
 struct History: Sendable {
@@ -55,7 +57,7 @@ extension History {
       """
     ) { row in
       Token(
-        epoch: row.text(2), position: row.integer(0),
+        epoch: row.text(2), position: HistoryPosition(row.integer(0)),
         nonce: UInt32(truncatingIfNeeded: row.integer(1)))
     }
     guard let token else { throw .unusable("the file's history is empty") }
@@ -72,7 +74,7 @@ extension History {
       """
       SELECT 1 FROM main.livefetch_position WHERE position = ?1 AND nonce = ?2
       AND ?3 = (SELECT value FROM main.livefetch_store WHERE key = 'epoch')
-      """, [.integer(token.position), .integer(Int64(token.nonce)), .text(token.epoch)]
+      """, [.integer(token.position.number), .integer(Int64(token.nonce)), .text(token.epoch)]
     ) { _ in true }
     return isKnown == true ? .known : .expired
   }

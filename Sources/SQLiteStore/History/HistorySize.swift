@@ -5,6 +5,7 @@
 // overhead. The result is within a fifth of the file's growth.
 
 import FetchModel
+import SQLComposer
 
 /// The size of a file's history, by position. Used only on the writer's thread.
 struct HistorySize {

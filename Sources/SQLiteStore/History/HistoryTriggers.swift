@@ -10,6 +10,7 @@
 // Otherwise an AFTER INSERT trigger that updates its row would be recorded before the insert.
 
 import FetchModel
+import SQLComposer
 
 /// The statements that track one table, in the exact text that the catalogue returns.
 struct HistoryTriggers {

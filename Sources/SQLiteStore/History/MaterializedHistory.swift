@@ -7,6 +7,7 @@
 // expression that it replaces. The table is dropped after the transaction.
 
 import FetchModel
+import SQLComposer
 
 /// The overlays that a connection has materialized in its read transaction.
 struct MaterializedHistory {
@@ -50,14 +51,14 @@ extension SQLiteReadTransaction {
   func rowStatement(
     of plan: FetchPlan, ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> FetchStatement {
-    let alone = connection.rowStatements.statement(of: plan, ids: ids, at: position, composer)
+    let alone = composer.rows(of: plan, ids: ids, at: position)
     guard case .past(let start) = position, connection.access != .write,
       try connection.materializesOverlays(
-        alone.overlays, of: history, after: start, upTo: token.position)
+        alone.overlays, of: history, after: start.number, upTo: token.position.number)
     else { return alone }
     var composer = composer
     composer.isPastMaterialized = true
-    return connection.rowStatements.statement(of: plan, ids: ids, at: position, composer)
+    return composer.rows(of: plan, ids: ids, at: position)
   }
 }
 

@@ -3,6 +3,7 @@
 
 import Bytes
 import FetchModel
+import SQLComposer
 
 /// A hash of every entity, attribute and relationship, and of the table and columns that store
 /// each.

@@ -5,6 +5,7 @@
 
 import FetchModel
 import LiveFetchCSQLite
+import SQLComposer
 
 /// Binds one field.
 struct FieldBinder {

@@ -3,6 +3,7 @@
 
 import FetchModel
 import LiveFetchCSQLite
+import SaveExecution
 
 /// A prepared statement of one connection. Open until `close()`.
 final class HeldStatement {

@@ -6,22 +6,23 @@
 
 import FetchModel
 import LiveFetchCSQLite
+import SQLComposer
 
 /// Writes the rows that the insert trigger would write. For tables whose key is the rowid.
 final class ImportLog {
   private let position: HeldStatement
   private let row: HeldStatement
 
-  init(_ followed: TrackedTable, on connection: Connection) throws(StoreError) {
+  init(_ tracked: TrackedTable, on connection: Connection) throws(StoreError) {
     position = try HeldStatement(
       """
       INSERT INTO main.livefetch_position(nonce, source)
-      VALUES (random() & 4294967295, \(followed.number))
+      VALUES (random() & 4294967295, \(tracked.number))
       """, on: connection)
-    let key = followed.layout.keyColumns.map { quoted($0.history) }.joined(separator: ", ")
+    let key = tracked.layout.keyColumns.map { quoted($0.history) }.joined(separator: ", ")
     row = try HeldStatement(
       """
-      INSERT INTO main.\(followed.layout.quotedName)(\(HistoryLayout.position), \
+      INSERT INTO main.\(tracked.layout.quotedName)(\(HistoryLayout.position), \
       \(HistoryLayout.existed), \(key)) VALUES (last_insert_rowid(), 0, ?)
       """, on: connection)
   }

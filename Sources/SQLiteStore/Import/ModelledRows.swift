@@ -5,17 +5,18 @@
 // client's.
 
 import FetchModel
+import SQLComposer
 
 /// Writes rows under the rules of a model.
 struct ModelledRows {
   private let entity: Int
   private let resolver: SaveResolver
-  private let executor: SaveExecutor
+  private let executor: SQLiteSaveExecutor
 
   init(entity: Int, _ introspection: Introspection) {
     self.entity = entity
     resolver = SaveResolver(model: introspection.model)
-    executor = SaveExecutor(model: introspection.model, schema: introspection.schema)
+    executor = SQLiteSaveExecutor(model: introspection.model, schema: introspection.schema)
   }
 
   /// - Parameter writer: Maps fields to columns, and finds existing rows.

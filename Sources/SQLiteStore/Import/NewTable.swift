@@ -2,6 +2,7 @@
 
 import FetchModel
 import LiveFetchCSQLite
+import SQLComposer
 
 /// Infers the type of a file's field from sample values.
 public struct TypeGuess: Sendable, Hashable {

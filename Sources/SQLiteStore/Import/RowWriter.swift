@@ -5,6 +5,8 @@
 
 import FetchModel
 import LiveFetchCSQLite
+import SQLComposer
+import SaveExecution
 
 /// Writes rows of one table.
 struct RowWriter {
@@ -217,7 +219,8 @@ extension RowWriter {
       if let refusal = bind(field, index, to: statement) { return .refused(refusal) }
     }
     guard let constraint = try statement.run(on: connection) else { return outcome }
-    let problem = ConstraintProblem(constraint, on: table)
+    let problem = ConstraintProblem(
+      constraint, columns: constraint.columns(in: table), on: table)
     return .refused(RowRefusal(property: problem.property, detail: problem.detail))
   }
 

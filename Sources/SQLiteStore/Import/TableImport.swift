@@ -7,6 +7,7 @@
 
 import FetchModel
 import LiveFetchCSQLite
+import SQLComposer
 
 /// An import into one entity of a file that no server has open. For one thread.
 public final class TableImport {
@@ -109,12 +110,12 @@ public final class TableImport {
     of table: SaveTable, _ introspection: Introspection, on connection: Connection
   ) throws(StoreError) -> ImportLog? {
     let history = History(model: introspection.model, schema: introspection.schema)
-    guard let followed = history.tables.first(where: { $0.entity == table.index }),
-      followed.shape.key.kind == .rowidAlias,
-      try !hasOtherTriggers(followed.layout.table, on: connection)
+    guard let tracked = history.tables.first(where: { $0.entity == table.index }),
+      tracked.shape.key.kind == .rowidAlias,
+      try !hasOtherTriggers(tracked.layout.table, on: connection)
     else { return nil }
     csqlite_enable_triggers(connection.handle, 0)
-    return try ImportLog(followed, on: connection)
+    return try ImportLog(tracked, on: connection)
   }
 
   private static func hasOtherTriggers(

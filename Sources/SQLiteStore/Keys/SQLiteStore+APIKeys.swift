@@ -1,7 +1,8 @@
-// The API keys of a file, for the server that has it open and for programs beside it. The file may
-// be served meanwhile: the server reads the table again every few seconds.
+// The API keys of a file, for the server that has it open and for other programs. A running server
+// reads the table again every few seconds.
 
 import FetchModel
+import SQLComposer
 
 extension SQLiteStore {
   public func apiKeys() throws(StoreError) -> [APIKeyRecord] {

@@ -8,6 +8,7 @@
 // added.
 
 import FetchModel
+import SQLComposer
 
 extension SQLiteStore {
   /// Runs `script` on the file at `path`, in one transaction.
@@ -31,12 +32,12 @@ extension Connection {
   fileprivate func alter(_ script: MigrationScript) throws(StoreError) -> [String] {
     try execute("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")
     do {
-      let followed = try dropFollowingTriggers()
+      let tracked = try dropTrackingTriggers()
       let before = try tableStatements()
       try run(script)
       let after = try tableStatements()
       try execute("COMMIT")
-      return followed.filter { after[$0] != before[$0] }.sorted()
+      return tracked.filter { after[$0] != before[$0] }.sorted()
     } catch {
       if !isInAutocommit { try? execute("ROLLBACK") }
       throw error
@@ -47,7 +48,7 @@ extension Connection {
   /// opening of the file, or the server that has it open, begins a new epoch.
   ///
   /// - Returns: the tables that had such triggers.
-  private func dropFollowingTriggers() throws(StoreError) -> Set<String> {
+  private func dropTrackingTriggers() throws(StoreError) -> Set<String> {
     let triggers = try all(
       """
       SELECT name, tbl_name FROM main.sqlite_schema WHERE type = 'trigger'

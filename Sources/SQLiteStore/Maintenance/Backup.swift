@@ -2,6 +2,7 @@
 
 import FetchModel
 import LiveFetchCSQLite
+import SQLComposer
 
 #if canImport(Glibc)
   import Glibc

@@ -3,6 +3,7 @@
 // Everything is read in one transaction, so a file that is being served can be checked too.
 
 import FetchModel
+import SQLComposer
 
 /// A problem of a file.
 public enum StoreFinding: Sendable, Hashable {

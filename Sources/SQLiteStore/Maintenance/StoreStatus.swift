@@ -2,11 +2,12 @@
 
 import FetchModel
 import LiveFetchCSQLite
+import SQLComposer
 
 /// The properties of a file.
 public struct StoreStatus: Sendable {
   /// The extent of the history.
-  public struct Followed: Sendable {
+  public struct HistoryExtent: Sendable {
     /// The newest token.
     public let token: Token
     /// The number of changed rows.
@@ -30,7 +31,7 @@ public struct StoreStatus: Sendable {
   /// Names and numbers of rows, in the model's order; views have no number.
   public let entities: [(name: String, rows: Int?)]
   /// The history; nil if the file is not tracked.
-  public let history: Followed?
+  public let history: HistoryExtent?
 }
 
 extension SQLiteStore {
@@ -63,12 +64,12 @@ extension SQLiteStore {
     return StoreStatus(
       sqliteVersion: String(cString: sqlite3_libversion()),
       journalMode: try connection.first("PRAGMA main.journal_mode") { $0.text(0) } ?? "",
-      bytes: pages * size, entities: entities, history: try followed(on: connection))
+      bytes: pages * size, entities: entities, history: try historyExtent(on: connection))
   }
 
-  private static func followed(
+  private static func historyExtent(
     on connection: Connection
-  ) throws(StoreError) -> StoreStatus.Followed? {
+  ) throws(StoreError) -> StoreStatus.HistoryExtent? {
     guard try History.isPresent(on: connection) else { return nil }
     try History.checkFormat(on: connection)
     let token = try newestToken(on: connection)
@@ -80,7 +81,7 @@ extension SQLiteStore {
         newest: $0.isNull(2) ? nil : $0.double(2)
       )
     }
-    return StoreStatus.Followed(
+    return StoreStatus.HistoryExtent(
       token: token,
       positions: try connection.first("SELECT count(*) FROM main.livefetch_position") {
         Int($0.integer(0))

@@ -1,13 +1,14 @@
 // A to-one relationship or a join table with the delete rule Cascade → the trigger that also
 // deletes the objects at the other end.
 //
-// SQLite does not fire a trigger recursively. Where a cascade can reach its own trigger again, the
+// SQLite does not fire a trigger recursively. If a cascade can reach its own trigger again, the
 // first trigger collects every object to delete and deletes them together:
 //
 //     livefetch_cascade    the objects being deleted: their root entity and ids. Empty except during a
 //                          DELETE; while it has rows, nested cascade triggers do nothing
 
 import FetchModel
+import SQLComposer
 
 /// The cascades between a model's tables.
 struct CascadeTriggers {

@@ -8,6 +8,7 @@
 // A statement writes only values that differ, so that no row counts as changed without a change.
 
 import FetchModel
+import SQLComposer
 
 struct DerivedTriggers {
   let triggers: ModelTriggers
@@ -31,7 +32,7 @@ struct DerivedTriggers {
     }
   }
 
-  /// Returns an UPDATE that computes the value for every row; nil where SQL cannot, or where there
+  /// Returns an UPDATE that computes the value for every row; nil if SQL cannot, or if there
   /// is nothing to compute.
   func recomputation(_ derivation: Derivation) -> String? {
     switch derivation {

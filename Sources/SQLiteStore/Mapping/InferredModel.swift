@@ -2,6 +2,7 @@
 // and a report of everything in the tables that a model cannot express.
 
 import FetchModel
+import SQLComposer
 
 /// The model that the tables of a file imply.
 public struct InferredModel: Sendable {

@@ -1,6 +1,7 @@
 // A model mapped to tables → the entities that are served, with their columns and keys.
 
 import FetchModel
+import SQLComposer
 
 extension ModelMapping {
   func entity(at index: Int) -> (entity: Entity, table: EntityTable) {
@@ -19,16 +20,18 @@ extension ModelMapping {
     let relationships = relationships(of: own.name)
     let key = KeyFinder(table: there).key
     let hasKey = !there.primaryKey.isEmpty
+    let table = EntityTable(
+      name: there.name, isView: there.isView, key: key, columns: columns,
+      attributeColumns: attributes.map(\.column), relationships: relationships.map(\.storage),
+      uniqueIndexes: there.uniqueIndexes, isObservable: hasKey)
     return (
       Entity(
         name: own.name, attributes: attributes.map(\.attribute),
         relationships: relationships.map(\.relationship), idType: key.idType,
         aliases: aliases(relationships.map(\.relationship), key, there), isObservable: hasKey,
-        isWritable: hasKey, inheritance: inheritance(of: own, attributes.map(\.attribute))),
-      EntityTable(
-        name: there.name, isView: there.isView, key: key, columns: columns,
-        attributeColumns: attributes.map(\.column), relationships: relationships.map(\.storage),
-        uniqueIndexes: there.uniqueIndexes, isObservable: hasKey)
+        isWritable: hasKey, inheritance: inheritance(of: own, attributes.map(\.attribute)),
+        unique: table.uniqueAttributes),
+      table
     )
   }
 

@@ -1,6 +1,7 @@
 // Relationships with a join table → the table of the file that holds them.
 
 import FetchModel
+import SQLComposer
 
 extension ModelMapping {
   mutating func findJoins() {

@@ -6,6 +6,7 @@
 // `country_id`, and columns that the model does not know are ignored.
 
 import FetchModel
+import SQLComposer
 
 /// A model mapped to the tables of a file.
 struct ModelMapping {

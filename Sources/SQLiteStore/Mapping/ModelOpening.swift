@@ -3,6 +3,7 @@
 // unchanged.
 
 import FetchModel
+import SQLComposer
 
 /// Opens a file with a model.
 struct ModelOpening {

@@ -2,6 +2,7 @@
 // those that relationships need.
 
 import FetchModel
+import SQLComposer
 
 /// A statement and the name of the object that it creates.
 struct NamedStatement: Hashable {

@@ -9,6 +9,7 @@
 //     a field of a transformable attribute    a generated column: "skill.justicePower"
 
 import FetchModel
+import SQLComposer
 
 /// A property, identified by the entity that declares it.
 struct PropertyKey: Hashable {
@@ -57,7 +58,7 @@ struct PlannedTable: Hashable {
   func column(_ role: PlannedColumn.Role) -> PlannedColumn? { columns.first { $0.role == role } }
 }
 
-/// Where a relationship is stored.
+/// The place in which a relationship is stored.
 enum PlannedLink: Hashable {
   /// To-one: a column of the entity's own table.
   case column(String)
@@ -170,8 +171,8 @@ extension ModelTables {
       of: entity.name)
   }
 
-  /// Returns the reference to `entity`. Deleting an object affects the columns that refer to it as
-  /// the delete rule of the relationship in the opposite direction says.
+  /// Returns the reference to `entity`. The delete rule of the inverse relationship determines the
+  /// effect of a deletion on the columns that refer to the object.
   private func reference(
     to entity: String, heldBy relationship: ModelFile.Relationship
   ) -> PlannedColumn.Reference? {

@@ -12,6 +12,7 @@
 // names begin with `model_`.
 
 import FetchModel
+import SQLComposer
 
 /// Composes a model's triggers.
 struct ModelTriggers {
@@ -129,7 +130,7 @@ extension ModelTriggers {
 
 extension ModelTriggers {
   /// The distance between neighbouring positions. It leaves room for members inserted between them.
-  static let positionStep: Int64 = 1 << 20
+  static let positionStep = PositionAssigner.step
 
   /// A new member of an ordered relationship becomes the last.
   private func positionTriggers(
@@ -176,7 +177,7 @@ extension ModelTriggers {
 
 extension ModelTriggers {
   /// The prefix of the message of a refused delete; the relationship's name follows.
-  static let denial = "deny:"
+  static let denyPrefix = "deny:"
 
   private func deleteTriggers(
     _ relationship: ModelFile.Relationship, _ key: PropertyKey
@@ -259,7 +260,7 @@ extension ModelTriggers {
           "deny_\(table)_\(column)", "AFTER DELETE", on: table,
           when: "EXISTS (SELECT 1 FROM \(far) WHERE \(Self.id) = \(old))"
             + (cascades.needsTable ? " AND NOT EXISTS (\(going))" : ""),
-          ["SELECT RAISE(ABORT, \(literal(Self.denial + relationship.name)))"])
+          ["SELECT RAISE(ABORT, \(literal(Self.denyPrefix + relationship.name)))"])
       ]
     case .nullify, .noAction: return []
     }

@@ -3,6 +3,7 @@
 // new one.
 
 import FetchModel
+import SQLComposer
 
 /// The options of a migration.
 public struct MigrationOptions: Sendable {
@@ -23,6 +24,9 @@ public struct MigrationOptions: Sendable {
 }
 
 extension SQLiteStore {
+  /// The options of a migration, where another type has their name.
+  public typealias MigrationSettings = MigrationOptions
+
   /// Returns the model that the file at `path` stores; nil if it stores none.
   public static func rememberedModel(path: String) throws(StoreError) -> ModelFile? {
     let connection = try Connection(path: path, access: .readOnlyFile)
@@ -58,13 +62,13 @@ extension SQLiteStore {
       throw .unusable("the file stores no model to migrate from")
     }
     let run = MigrationRun(connection: connection, old: old, model: model, options: options)
-    if options.isDryRun { return try run.rehearse() }
+    if options.isDryRun { return try run.dryRun() }
     guard let backup = options.backup else { return try run.carryOut(progress) }
     // A refused migration makes no copy.
-    let rehearsed = try run.rehearse()
-    try run.check(rehearsed)
+    let planned = try run.dryRun()
+    try run.check(planned)
     // A migration that leaves every row unchanged makes no copy.
-    guard !rehearsed.isEmpty || !(options.before + options.after).isEmpty else {
+    guard !planned.isEmpty || !(options.before + options.after).isEmpty else {
       return try run.carryOut(progress)
     }
     try keepCopy(of: path, at: backup)
@@ -101,7 +105,7 @@ private struct MigrationRun {
   let options: MigrationOptions
 
   /// Returns the plan and leaves the file unchanged.
-  func rehearse() throws(StoreError) -> MigrationPlan {
+  func dryRun() throws(StoreError) -> MigrationPlan {
     try transaction(keeps: false) { () throws(StoreError) in try plan() }
   }
 

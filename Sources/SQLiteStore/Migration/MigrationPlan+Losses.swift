@@ -1,6 +1,7 @@
 // The old version's objects, values and links → those that the new version cannot hold.
 
 import FetchModel
+import SQLComposer
 
 extension MigrationPlanner {
   /// Finds everything in the old version that the new version cannot hold.

@@ -2,6 +2,7 @@
 // derived values follow.
 
 import FetchModel
+import SQLComposer
 
 extension MigrationPlanner {
   mutating func replaceTables() {

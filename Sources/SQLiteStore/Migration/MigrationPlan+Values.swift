@@ -2,6 +2,7 @@
 // there is none.
 
 import FetchModel
+import SQLComposer
 
 extension MigrationPlanner {
   mutating func value(

@@ -5,6 +5,7 @@
 // name, filled from the old one, and replaces it. So every kind of change has the same plan.
 
 import FetchModel
+import SQLComposer
 
 /// The plan of a migration.
 public struct MigrationPlan: Sendable {

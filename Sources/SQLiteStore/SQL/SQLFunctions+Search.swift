@@ -18,40 +18,29 @@ private enum Search: Int, CaseIterable {
   }
 }
 
-/// The most bytes of a pattern from a column that has to be compiled or folded.
-private let longestPattern: Int32 = 64 << 10
-
-/// True if preparing the pattern could take long for every row: it does not notice that the query's
-/// time is up. A constant pattern is prepared once.
-private func isTooLong(
-  _ pattern: OpaquePointer?, _ search: Search?, _ options: StringOptions
-) -> Bool {
-  guard search == .like || search == .matches || !options.isEmpty else { return false }
-  return sqlite3_value_frombind(pattern) == 0 && sqlite3_value_bytes(pattern) > longestPattern
-}
-
 func registerSearchFunctions(on handle: OpaquePointer) {
   for search in Search.allCases {
     register("livefetch_\(search)", 3, tag: search.rawValue, on: handle) { context, _, values in
       let options = StringOptions(
         rawValue: UInt8(truncatingIfNeeded: sqlite3_value_int(values?[2])))
-      guard RunningQuery.admits(values?[0], context), RunningQuery.admits(values?[1], context)
-      else { return }
       let search = Search(rawValue: functionTag(context))
-      guard !isTooLong(values?[1], search, options) else {
-        return sqlite3_result_error_code(context, SQLITE_INTERRUPT)
+      let short =
+        search == .matches ? RunningQuery.shortMatchedValue : RunningQuery.shortValue
+      guard RunningQuery.admits(values?[0], short: short, context),
+        RunningQuery.admits(values?[1], context)
+      else { return }
+      var wasOver = false
+      let isOver = {
+        wasOver = wasOver || RunningQuery.isOver
+        return wasOver
       }
       guard let search, let text = utf8(values?[0]),
-        let searched = Searched.cached(context, values?[1], search, options)
+        let searched = Searched.cached(context, values?[1], search, options, isOver)
       else {
         sqlite3_result_int(context, 0)
         return
       }
-      var wasOver = false
-      let isFound = searched.matches(text) {
-        wasOver = wasOver || RunningQuery.isOver
-        return wasOver
-      }
+      let isFound = searched.matches(text, isOver: isOver)
       guard !wasOver else { return sqlite3_result_error_code(context, SQLITE_INTERRUPT) }
       sqlite3_result_int(context, isFound ? 1 : 0)
     }
@@ -67,13 +56,14 @@ private final class Searched {
   /// The prepared pattern of this argument. A new one is handed to SQLite, which keeps it if the
   /// argument is constant. Returns nil if the argument is not a text.
   static func cached(
-    _ context: OpaquePointer?, _ value: OpaquePointer?, _ search: Search, _ options: StringOptions
+    _ context: OpaquePointer?, _ value: OpaquePointer?, _ search: Search, _ options: StringOptions,
+    _ isOver: () -> Bool
   ) -> Searched? {
     if let kept = sqlite3_get_auxdata(context, 1) {
       return Unmanaged<Searched>.fromOpaque(kept).takeUnretainedValue()
     }
     guard let text = utf8(value) else { return nil }
-    let searched = Searched(TextSearch(text, search.relation, options))
+    let searched = Searched(TextSearch(text, search.relation, options, isOver: isOver))
     // SQLite may release its reference at once, so SQLite gets a reference of its own.
     sqlite3_set_auxdata(context, 1, Unmanaged.passRetained(searched).toOpaque()) { kept in
       if let kept { Unmanaged<Searched>.fromOpaque(kept).release() }

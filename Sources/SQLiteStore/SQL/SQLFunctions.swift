@@ -135,7 +135,7 @@ private func initial(of text: UnsafeBufferPointer<UInt8>) -> String {
 // MARK: - Dates
 
 private func registerDateFunctions(on handle: OpaquePointer) {
-  // A stored date of any format as seconds since 1970. A value that is no date sorts behind every
+  // A stored date of any format as seconds since 1970. A value that is no date sorts after every
   // number.
   register("livefetch_seconds", 1, on: handle) { context, _, values in
     switch sqlite3_value_type(values?[0]) {
@@ -162,7 +162,7 @@ private func registerDateFunctions(on handle: OpaquePointer) {
   }
   // A prefix of `2024-01-31`: the day, month or year of a stored date in UTC. The last argument is
   // 1 if the column stores dates as numbers, 0 if it stores texts. A value that is no such date
-  // sorts behind every text.
+  // sorts after every text.
   register("livefetch_date_part", 3, on: handle) { context, _, values in
     let isText = sqlite3_value_type(values?[0]) == SQLITE_TEXT
     guard isText == (sqlite3_value_int(values?[2]) == 0), let instant = instant(values?[0]) else {

@@ -1,6 +1,7 @@
 // A single save to a file that no server has open, for short-lived programs.
 
 import FetchModel
+import SQLComposer
 
 extension SQLiteStore {
   /// Executes `body`, the JSON of `POST /v1/save`, on the file at `path`.
@@ -37,7 +38,7 @@ private struct FileToSave {
   let connection: Connection
   let model: Model
   let history: History
-  let executor: SaveExecutor
+  let executor: SQLiteSaveExecutor
   let isTracked: Bool
 
   init(_ path: String) throws(StoreError) {
@@ -47,7 +48,7 @@ private struct FileToSave {
     let introspection = try Introspection(of: connection)
     model = introspection.model
     history = History(model: introspection.model, schema: introspection.schema)
-    executor = SaveExecutor(model: introspection.model, schema: introspection.schema)
+    executor = SQLiteSaveExecutor(model: introspection.model, schema: introspection.schema)
     if isTracked { _ = try history.setUp(on: connection, journalMode: "wal") }
   }
 
@@ -63,7 +64,7 @@ private struct FileToSave {
     guard isTracked else { return result }
     result.token = try storing { () throws(StoreError) in
       let token = try history.newestToken(on: connection)
-      try History.stamp(position: token.position, on: connection)
+      try History.stamp(position: token.position.number, on: connection)
       return token
     }
     return result

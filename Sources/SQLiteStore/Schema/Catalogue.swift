@@ -3,48 +3,7 @@
 
 import FetchModel
 import LiveFetchCSQLite
-
-/// A table or view of the catalogue.
-struct CatalogueTable {
-  struct RawForeignKey {
-    let columns: [String]
-    let table: String
-    /// nil refers to the primary key of `table`.
-    let referenced: [String]?
-    /// `CASCADE`, `SET NULL`, `NO ACTION` or another action.
-    let onDelete: String
-  }
-
-  let name: String
-  let isView: Bool
-  let isWithoutRowid: Bool
-  let columns: [Column]
-  /// The primary key's columns in key order; empty without a primary key.
-  let primaryKey: [String]
-  let isRowidAlias: Bool
-  /// In declaration order.
-  let foreignKeys: [RawForeignKey]
-  let uniqueIndexes: [UniqueIndex]
-  /// The CREATE statement.
-  let sql: String
-
-  func column(named name: String) -> Column? {
-    columns.first { folded($0.name) == folded(name) }
-  }
-
-  /// Returns how SQLite compares `columns` of this table with the columns that they refer to.
-  func comparisons(_ columns: [String], to target: CatalogueTable, _ referenced: [String])
-    -> [ForeignKeyComparison]
-  {
-    zip(columns, referenced).map { name, other in
-      guard let column = column(named: name), let referenced = target.column(named: other) else {
-        return .plain
-      }
-      let isRowNumber = target.isRowidAlias && target.primaryKey.map(folded) == [folded(other)]
-      return ForeignKeyComparison(column, to: referenced, isRowNumber: isRowNumber)
-    }
-  }
-}
+import SQLComposer
 
 /// Reads the catalogue of a connection.
 struct CatalogueReader {

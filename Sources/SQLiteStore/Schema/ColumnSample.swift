@@ -1,7 +1,8 @@
-// A declared type, and the first stored value where the declaration is ambiguous → the type of a
+// A declared type, and the first stored value if the declaration is ambiguous → the type of a
 // column's values.
 
 import FetchModel
+import SQLComposer
 
 /// A column whose type is inferred.
 struct ColumnSample {
@@ -19,7 +20,7 @@ struct ColumnSample {
     }
   }
 
-  /// Returns the type that a declared type implies; nil where it implies none.
+  /// Returns the type that a declared type implies; nil if it implies none.
   static func declared(_ type: String) -> AttributeType? {
     let word = folded(type).prefix { $0 != "(" && $0 != " " }
     switch word {
@@ -41,7 +42,7 @@ struct ColumnSample {
     }
   }
 
-  /// Returns the first value that is not NULL. O(rows) where most values are NULL. Scans the table
+  /// Returns the first value that is not NULL. O(rows) if most values are NULL. Scans the table
   /// rather than an index, because an index returns the least value first, which may be untypical.
   private func firstValue() throws(StoreError) -> SQLValue? {
     try connection.first(
@@ -52,7 +53,7 @@ struct ColumnSample {
     ) { $0.value(0) }
   }
 
-  /// Returns the encoding of values of `type`; nil where SQLite compares them correctly as stored.
+  /// Returns the encoding of values of `type`; nil if SQLite compares them correctly as stored.
   func encoding(of type: AttributeType, _ dateFormat: DateFormat?) throws(StoreError)
     -> ColumnEncoding?
   {

@@ -1,6 +1,8 @@
 // The text of a CREATE INDEX → the SQL of its expressions and of its condition, which the catalogue
 // does not list separately.
 
+import SQLComposer
+
 /// The parts of an index's SQL text.
 struct IndexText {
   private var terms: [String] = []

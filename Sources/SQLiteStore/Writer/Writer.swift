@@ -103,7 +103,7 @@ final class Writer: Sendable {
   var newestToken: Token { newest.withLock { $0 } }
 
   /// The metrics so far.
-  var figures: WriterMetrics { counted.withLock { $0 } }
+  var metrics: WriterMetrics { counted.withLock { $0 } }
 
   /// Queues a save. `completion` is called on the writer's thread after the commit, or on any
   /// thread if the save is refused.
@@ -169,8 +169,8 @@ final class Writer: Sendable {
     let position: Int64? =
       switch demand {
       case .nothing: nil
-      case .new: newestToken.position
-      case .after(let position): position
+      case .new: newestToken.position.number
+      case .after(let position): position.number
       }
     waiting.withLock { $0.readers[reader] = position }
   }

@@ -75,7 +75,7 @@ struct WriterGroup {
     }
     do {
       let last = try position(epoch: token.epoch) ?? token
-      if last.position > stamped { try stamp(last.position) }
+      if last.position.number > stamped { try stamp(last.position.number) }
       return State(token: last)
     } catch {
       rollBack()
@@ -114,7 +114,7 @@ struct WriterGroup {
         results: state.results.map { _ in .failure(.store(error)) }, didCommit: false)
     }
     defer { token = state.token }
-    stamped = max(stamped, state.token.position)
+    stamped = max(stamped, state.token.position.number)
     let duration = monotonicNanoseconds() &- start
     return Outcome(
       results: acknowledged(state.results), didCommit: state.token != token,
@@ -165,7 +165,7 @@ extension WriterGroup {
     try checkDeferredKeys()
     result.token = try storing { () throws(StoreError) in
       let token = try position(epoch: state.token.epoch) ?? state.token
-      if token != state.token { try stamp(token.position) }
+      if token != state.token { try stamp(token.position.number) }
       return token
     }
     let outcome = result
@@ -203,7 +203,8 @@ extension WriterGroup {
       "SELECT position, nonce FROM main.livefetch_position ORDER BY position DESC LIMIT 1"
     ) {
       Token(
-        epoch: epoch, position: $0.integer(0), nonce: UInt32(truncatingIfNeeded: $0.integer(1)))
+        epoch: epoch, position: HistoryPosition($0.integer(0)),
+        nonce: UInt32(truncatingIfNeeded: $0.integer(1)))
     }
   }
 

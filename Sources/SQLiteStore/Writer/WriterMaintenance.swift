@@ -75,8 +75,8 @@ struct WriterMaintenance {
     if hasChangedFiles { return reportFiles(requests) }
     checkpointIfDue()
     let now = monotonicNanoseconds()
-    measureIfDue(now, group.token.position)
-    pruneIfDue(now, group.token.position, requests.unread)
+    measureIfDue(now, group.token.position.number)
+    pruneIfDue(now, group.token.position.number, requests.unread)
     stampIfDue(now, &group)
     guard now >= nextPoll || requests.isHinted else { return nil }
     return checkForExternalCommits(&group, requests)
@@ -181,7 +181,7 @@ extension WriterMaintenance {
     dataVersion = version
     guard token != group.token else { return nil }
     group.token = token
-    pendingCommits.append(token.position, monotonicNanoseconds())
+    pendingCommits.append(token.position.number, monotonicNanoseconds())
     return .others(token)
   }
 
@@ -220,7 +220,7 @@ extension WriterMaintenance {
     schemaVersion = Self.pragma("schema_version", connection) ?? schemaVersion
     dataVersion = version
     group.token = try history.newestToken(on: connection)
-    group.stamped = group.token.position
+    group.stamped = group.token.position.number
     return .restarted(group.token)
   }
 

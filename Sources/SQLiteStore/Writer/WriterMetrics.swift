@@ -67,7 +67,7 @@ extension SQLiteStore: MetricsSource {
   /// The metrics of the writer and of the history; empty for a read-only store.
   public var metrics: [MetricFamily] {
     guard let writer else { return [] }
-    return writer.figures.families + [
+    return writer.metrics.families + [
       MetricFamily(
         "livefetch_saves_waiting", "Saves that wait for the writer.", .gauge, writer.waitingCount)
     ]

@@ -13,7 +13,7 @@ package struct APIKey: Sendable {
   /// The whole key, as clients send it.
   package let text: String
 
-  /// Makes a key with 160 random bits beside its id.
+  /// Creates a key with a random id and a secret of 160 random bits.
   package init() {
     var generator = SystemRandomNumberGenerator()
     let characters = (0..<Self.idLength + Self.secretLength).map { _ in

@@ -2,7 +2,7 @@
 //
 // Enters: the `Authorization` header of a request. Leaves: the caller, or a refusal. Promises: no
 // query, no wait. Every refusal takes the same work, whatever is wrong with the credential: one hash,
-// two comparisons, and where JWTs are accepted one signature.
+// two comparisons, and one signature if JWTs are accepted.
 
 import Crypto
 import FetchModel

@@ -4,7 +4,7 @@ import FetchModel
 
 /// The authenticated sender of a request.
 package struct Caller: Sendable, Hashable {
-  /// What a caller may do. No scope includes another one.
+  /// The scopes of a credential. No scope includes another one.
   package struct Scopes: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
 
@@ -19,7 +19,7 @@ package struct Caller: Sendable, Hashable {
     package static let all: Scopes = [.read, .write, .admin]
   }
 
-  /// How the caller was authenticated.
+  /// The kind of credential.
   package enum Kind: Sendable, Hashable {
     case anonymous
     case serverToken
@@ -39,7 +39,7 @@ package struct Caller: Sendable, Hashable {
   /// The end of the credential, in seconds since 1970.
   package var expires = Double.infinity
 
-  /// A caller without a credential where none is required.
+  /// A caller without a credential, if none is required.
   package static let anonymous = Caller(kind: .anonymous, scopes: .all)
   static let serverToken = Caller(kind: .serverToken, scopes: .all, credential: "token")
 

@@ -46,7 +46,7 @@ struct JSONWebToken {
 package struct JWTRules: Sendable {
   /// The `iss` that tokens must have; nil accepts any.
   package var issuer: String?
-  /// What `aud` must be or contain; nil accepts any.
+  /// The value that `aud` must equal or contain; nil accepts any.
   package var audience: String?
   /// The name of the claim with the roles, or a path of names with dots.
   package var rolesClaim = "roles"

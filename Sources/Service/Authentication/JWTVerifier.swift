@@ -45,7 +45,7 @@ package final class JWTVerifier: Sendable {
   private static let maxWaiting = 1_000
   /// The most keys that a token is tried with.
   private static let maxTries = 8
-  /// How long after a fetch an unknown key may cause the next one.
+  /// The shortest time between two fetches that unknown keys cause.
   private static let minInterval = Duration.seconds(30)
   private static let maxInterval = Duration.seconds(600)
 

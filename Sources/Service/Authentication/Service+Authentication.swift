@@ -8,7 +8,7 @@ extension Service {
   /// Seconds between two reads of the API keys.
   private static let keyInterval = 2.0
 
-  /// Has the API keys read again, and the credentials of what waits checked.
+  /// Schedules a read of the API keys and a check of the credentials of waiting requests and streams.
   func scheduleKeyRefresh() {
     deadlines.schedule(after: Self.keyInterval) { [weak self] in
       guard let self else { return }

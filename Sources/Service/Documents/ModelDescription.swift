@@ -27,7 +27,7 @@ struct ModelDescription {
   private func describe(_ index: Int) -> JSON {
     let entity = model.entities[index]
     let shown = entity.attributes.indices.filter {
-      !entity.attributes[$0].isHidden && !entity.concealed.contains($0)
+      !entity.attributes[$0].isHidden && !entity.hiddenAttributes.contains($0)
     }
     var members: [JSON.Member] = [.init(name: "name", value: .string(entity.name))]
     members += inheritance(of: entity)
@@ -38,14 +38,16 @@ struct ModelDescription {
         name: "attributes",
         value: .array(
           shown.map {
-            describe(entity.attributes[$0], isReadOnly: readOnly?[index].contains($0) ?? false)
+            describe(
+              entity.attributes[$0], isReadOnly: readOnly?[index].contains($0) ?? false,
+              isUnique: entity.unique.contains($0))
           })),
       .init(
         name: "relationships",
         value: .array(entity.relationships.map(describe))),
     ]
     if let declared = model.file?.entity(named: entity.name)?.json {
-      for name in ["fetchIndexes", "uniquenessConstraints"] where entity.concealed.isEmpty {
+      for name in ["fetchIndexes", "uniquenessConstraints"] where entity.hiddenAttributes.isEmpty {
         if let value = declared[name] { members.append(.init(name: name, value: value)) }
       }
     }
@@ -76,7 +78,7 @@ struct ModelDescription {
     return members
   }
 
-  private func describe(_ attribute: Attribute, isReadOnly: Bool) -> JSON {
+  private func describe(_ attribute: Attribute, isReadOnly: Bool, isUnique: Bool) -> JSON {
     var members: [JSON.Member] = [
       .init(name: "name", value: .string(attribute.name)),
       .init(name: "type", value: .string(attribute.type.rawValue)),
@@ -89,6 +91,7 @@ struct ModelDescription {
     if !attribute.isWritable || isReadOnly {
       members.append(.init(name: "readOnly", value: .boolean(true)))
     }
+    if isUnique { members.append(.init(name: "unique", value: .boolean(true))) }
     return .object(members + rules(of: attribute.declaration))
   }
 

@@ -28,7 +28,7 @@ extension Service {
     }
   }
 
-  /// What browsers are to refuse of a page.
+  /// Headers that restrict what a page may do in a browser.
   private static let pageHeaders = [
     (
       name: "Content-Security-Policy",

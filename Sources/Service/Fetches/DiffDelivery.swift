@@ -41,7 +41,7 @@ struct DiffDelivery: LiveDelivery {
     // By the variant of the CORS headers.
     var prepared: [Int: PreparedResponse] = [:]
     let wakeups = WakeupBatch()
-    defer { wakeups.ring() }
+    defer { wakeups.wake() }
     for waiter in waiters {
       if let poll = waiter as? FetchPoll {
         respond(answer, poll.context, &prepared, wakeups)

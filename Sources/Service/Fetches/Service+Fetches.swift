@@ -76,7 +76,7 @@ extension Service {
     case .target(let target, let request):
       let fetch = try resolve(request, isPath: true, context.access)
       if request.since == nil, !request.explains, context.access?.hidesNothing ?? true {
-        planCache.learn(target, entity: request.entity, plan: fetch.plan.unrestricted)
+        planCache.insert(target, entity: request.entity, plan: fetch.plan.unrestricted)
       }
       return try operation(of: fetch, context)
     case .body(let request):

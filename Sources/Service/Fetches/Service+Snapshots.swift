@@ -36,7 +36,7 @@ extension Service {
   func cachedResponse(to context: RequestContext) -> PreparedResponse? {
     guard let key = context.cacheKey, let entry = cache.entry(for: key), !context.wantsStream
     else { return nil }
-    let isKnown = context.request.knows(entry.etag)
+    let isKnown = context.request.namesETag(entry.etag)
     context.tracker?.note(items: entry.count)
     let response = entry.response(in: store, notModified: isKnown) { old in
       let others = old.headers.filter { $0.name != "LiveFetch-Token" }
@@ -84,7 +84,7 @@ extension Service {
     let headers = headers(etag, isCompressed: compressed != nil, context)
     let full = HTTPResponse(headers: headers, body: .bytes(compressed ?? snapshot.json))
     let notModified = HTTPResponse(status: 304, headers: headers)
-    let isKnown = context.cacheKey != nil && context.request.knows(etag)
+    let isKnown = context.cacheKey != nil && context.request.namesETag(etag)
     context.send(isKnown ? notModified : full)
     guard isTracked, !plan.isNondeterministic, full.body.bytes.count < 1 << 20,
       let key = context.cacheKey, cache.isWanted(key)

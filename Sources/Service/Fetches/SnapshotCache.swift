@@ -3,8 +3,8 @@
 // Enters: the key of a request. Leaves: the response that an earlier request with this key had, if it
 // is still valid. Promises: a hit needs no parsing of parameters; a response is never sent once an
 // entity that it depends on has changed. An entry is valid at the store's newest position. When that
-// has advanced, the store is asked whether such an entity changed; if not, the entry is valid there
-// too.
+// has advanced, the cache asks the store whether such an entity changed; if not, the entry is valid
+// there too.
 
 import FetchModel
 import LiveFetchHTTPServer
@@ -36,7 +36,7 @@ final class SnapshotCache: Sendable {
 
     struct State {
       /// The newest token at which the responses are known to be valid.
-      var good: Token
+      var validAt: Token
       var full: PreparedResponse
       var notModified: PreparedResponse
 
@@ -52,7 +52,7 @@ final class SnapshotCache: Sendable {
       self.count = count
       self.dependencies = dependencies
       size = full.bodyCount + 1024
-      state = Mutex(State(good: token, full: full, notModified: notModified))
+      state = Mutex(State(validAt: token, full: full, notModified: notModified))
     }
   }
 
@@ -127,13 +127,13 @@ extension SnapshotCache.Entry {
     in store: any Store, notModified: Bool, remake: (PreparedResponse) -> PreparedResponse
   ) -> PreparedResponse? {
     let newest = store.newestToken
-    let (good, kept) = state.withLock { ($0.good, $0.response(notModified)) }
-    if good == newest { return kept }
-    guard (try? store.isUnchanged(dependencies, since: good, holding: token)) == true else {
+    let (validAt, kept) = state.withLock { ($0.validAt, $0.response(notModified)) }
+    if validAt == newest { return kept }
+    guard (try? store.isUnchanged(dependencies, since: validAt, holding: token)) == true else {
       return nil
     }
     return state.withLock { state in
-      state.good = newest
+      state.validAt = newest
       state.full = remake(state.full)
       state.notModified = remake(state.notModified)
       return state.response(notModified)

@@ -1,11 +1,11 @@
-// A request from its authentication to its end → a line of the log, and what the caller's quotas count.
+// A request from its authentication to its end → a line of the log, and charges to the caller's quotas.
 
 import FetchModel
 import LiveFetchHTTPServer
 import Logging
 import Synchronization
 
-/// What a service records about one request.
+/// The data that a service records about one request.
 final class RequestTracker: ExchangeAttachment {
   private struct State {
     var route = Route.unrouted
@@ -30,8 +30,8 @@ final class RequestTracker: ExchangeAttachment {
     if logger == nil, quotas == nil { return nil }
   }
 
-  /// The tracker of a request, which a service that replaces another one goes on with; nil if nothing
-  /// is recorded.
+  /// Returns the tracker of a request; nil if nothing is recorded. A service that replaces another one
+  /// uses the same tracker.
   static func of(_ exchange: HTTPExchange, _ configuration: ServiceConfiguration) -> RequestTracker?
   {
     guard let new = RequestTracker(configuration) else { return nil }

@@ -53,11 +53,20 @@ public final class ServiceMetrics: Sendable {
   let cacheHits = Counter()
   let cacheMisses = Counter()
   let openStreams = Counter()
+  // Protects the counts.
+  private let backups = Mutex(Backups())
   // Protects the server; set once.
   private let server = Mutex(WeakServer())
 
   private struct WeakServer {
     weak var server: HTTPServer?
+  }
+
+  private struct Backups {
+    var made = 0
+    var failed = 0
+    /// Seconds since 1970; 0 before the first.
+    var last = 0.0
   }
 
   public init() {
@@ -70,6 +79,20 @@ public final class ServiceMetrics: Sendable {
   /// Adds the metrics of `server`.
   public func watch(_ server: HTTPServer) {
     self.server.withLock { $0.server = server }
+  }
+
+  /// Counts a scheduled backup.
+  ///
+  /// - Parameter time: when it began, in seconds since 1970; nil if it failed.
+  public func countBackup(_ time: Double?) {
+    backups.withLock { backups in
+      if let time {
+        backups.made += 1
+        backups.last = time
+      } else {
+        backups.failed += 1
+      }
+    }
   }
 
   /// Counts a response.
@@ -104,7 +127,22 @@ extension ServiceMetrics {
       MetricFamily(
         "livefetch_snapshot_cache_misses_total", "Fetches that were read from the store.", .counter,
         cacheMisses.value),
-    ] + connectionFamilies
+    ] + connectionFamilies + backupFamilies
+  }
+
+  private var backupFamilies: [MetricFamily] {
+    let backups = backups.withLock { $0 }
+    return [
+      MetricFamily(
+        "livefetch_backups_total", "Scheduled backups made and checked.", .counter, backups.made),
+      MetricFamily(
+        "livefetch_backups_failed_total", "Scheduled backups that failed.", .counter,
+        backups.failed),
+      MetricFamily(
+        "livefetch_backup_last_timestamp_seconds",
+        "When the last of them began, in seconds since 1970; 0 before the first.", .gauge,
+        [.init(value: backups.last)]),
+    ]
   }
 
   private var connectionFamilies: [MetricFamily] {

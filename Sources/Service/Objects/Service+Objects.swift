@@ -90,7 +90,7 @@ extension RequestContext {
       (name: "Content-Type", value: "application/json"),
       (name: "Cache-Control", value: "no-cache"), (name: "ETag", value: etag),
     ]
-    if request.knows(etag) { return respond(HTTPResponse(status: 304, headers: headers)) }
+    if request.namesETag(etag) { return respond(HTTPResponse(status: 304, headers: headers)) }
     respond(HTTPResponse(headers: headers, body: .bytes(object.json)))
   }
 }

@@ -8,7 +8,7 @@ struct ValueQuery: Sendable {
   let id: ObjectID
   let entity: Int
   let attribute: Int
-  /// The plan that has the object where access rules let the caller read it; nil without rules.
+  /// The plan that contains the object if access rules permit the caller to read it; nil without rules.
   let object: FetchPlan?
 }
 
@@ -57,7 +57,7 @@ extension RequestContext {
       (name: "X-Content-Type-Options", value: "nosniff"),
       (name: "ETag", value: etag),
     ]
-    if request.knows(etag) { return respond(HTTPResponse(status: 304, headers: headers)) }
+    if request.namesETag(etag) { return respond(HTTPResponse(status: 304, headers: headers)) }
     let isCurrent = request.header("If-Range").map { EntityTag.ifMatch($0, names: etag) } ?? true
     let range = isCurrent ? ByteRange(request.header("Range"), count: bytes.count) : .whole
     if let place = range.contentRange(count: bytes.count) {

@@ -50,13 +50,13 @@ extension HTTPRequest {
     guard type == "application/json" || type.hasSuffix("+json") else { throw .notJSON }
   }
 
-  /// True if the client asks for a stream.
+  /// True if the client requests a stream.
   var wantsStream: Bool {
     header("Accept")?.lowercased().contains("text/event-stream") ?? false
   }
 
   /// True if the client has the representation that `etag` identifies.
-  func knows(_ etag: String) -> Bool {
+  func namesETag(_ etag: String) -> Bool {
     if hasHeader("If-None-Match", etag) { return true }
     return header("If-None-Match").map { EntityTag.ifNoneMatch($0, names: etag) } ?? false
   }

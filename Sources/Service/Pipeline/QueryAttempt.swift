@@ -1,4 +1,5 @@
-// A query and the time that one attempt has → its result, or that it needs a further attempt.
+// A query and the time limits of one attempt → its result, or ``StoreError/tooSlow`` if it needs another
+// attempt.
 
 import FetchModel
 
@@ -10,11 +11,11 @@ import FetchModel
 
 /// One attempt at a query.
 struct QueryAttempt: Sendable {
-  /// The end of the query's time.
+  /// The deadline of the query, over all attempts.
   let deadline: ContinuousClock.Instant
   /// The processor time that this attempt may take; nil for the last attempt.
   let limit: Duration?
-  /// True if the query waited for more than half of its time.
+  /// True if the query waited for more than half of its time limit.
   let isLate: Bool
 
   /// Runs `body` within the attempt's time.
@@ -36,7 +37,7 @@ struct QueryAttempt: Sendable {
     }
   }
 
-  /// The nanoseconds that this thread has run.
+  /// The processor time of this thread, in nanoseconds.
   private static var processorTime: UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

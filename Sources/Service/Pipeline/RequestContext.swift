@@ -1,5 +1,4 @@
-// One request on its way through the pipeline: the results of the stages so far, and the right to
-// respond.
+// One request in the pipeline: the results of the completed stages, and the right to respond.
 //
 // Enters: an HTTP request and its exchange. Leaves: one response. Promises: every response has the
 // common headers, which are added here and nowhere else.
@@ -7,20 +6,20 @@
 import FetchModel
 import LiveFetchHTTPServer
 
-/// A request, what the stages found out about it, and the right to respond once.
+/// A request, the results of the stages, and the right to respond once.
 struct RequestContext: Sendable {
   let request: HTTPRequest
   let exchange: HTTPExchange
   let service: Service
-  /// How often the request failed before because the schema had changed.
+  /// The number of earlier attempts that failed because the schema had changed.
   let attempt: Int
-  /// The end of the time that its queries have, waiting included.
+  /// The deadline of its queries, including the time they wait for a thread.
   let deadline: ContinuousClock.Instant
   /// nil unless responses have `Server-Timing`.
   let timings: StageTimings?
   /// Records the request; nil if nothing is recorded.
   let tracker: RequestTracker?
-  /// The result of `authenticate`; nil without a valid credential where one is required.
+  /// The result of `authenticate`; nil if a credential is required and none is valid.
   var caller: Caller?
   /// The access rules of the caller; nil if none restrict it.
   var access: CallerAccess?
@@ -48,7 +47,7 @@ struct RequestContext: Sendable {
       name: caller?.credential ?? request.clientNetwork, connection: request.connectionNumber)
   }
 
-  /// True if the client asks for a stream.
+  /// True if the client requests a stream.
   var wantsStream: Bool { request.wantsStream }
 
   /// The content coding of the response.

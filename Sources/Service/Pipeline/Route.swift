@@ -1,4 +1,4 @@
-// Path and method → the operation that a request asks for.
+// Path and method → the requested operation.
 //
 // Enters: the raw path and the method. Leaves: a route. Promises: each path segment is decoded once;
 // the table in `Resource` is the only place that lists paths and their methods.
@@ -114,7 +114,7 @@ struct Resource {
   }
 }
 
-/// The operation that a request asks for.
+/// The requested operation.
 enum Route: Hashable {
   /// The request was not routed, or its path is unknown.
   case unrouted

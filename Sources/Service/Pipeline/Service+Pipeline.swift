@@ -1,9 +1,9 @@
-// The way of every request: authenticate → route → authorize → cached response → parse → plan →
+// The stages of every request: authenticate → route → authorize → cached response → parse → plan →
 // query → respond.
 //
 // Enters: a request and the right to respond. Leaves: one response. Promises: each stage runs once, in
-// this order, and knows only the values of earlier stages. `plan` is the last stage that refuses a
-// request for what it says; later ones fail only for the state of the store.
+// this order, and uses only the values of earlier stages. `plan` is the last stage that refuses a
+// request for its content; later ones fail only because of the state of the store.
 
 import FetchModel
 import LiveFetchHTTPServer

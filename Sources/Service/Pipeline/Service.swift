@@ -1,7 +1,7 @@
 // A store → an HTTP handler.
 //
-// `Service+Pipeline` is the way of every request. The folders beside this one have, for each kind of
-// request, its part of the stages `parse`, `plan`, `query` and `respond`.
+// `Service+Pipeline` handles every request. The neighbouring folders contain the stages `parse`, `plan`,
+// `query` and `respond` of each kind of request.
 
 import FetchModel
 import LiveFetchHTTPServer
@@ -12,7 +12,7 @@ import Synchronization
 
 /// Serves a store over HTTP.
 ///
-/// A service knows its store only by the protocol: any ``Store`` can be served.
+/// A service uses only the protocol ``Store``, so it can serve any store.
 public final class Service: HTTPHandler {
   let store: any Store
   let configuration: ServiceConfiguration

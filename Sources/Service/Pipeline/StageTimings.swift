@@ -1,7 +1,7 @@
 // The durations of a request's stages → the `Server-Timing` header.
 //
 // Promises: at every time one stage runs; a stage that runs several times has the sum. A request has
-// timings only where the server was started with `--server-timing`.
+// timings only if the server was started with `--server-timing`.
 
 import LiveFetchHTTPServer
 import Synchronization

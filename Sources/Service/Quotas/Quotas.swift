@@ -1,4 +1,4 @@
-// What each caller may use: requests, saves and bytes per second, waiting requests, live fetches.
+// Limits per caller: requests, saves and bytes per second, waiting requests, live fetches.
 //
 // A caller is a credential, or without one an address (the `/64` of an IPv6 address). Rates are token
 // buckets that hold one second's worth. Promises: a request takes constant time; a refused request
@@ -8,9 +8,11 @@ import FetchModel
 import LiveFetchHTTPServer
 import Synchronization
 
-/// The limits for each caller; nil for what has none.
+/// The limits for each caller; nil means no limit.
 public struct QuotaLimits: Sendable, Hashable {
+  /// Requests of any kind per second.
   public var requestsPerSecond: Double?
+  /// Saves per second.
   public var savesPerSecond: Double?
   /// Bytes of responses' bodies.
   public var bytesPerSecond: Double?
@@ -45,7 +47,7 @@ public struct QuotaLimits: Sendable, Hashable {
   }
 
   private static func rate(_ text: String) -> Double? {
-    Double(text).flatMap { $0.isFinite && $0 > 0 && $0 <= 1e12 ? $0 : nil }
+    Double(text).flatMap { $0 >= 1e-6 && $0 <= 1e12 ? $0 : nil }
   }
 
   private static func count(_ text: String) -> Int? {

@@ -1,7 +1,7 @@
 // A followed fetch or object → server-sent events.
 //
-// Promises: the stream holds its last token and at most one event that is being sent. It asks the
-// engine for the next diff only when the socket has taken the last one, so a slow reader costs no
+// Promises: the stream holds its last token and at most one event that is being sent. It requests
+// the next diff from the engine only when the socket has taken the last one, so a slow reader costs no
 // memory and gets one combined diff.
 
 import FetchModel
@@ -56,7 +56,7 @@ final class FetchStream: ServedStream, LiveWaiter {
     }
     if let problem = service.endProblem { return end(problem) }
     switch answer {
-    // The client does not know this state: the next diff begins at its last event.
+    // This state was not sent: the next diff begins at the client's last event.
     case .diff: send(nil, position: nil)
     case .expired: querySnapshot()
     case .failed(let error): end(Problem(error))

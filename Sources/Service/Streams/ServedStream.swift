@@ -110,7 +110,7 @@ extension ServedStream {
     detach()
   }
 
-  /// Has the socket request the next step after a change.
+  /// Wakes the socket after a change, so that it requests the next step.
   func wake(_ change: (inout EventOutput) -> Void = { _ in }) {
     let socket = withOutput { output in
       change(&output)
@@ -138,12 +138,12 @@ extension ServedStream {
 
   private func scheduleHeartbeat() {
     let deadline = service.deadlines.schedule(after: service.configuration.heartbeat) {
-      [weak self] in self?.beat()
+      [weak self] in self?.sendHeartbeat()
     }
     withOutput { $0.heartbeat = deadline }
   }
 
-  private func beat() {
+  private func sendHeartbeat() {
     let socket = withOutput { output in
       if !output.isEnding, output.outbox.isEmpty { output.outbox = Array(":\n\n".utf8) }
       return output.socket

@@ -1,3 +1,5 @@
+// The built program as a server that a test can kill and restart, and a client of it.
+
 import FetchModel
 import Foundation
 import HTTPClient

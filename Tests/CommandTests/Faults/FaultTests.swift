@@ -85,7 +85,7 @@ struct FaultTests {
       return Follower(server, "/v1/objects/entry?where=writer==\(writer)&digest=true&\(shape)")
     }
     for _ in 0..<10 {
-      for follower in followers { #expect(try follower.comesToHoldTheTruth(), "seed \(seed)") }
+      for follower in followers { #expect(try follower.becomesConsistent(), "seed \(seed)") }
       plan.state.withLock { $0.isSaving = true }
       usleep(UInt32.random(in: 20_000...250_000, using: &random))
       server.end(by: SIGKILL)
@@ -94,7 +94,7 @@ struct FaultTests {
       try check(server, savers, seed)
       try server.start()
     }
-    for follower in followers { #expect(try follower.comesToHoldTheTruth(), "seed \(seed)") }
+    for follower in followers { #expect(try follower.becomesConsistent(), "seed \(seed)") }
     plan.state.withLock { $0.isOver = true }
     for follower in followers { follower.end() }
     #expect(server.end() == 0)
@@ -159,12 +159,12 @@ struct FaultTests {
   func locked() throws {
     let server = try FaultServer(Self.numbers)
     let follower = Follower(server, Self.fetch)
-    #expect(try follower.comesToHoldTheTruth())
-    let other = try Holder(server.folder.file("store.sqlite"))
+    #expect(try follower.becomesConsistent())
+    let other = try WriteLockHolder(server.folder.file("store.sqlite"))
     let client = server.client
     Thread.detachNewThread {
       usleep(1_500_000)
-      other.letGo()
+      other.release()
     }
     for number in 0..<20 {
       #expect(try client.get("/v1/objects/item?where=n>\(number)").status == 200)
@@ -174,7 +174,7 @@ struct FaultTests {
     #expect(status == 200 || status == 503)
     #expect(
       try becomes(10) { try client.save(#"{"insert":"item","values":{"n":200}}"#) == 200 })
-    #expect(try follower.comesToHoldTheTruth())
+    #expect(try follower.becomesConsistent())
     #expect(follower.faults == [])
     follower.end()
     #expect(server.end() == 0)
@@ -184,7 +184,7 @@ struct FaultTests {
   func outgrown() throws {
     let server = try FaultServer(Self.numbers)
     let follower = Follower(server, Self.fetch)
-    #expect(try follower.comesToHoldTheTruth())
+    #expect(try follower.becomesConsistent())
     let client = server.client
     try limitFiles(of: server, to: 400_000)
     let text = String(repeating: "x", count: 50_000)
@@ -203,7 +203,7 @@ struct FaultTests {
     #expect(
       try becomes(10) { try client.save(#"{"insert":"item","values":{"n":200}}"#) == 200 })
     made += 1
-    #expect(try follower.comesToHoldTheTruth())
+    #expect(try follower.becomesConsistent())
     #expect(follower.faults == [])
     follower.end()
     #expect(try server.sql("SELECT count(*) FROM item") == ["\(made)"])
@@ -230,10 +230,10 @@ struct FaultTests {
   // MARK: R7
 
   @Test("Commits of another process are reported at once")
-  func outsider() throws {
+  func otherProcess() throws {
     let server = try FaultServer(Self.numbers)
     let follower = Follower(server, Self.fetch)
-    #expect(try follower.comesToHoldTheTruth())
+    #expect(try follower.becomesConsistent())
     for mark in 100..<120 {
       _ = try server.sql(
         [
@@ -252,7 +252,7 @@ struct FaultTests {
           }
         }, "\(mark)")
     }
-    #expect(try follower.comesToHoldTheTruth())
+    #expect(try follower.becomesConsistent())
     #expect(follower.faults == [])
     follower.end()
     #expect(server.end() == 0)

@@ -1,3 +1,5 @@
+// A client that follows a fetch during faults and checks every diff.
+
 import FetchModel
 import Foundation
 import Synchronization
@@ -79,7 +81,7 @@ final class Follower: Sendable {
   }
 
   /// True if the client's result becomes equal to a fresh snapshot while there are no saves.
-  func comesToHoldTheTruth(seconds: Double = 20) throws -> Bool {
+  func becomesConsistent(seconds: Double = 20) throws -> Bool {
     let client = server.client
     return try becomes(seconds) {
       let answer = try client.get(fetch)

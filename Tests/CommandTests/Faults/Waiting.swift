@@ -1,3 +1,5 @@
+// A client whose request waits, for tests of many idle or disconnecting clients.
+
 import Foundation
 import TestSupport
 

@@ -1,4 +1,4 @@
-// What a context knows of objects that are gone, stand for two classes, or were not changed after all.
+// Edge cases of a context: deleted objects, two classes of one entity, edits that change nothing.
 
 import LiveFetch
 import TestSupport
@@ -16,7 +16,7 @@ struct ContextEdgeTests {
     @Managed(.name) var name = ""
   }
 
-  @Test("forgets what was deleted elsewhere once its own changes are thrown away")
+  @Test("drops an object that another client deleted once its own changes are discarded")
   func ghost() async throws {
     let (sample, ids) = try await World.store(.local)
     let id = try #require(ids["osaka"])
@@ -41,7 +41,7 @@ struct ContextEdgeTests {
     token.cancel()
   }
 
-  @Test("takes whoever had the id for gone when SQLite gives it again", arguments: Kind.allCases)
+  @Test("treats the previous owner of a reused id as deleted", arguments: Kind.allCases)
   func idGivenAgain(kind: Kind) async throws {
     let cities = try Cities(kind)
     let context = ManagedObjectContext(store: cities.store)
@@ -136,27 +136,27 @@ struct ContextEdgeTests {
     #expect(japan.cities.objects?.filter { $0 === osaka }.count == 1)
   }
 
-  /// A class that says of a relationship that it leads to something else.
-  final class Misled: ManagedObject, ManagedObjectType {
+  /// A class that declares a relationship with a wrong destination.
+  final class MisdeclaredCity: ManagedObject, ManagedObjectType {
     static let entityName = "City"
     enum Key: String, KeyCodable { case name, country }
     @Managed(.name) var name = ""
     @ManagedToOne(.country) var country: Fault<World.Person>?
   }
 
-  @Test("refuses a class whose relationship leads elsewhere by its name", arguments: Kind.allCases)
+  @Test("refuses a class with a wrong destination, and names the class", arguments: Kind.allCases)
   func misleadingRelationship(kind: Kind) async throws {
     let (sample, _) = try await World.store(kind)
     let context = ManagedObjectContext(store: sample.store)
-    let reason = "`country` leads to `Country`, and not to `Person` as Misled declares"
+    let reason = "`country` leads to `Country`, and not to `Person` as MisdeclaredCity declares"
     do throws(ContextError) {
-      _ = try await context.fetch(FetchRequest<Misled>())
+      _ = try await context.fetch(FetchRequest<MisdeclaredCity>())
       Issue.record("it was fetched")
     } catch {
       #expect(error.description.hasSuffix(reason))
     }
     let controller = FetchedResultsController(
-      fetchRequest: FetchRequest<Misled>(),
+      fetchRequest: FetchRequest<MisdeclaredCity>(),
       context: ManagedObjectContext(store: sample.store))
     do throws(FetchError) {
       try await controller.performFetch()
@@ -165,7 +165,7 @@ struct ContextEdgeTests {
       #expect(error.description.hasSuffix(reason))
     }
     let other = ManagedObjectContext(store: sample.store)
-    let misled: Misled = other.insertObject()
+    let misled: MisdeclaredCity = other.insertObject()
     misled.name = "Nara"
     do throws(ContextError) {
       try await other.save()
@@ -176,7 +176,7 @@ struct ContextEdgeTests {
     }
   }
 
-  /// A class that has a key without a property: it is judged by the store.
+  /// A class that has a key without a property, so the store evaluates predicates about it.
   final class Place: ManagedObject, ManagedObjectType {
     static let entityName = "City"
     enum Key: String, KeyCodable { case name, timezone }

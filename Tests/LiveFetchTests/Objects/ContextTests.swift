@@ -1,4 +1,4 @@
-// What a context fetches, saves and merges; in process and over HTTP alike.
+// Fetching, saving and merging in a context; in process and over HTTP alike.
 
 import Foundation
 import LiveFetch
@@ -81,7 +81,7 @@ struct ContextTests {
     #expect(try await context.count(Country.sortedFetchRequest) == 3)
   }
 
-  @Test("a refused save does not throw away what is performed meanwhile", arguments: Kind.allCases)
+  @Test("a refused save keeps changes that are performed meanwhile", arguments: Kind.allCases)
   func performingTwice(kind: Kind) async throws {
     let (sample, ids) = try await World.store(kind)
     let context = ManagedObjectContext(store: sample.store)
@@ -140,7 +140,7 @@ struct ContextTests {
     try await context.save()
   }
 
-  @Test("asks rules of one's own first, for a key, an object, a deletion, a value")
+  @Test("runs custom validation first, for a key, an object, a deletion, a value")
   func ownRules() async throws {
     let (sample, ids) = try await World.store(.local)
     let context = ManagedObjectContext(store: sample.store)
@@ -176,7 +176,7 @@ struct ContextTests {
     #expect(!rome.isDeleted)
   }
 
-  @Test("finds what others changed, and tells both versions", arguments: Kind.allCases)
+  @Test("detects changes by other clients, and reports both versions", arguments: Kind.allCases)
   func conflicts(kind: Kind) async throws {
     let (sample, ids) = try await World.store(kind)
     let context = ManagedObjectContext(store: sample.store)
@@ -197,7 +197,7 @@ struct ContextTests {
       #expect(conflict.given == .number("3"))
       #expect(conflict.base == .number("2700000"))
     }
-    // Fetched anew, the edit stays and is still one of the old value.
+    // Fetched again, the edit stays and is still one of the old value.
     _ = try await context.fetch(City.sortedFetchRequest)
     #expect(city.name == "Ōsaka" && city.population == 3)
     await #expect(throws: ContextError.self) { try await context.save() }
@@ -228,7 +228,7 @@ struct ContextTests {
     }
   }
 
-  @Test("tells of a conflict where the object was deleted", arguments: Kind.allCases)
+  @Test("reports a conflict if the object was deleted", arguments: Kind.allCases)
   func deletedElsewhere(kind: Kind) async throws {
     let (sample, ids) = try await World.store(kind)
     let context = ManagedObjectContext(store: sample.store)
@@ -252,7 +252,7 @@ struct ContextTests {
     }
   }
 
-  @Test("takes over what others saved when it is told to", arguments: Kind.allCases)
+  @Test("merges what other programs saved on request", arguments: Kind.allCases)
   func merging(kind: Kind) async throws {
     let (sample, ids) = try await World.store(kind)
     let context = ManagedObjectContext(store: sample.store)
@@ -276,7 +276,7 @@ struct ContextTests {
     token.cancel()
   }
 
-  @Test("saves values beside objects", arguments: Kind.allCases)
+  @Test("saves plain values together with objects", arguments: Kind.allCases)
   func values(kind: Kind) async throws {
     let (sample, ids) = try await World.store(kind)
     let context = ManagedObjectContext(store: sample.store)
@@ -305,7 +305,7 @@ struct ContextTests {
     let naras = try await context.fetch(PlainCity.sortedFetchRequest(where: "name == 'Nara'"))
     #expect(naras.map(\.population) == [nil])
 
-    // The value that is changed was read before somebody else changed it.
+    // The edited value was read before another client changed it.
     osaka.name = "Ōsaka"
     try await sample.save(
       #"{"update":"City","id":\#(try #require(ids["osaka"])),"values":{"name":"Naniwa"}}"#)
@@ -320,7 +320,7 @@ struct ContextTests {
     }
   }
 
-  @Test("changes and deletes whatever matches", arguments: Kind.allCases)
+  @Test("updates and deletes all objects that match", arguments: Kind.allCases)
   func batches(kind: Kind) async throws {
     let (sample, _) = try await World.store(kind)
     let context = ManagedObjectContext(store: sample.store)
@@ -344,7 +344,7 @@ struct ContextTests {
     }
   }
 
-  @Test("gives its changes to its parent", arguments: Kind.allCases)
+  @Test("saves its changes into its parent", arguments: Kind.allCases)
   func children(kind: Kind) async throws {
     let (sample, ids) = try await World.store(kind)
     let parent = ManagedObjectContext(store: sample.store)
@@ -387,7 +387,7 @@ struct ContextTests {
     #expect(fresh.map(\.population) == [430_000, 5, 9])
   }
 
-  @Test("throws a child's changes away with it, and its own with rollback and reset")
+  @Test("discards a child's changes with the child, and its own with rollback and reset")
   func discarding() async throws {
     let (sample, ids) = try await World.store(.local)
     let context = ManagedObjectContext(store: sample.store)

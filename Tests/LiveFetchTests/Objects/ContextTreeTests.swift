@@ -1,5 +1,5 @@
-// Contexts above and below each other: what is saved into a parent, what the parent throws away, and
-// what the contexts beside it and below it show then.
+// Parent and child contexts: saves into a parent, rollbacks of the parent, and the values that siblings and
+// children show afterwards.
 
 import LiveFetch
 import TestSupport
@@ -25,7 +25,7 @@ struct ContextTreeTests {
     return nara
   }
 
-  @Test("what a child inserted vanishes with the parent's rollback", arguments: Kind.allCases)
+  @Test("the parent's rollback removes a child's inserts", arguments: Kind.allCases)
   func insertionRolledBack(kind: Kind) async throws {
     let (sample, _) = try await World.store(kind)
     let (parent, child) = tree(sample)
@@ -41,7 +41,7 @@ struct ContextTreeTests {
     #expect(nara.name == "Nara" && nara.population == 5)
     try await child.save()
     #expect(try await parent.save() == nil)
-    // It is as new, and can be inserted again with what it had.
+    // It is unsaved again, and can be inserted again with its values.
     child.insert(nara)
     try await child.save()
     try await parent.save()
@@ -68,7 +68,7 @@ struct ContextTreeTests {
     #expect(mali.managedObjectContext == nil)
     #expect(osaka.country?.id == ids["jp"].map { .permanent($0) })
     #expect(osaka.changedValues().keys.map(\.rawValue) == ["name"])
-    // What a child throws away vanishes below it alone.
+    // A rollback in a child affects only its descendants.
     let peru: Country = grandchild.insertObject()
     (peru.code, peru.name) = ("P2", "Peru")
     try await grandchild.save()
@@ -98,7 +98,7 @@ struct ContextTreeTests {
     let id = try #require(country.objectID.permanentID)
     try await child.save()
     let twin = try #require(parent.registeredObject(Country.self, with: id))
-    // The store does not have it yet: that is no deletion by somebody else.
+    // The store does not contain it yet; that is no deletion by another client.
     _ = try await child.fetch(Country.sortedFetchRequest)
     try await child.mergeChanges()
     try await child.refresh(country, mergeChanges: false)
@@ -139,13 +139,13 @@ struct ContextTreeTests {
     #expect(osaka.name == "Osaka" && !child.hasChanges)
     #expect(refreshed.contains(osaka))
     #expect(try await japan.cities.materialize().count == 2)
-    // The deleted instance is gone from the child; the object itself is fetched anew.
+    // The deleted instance is gone from the child; the object itself is fetched again.
     let again = try await child.materializedObject(City.self, with: #require(ids["tokyo"]))
     #expect(again !== tokyo && again.name == "Tokyo" && tokyo.isDeleted)
     token.cancel()
   }
 
-  @Test("of children that edit the same object the last one to save wins, property by property")
+  @Test("if children edit the same object, the last save wins, property by property")
   func siblings() async throws {
     let (sample, ids) = try await World.store(.local)
     let osaka = try #require(ids["osaka"])
@@ -186,7 +186,7 @@ struct ContextTreeTests {
     try await sample.save(#"{"update":"City","id":\#(osaka),"values":{"latitude":34.5}}"#)
     try await child.refresh(below, mergeChanges: true)
     #expect(below.name == "Naniwa" && below.population == 7 && below.latitude == 34.5)
-    #expect(above.latitude == 34.5, "what a child is told its parent is told")
+    #expect(above.latitude == 34.5, "a parent receives the values that its child receives")
     try await child.refresh(below, mergeChanges: false)
     #expect(below.name == "Naniwa" && below.population == 2_700_000)
     try await child.save()
@@ -194,7 +194,7 @@ struct ContextTreeTests {
     #expect(below.name == "Naniwa")
   }
 
-  @Test("objects that only a child knows take over what others saved", arguments: Kind.allCases)
+  @Test("objects that only a child contains receive other clients' saves", arguments: Kind.allCases)
   func merging(kind: Kind) async throws {
     let (sample, ids) = try await World.store(kind)
     let (parent, child) = tree(sample)

@@ -1,5 +1,5 @@
-// Generated changes of an object graph: after each save, what is in memory is what a new context
-// fetches, in process and over HTTP alike.
+// Generated changes of an object graph: after each save, the objects in memory equal those that a new
+// context fetches, in process and over HTTP alike.
 
 import Foundation
 import LiveFetch
@@ -23,7 +23,7 @@ private final class Graph {
     generator = SeededRandom(seed: seed)
   }
 
-  /// One change, in this context or by somebody else.
+  /// One change, in this context or by another client.
   func change() async throws {
     lists.removeAll(where: \.isDeleted)
     items.removeAll(where: \.isDeleted)
@@ -62,7 +62,7 @@ private final class Graph {
     }
   }
 
-  /// What the objects here say, by kind and id.
+  /// The values of the objects in memory, sorted by kind and id.
   func state() -> [String] {
     let known = lists.filter { !$0.isDeleted }.map { list in
       "list \(list.objectID) \(list.title) \(list.itemCount ?? -1)"
@@ -75,7 +75,7 @@ private final class Graph {
     return (known + others).sorted()
   }
 
-  /// What a new context finds of the same objects.
+  /// The values that a new context fetches of the same objects.
   func truth() async throws -> [String] {
     let fresh = ManagedObjectContext(store: sample.store)
     let other = try await Graph(fresh, sample)
@@ -99,7 +99,9 @@ private final class Graph {
 @MainActor
 @Suite("Generated changes of objects", .mayBlock)
 struct GeneratedObjectsTests {
-  @Test("leave in memory what a new context fetches", arguments: Kind.allCases)
+  @Test(
+    "leave the objects in memory equal to those that a new context fetches",
+    arguments: Kind.allCases)
   func consistency(kind: Kind) async throws {
     let given = ProcessInfo.processInfo.environment["LIVEFETCH_SEED"].flatMap(UInt64.init)
     let seed = given ?? UInt64.random(in: 0...UInt64.max)

@@ -12,7 +12,7 @@ struct ManagedObjectTests {
   typealias Country = World.Country
   typealias Person = World.Person
 
-  @Test("is one instance an id, whoever fetches it", arguments: Kind.allCases)
+  @Test("is one instance per id in all fetches of a context", arguments: Kind.allCases)
   func uniquing(kind: Kind) async throws {
     let (sample, ids) = try await World.store(kind)
     let context = ManagedObjectContext(store: sample.store)
@@ -30,7 +30,7 @@ struct ManagedObjectTests {
     #expect(cities[2].latitude == nil)
   }
 
-  @Test("is kept by its context while it has changes, and else by whoever holds it")
+  @Test("is retained by its context while it has changes, and otherwise by its users only")
   func keeping() async throws {
     let (sample, ids) = try await World.store(.local)
     let context = ManagedObjectContext(store: sample.store)
@@ -85,7 +85,7 @@ struct ManagedObjectTests {
     #expect(try await later.materializedObject(ToDo.Item.self, with: id).title == "试试")
   }
 
-  @Test("tells changed and committed values by keys")
+  @Test("returns changed and committed values by keys")
   func keys() async throws {
     let (sample, ids) = try await World.store(.local)
     let context = ManagedObjectContext(store: sample.store)
@@ -136,7 +136,7 @@ struct ManagedObjectTests {
     await #expect(throws: ContextError.self) { _ = try await gone.materialize() }
   }
 
-  @Test("is prefetched with what refers to it", arguments: Kind.allCases)
+  @Test("is prefetched with the objects that refer to it", arguments: Kind.allCases)
   func prefetching(kind: Kind) async throws {
     let (sample, _) = try await World.store(kind)
     let context = ManagedObjectContext(store: sample.store)
@@ -176,7 +176,7 @@ struct ManagedObjectTests {
     #expect(country.cities.ids == [city.objectID])
   }
 
-  @Test("goes with what the store deletes it with", arguments: Kind.allCases)
+  @Test("is deleted with the object whose deletion cascades to it", arguments: Kind.allCases)
   func propagation(kind: Kind) async throws {
     let sample = try await SampleStore(kind, "todo")
     let context = ManagedObjectContext(store: sample.store)
@@ -208,7 +208,9 @@ struct ManagedObjectTests {
     token.cancel()
   }
 
-  @Test("may be deleted beside what it goes with, or when it is gone", arguments: Kind.allCases)
+  @Test(
+    "may be deleted together with its owner, or when it is already deleted",
+    arguments: Kind.allCases)
   func repeatedDeletion(kind: Kind) async throws {
     let sample = try await SampleStore(kind, "todo")
     let context = ManagedObjectContext(store: sample.store)

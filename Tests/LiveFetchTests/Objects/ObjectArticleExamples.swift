@@ -1,5 +1,5 @@
-// The examples of the articles about managed objects, as they stand there: what is not here does
-// not compile. The test at the end reads the articles.
+// The examples of the articles about managed objects, word for word, so that they compile. The test at the
+// end compares them with the articles.
 
 import Foundation
 import LiveFetch
@@ -233,7 +233,7 @@ private enum TransformersArticle {
     var text: String
     init(text: String) throws { self.text = text }
 
-    static let hexadecimal = ValueTransformer<Colour, String>(
+    static let hexadecimal = AttributeTransformer<Colour, String>(
       transform: { $0.text },
       reverseTransform: { try Colour(text: $0) })
   }
@@ -250,8 +250,8 @@ private enum TransformersArticle {
     @Managed(.dark, transformer: "HexColour") var dark: Colour?
   }
 
-  static func transformers(_ path: String, _ sealed: ValueTransformer<Colour, Data>) throws {
-    let hexadecimal = ValueTransformer<Colour, String>(
+  static func transformers(_ path: String, _ sealed: AttributeTransformer<Colour, Data>) throws {
+    let hexadecimal = AttributeTransformer<Colour, String>(
       transform: { $0.text },
       reverseTransform: { try Colour(text: $0) })
     hexadecimal.register(as: "HexColour")
@@ -313,7 +313,7 @@ struct ObjectArticleTests {
     }
   }
 
-  /// The lines without what they are indented by.
+  /// The lines without their common indentation.
   private static func plain(_ text: String) -> String {
     text.split(separator: "\n", omittingEmptySubsequences: false)
       .map { String($0.drop { $0 == " " }) }.joined(separator: "\n")

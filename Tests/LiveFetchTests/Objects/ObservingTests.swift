@@ -4,7 +4,7 @@ import LiveFetch
 import TestSupport
 import Testing
 
-/// Writes down what a delegate is told of cities.
+/// Records a delegate's calls about cities.
 private final class CityLog: FetchedResultsControllerDelegate {
   typealias Element = World.City
   var lines: [String] = []
@@ -41,7 +41,7 @@ struct ObservingTests {
       #"{"update":"City","id":\#(try #require(ids["osaka"])),"values":{"name":"Ōsaka","population":2}}"#
     )
     try await eventually { log.lines.count == 1 }
-    // The edit stays, and what is not saved does not show.
+    // The edit stays, and the unsaved value is not shown.
     #expect(log.lines == ["move Ōsaka 1"])
     #expect(controller.object(at: Position(section: 0, item: 1)) === osaka)
     #expect(osaka.changedValues() == [.population: .number("1")])
@@ -63,7 +63,7 @@ struct ObservingTests {
     #expect(context.registeredObjects.count == 2)
   }
 
-  @Test("an observer that can be told nothing any more says why, once, and ends")
+  @Test("an observer that is refused reports the reason once, and ends")
   func failures() async throws {
     let (sample, ids) = try await World.store(.local)
     let context = ManagedObjectContext(store: sample.store)
@@ -84,7 +84,7 @@ struct ObservingTests {
     #expect(late.isEnded && changes == [.update])
   }
 
-  @Test("a context tells what changed, and of its saves, typed")
+  @Test("a context reports changes and saves as typed events")
   func events() async throws {
     let (sample, ids) = try await World.store(.local)
     let context = ManagedObjectContext(store: sample.store)
@@ -155,7 +155,8 @@ struct ObservingTests {
     #expect(await task.value == 1)
   }
 
-  @Test("an observer follows one object, whoever changes it", arguments: Kind.allCases)
+  @Test(
+    "an observer follows one object, changed by this program or another", arguments: Kind.allCases)
   func observer(kind: Kind) async throws {
     let (sample, ids) = try await World.store(kind)
     let context = ManagedObjectContext(store: sample.store)
@@ -168,7 +169,7 @@ struct ObservingTests {
       case .delete: received.append("delete")
       }
     }
-    // Whether the first change is told as one or by the observer's first look, it is told once.
+    // The first change is reported once: as a change, or by the observer's first fetch.
     try await sample.save(#"{"update":"City","id":\#(osaka),"values":{"name":"Ōsaka"}}"#)
     try await eventually { received == ["update Ōsaka"] }
     city.name = "Naniwa"

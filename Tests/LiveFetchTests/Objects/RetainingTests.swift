@@ -1,4 +1,4 @@
-// Which objects stay in memory, and what reading their relationships reports.
+// The lifetime of objects in memory, and the events of reading their relationships.
 
 import LiveFetch
 import TestSupport

@@ -4,11 +4,11 @@ import Foundation
 import LiveFetch
 import SQLiteStore
 
-/// A store of one of the sample models, gone with the test.
+/// A temporary store of one of the sample models, deleted after the test.
 struct SampleStore: OpenedSample {
   let opened: OpenedStore
 
-  /// - Parameter data: whether the sample's objects are in it.
+  /// - Parameter data: true to load the sample's objects.
   init(_ kind: Kind, _ name: String, data: Bool = false) async throws {
     let model = try ModelFile(parsing: Self.resource("\(name).json"))
     var options = SQLiteStoreOptions()

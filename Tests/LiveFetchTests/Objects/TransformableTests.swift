@@ -1,4 +1,4 @@
-// Transformable attributes: the heroes of the sample, and transformers of one's own.
+// Transformable attributes: the heroes of the sample, and custom transformers.
 
 import Foundation
 import LiveFetch
@@ -11,7 +11,7 @@ private struct Colour: Codable, Hashable {
   var green: UInt8
   var blue: UInt8
 
-  static let hexadecimal = ValueTransformer<Colour, String>(
+  static let hexadecimal = AttributeTransformer<Colour, String>(
     transform: { colour in
       "#"
         + [colour.red, colour.green, colour.blue].map { byte in
@@ -138,7 +138,7 @@ struct TransformableTests {
     let context = ManagedObjectContext(store: cities.store)
     Colour.hexadecimal.register(as: "HexColour")
     let pink = Colour(red: 255, green: 192, blue: 203)
-    let first: Painted = context.insertObject()
+    let first: TransformedCity = context.insertObject()
     first.given = pink
     try await context.save()
     let id = try #require(first.objectID.permanentID)
@@ -151,8 +151,8 @@ struct TransformableTests {
     try await other.save()
     try await context.mergeChanges()
     #expect(first.given == Colour(red: 0, green: 1, blue: 2))
-    #expect(ValueTransformer<Colour, String>.named("HexColour") != nil)
-    #expect(ValueTransformer<Colour, Int>.named("HexColour") == nil)
+    #expect(AttributeTransformer<Colour, String>.named("HexColour") != nil)
+    #expect(AttributeTransformer<Colour, Int>.named("HexColour") == nil)
     do {
       _ = try await ManagedObjectContext(store: cities.store)
         .materializedObject(UnknownTransformer.self, with: id)
@@ -163,9 +163,9 @@ struct TransformableTests {
     }
   }
 
-  @Test("is kept in a store by a transformer of one's own")
+  @Test("is stored by a custom transformer")
   func storedThrough() async throws {
-    let sealed = ValueTransformer<Colour, Data>(
+    let sealed = AttributeTransformer<Colour, Data>(
       transform: { Data([$0.red, $0.green, $0.blue].map { $0 ^ 0x55 }) },
       reverseTransform: { data in
         let bytes = data.map { $0 ^ 0x55 }
@@ -189,7 +189,7 @@ struct TransformableTests {
     #expect(flags.map(\.colour) == [SealedColour(red: 1, green: 2, blue: 3)])
   }
 
-  @Test("of every type comes back as it was saved", arguments: Kind.allCases)
+  @Test("of every type is read as it was saved", arguments: Kind.allCases)
   func everyType(kind: Kind) async throws {
     let model = #"""
       {"entities":[{"name":"All","attributes":[
@@ -237,7 +237,7 @@ struct TransformableTests {
   }
 }
 
-private final class Painted: ManagedObject, ManagedObjectType {
+private final class TransformedCity: ManagedObject, ManagedObjectType {
   static let entityName = "City"
   enum Key: String, KeyCodable { case name }
   @Managed(.name, transformer: Colour.hexadecimal) var given: Colour?

@@ -219,11 +219,13 @@ struct UnreadableTests {
     try sqlite(
       players.path,
       "UPDATE player SET score = 'abc' WHERE id = 2; UPDATE player SET score = 31 WHERE id = 3")
-    await #expect(throws: ContextError.self) { try await context.mergeChanges() }
+    try await context.mergeChanges()
     #expect(all.map(\.score) == [10, 20, 31])
+    #expect(context.unreadableObjects.map(\.id) == [.integer(2)])
     try sqlite(players.path, "UPDATE player SET score = 21 WHERE id = 2")
     try await context.mergeChanges()
     #expect(all.map(\.score) == [10, 21, 31])
+    #expect(context.unreadableObjects == [])
   }
 
   // MARK: - Values that could not be read again

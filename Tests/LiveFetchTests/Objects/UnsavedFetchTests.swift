@@ -1,4 +1,4 @@
-// Fetches of a context with unsaved changes: who is found, in which order, through which window.
+// Fetches of a context with unsaved changes: the objects found, their order and the window.
 
 import Foundation
 import LiveFetch
@@ -36,7 +36,7 @@ struct UnsavedFetchTests {
     #expect(try await context.fetch(large).map(\.name) == ["Tokyo", "Nara", "Osaka"])
   }
 
-  @Test("judges changed objects by what they are now", arguments: Kind.allCases)
+  @Test("evaluates changed objects by their unsaved values", arguments: Kind.allCases)
   func updates(kind: Kind) async throws {
     let (sample, ids) = try await World.store(kind)
     let context = ManagedObjectContext(store: sample.store)
@@ -48,7 +48,7 @@ struct UnsavedFetchTests {
       where: FetchPredicate("population >= %ld", 1_000_000), sortedBy: [.descending("population")])
     #expect(try await context.fetch(large).map(\.name) == ["Cusco", "Tokyo"])
     #expect(try await context.count(large) == 2)
-    // Read anew with the edits kept, and thrown away.
+    // Read again with the edits kept, and with the edits discarded.
     try await context.refresh(osaka, mergeChanges: true)
     #expect(try await context.count(large) == 2)
     try await context.refresh(osaka, mergeChanges: false)
@@ -109,7 +109,7 @@ struct UnsavedFetchTests {
     #expect(try await context.fetch(crowded) == [aotearoa])
   }
 
-  @Test("takes the store's word for what the classes do not declare")
+  @Test("uses the store's result for properties that the classes do not declare")
   func undeclared() async throws {
     let (sample, ids) = try await World.store(.local)
     let context = ManagedObjectContext(store: sample.store)
@@ -145,7 +145,7 @@ struct UnsavedFetchTests {
     #expect(again === found[0])
   }
 
-  @Test("finds or makes by what stands in the context", arguments: Kind.allCases)
+  @Test("findOrCreate uses the unsaved objects of the context", arguments: Kind.allCases)
   func findOrCreate(kind: Kind) async throws {
     let (sample, ids) = try await World.store(kind)
     let context = ManagedObjectContext(store: sample.store)
@@ -164,7 +164,7 @@ struct UnsavedFetchTests {
     #expect(try await context.findOrFetch(Country.self, where: .code, equals: "PE") === peru)
   }
 
-  @Test("finds by the class' default predicate what stands in the context")
+  @Test("applies the class's default predicate to unsaved objects")
   func defaultPredicate() async throws {
     let sample = try await SampleStore(.local, "todo")
     try await sample.save(#"{"insert":"Item","values":{"title":"Bread","done":false}}"#)
@@ -265,7 +265,7 @@ struct UnsavedFetchTests {
   }
 }
 
-/// Whatever is changed, what a fetch gives before the save is what it gives after it.
+/// A fetch has the same result before and after a save of the unsaved changes.
 @MainActor
 @Suite("Unsaved changes, generated", .mayBlock)
 struct GeneratedUnsavedTests {

@@ -8,7 +8,7 @@ import Testing
 
 /// One line of the table: `entity: predicate ← arguments → ids`.
 ///
-/// The entity is `item` unless said otherwise. Arguments are JSON: an array fills placeholders, an
+/// The entity is `item` by default. Arguments are JSON: an array fills placeholders, an
 /// object variables. No ids after the arrow: nothing matches; `all`: everything does.
 struct PredicateCase {
   let line: String

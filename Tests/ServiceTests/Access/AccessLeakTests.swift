@@ -2,8 +2,8 @@ import FetchModel
 import TestSupport
 import Testing
 
-/// What a caller may not see is found neither in dictionaries nor in what a save answers, and a save
-/// leaves it as it is. The callers are those of ``AccessWorld``: 2 has the role `hr`.
+/// Hidden values occur neither in dictionaries nor in responses to saves, and saves do not change
+/// them. The callers are those of ``AccessWorld``: 2 has the role `hr`.
 @Suite("Hidden values stay hidden, and as they are", .mayBlock)
 struct AccessLeakTests {
   private static let model = """
@@ -169,7 +169,7 @@ struct AccessLeakTests {
       try world.ask(nil, "GET", "/v1/objects/team/1?select=user").text == #"{"id":1,"user":[1,3]}"#)
   }
 
-  @Test("Who may insert nothing learns nothing of ids and unique values")
+  @Test("A caller without the right to insert cannot probe ids and unique values")
   func insertions() throws {
     let world = try AccessWorld(
       AccessWorld.sql + "CREATE UNIQUE INDEX one ON note(title);",
@@ -207,7 +207,7 @@ struct AccessLeakTests {
     #expect(try fetch("1", 58) == 400)
     #expect(try fetch(nil, 60) == 200)
     #expect(try fetch(nil, 61) == 400)
-    // The second request of the unrestricted caller makes the plan known.
+    // The second request of the unrestricted caller puts the plan into the cache.
     let path = String(repeating: "parent.", count: 58)
     let target = "/v1/objects/n?where=\(path)id%3E1&select=t"
     for (user, status) in [(nil, 200), (nil, 200), ("1", 400)] as [(String?, Int)] {

@@ -6,8 +6,8 @@ import Service
 import TestSupport
 import Testing
 
-/// Random rows of a model with subentities and hidden attributes. Whatever a caller asks, the answer
-/// is the one of a store without rules, whose model has no hidden attribute and whose tables have no
+/// Random rows of a model with subentities and hidden attributes. Every response to a caller equals the
+/// response of a store without rules, whose model has no hidden attribute and whose tables have no
 /// row that the caller may not read. After every save the diffs are equal too.
 @Suite("Nothing of a model's hidden attributes and unreadable objects reaches a caller", .mayBlock)
 struct AccessModelProofTests {
@@ -130,7 +130,7 @@ struct AccessModelProofTests {
     func number() -> Int { Int.random(in: 0...9, using: &random) }
     var sql = ""
     for person in 1...5 {
-      // 4 and 5 are the chiefs, who alone lead.
+      // Only 4 and 5 lead a team.
       let (entity, rank) = person > 3 ? ("'Chief'", "\(number())") : ("'Person'", "NULL")
       sql += """
         INSERT INTO Person(id,entity,name,pay,boss,rank)
@@ -253,7 +253,7 @@ struct AccessModelProofTests {
       let rows = Self.rows(&random)
       for user in ["1", "2", "3"] {
         let world = try AccessWorld(model: declared.model(for: nil))
-        try world.file.restart { try $0.outsider(rows) }
+        try world.file.restart { try $0.runExternally(rows) }
         let comment = "seed \(seed), user \(user): \(declared.rules) \(declared.hidings)"
         try compare(world, user, declared, &random, comment)
       }
@@ -343,7 +343,7 @@ struct AccessModelProofTests {
       DELETE FROM main.Person_teams WHERE (Person,Team) NOT IN (\(links));
       INSERT OR IGNORE INTO main.Person_teams \(links);
       """
-    try copy.outsider("ATTACH '\(world.file.path)' AS w; BEGIN; \(sql) COMMIT; DETACH w;")
+    try copy.runExternally("ATTACH '\(world.file.path)' AS w; BEGIN; \(sql) COMMIT; DETACH w;")
     try copy.settle()
   }
 }

@@ -6,9 +6,9 @@ import Service
 import TestSupport
 import Testing
 
-/// Random rows and rules. Whatever a caller asks, the answer is the one that a store gives without
-/// rules from which every row that the caller may not read was deleted.
-@Suite("Nothing of what a caller may not read reaches it", .mayBlock)
+/// Random rows and rules. Every response to a caller equals the response of a store without rules from
+/// which all rows that the caller may not read were deleted.
+@Suite("Unreadable data never reaches a caller", .mayBlock)
 struct AccessProofTests {
   private static let tables = """
     CREATE TABLE user(id INTEGER PRIMARY KEY, name TEXT, boss_id INTEGER REFERENCES user(id));
@@ -144,7 +144,7 @@ struct AccessProofTests {
         try follow(world, user, &random, comment)
         // The next caller begins with the same rows.
         try world.file.restart { file in
-          try file.outsider(
+          try file.runExternally(
             "DELETE FROM member; DELETE FROM note; DELETE FROM team;"
               + "DELETE FROM user;" + rows)
         }
@@ -174,7 +174,7 @@ struct AccessProofTests {
     }
   }
 
-  /// After every save a diff leads to what a new fetch shows.
+  /// After every save, the snapshot with its diff applied equals a new fetch.
   private func follow(
     _ world: AccessWorld, _ user: String, _ random: inout SeededRandom, _ comment: String
   ) throws {

@@ -4,7 +4,7 @@ import Service
 import TestSupport
 import Testing
 
-@Suite("What a caller may not read does not exist for it", .mayBlock)
+@Suite("Unreadable objects do not exist for a caller", .mayBlock)
 struct AccessReadingTests {
   @Test("A fetch has the objects of its own rule")
   func own() throws {

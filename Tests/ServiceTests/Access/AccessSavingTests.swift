@@ -56,7 +56,7 @@ struct AccessSavingTests {
     let missing = try world.ask("1", "PATCH", "/v1/objects/note/1", #"{"team":99}"#)
     #expect(hidden.status == 409)
     #expect(hidden.text == missing.text)
-    // What the caller read may be sent back.
+    // Values that the caller read may be sent back.
     #expect(try world.ask(nil, "PATCH", "/v1/objects/note/1", #"{"team":2}"#).status == 200)
     #expect(
       try world.ask("1", "PATCH", "/v1/objects/note/1", #"{"team":2,"title":"q"}"#).status == 200)
@@ -68,7 +68,7 @@ struct AccessSavingTests {
     let body = #"{"user":{"add":[3]}}"#
     #expect(try world.ask("1", "PATCH", "/v1/objects/team/1", body).status == 403)
     #expect(try world.ask("3", "PATCH", "/v1/objects/team/2", #"{"name":"B"}"#).status == 200)
-    // No rule lets anybody update a user.
+    // No rule permits updates of users.
     #expect(try world.ask("3", "PATCH", "/v1/objects/team/2", body).status == 403)
   }
 

@@ -1,3 +1,5 @@
+// The fixture of tests of access rules.
+
 import FetchModel
 import LiveFetchHTTPServer
 import SQLiteStore

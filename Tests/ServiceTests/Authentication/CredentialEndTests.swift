@@ -77,7 +77,7 @@ struct CredentialEndTests {
     #expect(!otherStream.isOver)
     #expect(try file.ask("/v1", headers: Self.bearer(gone)).status == 401)
     #expect(try file.ask("/v1", headers: Self.bearer(kept)).status == 200)
-    try file.outsider("UPDATE city SET name = 'S' WHERE id = 1")
+    try file.runExternally("UPDATE city SET name = 'S' WHERE id = 1")
     #expect(other.wait()?.status == 200)
   }
 
@@ -106,13 +106,13 @@ struct CredentialEndTests {
       try eventually(within: .seconds(60)) {
         try file.ask("/v1", headers: Self.bearer(key)).status == 401
       })
-    try file.outsider("DELETE FROM livefetch_key")
-    try file.outsider("UPDATE city SET name = 'S' WHERE id = 1")
+    try file.runExternally("DELETE FROM livefetch_key")
+    try file.runExternally("UPDATE city SET name = 'S' WHERE id = 1")
     try file.settle()
     #expect(try file.ask("/v1").status == 401)
   }
 
-  @Test("Keys are no entity, and neither they nor their changes stand in the history")
+  @Test("Keys are no entity, and the history contains neither them nor their changes")
   func noEntity() throws {
     let file = try ScopeMatrixTests.served(["a": ScopeMatrixTests.key("a", ["read"])])
     let token = ScopeMatrixTests.bearer("secret")

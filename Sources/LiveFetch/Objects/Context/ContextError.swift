@@ -10,7 +10,7 @@ public enum ContextError: Error, Sendable {
   case refused(SaveRefusal)
   /// The object does not exist.
   case notFound(entity: String, id: ManagedObjectID)
-  /// Several objects match where one was requested.
+  /// Several objects match a request for one.
   case notUnique(entity: String)
   /// The object belongs to no context.
   case detached
@@ -56,10 +56,12 @@ public struct SaveRefusal: Sendable, Hashable, CustomStringConvertible {
 
   public var isEmpty: Bool { failures.isEmpty && conflicts.isEmpty }
 
+  /// Returns the validation failures of one object. O(failures).
   public func failures(of object: ManagedObject) -> [ValidationFailure] {
     failures.filter { $0.objectID == object.objectID && $0.entity == object.entityName }
   }
 
+  /// Returns the conflicts of one object. O(conflicts).
   public func conflicts(of object: ManagedObject) -> [MergeConflict] {
     conflicts.filter { $0.objectID == object.objectID && $0.entity == object.entityName }
   }
@@ -113,6 +115,7 @@ public struct ValidationFailure: Error, Sendable, Hashable, CustomStringConverti
 
 /// Several failures, thrown by the validation of a whole object.
 public struct ValidationFailures: Error, Sendable, Hashable {
+  /// The failures, in the order in which the validation found them.
   public let failures: [ValidationFailure]
 
   public init(_ failures: [ValidationFailure]) { self.failures = failures }
@@ -120,7 +123,9 @@ public struct ValidationFailures: Error, Sendable, Hashable {
 
 /// A conflict between a refused save and another save made since the object was read.
 public struct MergeConflict: Sendable, Hashable, CustomStringConvertible {
+  /// The entity's name.
   public let entity: String
+  /// The object's id; nil if it is not known.
   public let objectID: ManagedObjectID?
   /// The property that both changed; nil for the object itself.
   public let property: String?
@@ -133,6 +138,7 @@ public struct MergeConflict: Sendable, Hashable, CustomStringConvertible {
   /// True if another save deleted the object.
   public let isDeletion: Bool
 
+  /// The property as a key of the object's class; nil if the class does not declare it.
   public func key<Key: KeyCodable>(_ keys: Key.Type = Key.self) -> Key? {
     property.flatMap(Key.init(rawValue:))
   }

@@ -32,7 +32,8 @@ extension ObjectChangesEvent {
 }
 
 /// Objects of a context changed, by the program or by the store. Sent after each fetch, merge and
-/// save, and by ``ManagedObjectContext/processPendingChanges()``.
+/// save, by ``ManagedObjectContext/processPendingChanges()``, and, for observers on an actor, when
+/// the actor has finished the code that changed the objects. Changes need not be saved.
 ///
 /// ```swift
 /// let token = context.observe(ObjectsDidChange.self) { change in
@@ -55,6 +56,7 @@ public struct ObjectsDidChange: ObjectChangesEvent {
       && refreshedObjects.isEmpty
   }
 
+  /// Returns the refreshed objects of one class. O(objects).
   public func refreshed<Object: ManagedObject>(_ type: Object.Type) -> Set<Object> {
     refreshedObjects.only(type)
   }
@@ -62,11 +64,13 @@ public struct ObjectsDidChange: ObjectChangesEvent {
 
 /// A save is about to begin. Changes made by an observer are saved as well.
 public struct WillSave: ContextEvent {
+  /// The context that saves.
   public let context: ManagedObjectContext
 }
 
 /// A save completed. Lists the objects that this context inserted, updated and deleted.
 public struct DidSave: ObjectChangesEvent {
+  /// The context that saves.
   public let context: ManagedObjectContext
   public internal(set) var insertedObjects: Set<ManagedObject> = []
   public internal(set) var updatedObjects: Set<ManagedObject> = []
@@ -83,19 +87,48 @@ extension Set<ManagedObject> {
 
 extension ManagedObjectContext {
   /// Calls `handler` for each event of a kind, until the token is released.
+  ///
+  /// - Parameters:
+  ///   - event: the kind of event.
+  ///   - isolation: the context's actor, on which unsaved changes are reported; outside an actor,
+  ///     they are reported by the next fetch, merge, save or ``processPendingChanges()``.
+  ///   - handler: called in the context's isolation domain.
   public func observe<Event: ContextEvent>(
-    _ event: Event.Type, _ handler: @escaping (Event) -> Void
+    _ event: Event.Type, isolation: isolated (any Actor)? = #isolation,
+    _ handler: @escaping (Event) -> Void
   ) -> ObservationToken {
+    if event == ObjectsDidChange.self { sendPendingChanges(on: isolation) }
     let number = observers.add { received in if let event = received as? Event { handler(event) } }
     return ObservationToken { [weak self] in self?.observers.remove(number) }
   }
 
   /// The events of a kind from now on. Unread events are buffered.
-  public func events<Event: ContextEvent>(_ event: Event.Type) -> ContextEvents<Event> {
+  public func events<Event: ContextEvent>(
+    _ event: Event.Type, isolation: isolated (any Actor)? = #isolation
+  ) -> ContextEvents<Event> {
     let queue = EventQueue<Event>()
     let token = observe(event) { [weak queue] in queue?.append($0) }
     queue.token = token
     return ContextEvents(queue: queue)
+  }
+
+  /// Sends pending changes from now on when `isolation` has finished its current code.
+  private func sendPendingChanges(on isolation: isolated (any Actor)?) {
+    guard isolation != nil, schedulePendingChanges == nil else { return }
+    schedulePendingChanges = { [weak self] in
+      Task {
+        _ = isolation
+        self?.isSendingScheduled = false
+        self?.processPendingChanges()
+      }
+    }
+  }
+
+  /// Schedules one call of ``processPendingChanges()`` for all changes until it runs.
+  func pendingDidChange() {
+    guard let schedulePendingChanges, !isSendingScheduled, !pending.isEmpty else { return }
+    isSendingScheduled = true
+    schedulePendingChanges()
   }
 
   /// Sends the changes since the last event. Fetches, merges and saves do this automatically.
@@ -116,6 +149,7 @@ public final class ObservationToken {
 
   deinit { end?() }
 
+  /// Ends the observation. Calling it again does nothing.
   public func cancel() {
     end?()
     end = nil

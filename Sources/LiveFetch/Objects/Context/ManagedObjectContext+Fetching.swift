@@ -31,8 +31,8 @@ extension ManagedObjectContext {
       return try await fetchStored(request, isolation: isolation).map(\.element)
     }
     let stored = try await fetchStored(
-      view.rest, ordering: view.judge?.orderPaths ?? [], isolation: isolation)
-    return view.merged(stored, try await judged(view, isolation: isolation))
+      view.rest, ordering: view.evaluator?.orderPaths ?? [], isolation: isolation)
+    return view.merged(stored, try await unsavedMatches(view, isolation: isolation))
   }
 
   /// The number of objects that ``fetch(_:isolation:)`` would return: those that match, less the
@@ -51,7 +51,7 @@ extension ManagedObjectContext {
       body + [.init(name: "as", value: .string("count"))], isolation: isolation)
     guard let total = answer["total"]?.integer else { throw .store(.notUnderstood("no count")) }
     var count = Int(clamping: total)
-    if let view { count += try await judged(view, isolation: isolation).count }
+    if let view { count += try await unsavedMatches(view, isolation: isolation).count }
     return min(max(0, count - request.fetchOffset), request.fetchLimit ?? .max)
   }
 
@@ -175,10 +175,10 @@ extension ManagedObjectContext {
     _ request: FetchRequest<Object>, where key: Object.Key, equals value: some AttributeValue
   ) -> Object? {
     guard let json = try? value.attributeJSON() else { return nil }
-    let judge = Object.defaultPredicate.flatMap { _ in UnsavedEvaluator(request, in: self) }
+    let evaluator = Object.defaultPredicate.flatMap { _ in UnsavedEvaluator(request, in: self) }
     return materializedObject(Object.self) { object in
       guard object.value(for: key) == json else { return false }
-      return Object.defaultPredicate == nil || judge?.matches(object) == true
+      return Object.defaultPredicate == nil || evaluator?.matches(object) == true
     }
   }
 

@@ -3,21 +3,18 @@
 extension ManagedObjectContext {
   /// Merges all saves since the last merge: objects in memory get their new values, and deletions
   /// are reported. Unsaved changes are kept; if another save changed the same property, the next
-  /// save reports a conflict. An unreadable object stays as it is.
-  ///
-  /// - Throws: ``ContextError``; ``ContextError/materialization(_:)`` after everything else was
-  ///   merged.
+  /// save reports a conflict. An unreadable object keeps its values and is reported: see
+  /// ``unreadableObjects``.
   public func mergeChanges(
     isolation: isolated (any Actor)? = #isolation
   ) async throws(ContextError) {
     if let parent { return try await parent.mergeChanges(isolation: isolation) }
     guard let start = lastToken else { return }
     let found = try await remoteChanges(since: start, isolation: isolation)
-    let problem = try await reread(found.changes, isolation: isolation)
+    try await reread(found.changes, isolation: isolation)
     lastToken = found.token
     forgetMissing()
     processChangesOfTree()
-    if let problem { throw .materialization(problem) }
   }
 
   /// Reads an object again.
@@ -137,29 +134,22 @@ extension ManagedObjectContext {
   }
 
   /// Reads the changed objects in memory again, in every context of the tree, with the objects
-  /// whose members may have changed. Objects that are not found were deleted.
-  ///
-  /// - Returns: the error of the first unreadable object.
-  @discardableResult
+  /// whose members may have changed. Objects that are not found were deleted. Reports unreadable
+  /// ones.
   private func reread(
     _ changes: RemoteChanges, isolation: isolated (any Actor)?
-  ) async throws(ContextError) -> MaterializationError? {
-    var problem: MaterializationError?
+  ) async throws(ContextError) {
     for concerned in concerned(by: changes) {
       let layout = concerned.layout
       var missing = concerned.ids
       for some in concerned.ids.sorted().chunks(of: 1000) {
         let (items, reading) = try await items(
           layout, ids: some, extra: concerned.loaded, isolation: isolation)
-        for item in items {
-          missing.remove(item.id)
-          do throws(MaterializationError) {
-            try check(item.values, layout, item)
-            let key = RegistryKey(root: layout.root, id: .permanent(item.id))
-            update(item.values, of: key, asOf: reading)
-          } catch {
-            problem = problem ?? error
-          }
+        missing.subtract(items.map(\.id))
+        _ = readable(items, of: layout.type, asOf: reading) { item throws(MaterializationError) in
+          try check(item.values, layout, item)
+          let key = RegistryKey(root: layout.root, id: .permanent(item.id))
+          update(item.values, of: key, asOf: reading)
         }
       }
       for id in missing {
@@ -167,7 +157,6 @@ extension ManagedObjectContext {
           RegistryKey(root: layout.root, id: .permanent(id)), asOf: Reading(saves: saves))
       }
     }
-    return problem
   }
 
   /// Removes objects that were deleted in the store and have no unsaved changes.

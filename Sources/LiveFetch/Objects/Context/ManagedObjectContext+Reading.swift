@@ -1,6 +1,8 @@
 // Reads for a context's fetches: store requests, properties of subentities, prefetched
 // relationships.
 
+import FetchModel
+
 extension ManagedObjectContext {
   func ask(
     _ body: [JSON.Member], isolation: isolated (any Actor)?
@@ -15,11 +17,26 @@ extension ManagedObjectContext {
     return answer
   }
 
-  static func state(of answer: JSON) throws(ContextError) -> ResultState {
-    guard let state = ResultState(json: answer) else {
-      throw .store(.notUnderstood("no snapshot"))
+  /// Fetches a snapshot. Its items are read outside of the caller's actor.
+  func askState(
+    _ body: [JSON.Member], isolation: isolated (any Actor)?
+  ) async throws(ContextError) -> (answer: JSON, state: ResultState) {
+    let answer: (answer: JSON, state: ResultState)
+    do throws(ObjectStoreError) {
+      answer = try await Self.snapshot(store, .object(body))
+    } catch {
+      throw .store(error)
     }
-    return state
+    await saveIsSettled(isolation: isolation)
+    return answer
+  }
+
+  private static func snapshot(
+    _ store: any ObjectStore, _ body: JSON
+  ) async throws(ObjectStoreError) -> (answer: JSON, state: ResultState) {
+    let answer = try await store.fetch(body)
+    guard let state = ResultState(json: answer) else { throw .notUnderstood("no snapshot") }
+    return (answer, state)
   }
 
   /// Fetches a request from the store, each element with its item.
@@ -34,15 +51,16 @@ extension ManagedObjectContext {
     let names = request.propertiesToFetch ?? Element.propertiesToFetch ?? []
     let extra = ordering.filter { !names.contains($0) }
     if !extra.isEmpty { asked.propertiesToFetch = names + extra }
-    let answer = try await ask(body(of: asked), isolation: isolation)
-    let state = try Self.state(of: answer)
+    let (answer, state) = try await askState(body(of: asked), isolation: isolation)
     root.noteToken(state.token)
     await learnDestinations(for: Element.self, isolation: isolation)
     let reading = Reading(saves: start, token: state.token)
     let items = state.sections.flatMap(\.items)
     try await completeItems(items, as: Element.self, isolation: isolation)
+    var decoded = await decodedApart(items, as: Element.self, isolation: isolation)?.makeIterator()
     let rows = try readable(items, of: Element.self, asOf: reading) {
       (item) throws(MaterializationError) -> (item: Item, element: Element) in
+      if let result = decoded?.next() { return (item, try result.get()) }
       let plain = extra.isEmpty ? item : item.without(extra)
       return (item, try Element.materialize(plain, in: self))
     }.orThrow()
@@ -112,7 +130,7 @@ extension ManagedObjectContext {
     if !names.isEmpty {
       body.append(.init(name: "select", value: .array(names.map { .string($0) })))
     }
-    let state = try Self.state(of: await ask(body, isolation: isolation))
+    let state = try await askState(body, isolation: isolation).state
     root.noteToken(state.token)
     await learnDestinations(for: layout.type, isolation: isolation)
     return (

@@ -88,6 +88,7 @@ extension ManagedObjectContext {
     saves += 1
     let summary = summary(of: draft)
     settle(draft, receipt)
+    observers.notify(DidSettle(summary, token: receipt.token))
     endSending()
     await takeOverSave(draft, receipt, isolation: isolation)
     processChangesOfTree()
@@ -119,14 +120,14 @@ extension ManagedObjectContext {
   func saveIsSettled(isolation: isolated (any Actor)?) async {
     let root = root
     while root.isSending {
-      await withCheckedContinuation(isolation: isolation) { root.settlers.append($0) }
+      await withCheckedContinuation(isolation: isolation) { root.saveWaiters.append($0) }
     }
   }
 
   private func endSending() {
     sending = nil
-    let waiting = settlers
-    settlers = []
+    let waiting = saveWaiters
+    saveWaiters = []
     for continuation in waiting { continuation.resume() }
   }
 

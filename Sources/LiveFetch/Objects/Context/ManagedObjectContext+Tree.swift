@@ -25,7 +25,7 @@ extension ManagedObjectContext {
     for context in root.branch { context.processPendingChanges() }
   }
 
-  // MARK: - What the store tells
+  // MARK: - Changes in the store
 
   /// Merges stored values of an object into this context and its descendants.
   ///
@@ -62,7 +62,7 @@ extension ManagedObjectContext {
     for child in children { child.context?.objectIsGone(key, asOf: reading) }
   }
 
-  // MARK: - What stands above
+  // MARK: - Parent contexts
 
   /// True if a parent context inserted the object and has not saved it.
   func isNewAbove(_ key: RegistryKey) -> Bool {
@@ -132,13 +132,13 @@ extension ManagedObjectContext {
   }
 
   /// Removes, in child contexts, a new object of this one that will not be stored.
-  func vanishBelow(_ object: ManagedObject, as stage: ManagedObject.Stage) {
+  func removeFromDescendants(_ object: ManagedObject, as stage: ManagedObject.Stage) {
     let key = key(of: object)
-    for child in children { child.context?.vanish(key, as: stage) }
+    for child in children { child.context?.removeFromTree(key, as: stage) }
   }
 
-  private func vanish(_ key: RegistryKey, as stage: ManagedObject.Stage) {
-    for child in children { child.context?.vanish(key, as: stage) }
+  private func removeFromTree(_ key: RegistryKey, as stage: ManagedObject.Stage) {
+    for child in children { child.context?.removeFromTree(key, as: stage) }
     guard let object = registry[key]?.object else { return }
     if hasChanges { unlink(object) }
     forget(object, as: stage)
@@ -150,7 +150,7 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// The given values, replaced by those of `row` where it has them.
+  /// The given values, replaced by those that `row` has.
   fileprivate func held(_ received: [String: JSON]) -> [String: JSON] {
     received.merging(row.filter { received[$0.key] != nil }) { $1 }
   }

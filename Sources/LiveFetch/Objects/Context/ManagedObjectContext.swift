@@ -13,6 +13,7 @@
 /// A context, its objects, and the controllers and observers that use it belong to one isolation
 /// domain: the actor that created it. Its asynchronous methods run there.
 public final class ManagedObjectContext {
+  /// The store from which the context fetches and into which its root saves.
   public let store: any ObjectStore
   /// The context into which ``save(isolation:)`` writes; nil for the store.
   public let parent: ManagedObjectContext?
@@ -31,7 +32,7 @@ public final class ManagedObjectContext {
   /// The destinations of the store's relationships; used in the root context only, nil until known.
   var destinations: RelationshipDestinations?
   /// For each checked class, why it does not fit the store's model; nil if it fits.
-  var misfits: [ObjectIdentifier: String?] = [:]
+  var destinationProblems: [ObjectIdentifier: String?] = [:]
   /// The registry size at which released objects are removed next.
   var registryLimit = 1024
   /// Changed objects, in the order of their first change.
@@ -49,18 +50,23 @@ public final class ManagedObjectContext {
   var lastToken: String?
   /// The number of saves, counted in the root context: see ``saves``.
   var savesOfTree = 0
+  /// The types of values that are decoded by the default ``Fetchable/materialize(_:in:)``.
+  var decodedTypes: Set<ObjectIdentifier> = []
   /// When the values that are being turned into objects were read.
   var currentReading: Reading?
   /// Complete items of subentities, while a parent entity's items are turned into objects.
   var wholeItems: [RegistryKey: Item] = [:]
   /// Why objects could not be read, until a fetch reads them.
   var unreadable: [UnreadableKey: MaterializationError] = [:]
-  var pending = ObjectsDidChange()
+  var pending = ObjectsDidChange() { didSet { pendingDidChange() } }
+  /// Calls ``processPendingChanges()`` on the observers' actor later; nil without such observers.
+  var schedulePendingChanges: (() -> Void)?
+  var isSendingScheduled = false
   var observers = ContextObservers()
   var saveQueue = SaveQueue()
   /// The save in progress whose ids are not known yet.
   var sending: SentChanges?
-  var settlers: [CheckedContinuation<Void, Never>] = []
+  var saveWaiters: [CheckedContinuation<Void, Never>] = []
 
   /// Creates a context that saves to `store`.
   public init(store: any ObjectStore) {
@@ -88,14 +94,18 @@ public final class ManagedObjectContext {
     !insertions.isEmpty || !updates.isEmpty || !deletions.isEmpty || !valueChanges.isEmpty
   }
 
+  /// Unsaved new objects.
   public var insertedObjects: Set<ManagedObject> { Set(insertions) }
+  /// Stored objects with unsaved changes.
   public var updatedObjects: Set<ManagedObject> { Set(updates) }
+  /// Objects that the next save deletes.
   public var deletedObjects: Set<ManagedObject> { Set(deletions) }
   /// The objects in memory.
   public var registeredObjects: Set<ManagedObject> { Set(registry.values.compactMap(\.object)) }
 
   /// Inserts a new object with the default values of its class. It is stored by the next save;
-  /// until then, fetches of this context include it and controllers do not.
+  /// until then, fetches of this context include it, and controllers only if they include unsaved
+  /// changes.
   ///
   /// ```swift
   /// let city: City = context.insertObject()
@@ -147,7 +157,7 @@ public final class ManagedObjectContext {
   /// Removes a new object that will not be stored.
   func drop(_ object: ManagedObject, as stage: ManagedObject.Stage) {
     if stage == .gone { unlink(object) }
-    vanishBelow(object, as: stage)
+    removeFromDescendants(object, as: stage)
     pending.insertedObjects.remove(object)
     pending.updatedObjects.remove(object)
     pending.deletedObjects.insert(object)
@@ -214,7 +224,7 @@ public final class ManagedObjectContext {
   /// values. Child contexts lose the changes, as after ``rollback()``.
   public func reset() {
     for object in updates.elements + deletions.elements { takeBack(object) }
-    for object in insertions { vanishBelow(object, as: .detached) }
+    for object in insertions { removeFromDescendants(object, as: .detached) }
     for object in registeredObjects { forget(object, as: .detached) }
     registry = [:]
     classes = [:]

@@ -16,6 +16,7 @@
 /// reports what changed since. It ends after `delete`, after ``didFail``, when it is cancelled, and
 /// when it is released.
 public final class ManagedObjectObserver<Object: ManagedEntity> {
+  /// The kind of change of the observed object.
   public enum Change: Sendable, Hashable {
     /// The object has new values.
     case update
@@ -23,6 +24,7 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
     case delete
   }
 
+  /// The observed object.
   public let object: Object
   /// Called with the reason if the store refuses the observation permanently; the observer then
   /// ends. Also called if the object becomes unreadable, which does not end the observer: `update`
@@ -33,18 +35,28 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
   private var listener: Listener?
   private var start: Task<Void, Never>?
   private var saveToken: ObservationToken?
+  private var pendingToken: ObservationToken?
+  /// The unsaved values that the handler knows, by property.
+  private var pendingValues: [String: JSON] = [:]
 
   /// - Parameters:
   ///   - object: the object to observe.
+  ///   - includesPendingChanges: true to report unsaved values of the object's context as well, and
+  ///     their rollback. A deletion is reported when it is saved.
   ///   - isolation: the isolation domain of the object's context.
   ///   - handler: called in the isolation domain that creates the observer.
   public init(
-    _ object: Object, isolation: isolated any Actor = #isolation,
-    handler: @escaping (Change) -> Void
+    _ object: Object, includesPendingChanges: Bool = false,
+    isolation: isolated any Actor = #isolation, handler: @escaping (Change) -> Void
   ) {
     self.object = object
     self.handler = handler
     guard let context = object.managedObjectContext else { return }
+    if includesPendingChanges {
+      pendingValues = object.changedValuesByName
+      pendingToken = context.observe(ObjectsDidChange.self) { [weak self] _ in self?.lookAtPending()
+      }
+    }
     if let id = context.storedID(of: object) {
       begin(id, in: context, isolation: isolation)
     } else {
@@ -68,7 +80,16 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
     start?.cancel()
     controller?.stop()
     controller = nil
-    saveToken = nil
+    (saveToken, pendingToken) = (nil, nil)
+  }
+
+  /// Reports unsaved values that changed since the last call. A save reports its values itself.
+  private func lookAtPending() {
+    let (before, now) = (pendingValues, object.changedValuesByName)
+    guard before != now else { return }
+    pendingValues = now
+    let isSaved = now.isEmpty && before.allSatisfy { object.row[$0.key] == $0.value }
+    if !isSaved { notify(.update) }
   }
 
   private func begin(

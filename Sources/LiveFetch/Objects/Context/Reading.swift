@@ -1,5 +1,7 @@
 // Orders values by the time at which they were read from the store.
 
+import FetchModel
+
 /// The time at which values were read. Answers can arrive out of order: a diff that was sent before
 /// a save may arrive after it with older values.
 struct Reading {

@@ -1,6 +1,8 @@
 // The properties that a class and its superclasses declare, found once by reflection of an
 // instance.
 
+import FetchModel
+
 /// A property wrapper of a managed object.
 protocol DeclaredProperty {
   var layout: PropertyLayout { get }
@@ -19,6 +21,16 @@ struct PropertyLayout {
   let kind: Kind
   /// The type of an attribute's stored values, if its Swift type determines it.
   var type: AttributeType?
+  /// True for an attribute that the store computes.
+  var isDerived = false
+  /// The expression of a derived attribute, if the declaration has one.
+  var derivation: String?
+  /// The name of an attribute's registered transformer.
+  var transformer: String?
+  /// The name of a relationship's inverse, if the declaration has one.
+  var inverse: String?
+  /// The effect of a deletion on a relationship's objects.
+  var deleteRule = ModelFile.DeleteRule.nullify
   /// Returns why a stored value does not fit this property; nil if it does.
   let problem: (JSON) -> String?
 

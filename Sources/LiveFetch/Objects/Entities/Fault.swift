@@ -7,10 +7,11 @@
 /// ```swift
 /// city.mayor?.id                                 // known at once
 /// city.mayor?.object?.name                       // nil unless the mayor is in memory
-/// try await city.mayor?.materialize().name       // fetched where it is not
+/// try await city.mayor?.materialize().name       // fetched unless it is in memory
 /// city.mayor = Fault(person)
 /// ```
 public struct Fault<Destination: ManagedEntity>: Hashable {
+  /// The id of the related object.
   public let id: ManagedObjectID
   /// The object whose relationship this is.
   private let owner: ManagedObject?

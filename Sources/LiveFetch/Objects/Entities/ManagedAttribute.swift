@@ -1,5 +1,7 @@
 // Property wrappers of declared attributes.
 
+import FetchModel
+
 extension ManagedObjectType {
   /// An attribute: `@Managed(.name) var name = ""`.
   public typealias Managed<Value> = ManagedAttribute<Key, Value>
@@ -35,6 +37,8 @@ public struct ManagedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
   let coding: AttributeCoding<Value>
   /// The stored type; nil if a transformer determines it.
   let storedType: AttributeType?
+  /// The name of a registered transformer; nil without one.
+  private var transformer: String?
 
   public init(wrappedValue: Value, _ key: Key) where Value: AttributeValue {
     self.init(
@@ -49,7 +53,7 @@ public struct ManagedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
 
   /// An optional attribute with a transformer.
   public init<Wrapped, Stored: AttributeValue>(
-    _ key: Key, transformer: ValueTransformer<Wrapped, Stored>
+    _ key: Key, transformer: AttributeTransformer<Wrapped, Stored>
   ) where Value == Wrapped? {
     self.init(key, initial: nil, isInitialSaved: false, transformer.coding.optional)
   }
@@ -59,11 +63,12 @@ public struct ManagedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
     self.init(
       key, initial: nil, isInitialSaved: false,
       AttributeCoding<Wrapped>(transformer: transformer).optional)
+    self.transformer = transformer
   }
 
   /// A required attribute with a transformer.
   public init<Stored: AttributeValue>(
-    wrappedValue: Value, _ key: Key, transformer: ValueTransformer<Value, Stored>
+    wrappedValue: Value, _ key: Key, transformer: AttributeTransformer<Value, Stored>
   ) {
     self.init(key, initial: wrappedValue, isInitialSaved: true, transformer.coding)
   }
@@ -106,7 +111,8 @@ public struct ManagedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
   var layout: PropertyLayout {
     let initialJSON = isInitialSaved ? try? coding.encode(initial) : nil
     return PropertyLayout(
-      name: name, kind: .attribute(initial: initialJSON), type: storedType
+      name: name, kind: .attribute(initial: initialJSON), type: storedType,
+      transformer: transformer
     ) { [coding] in coding.problem(with: $0) }
   }
 }
@@ -115,15 +121,22 @@ public struct ManagedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
 /// object is saved, and afterwards the value of the last save or fetch.
 ///
 /// ```swift
-/// @ManagedDerived(.memberCount) var memberCount: Int?
+/// @ManagedDerived(.memberCount, from: "members.@count") var memberCount: Int?
 /// ```
+///
+/// The expression, in Core Data's syntax, is for `ModelFile(of:)` only; a store has its own model.
 @propertyWrapper
 public struct DerivedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
   let key: Key
   let coding: AttributeCoding<Value?>
+  private let expression: String?
 
-  public init(_ key: Key) where Value: AttributeValue {
+  /// - Parameters:
+  ///   - key: the attribute's key.
+  ///   - expression: how the value is computed, such as `members.@count`.
+  public init(_ key: Key, from expression: String? = nil) where Value: AttributeValue {
     self.key = key
+    self.expression = expression
     coding = AttributeCoding<Value?>()
   }
 
@@ -143,7 +156,8 @@ public struct DerivedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
 
   var layout: PropertyLayout {
     PropertyLayout(
-      name: name, kind: .attribute(initial: nil), type: AttributeType(of: Value.self)
+      name: name, kind: .attribute(initial: nil), type: AttributeType(of: Value.self),
+      isDerived: true, derivation: expression
     ) { [coding] in coding.problem(with: $0) }
   }
 }

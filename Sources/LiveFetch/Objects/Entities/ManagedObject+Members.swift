@@ -3,6 +3,7 @@
 extension ManagedObject {
   /// The ids of a to-many relationship with its unsaved changes; nil if they were not fetched.
   func memberIDs(of name: String) -> [ManagedObjectID]? {
+    noteRead()
     let edits = memberEdits[name]
     if let all = edits?.all { return all.elements }
     guard let stored = storedMembers(of: name) ?? unstoredMembers else { return nil }

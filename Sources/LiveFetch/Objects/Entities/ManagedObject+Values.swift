@@ -7,6 +7,7 @@ extension ManagedObject {
   func value<Value>(
     of name: String, initial: Value, _ decode: (JSON) throws(UnreadableValue) -> Value
   ) -> Value {
+    noteRead()
     if let known = values[name], let value = known as? Value { return value }
     // The row was validated when it was received; only a new object can lack a value.
     guard let json = current(name), let value = try? decode(json) else { return initial }
@@ -28,7 +29,7 @@ extension ManagedObject {
 
   /// Sets a value. A value equal to the stored one is not a change.
   func set(_ json: JSON, of name: String) {
-    unstorable[name] = nil
+    if unstorable[name] != nil { unstorable[name] = nil }
     guard current(name) != json else { return }
     values[name] = nil
     related[name] = nil
@@ -93,6 +94,7 @@ extension ManagedObject {
   // MARK: - Relationships
 
   func fault<Destination: ManagedEntity>(of name: String) -> Fault<Destination>? {
+    noteRead()
     guard let json = current(name), let id = ManagedObjectID(json: json) else { return nil }
     return Fault(id: id, owner: self, name: name)
   }

@@ -1,11 +1,16 @@
 // One object in memory: its stored values and its unsaved changes.
 
+import Observation
+
 /// An object of an entity, unique in its context: two fetches that find the same object return the
 /// same instance, and the store's diffs change it in place.
 ///
 /// Subclasses declare their properties, see ``ManagedObjectType``. An instance is always complete:
 /// every declared attribute has a value of its type. Only related objects may be missing from
 /// memory; relationships are therefore ``Fault`` and ``ToManyProxy``, which are fetched on request.
+///
+/// Objects are `Observable` and, by their instance, `Identifiable`: a view that reads a property is
+/// redrawn when the object changes.
 ///
 /// An object belongs to the isolation domain of its context. The context retains it while it has
 /// changes; otherwise its users do.
@@ -28,19 +33,24 @@ open class ManagedObject: Hashable, CustomStringConvertible {
   /// nil for an object that was deleted, rolled back, or never inserted.
   public internal(set) weak var managedObjectContext: ManagedObjectContext?
 
-  var stage = Stage.detached
+  var stage = Stage.detached { didSet { notifyReaders() } }
   /// The last values from the store or the parent context.
-  var row: [String: JSON] = [:] { didSet { storedMembers = [:] } }
+  var row: [String: JSON] = [:] {
+    didSet {
+      storedMembers = [:]
+      notifyReaders()
+    }
+  }
   /// The members in `row` of to-many relationships that were read since `row` changed.
   var storedMembers: [String: InsertionOrderedSet<ManagedObjectID>] = [:]
   /// Unsaved values.
-  var edits: [String: JSON] = [:]
+  var edits: [String: JSON] = [:] { didSet { notifyReaders() } }
   /// Unsaved changes of to-many relationships.
-  var memberEdits: [String: MemberEdits] = [:]
+  var memberEdits: [String: MemberEdits] = [:] { didSet { notifyReaders() } }
   /// The stored value of each property when it was first set, for conflict detection.
   var bases: [String: JSON] = [:]
   /// Values that cannot be stored; a save refuses them.
-  var unstorable: [String: UnreadableValue] = [:]
+  var unstorable: [String: UnreadableValue] = [:] { didSet { notifyReaders() } }
   /// Decoded values, so that repeated reads return the same instance.
   var values: [String: Any] = [:]
   /// Related objects that were materialized through this one, except those that retain it.
@@ -53,12 +63,14 @@ open class ManagedObject: Hashable, CustomStringConvertible {
   var readings: [String: Reading] = [:]
   /// When the store no longer had the object; it is kept for its unsaved changes only.
   var missing: Reading?
+  /// Notifies those who read properties; nil before the first read.
+  var registrar: ObservationRegistrar?
 
   /// Creates an object in no context. ``ManagedObjectContext/insertObject(_:)`` creates one that
   /// can be saved.
   public required init() { objectID = .temporary(TemporaryNames.next()) }
 
-  // MARK: - Where it stands
+  // MARK: - State
 
   /// True if it was inserted and not saved yet.
   public var isInserted: Bool { stage == .inserted }

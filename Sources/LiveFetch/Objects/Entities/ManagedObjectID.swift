@@ -2,15 +2,16 @@
 
 /// An object's id: permanent, as assigned by the store, or temporary until the object is saved.
 ///
-/// Results controllers, snapshots and everything else that comes from a store contain permanent ids
-/// only. A temporary id is valid in this process; when a save makes it permanent, every context
-/// that contains the object is updated.
+/// Results of a store contain permanent ids only; a controller that includes unsaved changes shows a
+/// new object's temporary id as text. A temporary id is valid in this process; when a save makes it
+/// permanent, every context that contains the object is updated.
 public enum ManagedObjectID: Sendable, Hashable, CustomStringConvertible {
   case permanent(ObjectID)
   case temporary(String)
 
   /// The object's id in the store; nil for a temporary id.
   public var permanentID: ObjectID? { if case .permanent(let id) = self { id } else { nil } }
+  /// True until a save makes the id permanent.
   public var isTemporary: Bool { permanentID == nil }
 
   public var description: String {

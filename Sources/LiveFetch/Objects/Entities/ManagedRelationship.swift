@@ -9,11 +9,23 @@
 /// city.mayor = Fault(person)
 /// let mayor = try await city.mayor?.materialize()
 /// ```
+///
+/// `inverse` and `deleteRule` are for `ModelFile(of:)` only; a store has its own model.
 @propertyWrapper
 public struct ToOneRelationship<Key: KeyCodable, Destination: ManagedEntity>: DeclaredProperty {
   let key: Key
+  private let inverse: String?
+  private let deleteRule: ModelFile.DeleteRule
 
-  public init(_ key: Key) { self.key = key }
+  /// - Parameters:
+  ///   - key: the relationship's key.
+  ///   - inverse: the name of the destination's inverse relationship.
+  ///   - deleteRule: the effect of the object's deletion on the destination.
+  public init(
+    _ key: Key, inverse: String? = nil, deleteRule: ModelFile.DeleteRule = .nullify
+  ) {
+    (self.key, self.inverse, self.deleteRule) = (key, inverse, deleteRule)
+  }
 
   @available(*, unavailable, message: "relationships belong to managed objects")
   public var wrappedValue: Fault<Destination>? {
@@ -33,7 +45,9 @@ public struct ToOneRelationship<Key: KeyCodable, Destination: ManagedEntity>: De
   var name: String { key.rawValue }
 
   var layout: PropertyLayout {
-    PropertyLayout(name: name, kind: .toOne(Destination.self)) { json in
+    PropertyLayout(
+      name: name, kind: .toOne(Destination.self), inverse: inverse, deleteRule: deleteRule
+    ) { json in
       json == .null || ManagedObjectID(json: json) != nil ? nil : "is \(json.kind), not an id"
     }
   }
@@ -47,11 +61,23 @@ public struct ToOneRelationship<Key: KeyCodable, Destination: ManagedEntity>: De
 /// country.cities.insert(city)
 /// for city in try await country.cities.materialize() { … }
 /// ```
+///
+/// `inverse` and `deleteRule` are for `ModelFile(of:)` only; a store has its own model.
 @propertyWrapper
 public struct ToManyRelationship<Key: KeyCodable, Destination: ManagedEntity>: DeclaredProperty {
   let key: Key
+  private let inverse: String?
+  private let deleteRule: ModelFile.DeleteRule
 
-  public init(_ key: Key) { self.key = key }
+  /// - Parameters:
+  ///   - key: the relationship's key.
+  ///   - inverse: the name of the destination's inverse relationship.
+  ///   - deleteRule: the effect of the object's deletion on its members.
+  public init(
+    _ key: Key, inverse: String? = nil, deleteRule: ModelFile.DeleteRule = .nullify
+  ) {
+    (self.key, self.inverse, self.deleteRule) = (key, inverse, deleteRule)
+  }
 
   @available(*, unavailable, message: "relationships belong to managed objects")
   public var wrappedValue: ToManyProxy<Destination> {
@@ -69,7 +95,9 @@ public struct ToManyRelationship<Key: KeyCodable, Destination: ManagedEntity>: D
   var name: String { key.rawValue }
 
   var layout: PropertyLayout {
-    PropertyLayout(name: name, kind: .toMany(Destination.self)) { json in
+    PropertyLayout(
+      name: name, kind: .toMany(Destination.self), inverse: inverse, deleteRule: deleteRule
+    ) { json in
       guard case .array(let ids) = json, ids.allSatisfy({ ManagedObjectID(json: $0) != nil }) else {
         return "is \(json.kind), not a list of ids"
       }

@@ -46,6 +46,7 @@ public struct ToManyProxy<Destination: ManagedEntity> {
     owner.retainAlso(object, as: name)
   }
 
+  /// Removes a member; nothing happens if the object is none.
   public func remove(_ object: Destination) {
     owner.editMembers(of: name, [object.objectID]) { $0.remove(object.objectID) }
     owner.related[name]?.remove(object)

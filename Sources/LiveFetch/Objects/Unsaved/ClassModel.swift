@@ -1,6 +1,7 @@
 // Derives a model from classes of managed objects, so that predicates can be evaluated in memory.
 // It contains declared properties only; predicates over other properties need the store.
 
+import FetchModel
 import Foundation
 
 /// The entities reachable from a class.

@@ -6,7 +6,7 @@ struct UnsavedView<Element: Fetchable> {
   /// The window was validated by the caller.
   let request: FetchRequest<Element>
   /// nil if the classes do not declare everything in the request; stored values then decide.
-  let judge: UnsavedEvaluator?
+  let evaluator: UnsavedEvaluator?
   /// Objects with unsaved values, including new ones.
   let candidates: [ManagedObject]
   /// Objects that will be deleted.
@@ -15,10 +15,10 @@ struct UnsavedView<Element: Fetchable> {
   /// The request for all objects that are not evaluated here.
   var rest: FetchRequest<Element> {
     var rest = request
-    let ids = judge == nil ? deleted : deleted + candidates.compactMap(\.objectID.permanentID)
+    let ids = evaluator == nil ? deleted : deleted + candidates.compactMap(\.objectID.permanentID)
     // A list has at most 10,000 values.
     for some in ids.sorted().chunks(of: 10_000) { rest.narrow(to: !FetchPredicate.ids(some)) }
-    guard judge != nil else { return rest }
+    guard evaluator != nil else { return rest }
     rest.fetchOffset = 0
     rest.fetchLimit = request.fetchLimit.map { limit in
       let (end, overflow) = limit.addingReportingOverflow(request.fetchOffset)
@@ -29,14 +29,14 @@ struct UnsavedView<Element: Fetchable> {
 
   /// Stored elements and evaluated ones in order, within the request's window.
   func merged(_ stored: [(item: Item, element: Element)], _ unsaved: [ManagedObject]) -> [Element] {
-    guard let judge else { return stored.map(\.element) }
+    guard let evaluator else { return stored.map(\.element) }
     let here = Set(unsaved)
     var rows = stored.filter { row in
       (row.element as? ManagedObject).map { !here.contains($0) && !$0.isDeleted } ?? true
-    }.map { (place: unsaved.isEmpty ? nil : judge.place(of: $0.item), element: $0.element) }
+    }.map { (place: unsaved.isEmpty ? nil : evaluator.place(of: $0.item), element: $0.element) }
     for object in unsaved {
       guard let element = object as? Element else { continue }
-      let place = judge.place(of: object)
+      let place = evaluator.place(of: object)
       let next = place.flatMap { place in
         rows.firstIndex { row in row.place.map { place.precedes($0) } ?? false }
       }
@@ -48,13 +48,20 @@ struct UnsavedView<Element: Fetchable> {
 
 extension ManagedObjectContext {
   /// The unsaved changes relevant to `request`; nil if there are none.
+  ///
+  /// - Parameters:
+  ///   - section: groups the result; it precedes the request's order.
+  ///   - saved: saved changes that count as unsaved ones.
+  ///   - rereads: true to read changed objects again, false to use the values in memory.
   func unsavedView<Element: Fetchable>(
-    of request: FetchRequest<Element>, isolation: isolated (any Actor)?
+    of request: FetchRequest<Element>, section: SortTerm? = nil,
+    saved: (changed: [ObjectID], deleted: [ObjectID]) = ([], []), rereads: Bool = true,
+    isolation: isolated (any Actor)?
   ) async throws(ContextError) -> UnsavedView<Element>? {
     guard request.includesPendingChanges, let type = Element.self as? any ManagedEntity.Type,
-      hasUnsavedChanges
+      hasUnsavedChanges || !saved.changed.isEmpty || !saved.deleted.isEmpty
     else { return nil }
-    var (candidates, updated, deleted) = ([ManagedObject](), [ObjectID](), [ObjectID]())
+    var (candidates, updated, deleted) = ([ManagedObject](), saved.changed, saved.deleted)
     for object in unsavedObjects(of: Element.self) {
       if request.includesSubentities == false, object.entityName != type.entityName { continue }
       switch (object.stage, object.objectID.permanentID) {
@@ -65,13 +72,13 @@ extension ManagedObjectContext {
       }
     }
     let gone = Set(deleted)
-    candidates += try await objects(
-      below: type, with: updated.filter { !gone.contains($0) }, isolation)
+    let changed = Set(updated).subtracting(gone).sorted()
+    candidates += try await objects(below: type, with: changed, rereads: rereads, isolation)
     candidates.removeAll { $0.isDeleted || isDeletedAbove(key(of: $0)) }
     guard !candidates.isEmpty || !deleted.isEmpty else { return nil }
     return UnsavedView(
-      request: request, judge: UnsavedEvaluator(request, in: self), candidates: candidates,
-      deleted: deleted)
+      request: request, evaluator: UnsavedEvaluator(request, section: section, in: self),
+      candidates: candidates, deleted: deleted)
   }
 
   private var hasUnsavedChanges: Bool { hasChanges || parent?.hasUnsavedChanges == true }
@@ -95,33 +102,36 @@ extension ManagedObjectContext {
   /// Objects with unsaved values, whose other values are read again: a fetch refreshes what it
   /// finds.
   private func objects(
-    below type: any ManagedEntity.Type, with ids: [ObjectID], _ isolation: isolated (any Actor)?
+    below type: any ManagedEntity.Type, with ids: [ObjectID], rereads: Bool,
+    _ isolation: isolated (any Actor)?
   ) async throws(ContextError) -> [ManagedObject] {
-    let read = try await read(layout(of: type), ids: ids, isolation: isolation)
+    let asked = rereads ? ids : ids.filter { registeredObject(type, .permanent($0)) == nil }
+    let read = try await read(layout(of: type), ids: asked, isolation: isolation)
     return withExtendedLifetime(read) { ids.compactMap { registeredObject(type, .permanent($0)) } }
   }
 
   /// The candidates of a view that its request includes. If values in memory do not decide, stored
   /// ones do.
-  func judged<Element: Fetchable>(
+  func unsavedMatches<Element: Fetchable>(
     _ view: UnsavedView<Element>, isolation: isolated (any Actor)?
   ) async throws(ContextError) -> [ManagedObject] {
-    guard let judge = view.judge else { return [] }
+    guard let evaluator = view.evaluator else { return [] }
     // Each round fetches objects one relationship further away.
     for _ in 0..<16 {
-      for object in view.candidates where judge.matches(object) != false {
-        _ = judge.place(of: object)
+      for object in view.candidates where evaluator.matches(object) != false {
+        _ = evaluator.place(of: object)
       }
-      let missing = judge.takeMissing()
+      let missing = evaluator.takeMissing()
       guard !missing.isEmpty else { break }
       guard let found = try await fetch(missing, isolation: isolation) else { break }
-      judge.kept += found
+      evaluator.kept += found
     }
-    let unknown = view.candidates.filter { judge.matches($0) == nil }
+    let unknown = view.candidates.filter { evaluator.matches($0) == nil }
     let received = try await stored(unknown, view.request, isolation: isolation)
     return view.candidates.filter { object in
       guard object.managedObjectContext === self, !object.isDeleted else { return false }
-      return judge.matches(object) ?? object.objectID.permanentID.map(received.contains) ?? false
+      return evaluator.matches(object) ?? object.objectID.permanentID.map(received.contains)
+        ?? false
     }
   }
 
@@ -152,13 +162,13 @@ extension ManagedObjectContext {
       var asked = request.withoutWindow
       asked.narrow(to: .ids(some))
       let body = asked.body(as: "ids").filter { $0.name != "select" }
-      let state = try Self.state(of: await ask(body, isolation: isolation))
+      let state = try await askState(body, isolation: isolation).state
       found.formUnion(state.sections.flatMap { $0.items.map(\.id) })
     }
     return found
   }
 
-  /// True if the ids of a class are text, judged by objects in memory.
+  /// True if the ids of a class are text, judging by objects in memory.
   func hasTextIDs(_ type: any ManagedEntity.Type) -> Bool {
     let root = layout(of: type).root
     for context in sequence(first: self, next: \.parent) {

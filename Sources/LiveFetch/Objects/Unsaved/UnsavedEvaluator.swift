@@ -1,6 +1,8 @@
 // Evaluates a request over unsaved objects and sorts them among the stored ones. Values that are
 // not in memory are reported, so that the caller can fetch them and try again.
 
+import FetchModel
+
 /// Evaluates objects by their current values.
 final class UnsavedEvaluator {
   /// Values that were not in memory.
@@ -14,37 +16,44 @@ final class UnsavedEvaluator {
   private let context: ManagedObjectContext
   private let classes: ClassModel
   private let definition: ResultDefinition
-  fileprivate let evaluator: PredicateEvaluator
+  fileprivate let compiled: PredicateEvaluator
   private(set) var missing = Missing()
   /// Retains fetched objects during the evaluation.
   var kept: [ManagedObject] = []
 
   /// nil if the classes do not declare everything in the request.
-  init?<Element>(_ request: FetchRequest<Element>, in context: ManagedObjectContext) {
+  ///
+  /// - Parameter section: groups the objects; it precedes the request's order.
+  init?<Element>(
+    _ request: FetchRequest<Element>, section: SortTerm? = nil, in context: ManagedObjectContext
+  ) {
     guard let type = Element.self as? any ManagedEntity.Type else { return nil }
     self.context = context
     classes = ClassModel(
       of: type, layout: { context.layout(of: $0) }, hasTextIDs: { context.hasTextIDs($0) })
     let resolver = FetchResolver(model: classes.model, maxItems: .max)
     let left: Set = ["select", "limit", "offset", "subentities"]
-    let body = request.body().filter { !left.contains($0.name) }
+    let body = request.body(section: section).filter { !left.contains($0.name) }
     guard let asked = try? FetchModel.FetchRequest(json: .object(body)),
       let plan = try? resolver.resolve(asked)
     else { return nil }
     definition = plan.definition
-    evaluator = PredicateEvaluator(
+    compiled = PredicateEvaluator(
       definition.predicate.condition, model: classes.model,
       columns: ClassColumns(model: classes.model))
   }
 
   /// The relationship key paths of the order, which stored objects must provide.
   var orderPaths: [String] {
-    definition.order.map(\.path).filter { !$0.steps.isEmpty }.map(classes.model.text)
+    terms.map(\.path).filter { !$0.steps.isEmpty }.map(classes.model.text)
   }
+
+  /// The section's term and those of the order.
+  private var terms: [OrderTerm] { (definition.section.map { [$0] } ?? []) + definition.order }
 
   /// True if the request includes the object; nil if ``missing`` values prevent a decision.
   func matches(_ object: ManagedObject) -> Bool? {
-    evaluator.evaluate(UnsavedRow(object: object, judge: self))
+    compiled.evaluate(UnsavedRow(object: object, evaluator: self))
   }
 
   func takeMissing() -> Missing {
@@ -72,7 +81,7 @@ final class UnsavedEvaluator {
     of id: ManagedObjectID, _ value: (PropertyPath) -> StoredValue?
   ) -> [UInt8]? {
     var encoder = OrderKeyEncoder()
-    for term in definition.order {
+    for term in terms {
       guard let value = value(term.path), encoder.append(value, of: term) else { return nil }
     }
     switch id {
@@ -81,6 +90,16 @@ final class UnsavedEvaluator {
     case .temporary: encoder.appendNil(.last)
     }
     return encoder.bytes
+  }
+
+  /// The section of an object; nil if unknown.
+  func section(of object: ManagedObject) -> SectionInfo? {
+    guard let term = definition.section else { return .unsectioned }
+    var encoder = OrderKeyEncoder()
+    guard let value = value(at: term.path, of: object), encoder.append(value, of: term) else {
+      return nil
+    }
+    return SectionInfo(section: encoder.bytes[...], term: term, model: classes.model)
   }
 
   // MARK: - Values
@@ -156,16 +175,17 @@ final class UnsavedEvaluator {
 /// An object, or a member of a relationship, as a row for the evaluator.
 private struct UnsavedRow: EvaluatedRow {
   let object: ManagedObject
-  let judge: UnsavedEvaluator
+  let evaluator: UnsavedEvaluator
 
   func value(of slot: Int) -> StoredValue? {
-    judge.value(at: judge.evaluator.paths[slot].path, of: object)
+    evaluator.value(at: evaluator.compiled.paths[slot].path, of: object)
   }
 
   func elements(of collection: Int) -> [UnsavedRow]? {
-    let collection = judge.evaluator.collections[collection]
-    return judge.objects(along: collection.steps, from: object, entity: collection.entity)?.map {
-      UnsavedRow(object: $0, judge: judge)
+    let collection = evaluator.compiled.collections[collection]
+    return evaluator.objects(along: collection.steps, from: object, entity: collection.entity)?.map
+    {
+      UnsavedRow(object: $0, evaluator: evaluator)
     }
   }
 }

@@ -85,6 +85,7 @@ extension PolymorphicValue {
 /// try container.encodeIfPresent(weapon.map(Polymorphic.init), forKey: .weapon)
 /// ```
 public struct Polymorphic<Base: PolymorphicValue>: Codable {
+  /// The value, of the concrete class that was encoded.
   public let value: Base
 
   public init(_ value: Base) { self.value = value }

@@ -1,0 +1,128 @@
+// Reports a draft's results to its queries: single changes if the places of all other results are
+// known to stay, otherwise all results.
+
+extension DataStoreDraft.Overlay {
+  typealias ID = Result.InstanceID
+  typealias Changes = [DraftChange<Result>]
+  typealias Report = (id: ID, result: Result?)
+  typealias Previous = StoredResults<Result>.Previous
+
+  /// Reports results that changed in the source or by changes of the draft.
+  ///
+  /// - Parameters:
+  ///   - previous: the source's earlier entries of those that it changed.
+  ///   - order: the ids of the source's changes, in order.
+  mutating func report(
+    _ ids: Set<ID>, under changes: Changes, _ previous: Previous = [:], _ order: [ID] = []
+  ) {
+    guard let reports = reports(of: ids, under: changes, previous, order) else {
+      return reportAll(ids, under: changes)
+    }
+    for (id, result) in reports { note(id, isShown: result != nil) }
+    query.enqueue(reports)
+    query.processPendingChanges()
+  }
+
+  /// Reports all results, in order. O(n log n).
+  ///
+  /// - Parameter ids: the results that may differ from earlier ones.
+  mutating func reportAll(_ ids: Set<ID>, under changes: Changes) {
+    let request = query.request
+    let visible = base.ordered(under: changes, request, in: isWidened ? request.window : nil)
+    (hidden, added) = ([], [])
+    for change in changes {
+      let isStored = base.entries[change.id] != nil
+      note(change.id, isShown: change.shown(isStored: isStored, request) != nil)
+    }
+    query.enqueue(all: visible, changed: ids)
+    query.processPendingChanges()
+  }
+
+  private mutating func note(_ id: ID, isShown: Bool) {
+    let isStored = base.entries[id] != nil
+    if isStored && !isShown { hidden.insert(id) } else { hidden.remove(id) }
+    if !isStored && isShown { added.insert(id) } else { added.remove(id) }
+  }
+
+  /// The changes of `ids`; nil if only all results show where they belong. O(ids + changes).
+  private func reports(
+    of ids: Set<ID>, under changes: Changes, _ previous: Previous, _ order: [ID]
+  ) -> [Report]? {
+    // A result that was deleted and inserted again has another place.
+    guard query.request.window == nil, Set(order).count == order.count else { return nil }
+    let own = changes.filter { ids.contains($0.id) }
+    let byID = Dictionary(own.map { ($0.id, $0) }) { $1 }
+    var (reports, isNew) = ([Report](), Set<ID>())
+    for id in order.filter(ids.contains) + Array(ids.subtracting(order)) {
+      let entry = base.entries[id]
+      let before = previous[id] ?? nil
+      let isArrival = entry != nil && previous[id] != nil && before == nil
+      let wasStored = previous[id] == nil ? entry != nil : before != nil
+      let wasShown = wasStored ? !hidden.contains(id) : added.contains(id)
+      let shown = byID[id]?.shown(isStored: entry != nil, query.request)
+      let now = byID[id] == nil ? entry?.result : shown
+      if wasShown, now != nil, wasStored != (entry != nil) { return nil }
+      if now != nil, !wasShown {
+        if entry == nil { isNew.insert(id) } else if !isArrival || !added.isEmpty { return nil }
+      }
+      if now != nil || wasShown || isArrival { reports.append((id, now)) }
+    }
+    guard !isNew.isEmpty else { return reports }
+    guard areLast(isNew, in: changes) else { return nil }
+    return reports.filter { !isNew.contains($0.id) }
+      + own.lazy.filter { isNew.contains($0.id) }
+      .map { ($0.id, $0.change.result) }
+  }
+
+  /// True if `new` come after all other results that only the changes contain.
+  private func areLast(_ new: Set<ID>, in changes: Changes) -> Bool {
+    let order = changes.lazy.map(\.id).filter { new.contains($0) || added.contains($0) }
+    return order.drop { !new.contains($0) }.allSatisfy(new.contains)
+  }
+}
+
+extension DraftChange {
+  /// The result with the change; nil if it is not shown.
+  ///
+  /// - Parameter isStored: true if the source has the result.
+  func shown<Request: DataStoreRequest>(
+    isStored: Bool, _ request: Request
+  ) -> Result? where Request.Result == Result {
+    let isIncluded = request.includes(change.result)
+    return switch change.type {
+    case .delete: nil
+    case .insert: isIncluded ?? true ? change.result : nil
+    // Only the store can decide whether the request includes a result that it did not return.
+    case .update: isIncluded ?? isStored ? change.result : nil
+    }
+  }
+}
+
+extension StoredResults where Result: Sendable {
+  /// The results with `changes` applied, in the store's order, new ones last.
+  ///
+  /// - Parameter window: the part of the store's results, if it is limited here.
+  func ordered<Request: DataStoreRequest>(
+    under changes: [DraftChange<Result>], _ request: Request, in window: Range<Int>? = nil
+  ) -> [Result] where Request.Result == Result {
+    let byID = Dictionary(changes.map { ($0.id, $0) }) { $1 }
+    let kept = ordered.compactMap { result -> Result? in
+      guard let change = byID[result.instanceID] else { return result }
+      return change.shown(isStored: true, request)
+    }
+    let new = changes.compactMap { change in
+      entries[change.id] == nil ? change.shown(isStored: false, request) : nil
+    }
+    guard let window else { return kept + new }
+    return kept.dropFirst(window.lowerBound).prefix(window.count) + new
+  }
+
+  /// Applies saved changes before the parent reports them.
+  mutating func commit<Request: DataStoreRequest>(
+    _ changes: [DraftChange<Result>], _ request: Request
+  ) where Request.Result == Result {
+    var batch = DataStoreBatch<Result>()
+    batch.replace(with: ordered(under: changes, request), changed: nil)
+    _ = apply(batch)
+  }
+}

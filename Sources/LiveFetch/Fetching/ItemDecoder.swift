@@ -1,0 +1,309 @@
+// Decodes `Codable` values from a JSON tree, without a text in between. Dates, data and infinities
+// have the API's formats; everything else follows Foundation's JSONDecoder.
+
+import Foundation
+
+/// The decoder of one JSON value.
+struct ItemDecoder: Decoder {
+  let json: JSON
+  private let parentPath: [any CodingKey]
+  private let key: (any CodingKey)?
+
+  /// - Parameters:
+  ///   - parentPath: the path of the object or array that contains the value.
+  ///   - key: the value's key there; nil for the outermost value.
+  init(_ json: JSON, in parentPath: [any CodingKey] = [], at key: (any CodingKey)? = nil) {
+    self.json = json
+    self.parentPath = parentPath
+    self.key = key
+  }
+
+  /// Built on request: most values are read without it.
+  var codingPath: [any CodingKey] { key.map { parentPath + [$0] } ?? parentPath }
+
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    guard case .object(let members) = json else {
+      throw json.mismatch([String: JSON].self, "an object", codingPath)
+    }
+    return KeyedDecodingContainer(ItemMembers<Key>(members, at: codingPath))
+  }
+
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    guard case .array(let elements) = json else {
+      throw json.mismatch([JSON].self, "an array", codingPath)
+    }
+    return ItemElements(elements, at: codingPath)
+  }
+
+  func singleValueContainer() -> any SingleValueDecodingContainer { self }
+}
+
+// MARK: - Values
+
+extension ItemDecoder: SingleValueDecodingContainer {
+  func decodeNil() -> Bool { json.isNull }
+
+  func decode(_ type: Bool.Type) throws -> Bool {
+    guard case .boolean(let value) = json else {
+      throw json.mismatch(type, "a boolean", codingPath)
+    }
+    return value
+  }
+
+  func decode(_ type: String.Type) throws -> String {
+    guard case .string(let value) = json else {
+      throw json.mismatch(type, "a string", codingPath)
+    }
+    return value
+  }
+
+  func decode(_ type: Double.Type) throws -> Double { try real() }
+  func decode(_ type: Float.Type) throws -> Float { try real() }
+  func decode(_ type: Int.Type) throws -> Int { try integer() }
+  func decode(_ type: Int8.Type) throws -> Int8 { try integer() }
+  func decode(_ type: Int16.Type) throws -> Int16 { try integer() }
+  func decode(_ type: Int32.Type) throws -> Int32 { try integer() }
+  func decode(_ type: Int64.Type) throws -> Int64 { try integer() }
+  func decode(_ type: Int128.Type) throws -> Int128 { try integer() }
+  func decode(_ type: UInt.Type) throws -> UInt { try integer() }
+  func decode(_ type: UInt8.Type) throws -> UInt8 { try integer() }
+  func decode(_ type: UInt16.Type) throws -> UInt16 { try integer() }
+  func decode(_ type: UInt32.Type) throws -> UInt32 { try integer() }
+  func decode(_ type: UInt64.Type) throws -> UInt64 { try integer() }
+  func decode(_ type: UInt128.Type) throws -> UInt128 { try integer() }
+
+  func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    if let found = try foundationValue(type), let value = found as? Value { return value }
+    return try Value(from: self)
+  }
+
+  /// The value of a type whose format the API defines; nil for other types.
+  private func foundationValue(_ type: Any.Type) throws -> Any? {
+    if type == Date.self { return try date() }
+    if type == Data.self { return try data() }
+    if type == URL.self { return try url() }
+    if type == Decimal.self { return try decimal() }
+    return nil
+  }
+
+  private func integer<Value: FixedWidthInteger & Decodable>() throws -> Value {
+    guard case .number(let text) = json else {
+      throw json.mismatch(Value.self, "a number", codingPath)
+    }
+    if let value = Value(text) ?? Double(text).flatMap(Value.init(exactly:)) { return value }
+    throw corrupted("\(text) is no \(Value.self)")
+  }
+
+  private func real<Value: BinaryFloatingPoint & LosslessStringConvertible>() throws -> Value {
+    switch json {
+    case .number(let text):
+      guard let value = Value(text), value.isFinite else {
+        throw corrupted("\(text) is no \(Value.self)")
+      }
+      return value
+    case .string("Infinity"): return .infinity
+    case .string("-Infinity"): return -.infinity
+    case .string("NaN"): return .nan
+    default: throw json.mismatch(Value.self, "a number", codingPath)
+    }
+  }
+
+  private func decimal() throws -> Decimal {
+    guard case .number(let text) = json else {
+      throw json.mismatch(Decimal.self, "a number", codingPath)
+    }
+    guard let value = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")) else {
+      throw corrupted("\(text) is no decimal")
+    }
+    return value
+  }
+
+  private func date() throws -> Date {
+    let text = try decode(String.self)
+    guard let instant = Instant(iso8601: text) else { throw corrupted("`\(text)` is no date") }
+    return Date(instant)
+  }
+
+  private func data() throws -> Data {
+    guard let data = Data(base64Encoded: try decode(String.self)) else {
+      throw corrupted("the text is not base64")
+    }
+    return data
+  }
+
+  private func url() throws -> URL {
+    let text = try decode(String.self)
+    guard let url = URL(string: text) else { throw corrupted("`\(text)` is no URL") }
+    return url
+  }
+
+  private func corrupted(_ reason: String) -> DecodingError {
+    .dataCorrupted(.init(codingPath: codingPath, debugDescription: reason))
+  }
+}
+
+extension JSON {
+  fileprivate var isNull: Bool { if case .null = self { true } else { false } }
+
+  fileprivate func mismatch(
+    _ type: Any.Type, _ expected: String, _ codingPath: [any CodingKey]
+  ) -> DecodingError {
+    let context = DecodingError.Context(
+      codingPath: codingPath, debugDescription: "expected \(expected), found \(kind)")
+    return isNull ? .valueNotFound(type, context) : .typeMismatch(type, context)
+  }
+}
+
+// MARK: - Objects
+
+/// The members of an object. A type reads its properties in the order in which a fetch selects
+/// them, so the search for a member begins after the last one found.
+private final class ItemMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
+  private let members: [JSON.Member]
+  private var next = 0
+  let codingPath: [any CodingKey]
+
+  init(_ members: [JSON.Member], at codingPath: [any CodingKey]) {
+    self.members = members
+    self.codingPath = codingPath
+  }
+
+  var allKeys: [Key] { members.compactMap { Key(stringValue: $0.name) } }
+
+  func contains(_ key: Key) -> Bool { value(key) != nil }
+
+  func decodeNil(forKey key: Key) throws -> Bool { try found(key).isNull }
+
+  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try at(key).decode(type) }
+  func decode(_ type: String.Type, forKey key: Key) throws -> String { try at(key).decode(type) }
+  func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try at(key).decode(type) }
+  func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try at(key).decode(type) }
+  func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try at(key).decode(type) }
+  func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try at(key).decode(type) }
+  func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try at(key).decode(type) }
+  func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try at(key).decode(type) }
+  func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try at(key).decode(type) }
+  func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try at(key).decode(type) }
+  func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try at(key).decode(type) }
+  func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try at(key).decode(type) }
+  func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try at(key).decode(type) }
+  func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try at(key).decode(type) }
+  func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try at(key).decode(type) }
+  func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try at(key).decode(type) }
+  func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+    try at(key).decode(type)
+  }
+
+  func nestedContainer<Nested: CodingKey>(
+    keyedBy type: Nested.Type, forKey key: Key
+  ) throws -> KeyedDecodingContainer<Nested> {
+    try at(key).container(keyedBy: type)
+  }
+
+  func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+    try at(key).unkeyedContainer()
+  }
+
+  func superDecoder() throws -> any Decoder { decoder(of: "super") }
+
+  func superDecoder(forKey key: Key) throws -> any Decoder { decoder(of: key.stringValue) }
+
+  private func decoder(of name: String) -> ItemDecoder {
+    ItemDecoder(value(name) ?? .null, in: codingPath, at: ItemKey(stringValue: name))
+  }
+
+  private func at(_ key: Key) throws -> ItemDecoder {
+    ItemDecoder(try found(key), in: codingPath, at: key)
+  }
+
+  private func found(_ key: Key) throws -> JSON {
+    if let value = value(key) { return value }
+    throw DecodingError.keyNotFound(
+      key, .init(codingPath: codingPath, debugDescription: "the object has no such member"))
+  }
+
+  private func value(_ key: Key) -> JSON? { value(key.stringValue) }
+
+  private func value(_ name: String) -> JSON? {
+    for step in members.indices {
+      let index = (next + step) % members.count
+      guard members[index].name == name else { continue }
+      next = index
+      return members[index].value
+    }
+    return nil
+  }
+}
+
+/// A key that is not one of a type's own.
+private struct ItemKey: CodingKey {
+  let stringValue: String
+  let intValue: Int?
+
+  init(stringValue: String) {
+    self.stringValue = stringValue
+    intValue = Int(stringValue)
+  }
+
+  init(intValue: Int) {
+    stringValue = "\(intValue)"
+    self.intValue = intValue
+  }
+}
+
+// MARK: - Arrays
+
+private struct ItemElements: UnkeyedDecodingContainer {
+  private let elements: [JSON]
+  let codingPath: [any CodingKey]
+  private(set) var currentIndex = 0
+
+  init(_ elements: [JSON], at codingPath: [any CodingKey]) {
+    self.elements = elements
+    self.codingPath = codingPath
+  }
+
+  var count: Int? { elements.count }
+  var isAtEnd: Bool { currentIndex == elements.count }
+
+  mutating func decodeNil() throws -> Bool {
+    guard try current().json.isNull else { return false }
+    currentIndex += 1
+    return true
+  }
+
+  mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    try take { try $0.decode(type) }
+  }
+
+  mutating func nestedContainer<Nested: CodingKey>(
+    keyedBy type: Nested.Type
+  ) throws -> KeyedDecodingContainer<Nested> {
+    try take { try $0.container(keyedBy: type) }
+  }
+
+  mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    try take { try $0.unkeyedContainer() }
+  }
+
+  mutating func superDecoder() throws -> any Decoder { try take { $0 } }
+
+  /// Reads the current element. An element that cannot be read remains the current one.
+  private mutating func take<Value>(_ read: (ItemDecoder) throws -> Value) throws -> Value {
+    let value = try read(current())
+    currentIndex += 1
+    return value
+  }
+
+  private func current() throws -> ItemDecoder {
+    guard elements.indices.contains(currentIndex) else {
+      throw DecodingError.valueNotFound(
+        JSON.self,
+        .init(codingPath: codingPath, debugDescription: "the array has no more elements"))
+    }
+    return ItemDecoder(
+      elements[currentIndex], in: codingPath, at: ItemKey(intValue: currentIndex))
+  }
+}

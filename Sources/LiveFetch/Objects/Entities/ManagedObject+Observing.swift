@@ -1,0 +1,18 @@
+// Observation of one object: a function that reads any of its properties is notified of the next
+// change of the object, whether the program or the store makes it.
+
+import Observation
+
+extension ManagedObject: Observable {
+  /// Notes that a property is read.
+  func noteRead() {
+    let registrar = registrar ?? ObservationRegistrar()
+    self.registrar = registrar
+    registrar.access(self, keyPath: \.row)
+  }
+
+  /// Notifies those who read a property.
+  func notifyReaders() { registrar?.withMutation(of: self, keyPath: \.row) {} }
+}
+
+extension ManagedObject: Identifiable {}

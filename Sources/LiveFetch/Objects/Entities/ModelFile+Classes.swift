@@ -1,0 +1,205 @@
+// Classes of managed objects → the model file that they declare.
+
+import FetchModel
+
+extension ModelFile {
+  /// The model that classes declare, with the classes of all subentities and destinations.
+  ///
+  /// ```swift
+  /// let store = try LocalStore.inMemory(ModelFile(of: [City.self, Country.self]))
+  /// try Data(ModelFile(of: [City.self]).text).write(to: url)   // for `livefetch serve --model`
+  /// ```
+  ///
+  /// An attribute has the type of its Swift property, is optional if that is, and has its initial
+  /// value as default; a value of declared classes, a `Codable` one or one with a transformer is
+  /// `Transformable`. A class that is only a ``ManagedEntity`` is abstract. Two relationships are
+  /// inverse to each other if they say so (`inverse`), or if they are the only ones between their
+  /// classes. Rules, indexes and access are added to the result.
+  ///
+  /// - Throws: `ModelFileError` with every problem, such as a derived attribute without its
+  ///   expression.
+  public init(of types: [any ManagedEntity.Type]) throws(ModelFileError) {
+    self.init()
+    var reader = ClassReader()
+    for type in types { reader.add(type) }
+    entities = reader.entities()
+    guard reader.problems.isEmpty else { throw ModelFileError(reader.problems) }
+    try check()
+  }
+
+  /// The differences between the classes' declarations and this model, such as an attribute that it
+  /// lacks or whose type differs; empty if the classes fit. Properties that the classes do not
+  /// declare are no difference.
+  public func differences(from types: [any ManagedEntity.Type]) -> [ModelFileProblem] {
+    var reader = ClassReader()
+    for type in types { reader.add(type) }
+    return reader.entities().flatMap { declared -> [ModelFileProblem] in
+      guard let entity = entities.first(where: { $0.name == declared.name }) else {
+        return [ModelFileProblem("entities/\(declared.name)", "the model has no such entity")]
+      }
+      return differences(of: declared, from: entity)
+    }
+  }
+
+  private func differences(of declared: Entity, from entity: Entity) -> [ModelFileProblem] {
+    let place = "entities/\(entity.name)"
+    var problems: [ModelFileProblem] = []
+    let attributes = chain(of: entity).flatMap(\.attributes)
+    for attribute in declared.attributes {
+      guard let found = attributes.first(where: { $0.name == attribute.name }) else {
+        problems.append(.init("\(place)/attributes/\(attribute.name)", "the model has none"))
+        continue
+      }
+      if found.type.family != attribute.type.family {
+        problems.append(
+          .init(
+            "\(place)/attributes/\(attribute.name)",
+            "is \(found.type.rawValue) in the model, and \(attribute.type.rawValue) in the class"))
+      } else if found.isOptional, !attribute.isOptional, found.derivation == nil {
+        problems.append(
+          .init("\(place)/attributes/\(attribute.name)", "may be nil in the model only"))
+      }
+    }
+    let relationships = chain(of: entity).flatMap(\.relationships)
+    for relationship in declared.relationships {
+      let place = "\(place)/relationships/\(relationship.name)"
+      guard let found = relationships.first(where: { $0.name == relationship.name }) else {
+        problems.append(.init(place, "the model has none"))
+        continue
+      }
+      if found.isToMany != relationship.isToMany {
+        problems.append(.init(place, "is \(found.isToMany ? "to-many" : "to-one") in the model"))
+      }
+      if found.destination != relationship.destination {
+        problems.append(.init(place, "leads to `\(found.destination)` in the model"))
+      }
+    }
+    return problems
+  }
+
+  /// An entity and its ancestors.
+  private func chain(of entity: Entity) -> [Entity] {
+    var chain = [entity]
+    while let name = chain.last?.parent, chain.count < 32,
+      let parent = entities.first(where: { $0.name == name })
+    {
+      chain.append(parent)
+    }
+    return chain
+  }
+}
+
+extension ModelFile.AttributeType {
+  /// One type of those that the same Swift types read.
+  fileprivate var family: Self {
+    switch self {
+    case .integer16, .integer32, .integer64: .integer64
+    case .double, .float: .double
+    default: self
+    }
+  }
+}
+
+/// Collects the entities of classes.
+private struct ClassReader {
+  private var layouts: [EntityLayout] = []
+  private var parents: [String: String] = [:]
+  private(set) var problems: [ModelFileProblem] = []
+
+  mutating func add(_ type: any ManagedEntity.Type) {
+    guard !layouts.contains(where: { $0.entityName == type.entityName }) else { return }
+    let layout = EntityLayout(type)
+    layouts.append(layout)
+    for sub in type.subentities where sub != type {
+      parents[sub.entityName] = type.entityName
+      add(sub)
+    }
+    for destination in layout.properties.compactMap(\.destination) { add(destination) }
+  }
+
+  mutating func entities() -> [ModelFile.Entity] {
+    layouts.map { layout in
+      var entity = ModelFile.Entity(name: layout.entityName)
+      entity.parent = parents[layout.entityName]
+      entity.isAbstract = !(layout.type is any ManagedObjectType.Type)
+      let inherited = layouts.first { $0.entityName == entity.parent }
+      for property in layout.properties where inherited?[property.name] == nil {
+        if property.destination != nil {
+          entity.relationships.append(relationship(property, of: layout))
+        } else {
+          entity.attributes.append(attribute(property, of: layout))
+        }
+      }
+      return entity
+    }
+  }
+
+  private mutating func attribute(
+    _ property: PropertyLayout, of layout: EntityLayout
+  ) -> ModelFile.Attribute {
+    let type = property.type.map(ModelFile.AttributeType.init) ?? .transformable
+    var attribute = ModelFile.Attribute(name: property.name, type: type)
+    attribute.isOptional = property.problem(.null) == nil
+    attribute.transformer = property.transformer
+    if case .attribute(let initial?) = property.kind, initial != .null {
+      attribute.defaultValue = initial
+    }
+    if property.isDerived {
+      attribute.derivation = property.derivation.flatMap { Derivation($0) }
+      if attribute.derivation == nil {
+        problems.append(
+          .init(
+            "entities/\(layout.entityName)/attributes/\(property.name)/derivation",
+            "a derived attribute needs its expression: `@ManagedDerived(.count, from: \"items.@count\")`"
+          ))
+      }
+    }
+    return attribute
+  }
+
+  private func relationship(
+    _ property: PropertyLayout, of layout: EntityLayout
+  ) -> ModelFile.Relationship {
+    let destination = property.destination?.entityName ?? ""
+    var relationship = ModelFile.Relationship(name: property.name, destination: destination)
+    relationship.isToMany = property.isToMany
+    relationship.deleteRule = property.deleteRule
+    relationship.inverse = property.inverse ?? onlyInverse(of: property, layout)
+    return relationship
+  }
+
+  /// The inverse relationship: the one that says so, or the only one between the two classes.
+  private func onlyInverse(of property: PropertyLayout, _ layout: EntityLayout) -> String? {
+    guard let name = property.destination?.entityName,
+      let destination = layouts.first(where: { $0.entityName == name })
+    else { return nil }
+    func between(_ from: EntityLayout, _ to: EntityLayout) -> [PropertyLayout] {
+      from.properties.filter { $0.destination?.entityName == to.entityName }
+    }
+    let back = between(destination, layout)
+    if let declared = back.first(where: { $0.inverse == property.name }) { return declared.name }
+    guard name != layout.entityName, back.count == 1, between(layout, destination).count == 1,
+      back[0].inverse == nil
+    else { return nil }
+    return back[0].name
+  }
+}
+
+extension ModelFile.AttributeType {
+  /// The type of a column as a model file names it.
+  fileprivate init(_ type: AttributeType) {
+    self =
+      switch type {
+      case .integer: .integer64
+      case .double: .double
+      case .decimal: .decimal
+      case .boolean: .boolean
+      case .string: .string
+      case .date: .date
+      case .uuid: .uuid
+      case .uri: .uri
+      case .binary: .binary
+      case .json: .transformable
+      }
+  }
+}

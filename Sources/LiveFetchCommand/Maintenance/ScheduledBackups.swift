@@ -1,0 +1,137 @@
+// A served file → a checked copy of it at every interval, of which the newest are kept.
+
+import Dispatch
+import FetchModel
+import Foundation
+import SQLiteStore
+import Service
+
+/// Makes backups of a served store on a thread of its own.
+///
+/// The copies are named `NAME-20261123T140500Z.sqlite` after their time. A copy has its name only when it
+/// is complete and checked. Other files in the directory are left alone.
+final class ScheduledBackups: Sendable {
+  /// The path of the served file.
+  let path: String
+  let directory: String
+  /// Seconds between two backups.
+  let interval: Double
+  /// How many copies are kept.
+  let kept: Int
+  private let metrics: ServiceMetrics
+  private let end = DispatchSemaphore(value: 0)
+
+  /// The longest wait, in seconds, before a failed backup is tried again.
+  private static let retryDelay = 60.0
+
+  init(
+    of path: String, to directory: String?, every interval: Double, keeping kept: Int,
+    _ metrics: ServiceMetrics
+  ) {
+    self.path = path
+    self.directory = directory ?? "\(path).backups"
+    self.interval = interval
+    self.kept = kept
+    self.metrics = metrics
+  }
+
+  /// Makes the directory and starts. A copy of an earlier run counts: the next is due one interval after
+  /// it.
+  ///
+  /// - Throws: the exit status if the directory cannot be made or written.
+  func begin() throws {
+    let files = FileManager.default
+    do {
+      try files.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    } catch {
+      throw failure("\(directory): cannot be made; backups need it", .failed)
+    }
+    guard files.isWritableFile(atPath: directory) else {
+      throw failure("\(directory): may not be written; backups need it", .failed)
+    }
+    for name in names(ending: Self.partial) {
+      try? files.removeItem(atPath: "\(directory)/\(name)")
+    }
+    Thread.detachNewThread { self.run() }
+  }
+
+  /// Starts no further backup.
+  func stop() { end.signal() }
+
+  private func run() {
+    var due = (newest?.addingTimeInterval(interval)) ?? Date()
+    while end.wait(timeout: .now() + max(0, due.timeIntervalSinceNow)) == .timedOut {
+      let began = Date()
+      let isMade = make(at: began)
+      metrics.countBackup(isMade ? began.timeIntervalSince1970 : nil)
+      if isMade { removeOldest() }
+      due = began.addingTimeInterval(isMade ? interval : min(interval, Self.retryDelay))
+    }
+  }
+
+  /// True if the copy was made.
+  private func make(at time: Date) -> Bool {
+    let copy = "\(directory)/\(stem)-\(Self.text(time))\(Self.ending)"
+    do {
+      _ = try SQLiteStore.backUp(path: path, to: copy)
+      return true
+    } catch {
+      note("\(copy): the backup failed: \(error.message)")
+      return false
+    }
+  }
+
+  private func removeOldest() {
+    for name in names(ending: Self.ending).dropLast(kept) {
+      do {
+        try FileManager.default.removeItem(atPath: "\(directory)/\(name)")
+      } catch {
+        note("\(directory)/\(name): cannot be removed: \(error.localizedDescription)")
+      }
+    }
+  }
+}
+
+// MARK: - Names
+
+extension ScheduledBackups {
+  private static let ending = ".sqlite"
+  private static let partial = ".sqlite.partial"
+
+  /// The file's name without its extension.
+  private var stem: String {
+    URL(fileURLWithPath: path).deletingPathExtension().lastPathComponent
+  }
+
+  /// The time of the newest copy; nil without one.
+  private var newest: Date? {
+    names(ending: Self.ending).last.flatMap { Self.date($0.dropFirst(stem.count + 1).prefix(16)) }
+  }
+
+  /// The copies of this store, oldest first.
+  private func names(ending: String) -> [String] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+    return names.filter { name in
+      guard name.hasPrefix("\(stem)-"), name.hasSuffix(ending) else { return false }
+      return Self.date(name.dropFirst(stem.count + 1).dropLast(ending.count)) != nil
+    }.sorted()
+  }
+
+  /// `20261123T140500Z`.
+  private static func text(_ time: Date) -> String { time.formatted(style) }
+
+  private static func date(_ text: Substring) -> Date? {
+    text.count == 16 ? try? Date(String(text), strategy: style) : nil
+  }
+
+  private static let style = Date.ISO8601FormatStyle(
+    dateSeparator: .omitted, timeSeparator: .omitted)
+}
+
+extension CopyError {
+  fileprivate var message: String {
+    switch self {
+    case .source(let error), .destination(let error): error.message
+    }
+  }
+}

@@ -1,0 +1,97 @@
+// A STORE argument → an open store, which is opened again when its schema has changed.
+
+import FetchModel
+import PostgresStore
+import SQLiteStore
+
+/// The file or the database that a server serves.
+enum ServedStore: Sendable {
+  case file(path: String)
+  case database(DatabaseTarget)
+
+  /// The name in messages.
+  var name: String {
+    switch self {
+    case .file(let path): path
+    case .database(let target): target.name
+    }
+  }
+
+  /// The path of a file; nil for a database.
+  var path: String? { if case .file(let path) = self { path } else { nil } }
+
+  /// Opens the store when the server starts, and prints what the user should know of it.
+  func open(_ options: ServerOptions) throws -> any ReopenableStore {
+    do {
+      switch self {
+      case .file(let path): return try open(path, options)
+      case .database(let target): return try open(target, options)
+      }
+    } catch let error as StoreError {
+      throw error.failure(name)
+    }
+  }
+
+  /// Returns the function that opens the store again.
+  ///
+  /// - Parameter announced: the address of the server.
+  func reopening(
+    _ options: ServerOptions, announced: @escaping @Sendable () -> String?
+  ) throws -> @Sendable () throws(StoreError) -> any ReopenableStore {
+    switch self {
+    case .file(let path):
+      let options = options.store(try options.model())
+      return { () throws(StoreError) in
+        let store = try SQLiteStore(path: path, options: options)
+        if let address = announced() { store.announce(address: address) }
+        return store
+      }
+    case .database(let target):
+      let options = options.database
+      return { () throws(StoreError) in try PostgresStore(target.text, options: options) }
+    }
+  }
+
+  private func open(_ path: String, _ options: ServerOptions) throws -> SQLiteStore {
+    let model = try options.model()
+    var storeOptions = options.store(model)
+    // Only at the start: a file that is empty later was cut short.
+    storeOptions.acceptsEmptyFile = model != nil || options.createsFile
+    let store = try SQLiteStore(path: path, options: storeOptions)
+    if store.isNewlyTracked {
+      note(
+        """
+        \(path): added history tables and triggers, and switched to WAL. \
+        `livefetch detach \(path)` removes them.
+        """)
+    }
+    if store.properties.isReadOnly, !options.isReadOnly {
+      note("\(path): the file or its directory may not be written: it is served read-only")
+    }
+    if SQLiteStore.hasFragileLog {
+      store.onExternalCommit { Self.warnOfFragileLog(path) }
+    }
+    return store
+  }
+
+  private func open(_ target: DatabaseTarget, _ options: ServerOptions) throws -> PostgresStore {
+    let store = try PostgresStore(target.text, options: options.database)
+    if !store.newlyTracked.isEmpty {
+      note(
+        """
+        \(name): added the schema livefetch, and triggers to \
+        \(store.newlyTracked.joined(separator: ", ")). `livefetch detach` removes them.
+        """)
+    }
+    if let reason = store.readOnlyReason { note("\(name): served read-only: \(reason)") }
+    return store
+  }
+
+  private static func warnOfFragileLog(_ path: String) {
+    note(
+      """
+      another program writes \(path). SQLite \(SQLiteStore.libraryVersion) can damage a write-ahead \
+      log that two connections write or checkpoint at the same time; 3.51.3 and later do not.
+      """)
+  }
+}

@@ -1,0 +1,136 @@
+// PostgreSQL's SQL. Columns have types, so comparison keys depend on the type: text compares by code
+// point whatever the column declares, and booleans compare as the numbers 0 and 1.
+
+import FetchModel
+import SQLComposer
+
+extension Dialect {
+  /// The dialect of a store that serves the tables of `schema`.
+  ///
+  /// - Parameter captured: the tables whose changes are recorded.
+  static func postgres(schema: String, captured: [CapturedTable] = []) -> Dialect {
+    let tables = Dictionary(
+      captured.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    return postgres(schema: schema, tables)
+  }
+
+  private static func postgres(
+    schema: String, _ captured: [String: CapturedTable]
+  ) -> Dialect {
+    Dialect(
+      collation: { isText($0) ? " COLLATE \"C\"" : "" },
+      comparisonKey: { column in
+        if isText(column.type) { return "((\(column.sql))::text COLLATE \"C\")" }
+        return column.type == .boolean ? "((\(column.sql))::int)" : nil
+      },
+      // Equality is the same in every deterministic collation, and an index has the column's own.
+      lookup: { column, affinity in
+        column.type == .string && affinity == .text ? column.sql : nil
+      },
+      isSame: " IS NOT DISTINCT FROM ", isDifferent: " IS DISTINCT FROM ",
+      qualifier: "\(quoted(schema)).",
+      datePlaceholder: "?::timestamptz", keyDatePlaceholder: "?::timestamptz",
+      ascendingNils: .last, unlimited: .null, hasTypedColumns: true,
+      subqueryName: " AS livefetch_rows", orderedJoin: "JOIN",
+      ids: { type in
+        let value = type == .integer ? "value::bigint" : "value"
+        return "SELECT \(value) FROM jsonb_array_elements_text(?::jsonb) AS value"
+      },
+      keyColumns: keyColumns,
+      array: { "json_build_array(\($0))::text" },
+      idArray: idArray, keyText: keyText, keyPartText: keyPartText, output: output,
+      etag: { "substr(md5(ROW(\($0.joined(separator: ", ")))::text), 1, 16)" },
+      derivedText: { "(\($0) COLLATE \"C\")" },
+      arithmetic: arithmetic,
+      overlay: { layout, position in
+        captured[layout.table]?.overlay(layout.overlayName, at: position) ?? SQLFragment()
+      },
+      difference: difference, integer: { "(\($0))::int" }, integerFunction: integerFunction)
+  }
+
+  private static func output(_ sql: String, _ form: OutputForm) -> String {
+    switch form {
+    case .stored: sql
+    case .text: "(\(sql))::text"
+    case .json: "to_json(\(sql))"
+    }
+  }
+
+  /// Some types have no equality, so their texts are compared.
+  private static func difference(_ old: String, _ new: String, of column: Column) -> String {
+    let cast = column.output != .stored || column.type == .json ? "::text" : ""
+    return "((\(old))\(cast) IS DISTINCT FROM (\(new))\(cast))::int::bigint"
+  }
+
+  private static func isText(_ type: AttributeType) -> Bool {
+    switch type {
+    case .string, .uri, .uuid, .json: true
+    case .integer, .double, .decimal, .boolean, .date, .binary: false
+    }
+  }
+
+  /// A text that is no UUID is the id of no row.
+  private static func keyColumns(_ key: Key) -> String {
+    guard key.kind == .composite else {
+      return """
+        SELECT CASE WHEN value ~ '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' \
+        THEN value::uuid END FROM jsonb_array_elements_text(?::jsonb) AS value
+        """
+    }
+    let parts = key.parts.enumerated().map { index, part in
+      part.form == .integer ? "(value ->> \(index))::bigint" : "value ->> \(index)"
+    }
+    return "SELECT \(parts.joined(separator: ", ")) FROM jsonb_array_elements(?::jsonb) AS value"
+  }
+
+  /// `json_agg` would write a blank after each comma.
+  private static func idArray(_ ids: IDArray, _ type: AttributeType) -> String {
+    let id = "v" + (isText(type) ? " COLLATE \"C\"" : "")
+    let (columns, order) =
+      ids.position.map { ("\(ids.id) AS v, \($0) AS p", "p IS NULL, p, \(id)") }
+      ?? ("DISTINCT \(ids.id) AS v", id)
+    return """
+      SELECT '[' || coalesce(string_agg(to_json(v)::text, ',' ORDER BY \(order)), '') || ']' \
+      FROM (SELECT \(columns) FROM \(ids.from)) AS ids
+      """
+  }
+
+  private static func keyText(_ sql: String, _ form: Key.Form) -> String {
+    switch form {
+    case .integer, .text: sql
+    case .binary: "upper(encode(\(sql), 'hex'))"
+    case .uuid, .real, .other: "(\(sql))::text"
+    }
+  }
+
+  private static func keyPartText(_ sql: String, _ form: Key.Form) -> String {
+    form == .integer ? "(\(sql))::text" : keyText(sql, form)
+  }
+
+  private static func integerFunction(_ symbol: String) -> String? {
+    switch symbol {
+    case "&": "livefetch_and"
+    case "|": "livefetch_or"
+    case "<<": "livefetch_left"
+    case ">>": "livefetch_right"
+    case "%": "livefetch_remainder"
+    case "~": "livefetch_not"
+    default: nil
+    }
+  }
+
+  /// Integers are `numeric` while they are calculated with, so that nothing overflows. A division by
+  /// zero is NULL.
+  private static func arithmetic(_ calculation: Calculation) -> SQLFragment {
+    let divides = calculation.operation == .divide
+    let type = calculation.isExact && !(divides && !calculation.isInteger) ? "numeric" : "float8"
+    var sql = SQLFragment(divides && calculation.isInteger ? "div(" : "(")
+    sql.append(calculation.left)
+    let symbol = calculation.isInteger ? "," : " /"
+    sql.append(
+      "::\(type)" + (divides ? "\(symbol) nullif(" : " \(calculation.operation.rawValue) "))
+    sql.append(calculation.right)
+    sql.append("::\(type)" + (divides ? ", 0))" : ")"))
+    return sql
+  }
+}

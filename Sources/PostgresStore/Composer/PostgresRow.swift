@@ -1,0 +1,165 @@
+// A row of a result → its values in the forms that both stores share: JSON, components of an order key,
+// and values for the evaluator. Dates compare as text, as in a file whose dates are ISO 8601.
+
+import FetchModel
+import SQLComposer
+import SQLResults
+
+/// A row of a result of libpq.
+struct PostgresRow: ResultRow {
+  let result: QueryResult
+  let number: Int
+  let layout: RowLayout
+  let limit: AnswerLimit
+
+  var hasToEnd: Bool { limit.hasToEnd }
+
+  func admits(_ count: Int, behind size: Int) -> Bool { limit.admits(count, behind: size) }
+
+  var columnCount: Int32 { Int32(result.columnCount) }
+
+  var byteCount: Int {
+    (0..<result.columnCount).reduce(0) { $0 + result.bytes(number, $1).count + 16 }
+  }
+
+  func id(at column: Int32) -> ObjectID? {
+    switch value(column) {
+    case .integer(let id): .integer(id)
+    case .text(let id), .uuid(let id), .json(let id), .numeric(let id): .text(id)
+    default: nil
+    }
+  }
+
+  func integer(_ column: Int32) -> Int64 {
+    if case .integer(let integer) = value(column) { integer } else { 0 }
+  }
+
+  func utf8(_ column: Int32) -> UnsafeBufferPointer<UInt8> {
+    result.bytes(number, Int(column)).bindMemory(to: UInt8.self)
+  }
+
+  /// Returns NULL for bytes that are not of the column's type, which no server sends.
+  func value(_ column: Int32) -> PostgresValue {
+    (try? result.value(number, Int(column))) ?? .null
+  }
+
+  func exactValue(_ column: Int32) -> StoredValue? { StoredValue(value(column)) }
+
+  func rawBytes(_ column: Int32) -> [UInt8]? {
+    switch value(column) {
+    case .null: return nil
+    case .bytes(let bytes): return bytes
+    case .json(let text):
+      return result.type(Int(column)) == TypeID.jsonb
+        ? CompactJSON.bytes(of: text) : Array(text.utf8)
+    case .date, .timestamp:
+      var json: [UInt8] = []
+      append(column, .date(.iso8601), to: &json)
+      return Array(json.dropFirst().dropLast())
+    case .text(let text), .uuid(let text): return Array(text.utf8)
+    default:
+      var json: [UInt8] = []
+      append(column, .number, to: &json)
+      return json
+    }
+  }
+}
+
+// MARK: - JSON
+
+extension PostgresRow {
+  func append(_ column: Int32, _ format: ValueFormat, to bytes: inout [UInt8]) {
+    let index = Int(column)
+    guard !result.isNull(number, index) else { return bytes.append(json: "null") }
+    switch result.type(index) {
+    case TypeID.text, TypeID.varchar, TypeID.json: append(utf8: utf8(column), format, to: &bytes)
+    case TypeID.float4:
+      // The digits that were stored; as a double the value has more of them.
+      guard case .double(let double) = value(column), double.isFinite else { fallthrough }
+      bytes.append(json: Double(Float(double).description) ?? double)
+    default: append(value(column), format, to: &bytes)
+    }
+  }
+
+  private func append(
+    utf8 text: UnsafeBufferPointer<UInt8>, _ format: ValueFormat, to bytes: inout [UInt8]
+  ) {
+    if text.count <= Self.longValue {
+      append(text: text, format, to: &bytes)
+    } else {
+      append(longText: text, format, to: &bytes)
+    }
+  }
+
+  private func append(_ value: PostgresValue, _ format: ValueFormat, to bytes: inout [UInt8]) {
+    switch value {
+    case .null: bytes.append(json: "null")
+    case .bool(let isTrue): bytes.append(json: isTrue ? "true" : "false")
+    case .integer(let integer): append(integer: integer, format, to: &bytes)
+    case .double(let double): append(double: double, format, to: &bytes)
+    case .numeric(let text): append(numeric: text, format, to: &bytes)
+    case .date, .timestamp:
+      if let instant = Instant(value) {
+        bytes.append(json: instant)
+      } else {
+        bytes.append(jsonString: Instant.infinity(value))
+      }
+    case .text(var text), .uuid(var text):
+      text.withUTF8 { append(utf8: $0, format, to: &bytes) }
+    case .json(let text):
+      // Only jsonb arrives here: its text has blanks that its sender did not write.
+      let json = CompactJSON.bytes(of: text)
+      json.withUnsafeBufferPointer { append(utf8: $0, format, to: &bytes) }
+    case .bytes(let blob), .other(_, let blob):
+      blob.withUnsafeBufferPointer { blob in
+        if blob.count <= Self.longValue {
+          append(blob: blob, format, to: &bytes)
+        } else {
+          append(longBlob: blob, format, to: &bytes)
+        }
+      }
+    case .xid(let id): append(integer: Int64(clamping: id), format, to: &bytes)
+    }
+  }
+
+  private func append(numeric text: String, _ format: ValueFormat, to bytes: inout [UInt8]) {
+    let digits = DecimalDigits.canonical(text)
+    if let integer = Int64(digits) { return append(integer: integer, format, to: &bytes) }
+    switch digits {
+    case "NaN": bytes.append(json: "null")
+    case "Infinity", "-Infinity": bytes.append(jsonString: digits)
+    default: bytes.append(contentsOf: digits.utf8)
+    }
+  }
+
+  func append(_ column: GroupedColumn, to json: inout [UInt8]) {
+    append(column.index, column.isCollection ? .ids : column.format, to: &json)
+  }
+}
+
+// MARK: - Order keys
+
+extension PostgresRow {
+  func append(_ component: RowLayout.Component, to encoder: inout OrderKeyEncoder) {
+    let column = Int(component.column)
+    if result.isNull(number, column) { return encoder.appendNil(component.nils) }
+    switch result.type(column) {
+    case TypeID.text, TypeID.varchar:
+      encoder.append(text: utf8(component.column), component.direction)
+    default: append(value(component.column), component, to: &encoder)
+    }
+  }
+
+  private func append(
+    _ value: PostgresValue, _ component: RowLayout.Component, to encoder: inout OrderKeyEncoder
+  ) {
+    switch StoredValue(value) {
+    case .null: encoder.appendNil(component.nils)
+    case .integer(let integer): encoder.append(integer, component.direction)
+    case .double(let double): encoder.append(double, component.direction)
+    case .text(var text): text.withUTF8 { encoder.append(text: $0, component.direction) }
+    case .blob(let bytes):
+      bytes.withUnsafeBufferPointer { encoder.append(binary: $0, component.direction) }
+    }
+  }
+}

@@ -1,0 +1,110 @@
+// A composed statement → the text and the parameters that PostgreSQL takes.
+//
+//     "name" = ? AND livefetch_contains("note", ?, 0)
+//     "name" = $1::text AND livefetch.livefetch_contains("note", $2::text, 0)
+
+import FetchModel
+import SQLComposer
+
+/// A statement in PostgreSQL's form.
+struct PostgresStatement: Hashable, Sendable {
+  let sql: String
+  let parameters: [PostgresValue]
+
+  /// - Parameters:
+  ///   - assigned: The number of the first values whose types the server infers, because they are
+  ///     assigned to columns.
+  ///   - comparesColumns: True if the other values are compared with columns, whose types the server
+  ///     infers as well, except that an integer may be beyond the column's range.
+  init(_ fragment: SQLFragment, assigned: Int = 0, comparesColumns: Bool = false) {
+    var writer = Writer(
+      bindings: fragment.bindings, assigned: assigned, comparesColumns: comparesColumns)
+    writer.write(Array(fragment.text.utf8))
+    sql = String(decoding: writer.output, as: UTF8.self)
+    parameters = fragment.bindings.map(PostgresValue.init)
+  }
+
+  init(_ statement: FetchStatement) {
+    self.init(SQLFragment(statement.sql, bindings: statement.bindings))
+  }
+}
+
+extension PostgresValue {
+  init(_ value: StoredValue) {
+    switch value {
+    case .null: self = .null
+    case .integer(let integer): self = .integer(integer)
+    case .double(let double): self = .double(double)
+    case .text(let text): self = .text(text)
+    case .blob(let bytes): self = .bytes(bytes)
+    }
+  }
+}
+
+/// Numbers the placeholders and gives them types, and qualifies LiveFetch's functions. Texts and names
+/// in quotes stay as they are. O(length).
+private struct Writer {
+  private static let prefix = Array("livefetch_".utf8)
+  private static let schema = Array("livefetch.".utf8)
+
+  let bindings: [SQLValue]
+  let assigned: Int
+  let comparesColumns: Bool
+  var output: [UInt8] = []
+  private var count = 0
+
+  init(bindings: [SQLValue], assigned: Int, comparesColumns: Bool) {
+    self.bindings = bindings
+    self.assigned = assigned
+    self.comparesColumns = comparesColumns
+  }
+
+  mutating func write(_ text: [UInt8]) {
+    output.reserveCapacity(text.count + text.count / 8)
+    var quote: UInt8?
+    var place = 0
+    while place < text.count {
+      let byte = text[place]
+      if let open = quote {
+        if byte == open { quote = nil }
+      } else if byte == 0x22 || byte == 0x27 {
+        quote = byte
+      } else if byte == 0x3F {
+        writePlaceholder(isTyped: text[(place + 1)...].starts(with: "::".utf8))
+        place += 1
+        continue
+      } else if byte == Self.prefix[0], isCall(text, place) {
+        output += Self.schema
+      }
+      output.append(byte)
+      place += 1
+    }
+  }
+
+  private mutating func writePlaceholder(isTyped: Bool) {
+    let binding = count < bindings.count ? bindings[count] : .null
+    count += 1
+    output += Array("$\(count)".utf8)
+    guard !isTyped, count > assigned else { return }
+    switch binding {
+    case .double where comparesColumns, .text where comparesColumns: break
+    case .integer: output += Array("::bigint".utf8)
+    case .double: output += Array("::float8".utf8)
+    case .text: output += Array("::text".utf8)
+    case .null, .blob: break
+    }
+  }
+
+  /// True if a call of a function of LiveFetch begins at `place`.
+  private func isCall(_ text: [UInt8], _ place: Int) -> Bool {
+    guard text[place...].starts(with: Self.prefix) else { return false }
+    let previous = place > 0 ? text[place - 1] : 0x20
+    guard !Self.isNamePart(previous), previous != 0x2E else { return false }
+    let end = text[place...].firstIndex { !Self.isNamePart($0) }
+    return end.map { text[$0] == 0x28 } ?? false
+  }
+
+  private static func isNamePart(_ byte: UInt8) -> Bool {
+    byte == 0x5F || byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26
+  }
+}

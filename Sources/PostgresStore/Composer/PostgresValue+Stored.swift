@@ -1,0 +1,101 @@
+// Values of PostgreSQL's types → values as an SQLite file stores them, which order keys and the evaluator
+// know.
+
+import FetchModel
+
+extension StoredValue {
+  /// Dates become text whose order by bytes is the order of the instants. Decimals that are no
+  /// integers become the nearest double.
+  init(_ value: PostgresValue) {
+    switch value {
+    case .null: self = .null
+    case .bool(let isTrue): self = .integer(isTrue ? 1 : 0)
+    case .integer(let integer): self = .integer(integer)
+    case .double(let double): self = double.isNaN ? .null : .double(double)
+    case .numeric(let text): self.init(numeric: text)
+    case .date, .timestamp:
+      let text = Instant(value).map { DateStyle(.iso8601).comparable($0) }
+      self = .text(text.map { String(decoding: $0, as: UTF8.self) } ?? Instant.infinityKey(value))
+    case .text(let text), .uuid(let text), .json(let text): self = .text(text)
+    case .bytes(let bytes), .other(_, let bytes): self = .blob(bytes)
+    case .xid(let id): self = .integer(Int64(clamping: id))
+    }
+  }
+
+  private init(numeric text: String) {
+    if let integer = Int64(DecimalDigits.canonical(text)) {
+      self = .integer(integer)
+    } else {
+      let double = Double(text) ?? .nan
+      self = double.isNaN ? .null : .double(double)
+    }
+  }
+}
+
+extension Instant {
+  /// The instant of a date or a timestamp; nil for infinite ones and other values.
+  init?(_ value: PostgresValue) {
+    switch value {
+    case .date(let days) where days != .max && days != .min:
+      self.init(seconds: Int64(days) * 86_400)
+    case .timestamp(let microseconds) where microseconds != .max && microseconds != .min:
+      var (seconds, rest) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
+      if rest < 0 { (seconds, rest) = (seconds - 1, rest + 1_000_000) }
+      self.init(seconds: seconds, nanoseconds: Int32(rest) * 1_000)
+    default: return nil
+    }
+  }
+
+  /// The server's text of an infinite date.
+  static func infinity(_ value: PostgresValue) -> String {
+    switch value {
+    case .date(.min), .timestamp(.min): "-infinity"
+    default: "infinity"
+    }
+  }
+
+  /// The text of an infinite date that sorts before or after every other date.
+  fileprivate static func infinityKey(_ value: PostgresValue) -> String {
+    infinity(value) == "infinity" ? "infinity" : " -infinity"
+  }
+}
+
+/// The digits of a `numeric`, whose scale is no part of its value.
+enum DecimalDigits {
+  /// Removes the zeros at the end of a fraction: `1.50` is `1.5`, and `2.00` is `2`.
+  static func canonical(_ text: String) -> String {
+    guard text.utf8.contains(0x2E) else { return text }
+    var digits = Substring(text)
+    while digits.utf8.last == 0x30 { digits.removeLast() }
+    if digits.utf8.last == 0x2E { digits.removeLast() }
+    return digits == "-0" ? "0" : String(digits)
+  }
+}
+
+/// JSON without blanks between its tokens.
+enum CompactJSON {
+  /// O(length). Bytes inside strings stay as they are.
+  static func bytes(of json: String) -> [UInt8] {
+    var result: [UInt8] = []
+    result.reserveCapacity(json.utf8.count)
+    var isString = false
+    var isEscaped = false
+    for byte in json.utf8 {
+      if isString {
+        if isEscaped {
+          isEscaped = false
+        } else if byte == 0x5C {
+          isEscaped = true
+        } else if byte == 0x22 {
+          isString = false
+        }
+      } else if byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 {
+        continue
+      } else if byte == 0x22 {
+        isString = true
+      }
+      result.append(byte)
+    }
+    return result
+  }
+}

@@ -1,0 +1,159 @@
+// Statements and scripts → results.
+
+import CPostgres
+
+extension PostgresConnection {
+  /// Runs one statement, which is prepared on its first use.
+  @discardableResult
+  func query(
+    _ sql: String, _ parameters: [PostgresValue] = []
+  ) throws(PostgresError) -> QueryResult {
+    let parameters = parameters.map(\.parameter)
+    do {
+      return try runPrepared(sql, parameters)
+    } catch {
+      guard error.isStaleStatement else { throw error }
+      // The old one stays on the server until the connection ends; the new one has another name.
+      statements.remove(Self.key(sql, parameters))
+      // An open transaction has failed: its owner must repeat it.
+      guard isIdle else { throw error }
+      return try runPrepared(sql, parameters)
+    }
+  }
+
+  /// Runs one statement like ``query(_:_:)``, and passes each row to `body` as it arrives: a result in
+  /// memory and the number of a row in it. Rows after the one for which `body` returns false are
+  /// ignored.
+  func stream(
+    _ sql: String, _ parameters: [PostgresValue], _ body: (QueryResult, Int) -> Bool
+  ) throws(PostgresError) {
+    let parameters = parameters.map(\.parameter)
+    try send(sql, parameters)
+    PQsetSingleRowMode(handle)
+    var goesOn = true
+    do {
+      _ = try results { result in
+        for number in 0..<result.rowCount where goesOn { goesOn = body(result, number) }
+      }
+    } catch {
+      if error.isStaleStatement { statements.remove(Self.key(sql, parameters)) }
+      throw error
+    }
+  }
+
+  /// Runs statements without parameters in one round trip, in one transaction unless they contain
+  /// commands for transactions. Values have the form of text.
+  @discardableResult
+  func execute(_ script: String) throws(PostgresError) -> [QueryResult] {
+    guard PQsendQuery(handle, script) == 1 else { throw sendFailure }
+    return try results()
+  }
+
+  /// Copies rows into a table: `sql` is a `COPY … FROM STDIN`, `data` its input.
+  func copy(_ sql: String, _ data: [UInt8]) throws(PostgresError) {
+    guard PQsendQuery(handle, sql) == 1 else { throw sendFailure }
+    let start = try nextResult()
+    guard let start, PQresultStatus(start.pointer) == PGRES_COPY_IN else {
+      try finishResults()
+      throw .malformed("this statement does not copy from the client")
+    }
+    var sent = 0
+    while sent < data.count {
+      let end = min(sent + 64 << 10, data.count)
+      let code = data[sent..<end].withUnsafeBytes { bytes in
+        PQputCopyData(handle, bytes.bindMemory(to: CChar.self).baseAddress, Int32(bytes.count))
+      }
+      if code < 0 { throw sendFailure }
+      if code == 0 { try waitForSocket(writing: true) } else { sent = end }
+    }
+    while true {
+      let code = PQputCopyEnd(handle, nil)
+      if code < 0 { throw sendFailure }
+      if code > 0 { break }
+      try waitForSocket(writing: true)
+    }
+    _ = try results()
+  }
+
+  private func runPrepared(
+    _ sql: String, _ parameters: [PostgresValue.Parameter]
+  ) throws(PostgresError) -> QueryResult {
+    try send(sql, parameters)
+    guard let last = try results().last else { throw .malformed("the server sent no result") }
+    return last
+  }
+
+  /// Sends a statement, which is prepared on its first use.
+  private func send(
+    _ sql: String, _ parameters: [PostgresValue.Parameter]
+  ) throws(PostgresError) {
+    let name = try prepare(sql, parameters)
+    let values = ParameterArrays(parameters)
+    let sent = values.withPointers { pointers, lengths, formats in
+      PQsendQueryPrepared(
+        handle, name, Int32(parameters.count), pointers, lengths, formats,
+        QueryResult.Format.binary.rawValue)
+    }
+    guard sent == 1 else { throw sendFailure }
+  }
+
+  /// Prepares a statement unless it is prepared already. Returns its name.
+  private func prepare(
+    _ sql: String, _ parameters: [PostgresValue.Parameter]
+  ) throws(PostgresError) -> String {
+    let key = Self.key(sql, parameters)
+    let types = parameters.map(\.type)
+    if let name = statements.name(for: key) { return name }
+    let (name, evicted) = statements.insert(key)
+    do throws(PostgresError) {
+      if let evicted { try execute("DEALLOCATE \(evicted)") }
+      guard PQsendPrepare(handle, name, sql, Int32(types.count), types) == 1 else {
+        throw sendFailure
+      }
+      _ = try results()
+    } catch {
+      statements.remove(key)
+      throw error
+    }
+    return name
+  }
+
+  /// The same text is prepared again for parameters that carry other types.
+  private static func key(_ sql: String, _ parameters: [PostgresValue.Parameter]) -> String {
+    let types = parameters.map(\.type)
+    return types.allSatisfy { $0 == 0 } ? sql : "\(types) \(sql)"
+  }
+
+  var sendFailure: PostgresError { .disconnected(lastMessage) }
+}
+
+/// Parameters in the arrays that libpq reads.
+private struct ParameterArrays {
+  private let bytes: [UInt8]
+  private let offsets: [Int?]
+  private let lengths: [Int32]
+  private let formats: [Int32]
+
+  init(_ parameters: [PostgresValue.Parameter]) {
+    var bytes: [UInt8] = []
+    offsets = parameters.map { parameter in
+      guard let value = parameter.bytes else { return nil }
+      defer { bytes += value + [0] }
+      return bytes.count
+    }
+    self.bytes = bytes + [0]
+    lengths = parameters.map { Int32(clamping: $0.bytes?.count ?? 0) }
+    formats = parameters.map { $0.isBinary ? 1 : 0 }
+  }
+
+  func withPointers(
+    _ body: (UnsafePointer<UnsafePointer<CChar>?>?, [Int32], [Int32]) -> Int32
+  ) -> Int32 {
+    bytes.withUnsafeBytes { buffer in
+      let start = buffer.bindMemory(to: CChar.self).baseAddress
+      let pointers = offsets.map { offset in offset.flatMap { offset in start.map { $0 + offset } }
+      }
+      return pointers.withUnsafeBufferPointer { body($0.baseAddress, lengths, formats) }
+    }
+  }
+}

@@ -1,0 +1,130 @@
+// A connection string enters; a connection that runs statements with parameters and a deadline
+// leaves. libpq reads everything else: service files, environment variables, certificates.
+
+import CPostgres
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// A connection to a server. One thread uses it at a time and waits for the server's answers, so it
+/// must not be a thread of the cooperative pool.
+final class PostgresConnection: @unchecked Sendable {
+  let handle: OpaquePointer
+  var statements = PreparedStatements()
+  /// The end of the running work; nil for none.
+  var deadline: ContinuousClock.Instant?
+  /// Returns true if the running query is cancelled, for example because its client has
+  /// disconnected.
+  var isCancelled: (@Sendable () -> Bool)?
+  private var isClosed = false
+
+  /// The settings on which the decoding of values and the composed statements rely.
+  private static let settings = """
+    SET client_encoding = 'UTF8'; SET standard_conforming_strings = on; SET TimeZone = 'UTC'; \
+    SET DateStyle = 'ISO, YMD'; SET IntervalStyle = 'iso_8601'; SET extra_float_digits = 1; \
+    SET bytea_output = 'hex'; SET client_min_messages = 'warning'
+    """
+
+  /// Connects.
+  ///
+  /// - Parameters:
+  ///   - target: a URL such as `postgres://host/database` or a list of `keyword=value`;
+  ///   empty to take everything from the environment.
+  ///   - setup: statements that are run at once.
+  init(_ target: String, setup: String = "") throws(PostgresError) {
+    guard let handle = Self.connect(target) else { throw .disconnected("out of memory") }
+    self.handle = handle
+    guard PQstatus(handle) == CONNECTION_OK else {
+      let message = lastMessage
+      close()
+      throw .disconnected(message)
+    }
+    cpostgres_ignore_notices(handle)
+    PQsetnonblocking(handle, 1)
+    do {
+      try execute(setup.isEmpty ? Self.settings : "\(Self.settings); \(setup)")
+    } catch {
+      close()
+      throw error
+    }
+  }
+
+  deinit { close() }
+
+  /// Closes the connection. It must not be used afterwards.
+  func close() {
+    guard !isClosed else { return }
+    isClosed = true
+    PQfinish(handle)
+  }
+
+  private static func connect(_ target: String) -> OpaquePointer? {
+    var keywords = ["fallback_application_name"]
+    var values = ["livefetch"]
+    if getenv("PGCONNECT_TIMEOUT") == nil {
+      keywords.append("connect_timeout")
+      values.append("10")
+    }
+    // Settings in the target replace those before it.
+    keywords.append("dbname")
+    values.append(target)
+    return withCStrings(keywords) { keywords in
+      withCStrings(values) { values in PQconnectdbParams(keywords, values, 1) }
+    }
+  }
+
+  /// The server's version: 150018 for 15.18.
+  var serverVersion: Int { Int(PQserverVersion(handle)) }
+
+  /// True if the connection is usable and outside of a transaction.
+  var isIdle: Bool {
+    !isClosed && PQstatus(handle) == CONNECTION_OK && PQtransactionStatus(handle) == PQTRANS_IDLE
+  }
+
+  /// True while a transaction is open, failed or not.
+  var isInTransaction: Bool {
+    !isClosed && [PQTRANS_INTRANS, PQTRANS_INERROR].contains(PQtransactionStatus(handle))
+  }
+
+  var lastMessage: String {
+    let text = PQerrorMessage(handle).map { String(cString: $0) } ?? ""
+    return text.split(separator: "\n").joined(separator: "; ")
+  }
+
+  /// Runs `body` with a total time budget. An outer deadline that is earlier stays in force.
+  func withDeadline<Result>(
+    _ limit: Duration?, _ body: () throws(PostgresError) -> Result
+  ) throws(PostgresError) -> Result {
+    let outer = deadline
+    defer { deadline = outer }
+    if let limit {
+      let end = ContinuousClock.now + limit
+      deadline = outer.map { min($0, end) } ?? end
+    }
+    return try body()
+  }
+
+  /// Runs `body`; its queries end with ``PostgresError/cancelled`` once `isCancelled` returns true.
+  func withCancellation<Result>(
+    _ isCancelled: @escaping @Sendable () -> Bool, _ body: () throws(PostgresError) -> Result
+  ) throws(PostgresError) -> Result {
+    let outer = self.isCancelled
+    defer { self.isCancelled = outer }
+    self.isCancelled = isCancelled
+    return try body()
+  }
+}
+
+/// Calls `body` with an array of C strings that ends with nil.
+func withCStrings<Result>(
+  _ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> Result
+) -> Result {
+  let copies = strings.map { strdup($0) }
+  defer { for copy in copies { free(copy) } }
+  var pointers = copies.map { UnsafePointer($0) }
+  pointers.append(nil)
+  return pointers.withUnsafeBufferPointer { body($0.baseAddress) }
+}

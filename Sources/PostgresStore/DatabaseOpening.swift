@@ -1,0 +1,93 @@
+// A connection string → what the store has to know of the database: its model, its history, and the
+// settings of every connection.
+
+import FetchModel
+import SQLComposer
+
+/// A database that has been connected to once.
+struct DatabaseOpening {
+  let catalogue: Catalogue
+  let introspection: Introspection
+  let databaseName: String
+  /// The tables whose changes are recorded; nil if the database is served without a history.
+  private(set) var captured: [CapturedTable]?
+  private(set) var newlyTracked: [String] = []
+  private(set) var readOnlyReason: String?
+  /// Statements that every connection runs first.
+  let connectionSetup: String
+  let history: PostgresHistory
+
+  /// The oldest server that has everything that is used.
+  private static let oldestVersion = 140_000
+
+  init(_ target: String, _ options: PostgresStoreOptions) throws(StoreError) {
+    connectionSetup = "SET search_path = \(quoted(options.schema))"
+    history = PostgresHistory(schemas: [options.schema])
+    let connection: PostgresConnection
+    do {
+      connection = try PostgresConnection(target, setup: connectionSetup)
+    } catch {
+      throw .unusable("cannot connect: \(Self.text(error))")
+    }
+    defer { connection.close() }
+    connection.deadline = .now + .seconds(60)
+    try Self.check(connection)
+    var found: (captured: [CapturedTable], changed: [String])?
+    (found, readOnlyReason) = try Self.install(history, connection, options)
+    captured = found?.captured
+    newlyTracked = found?.changed ?? []
+    let schemas = history.schemas
+    (catalogue, databaseName) = try storing { () throws(PostgresError) in
+      (
+        try CatalogueReader(connection: connection, schemas: schemas).read(),
+        try connection.query("SELECT current_database()").text(0, 0)
+      )
+    }
+    introspection = catalogue.introspection(
+      .postgres(schema: options.schema, captured: captured ?? []),
+      observable: Set(captured?.map(\.id) ?? []))
+  }
+
+  private static func check(_ connection: PostgresConnection) throws(StoreError) {
+    guard connection.serverVersion >= oldestVersion else {
+      throw .unusable("the server is older than PostgreSQL 14")
+    }
+    let encoding = try storing { () throws(PostgresError) in
+      try connection.query("SHOW server_encoding").text(0, 0)
+    }
+    guard encoding == "UTF8" else {
+      throw .unusable("the database has the encoding \(encoding), not UTF8")
+    }
+  }
+
+  /// Installs the history and the functions. Returns no tables if the database is only read, and the
+  /// reason if the options do not ask for that.
+  private static func install(
+    _ history: PostgresHistory, _ connection: PostgresConnection, _ options: PostgresStoreOptions
+  ) throws(StoreError) -> ((captured: [CapturedTable], changed: [String])?, String?) {
+    if options.isReadOnly { return (nil, nil) }
+    do throws(PostgresError) {
+      if try connection.query("SELECT pg_is_in_recovery()").bool(0, 0) {
+        return (nil, "the server is a standby")
+      }
+      let result = try history.install(on: connection)
+      try PostgresFunctions.install(connection)
+      return ((result.captured, result.changed), nil)
+    } catch {
+      switch error.sqlState {
+      case "42501": return (nil, "the role does not own every table, or may not create a schema")
+      case "25006": return (nil, "the server accepts no writes")
+      case "55P03": throw .unusable("a transaction holds a lock of a table; try again when it ends")
+      default: throw StoreError(error)
+      }
+    }
+  }
+
+  private static func text(_ error: PostgresError) -> String {
+    switch error {
+    case .refused(let error): error.message
+    case .disconnected(let text), .malformed(let text): text
+    case .timedOut, .cancelled, .busy, .closed: "it takes too long"
+    }
+  }
+}

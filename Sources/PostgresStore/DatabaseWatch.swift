@@ -1,0 +1,232 @@
+// Commits of all sessions → calls of the store's observers: of each change, and of a catalogue that is
+// no longer the one that was opened.
+
+import FetchModel
+import LiveFetchThreads
+import Synchronization
+
+/// Watches a database while a store serves it. Used from any thread.
+final class DatabaseWatch: Sendable {
+  private struct State {
+    var changeObservers: [@Sendable () -> Void] = []
+    var outdatedObservers: [@Sendable (OutdatedReason) -> Void] = []
+    var isOutdated = false
+    var isClosed = false
+    /// True if the catalogue has to be compared.
+    var mustCheck = false
+    /// The monitor's error since its last successful query.
+    var fault: PostgresError?
+    var healthChecks: [@Sendable ([StoreFault]) -> Void] = []
+    /// The newest token whose observers have been called.
+    var newest: Token?
+    /// The readers that wait for changes.
+    var waiting: Set<ObjectIdentifier> = []
+  }
+
+  private static let pruningInterval = Duration.seconds(60)
+  /// The most rows that one statement deletes.
+  private static let prunedAtOnce = 5_000
+  /// The pause between two comparisons of the catalogue.
+  private static let pause: Double = 1
+
+  // Protects the state; never held while a query runs or an observer is called.
+  private let state = Mutex(State())
+  private let wakeup = MonotonicSemaphore()
+  private let target: String
+  private let catalogue: Catalogue
+  private let history: PostgresHistory
+  private let captured: [CapturedTable]?
+  private let keptTime: Duration
+  private let setup: String
+  /// nil without a history.
+  private let monitor = Mutex<CommitMonitor?>(nil)
+
+  init(
+    _ target: String, _ opening: DatabaseOpening, _ options: PostgresStoreOptions
+  ) throws(PostgresError) {
+    self.target = target
+    catalogue = opening.catalogue
+    history = opening.history
+    captured = opening.captured
+    keptTime = .seconds(options.keptSeconds)
+    setup = opening.connectionSetup
+    if captured != nil {
+      let monitor = try CommitMonitor(
+        target,
+        failed: { [weak self] error in self?.state.withLock { $0.fault = error } },
+        report: { [weak self] in self?.note($0) })
+      self.monitor.withLock { $0 = monitor }
+    }
+    guard startThread(name: "lf-pg-schema", { [self] in serve() }) else {
+      throw .disconnected("no thread is left")
+    }
+  }
+
+  func onChange(_ body: @escaping @Sendable () -> Void) {
+    state.withLock { $0.changeObservers.append(body) }
+  }
+
+  /// Records whether a reader waits for changes, which shortens the interval of the polls.
+  func note(hasWaiters: Bool, _ reader: ObjectIdentifier) {
+    let isWaiting = state.withLock { state in
+      if hasWaiters { state.waiting.insert(reader) } else { state.waiting.remove(reader) }
+      return !state.waiting.isEmpty
+    }
+    monitor.withLock { $0 }?.setWaiting(isWaiting)
+  }
+
+  /// Adds an observer of an outdated store. Calls it at once if the store is outdated already.
+  func onOutdated(_ body: @escaping @Sendable (OutdatedReason) -> Void) {
+    let isOutdated = state.withLock { state in
+      state.outdatedObservers.append(body)
+      return state.isOutdated
+    }
+    if isOutdated { body(.schemaChanged) }
+  }
+
+  /// Compares the catalogue soon.
+  func checkSchema() {
+    state.withLock { $0.mustCheck = true }
+    wakeup.signal()
+  }
+
+  func checkHealth(_ completion: @escaping @Sendable ([StoreFault]) -> Void) {
+    let isClosed = state.withLock { state in
+      if !state.isClosed { state.healthChecks.append(completion) }
+      return state.isClosed
+    }
+    if isClosed { completion([Self.fault]) } else { wakeup.signal() }
+  }
+
+  private static let fault = StoreFault(
+    "read-failed", "The database cannot be reached, or does not answer.")
+
+  /// True if no transaction was committed after `token`, as far as the last poll shows, which was a
+  /// moment ago.
+  func isCurrent(_ token: Token) -> Bool {
+    guard let monitor = monitor.withLock({ $0 }), let report = monitor.fresh else { return false }
+    return Token(report.position) == token
+  }
+
+  /// Polls at once after a commit of this server.
+  func noteCommit() { monitor.withLock { $0 }?.noteCommit() }
+
+  func close() {
+    let checks = state.withLock { state in
+      state.isClosed = true
+      defer { state.healthChecks = [] }
+      return state.healthChecks
+    }
+    for check in checks { check([Self.fault]) }
+    monitor.withLock { $0 }?.close()
+    wakeup.signal()
+  }
+
+  /// The newest token that has been reported to the observers; nil before the first one.
+  var newest: Token? { state.withLock(\.newest) }
+
+  private func note(_ report: CommitMonitor.Report) {
+    let observers = state.withLock { state in
+      state.fault = nil
+      state.mustCheck = true
+      return state.changeObservers
+    }
+    for observer in observers { observer() }
+    state.withLock { $0.newest = Token(report.position) }
+    wakeup.signal()
+  }
+}
+
+// MARK: - The thread
+
+extension DatabaseWatch {
+  private struct Work {
+    var checksCatalogue: Bool
+    var prunes: Bool
+    var healthChecks: [@Sendable ([StoreFault]) -> Void]
+  }
+
+  private func serve() {
+    var connection: PostgresConnection?
+    var lastCheck = ContinuousClock.now
+    var lastPruning = ContinuousClock.now
+    while true {
+      // A read-only store has no monitor that reports commits.
+      _ = wakeup.wait(seconds: 2 * Self.pause)
+      guard let work = takeWork(lastCheck, lastPruning) else { break }
+      let isReachable = perform(work, on: &connection)
+      if work.checksCatalogue { lastCheck = .now }
+      if work.prunes { lastPruning = .now }
+      for check in work.healthChecks { check(isReachable ? [] : [Self.fault]) }
+    }
+    connection?.close()
+  }
+
+  /// Returns nil if the store is closed.
+  private func takeWork(
+    _ lastCheck: ContinuousClock.Instant, _ lastPruning: ContinuousClock.Instant
+  ) -> Work? {
+    let prunes = captured != nil && ContinuousClock.now - lastPruning >= Self.pruningInterval
+    return state.withLock { state in
+      if state.isClosed { return nil }
+      let isDue = ContinuousClock.now - lastCheck >= .seconds(Self.pause)
+      let checks = isDue && (state.mustCheck || captured == nil) && !state.isOutdated
+      if checks { state.mustCheck = false }
+      defer { state.healthChecks = [] }
+      return Work(
+        checksCatalogue: checks, prunes: prunes, healthChecks: state.healthChecks)
+    }
+  }
+
+  /// Returns false if the database cannot be reached.
+  private func perform(_ work: Work, on connection: inout PostgresConnection?) -> Bool {
+    guard work.checksCatalogue || work.prunes || !work.healthChecks.isEmpty else { return true }
+    do throws(PostgresError) {
+      let current: PostgresConnection
+      // The server may have closed an idle connection.
+      if let known = connection, known.isQuiet {
+        current = known
+      } else {
+        current = try PostgresConnection(target, setup: setup)
+        connection = current
+      }
+      current.deadline = .now + .seconds(10)
+      if work.checksCatalogue, try !isIntact(current) { reportOutdated() }
+      if work.prunes { try prune(on: current) }
+      try current.query("SELECT 1")
+      return true
+    } catch {
+      connection?.close()
+      connection = nil
+      if work.checksCatalogue { state.withLock { $0.mustCheck = true } }
+      return false
+    }
+  }
+
+  /// Several servers may do this at the same time.
+  private func prune(on connection: PostgresConnection) throws(PostgresError) {
+    try history.mark(on: connection)
+    try history.advanceHorizon(keeping: keptTime, on: connection)
+    for table in captured ?? [] {
+      while try history.prune(table, limit: Self.prunedAtOnce, on: connection) == Self.prunedAtOnce
+      {
+        guard !state.withLock(\.isClosed) else { return }
+        connection.deadline = .now + .seconds(10)
+      }
+    }
+  }
+
+  private func isIntact(_ connection: PostgresConnection) throws(PostgresError) -> Bool {
+    if captured != nil, try !history.isIntact(on: connection) { return false }
+    let current = try CatalogueReader(connection: connection, schemas: history.schemas).read()
+    return current == catalogue
+  }
+
+  private func reportOutdated() {
+    let observers = state.withLock { state in
+      state.isOutdated = true
+      return state.outdatedObservers
+    }
+    for observer in observers { observer(.schemaChanged) }
+  }
+}

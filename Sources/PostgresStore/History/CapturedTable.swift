@@ -1,0 +1,239 @@
+// A table → the SQL of its history and of the triggers that fill it.
+//
+// A changed row of table "City" with the object id 16431 has a row in livefetch.history_16431:
+//
+//     livefetch_seq      a number from one sequence for all tables
+//     livefetch_xid      the top-level transaction
+//     livefetch_at       when that transaction began
+//     livefetch_existed  true: the columns hold the row's old values;
+//                        false: the row was inserted, and only the key's columns are filled
+//     livefetch_part     the table or partition that contains the row
+//     livefetch_file     its file, which TRUNCATE and CLUSTER replace
+//     livefetch_before   the place (ctid) of the old version of the row
+//     livefetch_after    the place of its new version
+//     "id", "name", …    every column of the table
+//
+// The ctids identify the first history row that a transaction recorded of a row, in any order of
+// triggers: a trigger of the table may change rows for which this trigger has yet to fire.
+// The old version of that first one is no new version of the same transaction. PostgreSQL does not
+// use a place of a file again as long as the transaction is open. So an update that changes no value is
+// recorded too: the next one in its transaction replaces the version that it created.
+//
+// The triggers never make the statement of a user fail: if the table no longer has the columns that
+// they know, they record a hole, with which a new epoch begins.
+
+/// A table whose changes are recorded.
+struct CapturedTable: Hashable, Sendable {
+  struct Column: Hashable, Sendable {
+    var name: String
+    /// The type in the history table, as SQL.
+    var type: String
+    /// The type in the table, if it is another one.
+    var tableType: String?
+  }
+
+  let id: UInt32
+  let name: String
+  /// The name with its schema, quoted.
+  let quotedName: String
+  let columns: [Column]
+  let key: [String]
+  /// The tables that have a trigger for TRUNCATE: the table itself, or its partitions.
+  let truncated: [UInt32]
+
+  /// nil if changes of the table cannot be recorded: a view or foreign table, a table without a key,
+  /// one with inheriting tables, or one with a column whose name contains `livefetch`.
+  init?(_ table: CatalogueTable) {
+    guard table.kind == .table || table.kind == .partitionedTable, !table.hasInheritingTables,
+      let key = table.key, !table.columns.contains(where: { $0.name.contains("livefetch") })
+    else { return nil }
+    id = table.id
+    name = table.name
+    quotedName = table.quotedName
+    columns = table.columns.map { column in
+      Column(
+        name: column.name, type: column.historyType,
+        tableType: column.historyType == column.typeName ? nil : column.typeName)
+    }
+    self.key = key
+    truncated = table.kind == .table ? [table.id] : table.partitions
+  }
+
+  var historyName: String { "livefetch.history_\(id)" }
+  var columnList: String { columns.map { quoted($0.name) }.joined(separator: ", ") }
+  var keyList: String { key.map(quoted).joined(separator: ", ") }
+}
+
+// MARK: - Statements
+
+extension CapturedTable {
+  private enum Event: String, CaseIterable {
+    case insert, update, delete, truncate
+  }
+
+  /// The statements that create the history table, the functions and the triggers.
+  var creation: String {
+    let columns = columns.map { "\(quoted($0.name)) \($0.type)" }.joined(separator: ", ")
+    let statements =
+      [
+        """
+        CREATE TABLE \(historyName) (
+          livefetch_seq bigint NOT NULL DEFAULT nextval('livefetch.history_seq'),
+          livefetch_xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
+          livefetch_at timestamptz NOT NULL DEFAULT now(),
+          livefetch_existed boolean NOT NULL, livefetch_part oid NOT NULL, livefetch_file oid NOT NULL,
+          livefetch_before tid, livefetch_after tid, \(columns),
+          PRIMARY KEY (livefetch_xid, livefetch_seq))
+        """
+      ] + Event.allCases.map(function) + triggers
+    return statements.joined(separator: ";\n")
+  }
+
+  /// The statements that remove everything that ``creation`` creates. The triggers are removed with
+  /// their functions, also from a table that has been renamed.
+  static func removal(of table: UInt32) -> String {
+    (Event.allCases.map { "DROP FUNCTION IF EXISTS livefetch.capture_\($0)_\(table)() CASCADE" }
+      + ["DROP TABLE IF EXISTS livefetch.history_\(table)"]).joined(separator: ";\n")
+  }
+
+  /// The names sort before those of most other triggers, which fire in the order of their names.
+  private var triggers: [String] {
+    var statements: [String] = []
+    for event in Event.allCases where event != .truncate {
+      statements += trigger(event, on: quotedName, "AFTER", "FOR EACH ROW")
+    }
+    for table in truncated {
+      // The name of a partition is only known to the server.
+      statements.append(
+        """
+        DO $livefetch$ BEGIN
+          EXECUTE format('\(trigger(.truncate, on: "%1$s", "BEFORE", "FOR EACH STATEMENT")
+            .joined(separator: "; "))', \(table)::oid::regclass::text);
+        END $livefetch$
+        """)
+    }
+    return statements
+  }
+
+  private func trigger(
+    _ event: Event, on table: String, _ time: String, _ level: String
+  ) -> [String] {
+    let name = "\"!livefetch_\(event)\""
+    return [
+      """
+      CREATE TRIGGER \(name) \(time) \(event.rawValue.uppercased()) ON \(table) \(level) \
+      EXECUTE FUNCTION livefetch.capture_\(event)_\(id)()
+      """,
+      // Also in sessions that apply the changes of another server.
+      "ALTER TABLE \(table) ENABLE ALWAYS TRIGGER \(name)",
+    ]
+  }
+
+  /// The functions run with their owner's rights, so they name no operator that a caller's search
+  /// path could replace.
+  private func function(_ event: Event) -> String {
+    """
+    CREATE FUNCTION livefetch.capture_\(event)_\(id)() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER AS $livefetch$
+    DECLARE r \(historyName); n bigint;
+    BEGIN
+    \(body(of: event))
+      RETURN NULL;
+    END $livefetch$
+    """
+  }
+
+  private func body(of event: Event) -> String {
+    switch event {
+    case .insert: guarded(assign(key, of: "NEW")) + keyInsertion
+    case .delete: guarded(assign(names, of: "OLD")) + rowInsertion(after: "NULL")
+    case .update: updateBody
+    case .truncate: truncateBody
+    }
+  }
+
+  private var names: [String] { columns.map(\.name) }
+
+  private func assign(_ names: [String], of row: String) -> String {
+    names.map { "r.\(quoted($0)) := \(row).\(quoted($0));" }.joined(separator: " ")
+  }
+
+  /// Assignments fail if the table's columns have changed. An exception handler around them costs no
+  /// transaction id as long as they write nothing.
+  private func guarded(_ assignments: String) -> String {
+    """
+      BEGIN
+        \(assignments)
+      EXCEPTION WHEN OTHERS THEN
+        INSERT INTO livefetch.hole (relation) VALUES (TG_RELID);
+        RETURN NULL;
+      END;
+
+    """
+  }
+
+  private static let places = "livefetch_part, livefetch_file, livefetch_before, livefetch_after"
+
+  private static let file = "pg_catalog.pg_relation_filenode(TG_RELID)"
+
+  private func rowInsertion(after place: String) -> String {
+    let values = names.map { "r.\(quoted($0))" }.joined(separator: ", ")
+    return """
+        INSERT INTO \(historyName) (livefetch_existed, \(Self.places), \(columnList))
+          VALUES (true, TG_RELID, \(Self.file), OLD.ctid, \(place), \(values));
+
+      """
+  }
+
+  private var keyInsertion: String {
+    let values = key.map { "r.\(quoted($0))" }.joined(separator: ", ")
+    return """
+        INSERT INTO \(historyName) (livefetch_existed, \(Self.places), \(keyList))
+          VALUES (false, TG_RELID, \(Self.file), NULL, NEW.ctid, \(values));
+
+      """
+  }
+
+  private var updateBody: String {
+    func keys(_ row: String) -> String {
+      "ROW(\(key.map { "\(row).\(quoted($0))" }.joined(separator: ", ")))::record"
+    }
+    return guarded(assign(names, of: "OLD")) + """
+      \(rowInsertion(after: "NEW.ctid"))
+        IF \(keys("OLD")) OPERATOR(pg_catalog.*<>) \(keys("NEW")) THEN
+          \(assign(key, of: "NEW"))
+      \(keyInsertion)
+        END IF;
+
+      """
+  }
+
+  /// The most rows that a TRUNCATE records; a larger table begins a new epoch.
+  static let mostTruncatedRows = 100_000
+
+  /// A transaction at a higher isolation level than READ COMMITTED may not see all rows that its
+  /// TRUNCATE removes.
+  private var truncateBody: String {
+    let columns = escaped(columnList, "%", by: "%")
+    let insertion =
+      "INSERT INTO \(historyName) (livefetch_existed, livefetch_part, livefetch_file, "
+      + "livefetch_before, \(columns)) SELECT true, $1, pg_catalog.pg_relation_filenode($1), ctid, \(columns) FROM ONLY %s"
+    return """
+        BEGIN
+          IF pg_catalog.current_setting('transaction_isolation') OPERATOR(pg_catalog.~~) 'read%' THEN
+            EXECUTE pg_catalog.format('SELECT FROM ONLY %s OFFSET \(Self.mostTruncatedRows) LIMIT 1',
+              TG_RELID::pg_catalog.regclass::pg_catalog.text);
+            GET DIAGNOSTICS n = ROW_COUNT;
+            IF n OPERATOR(pg_catalog.=) 0 THEN
+              EXECUTE pg_catalog.format(\(literal(insertion)),
+                TG_RELID::pg_catalog.regclass::pg_catalog.text) USING TG_RELID;
+              RETURN NULL;
+            END IF;
+          END IF;
+        EXCEPTION WHEN OTHERS THEN
+        END;
+        INSERT INTO livefetch.hole (relation) VALUES (TG_RELID);
+
+      """
+  }
+}

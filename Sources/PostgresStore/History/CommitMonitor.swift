@@ -1,0 +1,284 @@
+// Commits of all sessions → reports of new positions, on one thread with one connection.
+//
+// One query a round, whatever the number of clients. Nothing is written in users' transactions:
+// `NOTIFY` in them would take a lock of the whole database at each commit. A save of this server
+// wakes its own monitor, and other servers' by a notification outside of the save's transaction.
+
+import LiveFetchThreads
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// Polls a database for commits.
+final class CommitMonitor: Sendable {
+  struct Settings: Sendable {
+    /// The interval while clients wait and something happened a short while ago.
+    var shortest: Duration = .milliseconds(10)
+    var longest: Duration = .milliseconds(100)
+    /// The time after a commit during which the interval stays the shortest.
+    var activePeriod: Duration = .seconds(5)
+    /// The shortest time between two notifications to other servers.
+    var notificationInterval: Duration = .milliseconds(5)
+  }
+
+  /// A reported state.
+  struct Report: Hashable, Sendable {
+    var position: PostgresPosition
+    /// The last number of the history: the same number means that no transaction that began since
+    /// has written to it.
+    var lastSequence: Int64
+  }
+
+  private struct State {
+    var latest: Report?
+    /// The time before the last successful query.
+    var lastQuery: ContinuousClock.Instant?
+    /// Clients that wait for changes; see ``setWaiting(_:)``.
+    var hasWaiters = false
+    /// True if a save of this server has not been announced yet.
+    var mustNotify = false
+    var isClosed = false
+    /// Waits for a position, by number.
+    var waits: [Int: (position: PostgresPosition, resume: @Sendable (WaitResult) -> Void)] = [:]
+    var nextWait = 0
+  }
+
+  /// The result of waiting for a position.
+  enum WaitResult: Hashable, Sendable {
+    case reached
+    /// The position belongs to another epoch.
+    case expired
+    /// The time limit passed, or the monitor ends.
+    case notReached
+  }
+
+  // Protects the state; never held while a query runs or a closure is called.
+  private let state = Mutex(State())
+  private let target: String
+  private let settings: Settings
+  private let wakeup: WakeupPipe
+  private let report: @Sendable (Report) -> Void
+  private let failed: @Sendable (PostgresError) -> Void
+
+  static let channel = "livefetch"
+
+  /// - Parameters:
+  ///   - target: the connection string.
+  ///   - failed: called when the connection is lost or cannot be opened; the monitor connects again.
+  ///   - report: called on the monitor's thread when the snapshot or the epoch has changed.
+  init(
+    _ target: String, settings: Settings = Settings(),
+    failed: @escaping @Sendable (PostgresError) -> Void = { _ in },
+    report: @escaping @Sendable (Report) -> Void
+  ) throws(PostgresError) {
+    guard let wakeup = WakeupPipe() else { throw .disconnected("no file descriptor is left") }
+    self.wakeup = wakeup
+    self.target = target
+    self.settings = settings
+    self.failed = failed
+    self.report = report
+    guard startThread(name: "lf-pg-monitor", { [self] in serve() }) else {
+      throw .disconnected("no thread is left")
+    }
+  }
+
+  /// The newest report; nil before the first one.
+  var latest: Report? { state.withLock(\.latest) }
+
+  /// The newest report if it is not older than a moment; nil otherwise.
+  var fresh: Report? {
+    state.withLock { state in
+      guard let last = state.lastQuery, ContinuousClock.now - last < .milliseconds(150) else {
+        return nil
+      }
+      return state.latest
+    }
+  }
+
+  /// Ends the thread. Waits end with ``WaitResult/notReached``.
+  func close() {
+    state.withLock { $0.isClosed = true }
+    wakeup.signal()
+  }
+
+  /// Sets whether clients wait for changes, which shortens the interval.
+  func setWaiting(_ hasWaiters: Bool) {
+    let wasWaiting = state.withLock { state in
+      defer { state.hasWaiters = hasWaiters }
+      return state.hasWaiters
+    }
+    if hasWaiters, !wasWaiting { wakeup.signal() }
+  }
+
+  /// Polls at once after a commit of this server, and notifies the other servers.
+  func noteCommit() {
+    state.withLock { $0.mustNotify = true }
+    wakeup.signal()
+  }
+
+  /// Waits until a snapshot contains the position, which another server may have issued. No thread
+  /// waits.
+  func wait(for position: PostgresPosition, limit: Duration) async -> WaitResult {
+    let number = state.withLock { state in
+      state.nextWait += 1
+      return state.nextWait
+    }
+    let timer = Task {
+      try await Task.sleep(for: limit)
+      end(number)
+    }
+    defer { timer.cancel() }
+    return await withCheckedContinuation { continuation in
+      let result = state.withLock { state -> WaitResult? in
+        if let result = Self.result(of: position, state.latest) { return result }
+        guard !state.isClosed, !timer.isCancelled else { return .notReached }
+        state.waits[number] = (position, { continuation.resume(returning: $0) })
+        return nil
+      }
+      if let result { continuation.resume(returning: result) } else { wakeup.signal() }
+    }
+  }
+
+  private func end(_ number: Int) {
+    state.withLock { $0.waits.removeValue(forKey: number) }?.resume(.notReached)
+  }
+
+  private static func result(of position: PostgresPosition, _ report: Report?) -> WaitResult? {
+    guard let report else { return nil }
+    guard report.position.epoch == position.epoch else { return .expired }
+    return position.snapshot.isSubset(of: report.position.snapshot) ? .reached : nil
+  }
+}
+
+// MARK: - The thread
+
+extension CommitMonitor {
+  private func serve() {
+    var pause = Duration.milliseconds(100)
+    while !state.withLock(\.isClosed) {
+      do {
+        let connection = try PostgresConnection(target)
+        try connection.execute("LISTEN \(Self.channel)")
+        pause = .milliseconds(100)
+        try poll(connection)
+      } catch {
+        failed(error)
+        wakeup.wait(pause)
+        pause = min(pause * 2, .seconds(5))
+      }
+    }
+    let waits = state.withLock { state in
+      defer { state.waits = [:] }
+      return Array(state.waits.values)
+    }
+    for wait in waits { wait.resume(.notReached) }
+  }
+
+  private func poll(_ connection: PostgresConnection) throws(PostgresError) {
+    var lastChange = ContinuousClock.now
+    var lastNotification: ContinuousClock.Instant?
+    while true {
+      let (isClosed, mustNotify) = state.withLock { ($0.isClosed, $0.mustNotify) }
+      if isClosed { return }
+      if try readReport(connection) { lastChange = .now }
+      if mustNotify, isDue(lastNotification) {
+        state.withLock { $0.mustNotify = false }
+        try connection.execute("NOTIFY \(Self.channel)")
+        lastNotification = .now
+      }
+      let interval = interval(since: lastChange)
+      try connection.waitForNotification(within: interval, or: wakeup.readEnd)
+      wakeup.drain()
+    }
+  }
+
+  private func isDue(_ last: ContinuousClock.Instant?) -> Bool {
+    last.map { ContinuousClock.now - $0 >= settings.notificationInterval } ?? true
+  }
+
+  private func interval(since lastChange: ContinuousClock.Instant) -> Duration {
+    let (hasWaiters, mustNotify) = state.withLock {
+      ($0.hasWaiters || !$0.waits.isEmpty, $0.mustNotify)
+    }
+    if mustNotify { return settings.notificationInterval }
+    let isActive = ContinuousClock.now - lastChange < settings.activePeriod
+    return hasWaiters && isActive ? settings.shortest : settings.longest
+  }
+
+  /// Reads the current position, and reports it if it differs from the last one. Returns true if it
+  /// does.
+  private func readReport(_ connection: PostgresConnection) throws(PostgresError) -> Bool {
+    let start = ContinuousClock.now
+    let result = try connection.query(
+      """
+      SELECT \(HistoryEpoch.expression), pg_current_snapshot()::text, q.last_value
+      FROM livefetch.store AS s, livefetch.history_seq AS q
+      """)
+    guard result.rowCount == 1, let snapshot = PostgresSnapshot(postgresText: result.text(0, 1))
+    else { throw .malformed("no snapshot, or too many open transactions") }
+    let report = Report(
+      position: PostgresPosition(epoch: result.text(0, 0), snapshot: snapshot),
+      lastSequence: try result.integer(0, 2))
+    let (isNew, ended) = state.withLock { state in
+      state.lastQuery = start
+      return install(report, in: &state)
+    }
+    for (resume, result) in ended { resume(result) }
+    if isNew { self.report(report) }
+    return isNew
+  }
+
+  /// Returns the waits that end with the report.
+  private func install(
+    _ report: Report, in state: inout State
+  ) -> (isNew: Bool, ended: [(@Sendable (WaitResult) -> Void, WaitResult)]) {
+    let isNew = state.latest?.position != report.position
+    state.latest = report
+    var ended: [(@Sendable (WaitResult) -> Void, WaitResult)] = []
+    for (number, wait) in state.waits {
+      guard let result = Self.result(of: wait.position, report) else { continue }
+      state.waits[number] = nil
+      ended.append((wait.resume, result))
+    }
+    return (isNew, ended)
+  }
+}
+
+/// Wakes a thread that waits for a descriptor.
+private final class WakeupPipe: Sendable {
+  let readEnd: Int32
+  private let writeEnd: Int32
+
+  init?() {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { return nil }
+    for end in ends {
+      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+      _ = fcntl(end, F_SETFL, O_NONBLOCK)
+    }
+    (readEnd, writeEnd) = (ends[0], ends[1])
+  }
+
+  deinit {
+    close(readEnd)
+    close(writeEnd)
+  }
+
+  /// A full pipe has woken the thread already.
+  func signal() { _ = write(writeEnd, [1], 1) }
+
+  func drain() {
+    var bytes = [UInt8](repeating: 0, count: 256)
+    while read(readEnd, &bytes, bytes.count) == bytes.count {}
+  }
+
+  func wait(_ limit: Duration) {
+    var entry = pollfd(fd: readEnd, events: Int16(POLLIN), revents: 0)
+    poll(&entry, 1, Int32(limit / .milliseconds(1)))
+    drain()
+  }
+}

@@ -1,0 +1,170 @@
+// A read transaction → its position in the history, and rows as they were at an earlier position.
+
+import FetchModel
+import SQLComposer
+
+/// A position of a database: the epoch of its history and a snapshot.
+struct PostgresPosition: Hashable, Sendable {
+  /// Letters and digits. Another one after a restore, a promotion, a change of the schema, and a
+  /// change that could not be recorded.
+  var epoch: String
+  var snapshot: PostgresSnapshot
+}
+
+/// A row that was written after a position. Its values may be the same as then.
+struct ChangedRow: Hashable, Sendable {
+  /// The values of the key's columns.
+  var key: [PostgresValue]
+  /// The values of all columns at the position; nil if the row did not exist.
+  var old: [PostgresValue]?
+}
+
+/// An open read transaction, whose statements all read the state of its position.
+struct HistoryTransaction {
+  let connection: PostgresConnection
+  let position: PostgresPosition
+  /// The history has been pruned up to this snapshot.
+  let horizon: PostgresSnapshot
+  /// The end of the write-ahead log when the transaction began. Everything that the transaction sees
+  /// stands before it.
+  let logEnd: UInt64
+  /// True if the log was flushed up to its end when the transaction began.
+  let isFlushed: Bool
+
+  static let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+  /// Runs `body` in a read transaction.
+  ///
+  /// - Parameter tables: the tables that `body` reads. They are locked before the snapshot is taken:
+  ///   TRUNCATE and ALTER TABLE show their effect also to snapshots from before their commit.
+  static func read<Result>(
+    _ tables: [CapturedTable], on connection: PostgresConnection,
+    _ body: (HistoryTransaction) throws(PostgresError) -> Result
+  ) throws(PostgresError) -> Result {
+    let names = tables.map(\.quotedName).joined(separator: ", ")
+    let lock = tables.isEmpty ? "" : "LOCK TABLE \(names) IN ACCESS SHARE MODE"
+    return try connection.withTransaction(begin, lock) { () throws(PostgresError) in
+      try body(try HistoryTransaction(connection))
+    }
+  }
+
+  private init(_ connection: PostgresConnection) throws(PostgresError) {
+    let result = try connection.query(
+      """
+      SELECT \(HistoryEpoch.expression), pg_current_snapshot()::text, s.horizon::text,
+        (pg_current_wal_insert_lsn() - '0/0')::bigint,
+        pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn()
+      FROM livefetch.store AS s
+      """)
+    guard result.rowCount == 1,
+      let snapshot = PostgresSnapshot(postgresText: result.text(0, 1)),
+      let horizon = PostgresSnapshot(postgresText: result.text(0, 2))
+    else { throw .malformed("no snapshot, or too many open transactions") }
+    self.connection = connection
+    position = PostgresPosition(epoch: result.text(0, 0), snapshot: snapshot)
+    self.horizon = horizon
+    logEnd = UInt64(clamping: try result.integer(0, 3))
+    isFlushed = try result.bool(0, 4)
+  }
+
+  /// The validity of a token's position.
+  enum Validity: Hashable, Sendable {
+    case known
+    /// The history does not reach back to it, or it belongs to another history.
+    case expired
+    /// The position is later than this transaction's, and can be waited for.
+    case later
+  }
+
+  func validity(of token: PostgresPosition) -> Validity {
+    guard token.epoch == position.epoch, horizon.isSubset(of: token.snapshot) else {
+      return .expired
+    }
+    return token.snapshot.isSubset(of: position.snapshot) ? .known : .later
+  }
+
+  /// The rows changed after `snapshot` and their old values. O(changes after the snapshot).
+  func changedRows(
+    of table: CapturedTable, since snapshot: PostgresSnapshot
+  ) throws(PostgresError) -> [ChangedRow] {
+    let result = try connection.query(table.oldRowsQuery, snapshot.parameters)
+    let places = table.key.compactMap { name in table.columns.firstIndex { $0.name == name } }
+    return try (0..<result.rowCount).map { (row) throws(PostgresError) in
+      let values = try result.values(row)
+      let existed = values[0] == true
+      let columns = Array(values.dropFirst())
+      return ChangedRow(key: places.map { columns[$0] }, old: existed ? columns : nil)
+    }
+  }
+}
+
+extension PostgresSnapshot {
+  /// The parameters of ``CapturedTable/changesExpression``.
+  var parameters: [PostgresValue] { [.xid(end), arrayText(inProgress)] }
+}
+
+extension CapturedTable {
+  /// A common table expression: the history rows after a snapshot, which are those now visible that
+  /// were not visible then. Two ranges of the primary key; the parameters are the snapshot's end and
+  /// the list of its transactions in progress.
+  private func changesExpression(_ end: String, _ inProgress: String) -> String {
+    """
+    changes AS MATERIALIZED (
+      SELECT * FROM \(historyName) WHERE livefetch_xid >= \(end)::xid8
+      UNION ALL
+      SELECT * FROM \(historyName) WHERE livefetch_xid = ANY (\(inProgress)::xid8[]))
+    """
+  }
+
+  /// SQL for the state at the snapshot of each row changed since: `livefetch_existed` and the
+  /// columns.
+  ///
+  /// The first transaction that changed a row is the one with the smallest number: a lock keeps the
+  /// next one from changing it before the first one ends. Within that transaction, the row's old
+  /// version is the one that the transaction did not create; if there is none, the row did not exist.
+  var oldRowsQuery: String {
+    oldRows("$1", "$2", columns.map { ", \(quoted($0.name))" }.joined())
+  }
+
+  /// The same as a common table expression, with the columns' types in the table.
+  func overlay(_ name: String, at position: HistoryPosition) -> SQLFragment {
+    let columns = columns.map { column in
+      let name = quoted(column.name)
+      return column.tableType.map { ", \(name)::\($0) AS \(name)" } ?? ", \(name)"
+    }.joined()
+    let inProgress = position.inProgress.map { String($0) }.joined(separator: ",")
+    return SQLFragment(
+      "\(name) AS MATERIALIZED (\(oldRows("?", "?", columns)))",
+      bindings: [.text(String(position.number)), .text("{\(inProgress)}")])
+  }
+
+  private func oldRows(_ end: String, _ inProgress: String, _ columns: String) -> String {
+    """
+    WITH \(changesExpression(end, inProgress))
+    SELECT DISTINCT ON (\(keyList)) livefetch_existed\(columns)
+    FROM (
+      SELECT *, min(livefetch_seq) OVER (PARTITION BY \(keyList), livefetch_xid) AS livefetch_first
+      FROM changes AS c
+      WHERE NOT (livefetch_existed AND EXISTS (
+        SELECT FROM changes AS n WHERE n.livefetch_xid = c.livefetch_xid
+          AND n.livefetch_part = c.livefetch_part AND n.livefetch_file = c.livefetch_file
+          AND n.livefetch_after = c.livefetch_before))
+    ) AS first
+    ORDER BY \(keyList), livefetch_first, livefetch_existed DESC, livefetch_seq
+    """
+  }
+}
+
+/// The epoch of a history.
+enum HistoryEpoch {
+  /// SQL for the epoch, over `livefetch.store AS s`. It depends on the server, its timeline (which a
+  /// promotion changes), the database, the schema (a restored dump has another object id), the nonce,
+  /// and the changes that could not be recorded.
+  static let expression = """
+    substr(md5(concat_ws(' ', (SELECT system_identifier FROM pg_control_system()),
+      substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8),
+      (SELECT oid FROM pg_database WHERE datname = current_database()),
+      'livefetch'::regnamespace::oid, s.nonce,
+      (SELECT concat(count(*), ' ', sum(seq)) FROM livefetch.hole))), 1, 12)
+    """
+}

@@ -1,0 +1,62 @@
+// Tables and triggers as they are → a signature for each, which is compared with the stored one.
+
+extension PostgresHistory {
+  /// SQL for the signature of the table whose object id is `r.relation`: its name, columns, keys and
+  /// partitions, the labels of its enums, its history table, and the state of the triggers.
+  private static let expression = """
+    md5(concat_ws(';',
+      (SELECT concat_ws(' ', n.nspname, c.relname, c.relkind) FROM pg_catalog.pg_class AS c
+        JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = r.relation),
+      (SELECT string_agg(concat_ws(' ', a.attrelid = r.relation, a.attnum, a.attname, a.atttypid,
+          a.atttypmod, a.attcollation, a.attnotnull, a.attgenerated, a.attidentity,
+          (SELECT string_agg(e.enumlabel, ' ' ORDER BY e.enumsortorder)
+            FROM pg_catalog.pg_enum AS e WHERE e.enumtypid = a.atttypid)),
+          ',' ORDER BY a.attrelid = r.relation, a.attnum)
+        FROM pg_catalog.pg_attribute AS a WHERE NOT a.attisdropped AND a.attnum > 0 AND a.attrelid
+          IN (r.relation, pg_catalog.to_regclass('livefetch.history_' || r.relation))),
+      (SELECT string_agg(concat_ws(' ', i.indexrelid, i.indisprimary, i.indisvalid,
+          i.indimmediate, i.indkey, i.indpred IS NULL, i.indexprs IS NULL), ',' ORDER BY i.indexrelid)
+        FROM pg_catalog.pg_index AS i WHERE i.indrelid = r.relation AND i.indisunique),
+      (SELECT string_agg(concat_ws(' ', k.conname, k.conkey, k.confrelid, k.confkey, k.confdeltype),
+          ',' ORDER BY k.conname)
+        FROM pg_catalog.pg_constraint AS k WHERE k.conrelid = r.relation AND k.contype = 'f'),
+      (SELECT string_agg(p.relid::oid::text, ' ' ORDER BY p.relid::oid)
+        FROM pg_catalog.pg_partition_tree(r.relation) AS p WHERE p.isleaf),
+      (SELECT string_agg(concat_ws(' ', t.tgrelid, t.tgname, t.tgtype, t.tgenabled, t.tgqual IS NULL,
+          f.proname, md5(f.prosrc), f.prosecdef), ',' ORDER BY t.tgrelid, t.tgname)
+        FROM pg_catalog.pg_trigger AS t JOIN pg_catalog.pg_proc AS f ON f.oid = t.tgfoid
+        WHERE f.pronamespace = 'livefetch'::regnamespace
+          AND f.proname ~ ('^capture_[a-z]+_' || r.relation || '$'))))
+    """
+
+  /// The signature of one table; nil if the table or its history does not exist.
+  static func signature(
+    of table: UInt32, on connection: PostgresConnection
+  ) throws(PostgresError) -> String? {
+    let result = try connection.query(
+      """
+      SELECT \(expression) FROM (SELECT $1::oid AS relation) AS r
+      WHERE pg_catalog.to_regclass('livefetch.history_' || r.relation) IS NOT NULL
+      """, [.integer(Int64(table))])
+    return result.rowCount == 0 ? nil : result.text(0, 0)
+  }
+
+  /// True if no captured table, history or trigger has changed since the installation, no change was
+  /// lost, and no table has been added. One query; O(columns of the schemas).
+  func isIntact(on connection: PostgresConnection) throws(PostgresError) -> Bool {
+    let exists = try connection.query(
+      "SELECT pg_catalog.to_regclass('livefetch.captured') IS NOT NULL")
+    guard try exists.bool(0, 0) else { return false }
+    let result = try connection.query(
+      """
+      SELECT NOT EXISTS (SELECT FROM livefetch.captured AS r WHERE r.signature <> \(Self.expression))
+        AND NOT EXISTS (SELECT FROM livefetch.hole)
+        AND (SELECT format FROM livefetch.store) = \(Self.format),
+        (SELECT string_agg(relation::text, ',') FROM livefetch.captured)
+      """)
+    guard try result.bool(0, 0) else { return false }
+    let captured = Set(result.text(0, 1).split(separator: ",").compactMap { UInt32($0) })
+    let catalogue = try CatalogueReader(connection: connection, schemas: schemas).read()
+    return captured == Set(catalogue.tables.compactMap { CapturedTable($0)?.id })
+  }
+}

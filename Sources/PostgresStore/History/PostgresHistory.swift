@@ -1,0 +1,157 @@
+// The schema `livefetch`: installing it, comparing it with the catalogue, and removing it.
+//
+//     livefetch.store     one row: the format, the nonce, and the snapshot up to which the history
+//                         has been pruned
+//     livefetch.captured  the tables whose changes are recorded, with the signature of each
+//     livefetch.hole      changes that could not be recorded; each begins a new epoch
+//     livefetch.mark      snapshots with their times, for pruning by age
+//     livefetch.answer    responses of idempotent saves; see PostgresIdempotencyTable
+//     livefetch.history_… the old rows; see CapturedTable
+
+/// The history of some schemas of a database.
+struct PostgresHistory: Sendable {
+  /// The schemas whose tables are served.
+  var schemas: [String] = ["public"]
+
+  /// The result of an installation.
+  struct Installation: Hashable, Sendable {
+    /// The tables for which something was created; empty if everything was in place.
+    var changed: [String] = []
+    /// The tables whose changes are recorded.
+    var captured: [CapturedTable] = []
+    /// Tables whose changes cannot be recorded.
+    var skipped: [String] = []
+  }
+
+  /// The format of the schema that this version creates and reads.
+  static let format = 1
+
+  /// The time limit for a table's lock, after which the installation fails. A waiting statement blocks
+  /// later writers of the table.
+  static let lockTimeout = "5s"
+
+  /// Creates what is missing and replaces what differs, in one transaction. Begins a new epoch if
+  /// anything did. Servers that install at the same time wait for each other.
+  ///
+  /// Throws SQLSTATE 42501 if the role does not own a table, 55P03 if a writer held it for too long.
+  func install(on connection: PostgresConnection) throws(PostgresError) -> Installation {
+    try connection.withTransaction { () throws(PostgresError) in
+      try connection.execute(
+        """
+        SET LOCAL lock_timeout = '\(Self.lockTimeout)'; SET LOCAL search_path = pg_catalog;
+        SELECT pg_advisory_xact_lock(\(Self.lockNumber));
+        """)
+      try createTables(on: connection)
+      let catalogue = try CatalogueReader(connection: connection, schemas: schemas).read()
+      return try update(catalogue, on: connection)
+    }
+  }
+
+  /// Any number that other programs are unlikely to use: the letters "livefetc".
+  static let lockNumber = 0x6C69_7665_6665_7463
+
+  private func createTables(on connection: PostgresConnection) throws(PostgresError) {
+    try connection.execute(
+      """
+      CREATE SCHEMA IF NOT EXISTS livefetch;
+      CREATE SEQUENCE IF NOT EXISTS livefetch.history_seq;
+      CREATE TABLE IF NOT EXISTS livefetch.store (
+        single boolean PRIMARY KEY DEFAULT true CHECK (single), format integer NOT NULL,
+        nonce text NOT NULL, horizon pg_snapshot NOT NULL);
+      CREATE TABLE IF NOT EXISTS livefetch.captured (
+        relation oid PRIMARY KEY, signature text NOT NULL);
+      CREATE TABLE IF NOT EXISTS livefetch.hole (
+        seq bigint PRIMARY KEY DEFAULT nextval('livefetch.history_seq'),
+        relation oid NOT NULL, at timestamptz NOT NULL DEFAULT now());
+      CREATE TABLE IF NOT EXISTS livefetch.mark (
+        at timestamptz PRIMARY KEY DEFAULT clock_timestamp(), snapshot pg_snapshot NOT NULL);
+      \(PostgresIdempotencyTable.creation)
+      """)
+    let formats = try connection.query("SELECT format FROM livefetch.store").rows()
+    guard formats.isEmpty || formats == [[.integer(Int64(Self.format))]] else {
+      throw .malformed("the schema livefetch has another format; use the version that created it")
+    }
+  }
+
+  private func update(
+    _ catalogue: Catalogue, on connection: PostgresConnection
+  ) throws(PostgresError) -> Installation {
+    var result = Installation()
+    let stored = try storedSignatures(on: connection)
+    for table in catalogue.tables {
+      guard let captured = CapturedTable(table) else {
+        result.skipped.append(table.name)
+        continue
+      }
+      result.captured.append(captured)
+      let signature = try Self.signature(of: captured.id, on: connection)
+      guard signature == nil || signature != stored[captured.id] else { continue }
+      try create(captured, on: connection)
+      result.changed.append(table.name)
+    }
+    let gone = Set(stored.keys).subtracting(result.captured.map(\.id))
+    for id in gone.sorted() { try remove(id, on: connection) }
+    let isIncomplete = try connection.query(
+      """
+      SELECT EXISTS (SELECT FROM livefetch.hole) OR NOT EXISTS (SELECT FROM livefetch.store)
+      """
+    ).bool(0, 0)
+    if !result.changed.isEmpty || !gone.isEmpty || isIncomplete { try beginEpoch(on: connection) }
+    return result
+  }
+
+  private func create(
+    _ table: CapturedTable, on connection: PostgresConnection
+  ) throws(PostgresError) {
+    try connection.execute(CapturedTable.removal(of: table.id))
+    try connection.execute(table.creation)
+    guard let signature = try Self.signature(of: table.id, on: connection) else {
+      throw .malformed("the table \(table.quotedName) was removed")
+    }
+    try connection.query(
+      """
+      INSERT INTO livefetch.captured (relation, signature) VALUES ($1::oid, $2)
+      ON CONFLICT (relation) DO UPDATE SET signature = excluded.signature
+      """, [.integer(Int64(table.id)), .text(signature)])
+  }
+
+  private func remove(
+    _ table: UInt32, on connection: PostgresConnection
+  ) throws(PostgresError) {
+    try connection.execute(CapturedTable.removal(of: table))
+    try connection.query(
+      "DELETE FROM livefetch.captured WHERE relation = $1::oid", [.integer(Int64(table))])
+  }
+
+  /// Tokens from before belong to another epoch.
+  private func beginEpoch(on connection: PostgresConnection) throws(PostgresError) {
+    try connection.query(
+      """
+      INSERT INTO livefetch.store (format, nonce, horizon)
+      VALUES (\(Self.format), gen_random_uuid(), pg_current_snapshot())
+      ON CONFLICT (single) DO UPDATE SET nonce = excluded.nonce, horizon = excluded.horizon
+      """)
+    try connection.execute("DELETE FROM livefetch.hole; DELETE FROM livefetch.mark")
+  }
+
+  private func storedSignatures(
+    on connection: PostgresConnection
+  ) throws(PostgresError) -> [UInt32: String] {
+    let rows = try connection.query("SELECT relation, signature FROM livefetch.captured").rows()
+    var signatures: [UInt32: String] = [:]
+    for row in rows { if let id = row[0].oid { signatures[id] = row[1].string } }
+    return signatures
+  }
+
+  /// Removes the schema and the triggers. Does nothing if there are none.
+  func detach(on connection: PostgresConnection) throws(PostgresError) {
+    try connection.withTransaction { () throws(PostgresError) in
+      _ = try connection.execute(
+        """
+        SET LOCAL lock_timeout = '\(Self.lockTimeout)';
+        SELECT pg_advisory_xact_lock(\(Self.lockNumber));
+        DROP SCHEMA IF EXISTS livefetch CASCADE
+        """)
+    }
+  }
+}

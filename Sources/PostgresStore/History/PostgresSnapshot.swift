@@ -1,0 +1,139 @@
+// The value of pg_current_snapshot() → a position in the history, as text for tokens, in the order of
+// inclusion.
+//
+// A snapshot is the set of the transactions whose changes it shows: those with ids below `end`,
+// except the ones in progress. Snapshots that one primary issues are totally ordered by inclusion:
+// transactions finish one after the other.
+
+/// A state of a PostgreSQL database.
+struct PostgresSnapshot: Hashable, Sendable {
+  /// The first transaction id that the snapshot does not show, and none after it. The transaction
+  /// before it is shown, so that equal sets have equal values.
+  let end: UInt64
+  /// The transactions below `end` that the snapshot does not show, ascending.
+  let inProgress: [UInt64]
+
+  /// The most transactions in progress. The text of a snapshot is part of URLs.
+  static let maxInProgress = 1_000
+  /// The most bytes of a snapshot's text.
+  static let maxTextBytes = 8_192
+
+  /// - Parameter inProgress: ascending, without duplicates, each below `end`.
+  init(end: UInt64, inProgress: [UInt64]) {
+    var (end, inProgress) = (end, inProgress)
+    while let last = inProgress.last, last + 1 == end {
+      inProgress.removeLast()
+      end -= 1
+    }
+    self.end = end
+    self.inProgress = inProgress
+  }
+
+  /// True if the snapshot shows the changes of the transaction. O(log n).
+  func contains(_ transaction: UInt64) -> Bool {
+    guard transaction < end else { return false }
+    var range = inProgress.startIndex..<inProgress.endIndex
+    while !range.isEmpty {
+      let middle = range.lowerBound + range.count / 2
+      if inProgress[middle] == transaction { return false }
+      range =
+        inProgress[middle] < transaction
+        ? middle + 1..<range.upperBound : range.lowerBound..<middle
+    }
+    return true
+  }
+
+  /// True if `other` shows everything that this snapshot shows. O(n).
+  func isSubset(of other: PostgresSnapshot) -> Bool {
+    guard end <= other.end else { return false }
+    var mine = inProgress.makeIterator()
+    var next = mine.next()
+    for transaction in other.inProgress where transaction < end {
+      while let candidate = next, candidate < transaction { next = mine.next() }
+      guard next == transaction else { return false }
+    }
+    return true
+  }
+}
+
+extension PostgresSnapshot: Comparable {
+  /// The order of inclusion for snapshots of one primary. Other snapshots may be unordered by
+  /// inclusion; they have an arbitrary order here.
+  static func < (left: PostgresSnapshot, right: PostgresSnapshot) -> Bool {
+    if left.end != right.end { return left.end < right.end }
+    if left.inProgress.count != right.inProgress.count {
+      return left.inProgress.count > right.inProgress.count
+    }
+    return left.inProgress.lexicographicallyPrecedes(right.inProgress)
+  }
+}
+
+// MARK: - PostgreSQL's text
+
+extension PostgresSnapshot {
+  /// Parses `xmin:xmax:xid,xid,…`; nil if it is not well-formed or too long.
+  init?(postgresText text: String) {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count == 3, let start = UInt64(parts[0]), let end = UInt64(parts[1]),
+      start > 0, start <= end
+    else { return nil }
+    var inProgress: [UInt64] = []
+    for part in parts[2].split(separator: ",", omittingEmptySubsequences: true) {
+      guard let transaction = UInt64(part), transaction < end, transaction >= start,
+        transaction > inProgress.last ?? 0, inProgress.count < Self.maxInProgress
+      else { return nil }
+      inProgress.append(transaction)
+    }
+    self.init(end: end, inProgress: inProgress)
+  }
+
+  /// The text of a `pg_snapshot`.
+  var postgresText: String {
+    let list = inProgress.map { String($0) }.joined(separator: ",")
+    return "\(inProgress.first ?? end):\(end):\(list)"
+  }
+}
+
+// MARK: - A token's text
+
+extension PostgresSnapshot: CustomStringConvertible {
+  /// `end` and the distances to it and to each other of the transactions in progress, the newest
+  /// first, in base 36: `1a2b.3.1`. Only letters, digits and dots; equal snapshots have equal texts.
+  var description: String {
+    var numbers = [end]
+    var previous = end
+    for transaction in inProgress.reversed() {
+      numbers.append(previous - transaction)
+      previous = transaction
+    }
+    return numbers.map { String($0, radix: 36) }.joined(separator: ".")
+  }
+
+  /// Parses a token's text; nil if it is not exactly what ``description`` returns for a snapshot, or
+  /// too long. O(n).
+  init?(_ text: some StringProtocol) {
+    guard text.utf8.count <= Self.maxTextBytes else { return nil }
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count <= Self.maxInProgress + 1, let first = parts.first,
+      let end = Self.number(first)
+    else { return nil }
+    var inProgress: [UInt64] = []
+    var previous = end
+    for part in parts.dropFirst() {
+      guard let distance = Self.number(part), distance < previous else { return nil }
+      previous -= distance
+      inProgress.append(previous)
+    }
+    // The transaction before the end is shown; otherwise the text is not the shortest one.
+    guard inProgress.first.map({ $0 + 1 < end }) ?? true else { return nil }
+    self.init(end: end, inProgress: inProgress.reversed())
+  }
+
+  /// Parses a positive number in base 36 with small letters and without leading zeros.
+  private static func number(_ text: some StringProtocol) -> UInt64? {
+    guard let first = text.utf8.first, first != UInt8(ascii: "0"), text.utf8.count <= 13,
+      text.utf8.allSatisfy({ 0x30...0x39 ~= $0 || 0x61...0x7A ~= $0 })
+    else { return nil }
+    return UInt64(text, radix: 36)
+  }
+}

@@ -1,0 +1,174 @@
+// The reading half of the store: plans enter; snapshots, objects and history leave. Each read borrows
+// a connection of the pool for one read transaction.
+//
+// Every query waits for the network, so none is quick: it runs on a thread that may wait.
+
+import FetchModel
+
+extension PostgresStore {
+  public func read<Result>(
+    _ body: (any ReadTransaction) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try transaction { transaction throws(StoreError) in try body(transaction) }
+  }
+
+  public func read<Result>(
+    cancelledWhen isOver: @escaping @Sendable () -> Bool,
+    _ body: (any ReadTransaction) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try withCancellation(isOver, until: nil) { () throws(StoreError) in
+      try transaction { transaction throws(StoreError) in try body(transaction) }
+    }
+  }
+
+  public func readAnswers<Result>(
+    _ body: (any StoreReadTransaction) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try transaction { transaction throws(StoreError) in try body(transaction) }
+  }
+
+  /// Ends the queries of a task before their time limit.
+  private struct Cancellation: Sendable {
+    let isOver: @Sendable () -> Bool
+    let deadline: ContinuousClock.Instant?
+  }
+
+  @TaskLocal private static var cancellation: Cancellation?
+
+  public func withCancellation<Result>(
+    _ isOver: @escaping @Sendable () -> Bool, until deadline: ContinuousClock.Instant?,
+    _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let cancellation = Cancellation(isOver: isOver, deadline: deadline)
+    return try Self.$cancellation.withValue(cancellation) {
+      Swift.Result { () throws(StoreError) in try body() }
+    }.get()
+  }
+
+  /// Runs `body` in a read transaction on the newest committed state, within the store's time limit
+  /// and the task's own. Its result leaves when what it has read survives a crash of the server.
+  func transaction<Result>(
+    _ body: (PostgresReadTransaction) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    var failure: StoreError?
+    var result: Result?
+    try storing { () throws(PostgresError) in
+      try begun { transaction in
+        do throws(StoreError) { result = try body(transaction) } catch { failure = error }
+      }
+    }
+    if let failure {
+      if case .schemaChanged = failure { watch.checkSchema() }
+      throw failure
+    }
+    guard let result else { throw .failed("a read transaction has no result") }
+    return result
+  }
+
+  /// Runs `body` in a read transaction. Until it runs, a conflict with a lock, or a connection that the
+  /// server has closed meanwhile, only begins the transaction again.
+  private func begun(
+    _ body: (PostgresReadTransaction) -> Void
+  ) throws(PostgresError) {
+    let cancellation = Self.cancellation
+    let own = ContinuousClock.now + timeLimit
+    var hasRun = false
+    var attemptsLeft = 3
+    while true {
+      do throws(PostgresError) {
+        return try pool.withConnection { connection throws(PostgresError) in
+          let outer = (connection.deadline, connection.isCancelled)
+          defer { (connection.deadline, connection.isCancelled) = outer }
+          connection.deadline = min(own, cancellation?.deadline ?? own)
+          connection.isCancelled = cancellation?.isOver
+          try snapshot(on: connection) { transaction in
+            hasRun = true
+            body(transaction)
+          }
+        }
+      } catch {
+        attemptsLeft -= 1
+        guard !hasRun, attemptsLeft > 0, error.isRetryable || error.isDisconnected else {
+          throw error
+        }
+      }
+    }
+  }
+
+  private func snapshot(
+    on connection: PostgresConnection, _ body: (PostgresReadTransaction) -> Void
+  ) throws(PostgresError) {
+    func transaction(_ token: Token, _ history: HistoryTransaction?) -> PostgresReadTransaction {
+      PostgresReadTransaction(
+        connection: connection, composer: composer, objectStatements: objectStatements,
+        changeQueries: changeQueries, token: token, history: history,
+        limit: AnswerLimit(connection, most: maxAnswerBytes),
+        timeLimit: timeLimit)
+    }
+    guard let captured else {
+      return try connection.withTransaction(HistoryTransaction.begin) {
+        () throws(PostgresError) in body(transaction(.untracked, nil))
+      }
+    }
+    let (token, logEnd) = try HistoryTransaction.read(captured, on: connection) {
+      history throws(PostgresError) in
+      let token = Token(history.position)
+      body(transaction(token, history))
+      return (token, history.isFlushed ? nil : history.logEnd)
+    }
+    if let logEnd { try connection.waitForLogFlush(upTo: logEnd) }
+    note(token)
+  }
+}
+
+// MARK: - Answers
+
+extension PostgresStore {
+  /// Runs a query unless its thread must not wait.
+  private func query<Result>(
+    _ queryClass: QueryClass, _ body: (PostgresReadTransaction) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    guard queryClass == .full else { throw .tooSlow }
+    return try transaction(body)
+  }
+
+  public func snapshot(
+    of plan: FetchPlan, queryClass: QueryClass
+  ) throws(StoreError) -> EncodedSnapshot {
+    try query(queryClass) { transaction throws(StoreError) in try transaction.snapshot(of: plan) }
+  }
+
+  public func object(
+    _ id: ObjectID, of plan: FetchPlan, queryClass: QueryClass
+  ) throws(StoreError) -> ObjectSnapshot? {
+    try query(queryClass) { transaction throws(StoreError) in try transaction.object(id, of: plan) }
+  }
+
+  public func rawValue(
+    of id: ObjectID, entity: Int, attribute: Int, within plan: FetchPlan?, queryClass: QueryClass
+  ) throws(StoreError) -> RawValue? {
+    try query(queryClass) { transaction throws(StoreError) in
+      if let plan, try transaction.object(id, of: plan) == nil { return nil }
+      return try transaction.rawValue(of: id, entity: entity, attribute: attribute)
+    }
+  }
+
+  /// True if nothing at all was committed since `last`. Answers without a query.
+  public func isUnchanged(
+    _ entities: Set<Int>, since last: Token, holding token: Token
+  ) throws(StoreError) -> Bool {
+    captured != nil && watch.isCurrent(last)
+  }
+
+  public func explain(
+    _ plan: FetchPlan, queryClass: QueryClass
+  ) throws(StoreError) -> Explanation {
+    throw .unsupported("`explain` over PostgreSQL")
+  }
+
+  public func changes(
+    after token: Token?, limit: Int
+  ) throws(StoreError) -> ChangeHistory? {
+    throw .unsupported("`/v1/changes` over PostgreSQL")
+  }
+}

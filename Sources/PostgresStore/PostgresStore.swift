@@ -1,0 +1,130 @@
+// A PostgreSQL database as a store. Any number of processes serve the same database.
+
+import FetchModel
+import SQLComposer
+import SQLResults
+import Synchronization
+
+/// The options with which a database is served.
+public struct PostgresStoreOptions: Sendable {
+  /// The time limit of a query, in seconds.
+  public var queryTimeout = 10.0
+  /// The most bytes of an answer: a snapshot, an object, a value, or the items of a diff.
+  public var maxAnswerBytes = Int.max
+  /// True to serve the database without saves and `since`, and to leave it unchanged.
+  public var isReadOnly = false
+  /// The age of the oldest changes that the history keeps, in seconds.
+  public var keptSeconds = 7 * 86_400.0
+  /// The schema whose tables are served.
+  public var schema = "public"
+  /// The most connections that read at the same time. One more watches for commits.
+  public var connections = 16
+
+  /// Creates the default options.
+  public init() {}
+}
+
+/// A store on one PostgreSQL database.
+public final class PostgresStore: ReopenableStore {
+  public let model: Model
+  public let properties: StoreProperties
+  /// The tables for which this process created a history; empty if it was in place.
+  public let newlyTracked: [String]
+  /// The reason why the store is read-only although the options allow saves; nil if it is not.
+  public let readOnlyReason: String?
+  let composer: FetchComposer
+  let objectStatements = ObjectStatements()
+  let changeQueries: ChangeQueries
+  let pool: PostgresPool
+  /// The tables whose changes are recorded; nil for a store without a history.
+  let captured: [CapturedTable]?
+  let timeLimit: Duration
+  let maxAnswerBytes: Int
+  /// Protects the newest token that this process knows.
+  private let newest: Mutex<Token>
+  let watch: DatabaseWatch
+  /// nil if the store is read-only.
+  let saves: PostgresSaveExecutor?
+
+  /// Connects to the database, which must exist, and starts its history unless it is read-only.
+  ///
+  /// - Parameter target: a URL such as `postgres://host/database`, or libpq's `keyword=value` pairs.
+  /// - Throws: ``StoreError/unusable(_:)`` if the database cannot be served.
+  public init(_ target: String, options: PostgresStoreOptions = .init()) throws(StoreError) {
+    let opening = try DatabaseOpening(target, options)
+    model = opening.introspection.model
+    captured = opening.captured
+    newlyTracked = opening.newlyTracked
+    readOnlyReason = opening.readOnlyReason
+    composer = FetchComposer(model: model, schema: opening.introspection.schema)
+    changeQueries = ChangeQueries(
+      model: model, schema: opening.introspection.schema, captured: opening.captured ?? [])
+    properties = StoreProperties(
+      kind: "postgres", isReadOnly: opening.captured == nil, name: opening.databaseName)
+    timeLimit = .seconds(options.queryTimeout)
+    maxAnswerBytes = options.maxAnswerBytes
+    pool = PostgresPool(
+      target, connections: options.connections, setup: opening.connectionSetup)
+    newest = Mutex(.untracked)
+    watch = try storing { () throws(PostgresError) in
+      try DatabaseWatch(target, opening, options)
+    }
+    saves =
+      captured == nil
+      ? nil : PostgresSaveExecutor(pool, opening, changeQueries, options)
+    saves?.onCommit { [weak self] token in self?.noteSave(token) }
+    do throws(StoreError) {
+      _ = try read { transaction throws(StoreError) in transaction.token }
+    } catch {
+      close()
+      throw error
+    }
+  }
+
+  public var newestToken: Token {
+    if let token = watch.newest { note(token) }
+    return newest.withLock { $0 }
+  }
+
+  /// Records a token that this process has read, unless a newer one is known.
+  func note(_ token: Token) {
+    newest.withLock { newest in
+      if newest.epoch != token.epoch || newest.position < token.position { newest = token }
+    }
+  }
+
+  public func onChange(_ body: @escaping @Sendable () -> Void) { watch.onChange(body) }
+
+  public func onOutdated(_ body: @escaping @Sendable (OutdatedReason) -> Void) {
+    watch.onOutdated(body)
+  }
+
+  /// The history is kept for a time that is long for every reader.
+  public func demand(_ demand: RetentionDemand, of reader: ObjectIdentifier) {
+    watch.note(hasWaiters: demand != .nothing, reader)
+  }
+
+  public func checkHealth(_ completion: @escaping @Sendable ([StoreFault]) -> Void) {
+    watch.checkHealth(completion)
+  }
+
+  public func close() {
+    saves?.end(cancellingRunning: false)
+    watch.close()
+    pool.close()
+  }
+}
+
+extension PostgresStore {
+  /// Removes the history's tables and triggers from a database. Returns false if there were none.
+  public static func detach(_ target: String) throws(StoreError) -> Bool {
+    try storing { () throws(PostgresError) in
+      let connection = try PostgresConnection(target)
+      defer { connection.close() }
+      let found = try connection.query(
+        "SELECT count(*) > 0 FROM pg_catalog.pg_namespace WHERE nspname = 'livefetch'")
+      try PostgresHistory().detach(on: connection)
+      return try found.bool(0, 0)
+    }
+  }
+}

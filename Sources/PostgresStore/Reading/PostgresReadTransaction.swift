@@ -1,0 +1,125 @@
+// One read transaction: all its statements see the same state of the database.
+
+import FetchModel
+import SQLComposer
+import SQLResults
+
+/// A connection inside a read transaction, and the state that it sees.
+struct PostgresReadTransaction: ResultTransaction {
+  let connection: PostgresConnection
+  let composer: FetchComposer
+  let objectStatements: ObjectStatements
+  let changeQueries: ChangeQueries
+  let token: Token
+  /// The history's part of the transaction; nil without a history.
+  let history: HistoryTransaction?
+  let limit: AnswerLimit
+  /// The time limit of each query.
+  let timeLimit: Duration
+
+  var maxAnswerBytes: Int { limit.most }
+
+  func withTimeLimit<Result>(
+    _ limit: Duration?, _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let outer = connection.deadline
+    connection.deadline = .now + min(limit ?? timeLimit, timeLimit)
+    defer { connection.deadline = outer }
+    return try body()
+  }
+
+  func validity(of token: Token) throws(StoreError) -> TokenValidity {
+    guard let history else { return token == self.token ? .known : .expired }
+    guard token.nonce == 0 else { return .expired }
+    let position = PostgresPosition(
+      epoch: token.epoch, snapshot: PostgresSnapshot(token.position))
+    return history.validity(of: position) == .known ? .known : .expired
+  }
+
+  func changes(after position: HistoryPosition) throws(StoreError) -> ChangeSet {
+    var changes = ChangeSet(start: position)
+    guard position < token.position else { return changes }
+    for query in try changeQueries.changed(after: position, in: self) {
+      try run(query.statement(after: position)) { row in
+        query.add(row, to: &changes)
+        return true
+      }
+    }
+    return changes
+  }
+
+  func normalized(_ position: ReadPosition) -> ReadPosition {
+    position == .past(token.position) ? .now : position
+  }
+
+  func rowStatement(
+    of plan: FetchPlan, ids: Set<ObjectID>, at position: ReadPosition
+  ) throws(StoreError) -> FetchStatement {
+    composer.rows(of: plan, ids: ids, at: position)
+  }
+
+  func mapError(_ error: StoreError) -> StoreError { error }
+
+  func checkAnswer(_ size: Int) throws(StoreError) { try limit.check(size) }
+
+  func withAnswerLimit<Result>(
+    _ bytes: Int, overflow: StoreError?, _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try limit.with(bytes, overflow: overflow, body)
+  }
+
+  func run(
+    _ statement: FetchStatement, _ body: (PostgresRow) throws(StoreError) -> Bool
+  ) throws(StoreError) {
+    let layout = statement.layout
+    let statement = PostgresStatement(statement)
+    var failure: StoreError?
+    try storing { () throws(PostgresError) in
+      try connection.stream(statement.sql, statement.parameters) { result, number in
+        do throws(StoreError) {
+          let row = PostgresRow(result: result, number: number, layout: layout, limit: limit)
+          let goesOn = try body(row)
+          try limit.check(0)
+          return goesOn
+        } catch {
+          failure = error
+          return false
+        }
+      }
+    }
+    if let failure { throw failure }
+  }
+}
+
+/// Runs `body`; its errors become those of a store.
+func storing<Result>(
+  _ body: () throws(PostgresError) -> Result
+) throws(StoreError) -> Result {
+  do {
+    return try body()
+  } catch {
+    throw StoreError(error)
+  }
+}
+
+extension Token {
+  init(_ position: PostgresPosition) {
+    self.init(
+      epoch: position.epoch, position: HistoryPosition(position.snapshot), nonce: 0)
+  }
+}
+
+extension HistoryPosition {
+  init(_ snapshot: PostgresSnapshot) {
+    self.init(
+      Int64(clamping: snapshot.end), inProgress: snapshot.inProgress.map { Int64(clamping: $0) })
+  }
+}
+
+extension PostgresSnapshot {
+  init(_ position: HistoryPosition) {
+    self.init(
+      end: UInt64(clamping: position.number),
+      inProgress: position.inProgress.map { UInt64(clamping: $0) })
+  }
+}

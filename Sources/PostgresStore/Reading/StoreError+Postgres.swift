@@ -1,0 +1,44 @@
+// Errors of a connection → errors of a store.
+
+import FetchModel
+
+extension StoreError {
+  init(_ error: PostgresError) {
+    switch error {
+    case .refused(let error): self.init(error)
+    case .disconnected(let text): self = .storageFailed("PostgreSQL: \(text)")
+    case .timedOut, .cancelled: self = .queryTimeout
+    case .busy: self = .overloaded
+    case .closed: self = .busy
+    case .malformed(let text): self = .failed("PostgreSQL: \(text)")
+    }
+  }
+
+  private init(_ error: ServerError) {
+    switch error.sqlState {
+    // A composed statement names what existed when the catalogue was read.
+    case "42P01", "42703", "3F000": self = .schemaChanged(entity: "")
+    case "0A000" where error.message.contains("cached plan"): self = .schemaChanged(entity: "")
+    case "42883" where Self.missingFunction(error.message) != nil:
+      self = .unsupported(Self.missingFunction(error.message) ?? "")
+    case "0A000": self = .unsupported(error.message)
+    case "25006", "42501": self = .readOnly
+    case "40001", "40P01", "55P03": self = .busy
+    case "53100": self = .diskFull
+    case "53300": self = .overloaded
+    default:
+      self =
+        error.sqlState.hasPrefix("08") || error.sqlState.hasPrefix("57P")
+          || error.sqlState.hasPrefix("58")
+        ? .storageFailed("PostgreSQL \(error)") : .failed("PostgreSQL \(error)")
+    }
+  }
+
+  /// Returns the name of a function of LiveFetch that this server does not have, as users know it.
+  private static func missingFunction(_ message: String) -> String? {
+    let prefix = "function livefetch.livefetch_"
+    guard message.hasPrefix(prefix) else { return nil }
+    let name = message.dropFirst(prefix.count).prefix { $0 != "(" }
+    return "`\(name)` over PostgreSQL"
+  }
+}

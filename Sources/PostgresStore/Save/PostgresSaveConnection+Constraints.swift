@@ -1,0 +1,138 @@
+// A refused statement → the constraint that refused it, in the words that both stores share; and the
+// part of the catalogue that describes a refusal.
+
+import FetchModel
+import SQLComposer
+import SaveExecution
+
+extension PostgresError {
+  /// True if the server refused a statement because of its values.
+  var isRefusal: Bool {
+    guard case .refused(let error) = self else { return false }
+    return Constraint.Kind(sqlState: error.sqlState) != nil
+  }
+}
+
+extension Constraint.Kind {
+  /// nil for an error that is no refusal of values.
+  fileprivate init?(sqlState: String) {
+    switch sqlState {
+    case "23505", "23P01": self = .unique
+    case "23502": self = .notNull
+    case "23514", "44000": self = .check
+    case "23503", "23001": self = .foreignKey
+    case "P0001": self = .trigger
+    case "54001": self = .depth
+    // Division by zero, an invalid argument of a function: an expression of the table failed.
+    case "22012", "2201B", "2201E", "2201F", "2201G", "22023": self = .other
+    default:
+      if sqlState.hasPrefix("22") {
+        self = .type
+      } else if sqlState.hasPrefix("23") || sqlState.hasPrefix("P0") {
+        self = .other
+      } else {
+        return nil
+      }
+    }
+  }
+}
+
+extension PostgresSaveConnection {
+  /// Returns the constraint behind a refused statement; nil for another error.
+  func constraint(_ error: ServerError) throws(StoreError) -> Constraint? {
+    guard let kind = Constraint.Kind(sqlState: error.sqlState) else { return nil }
+    refusal = error
+    var subject = error.constraint ?? error.column ?? ""
+    if kind == .check, let name = error.constraint, let table = error.table {
+      subject = try check(named: name, of: table) ?? name
+    }
+    return Constraint(kind: kind, message: error.message, subject: subject)
+  }
+
+  func columns(of constraint: Constraint, in table: SaveTable, row: RowValues) -> [Int]? {
+    // The server does not name the column.
+    if constraint.kind == .type {
+      return zip(row.columns, row.values).first { column, value in
+        value != .null && !takes(value, table.columns[column].declaredType)
+      }.map { [$0.0] }
+    }
+    guard let refusal, refusal.table == table.table.name else { return nil }
+    switch constraint.kind {
+    case .notNull: return refusal.column.flatMap(table.column(named:)).map { [$0] }
+    case .unique:
+      let names = try? indexColumns(refusal.constraint ?? "")
+      return names?.compactMap(table.column(named:))
+    case .check, .foreignKey, .trigger, .type, .depth, .other: return nil
+    }
+  }
+
+  /// True if a column of the type takes the value whole.
+  private func takes(_ value: SQLValue, _ type: String) -> Bool {
+    // An explicit conversion cuts a longer text.
+    let condition =
+      type.hasPrefix("character")
+      ? "length((?::\(type))::text) >= length(?::text)"
+      : "(?::\(type) IS NOT NULL) AND (?::text IS NOT NULL)"
+    let query = SQLFragment("SELECT 1 WHERE \(condition)", bindings: [value, value])
+    return (try? hasRow(candidate: query)) ?? false
+  }
+
+  private func texts(_ sql: String, _ values: [PostgresValue]) throws(StoreError) -> [String] {
+    try storing { () throws(PostgresError) in
+      let result = try connection.query(sql, values)
+      return (0..<result.rowCount).map { result.text($0, 0) }
+    }
+  }
+
+  private func indexColumns(_ name: String) throws(StoreError) -> [String] {
+    try texts(
+      """
+      SELECT a.attname::text FROM pg_catalog.pg_class AS c
+        JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+        JOIN pg_catalog.pg_index AS i ON i.indexrelid = c.oid
+        CROSS JOIN unnest(i.indkey) WITH ORDINALITY AS k (number, place)
+        JOIN pg_catalog.pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = k.number
+      WHERE n.nspname = $1::text AND c.relname = $2::text AND k.place <= i.indnkeyatts
+      ORDER BY k.place
+      """, [.text(schema), .text(name)])
+  }
+
+  private static let constraints = """
+    FROM pg_catalog.pg_constraint AS k JOIN pg_catalog.pg_class AS c ON c.oid = k.conrelid
+      JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+    WHERE n.nspname = $1::text AND c.relname = $2::text
+    """
+
+  private func check(named name: String, of table: String) throws(StoreError) -> String? {
+    try texts(
+      "SELECT pg_get_expr(k.conbin, k.conrelid) \(Self.constraints) AND k.conname = $3::text",
+      [.text(schema), .text(table), .text(name)]
+    ).first
+  }
+
+  func checks(of table: SaveTable) throws(StoreError) -> [String] {
+    try texts(
+      """
+      SELECT pg_get_expr(k.conbin, k.conrelid) \(Self.constraints) AND k.contype = 'c'
+      ORDER BY k.conname
+      """, [.text(schema), .text(table.table.name)])
+  }
+
+  func refuses(
+    _ change: ReferencedChange, _ key: ForeignKey, of holder: String
+  ) throws(StoreError) -> Bool {
+    let action =
+      switch change {
+      case .update: "confupdtype"
+      case .delete: "confdeltype"
+      }
+    return try !texts(
+      """
+      SELECT k.conname::text \(Self.constraints) AND k.contype = 'f'
+        AND k.\(action) NOT IN ('c', 'n') AND EXISTS (
+          SELECT FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = k.conrelid
+            AND a.attnum = ANY (k.conkey) AND a.attname = $3::text)
+      """, [.text(schema), .text(holder), .text(key.columns[0])]
+    ).isEmpty
+  }
+}

@@ -1,0 +1,247 @@
+// A connection in the transaction of a save: statements and their constraints, and the values of rows.
+//
+// An error aborts a transaction of PostgreSQL. So a save first runs without precautions. If a statement
+// is refused, the transaction is repeated with a savepoint around each statement, and only then are
+// the reasons collected. A save that succeeds costs no savepoints.
+
+import FetchModel
+import SQLComposer
+import SQLResults
+import SaveExecution
+
+/// A connection inside the transaction of a save.
+final class PostgresSaveConnection: SaveConnection {
+  /// The reason why the transaction has to be repeated.
+  enum Repetition {
+    /// A statement was refused.
+    case withSavepoints
+    /// Another transaction came first, or a prepared statement was out of date.
+    case unchanged
+  }
+
+  let connection: PostgresConnection
+  /// The schema of the tables.
+  let schema: String
+  private let hasSavepoints: Bool
+  private let limit: AnswerLimit
+  private(set) var repetition: Repetition?
+  private(set) var changedRows = 0
+  private var returnedID: ObjectID?
+  /// The error behind the last constraint.
+  var refusal: ServerError?
+
+  init(
+    _ connection: PostgresConnection, schema: String, hasSavepoints: Bool, maxAnswerBytes: Int
+  ) {
+    self.connection = connection
+    self.schema = schema
+    self.hasSavepoints = hasSavepoints
+    limit = AnswerLimit(connection, most: maxAnswerBytes)
+  }
+
+  /// False: triggers may change the id.
+  var storesGivenIDs: Bool { false }
+
+  var isTransactionOver: Bool { !connection.isInTransaction }
+
+  func insertedID(in table: SaveTable) -> ObjectID? { returnedID }
+
+  func run(_ command: String) throws(StoreError) {
+    try noting { () throws(PostgresError) in _ = try connection.execute(command) }
+  }
+
+  func withDeadline(
+    after nanoseconds: UInt64?, _ body: () throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let outer = connection.deadline
+    defer { connection.deadline = outer }
+    if let nanoseconds {
+      let end = ContinuousClock.now + .nanoseconds(Int64(clamping: nanoseconds))
+      connection.deadline = outer.map { min($0, end) } ?? end
+    }
+    try body()
+  }
+
+  /// Saves read no history of their own transaction: only model files have rules that need it.
+  func historyPosition() throws(StoreError) -> Int64? { nil }
+
+  func changes(after start: Int64, upTo last: Int64) throws(StoreError) -> ChangeSet {
+    throw .unsupported("A rule of a model over PostgreSQL")
+  }
+
+  /// Notes an error after which the transaction has to be repeated.
+  func note(_ error: PostgresError) {
+    if error.isRetryable || error.isStaleStatement {
+      repetition = .unchanged
+    } else if error.isRefusal, !hasSavepoints {
+      repetition = repetition ?? .withSavepoints
+    }
+  }
+
+  /// Makes the executor repeat the transaction.
+  func repeatUnchanged() { repetition = .unchanged }
+
+  private func noting<Result>(
+    _ body: () throws(PostgresError) -> Result
+  ) throws(StoreError) -> Result {
+    do {
+      return try body()
+    } catch {
+      note(error)
+      throw StoreError(error)
+    }
+  }
+}
+
+// MARK: - Statements
+
+extension PostgresSaveConnection {
+  private static let savepoint = "livefetch_statement"
+
+  /// Runs a statement. If it is refused, the transaction goes on only if it has savepoints.
+  private func query(_ statement: PostgresStatement) throws(PostgresError) -> QueryResult {
+    guard hasSavepoints else { return try connection.query(statement.sql, statement.parameters) }
+    try connection.execute("SAVEPOINT \(Self.savepoint)")
+    do {
+      let result = try connection.query(statement.sql, statement.parameters)
+      try connection.execute("RELEASE \(Self.savepoint)")
+      return result
+    } catch {
+      if connection.isInTransaction {
+        try connection.execute("ROLLBACK TO \(Self.savepoint); RELEASE \(Self.savepoint)")
+      }
+      throw error
+    }
+  }
+
+  /// Runs a query. A value that does not fit the column that it is compared with selects no row.
+  private func read(_ statement: PostgresStatement) throws(StoreError) -> QueryResult? {
+    do {
+      return try query(statement)
+    } catch {
+      note(error)
+      if hasSavepoints, error.isRefusal { return nil }
+      throw StoreError(error)
+    }
+  }
+
+  func attempt(
+    _ sql: String, _ values: [SQLValue], _ more: [SQLValue]
+  ) throws(StoreError) -> Constraint? {
+    try attempt(
+      PostgresStatement(
+        SQLFragment(sql, bindings: values + more), assigned: values.count, comparesColumns: true))
+  }
+
+  func attempt(
+    _ sql: String, _ values: [SQLValue], where condition: SQLFragment
+  ) throws(StoreError) -> Constraint? {
+    try attempt(
+      PostgresStatement(
+        SQLFragment(sql + condition.text, bindings: values + condition.bindings),
+        assigned: values.count))
+  }
+
+  private func attempt(_ statement: PostgresStatement) throws(StoreError) -> Constraint? {
+    changedRows = 0
+    returnedID = nil
+    do {
+      let result = try query(statement)
+      changedRows = result.affectedRows
+      if result.rowCount > 0, result.columnCount > 0 { returnedID = id(result, 0, 0) }
+      return nil
+    } catch {
+      note(error)
+      guard hasSavepoints, connection.isInTransaction, case .refused(let refusal) = error,
+        let constraint = try constraint(refusal)
+      else { throw StoreError(error) }
+      return constraint
+    }
+  }
+
+  /// Without savepoints the commit reports the violations.
+  var hasDeferredViolations: Bool {
+    guard hasSavepoints, connection.isInTransaction else { return false }
+    do throws(PostgresError) {
+      _ = try query(PostgresStatement(SQLFragment("SET CONSTRAINTS ALL IMMEDIATE")))
+      return false
+    } catch {
+      note(error)
+      return error.isRefusal
+    }
+  }
+}
+
+// MARK: - Rows
+
+extension PostgresSaveConnection {
+  private func row(_ result: QueryResult, _ number: Int, _ layout: RowLayout) -> PostgresRow {
+    PostgresRow(result: result, number: number, layout: layout, limit: limit)
+  }
+
+  private func id(_ result: QueryResult, _ number: Int, _ column: Int32) -> ObjectID? {
+    row(result, number, RowLayout()).id(at: column)
+  }
+
+  private func compared(_ sql: String, _ values: [SQLValue]) -> PostgresStatement {
+    PostgresStatement(SQLFragment(sql, bindings: values), comparesColumns: true)
+  }
+
+  func row(_ sql: String, _ values: [SQLValue]) throws(StoreError) -> [SQLValue]? {
+    guard let result = try read(compared(sql, values)), result.rowCount > 0 else { return nil }
+    return try storing { () throws(PostgresError) in
+      try result.values(0).map { SQLValue($0) }
+    }
+  }
+
+  func places(
+    _ sql: String, _ values: [SQLValue]
+  ) throws(StoreError) -> [(id: ObjectID, place: Int64?)] {
+    guard let result = try read(compared(sql, values)) else { return [] }
+    return (0..<result.rowCount).compactMap { number in
+      let hasPlace = result.columnCount > 1 && !result.isNull(number, 1)
+      let place = hasPlace ? row(result, number, RowLayout()).integer(1) : nil
+      return id(result, number, 0).map { ($0, place) }
+    }
+  }
+
+  func ids(_ query: SQLFragment) throws(StoreError) -> [ObjectID] {
+    guard let result = try read(PostgresStatement(query)) else { return [] }
+    return (0..<result.rowCount).compactMap { id(result, $0, 0) }
+  }
+
+  func integer(_ query: SQLFragment) throws(StoreError) -> Int64 {
+    guard let result = try read(PostgresStatement(query)), result.rowCount > 0 else { return 0 }
+    return try storing { () throws(PostgresError) in try result.integer(0, 0) }
+  }
+
+  func hasRow(_ query: SQLFragment) throws(StoreError) -> Bool {
+    try read(PostgresStatement(query)).map { $0.rowCount > 0 } ?? false
+  }
+
+  func hasRow(candidate query: SQLFragment) throws(StoreError) -> Bool {
+    let statement = PostgresStatement(query, assigned: query.bindings.count)
+    return try read(statement).map { $0.rowCount > 0 } ?? false
+  }
+
+  func ids(of statement: FetchStatement) throws(StoreError) -> Set<ObjectID> {
+    guard let result = try read(PostgresStatement(statement)) else { return [] }
+    return Set((0..<result.rowCount).compactMap { id(result, $0, statement.layout.id) })
+  }
+
+  func rows(of statement: FetchStatement) throws(StoreError) -> [(id: ObjectID, row: Row)] {
+    guard let result = try read(PostgresStatement(statement)) else { return [] }
+    var rows: [(id: ObjectID, row: Row)] = []
+    for number in 0..<result.rowCount {
+      let reader = row(result, number, statement.layout)
+      let row = reader.row()
+      try limit.check(row.json.count)
+      rows.append((reader.id(), row))
+    }
+    return rows
+  }
+
+  func object(_ statement: FetchStatement, token: Token) throws(StoreError) -> ObjectSnapshot? {
+    try rows(of: statement).first.flatMap { ObjectSnapshot($0.row, token: token) }
+  }
+}

@@ -1,0 +1,199 @@
+// Queries of the system catalogue.
+
+/// Reads a catalogue: in the open transaction, or else in one of its own.
+struct CatalogueReader {
+  let connection: PostgresConnection
+  let schemas: [String]
+
+  /// O(columns and keys of the schemas).
+  func read() throws(PostgresError) -> Catalogue {
+    guard connection.isInTransaction else {
+      return try connection.withTransaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") {
+        () throws(PostgresError) in try readInTransaction()
+      }
+    }
+    return try readInTransaction()
+  }
+
+  private func readInTransaction() throws(PostgresError) -> Catalogue {
+    // Names of types outside of pg_catalog are then qualified.
+    let path = try connection.query("SELECT current_setting('search_path')").text(0, 0)
+    try setSearchPath("pg_catalog")
+    var tables = try tables()
+    try addColumns(to: &tables)
+    try addLabels(to: &tables)
+    try addKeys(to: &tables)
+    try addForeignKeys(to: &tables)
+    try addPartitions(to: &tables)
+    try setSearchPath(path)
+    let names = tables.values.sorted { ($0.schema, $0.name) < ($1.schema, $1.name) }
+    return Catalogue(tables: names)
+  }
+
+  private func setSearchPath(_ path: String) throws(PostgresError) {
+    try connection.query(
+      "SELECT pg_catalog.set_config('search_path', $1, true)", [.text(path)])
+  }
+
+  private func query(_ sql: String) throws(PostgresError) -> [[PostgresValue]] {
+    try connection.query(sql, [arrayText(schemas)]).rows()
+  }
+
+  private func tables() throws(PostgresError) -> [UInt32: CatalogueTable] {
+    let rows = try query(
+      """
+      SELECT c.oid, n.nspname, c.relname, c.relkind, c.relkind = 'r' AND EXISTS (
+        SELECT FROM pg_inherits AS i WHERE i.inhparent = c.oid)
+      FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+      WHERE n.nspname = ANY ($1::text[]) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+        AND NOT c.relispartition AND c.relpersistence <> 't'
+      """)
+    var tables: [UInt32: CatalogueTable] = [:]
+    for row in rows {
+      guard let id = row[0].oid, let kind = row[3].string.flatMap(CatalogueTable.Kind.init)
+      else { continue }
+      tables[id] = CatalogueTable(
+        id: id, schema: row[1].string ?? "", name: row[2].string ?? "", kind: kind,
+        hasInheritingTables: row[4] == true)
+    }
+    return tables
+  }
+
+  private func addColumns(to tables: inout [UInt32: CatalogueTable]) throws(PostgresError) {
+    let rows = try query(
+      """
+      WITH RECURSIVE domains (id, base, modifier, isrequired) AS (
+        SELECT oid, typbasetype, typtypmod, typnotnull FROM pg_type WHERE typtype = 'd'
+        UNION ALL
+        SELECT d.id, t.typbasetype, t.typtypmod, d.isrequired OR t.typnotnull
+        FROM domains AS d JOIN pg_type AS t ON t.oid = d.base WHERE t.typtype = 'd'
+      ), resolved AS (
+        SELECT d.* FROM domains AS d JOIN pg_type AS t ON t.oid = d.base WHERE t.typtype <> 'd'
+      )
+      SELECT a.attrelid, a.attname, t.oid, format_type(t.oid, coalesce(r.modifier, a.atttypmod)),
+        t.typtype, CASE WHEN t.typcategory = 'A' THEN e.oid END,
+        CASE WHEN t.typcategory = 'A' THEN e.typtype END,
+        NOT a.attnotnull AND r.isrequired IS NOT TRUE,
+        a.attgenerated <> '', nullif(a.attidentity, ''), pg_get_expr(d.adbin, d.adrelid)
+      FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid
+        JOIN pg_namespace AS n ON n.oid = c.relnamespace
+        LEFT JOIN resolved AS r ON r.id = a.atttypid
+        JOIN pg_type AS t ON t.oid = coalesce(r.base, a.atttypid)
+        LEFT JOIN pg_type AS e ON e.oid = t.typelem
+        LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+      WHERE n.nspname = ANY ($1::text[]) AND a.attnum > 0 AND NOT a.attisdropped
+        AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+      ORDER BY a.attrelid, a.attnum
+      """)
+    for row in rows {
+      guard let table = row[0].oid else { continue }
+      tables[table]?.columns.append(Self.column(row))
+    }
+  }
+
+  private static func column(_ row: [PostgresValue]) -> CatalogueColumn {
+    func kind(_ value: PostgresValue) -> CatalogueColumn.TypeKind? {
+      value.string.flatMap(CatalogueColumn.TypeKind.init)
+    }
+    return CatalogueColumn(
+      name: row[1].string ?? "", type: row[2].oid ?? 0, typeName: row[3].string ?? "",
+      typeKind: kind(row[4]) ?? .base, elementType: row[5].oid, elementKind: kind(row[6]),
+      isNullable: row[7] == true, isGenerated: row[8] == true, identity: row[9].string,
+      defaultExpression: row[10].string)
+  }
+
+  private func addLabels(to tables: inout [UInt32: CatalogueTable]) throws(PostgresError) {
+    let rows = try connection.query(
+      "SELECT enumtypid, enumlabel FROM pg_catalog.pg_enum ORDER BY enumtypid, enumsortorder"
+    ).rows()
+    guard !rows.isEmpty else { return }
+    var labels: [UInt32: [String]] = [:]
+    for row in rows {
+      if let type = row[0].oid, let label = row[1].string {
+        labels[type, default: []].append(label)
+      }
+    }
+    for id in Array(tables.keys) {
+      for index in tables[id]?.columns.indices ?? 0..<0 {
+        guard let type = tables[id]?.columns[index].type, let known = labels[type] else { continue }
+        tables[id]?.columns[index].labels = known
+      }
+    }
+  }
+
+  private func addKeys(to tables: inout [UInt32: CatalogueTable]) throws(PostgresError) {
+    let rows = try query(
+      """
+      SELECT i.indrelid, i.indexrelid, i.indisprimary, a.attname
+      FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indrelid
+        JOIN pg_namespace AS n ON n.oid = c.relnamespace
+        CROSS JOIN unnest(i.indkey) WITH ORDINALITY AS k (number, place)
+        JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = k.number
+      WHERE n.nspname = ANY ($1::text[]) AND i.indisunique AND i.indisvalid AND i.indimmediate
+        AND i.indpred IS NULL AND i.indexprs IS NULL AND k.place <= i.indnkeyatts
+      ORDER BY i.indrelid, i.indexrelid, k.place
+      """)
+    var previous: UInt32?
+    for row in rows {
+      guard let table = row[0].oid, let name = row[3].string else { continue }
+      if row[2] == true {
+        tables[table]?.primaryKey.append(name)
+      } else if row[1].oid != previous {
+        tables[table]?.uniqueKeys.append([name])
+      } else if let last = tables[table]?.uniqueKeys.indices.last {
+        tables[table]?.uniqueKeys[last].append(name)
+      }
+      previous = row[1].oid
+    }
+  }
+
+  private func addForeignKeys(to tables: inout [UInt32: CatalogueTable]) throws(PostgresError) {
+    let rows = try query(
+      """
+      SELECT k.conrelid, k.conname, k.confrelid, k.confdeltype, a.attname, f.attname, p.place
+      FROM pg_constraint AS k JOIN pg_class AS c ON c.oid = k.conrelid
+        JOIN pg_namespace AS n ON n.oid = c.relnamespace
+        CROSS JOIN unnest(k.conkey, k.confkey) WITH ORDINALITY AS p (own, other, place)
+        JOIN pg_attribute AS a ON a.attrelid = k.conrelid AND a.attnum = p.own
+        JOIN pg_attribute AS f ON f.attrelid = k.confrelid AND f.attnum = p.other
+      WHERE n.nspname = ANY ($1::text[]) AND k.contype = 'f'
+      ORDER BY k.conrelid, k.conkey, k.conname, p.place
+      """)
+    for row in rows {
+      guard let table = row[0].oid, let target = row[2].oid,
+        let own = row[4].string, let other = row[5].string
+      else { continue }
+      if row[6] == 1 {
+        tables[table]?.foreignKeys.append(
+          CatalogueForeignKey(
+            name: row[1].string ?? "", columns: [], target: target, targetColumns: [],
+            deleteAction: row[3].string ?? "a"))
+      }
+      guard let last = tables[table]?.foreignKeys.indices.last else { continue }
+      tables[table]?.foreignKeys[last].columns.append(own)
+      tables[table]?.foreignKeys[last].targetColumns.append(other)
+    }
+  }
+
+  private func addPartitions(to tables: inout [UInt32: CatalogueTable]) throws(PostgresError) {
+    for table in tables.values where table.kind == .partitionedTable {
+      let rows = try connection.query(
+        """
+        SELECT relid::oid FROM pg_catalog.pg_partition_tree($1::oid::regclass) AS p
+        WHERE p.isleaf ORDER BY 1
+        """, [.integer(Int64(table.id))]
+      ).rows()
+      tables[table.id]?.partitions = rows.compactMap { $0[0].oid }
+    }
+  }
+}
+
+extension PostgresValue {
+  /// The value of a text; nil for other types.
+  var string: String? { if case .text(let text) = self { text } else { nil } }
+
+  /// The value of an object identifier; nil for NULL.
+  var oid: UInt32? {
+    if case .integer(let value) = self { UInt32(exactly: value) } else { nil }
+  }
+}

@@ -1,0 +1,205 @@
+// A resolved comparison → SQL alternatives, joined by OR. Where nil compares differently from SQL's
+// NULL, the nil case is written out.
+
+import FetchModel
+
+extension ConditionWriter {
+  mutating func write(_ comparison: Comparison) -> Alternatives {
+    switch comparison.relation {
+    case .equal: equal(comparison)
+    case .less, .lessOrEqual, .greater, .greaterOrEqual: order(comparison)
+    case .beginsWith, .endsWith, .contains, .like, .matches: search(comparison)
+    }
+  }
+
+  /// `=` for which nil equals nil.
+  private mutating func equal(_ comparison: Comparison) -> Alternatives {
+    if comparison.right.constant == .null {
+      let left = operand(comparison.left)
+      guard left.mayBeNull else {
+        return Alternatives([SQLFragment(comparison.isNegated ? "TRUE" : "FALSE")])
+      }
+      return Alternatives([comparison.isNegated ? left.isNotNull : left.isNull])
+    }
+    let (left, right) = operands(comparison)
+    let isNegated = comparison.isNegated
+    if left.mayBeNull, right.mayBeNull {
+      return Alternatives([
+        left.collated + (isNegated ? dialect.isDifferent : dialect.isSame) + right.sql
+      ])
+    }
+    let value = comparison.right.constant == nil || !comparison.options.isEmpty ? nil : left.lookup
+    let compared = value ?? left.collated
+    guard isNegated else { return Alternatives([compared + " = " + right.sql]) }
+    if comparison.isDeep { return Alternatives([compared + dialect.isDifferent + right.sql]) }
+    return Alternatives([compared + " <> " + right.sql] + nulls(left, right))
+  }
+
+  /// `<`, `<=`, `>`, `>=`: false if one side is nil; `<=` and `>=` are true if both sides are nil.
+  private mutating func order(_ comparison: Comparison) -> Alternatives {
+    let (left, right) = operands(comparison)
+    let symbols = Self.symbols(comparison.relation)
+    let symbol = comparison.isNegated ? symbols.inverse : symbols.direct
+    let test = left.collated + " \(symbol) " + right.sql
+    let isEqualIn = comparison.relation == .lessOrEqual || comparison.relation == .greaterOrEqual
+    guard left.mayBeNull, right.mayBeNull, isEqualIn else {
+      if comparison.isNegated, comparison.isDeep {
+        let direct = left.collated + " \(symbols.direct) " + right.sql
+        return Alternatives([SQLFragment("(") + direct + ") IS NOT TRUE"])
+      }
+      return Alternatives(comparison.isNegated ? [test] + nulls(left, right) : [test])
+    }
+    if comparison.isNegated {
+      return Alternatives([
+        test, SQLFragment("(") + left.isNull + ") <> (" + right.isNull + ")",
+      ])
+    }
+    return Alternatives([test, SQLFragment("(") + left.isNull + " AND " + right.isNull + ")"])
+  }
+
+  private static func symbols(
+    _ relation: Comparison.Relation
+  ) -> (direct: String, inverse: String) {
+    switch relation {
+    case .less: ("<", ">=")
+    case .lessOrEqual: ("<=", ">")
+    case .greater: (">", "<=")
+    default: (">=", "<")
+    }
+  }
+
+  private func nulls(_ operands: SQLOperand...) -> [SQLFragment] {
+    operands.filter(\.mayBeNull).map(\.isNull)
+  }
+
+  /// Both sides, folded according to the comparison's string options, with dates in one format.
+  private mutating func operands(_ comparison: Comparison) -> (SQLOperand, SQLOperand) {
+    var left = operand(comparison.left)
+    var right = operand(comparison.right, dateFormat: left.dateFormat)
+    if let leftFormat = left.dateFormat, let rightFormat = right.dateFormat,
+      leftFormat != rightFormat
+    {
+      (left, right) = (inSeconds(left), inSeconds(right))
+    }
+    (left, right) =
+      comparison.options.isEmpty ? aligned(left, right) : (left.text, right.text)
+    if !comparison.options.isEmpty {
+      left = folded(left, comparison.left, comparison.options)
+      right = folded(right, comparison.right, comparison.options)
+    }
+    // The left operand's collation applies unless the left operand has none of its own.
+    if !right.isBinaryCollated { left.isBinaryCollated = false }
+    return (left, right)
+  }
+
+  /// Both sides in the same column encoding, if one of them has an encoding.
+  func aligned(_ left: SQLOperand, _ right: SQLOperand) -> (SQLOperand, SQLOperand) {
+    let encoding = [left, right].lazy.compactMap { $0.encoding }.first { $0.hasSpellings }
+    return (left.put(in: encoding), right.put(in: encoding))
+  }
+
+  /// A date operand as seconds since 1970.
+  func inSeconds(_ operand: SQLOperand) -> SQLOperand {
+    if operand.dateFormat == .unixSeconds { return operand }
+    var seconds = operand.asStored.wrapped(in: "livefetch_seconds")
+    seconds.dateFormat = .unixSeconds
+    // A stored value need not be a valid date, and then its seconds are NULL.
+    seconds.mayBeNull = true
+    return seconds
+  }
+
+  /// `operand` folded so that the differences which `options` ignore (case, diacritics) are gone.
+  /// Constants are folded here rather than by SQLite.
+  func folded(
+    _ operand: SQLOperand, _ expression: ResolvedExpression, _ options: StringOptions
+  ) -> SQLOperand {
+    if options.isEmpty { return operand }
+    if case .string(let text)? = expression.constant {
+      return SQLOperand(sql: .bound(.text(Folding.fold(text, options))), mayBeNull: false)
+    }
+    return operand.wrapped(in: "livefetch_fold", ", \(options.rawValue)")
+  }
+
+  // MARK: Lists
+
+  mutating func write(_ interval: Interval) -> Alternatives {
+    let value = operand(interval.value)
+    let lower = bound(interval.lower, beside: value)
+    let upper = bound(interval.upper, beside: value)
+    let test = value.collated + " BETWEEN " + lower + " AND " + upper
+    guard interval.isNegated else { return Alternatives([test]) }
+    if ParserStackBudget.isDeep(interval.value) {
+      return Alternatives([SQLFragment("(") + test + ") IS NOT TRUE"])
+    }
+    return Alternatives(
+      [value.collated + " < " + lower, value.collated + " > " + upper] + nulls(value))
+  }
+
+  mutating func write(_ membership: Membership) -> Alternatives {
+    let isNegated = membership.isNegated
+    let value = operand(membership.value)
+    var parts: [SQLFragment] = []
+    if !membership.values.isEmpty {
+      let folded =
+        membership.options.isEmpty
+        ? value : folded(value.text, membership.value, membership.options)
+      let isNilMatch = membership.includesNil != isNegated
+      if isNilMatch, value.mayBeNull, ParserStackBudget.isDeep(membership.value) {
+        let test = SQLFragment("coalesce(") + list(folded, membership, value) + ", TRUE)"
+        return Alternatives([test])
+      }
+      parts.append(list(folded, membership, value))
+    }
+    if membership.includesNil, !isNegated, value.mayBeNull { parts.append(value.isNull) }
+    if membership.includesNil, isNegated, parts.isEmpty {
+      parts.append(value.mayBeNull ? value.isNotNull : SQLFragment("TRUE"))
+    }
+    if !membership.includesNil, isNegated, value.mayBeNull { parts.append(value.isNull) }
+    return Alternatives(parts)
+  }
+
+  /// `value IN (?, ?, ?)`; for a list of one value, `value = ?`.
+  private func list(
+    _ value: SQLOperand, _ membership: Membership, _ original: SQLOperand
+  ) -> SQLFragment {
+    let isNegated = membership.isNegated
+    let values = membership.values.map { element -> SQLValue in
+      if !membership.options.isEmpty, case .string(let text) = element {
+        return .text(Folding.fold(text, membership.options))
+      }
+      return SQLValue(element, original.dateFormat)
+    }
+    let mark =
+      membership.options.isEmpty ? mark(membership.values.first, beside: original) : "?"
+    let compared = membership.options.isEmpty ? value.lookup ?? value.collated : value.collated
+    if values.count == 1 {
+      return compared + (isNegated ? " <> \(mark)" : " = \(mark)")
+        + SQLFragment("", bindings: values)
+    }
+    let marks = mark + String(repeating: ", \(mark)", count: values.count - 1)
+    return compared + (isNegated ? " NOT IN (" : " IN (")
+      + SQLFragment("\(marks))", bindings: values)
+  }
+
+  /// A constant bound in the encoding of `operand`, so that both compare.
+  private func bound(_ value: Value, beside operand: SQLOperand) -> SQLFragment {
+    SQLFragment(
+      mark(value, beside: operand), bindings: [SQLValue(value, operand.dateFormat)])
+  }
+
+  /// The placeholder of a parameter, with the conversion into the encoding of `operand`.
+  private func mark(_ value: Value?, beside operand: SQLOperand) -> String {
+    guard let encoding = operand.encoding, encoding.hasSpellings else {
+      return value.map(placeholder) ?? "?"
+    }
+    return "livefetch_value(?, \(encoding.code))"
+  }
+}
+
+extension Comparison {
+  /// True if a side is so deep that it is written only once. No index serves such a comparison, so
+  /// the second, index-friendly spelling would be of no use.
+  fileprivate var isDeep: Bool {
+    ParserStackBudget.isDeep(left) || ParserStackBudget.isDeep(right)
+  }
+}

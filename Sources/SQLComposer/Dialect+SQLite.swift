@@ -1,0 +1,71 @@
+// SQLite's SQL. Columns may hold values of any type, so comparison keys depend on a column's encoding
+// and not on the dialect.
+
+import FetchModel
+
+extension Dialect {
+  package static let sqlite = Dialect(
+    collation: { _ in " COLLATE BINARY" },
+    comparisonKey: { _ in nil },
+    lookup: { _, _ in nil },
+    isSame: " IS ", isDifferent: " IS NOT ", qualifier: "main.", datePlaceholder: "?",
+    keyDatePlaceholder: "?",
+    ascendingNils: .first, unlimited: .integer(-1), hasTypedColumns: false, subqueryName: "",
+    orderedJoin: "CROSS JOIN",
+    ids: { _ in "SELECT value FROM json_each(?)" },
+    keyColumns: { key in
+      guard key.kind == .composite else {
+        let encoding = ColumnEncoding.uuid(.bytes)
+        return "SELECT livefetch_value(value, \(encoding.code)) FROM json_each(?)"
+      }
+      let parts = key.columns.indices.map { "json_extract(value, '$[\($0)]')" }
+      return "SELECT \(parts.joined(separator: ", ")) FROM json_each(?)"
+    },
+    array: { "json_array(\($0))" },
+    idArray: { ids, _ in
+      if let position = ids.position {
+        return "SELECT json_group_array(v) FROM (SELECT \(ids.id) AS v FROM \(ids.from)"
+          + " ORDER BY \(position) IS NULL, \(position), v COLLATE BINARY)"
+      }
+      return "SELECT json_group_array(v) FROM (SELECT DISTINCT \(ids.id) AS v FROM \(ids.from)"
+        + " ORDER BY v COLLATE BINARY)"
+    },
+    keyText: keyText, keyPartText: keyText, output: { sql, _ in sql }, etag: etag,
+    derivedText: { $0 }, arithmetic: nil,
+    overlay: { layout, position in
+      SQLFragment(layout.numberedOverlay, bindings: [.integer(position.number)])
+    }, difference: difference, integer: { $0 })
+
+  /// In a column without a type, 1 and 1.0 are equal but not identical, so their storage classes are
+  /// compared too.
+  private static func difference(_ old: String, _ new: String, of column: Column) -> String {
+    let collation = column.isBinary ? "" : " COLLATE BINARY"
+    let test = "\(old) IS NOT \(new)\(collation)"
+    return column.affinity == .blob
+      ? "(\(test) OR typeof(\(old)) <> typeof(\(new)))" : "(\(test))"
+  }
+
+  private static func keyText(_ sql: String, _ form: Key.Form) -> String {
+    switch form {
+    case .integer, .text, .other: sql
+    case .binary: "CASE WHEN \(sql) IS NOT NULL THEN HEX(\(sql)) END"
+    case .uuid:
+      """
+      CASE WHEN typeof(\(sql)) = 'blob' AND length(\(sql)) = 16 THEN substr(hex(\(sql)), 1, 8) \
+      || '-' || substr(hex(\(sql)), 9, 4) || '-' || substr(hex(\(sql)), 13, 4) || '-' || \
+      substr(hex(\(sql)), 17, 4) || '-' || substr(hex(\(sql)), 21) ELSE \(sql) END
+      """
+    case .real: "CASE WHEN \(sql) IS NOT NULL THEN PRINTF('%!.17g', \(sql)) END"
+    }
+  }
+
+  /// A function takes at most 127 arguments; for more values the result is a hash of hashes.
+  private static func etag(_ values: [String]) -> String {
+    let most = 127
+    guard values.count > most else { return "livefetch_etag(\(values.joined(separator: ", ")))" }
+    return etag(
+      stride(from: 0, to: values.count, by: most).map { start in
+        etag(Array(values[start..<min(start + most, values.count)]))
+      })
+  }
+}

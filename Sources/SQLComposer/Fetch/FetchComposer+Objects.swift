@@ -1,0 +1,37 @@
+// Statements that read one object by its id.
+
+import FetchModel
+
+extension FetchComposer {
+  /// Reads one object of the plan's entity with the values of its selection, followed by its hash.
+  /// The statement serves every id, which is bound as the key's columns.
+  package func object(_ id: ObjectID, of plan: FetchPlan) -> FetchStatement {
+    var whole = plan
+    whole.selection.append(SelectedValue(key: "@etag", source: .etag))
+    whole.definition = ResultDefinition(
+      entity: plan.definition.entity, predicate: model.membership(of: plan.definition.entity),
+      access: plan.definition.access)
+    return rows(of: whole, ids: [id], at: .now)
+  }
+
+  /// Reads the whole row of one object, by its id.
+  package func row(of plan: FetchPlan) -> FetchStatement {
+    var whole = plan
+    whole.definition = ResultDefinition(
+      entity: plan.definition.entity, predicate: .everything)
+    return rows(of: whole, ids: [.integer(0)], at: .now)
+  }
+}
+
+extension FetchStatement {
+  /// Returns the same statement for another object. The key's values come first; after them come
+  /// the names of the entities that the object may have, which stay.
+  package func binding(key: [SQLValue]) -> FetchStatement {
+    binding(key + bindings.dropFirst(key.count))
+  }
+
+  /// Returns the same statement with other bindings.
+  package func binding(_ bindings: [SQLValue]) -> FetchStatement {
+    FetchStatement(sql: sql, bindings: bindings, layout: layout, overlays: overlays)
+  }
+}

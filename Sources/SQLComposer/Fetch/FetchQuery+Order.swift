@@ -1,0 +1,71 @@
+// The terms of an order → ORDER BY, the components of the order key, and the condition of a cursor.
+
+import FetchModel
+
+extension FetchQuery {
+  private var dialect: Dialect { context.schema.dialect }
+
+  mutating func addOrder() {
+    if let section = definition.section {
+      add(section, isSection: true)
+      layout.sectionComponents = layout.components.count
+    }
+    for term in definition.order { add(term, isSection: false) }
+  }
+
+  private mutating func add(_ term: OrderTerm, isSection: Bool) {
+    let column = scope.column(term.path)
+    let isText = !column.isComparableBinary
+    if !term.options.isEmpty {
+      let folded = dialect.derivedText(FoldingSQL.fold(column.comparable, term.options))
+      add(folded, term, column, .string, isBinary: true)
+      guard isSection else { return }
+    }
+    let sql = FoldingSQL.derive(column, term.derivation)
+    let isValue = term.derivation == .value
+    add(
+      isValue ? sql : dialect.derivedText(sql), term, column, isValue ? column.type : .string,
+      isBinary: !isText)
+  }
+
+  private mutating func add(
+    _ sql: String, _ term: OrderTerm, _ column: SQLColumn, _ type: AttributeType, isBinary: Bool
+  ) {
+    layout.components.append(
+      RowLayout.Component(
+        column: columns.index(of: sql), direction: term.direction, nils: term.nils))
+    orderTerms.append(
+      OrderColumn(
+        sql: sql, direction: term.direction, nils: term.nils, isBinary: isBinary,
+        type: type,
+        mayBeNull: column.mayBeNull
+          && !(term.derivation == .value && required.contains(term.path))))
+  }
+
+  func orderClause(_ order: RowOrder) -> String {
+    if order == .none { return "" }
+    let key = context.schema.entities[definition.entity].key
+    let id = OrderColumn(
+      sql: scope.idExpression, direction: .ascending, nils: .first,
+      isBinary: key.idType == .integer || !key.isPlain, type: key.idType, mayBeNull: false)
+    return " ORDER BY "
+      + (order == .terms ? orderTerms : orderTerms + [id]).map { term in
+        var sql = term.sql
+        if !term.isBinary { sql += dialect.collation(term.type) }
+        if term.direction == .descending { sql += " DESC" }
+        if term.mayBeNull, term.nils != dialect.nils(term.direction) {
+          sql += term.nils == .first ? " NULLS FIRST" : " NULLS LAST"
+        }
+        return sql
+      }.joined(separator: ", ")
+  }
+
+  /// Excludes every row up to and including the position `key`.
+  mutating func restrict(behind key: OrderKey?) {
+    guard let key else { return }
+    let id = OrderColumn(
+      sql: scope.idExpression, direction: .ascending, nils: .first, isBinary: false,
+      type: context.schema.entities[definition.entity].key.idType, mayBeNull: false)
+    add(Keyset(columns: orderTerms + [id], key: key, dialect: dialect).condition)
+  }
+}

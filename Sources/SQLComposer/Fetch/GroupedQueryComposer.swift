@@ -1,0 +1,212 @@
+// A plan with `as=dictionaries` → its SELECT, at the current or a past position.
+//
+//     select=continent,n:@count  group=continent  having=n > 3  sort=-n
+//     SELECT "t0"."continent", count(*) FROM "Country" AS "t0" GROUP BY "t0"."continent"
+//       HAVING count(*) > ? ORDER BY count(*) DESC, "t0"."continent"
+//
+// The order is total, so that equal dictionaries at two positions have equal bytes. The last sort
+// term is the id of an object, or the values that a group has in common.
+
+import FetchModel
+
+/// A SELECT whose rows are dictionaries.
+package struct GroupedQueryStatement: Sendable {
+  package let sql: SQLFragment
+  package let columns: [GroupedColumn]
+}
+
+/// The JSON representation of a column.
+package struct GroupedColumn: Sendable {
+  /// Its index in the statement's row. Columns with the same value share one.
+  package let index: Int32
+  /// The key as JSON with its colon.
+  package let key: [UInt8]
+  package let format: ValueFormat
+  package let isDecimal: Bool
+  /// True if the column holds the distinct values of a group.
+  package let isCollection: Bool
+  /// The encoding whose comparison keys it holds in place of stored values; nil if it holds stored
+  /// values.
+  package let encoding: ColumnEncoding?
+}
+
+package struct GroupedQueryComposer {
+  private let plan: FetchPlan
+  private let tabulation: GroupedQuery
+  private var query: FetchQuery
+  private var writer: ConditionWriter<GroupedQueryScope>
+
+  package init(
+    _ composer: FetchComposer, _ plan: FetchPlan, _ tabulation: GroupedQuery,
+    at position: ReadPosition
+  ) {
+    self.plan = plan
+    self.tabulation = tabulation
+    query = FetchQuery(
+      composer: composer, definition: plan.definition, position: position, needsOrder: false)
+    writer = ConditionWriter(GroupedQueryScope(query.scope, tabulation))
+  }
+
+  /// Selects the dictionaries of the window, and one more if that shows whether more exist.
+  package mutating func window() -> GroupedQueryStatement {
+    var columns: [GroupedColumn] = []
+    var values: [SQLFragment] = []
+    var indexes: [SQLFragment: Int32] = [:]
+    for column in tabulation.columns {
+      let operand = writer.operand(column.value)
+      let value = selected(operand)
+      let index = indexes[value] ?? Int32(values.count)
+      if indexes.updateValue(index, forKey: value) == nil { values.append(value) }
+      columns.append(shown(column, operand, at: index))
+    }
+    let order = orderTerms()
+    var sql = select(Self.list(values))
+    sql.append(" ORDER BY ")
+    sql.append(Self.list(order))
+    appendWindow(to: &sql)
+    return GroupedQueryStatement(sql: finished(sql), columns: columns)
+  }
+
+  /// Counts the dictionaries without the window.
+  package mutating func total() -> SQLFragment {
+    var values = [SQLFragment("1")]
+    if tabulation.isDistinct {
+      values = tabulation.columns.map { distinguished(writer.operand($0.value)) }
+    } else if tabulation.isAggregated, tabulation.groups.isEmpty {
+      // Without an aggregate in its list, a SELECT without GROUP BY would return a row for each
+      // object.
+      values = [SQLFragment("count(*)")]
+    }
+    let rows = select(Self.list(values))
+    return finished(SQLFragment("SELECT count(*) FROM (") + rows + ")\(dialect.subqueryName)")
+  }
+
+  private var dialect: Dialect { query.context.schema.dialect }
+
+  // MARK: Parts
+
+  private mutating func select(_ values: SQLFragment) -> SQLFragment {
+    let groups = tabulation.groups.map { distinguished(writer.operand($0)) }
+    let having =
+      tabulation.having == .constant(true)
+      ? nil : writer.write(tabulation.having, between: .ands)
+    query.scope = writer.scopes[0].objects
+    var sql = SQLFragment(tabulation.isDistinct ? "SELECT DISTINCT " : "SELECT ")
+    sql.append(values)
+    sql.append(query.body)
+    if !groups.isEmpty {
+      sql.append(" GROUP BY ")
+      sql.append(Self.list(groups))
+    }
+    if let having {
+      sql.append(" HAVING ")
+      sql.append(having)
+    }
+    return sql
+  }
+
+  private func finished(_ sql: SQLFragment) -> SQLFragment {
+    query.context.withClause() + sql
+  }
+
+  private func appendWindow(to sql: inout SQLFragment) {
+    let window = plan.window
+    if window.limit != nil || window.offset > 0 {
+      sql.append(" LIMIT ")
+      let limit = window.limit.map { SQLValue.integer(Int64($0) + (plan.isCapped ? 1 : 0)) }
+      sql.bind(limit ?? dialect.unlimited)
+    }
+    if window.offset > 0 {
+      sql.append(" OFFSET ")
+      sql.bind(.integer(Int64(window.offset)))
+    }
+  }
+
+  private static func list(_ parts: [SQLFragment]) -> SQLFragment {
+    var list = SQLFragment()
+    for (index, part) in parts.enumerated() {
+      if index > 0 { list.append(", ") }
+      list.append(part)
+    }
+    return list
+  }
+
+  /// Values with different code points are distinct, whatever collation their column declares.
+  private func distinguished(_ operand: SQLOperand) -> SQLFragment { operand.collated }
+
+  /// Returns a value as stored; for grouped rows its comparison key. Sums of decimals keep their
+  /// digits.
+  private func selected(_ operand: SQLOperand) -> SQLFragment {
+    if operand.decimal != nil, let sum = operand.stored { return sum }
+    if isMerged { return distinguished(operand) }
+    return operand.output ?? operand.stored ?? distinguished(operand)
+  }
+
+  /// True if one dictionary may represent several objects.
+  private var isMerged: Bool { tabulation.isDistinct || tabulation.isAggregated }
+
+  // MARK: Order
+
+  private mutating func orderTerms() -> [SQLFragment] {
+    var terms = tabulation.order.map { term(for: $0) }
+    if tabulation.isAggregated {
+      terms += tabulation.groups.map { ascending(writer.operand($0)) }
+    }
+    if tabulation.isDistinct {
+      terms += tabulation.columns.map { ascending(writer.operand($0.value)) }
+    }
+    if !tabulation.isAggregated, !tabulation.isDistinct { terms.append(id) }
+    return terms.isEmpty ? [SQLFragment("1")] : terms
+  }
+
+  /// The values in ascending order, nil first.
+  private func ascending(_ operand: SQLOperand) -> SQLFragment {
+    let sql = distinguished(operand)
+    return dialect.ascendingNils == .last && operand.mayBeNull ? sql + " NULLS FIRST" : sql
+  }
+
+  private mutating func term(for term: GroupedQuery.OrderTerm) -> SQLFragment {
+    let operand = writer.operand(term.value)
+    var sql = distinguished(operand)
+    if !term.options.isEmpty {
+      let folded = SQLFragment("livefetch_fold(") + operand.sql + ", \(term.options.rawValue))"
+      sql = SQLFragment(dialect.derivedText(folded.text), bindings: folded.bindings)
+    }
+    if term.direction == .descending { sql.append(" DESC") }
+    if operand.mayBeNull, term.nils != dialect.nils(term.direction) {
+      sql.append(term.nils == .first ? " NULLS FIRST" : " NULLS LAST")
+    }
+    return sql
+  }
+
+  private var id: SQLFragment {
+    let key = query.context.schema.entities[plan.definition.entity].key
+    let isBinary = key.idType == .integer || !key.isPlain
+    return SQLFragment(
+      writer.scopes[0].objects.idExpression + (isBinary ? "" : dialect.collation(key.idType)))
+  }
+
+  // MARK: Columns
+
+  private func shown(
+    _ column: GroupedQuery.Column, _ operand: SQLOperand, at index: Int32
+  ) -> GroupedColumn {
+    var key: [UInt8] = []
+    key.append(jsonString: column.key)
+    key.append(0x3A)
+    var format = ValueFormat(
+      SQLColumn(sql: "", type: column.type, dateFormat: operand.dateFormat))
+    if format == .number, plan.integersAsStrings { format = .largeNumberAsString }
+    return GroupedColumn(
+      index: index, key: key, format: format, isDecimal: column.type == .decimal,
+      isCollection: isCollection(column.value),
+      encoding: isMerged || operand.stored == nil ? operand.encoding : nil)
+  }
+
+  private func isCollection(_ value: ResolvedExpression) -> Bool {
+    guard case .path(let path) = value, let aggregate = tabulation.aggregate(path.path) else {
+      return false
+    }
+    return aggregate.function == nil
+  }
+}

@@ -1,0 +1,68 @@
+// A query's own objects with the aggregates over them as columns, so that expressions over groups
+// are composed like expressions over objects.
+//
+//     @count                                    count(*)
+//     @sum.population                           livefetch_sum("t0"."population")
+//     @distinctUnionOfObjects.continent.@count  count(DISTINCT "t1"."continent")
+
+import FetchModel
+
+struct GroupedQueryScope: SQLScope {
+  var objects: JoinBuilder
+  /// The grouped query; nil inside a subquery, which has no groups.
+  private let tabulation: GroupedQuery?
+
+  init(_ objects: JoinBuilder, _ tabulation: GroupedQuery?) {
+    self.objects = objects
+    self.tabulation = tabulation
+  }
+
+  var dialect: Dialect { objects.dialect }
+  var from: String { objects.from }
+  var correlation: String { objects.correlation }
+  var mayRepeat: Bool { objects.mayRepeat }
+  var position: String? { objects.position }
+
+  func isAggregate(_ path: PropertyPath) -> Bool { tabulation?.aggregate(path) != nil }
+
+  mutating func over(_ steps: [Int]) -> GroupedQueryScope {
+    GroupedQueryScope(objects.over(steps), nil)
+  }
+
+  mutating func column(_ path: PropertyPath) -> SQLColumn {
+    guard let aggregate = tabulation?.aggregate(path) else { return objects.column(path) }
+    guard let value = aggregate.value else {
+      return SQLColumn(sql: "count(*)", type: .integer, mayBeNull: false)
+    }
+    return column(aggregate, objects.column(value))
+  }
+
+  private func column(_ aggregate: GroupedQuery.Aggregate, _ value: SQLColumn) -> SQLColumn {
+    let isCalculated = aggregate.function == .sum || aggregate.function == .average
+    var argument = isCalculated ? value.sql : value.comparable
+    if !value.isComparableBinary && !value.type.isNumeric { argument += " COLLATE BINARY" }
+    if aggregate.isDistinct && aggregate.function != nil { argument = "DISTINCT " + argument }
+    let isDecimal = aggregate.type == .decimal
+    switch aggregate.function {
+    case .count: return SQLColumn(sql: "count(\(argument))", type: .integer, mayBeNull: false)
+    case .sum:
+      return SQLColumn(
+        sql: "\(isDecimal ? "livefetch_decimal_sum" : "livefetch_sum")(\(argument))",
+        type: isDecimal ? .decimal : value.type == .double ? .double : .integer, mayBeNull: false)
+    case .average:
+      let function = isDecimal ? "livefetch_decimal_average" : "livefetch_average"
+      return SQLColumn(sql: "\(function)(\(argument))", type: .double)
+    case .min: return picked("min(\(argument))", value)
+    case .max: return picked("max(\(argument))", value)
+    case nil: return picked("livefetch_values(\(value.comparable))", value)
+    }
+  }
+
+  private func picked(_ sql: String, _ value: SQLColumn) -> SQLColumn {
+    var column = SQLColumn(sql: sql, type: value.type, dateFormat: value.dateFormat)
+    // The selected value already is a comparison key.
+    column.encoding = value.encoding
+    column.isHomogeneous = true
+    return column
+  }
+}

@@ -1,0 +1,91 @@
+// A position in an order → the condition of the rows after it.
+//
+//     ORDER BY a DESC, id   after (5, 7)
+//     (a <= 5 OR a IS NULL) AND (a < 5 OR a IS NULL OR (a = 5 AND id > 7))
+
+import FetchModel
+
+struct Keyset {
+  let columns: [FetchQuery.OrderColumn]
+  let key: OrderKey
+  let dialect: Dialect
+
+  /// The objects strictly after the position.
+  var condition: SQLFragment {
+    let terms = Array(zip(columns, values))
+    guard let first = terms.first, let last = terms.last else { return SQLFragment("FALSE") }
+    guard terms.count > 1 else { return strictlyBeyond(first.0, first.1) }
+    var condition = SQLFragment()
+    // A weaker bound on the first column alone, which SQLite can search in an index.
+    if let bound = beyond(first.0, first.1, isStrict: false) {
+      condition.append(bound)
+      condition.append(" AND ")
+    }
+    condition.append("CASE")
+    for (column, value) in terms.dropLast() {
+      condition.append(" WHEN ")
+      condition.append(
+        SQLFragment(sql(column) + dialect.isDifferent + placeholder(column), bindings: [value]))
+      condition.append(" THEN ")
+      condition.append(strictlyBeyond(column, value))
+    }
+    condition.append(" ELSE ")
+    condition.append(strictlyBeyond(last.0, last.1))
+    condition.append(" END")
+    return condition
+  }
+
+  private var values: [SQLValue] {
+    var decoder = OrderKeyDecoder(bytes: key.bytes)
+    return columns.map { column in
+      switch decoder.decode() {
+      case .integer(let integer): .integer(integer)
+      case .double(let double): .double(double)
+      case .text(let utf8): .text(text(utf8, column))
+      case .binary(let bytes): .blob(bytes)
+      case .null, nil: .null
+      }
+    }
+  }
+
+  /// A dialect with a type for dates does not read the comparison key of a date.
+  private func text(_ utf8: [UInt8], _ column: FetchQuery.OrderColumn) -> String {
+    guard column.type == .date, dialect.datePlaceholder != "?",
+      let date = utf8.withUnsafeBufferPointer({ Instant(comparable: $0) })
+    else { return String(decoding: utf8, as: UTF8.self) }
+    return date.iso8601
+  }
+
+  private func sql(_ column: FetchQuery.OrderColumn) -> String {
+    column.isBinary ? column.sql : column.sql + dialect.collation(column.type)
+  }
+
+  private func placeholder(_ column: FetchQuery.OrderColumn) -> String {
+    column.type == .date ? dialect.keyDatePlaceholder : "?"
+  }
+
+  private func strictlyBeyond(
+    _ column: FetchQuery.OrderColumn, _ value: SQLValue
+  ) -> SQLFragment {
+    beyond(column, value, isStrict: true) ?? SQLFragment("FALSE")
+  }
+
+  /// Returns the condition for the values after `value`, including `value` if not strict. Returns
+  /// nil for the empty set (strict) or for all values (not strict).
+  private func beyond(
+    _ column: FetchQuery.OrderColumn, _ value: SQLValue, isStrict: Bool
+  ) -> SQLFragment? {
+    if value == .null {
+      return isStrict && column.nils == .first
+        ? SQLFragment("\(column.sql) IS NOT NULL") : nil
+    }
+    let comparison = (column.direction == .ascending ? ">" : "<") + (isStrict ? "" : "=")
+    var fragment = SQLFragment(
+      "\(sql(column)) \(comparison) \(placeholder(column))", bindings: [value])
+    if column.nils == .last, column.mayBeNull {
+      fragment = SQLFragment(
+        "(\(fragment.text) OR \(column.sql) IS NULL)", bindings: fragment.bindings)
+    }
+    return fragment
+  }
+}

@@ -1,0 +1,99 @@
+// The meaning of a SELECT's columns: the id, the parts of the order key, the values of the item.
+
+import FetchModel
+
+/// The expressions of a SELECT list, without duplicates.
+struct ResultColumns {
+  private(set) var expressions: [String] = []
+  private var indexes: [String: Int32] = [:]
+
+  /// Returns the index of the column that reads `sql`; adds a new one if needed.
+  mutating func index(of sql: String) -> Int32 {
+    if let index = indexes[sql] { return index }
+    let index = Int32(expressions.count)
+    expressions.append(sql)
+    indexes[sql] = index
+    return index
+  }
+
+  var list: String { expressions.joined(separator: ", ") }
+}
+
+/// The conversion of a column's stored value to JSON.
+package enum ValueFormat: Sendable, Hashable {
+  case number
+  /// Integers beyond ±2^53 as strings.
+  case largeNumberAsString
+  case boolean
+  case text
+  case date(DateFormat)
+  case binary
+  case uuid
+  /// Text that is JSON itself; other text becomes a string.
+  case json
+  /// A transformable value, decoded by the reader at that index of the layout.
+  case transformable(Int)
+  /// An array of ids that the statement built.
+  case ids
+  case etag
+}
+
+/// The layout of one plan's rows.
+package struct RowLayout: Sendable {
+  /// A value of an item. Contains no reference-counted field, so that reading rows needs no
+  /// reference counting.
+  package struct Value: Sendable {
+    /// The range of its key in ``RowLayout/keys``.
+    package let key: Range<Int>
+    package let column: Int32
+    package let format: ValueFormat
+
+    package init(key: Range<Int>, column: Int32, format: ValueFormat) {
+      self.key = key
+      self.column = column
+      self.format = format
+    }
+  }
+
+  /// One component of the order key.
+  package struct Component: Sendable {
+    package let column: Int32
+    package let direction: Direction
+    package let nils: NilPlace
+
+    package init(column: Int32, direction: Direction, nils: NilPlace) {
+      self.column = column
+      self.direction = direction
+      self.nils = nils
+    }
+  }
+
+  package var id: Int32 = 0
+  package var idFormat = ValueFormat.number
+  /// The section's components come first.
+  package var components: [Component] = []
+  package var sectionComponents = 0
+  package private(set) var values: [Value] = []
+  /// The decoders of transformable values.
+  package private(set) var readers: [TransformableReader] = []
+  /// The keys of the values as JSON, each with the preceding comma and the following colon:
+  /// `,"name":`.
+  package private(set) var keys: [UInt8] = []
+
+  package init() {}
+
+  /// Adds the decoder of a transformable attribute. Returns the format of its values.
+  mutating func addReader(_ reader: TransformableReader) -> ValueFormat {
+    readers.append(reader)
+    return .transformable(readers.count - 1)
+  }
+
+  /// Adds a value of the item.
+  mutating func addValue(key: String, column: Int32, format: ValueFormat) {
+    let start = keys.count
+    keys.append(0x2C)
+    keys.append(jsonString: key)
+    keys.append(0x3A)
+    values.append(Value(key: start..<keys.count, column: column, format: format))
+  }
+}

@@ -1,0 +1,72 @@
+// A table or view as a database's catalogue describes it. Names and relationships of the model come
+// later.
+
+import FetchModel
+
+/// A table or view of the catalogue.
+package struct CatalogueTable {
+  package struct RawForeignKey {
+    package let columns: [String]
+    package let table: String
+    /// nil refers to the primary key of `table`.
+    package let referenced: [String]?
+    /// `CASCADE`, `SET NULL`, `NO ACTION` or another action.
+    package let onDelete: String
+
+    package init(columns: [String], table: String, referenced: [String]?, onDelete: String) {
+      self.columns = columns
+      self.table = table
+      self.referenced = referenced
+      self.onDelete = onDelete
+    }
+  }
+
+  package let name: String
+  package let isView: Bool
+  package let isWithoutRowid: Bool
+  package let columns: [Column]
+  /// The primary key's columns in key order; empty without a primary key.
+  package let primaryKey: [String]
+  package let isRowidAlias: Bool
+  /// In declaration order.
+  package let foreignKeys: [RawForeignKey]
+  package let uniqueIndexes: [UniqueIndex]
+  /// The CREATE statement.
+  package let sql: String
+  /// False if changes of the table cannot be recorded although it has a key.
+  package let isObservable: Bool
+
+  package init(
+    name: String, isView: Bool, isWithoutRowid: Bool, columns: [Column], primaryKey: [String],
+    isRowidAlias: Bool, foreignKeys: [RawForeignKey], uniqueIndexes: [UniqueIndex], sql: String,
+    isObservable: Bool = true
+  ) {
+    self.name = name
+    self.isView = isView
+    self.isWithoutRowid = isWithoutRowid
+    self.columns = columns
+    self.primaryKey = primaryKey
+    self.isRowidAlias = isRowidAlias
+    self.foreignKeys = foreignKeys
+    self.uniqueIndexes = uniqueIndexes
+    self.sql = sql
+    self.isObservable = isObservable
+  }
+
+  package func column(named name: String) -> Column? {
+    columns.first { folded($0.name) == folded(name) }
+  }
+
+  /// Returns how SQLite compares `columns` of this table with the columns that they refer to.
+  package func comparisons(_ columns: [String], to target: CatalogueTable, _ referenced: [String])
+    -> [ForeignKeyComparison]
+  {
+    zip(columns, referenced).map { name, other in
+      guard let column = column(named: name), let referenced = target.column(named: other) else {
+        return .plain
+      }
+      let isRowNumber = target.isRowidAlias && target.primaryKey.map(folded) == [folded(other)]
+      return ForeignKeyComparison(column, to: referenced, isRowNumber: isRowNumber)
+    }
+  }
+}

@@ -1,0 +1,34 @@
+// Names → SQL identifiers. Every name enters SQL text through these functions.
+
+/// Returns `name` as an SQL identifier: in double quotes, with its own quotes doubled.
+package func quoted(_ name: String) -> String {
+  guard name.utf8.contains(0x22) else { return "\"\(name)\"" }
+  var result = "\""
+  for character in name.unicodeScalars {
+    if character == "\"" { result.unicodeScalars.append("\"") }
+    result.unicodeScalars.append(character)
+  }
+  return result + "\""
+}
+
+/// Returns `text` as an SQL string literal, for names that are values in triggers.
+package func literal(_ text: String) -> String {
+  var result = "'"
+  for character in text.unicodeScalars {
+    if character == "'" { result.unicodeScalars.append("'") }
+    result.unicodeScalars.append(character)
+  }
+  return result + "'"
+}
+
+/// Returns `column` of the table with this alias: `"t0"."name"`. Returns the bare column if `alias`
+/// is nil.
+package func qualified(_ column: String, _ alias: String?) -> String {
+  alias.map { "\(quoted($0)).\(quoted(column))" } ?? quoted(column)
+}
+
+/// Returns a name in the case that SQLite compares names in: ASCII letters in lower case.
+package func folded(_ name: String) -> String {
+  String(
+    decoding: name.utf8.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }, as: UTF8.self)
+}

@@ -1,0 +1,270 @@
+// The key of a row, as SQL and as an `ObjectID`, with conversions in both directions.
+
+import FetchModel
+
+/// The key of a table.
+package struct Key: Sendable, Hashable {
+  package enum Kind: Sendable, Hashable {
+    /// One column that is an alias of the rowid.
+    case rowidAlias
+    /// One column of any other type.
+    case column
+    /// Several columns; the id is their texts joined by commas.
+    case composite
+    /// No declared key: the rowid, under the given name. An entity with such a key is not
+    /// observable.
+    case rowid(String)
+    /// Neither key nor rowid (a view): the hash of the row's values.
+    case hash
+  }
+
+  /// The form of a key part in an id.
+  package enum Form: Sendable, Hashable {
+    case integer, text
+    /// As hexadecimal digits.
+    case binary
+    /// Sixteen bytes as the text of a UUID.
+    case uuid
+    /// As the shortest digits with which SQLite prints the number exactly.
+    case real
+    /// As the text of a type that has no form of its own. No index serves it.
+    case other
+  }
+
+  package struct Part: Sendable, Hashable {
+    package let column: String
+    package let form: Form
+    package let isNotNull: Bool
+
+    package init(column: String, form: Form, isNotNull: Bool) {
+      self.column = column
+      self.form = form
+      self.isNotNull = isNotNull
+    }
+  }
+
+  package let kind: Kind
+  /// The key's columns in key order. For `.hash`, every column of the view.
+  package let parts: [Part]
+  package let isWithoutRowid: Bool
+  package let dialect: Dialect
+
+  package init(
+    kind: Kind, parts: [Part], isWithoutRowid: Bool = false, dialect: Dialect = .sqlite
+  ) {
+    self.dialect = dialect
+    self.kind = kind
+    self.parts = parts
+    self.isWithoutRowid = isWithoutRowid
+  }
+
+  package var columns: [String] { parts.map(\.column) }
+
+  /// True if rows without a key are possible. Such rows are not served.
+  var mayBeNull: Bool {
+    switch kind {
+    case .rowidAlias, .rowid, .hash: false
+    case .column, .composite: parts.contains { !$0.isNotNull }
+    }
+  }
+
+  /// The type of the ids.
+  package var idType: AttributeType {
+    switch kind {
+    case .rowidAlias, .rowid: .integer
+    case .column where parts.first?.form == .integer: .integer
+    case .column where parts.first?.form == .uuid: .uuid
+    case .column, .composite, .hash: .string
+    }
+  }
+
+  /// True if the id's expression is the plain column, so that an index serves comparisons with it.
+  package var isPlain: Bool {
+    switch kind {
+    case .rowidAlias, .rowid: true
+    case .column: parts.first?.form == .integer || parts.first?.form == .text
+    case .composite, .hash: false
+    }
+  }
+}
+
+// MARK: - Key → SQL
+
+extension Key {
+  /// Returns SQL for the id of the row with this alias.
+  ///
+  ///     "t0"."id"
+  ///     REPLACE(REPLACE("t0"."a", '%', '%25'), ',', '%2C') || ',' || …
+  package func idExpression(_ alias: String?) -> String {
+    idExpression(ofParts: columns.map { qualified($0, alias) })
+  }
+
+  /// Returns SQL for the id that the SQL expressions `sql` make up, such as a foreign key's columns
+  /// or columns of the history.
+  package func idExpression(ofParts sql: [String]) -> String {
+    switch kind {
+    case .rowidAlias, .rowid: sql[0]
+    case .column: dialect.keyText(sql[0], parts[0].form)
+    case .composite:
+      zip(sql, parts).map { Self.escaped(dialect.keyPartText($0, $1.form)) }
+        .joined(separator: " || ',' || ")
+    case .hash: dialect.etag(sql)
+    }
+  }
+
+  /// Returns a condition that excludes rows without a key; nil if every row has one.
+  package func presenceCondition(_ alias: String?) -> String? {
+    guard mayBeNull else { return nil }
+    return parts.filter { !$0.isNotNull }
+      .map { "\(qualified($0.column, alias)) IS NOT NULL" }.joined(separator: " AND ")
+  }
+
+  /// Returns a condition that selects the row with an id, with one parameter for each key part:
+  /// `"id" = ?`. Bind the values of ``bindings(of:)``. The comparison uses the column's own
+  /// collation, so that the column's index serves it.
+  package func lookupCondition(_ alias: String?) -> String {
+    if kind == .hash { return "\(idExpression(alias)) = ?" }
+    return parts.map { part in
+      let column = qualified(part.column, alias)
+      return "\(part.form == .other ? dialect.keyText(column, .other) : column) = ?"
+    }.joined(separator: " AND ")
+  }
+
+  private static func escaped(_ sql: String) -> String {
+    "REPLACE(REPLACE(\(sql), '%', '%25'), ',', '%2C')"
+  }
+}
+
+// MARK: - ObjectID → values
+
+extension Key {
+  /// Returns the values of the key's columns for `id`, one for each parameter of
+  /// ``lookupCondition(_:)``; nil if no object can have that id.
+  package func bindings(of id: ObjectID) -> [SQLValue]? {
+    switch (kind, id) {
+    case (.rowidAlias, .integer(let id)), (.rowid, .integer(let id)): return [.integer(id)]
+    case (.hash, .text(let text)): return [.text(text)]
+    case (.column, .integer(let id)) where parts[0].form == .integer: return [.integer(id)]
+    case (.column, .text(let text)): return value(of: text, parts[0].form).map { [$0] }
+    case (.composite, .text(let text)): return compositeBindings(of: text)
+    default: return nil
+    }
+  }
+
+  private func compositeBindings(of text: String) -> [SQLValue]? {
+    let pieces = text.utf8.split(separator: 0x2C, omittingEmptySubsequences: false)
+    guard pieces.count == parts.count else { return nil }
+    var values: [SQLValue] = []
+    for (piece, part) in zip(pieces, parts) {
+      guard let text = Self.unescaped(piece), let value = value(of: text, part.form) else {
+        return nil
+      }
+      values.append(value)
+    }
+    return values
+  }
+
+  // Only canonical text is an id, so that each object has exactly one id.
+  private func value(of text: String, _ form: Form) -> SQLValue? {
+    switch form {
+    case .text, .other: return .text(text)
+    case .integer:
+      // A column declared as an integer may hold other text.
+      guard let integer = Int64(text) else { return Double(text) == nil ? .text(text) : nil }
+      return integer.description == text ? .integer(integer) : nil
+    case .real: return Double(text).map { .double($0) }
+    case .binary: return Self.bytes(ofHexadecimal: text).map { .blob($0) }
+    case .uuid where dialect.hasTypedColumns:
+      return UUIDText.bytes(of: text.utf8) == nil ? nil : .text(text.lowercased())
+    case .uuid: return UUIDText.bytes(of: text.utf8).map { .blob($0) } ?? .text(text)
+    }
+  }
+
+  private static func bytes(ofHexadecimal text: String) -> [UInt8]? {
+    let digits = Array(text.utf8)
+    guard digits.count % 2 == 0 else { return nil }
+    var bytes: [UInt8] = []
+    for index in stride(from: 0, to: digits.count, by: 2) {
+      guard let high = nibble(digits[index]), let low = nibble(digits[index + 1]) else {
+        return nil
+      }
+      bytes.append(high << 4 | low)
+    }
+    return bytes
+  }
+
+  private static func nibble(_ digit: UInt8) -> UInt8? {
+    switch digit {
+    case 0x30...0x39: digit - 0x30
+    case 0x41...0x46: digit - 0x37
+    default: nil
+    }
+  }
+
+  // Decodes only the escapes that idExpression writes: `%25` and `%2C`.
+  private static func unescaped(_ piece: Substring.UTF8View) -> String? {
+    var bytes: [UInt8] = []
+    var rest = piece
+    while let byte = rest.first {
+      if byte != 0x25 {
+        bytes.append(byte)
+        rest = rest.dropFirst()
+      } else if rest.starts(with: "%25".utf8) || rest.starts(with: "%2C".utf8) {
+        bytes.append(rest.starts(with: "%25".utf8) ? 0x25 : 0x2C)
+        rest = rest.dropFirst(3)
+      } else {
+        return nil
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Returns the id for `values` of the key's columns; nil if one of them is NULL.
+  package func id(of values: [SQLValue]) -> ObjectID? {
+    guard values.count == parts.count else { return nil }
+    if kind != .composite, case .integer(let id) = values[0], parts[0].form == .integer {
+      return .integer(id)
+    }
+    var texts: [String] = []
+    for (value, part) in zip(values, parts) {
+      guard let text = Self.text(of: value, part.form) else { return nil }
+      texts.append(kind == .composite ? Self.escapedText(text) : text)
+    }
+    return .text(texts.joined(separator: ","))
+  }
+
+  private static func text(of value: SQLValue, _ form: Form) -> String? {
+    switch value {
+    case .null: nil
+    case .integer(let integer):
+      form == .binary ? hexadecimal(integer.description.utf8) : "\(integer)"
+    case .double(let double): double.description
+    case .text(let text): form == .binary ? hexadecimal(text.utf8) : text
+    case .blob(let bytes):
+      switch form {
+      case .binary: hexadecimal(bytes)
+      case .uuid where bytes.count == 16:
+        String(decoding: UUIDText.text(of: bytes), as: UTF8.self)
+      case .uuid, .integer, .text, .real, .other: String(decoding: bytes, as: UTF8.self)
+      }
+    }
+  }
+
+  private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    let digits = Array("0123456789ABCDEF".utf8)
+    return String(
+      decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  }
+
+  private static func escapedText(_ text: String) -> String {
+    guard text.utf8.contains(where: { $0 == 0x25 || $0 == 0x2C }) else { return text }
+    return String(
+      decoding: text.utf8.flatMap { byte -> [UInt8] in
+        switch byte {
+        case 0x25: Array("%25".utf8)
+        case 0x2C: Array("%2C".utf8)
+        default: [byte]
+        }
+      }, as: UTF8.self)
+  }
+}

@@ -1,0 +1,142 @@
+// A stored value → JSON, by its storage class and the attribute's type.
+
+import FetchModel
+import SQLComposer
+
+extension ResultRow {
+  @inlinable
+  package func append(integer: Int64, _ format: ValueFormat, to bytes: inout [UInt8]) {
+    switch format {
+    case .boolean where integer == 0: bytes.append(json: "false")
+    case .boolean where integer == 1: bytes.append(json: "true")
+    case .date(.unixSeconds): bytes.append(json: Instant(seconds: integer))
+    case .transformable: appendNoValue(to: &bytes)
+    case .largeNumberAsString where integer.magnitude > 1 << 53:
+      bytes.append(0x22)
+      bytes.append(json: integer)
+      bytes.append(0x22)
+    default: bytes.append(json: integer)
+    }
+  }
+
+  @inlinable
+  package func append(double: Double, _ format: ValueFormat, to bytes: inout [UInt8]) {
+    if format == .date(.unixSeconds), let instant = Instant(secondsSince1970: double) {
+      bytes.append(json: instant)
+    } else if case .transformable = format {
+      appendNoValue(to: &bytes)
+    } else {
+      bytes.append(json: double)
+    }
+  }
+
+  /// Appends the error of a transformable attribute whose stored value is a number.
+  @usableFromInline
+  func appendNoValue(to bytes: inout [UInt8]) {
+    TransformableReader.append(error: "what is stored is a number", to: &bytes)
+  }
+
+  @inlinable
+  package func append(
+    text: UnsafeBufferPointer<UInt8>, _ format: ValueFormat, to bytes: inout [UInt8]
+  ) {
+    switch format {
+    case .date(let dateFormat) where dateFormat != .unixSeconds:
+      if let instant = Instant(stored: text, as: dateFormat) {
+        bytes.append(json: instant)
+      } else {
+        bytes.append(jsonString: text)
+      }
+    case .json:
+      if JSON.isValid(text, isOver: { hasToEnd }) {
+        bytes.append(contentsOf: text)
+      } else {
+        bytes.append(jsonString: text)
+      }
+    case .transformable(let index): layout.readers[index].append(text, to: &bytes)
+    case .ids: bytes.append(contentsOf: text)
+    default: bytes.append(jsonString: text)
+    }
+  }
+
+  /// The bytes of a long value that are written at once: whole groups of base64.
+  private static var piece: Int { 48 << 10 }
+
+  @inline(never)
+  package func append(
+    longText text: UnsafeBufferPointer<UInt8>, _ format: ValueFormat, to bytes: inout [UInt8]
+  ) {
+    guard admits(text.count, behind: bytes.count) else {
+      return bytes.append(json: "null")
+    }
+    switch format {
+    case .date, .json, .transformable, .ids: return append(text: text, format, to: &bytes)
+    default: break
+    }
+    bytes.append(0x22)
+    var start = 0
+    while start < text.count, admits(0, behind: bytes.count) {
+      let end = Self.characterBorder(in: text, before: start + Self.piece)
+      bytes.append(jsonStringPart: UnsafeBufferPointer(rebasing: text[start..<end]))
+      start = end
+    }
+    bytes.append(0x22)
+  }
+
+  /// An offset at most three bytes before `end`, or `end` itself, that is not within a character.
+  private static func characterBorder(
+    in text: UnsafeBufferPointer<UInt8>, before end: Int
+  ) -> Int {
+    guard end < text.count else { return text.count }
+    // A character has at most three bytes after its first.
+    return (end - 3...end).last { text[$0] & 0xC0 != 0x80 } ?? end
+  }
+
+  @inline(never)
+  package func append(
+    longBlob blob: UnsafeBufferPointer<UInt8>, _ format: ValueFormat, to bytes: inout [UInt8]
+  ) {
+    // Base64 writes four characters for three bytes.
+    guard admits(blob.count / 3 * 4, behind: bytes.count) else {
+      return bytes.append(json: "null")
+    }
+    if case .transformable = format { return append(blob: blob, format, to: &bytes) }
+    if case .date = format { return append(blob: blob, format, to: &bytes) }
+    bytes.append(0x22)
+    for start in stride(from: 0, to: blob.count, by: Self.piece)
+    where admits(0, behind: bytes.count) {
+      let end = min(start + Self.piece, blob.count)
+      bytes.append(base64: UnsafeBufferPointer(rebasing: blob[start..<end]), .standard)
+    }
+    bytes.append(0x22)
+  }
+
+  @inlinable
+  package func append(
+    blob: UnsafeBufferPointer<UInt8>, _ format: ValueFormat, to bytes: inout [UInt8]
+  ) {
+    if format == .uuid, blob.count == 16 {
+      bytes.append(uuid: blob)
+    } else if case .transformable(let index) = format {
+      layout.readers[index].append(blob, to: &bytes)
+    } else {
+      bytes.append(0x22)
+      bytes.append(base64: blob, .standard)
+      bytes.append(0x22)
+    }
+  }
+}
+
+extension [UInt8] {
+  @usableFromInline
+  mutating func append(uuid blob: UnsafeBufferPointer<UInt8>) {
+    let digits = Array("0123456789ABCDEF".utf8)
+    append(0x22)
+    for (index, byte) in blob.enumerated() {
+      if [4, 6, 8, 10].contains(index) { append(0x2D) }
+      append(digits[Int(byte >> 4)])
+      append(digits[Int(byte & 15)])
+    }
+    append(0x22)
+  }
+}

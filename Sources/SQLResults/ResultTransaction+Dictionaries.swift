@@ -1,0 +1,68 @@
+// Dictionaries at the current or a past position → their JSON.
+
+import FetchModel
+import SQLComposer
+
+extension ResultTransaction {
+  package func dictionaries(
+    of plan: FetchPlan, at position: ReadPosition
+  ) throws(StoreError) -> GroupedResult {
+    guard let tabulation = plan.tabulation else { return GroupedResult() }
+    let position = normalized(position)
+    var result = GroupedResult()
+    if plan.window.limit != 0 {
+      var statements = GroupedQueryComposer(composer, plan, tabulation, at: position)
+      try read(statements.window(), of: plan, into: &result)
+    }
+    if plan.withTotal {
+      var statements = GroupedQueryComposer(composer, plan, tabulation, at: position)
+      result.total = try integer(FetchStatement(statements.total()))
+    }
+    return result
+  }
+
+  private func read(
+    _ statement: GroupedQueryStatement, of plan: FetchPlan, into result: inout GroupedResult
+  ) throws(StoreError) {
+    let limit = plan.window.limit ?? .max
+    try run(FetchStatement(statement.sql)) { row throws(StoreError) in
+      guard result.count < limit else {
+        result.isTruncated = plan.isCapped
+        return false
+      }
+      if result.count > 0 { result.items.append(0x2C) }
+      result.items.append(0x7B)
+      for (number, column) in statement.columns.enumerated() {
+        if number > 0 { result.items.append(0x2C) }
+        result.items.append(contentsOf: column.key)
+        row.append(column, to: &result.items)
+      }
+      result.items.append(0x7D)
+      try checkAnswer(result.items.count)
+      result.count += 1
+      return true
+    }
+  }
+
+  /// `{"entity":"City","token":"…","count":2,"sections":[…]}`
+  func dictionariesSnapshot(of plan: FetchPlan) throws(StoreError) -> EncodedSnapshot {
+    let result = try dictionaries(of: plan, at: .now)
+    var json: [UInt8] = []
+    json.reserveCapacity(result.items.count + 256)
+    json.append(json: "{\"entity\":")
+    json.append(jsonString: composer.model.entities[plan.definition.entity].name)
+    json.append(json: ",\"token\":")
+    json.append(jsonString: token.description)
+    json.append(0x2C)
+    result.appendMembers(to: &json)
+    json.append(0x7D)
+    return EncodedSnapshot(json: json, token: token, count: result.count)
+  }
+}
+
+extension FetchStatement {
+  /// A statement whose columns have no meaning of their own.
+  package init(_ fragment: SQLFragment) {
+    self.init(sql: fragment.text, bindings: fragment.bindings, layout: RowLayout())
+  }
+}

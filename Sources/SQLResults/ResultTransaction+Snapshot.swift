@@ -1,0 +1,94 @@
+// A plan → the bytes of its snapshot; an id → its object.
+
+import FetchModel
+import SQLComposer
+
+extension ResultTransaction {
+  package func snapshot(of plan: FetchPlan) throws(StoreError) -> EncodedSnapshot {
+    if plan.shape == .count { return try countSnapshot(of: plan) }
+    if plan.tabulation != nil { return try dictionariesSnapshot(of: plan) }
+    var writer = SnapshotWriter(plan: plan, model: composer.model)
+    if plan.window.limit != 0 { try writeItems(of: plan, with: &writer) }
+    let total = plan.withTotal ? try total(of: plan.definition) : nil
+    let included =
+      plan.expansion.isEmpty
+      ? nil : included(try expandedObjects(of: plan, roots: writer.ids, at: .now))
+    try checkAnswer(writer.size + (included?.count ?? 0))
+    return EncodedSnapshot(
+      json: writer.finish(token: token, total: total, included: included), token: token,
+      count: writer.count)
+  }
+
+  private func countSnapshot(of plan: FetchPlan) throws(StoreError) -> EncodedSnapshot {
+    var json: [UInt8] = []
+    json.append(json: "{\"entity\":")
+    json.append(jsonString: composer.model.entities[plan.definition.entity].name)
+    json.append(json: ",\"token\":")
+    json.append(jsonString: token.description)
+    json.append(json: ",\"total\":")
+    json.append(json: Int64(try total(of: plan.definition)))
+    json.append(0x7D)
+    return EncodedSnapshot(json: json, token: token)
+  }
+
+  package func object(
+    _ id: ObjectID, of plan: FetchPlan
+  ) throws(StoreError) -> ObjectSnapshot? {
+    let table = composer.schema.entities[plan.definition.entity]
+    guard let key = table.key.bindings(of: id) else { return nil }
+    guard plan.definition.access == nil else {
+      return try object(composer.object(id, of: plan))
+    }
+    let kind = ItemKind(
+      entity: plan.definition.entity, selection: plan.selection,
+      integersAsStrings: plan.integersAsStrings)
+    let statement = objectStatements.statement(of: kind) { composer.object(id, of: plan) }
+    return try object(statement.binding(key: key))
+  }
+
+  /// Returns the object that a statement of ``FetchComposer/object(_:of:)`` reads; nil if it does
+  /// not exist.
+  private func object(_ statement: FetchStatement) throws(StoreError) -> ObjectSnapshot? {
+    var object: ObjectSnapshot?
+    try run(statement) { row throws(StoreError) in
+      let row = row.row()
+      try checkAnswer(row.json.count)
+      object = ObjectSnapshot(row, token: token)
+      return false
+    }
+    return object
+  }
+}
+
+extension ResultTransaction {
+  /// Returns one attribute of an object; nil if the object does not exist.
+  package func rawValue(
+    of id: ObjectID, entity: Int, attribute: Int
+  ) throws(StoreError) -> RawValue? {
+    let table = composer.schema.entities[entity]
+    let column = table.column(ofAttribute: attribute)
+    let restriction = IDRestriction(key: table.key, ids: [id])
+    let name = composer.schema.dialect.output(quoted(column.name), column.output)
+    let sql =
+      "SELECT \(name) FROM \(table.quotedName) WHERE \(restriction.condition(nil))"
+      + composer.restriction(to: entity)
+    var value: RawValue?
+    try run(FetchStatement(SQLFragment(sql, bindings: restriction.bindings))) { row in
+      guard row.admits(row.byteCount, behind: 0) else { return false }
+      value = RawValue(bytes: row.rawBytes(0), type: column.type)
+      return false
+    }
+    return value
+  }
+}
+
+extension ObjectSnapshot {
+  /// Removes the hash, the last value, from a row: `…,"@etag":"9f3c…"}`.
+  package init?(_ row: Row, token: Token) {
+    guard let etag = row.values.last else { return nil }
+    var json = Array(row.json[..<(etag.lowerBound - ",\"@etag\":".utf8.count)])
+    json.append(0x7D)
+    let text = String(decoding: row.json[etag].dropFirst().dropLast(), as: UTF8.self)
+    self.init(json: json, etag: text, token: token)
+  }
+}

@@ -1,0 +1,86 @@
+// A column of a grouped query → its JSON. Sums of decimals are text, and collections are components of
+// an order key.
+
+import FetchModel
+import LiveFetchCSQLite
+import SQLComposer
+import SQLResults
+
+extension RowReader {
+  func append(_ column: GroupedColumn, to json: inout [UInt8]) {
+    append(column.index, column, to: &json)
+  }
+
+  private func append(_ index: Int32, _ column: GroupedColumn, to json: inout [UInt8]) {
+    if column.isCollection {
+      appendValues(index, column, to: &json)
+    } else if column.isDecimal, sqlite3_column_type(statement, index) == SQLITE_TEXT {
+      let count = Int(sqlite3_column_bytes(statement, index))
+      guard count <= Self.longValue || connection.admits(count, behind: json.count) else {
+        return json.append(json: "null")
+      }
+      appendDecimal(Array(utf8(index)), column, to: &json)
+    } else if let encoding = column.encoding, sqlite3_column_type(statement, index) == SQLITE_BLOB,
+      let foreign = encoding.foreignValue(of: bytes(index))
+    {
+      append(foreign, column, to: &json)
+    } else {
+      append(index, column.format, to: &json)
+    }
+  }
+
+  private func bytes(_ index: Int32) -> [UInt8] {
+    let start = sqlite3_column_blob(statement, index)
+    let count = Int(sqlite3_column_bytes(statement, index))
+    return Array(UnsafeRawBufferPointer(start: start, count: count))
+  }
+
+  /// Appends decimal digits as a number, even if neither an integer nor a double represents them
+  /// exactly.
+  private func appendDecimal(_ text: [UInt8], _ column: GroupedColumn, to json: inout [UInt8]) {
+    if case .number? = try? JSON(parsing: text) {
+      json.append(contentsOf: text)
+    } else {
+      text.withUnsafeBufferPointer { append(text: $0, column.format, to: &json) }
+    }
+  }
+
+  private func appendValues(_ index: Int32, _ column: GroupedColumn, to json: inout [UInt8]) {
+    guard connection.admits(Int(sqlite3_column_bytes(statement, index)), behind: json.count) else {
+      return json.append(json: "null")
+    }
+    var decoder = OrderKeyDecoder(bytes: bytes(index))
+    json.append(0x5B)
+    while !decoder.isAtEnd, connection.admits(0, behind: json.count),
+      let value = decoder.decode()
+    {
+      if json.last != 0x5B { json.append(0x2C) }
+      if let encoding = column.encoding, case .binary(let comparisonKey) = value,
+        let foreign = encoding.foreignValue(of: comparisonKey)
+      {
+        append(foreign, column, to: &json)
+      } else {
+        append(value, column, to: &json)
+      }
+    }
+    json.append(0x5D)
+  }
+
+  private func append(
+    _ value: OrderKeyDecoder.Component, _ column: GroupedColumn, to json: inout [UInt8]
+  ) {
+    switch value {
+    case .null: json.append(json: "null")
+    case .integer(let integer): append(integer: integer, column.format, to: &json)
+    case .double(let double): append(double: double, column.format, to: &json)
+    case .text(let utf8):
+      if column.isDecimal {
+        appendDecimal(utf8, column, to: &json)
+      } else {
+        utf8.withUnsafeBufferPointer { append(text: $0, column.format, to: &json) }
+      }
+    case .binary(let bytes):
+      bytes.withUnsafeBufferPointer { append(blob: $0, column.format, to: &json) }
+    }
+  }
+}

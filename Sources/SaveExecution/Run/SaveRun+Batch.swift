@@ -1,0 +1,302 @@
+// Updates and deletes of every object that matches a predicate, in one statement.
+//
+//     UPDATE main."City" SET "population" = ? WHERE "id" IN
+//       (SELECT "t0"."id" FROM "City" AS "t0" LEFT JOIN … WHERE "t1"."code" = ?)
+
+import FetchModel
+import SQLComposer
+
+/// The matching rows of a table.
+private struct Matches {
+  let table: SaveTable
+  private let alias: String
+  private let from: String
+  private let condition: SQLFragment
+  /// The table expressions of access rules.
+  private let with: SQLFragment
+
+  /// - Parameter rules: The rules for what the predicate sees.
+  init(
+    _ predicate: ResolvedPredicate, of table: SaveTable, model: Model, schema: Schema,
+    rules: ReadRules? = nil
+  ) {
+    let context = QueryContext(model: model, schema: schema)
+    if let rules { context.restrict(to: rules) }
+    alias = context.nextAlias()
+    var scope = JoinBuilder(
+      context: context, entity: table.index, alias: alias,
+      source: "\(table.table.quotedName) AS \(quoted(alias))")
+    var condition = SQLFragment(table.key.presenceCondition(alias) ?? "")
+    let filter = PredicateCompiler.condition(
+      of: predicate.and(model.membership(of: table.index)), in: &scope)
+    if !condition.text.isEmpty, !filter.text.isEmpty { condition.append(" AND ") }
+    condition.append(filter)
+    self.table = table
+    self.condition = condition
+    from = scope.from
+    with = context.withClause()
+  }
+
+  init(_ ids: Set<ObjectID>, of table: SaveTable) {
+    self.table = table
+    alias = "t0"
+    from = "\(table.table.quotedName) AS \(quoted(alias))"
+    let restriction = IDRestriction(key: table.key, ids: ids)
+    condition = SQLFragment(restriction.condition(alias), bindings: restriction.bindings)
+    with = SQLFragment()
+  }
+
+  /// `SELECT … FROM … WHERE …`
+  private func select(_ list: String) -> SQLFragment {
+    var fragment = with
+    fragment.append("SELECT \(list) FROM \(from)")
+    guard !condition.text.isEmpty else { return fragment }
+    fragment.append(" WHERE ")
+    fragment.append(condition)
+    return fragment
+  }
+
+  /// Selects columns of every matching row.
+  func columns(_ names: [String]) -> SQLFragment {
+    select(names.map { qualified($0, alias) }.joined(separator: ", "))
+  }
+
+  var ids: SQLFragment { select(table.key.idExpression(alias)) }
+
+  /// Counts the matching rows, up to `most`; all of them if it is nil.
+  func count(most: Int?) -> SQLFragment {
+    var fragment = SQLFragment("SELECT count(*) FROM (")
+    fragment.append(select("1"))
+    if let most {
+      fragment.append(" LIMIT ")
+      fragment.bind(.integer(Int64(most)))
+    }
+    fragment.append(") AS matches")
+    return fragment
+  }
+
+  /// `"id" IN (SELECT …)`
+  var membership: SQLFragment {
+    let keys = table.key.columns.map(quoted).joined(separator: ", ")
+    var fragment = SQLFragment(table.key.columns.count == 1 ? keys : "(\(keys))")
+    fragment.append(" IN (")
+    fragment.append(columns(table.key.columns))
+    fragment.append(")")
+    return fragment
+  }
+}
+
+extension SaveRun {
+  mutating func updateAll(
+    _ change: Change, at index: Int, where predicate: ResolvedPredicate, limit: Int?
+  ) throws(StoreError) {
+    let table = table(change.entity)
+    guard try canBegin(change, at: index, table) else { return }
+    if request.access != nil {
+      return try updatePermitted(change, at: index, where: predicate, limit: limit)
+    }
+    let matches = matches(predicate, table)
+    guard try isWithin(limit, matches) else { return }
+    let ids = change.editsMembers ? try self.ids(matches) : []
+    if row.isEmpty {
+      result.updated += try count(matches, most: nil)
+    } else {
+      let sql = "UPDATE \(table.source) SET \(table.assignments(row.columns)) WHERE "
+      guard try attempt(sql, row.values, matches, at: index) else { return }
+      result.updated += connection.changedRows
+    }
+    progress[index] = .done
+    for id in ids { try editMembers(of: change, at: index, id: id) }
+  }
+
+  mutating func deleteAll(
+    _ change: Change, at index: Int, where predicate: ResolvedPredicate, limit: Int?
+  ) throws(StoreError) {
+    let table = table(change.entity)
+    var matches = matches(predicate, table)
+    if request.access != nil {
+      guard let ids = try permittedIDs(.delete, matches, at: index) else { return }
+      matches = Matches(ids, of: table)
+    }
+    guard try isWithin(limit, matches) else { return }
+    let sql = "DELETE FROM \(table.source) WHERE "
+    if let constraint = try attempt(sql, [], where: matches.membership) {
+      return try report(constraint, deleting: matches, at: index)
+    }
+    result.deleted += connection.changedRows
+    progress[index] = .done
+  }
+
+  private func matches(_ predicate: ResolvedPredicate, _ table: SaveTable) -> Matches {
+    let plan = FetchPlan(definition: ResultDefinition(entity: table.index, predicate: predicate))
+    return Matches(
+      predicate, of: table, model: executor.model, schema: executor.schema,
+      rules: plan.restricted(by: request.access).definition.access)
+  }
+
+}
+
+// MARK: - Access rules
+
+extension SaveRun {
+  /// Returns the matching objects that the caller may change; nil if the batch is refused because of
+  /// another one.
+  private mutating func permittedIDs(
+    _ action: AccessAction, _ matches: Matches, at index: Int
+  ) throws(StoreError) -> Set<ObjectID>? {
+    let entity = matches.table.index
+    guard let rule = request.access?.rule(action, entity) else { return nil }
+    let ids = Set(try self.ids(matches))
+    let permitted = try permitted(ids, entity, rule)
+    guard permitted.count == ids.count || request.isLenient else {
+      reportForbidden(action.rawValue, entity, at: index)
+      return nil
+    }
+    return permitted
+  }
+
+  /// Updates the matching objects that the caller may update, before and after.
+  private mutating func updatePermitted(
+    _ change: Change, at index: Int, where predicate: ResolvedPredicate, limit: Int?
+  ) throws(StoreError) {
+    let table = table(change.entity)
+    guard !change.editsMembers else {
+      return report(
+        .notWritable, nil, "under access rules a batch cannot set to-many relationships",
+        at: index)
+    }
+    guard var ids = try permittedIDs(.update, matches(predicate, table), at: index),
+      try isWithin(limit, Matches(ids, of: table))
+    else { return }
+    if request.isLenient, !row.isEmpty {
+      ids = try idsPermittedAfterwards(ids, table, at: index)
+    }
+    guard progress[index] != .failed, try update(ids, table, at: index) else { return }
+    result.updated += ids.count
+    progress[index] = .done
+    for id in ids {
+      permissions?.note(.updated, .init(entity: table.index, id: id), by: index)
+    }
+  }
+
+  /// Returns those of `ids` that the rules still let the caller update once they are updated. Leaves
+  /// the objects as they were.
+  private mutating func idsPermittedAfterwards(
+    _ ids: Set<ObjectID>, _ table: SaveTable, at index: Int
+  ) throws(StoreError) -> Set<ObjectID> {
+    try connection.run("SAVEPOINT livefetch_batch")
+    var permitted: Set<ObjectID> = []
+    if try update(ids, table, at: index), let access = request.access {
+      permitted = try self.permitted(ids, table.index, access.rule(.update, table.index))
+    }
+    guard !isOver else { return permitted }
+    try connection.run("ROLLBACK TO livefetch_batch")
+    try connection.run("RELEASE livefetch_batch")
+    return permitted
+  }
+
+  /// Writes `row` into objects. Returns false if a constraint refuses it.
+  private mutating func update(
+    _ ids: Set<ObjectID>, _ table: SaveTable, at index: Int
+  ) throws(StoreError) -> Bool {
+    guard !row.isEmpty else { return true }
+    let sql = "UPDATE \(table.source) SET \(table.assignments(row.columns)) WHERE "
+    return try attempt(sql, row.values, Matches(ids, of: table), at: index)
+  }
+}
+
+// MARK: - Parts of a batch
+
+extension SaveRun {
+  /// Fills `row`; returns false if the change waits for an insert or failed.
+  private mutating func canBegin(
+    _ change: Change, at index: Int, _ table: SaveTable
+  ) throws(StoreError) -> Bool {
+    guard case .complete = try fill(change.values, of: index, table, for: .update) else {
+      progress[index] = .failed
+      return false
+    }
+    if let column = table.keyColumns.first(where: { row[$0] != nil }) {
+      let name = table.propertyNames[column]
+      report(.notWritable, name, "an object's id is permanent", at: index)
+      return false
+    }
+    var insert = later.first?.insert
+    for case .toMany(_, let edit) in change.values.lazy.map(\.content) {
+      for reference in edit.references where insert == nil {
+        if case .pending(let needed) = find(reference, for: index) { insert = needed }
+      }
+    }
+    guard let insert else { return progress[index] == .open }
+    wait(index, for: insert, property: nil)
+    return false
+  }
+
+  private mutating func isWithin(_ limit: Int?, _ matches: Matches) throws(StoreError) -> Bool {
+    guard let limit, limit < Int.max,
+      try count(matches, most: max(0, limit) + 1) > max(0, limit)
+    else { return true }
+    exceededLimit = limit
+    return false
+  }
+
+  private func count(_ matches: Matches, most: Int?) throws(StoreError) -> Int {
+    Int(try connection.integer(matches.count(most: most)))
+  }
+
+  private func ids(_ matches: Matches) throws(StoreError) -> [ObjectID] {
+    try connection.ids(matches.ids)
+  }
+
+  private mutating func attempt(
+    _ sql: String, _ values: [SQLValue], _ matches: Matches, at index: Int
+  ) throws(StoreError) -> Bool {
+    guard let constraint = try attempt(sql, values, where: matches.membership) else {
+      return true
+    }
+    try report(constraint, writing: matches.table, at: index, id: nil)
+    return false
+  }
+
+  private mutating func report(
+    _ constraint: Constraint, deleting matches: Matches, at index: Int
+  ) throws(StoreError) {
+    if let name = constraint.deniedRelationship {
+      return report(
+        .stillReferenced, name,
+        "some of them cannot be deleted while they have objects in `\(name)`",
+        at: index)
+    }
+    guard constraint.kind == .foreignKey || constraint.kind == .notNull else {
+      let problem = problem(constraint, on: matches.table)
+      return report(problem.code, problem.property, problem.detail, at: index)
+    }
+    let name = connection.isTransactionOver ? nil : try referring(to: matches)
+    let whose = name.map { " in `\($0)`" } ?? ""
+    report(.stillReferenced, name, "other objects\(whose) refer to some of them", at: index)
+  }
+
+  /// Returns the to-many relationship whose members prevent the delete of matching objects.
+  private func referring(to matches: Matches) throws(StoreError) -> String? {
+    let table = matches.table
+    for (relationship, storage) in zip(table.entity.relationships, table.table.relationships) {
+      guard let key = storage.ownerKey else { continue }
+      let holder = holder(of: storage, destination: relationship.destination)
+      guard try connection.refuses(.delete, key, of: holder) else { continue }
+      let owners = matches.columns(key.referenced)
+      let columns = key.comparables(key.columns.map(quoted)).joined(separator: ", ")
+      let row = key.columns.count == 1 ? columns : "(\(columns))"
+      let sql = "SELECT 1 FROM \(source(holder)) WHERE \(row) IN (\(owners.text)) LIMIT 1"
+      if try connection.hasRow(SQLFragment(sql, bindings: owners.bindings)) {
+        return relationship.name
+      }
+    }
+    return nil
+  }
+}
+
+extension Change {
+  fileprivate var editsMembers: Bool {
+    values.contains { if case .toMany = $0.content { true } else { false } }
+  }
+}

@@ -1,0 +1,260 @@
+// The access rules of a save's caller: what a change may do, and what the save leaves behind.
+//
+// `update` and `delete` hold before the save, `insert` and `update` after its last change. An object
+// outside `read` is one that does not exist. Objects that the model's delete rules change are not
+// checked.
+
+import FetchModel
+import SQLComposer
+
+// MARK: - Before the changes
+
+extension SaveRun {
+  /// Evaluates the rules for the objects that the save names.
+  mutating func readPermissions() throws(StoreError) {
+    guard let access = request.access else { return }
+    refuseReadOnlyAttributes(access)
+    var named = NamedObjects(request, executor.model)
+    for index in request.changes.indices {
+      for members in try replacedMembers(of: index) {
+        named.addUpdated(members.ids, of: members.entity)
+      }
+    }
+    var permissions = SavePermissions(access: access)
+    let readable = try permitted(named.all, .read, access)
+    permissions.readable = readable
+    permissions.updatable = try permitted(named.updated, .update, access, among: readable)
+    permissions.deletable = try permitted(named.deleted, .delete, access, among: readable)
+    permissions.unchangedLinks = try unchangedLinks(readable)
+    self.permissions = permissions
+  }
+
+  private mutating func refuseReadOnlyAttributes(_ access: CallerAccess) {
+    for (index, change) in request.changes.enumerated() {
+      for case .attribute(let attribute, _) in change.values.map(\.content)
+      where access.readOnly[change.entity].contains(attribute) {
+        let name = executor.model.entities[change.entity].attributes[attribute].name
+        reportForbidden("write `\(name)` of", change.entity, property: name, at: index)
+      }
+    }
+  }
+
+  private func permitted(
+    _ named: [Int: Set<ObjectID>], _ action: AccessAction, _ access: CallerAccess
+  ) throws(StoreError) -> Set<SavePermissions.Object> {
+    var objects: Set<SavePermissions.Object> = []
+    for (entity, ids) in named {
+      for id in try permitted(ids, entity, access.rule(action, entity)) {
+        objects.insert(.init(entity: entity, id: id))
+      }
+    }
+    return objects
+  }
+
+  /// Returns the readable objects of `named` that an action is allowed for. A rule that is the one
+  /// for `read`, or that always holds, is not evaluated.
+  private func permitted(
+    _ named: [Int: Set<ObjectID>], _ action: AccessAction, _ access: CallerAccess,
+    among readable: Set<SavePermissions.Object>
+  ) throws(StoreError) -> Set<SavePermissions.Object> {
+    var allowed: Set<SavePermissions.Object> = []
+    var others: [Int: Set<ObjectID>] = [:]
+    for (entity, ids) in named {
+      let rule = access.rule(action, entity)
+      if rule.condition == .constant(true) || rule == access.rule(.read, entity) {
+        allowed.formUnion(ids.map { .init(entity: entity, id: $0) })
+      } else {
+        others[entity] = ids
+      }
+    }
+    return try allowed.union(permitted(others, action, access)).intersection(readable)
+  }
+
+  /// Returns those of `ids` that exist and fulfil a rule.
+  func permitted(
+    _ ids: Set<ObjectID>, _ entity: Int, _ rule: ResolvedPredicate
+  ) throws(StoreError) -> Set<ObjectID> {
+    guard !ids.isEmpty, rule.condition != .constant(false) else { return [] }
+    let model = executor.model
+    let definition = ResultDefinition(
+      entity: entity, predicate: rule.and(model.membership(of: entity)))
+    let statement = FetchComposer(model: model, schema: executor.schema)
+      .rows(of: FetchPlan(definition: definition), ids: ids, at: .now)
+    return try connection.ids(of: statement)
+  }
+
+  /// Returns the to-one relationships to unreadable objects that a change leaves as they are: a
+  /// client sends back what it read.
+  private func unchangedLinks(
+    _ readable: Set<SavePermissions.Object>
+  ) throws(StoreError) -> Set<SavePermissions.Link> {
+    var unchanged: Set<SavePermissions.Link> = []
+    for (index, change) in request.changes.enumerated() {
+      guard let owner = owner(of: index) else { continue }
+      let table = table(change.entity)
+      for case .toOne(let relationship, .id(let id)?) in change.values.map(\.content) {
+        let destination = table.entity.relationships[relationship].destination
+        guard !readable.contains(.init(entity: destination, id: id)),
+          let link = table.links[relationship], let key = table.key.bindings(of: owner),
+          let values = try values(of: link.key, to: self.table(destination), id: id)
+        else { continue }
+        let stored = try connection.row(statements.columns(link.columns, of: table), key)
+        if stored == values { unchanged.insert(.init(change: index, relationship: relationship)) }
+      }
+    }
+    return unchanged
+  }
+}
+
+// MARK: - A change
+
+extension SaveRun {
+  /// Returns true if the caller may change the object with `id`. Reports a problem if not.
+  mutating func mayChange(
+    _ change: Change, at index: Int, id: ObjectID
+  ) throws(StoreError) -> Bool {
+    guard let permissions else { return true }
+    let object = SavePermissions.Object(entity: change.entity, id: id)
+    if permissions.inserted[object] != nil { return true }
+    guard permissions.readable.contains(object) else {
+      return try mayChangeUnreadable(change, at: index, id: id)
+    }
+    if case .delete = change.operation {
+      if permissions.deletable.contains(object) { return true }
+      reportForbidden("delete", change.entity, at: index)
+    } else {
+      if permissions.updatable.contains(object) { return true }
+      reportForbidden("update", change.entity, at: index)
+    }
+    return false
+  }
+
+  /// A replacement inserts the object if there is none.
+  private mutating func mayChangeUnreadable(
+    _ change: Change, at index: Int, id: ObjectID
+  ) throws(StoreError) -> Bool {
+    let table = table(change.entity)
+    if case .replace = change.operation, mayInsert(change.entity),
+      let key = table.key.bindings(of: id), try !exists(key, in: table)
+    {
+      return true
+    }
+    // The problems of an invalid change are reported as they are for an object that does not exist.
+    if change.faults == nil { reportMissing(at: index) } else { progress[index] = .failed }
+    return false
+  }
+
+  /// True unless no object of the entity may be inserted, whatever its values.
+  func mayInsert(_ entity: Int) -> Bool {
+    permissions.map { $0.access.rule(.insert, entity).condition != .constant(false) } ?? true
+  }
+
+  /// True if the caller may know that an object exists.
+  func mayRead(_ id: ObjectID, of entity: Int) -> Bool {
+    guard let permissions else { return true }
+    let object = SavePermissions.Object(entity: entity, id: id)
+    return permissions.readable.contains(object) || permissions.inserted[object] != nil
+  }
+
+  /// True if a change may refer to an object by a relationship.
+  func mayRefer(to id: ObjectID, of entity: Int, by relationship: Int, at change: Int) -> Bool {
+    guard let permissions else { return true }
+    return mayRead(id, of: entity)
+      || permissions.unchangedLinks.contains(.init(change: change, relationship: relationship))
+  }
+
+  /// Returns true if a change of a to-many relationship may add or remove a member, which is an
+  /// update of the member too. Reports a problem if not.
+  mutating func mayUpdate(member id: ObjectID, of entity: Int, at change: Int) -> Bool {
+    guard let permissions else { return true }
+    let object = SavePermissions.Object(entity: entity, id: id)
+    guard permissions.updatable.contains(object) || permissions.inserted[object] != nil else {
+      reportForbidden("update", entity, at: change)
+      return false
+    }
+    self.permissions?.note(.updated, object, by: change)
+    return true
+  }
+
+  mutating func reportForbidden(
+    _ verb: String, _ entity: Int, property: String? = nil, at change: Int
+  ) {
+    progress[change] = .failed
+    let name = executor.model.entities[entity].name
+    var problem = ChangeProblem(
+      change: change, property: property, code: .forbidden,
+      detail: "the access rules do not allow the caller to \(verb) this \(name)")
+    problem.entity = name
+    if !problems.contains(problem) { problems.append(problem) }
+  }
+}
+
+// MARK: - Columns
+
+extension SaveRun {
+  /// The columns of attributes that the caller does not see or may not write, and of those that are
+  /// derived from them. A replacement keeps their values.
+  func protectedColumns(of table: SaveTable) -> Set<Int> {
+    guard let access = request.access else { return [] }
+    let attributes = access.hidden[table.index].union(access.readOnly[table.index])
+    let names = attributes.map { table.entity.attributes[$0].name }
+    let derived = table.entity.attributes.indices.filter { index in
+      guard case .text(_, let source)? = table.entity.attributes[index].declaration?.derivation
+      else { return false }
+      return names.contains(source)
+    }
+    return Set(attributes.union(derived).map { table.attributeColumns[$0] })
+  }
+}
+
+// MARK: - Problems
+
+extension SaveRun {
+  /// Returns a problem as the caller may see it: no attribute that is hidden from it is named.
+  func shown(_ problem: ChangeProblem) -> ChangeProblem {
+    // The name of an unknown property is in the request, and a hidden one is unknown to the caller.
+    guard let access = request.access, problem.code != .unknownProperty,
+      request.changes.indices.contains(problem.change)
+    else { return problem }
+    let change = request.changes[problem.change]
+    let entity = executor.model.entities[change.entity]
+    let related = entity.relationships.first { $0.name == problem.property }?.destination
+    let isHidden = [change.entity, related].compactMap { $0 }.contains { entity in
+      access.hidden[entity].contains { attribute in
+        let name = executor.model.entities[entity].attributes[attribute].name
+        return problem.property == name || problem.detail.contains("`\(name)`")
+      }
+    }
+    guard isHidden else { return problem }
+    return ChangeProblem(
+      change: problem.change, code: problem.code, detail: ChangeProblem.detailOfHidden)
+  }
+}
+
+// MARK: - After the changes
+
+extension SaveRun {
+  /// Reports the objects that the save left in a state that the rules do not allow.
+  mutating func checkPermissionsAfterwards() throws(StoreError) {
+    guard let permissions, problems.isEmpty, !isOver else { return }
+    try check(permissions.inserted, .insert, permissions.access)
+    try check(permissions.updated, .update, permissions.access)
+  }
+
+  private mutating func check(
+    _ objects: [SavePermissions.Object: Int], _ action: AccessAction, _ access: CallerAccess
+  ) throws(StoreError) {
+    for (entity, group) in Dictionary(grouping: objects, by: \.key.entity) {
+      let rule = access.rule(action, entity)
+      guard rule.condition != .constant(true) else { continue }
+      let ids = Set(group.map(\.key.id))
+      let permitted = try permitted(ids, entity, rule)
+      guard permitted.count < ids.count else { continue }
+      // A later change of the save may have deleted some.
+      let refused = try self.permitted(ids.subtracting(permitted), entity, .everything)
+      for (object, change) in group where refused.contains(object.id) {
+        reportForbidden(action.rawValue, entity, at: change)
+      }
+    }
+  }
+}

@@ -1,0 +1,148 @@
+// Updates, replacements and deletes of one object.
+
+import FetchModel
+import SQLComposer
+
+extension SaveRun {
+  mutating func update(_ change: Change, at index: Int, id: ObjectID) throws(StoreError) {
+    var change = change
+    guard let (table, key) = try prepare(&change, at: index, id: id) else { return }
+    if row.isEmpty {
+      guard try exists(key, in: table) else { return reportMissing(at: index) }
+    } else {
+      let sql = statements.update(table, row.columns)
+      guard try write(sql, table, at: index, id: id, key: key) == .done else { return }
+    }
+    finish(index, change.entity, id, .updated)
+    postponeLinks(of: index)
+    try editMembers(of: change, at: index, id: id)
+  }
+
+  /// Returns the key of the row and fills `row` with the values to write. Returns nil if the change
+  /// waits or failed.
+  private mutating func prepare(
+    _ change: inout Change, at index: Int, id: ObjectID
+  ) throws(StoreError) -> (table: SaveTable, key: [SQLValue])? {
+    let table = table(change.entity)
+    guard let key = table.key.bindings(of: id) else {
+      reportMissing(at: index)
+      return nil
+    }
+    guard try check(&change, at: index, id: id, key: key) == .holds,
+      try isOfNamedEntity(change, at: index, table, key: key),
+      try fillUpdate(change, at: index, table, key: key)
+    else { return nil }
+    return (table, key)
+  }
+
+  /// Fills `row` with the values of an update; returns false if the change waits or failed.
+  private mutating func fillUpdate(
+    _ change: Change, at index: Int, _ table: SaveTable, key: [SQLValue]
+  ) throws(StoreError) -> Bool {
+    guard case .complete = try fill(change.values, of: index, table, for: .update) else {
+      progress[index] = .failed
+      try reportEverything(table, at: index, key: key, from: .stored)
+      return false
+    }
+    return keepKey(table, key, at: index)
+  }
+
+  /// Removes the key's columns from `row`; returns false if one of them would change.
+  private mutating func keepKey(_ table: SaveTable, _ key: [SQLValue], at index: Int) -> Bool {
+    for (column, value) in zip(table.keyColumns, key) {
+      guard let given = row[column] else { continue }
+      guard given == value else {
+        report(
+          .notWritable, table.propertyNames[column], "an object's id is permanent", at: index)
+        return false
+      }
+      row.remove(column)
+    }
+    return true
+  }
+
+  func exists(_ key: [SQLValue], in table: SaveTable) throws(StoreError) -> Bool {
+    try connection.hasRow(statements.exists(in: table), key)
+  }
+
+  private enum Writing { case done, failed, missing }
+
+  /// Runs an UPDATE of one row with the values of `row`.
+  private mutating func write(
+    _ sql: String, _ table: SaveTable, at index: Int, id: ObjectID, key: [SQLValue],
+    mayBeMissing: Bool = false
+  ) throws(StoreError) -> Writing {
+    if let constraint = try attempt(sql, row.values, key) {
+      try report(
+        constraint, writing: table, at: index, id: id, from: mayBeMissing ? .defaults : .stored)
+      return .failed
+    }
+    guard connection.changedRows == 0 else { return .done }
+    if try exists(key, in: table) {
+      report(.refused, nil, "the table refused the change", at: index)
+      return .failed
+    }
+    if !mayBeMissing { reportMissing(at: index) }
+    return .missing
+  }
+
+  mutating func replace(_ change: Change, at index: Int, id: ObjectID) throws(StoreError) {
+    var change = change
+    guard let (table, key) = try prepare(&change, at: index, id: id) else { return }
+    let isThere: Bool
+    if let sql = statements.replace(
+      table, row.columns, keeping: protectedColumns(of: table))
+    {
+      let writing = try write(sql, table, at: index, id: id, key: key, mayBeMissing: true)
+      guard writing != .failed else { return }
+      isThere = writing == .done
+    } else {
+      isThere = try exists(key, in: table)
+    }
+    if !isThere {
+      guard try insertRow(change, at: index, id: id) != nil else { return }
+    }
+    finish(index, change.entity, id, isThere ? .updated : .inserted)
+    postponeLinks(of: index)
+    try editMembers(of: change, at: index, id: id)
+  }
+
+  mutating func delete(_ change: Change, at index: Int, id: ObjectID) throws(StoreError) {
+    var change = change
+    let table = table(change.entity)
+    guard let key = table.key.bindings(of: id) else { return reportMissing(at: index) }
+    guard try check(&change, at: index, id: id, key: key) == .holds else { return }
+    if let constraint = try attempt(statements.delete(from: table), [], key) {
+      if constraint.isDenial, !isLastTry { return refusedDeletes.append(index) }
+      return try report(constraint, deleting: table, at: index, id: id)
+    }
+    guard connection.changedRows == 0 else {
+      return finish(index, change.entity, id, .deleted)
+    }
+    guard try exists(key, in: table) else { return reportMissing(at: index) }
+    report(.refused, nil, "the table refused the delete", at: index)
+  }
+
+  /// Sets a link, or edits members, after the insert that it waited for.
+  mutating func setLater(_ value: PropertyValue, of index: Int) throws(StoreError) {
+    let change = request.changes[index]
+    guard progress[index] == .done, let id = owner(of: index) else { return }
+    let table = table(change.entity)
+    current = index
+    switch value.content {
+    case .attribute: break
+    case .toMany(let relationship, let edit):
+      try editMembers(edit, of: relationship, change: index, table, id: id)
+    case .toOne:
+      let filling = try fill([value], of: index, table, for: .update)
+      guard case .complete = filling, let key = table.key.bindings(of: id), !row.isEmpty else {
+        return
+      }
+      guard keepKey(table, key, at: index) else { return }
+      let sql = statements.update(table, row.columns)
+      if let constraint = try attempt(sql, row.values, key) {
+        try report(constraint, writing: table, at: index, id: id)
+      }
+    }
+  }
+}

@@ -1,0 +1,327 @@
+// A save in progress: its completed changes, its problems, and the changes that wait for an id.
+//
+// A change that needs the id of a later insert waits for it: the whole change if it cannot begin
+// without the id, otherwise only the link, which is set once the id is known. Changes that still
+// wait at the end wait in a cycle.
+
+import FetchModel
+import SQLComposer
+
+struct SaveRun {
+  enum Progress: UInt8 { case open, done, failed }
+
+  /// Work that continues once an insert has its id.
+  enum Postponed {
+    case change(Int, property: String?)
+    /// One to-one or to-many value of a change that is otherwise complete.
+    case value(change: Int, PropertyValue)
+  }
+
+  let executor: SaveExecutor
+  let connection: any SaveConnection
+  let request: SaveRequest
+  /// Nanoseconds that a change of every object that matches may take; nil for as long as it takes.
+  var batchLimit: UInt64?
+  var result: SaveResult
+  /// The ids of inserts, by change.
+  var insertedIDs: [ObjectID?]
+  var progress: [Progress]
+  /// The postponed work, by the insert that it waits for.
+  var waiting: [Int: [Postponed]] = [:]
+  private var isReordered = false
+  /// Deletes that a rule refused, and that another change may make possible.
+  var refusedDeletes: [Int] = []
+  /// True during the last attempt of a refused delete.
+  var isLastTry = false
+
+  /// The caller's permissions; nil if no access rules restrict the caller.
+  var permissions: SavePermissions?
+  var problems: [ChangeProblem] = []
+  var missingObjects = 0
+  var failedPrecondition: ChangeProblem?
+  var exceededLimit: Int?
+  /// True if a constraint rolled back the whole transaction. Then nothing more may be written.
+  private(set) var isOver = false
+  /// The index of the current change.
+  var current = 0
+
+  // Reused from change to change, so that a row needs no allocation.
+  var row = RowValues()
+  var later: [(insert: Int, value: PropertyValue)] = []
+
+  init(
+    executor: SaveExecutor, connection: any SaveConnection, request: SaveRequest, token: Token
+  ) {
+    self.executor = executor
+    self.connection = connection
+    self.request = request
+    result = SaveResult(token: token)
+    insertedIDs = Array(repeating: nil, count: request.changes.count)
+    progress = request.changes.map {
+      $0.operation == .nothing || $0.faults != nil ? .failed : .open
+    }
+    problems = request.problems
+  }
+
+  var statements: SaveStatements { executor.statements }
+
+  func table(_ entity: Int) -> SaveTable { executor.tables[entity] }
+
+  /// Makes every change until the transaction ends.
+  mutating func applyAll() throws(StoreError) {
+    let start = try executor.finalChecks.map { _ throws(StoreError) in
+      try connection.historyPosition()
+    }
+    try readPermissions()
+    for index in request.changes.indices where progress[index] != .failed || permissions == nil {
+      try apply(index)
+      if !waiting.isEmpty { try resume(after: index) }
+    }
+    try deleteRefused()
+    reportCircles()
+    // A change that failed could have repaired the violation.
+    if connection.hasDeferredViolations, !failuresMayExcuseReferences {
+      try reportDeferredViolations()
+    }
+    if let checks = executor.finalChecks, let start { try run(checks, after: start) }
+    try checkPermissionsAfterwards()
+  }
+
+  /// Tries refused deletes again until no more succeed.
+  private mutating func deleteRefused() throws(StoreError) {
+    var last = 0
+    while !refusedDeletes.isEmpty, !isOver {
+      isLastTry = refusedDeletes.count == last
+      last = refusedDeletes.count
+      let again = refusedDeletes
+      refusedDeletes = []
+      for index in again { try apply(index) }
+    }
+    isLastTry = false
+  }
+
+  /// Runs a statement that writes. Every write of a save uses this function: after a constraint
+  /// with ON CONFLICT ROLLBACK a write would be a transaction of its own.
+  mutating func attempt(
+    _ sql: String, _ values: [SQLValue], _ more: [SQLValue] = []
+  ) throws(StoreError) -> Constraint? {
+    guard !isOver else { throw .failed("the transaction is over") }
+    return ended(by: try connection.attempt(sql, values, more))
+  }
+
+  /// Runs a statement that writes the rows that `condition` selects.
+  mutating func attempt(
+    _ sql: String, _ values: [SQLValue], where condition: SQLFragment
+  ) throws(StoreError) -> Constraint? {
+    guard !isOver else { throw .failed("the transaction is over") }
+    return ended(by: try connection.attempt(sql, values, where: condition))
+  }
+
+  private mutating func ended(by constraint: Constraint?) -> Constraint? {
+    if constraint != nil { isOver = connection.isTransactionOver }
+    return constraint
+  }
+
+  private mutating func apply(_ index: Int) throws(StoreError) {
+    let change = request.changes[index]
+    current = index
+    if let id = change.namedID, try !mayChange(change, at: index, id: id) { return }
+    if case .insert = change.operation, !mayInsert(change.entity) {
+      return reportForbidden("insert", change.entity, at: index)
+    }
+    guard change.faults == nil else { return try diagnose(change, at: index) }
+    switch change.operation {
+    case .nothing: break
+    case .insert: try insert(change, at: index)
+    case .update(let reference):
+      guard let id = target(reference, of: index) else { return }
+      try update(change, at: index, id: id)
+    case .replace(let id): try replace(change, at: index, id: id)
+    case .delete(let reference):
+      guard let id = target(reference, of: index) else { return }
+      try delete(change, at: index, id: id)
+    case .updateAll(let predicate, let limit):
+      // All other saves wait meanwhile.
+      try connection.withDeadline(after: batchLimit) { () throws(StoreError) in
+        try updateAll(change, at: index, where: predicate, limit: limit)
+      }
+    case .deleteAll(let predicate, let limit):
+      try connection.withDeadline(after: batchLimit) { () throws(StoreError) in
+        try deleteAll(change, at: index, where: predicate, limit: limit)
+      }
+    }
+  }
+
+  /// Returns the object of a change; nil if the change waits for it or cannot be made.
+  private mutating func target(_ reference: ObjectReference, of index: Int) -> ObjectID? {
+    switch find(reference, for: index) {
+    case .id(let id): return id
+    case .pending(let insert): wait(index, for: insert, property: nil)
+    case .failed: progress[index] = .failed
+    }
+    return nil
+  }
+}
+
+// MARK: - References within the save
+
+extension SaveRun {
+  enum Found {
+    case id(ObjectID)
+    /// The object is created by that insert.
+    case pending(Int)
+    /// The change that it refers to failed and was reported.
+    case failed
+  }
+
+  /// Finds the object that `reference` identifies.
+  mutating func find(_ reference: ObjectReference, for change: Int) -> Found {
+    guard case .inserted(let insert) = reference else {
+      if case .id(let id) = reference { return .id(id) }
+      return .failed
+    }
+    switch request.changes.indices.contains(insert) ? request.changes[insert].operation : nil {
+    case .insert?: break
+    case .nothing?: return .failed
+    default:
+      report(.unknownTemporaryID, nil, "a temporary id names no insert of this save", at: change)
+      return .failed
+    }
+    if let id = insertedIDs[insert] { return .id(id) }
+    if insert == change, let id = request.changes[insert].id { return .id(id) }
+    return progress[insert] == .failed ? .failed : .pending(insert)
+  }
+
+  mutating func wait(_ change: Int, for insert: Int, property: String?) {
+    waiting[insert, default: []].append(.change(change, property: property))
+    isReordered = true
+  }
+
+  /// Continues the work that waited for `insert`, and recursively the work that waited for that.
+  private mutating func resume(after insert: Int) throws(StoreError) {
+    var completed = [insert]
+    while let insert = completed.popLast() {
+      guard progress[insert] != .open, let postponed = waiting.removeValue(forKey: insert) else {
+        continue
+      }
+      for item in postponed {
+        switch item {
+        case .change(let index, _):
+          try apply(index)
+          completed.append(index)
+        case .value(let index, let value): try setLater(value, of: index)
+        }
+      }
+    }
+  }
+
+  private mutating func reportCircles() {
+    let inserts = waiting.keys.sorted()
+    for case .change(let index, let property) in inserts.flatMap({ waiting[$0] ?? [] }) {
+      report(
+        .circularReference, property, "it needs the id of an insert that needs its own first",
+        at: index)
+    }
+  }
+
+  /// Returns the id of the object that a change inserted or refers to.
+  func owner(of change: Int) -> ObjectID? {
+    switch request.changes[change].operation {
+    case .insert: insertedIDs[change]
+    case .update(.id(let id)), .delete(.id(let id)), .replace(let id): id
+    case .update(.inserted(let insert)), .delete(.inserted(let insert)):
+      insertedIDs.indices.contains(insert) ? insertedIDs[insert] : nil
+    case .updateAll, .deleteAll, .nothing: nil
+    }
+  }
+}
+
+// MARK: - The outcome
+
+extension SaveRun {
+  mutating func finish(
+    _ change: Int, _ entity: Int, _ id: ObjectID, _ kind: SaveResult.Object.Kind
+  ) {
+    progress[change] = .done
+    permissions?.note(kind, .init(entity: entity, id: id), by: change)
+    switch kind {
+    case .inserted: result.inserted += 1
+    case .updated: result.updated += 1
+    case .deleted: result.deleted += 1
+    }
+    result.objects.append(.init(change: change, entity: entity, id: id, kind: kind))
+  }
+
+  /// Returns the result of a completed save.
+  func finishedResult() -> SaveResult {
+    var result = result
+    if isReordered { result.objects.sort { $0.change < $1.change } }
+    for (index, change) in request.changes.enumerated() {
+      guard case .insert(let temporaryID) = change.operation, let id = insertedIDs[index] else {
+        continue
+      }
+      result.ids.append(.init(name: temporaryID ?? index.description, id: id))
+    }
+    return result
+  }
+
+  /// The reason why the save is refused; nil if it is not.
+  ///
+  /// Invalid changes (422) determine the status before conflicts with the store (409). The list
+  /// contains both.
+  var refusal: SaveError? {
+    if let exceededLimit { return .tooManyAffected(limit: exceededLimit) }
+    guard !problems.isEmpty else { return nil }
+    let forbidden = problems.filter { $0.code == .forbidden }
+    if !forbidden.isEmpty { return .forbidden(forbidden.sorted { $0.change < $1.change }) }
+    if request.isSingle, let failedPrecondition { return .preconditionFailed(failedPrecondition) }
+    // Access rules make an object that the caller may not read one that does not exist.
+    if request.isSingle || permissions != nil, missingObjects > 0, request.problems.isEmpty {
+      return .notFound(problems.sorted { $0.change < $1.change })
+    }
+    let sorted = problems.map(shown).sorted { $0.change < $1.change }
+    return sorted.contains { !$0.code.isConflict } ? .invalid(sorted) : .conflicts(sorted)
+  }
+
+  mutating func report(
+    _ code: ChangeProblem.Code, _ property: String?, _ detail: String, at change: Int
+  ) {
+    progress[change] = .failed
+    let problem = ChangeProblem(change: change, property: property, code: code, detail: detail)
+    if !problems.contains(problem) { problems.append(problem) }
+  }
+
+  /// Reports that the object of a change does not exist.
+  mutating func reportMissing(at change: Int) {
+    let entity = executor.model.entities[request.changes[change].entity]
+    if request.changes[change].namesEntity, reportOtherEntity(at: change) { return }
+    missingObjects += 1
+    report(.noSuchObject, nil, "there is no such \(entity.name), or none any more", at: change)
+  }
+
+  /// Translates `error` for clients: a missing table or column means that the schema changed.
+  func explained(_ error: StoreError) -> StoreError {
+    guard case .failed(let text) = error, request.changes.indices.contains(current) else {
+      return error
+    }
+    let table = table(request.changes[current].entity)
+    let signs = [
+      "no such column", "has no column named", "no such table: main.\(table.table.name)",
+    ]
+    return signs.contains(where: text.contains) ? .schemaChanged(entity: table.entity.name) : error
+  }
+}
+
+extension ChangeProblem.Code {
+  /// True if the problem is a conflict with stored data (409) rather than an invalid change (422).
+  var isConflict: Bool {
+    switch self {
+    case .notUnique, .noSuchObject, .stillReferenced, .changed, .forbidden: true
+    case .unknownEntity, .readOnlyEntity, .unknownProperty, .notWritable, .wrongType, .outOfRange,
+      .notOptional, .missing, .unknownTemporaryID, .repeatedTemporaryID, .wrongEntity,
+      .circularReference, .checkFailed, .refused, .abstractEntity, .tooSmall, .tooLarge, .tooShort,
+      .tooLong, .patternMismatch, .invalidValue, .tooFew, .tooMany:
+      false
+    }
+  }
+}

@@ -1,0 +1,73 @@
+// A resolved save and an open transaction → its changes, or every reason for its refusal.
+//
+// Nothing here begins, commits or rolls back. A refused save leaves its completed changes for the
+// caller to roll back. Each shape of a change has its statements composed once.
+
+import FetchModel
+import SQLComposer
+
+/// Executes saves on any database. Each instance belongs to one thread at a time.
+package struct SaveExecutor: Sendable {
+  package let model: Model
+  package let schema: Schema
+  /// Parallel to the model's entities.
+  let tables: [SaveTable]
+  let statements = SaveStatements()
+  /// The rules that need all changes to be complete; nil if the model has none.
+  let finalChecks: DeferredConstraints?
+
+  package init(model: Model, schema: Schema) {
+    self.model = model
+    self.schema = schema
+    tables = zip(model.entities, schema.entities).enumerated().map { index, pair in
+      SaveTable(
+        index: index, entity: pair.0, table: pair.1,
+        restriction: EntityTable.restriction(to: index, model, schema),
+        isModelled: model.file != nil)
+    }
+    finalChecks = DeferredConstraints(model: model)
+  }
+
+  /// True if a save may read the history of its own transaction.
+  package var readsHistory: Bool { finalChecks != nil }
+
+  /// Makes the changes of `request`, in order.
+  ///
+  /// An error may have ended the transaction; check ``SaveConnection/isTransactionOver``.
+  ///
+  /// - Parameters:
+  ///   - token: A placeholder in the result until the caller knows the save's own token.
+  ///   - batchLimit: The time limit of a change of all matching objects, in nanoseconds; nil for none.
+  /// - Throws: ``SaveError`` with every problem found; the caller has to roll back.
+  package func execute(
+    _ request: SaveRequest, on connection: any SaveConnection, token: Token,
+    batchLimit: UInt64? = nil
+  ) throws(SaveError) -> SaveResult {
+    var run = SaveRun(executor: self, connection: connection, request: request, token: token)
+    run.batchLimit = batchLimit
+    do {
+      try run.applyAll()
+    } catch {
+      if run.isOver, let refusal = run.refusal { throw refusal }
+      throw .store(run.explained(error))
+    }
+    if let refusal = run.refusal { throw refusal }
+    var result = run.finishedResult()
+    if request.showsObject, let object = result.objects.first {
+      do { result.shown = try read(object, on: connection, token: token) } catch {
+        throw .store(error)
+      }
+    }
+    return result
+  }
+
+  /// Returns an object as the save left it. A later read would need a transaction of its own.
+  private func read(
+    _ object: SaveResult.Object, on connection: any SaveConnection, token: Token
+  ) throws(StoreError) -> ObjectSnapshot? {
+    guard let key = schema.entities[object.entity].key.bindings(of: object.id) else { return nil }
+    let composer = FetchComposer(model: model, schema: schema)
+    let statement = statements.object(object.id, of: object.entity, composer)
+    return try connection.object(statement.binding(key: key), token: token)
+  }
+}

@@ -1,0 +1,32 @@
+import Testing
+
+@testable import LiveFetchCommand
+
+@Suite("Addresses of PostgreSQL databases")
+struct DatabaseTargetTests {
+  @Test(
+    "a URL and a list of keywords are databases, anything else is a file",
+    arguments: [
+      ("postgres://localhost/shop", true), ("postgresql:///shop", true),
+      ("host=/run/postgresql dbname=shop", true), ("dbname=shop", true), ("shop.sqlite", false),
+      ("a=b.sqlite", false), ("host", false), ("/data/host=1.sqlite", false),
+    ])
+  func kinds(_ text: String, _ isDatabase: Bool) {
+    #expect((DatabaseTarget(text) != nil) == isDatabase)
+  }
+
+  @Test(
+    "a name contains no credentials",
+    arguments: [
+      (
+        "postgres://me:secret@db.example:5432/shop?sslmode=require",
+        "postgres://db.example:5432/shop"
+      ),
+      ("postgres://me:p@ss@db/shop", "postgres://db/shop"),
+      ("postgres:///shop", "postgres:///shop"),
+      ("host=db password=secret dbname=shop", "host=db dbname=shop"),
+    ])
+  func names(_ text: String, _ name: String) {
+    #expect(DatabaseTarget(text)?.name == name)
+  }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `serve --backup-every`.
+@Suite("Backups on a schedule", .mayBlock)
+struct ScheduledBackupTests {
+  private func copies(_ folder: Folder, in directory: String = "w.sqlite.backups") -> [String] {
+    let names = try? FileManager.default.contentsOfDirectory(atPath: folder.file(directory))
+    return (names ?? []).sorted()
+  }
+
+  @Test("The newest copies are kept, and a copy can be restored")
+  func rehearsal() throws {
+    let folder = try Folder()
+    try folder.sql(smallWorld, on: "w.sqlite")
+    let (_, address) = try folder.serve(
+      "w.sqlite", ["--backup-every", "1s", "--keep", "2"])
+    var seen: Set<String> = []
+    #expect(
+      try eventually(within: .seconds(300)) {
+        seen.formUnion(copies(folder).filter { $0.hasSuffix(".sqlite") })
+        return seen.count >= 4 && copies(folder).filter { $0.hasSuffix(".sqlite") }.count <= 2
+      })
+    let shape = /w-[0-9]{8}T[0-9]{6}Z\.sqlite/
+    #expect(seen.allSatisfy { $0.wholeMatch(of: shape) != nil }, "\(seen)")
+
+    let saved = try folder.run(
+      "save", address,
+      input: #"{"changes":[{"update":"City","id":1,"values":{"name":"Saved"}}]}"#)
+    #expect(saved.status == 0, "\(saved.errors)")
+    let before = Set(copies(folder))
+    #expect(
+      try eventually(within: .seconds(300)) {
+        Set(copies(folder).filter { $0.hasSuffix(".sqlite") }).subtracting(before).count == 2
+      })
+    let newest = try #require(copies(folder).last { $0.hasSuffix(".sqlite") })
+    let restored = try folder.run("restore", "w.sqlite.backups/\(newest)", "r.sqlite")
+    #expect(restored.status == 0, "\(restored.errors)")
+    #expect(try folder.sql("SELECT name FROM City WHERE id = 1", on: "r.sqlite") == ["Saved"])
+    #expect(try folder.run("check", "r.sqlite").status == 0)
+  }
+
+  @Test("The copies of an earlier run count, and other files are left alone")
+  func earlierRun() throws {
+    let folder = try Folder()
+    try folder.sql(smallWorld, on: "w.sqlite")
+    try FileManager.default.createDirectory(
+      atPath: folder.file("b"), withIntermediateDirectories: false)
+    let now = Date().formatted(
+      Date.ISO8601FormatStyle(dateSeparator: .omitted, timeSeparator: .omitted))
+    let earlier = ["w-\(now).sqlite", "w-old.sqlite", "x-20200101T000000Z.sqlite", "notes.txt"]
+    for name in earlier + ["w-20200101T000000Z.sqlite.partial"] {
+      try folder.write("x", to: "b/\(name)")
+    }
+    let (_, address) = try folder.serve(
+      "w.sqlite", ["--backup-every", "1h", "--backup-to", "b", "--keep", "1"])
+    #expect(copies(folder, in: "b") == earlier.sorted())
+    let metrics = String(
+      decoding: try FaultClient(address: address).send("GET", "/metrics").body, as: UTF8.self)
+    #expect(metrics.contains("\nlivefetch_backups_total 0\n"), "\(metrics)")
+  }
+
+  @Test(
+    "Settings that cannot be used end the start",
+    arguments: [
+      (["--keep", "3"], "--keep needs --backup-every."),
+      (["--backup-to", "b"], "--backup-to needs --backup-every."),
+      (
+        ["--backup-every", "soon"],
+        "--backup-every takes a time such as 90s, 15m, 1h or 7d, not 'soon'"
+      ),
+      (
+        ["--backup-every", "0s"], "--backup-every takes a time such as 90s, 15m, 1h or 7d, not '0s'"
+      ),
+      (
+        ["--backup-every", "1h", "--keep", "0"],
+        "--keep takes a whole number from 1 to 100000, not '0'"
+      ),
+      (
+        ["--backup-every", "1h", "--backup-to", "w.sqlite/b"],
+        "w.sqlite/b: cannot be made; backups need it"
+      ),
+    ])
+  func refused(arguments: [String], message: String) throws {
+    let folder = try Folder()
+    try folder.sql(smallWorld, on: "w.sqlite")
+    let run = try folder.run(["serve", "w.sqlite", "--port", "0"] + arguments)
+    #expect(run.status == 64 || run.status == 74)
+    #expect(run.errors.contains(message), "\(run.errors)")
+  }
+}

@@ -1,0 +1,179 @@
+// The cost of one change among many results, in calls of closures and of `hash(into:)`, and the
+// parity of single changes with a fetch of everything.
+
+import LiveFetch
+import Synchronization
+import TestSupport
+import Testing
+
+/// An id that counts how often ids are hashed.
+private struct CountedID: Hashable, Sendable {
+  static let hashes = Atomic(0)
+  let value: Int
+
+  func hash(into hasher: inout Hasher) {
+    Self.hashes.add(1, ordering: .relaxed)
+    hasher.combine(value)
+  }
+}
+
+private struct Village: Identifiable, InstanceIdentifiable, Hashable, Sendable {
+  let id: CountedID
+  var people: Int
+  var land: String { "\(id.value % 8)" }
+
+  init(_ id: Int, people: Int) {
+    self.id = CountedID(value: id)
+    self.people = people
+  }
+}
+
+private typealias Villages = ArrayDataStore<Village, FilterRequest<Village>>
+private typealias VillageStore = DataStore<Village, FilterRequest<Village>>
+
+@MainActor
+@Suite("One change among many results of a data store", .mayBlock)
+struct DataStoreScalingTests {
+  @Test("calls few closures and hashes few ids, in the store and in a draft")
+  func operationCounts() async throws {
+    let array = Villages((0..<8000).map { Village($0, people: $0 * 10) })
+    for store in [array as VillageStore, array.draft()] {
+      var calls = 0
+      let controller = DataStoreResultsController<Village, FilterRequest<Village>>(
+        store: store, request: FilterRequest())
+      controller.sectionName = { village in
+        calls += 1
+        return village.land
+      }
+      controller.itemOrder = { left, right in
+        calls += 1
+        return left.people < right.people
+      }
+      var lines: [String] = []
+      controller.controllerDidChangeResults = { difference in
+        lines = difference.changes.map {
+          let places = [$0.oldPosition, $0.newPosition].map { place in
+            place.map { "\($0.section).\($0.item)" } ?? "-"
+          }
+          return "\($0.type) \(places[0]) \(places[1])"
+        }
+      }
+      try await controller.performFetch()
+      for (change, expected) in [
+        (DataStoreChange(.update, Village(16, people: 161)), "update 0.2 0.2"),
+        (DataStoreChange(.update, Village(16, people: 70_001)), "move 0.2 0.875"),
+        (DataStoreChange(.update, Village(16, people: 160)), "move 0.875 0.2"),
+        (DataStoreChange(.insert, Village(8001, people: -1)), "insert - 1.0"),
+        (DataStoreChange(.delete, Village(8001, people: -1)), "delete 1.0 -"),
+      ] {
+        (calls, lines) = (0, [])
+        CountedID.hashes.store(0, ordering: .relaxed)
+        try await store.save([change])
+        try await eventually { !lines.isEmpty }
+        #expect(lines == [expected])
+        #expect(calls < 200)
+        #expect(CountedID.hashes.load(ordering: .relaxed) < 400)
+      }
+    }
+  }
+
+  @Test("leads to the same content as a fetch, in a store, a draft and a draft of the draft")
+  func parity() async throws {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    var random = SeededRandom(seed: seed)
+    let array = Towns((0..<20).map { Town(id: $0, name: "T\($0)", people: $0) })
+    let draft = array.draft()
+    let inner = draft.draft()
+    let stores: [DataStore<Town, FilterRequest<Town>>] = [array, draft, inner]
+    let arrangements: [ResultArrangement<Town>] = [
+      .init(), .init(sectionName: { $0.land }, itemOrder: { $0.people < $1.people }),
+      .init(filter: { $0.people % 3 > 0 }, itemOrder: { $0.name > $1.name }, limit: 9, offset: 2),
+    ]
+    var followers: [TownsController] = []
+    for store in stores {
+      for arrangement in arrangements {
+        let controller = TownsController(
+          store: store, request: FilterRequest(where: { $0.people < 90 }),
+          arrangement: arrangement)
+        try await controller.performFetch()
+        followers.append(controller)
+      }
+    }
+    for step in 0..<80 {
+      let store = try #require(stores.randomElement(using: &random))
+      switch Int.random(in: 0..<20, using: &random) {
+      case 0: try? await draft.commit()
+      case 1: try? await inner.commit()
+      case 2: draft.reset()
+      case 3: inner.reset()
+      default: try? await store.save(Self.changes(&random))
+      }
+      for follower in followers {
+        let fresh = TownsController(
+          store: follower.store, request: follower.request, arrangement: follower.arrangement)
+        try await fresh.performFetch()
+        // A store over another one may still receive what the other one reports.
+        try await eventually { follower.fetchedResults == fresh.fetchedResults }
+        #expect(
+          follower.fetchedResults == fresh.fetchedResults, "seed \(seed), step \(step)")
+        guard follower.fetchedResults == fresh.fetchedResults else { return }
+      }
+    }
+  }
+
+  private static func changes(_ random: inout SeededRandom) -> [DataStoreChange<Town>] {
+    var ids: Set<Int> = []
+    return (0..<Int.random(in: 1...3, using: &random)).compactMap { _ in
+      let id = Int.random(in: 0..<30, using: &random)
+      guard ids.insert(id).inserted else { return nil }
+      let town = Town(
+        id: id, name: "T\(Int.random(in: 0..<9, using: &random))",
+        people: Int.random(in: 0..<95, using: &random),
+        land: ["A", "B", "C"].randomElement(using: &random) ?? "A")
+      let types: [DataStoreChangeType] = [.insert, .update, .update, .delete]
+      return DataStoreChange(types.randomElement(using: &random) ?? .update, town)
+    }
+  }
+
+  @Test("that deletes a result and inserts it again puts it at the end")
+  func insertedAgain() async throws {
+    let store = ManualDataStore()
+    let controller = TownsController(store: store, request: FilterRequest())
+    let fetching = Task { try await controller.performFetch() }
+    try await eventually { store.query != nil }
+    let query = try #require(store.query)
+    let towns = (1...3).map { Town(id: $0, name: "T\($0)", people: $0) }
+    query.enqueue(all: towns)
+    query.processPendingChanges()
+    try await fetching.value
+    for _ in 0..<10 {
+      query.enqueue(towns[0], as: .delete)
+      query.enqueue(towns[0], as: .insert)
+    }
+    query.processPendingChanges()
+    try await eventually { controller.fetchedResults.map(\.id) == [2, 3, 1] }
+    #expect(controller.fetchedResults.map(\.id) == [2, 3, 1])
+  }
+
+  @Test("a subclass without execute is refused; one that keeps the query is not")
+  func missingExecute() async throws {
+    final class Forgetful: DataStore<Town, FilterRequest<Town>>, @unchecked Sendable {}
+    for store in [Forgetful(), Forgetful().draft()] {
+      let controller = TownsController(store: store, request: FilterRequest())
+      await #expect(throws: DataStoreError.notExecutable) { try await controller.performFetch() }
+    }
+    final class Late: DataStore<Town, FilterRequest<Town>>, @unchecked Sendable {
+      override func execute(_ query: Query) {
+        super.execute(query)
+        Task {
+          await Task.yield()
+          query.enqueue(all: [Town(id: 1, name: "Aba", people: 30)])
+          query.processPendingChanges()
+        }
+      }
+    }
+    let controller = TownsController(store: Late(), request: FilterRequest())
+    try await controller.performFetch()
+    #expect(controller.fetchedResults.map(\.name) == ["Aba"])
+  }
+}

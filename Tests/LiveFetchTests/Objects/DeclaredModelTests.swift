@@ -1,0 +1,104 @@
+// The model that classes of managed objects declare.
+
+import Foundation
+import LiveFetch
+import TestSupport
+import Testing
+
+@MainActor
+@Suite("The model of classes", .mayBlock)
+struct DeclaredModelTests {
+  final class Folder: ManagedObject, ManagedObjectType {
+    static let entityName = "Folder"
+    enum Key: String, KeyCodable { case name, count, notes }
+
+    @Managed(.name) var name = "New"
+    @ManagedDerived(.count, from: "notes.@count") var count: Int?
+    @ManagedToMany(.notes, deleteRule: .cascade) var notes: ToManyProxy<Note>
+  }
+
+  class Entry: ManagedObject, ManagedEntity {
+    class var entityName: String { "Entry" }
+    class var subentities: [any ManagedEntity.Type] { [Note.self] }
+    enum EntryKey: String, KeyCodable { case created }
+    @ManagedAttribute(EntryKey.created) var created: Date?
+  }
+
+  final class Note: Entry, ManagedObjectType {
+    override class var entityName: String { "Note" }
+    enum Key: String, KeyCodable { case text, mood, folder, tags }
+    enum Mood: String, Codable, AttributeValue { case calm, busy }
+
+    @Managed(.text) var text: String?
+    @Managed(.mood) var mood = Mood.calm
+    @Managed(.tags) var tags: [String]?
+    @ManagedToOne(.folder) var folder: Fault<Folder>?
+  }
+
+  final class Uncounted: ManagedObject, ManagedObjectType {
+    static let entityName = "Uncounted"
+    enum Key: String, KeyCodable { case count }
+    @ManagedDerived(.count) var count: Int?
+  }
+
+  @Test("has their attributes, relationships, inverses, parents and defaults")
+  func declaration() throws {
+    let model = try ModelFile(of: [Folder.self, Entry.self])
+    func entity(_ name: String) throws -> ModelFile.Entity {
+      try #require(model.entities.first { $0.name == name })
+    }
+    let folder = try entity("Folder")
+    #expect(folder.attributes.map(\.name) == ["name", "count"])
+    #expect(folder.attributes[0].type == .string)
+    #expect(!folder.attributes[0].isOptional)
+    #expect(folder.attributes[0].defaultValue == .string("New"))
+    #expect(folder.attributes[1].derivation != nil)
+    #expect(folder.relationships[0].inverse == "folder")
+    #expect(folder.relationships[0].deleteRule == .cascade)
+    #expect(try entity("Entry").isAbstract)
+    let note = try entity("Note")
+    #expect(note.parent == "Entry")
+    #expect(note.attributes.map(\.name) == ["text", "mood", "tags"])
+    #expect(note.attributes.map(\.type) == [.string, .string, .transformable])
+    #expect(note.relationships.map(\.inverse) == ["notes"])
+    #expect(try ModelFile(parsing: model.text).entities == model.entities)
+  }
+
+  @Test("makes a store in which the classes work")
+  func store() async throws {
+    let store = try LocalStore.inMemory(ModelFile(of: [Folder.self, Entry.self]))
+    let context = ManagedObjectContext(store: store)
+    let folder: Folder = context.insertObject()
+    let note: Note = context.insertObject()
+    note.text = "试试"
+    note.tags = ["a"]
+    note.folder = Fault(folder)
+    try await context.save()
+    let found = try await ManagedObjectContext(store: store).fetch(Folder.sortedFetchRequest)
+    #expect(found.map(\.count) == [1])
+    #expect(found.map(\.name) == ["New"])
+    let notes = try await ManagedObjectContext(store: store).fetch(Note.sortedFetchRequest)
+    #expect(notes.map(\.tags) == [["a"]])
+    store.close()
+  }
+
+  @Test("lists what does not fit another model, and problems of the declaration")
+  func differences() throws {
+    let model = try ModelFile(
+      parsing: Array(
+        #"""
+        {"version":"1","entities":[{"name":"Folder","attributes":[
+          {"name":"name","type":"Integer 64","optional":false},
+          {"name":"count","type":"Integer 64"},
+          {"name":"unknownToTheClass","type":"String"}]}]}
+        """#.utf8))
+    let places = model.differences(from: [Folder.self]).map(\.place)
+    #expect(
+      places.sorted() == [
+        "entities/Folder/attributes/name", "entities/Folder/relationships/notes", "entities/Note",
+      ])
+    let own = try ModelFile(of: [Folder.self, Entry.self])
+    #expect(own.differences(from: [Folder.self, Entry.self]) == [])
+    #expect(throws: ModelFileError.self) { try ModelFile(of: [Uncounted.self]) }
+  }
+}

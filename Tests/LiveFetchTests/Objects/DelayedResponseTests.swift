@@ -1,0 +1,182 @@
+// Delayed responses: diffs that arrive after a later save of the context, and edits of objects during their
+// save.
+
+import LiveFetch
+import TestSupport
+import Testing
+
+@MainActor
+@Suite("A delayed response", .mayBlock)
+struct DelayedResponseTests {
+  typealias City = World.City
+
+  /// Records the population that an object shows at each reported change.
+  private final class Populations: FetchedResultsControllerDelegate {
+    typealias Element = City
+    var received: [Int?] = []
+
+    func controller(
+      _ controller: Controller, didChange object: City, at indexPath: Position?,
+      for type: ObjectChangeType, newIndexPath: Position?
+    ) { received.append(object.population) }
+  }
+
+  @Test("with a diff keeps the values that the context saved since", arguments: [false, true])
+  func lateDiff(isChild: Bool) async throws {
+    let (sample, ids) = try await World.store(.local)
+    let store = PausingStore(sample.store)
+    let top = ManagedObjectContext(store: store)
+    let context = isChild ? ManagedObjectContext(parent: top) : top
+    let cusco = try await context.materializedObject(City.self, with: #require(ids["cusco"]))
+    let controller = FetchedResultsController(
+      fetchRequest: City.sortedFetchRequest, context: context)
+    let log = Populations()
+    controller.delegate = log
+    try await controller.performFetch()
+    store.close(.diffs)
+    for population in 1...2 {
+      cusco.population = population
+      try await context.save()
+      if isChild { try await top.save() }
+      for _ in 0..<400 where store.waiting(.diffs) == 0 {
+        try await Task.sleep(for: .milliseconds(5))
+      }
+    }
+    store.open(.diffs)
+    try await eventually { log.received.count == 2 }
+    #expect(log.received == [2, 2])
+    cusco.population = 3
+    try await context.save()
+    if isChild { try await top.save() }
+    #expect(cusco.population == 3)
+  }
+
+  @Test("with a diff still applies another client's save of another property")
+  func lateDiffOfOthers() async throws {
+    let (sample, ids) = try await World.store(.local)
+    let id = try #require(ids["cusco"])
+    let store = PausingStore(sample.store)
+    let context = ManagedObjectContext(store: store)
+    let controller = FetchedResultsController(
+      fetchRequest: City.sortedFetchRequest, context: context)
+    try await controller.performFetch()
+    let cusco = try #require(controller.object(withID: id))
+    store.close(.diffs)
+    try await sample.save(#"{"update":"City","id":\#(id),"values":{"name":"Qosqo"}}"#)
+    cusco.population = 2
+    try await context.save()
+    #expect(cusco.name == "Qosqo")
+    try await sample.save(#"{"update":"City","id":\#(id),"values":{"latitude":-13.5}}"#)
+    store.open(.diffs)
+    try await eventually { cusco.latitude == -13.5 }
+    #expect(cusco.population == 2 && cusco.name == "Qosqo")
+  }
+
+  @Test("is no conflict for a loop of saves under a controller", arguments: Kind.allCases)
+  func loop(kind: Kind) async throws {
+    let (sample, ids) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let controller = FetchedResultsController(
+      fetchRequest: City.sortedFetchRequest(where: "population >= 0"), context: context)
+    try await controller.performFetch()
+    let id = try #require(ids["cusco"])
+    let cusco = try #require(controller.object(withID: id))
+    for population in 0..<300 {
+      cusco.population = population
+      try await context.save()
+      try #require(cusco.population == population)
+      if population % 3 == 0 { await Task.yield() }
+    }
+    try await eventually { controller.token != nil && !context.hasChanges }
+    #expect(cusco.population == 299)
+  }
+
+  // MARK: - During a save
+
+  private func world() async throws -> (SampleStore, PausingStore, ManagedObjectContext) {
+    let (sample, _) = try await World.store(.local)
+    let store = PausingStore(sample.store)
+    return (sample, store, ManagedObjectContext(store: store))
+  }
+
+  /// Starts a save of the context whose response waits.
+  private func saving(
+    _ context: ManagedObjectContext, _ store: PausingStore
+  ) async throws -> Task<Void, any Error> {
+    store.close(.saves)
+    let save = Task { @MainActor in _ = try await context.save() }
+    try await eventually { store.waiting(.saves) == 1 }
+    return save
+  }
+
+  private func names(_ sample: SampleStore) async throws -> [String] {
+    try await ManagedObjectContext(store: sample.store).fetch(City.sortedFetchRequest).map(\.name)
+  }
+
+  @Test("a new object that is deleted while it is saved is deleted by the next save")
+  func deletedWhileInserted() async throws {
+    let (sample, store, context) = try await world()
+    let nara: City = context.insertObject()
+    nara.name = "Nara"
+    let save = try await saving(context, store)
+    context.delete(nara)
+    #expect(nara.isDeleted && context.hasChanges)
+    store.open(.saves)
+    try await save.value
+    #expect(nara.isDeleted && context.deletedObjects == [nara])
+    #expect(try await names(sample) == ["Cusco", "Nara", "Osaka", "Tokyo"])
+    try await context.save()
+    #expect(try await names(sample) == ["Cusco", "Osaka", "Tokyo"])
+    #expect(!context.hasChanges && nara.managedObjectContext == nil)
+  }
+
+  @Test(
+    "a new object that is deleted, or rolled back, while its save is refused is gone",
+    arguments: [true, false])
+  func goneWhileRefused(isDeleted: Bool) async throws {
+    let (sample, store, context) = try await world()
+    let second: World.Country = context.insertObject()
+    (second.code, second.name) = ("JP", "Japan")
+    let save = try await saving(context, store)
+    if isDeleted { context.delete(second) } else { context.rollback() }
+    store.open(.saves)
+    await #expect(throws: ContextError.self) { try await save.value }
+    #expect(!context.hasChanges && second.managedObjectContext == nil)
+    #expect(second.isDeleted == isDeleted)
+    #expect(try await context.save() == nil)
+    #expect(try await names(sample) == ["Cusco", "Osaka", "Tokyo"])
+  }
+
+  @Test(
+    "a rollback while a new object is saved leaves it as it was sent", arguments: [true, false])
+  func rolledBackWhileInserted(isDeleted: Bool) async throws {
+    let (sample, store, context) = try await world()
+    let nara: City = context.insertObject()
+    (nara.name, nara.population) = ("Nara", 7)
+    let save = try await saving(context, store)
+    nara.population = 8
+    if isDeleted { context.delete(nara) }
+    context.rollback()
+    #expect(nara.population == 7 && !nara.isDeleted)
+    store.open(.saves)
+    try await save.value
+    #expect(!nara.objectID.isTemporary && nara.managedObjectContext === context)
+    #expect(!context.hasChanges && nara.population == 7)
+    nara.population = 9
+    try await context.save()
+    #expect(try await names(sample) == ["Cusco", "Nara", "Osaka", "Tokyo"])
+  }
+
+  @Test("a value inserted after a rollback is not taken for one that was sent")
+  func valuesAfterRollback() async throws {
+    let (sample, store, context) = try await world()
+    try context.insert(World.PlainCity(id: nil, name: "Nara", population: nil))
+    let save = try await saving(context, store)
+    context.rollback()
+    try context.insert(World.PlainCity(id: nil, name: "Kobe", population: nil))
+    store.open(.saves)
+    try await save.value
+    try await context.save()
+    #expect(try await names(sample) == ["Cusco", "Kobe", "Nara", "Osaka", "Tokyo"])
+  }
+}

@@ -1,0 +1,149 @@
+// Results controllers that show the unsaved changes of their context.
+
+import LiveFetch
+import TestSupport
+import Testing
+
+@MainActor
+@Suite("A controller that includes unsaved changes", .mayBlock)
+struct PendingResultsTests {
+  typealias City = World.City
+  typealias Controller = FetchedResultsController<City>
+
+  private func controller(
+    _ context: ManagedObjectContext, _ request: FetchRequest<City> = City.sortedFetchRequest,
+    section: SortTerm? = nil
+  ) async throws -> Controller {
+    let controller = Controller(fetchRequest: request, context: context, section: section)
+    controller.includesPendingChanges = true
+    try await controller.performFetch()
+    return controller
+  }
+
+  private func names(_ controller: Controller) -> [String] {
+    controller.fetchedObjects?.map(\.name) ?? []
+  }
+
+  @Test("shows a new object at its place, keeps it during its save", arguments: Kind.allCases)
+  func insertion(kind: Kind) async throws {
+    let (sample, _) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let controller = try await controller(context)
+    let record = ChangeRecord()
+    controller.delegate = record
+    let city: City = context.insertObject()
+    city.name = "Nara"
+    try await eventually { names(controller) == ["Cusco", "Nara", "Osaka", "Tokyo"] }
+    #expect(record.types == [[.insert]])
+    city.name = "Zama"
+    try await eventually { names(controller) == ["Cusco", "Osaka", "Tokyo", "Zama"] }
+    #expect(record.types == [[.insert], [.move]])
+    let receipt = try #require(try await context.save())
+    try await controller.caughtUp(to: receipt.token)
+    try await eventually { controller.object(withID: city.objectID.permanentID!) === city }
+    #expect(names(controller) == ["Cusco", "Osaka", "Tokyo", "Zama"])
+    #expect(!record.types.dropFirst(2).joined().contains { $0 == .delete || $0 == .insert })
+  }
+
+  @Test("shows changed values and their rollback, and hides deleted objects")
+  func changes() async throws {
+    let (sample, ids) = try await World.store(.local)
+    let context = ManagedObjectContext(store: sample.store)
+    let osaka = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
+    let controller = try await controller(
+      context, City.sortedFetchRequest(where: "population > %ld", 1_000_000))
+    #expect(names(controller) == ["Osaka", "Tokyo"])
+    osaka.name = "Ube"
+    try await eventually { names(controller) == ["Tokyo", "Ube"] }
+    osaka.population = 1
+    try await eventually { names(controller) == ["Tokyo"] }
+    context.rollback()
+    try await eventually { names(controller) == ["Osaka", "Tokyo"] }
+    context.delete(osaka)
+    try await eventually { names(controller) == ["Tokyo"] }
+    context.rollback()
+    try await eventually { names(controller) == ["Osaka", "Tokyo"] }
+    context.delete(osaka)
+    let receipt = try #require(try await context.save())
+    try await controller.caughtUp(to: receipt.token)
+    try await eventually { names(controller) == ["Tokyo"] }
+  }
+
+  @Test("applies the window to the changed result")
+  func window() async throws {
+    let (sample, ids) = try await World.store(.local)
+    let context = ManagedObjectContext(store: sample.store)
+    let cusco = try await context.materializedObject(City.self, with: #require(ids["cusco"]))
+    var request = City.sortedFetchRequest
+    request.fetchLimit = 2
+    let controller = try await controller(context, request)
+    #expect(names(controller) == ["Cusco", "Osaka"])
+    context.delete(cusco)
+    try await eventually { names(controller) == ["Osaka", "Tokyo"] }
+    let city: City = context.insertObject()
+    city.name = "Arica"
+    try await eventually { names(controller) == ["Arica", "Osaka"] }
+  }
+
+  @Test("moves objects between sections, and creates and removes sections")
+  func sections() async throws {
+    let (sample, ids) = try await World.store(.local)
+    let context = ManagedObjectContext(store: sample.store)
+    let cusco = try await context.materializedObject(City.self, with: #require(ids["cusco"]))
+    let controller = try await controller(context, section: .ascending("country.name"))
+    func content() -> [String] {
+      controller.sections.map { "\($0.name): " + $0.objects.map(\.name).joined(separator: ",") }
+    }
+    #expect(content() == ["Japan: Osaka,Tokyo", "Peru: Cusco"])
+    let mali: World.Country = context.insertObject()
+    mali.name = "Mali"
+    cusco.country = Fault(mali)
+    try await eventually { content() == ["Japan: Osaka,Tokyo", "Mali: Cusco"] }
+    #expect(controller.sections.map(\.indexTitle) == ["J", "M"])
+    context.rollback()
+    try await eventually { content() == ["Japan: Osaka,Tokyo", "Peru: Cusco"] }
+  }
+
+  @Test("combines unsaved changes with those of other writers, and of parent contexts")
+  func otherWriters() async throws {
+    let (sample, ids) = try await World.store(.local)
+    let context = ManagedObjectContext(store: sample.store)
+    let child = ManagedObjectContext(parent: context)
+    let osaka = try await child.materializedObject(City.self, with: #require(ids["osaka"]))
+    let (above, below) = (try await controller(context), try await controller(child))
+    osaka.name = "Ube"
+    try await eventually { names(below) == ["Cusco", "Tokyo", "Ube"] }
+    #expect(names(above) == ["Cusco", "Osaka", "Tokyo"])
+    let cusco = try #require(ids["cusco"]).description
+    try await sample.save(#"{"update":"City","id":\#(cusco),"values":{"name":"Xam"}}"#)
+    try await eventually { names(below) == ["Tokyo", "Ube", "Xam"] }
+    try await child.save()
+    try await eventually { names(above) == ["Tokyo", "Ube", "Xam"] }
+    let country: City = context.insertObject()
+    country.name = "Ait"
+    try await eventually { names(below) == ["Ait", "Tokyo", "Ube", "Xam"] }
+  }
+
+  @Test("refuses sections by parts of values, which it cannot compute")
+  func derivedSections() async throws {
+    let (sample, _) = try await World.store(.local)
+    let context = ManagedObjectContext(store: sample.store)
+    await #expect(throws: FetchError.self) {
+      _ = try await controller(context, section: .grouped(by: .initial, of: City.Key.name))
+    }
+  }
+}
+
+/// Records the types of the object changes of each delegate call.
+@MainActor
+private final class ChangeRecord: @MainActor FetchedResultsControllerDelegate {
+  typealias Element = World.City
+  var types: [[ObjectChangeType]] = []
+
+  func controllerWillChangeContent(_ controller: Controller) { types.append([]) }
+
+  func controller(
+    _ controller: Controller, didChange object: World.City, at indexPath: Position?,
+    for type: ObjectChangeType, newIndexPath: Position?
+  ) { types[types.count - 1].append(type) }
+}

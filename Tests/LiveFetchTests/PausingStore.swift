@@ -1,0 +1,67 @@
+// A store that delays its responses: requests are executed at once, responses wait for the test.
+
+import LiveFetch
+import Synchronization
+
+/// Forwards requests to another store and holds its responses back while a gate is closed.
+final class PausingStore: ObjectStore {
+  enum Gate: Hashable { case diffs, saves, snapshots }
+
+  private struct State {
+    var closed: Set<Gate> = []
+    var waiting: [Gate: [CheckedContinuation<Void, Never>]] = [:]
+  }
+
+  private let store: any ObjectStore
+  // Protects the gates.
+  private let state = Mutex(State())
+
+  init(_ store: any ObjectStore) { self.store = store }
+
+  func close(_ gate: Gate) { state.withLock { _ = $0.closed.insert(gate) } }
+
+  /// Releases the waiting responses and all later ones.
+  func open(_ gate: Gate) {
+    let waiting = state.withLock { state in
+      state.closed.remove(gate)
+      return state.waiting.removeValue(forKey: gate) ?? []
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  /// The number of waiting responses.
+  func waiting(_ gate: Gate) -> Int { state.withLock { $0.waiting[gate]?.count ?? 0 } }
+
+  private func pass(_ gate: Gate) async {
+    await withCheckedContinuation { continuation in
+      let isOpen = state.withLock { state in
+        guard state.closed.contains(gate) else { return true }
+        state.waiting[gate, default: []].append(continuation)
+        return false
+      }
+      if isOpen { continuation.resume() }
+    }
+  }
+
+  func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
+    let answer = try await store.fetch(request)
+    await pass(request["since"] == nil ? .snapshots : .diffs)
+    return answer
+  }
+
+  func save(_ request: JSON) async throws(ObjectStoreError) -> SaveReceipt {
+    let receipt: SaveReceipt
+    do throws(ObjectStoreError) {
+      receipt = try await store.save(request)
+    } catch {
+      await pass(.saves)
+      throw error
+    }
+    await pass(.saves)
+    return receipt
+  }
+
+  func changes(since token: String) async throws(ObjectStoreError) -> JSON {
+    try await store.changes(since: token)
+  }
+}

@@ -1,0 +1,156 @@
+// What an app does in its first week, by the documentation: structures and managed classes over a
+// file and over a server, changes of others, conflicts, and a server that is away.
+
+import Foundation
+import LiveFetch
+import Observation
+import Testing
+
+/// A structure with the values that a list shows.
+struct ListRow: Codable, Fetchable, Identifiable, Sendable {
+  static let entityName = "List"
+  let id: Int
+  var title: String
+  var itemCount: Int?
+}
+
+/// The first live list of the manual, in a program without an actor.
+@concurrent func printLists(path: String) async throws {
+  let store = try LocalStore(path: path)
+  let request = FetchRequest<ListRow>(
+    where: FetchPredicate("title != %@", ""), sortedBy: [.descending("title")])
+  for try await snapshot in store.live(request) {
+    for list in snapshot.elements { print(list.title, list.itemCount ?? 0) }
+    print("---")
+  }
+}
+
+struct `An app over a file` {
+  @Test func `shows values of related objects and the changes of other contexts`() async throws {
+    let sample = try SampleStore()
+    let context = ManagedObjectContext(store: sample.store)
+    let controller = FetchedResultsController(
+      fetchRequest: FetchRequest<ListRow>(sortedBy: [.ascending("title")]), context: context)
+    try await controller.performFetch()
+    let writer = ManagedObjectContext(store: sample.store)
+    let list: List = writer.insertObject()
+    list.title = "Groceries"
+    let item: Item = writer.insertObject()
+    item.title = "Tea"
+    item.list = Fault(list)
+    try await writer.save()
+    for await snapshot in controller.snapshots where snapshot.numberOfItems == 1 { break }
+    #expect(controller.fetchedObjects?.first?.title == "Groceries")
+    #expect(controller.fetchedObjects?.first?.itemCount == 1)
+  }
+
+  @Test func `finds a conflict and resolves it`() async throws {
+    let sample = try SampleStore()
+    let mine = ManagedObjectContext(store: sample.store)
+    let item: Item = mine.insertObject()
+    item.title = "Tea"
+    try await mine.save()
+    let theirs = ManagedObjectContext(store: sample.store)
+    let same = try #require(try await theirs.fetch(Item.sortedFetchRequest).first)
+    same.title = "Coffee"
+    try await theirs.save()
+
+    item.title = "Cocoa"
+    do {
+      try await mine.save()
+      Issue.record("a conflict is found")
+    } catch {
+      guard case .refused(let refusal) = error else { throw error }
+      let conflict = try #require(refusal.conflicts.first)
+      #expect(conflict.stored == .string("Coffee"))
+      #expect(conflict.given == .string("Cocoa"))
+    }
+    try await mine.refresh(item, mergeChanges: true)
+    try await mine.save()
+    let titles = try await theirs.fetch(FetchRequest<Item>()).map(\.title)
+    #expect(titles == ["Cocoa"])
+  }
+
+  @Test func `redraws a view that shows an object when the object changes`() async throws {
+    let sample = try SampleStore()
+    let context = ManagedObjectContext(store: sample.store)
+    let item: Item = context.insertObject()
+    item.title = "Tea"
+    try await context.save()
+    func row(_ value: some Identifiable) -> AnyHashable { AnyHashable(value.id) }
+    #expect(row(item) == row(item))
+    let redraws = Counter()
+    withObservationTracking {
+      #expect(item.title == "Tea")
+    } onChange: {
+      redraws.increment()
+    }
+    item.title = "Coffee"
+    #expect(redraws.value == 1)
+  }
+}
+
+/// Counts from any isolation domain.
+nonisolated final class Counter: @unchecked Sendable {
+  private let lock = NSLock()
+  private var count = 0
+  var value: Int { lock.withLock { count } }
+  func increment() { lock.withLock { count += 1 } }
+}
+
+@Suite(.enabled(if: ServedStore.program != nil, "needs `swift build` of the server before"))
+struct `An app over a server` {
+  @Test(arguments: [RemoteStore.Transport.longPoll, .stream])
+  func `shows changes and saves as over a file`(transport: RemoteStore.Transport) async throws {
+    let served = try await ServedStore()
+    let store = RemoteStore(served.address, transport: transport)
+    let context = ManagedObjectContext(store: store)
+    let item: Item = context.insertObject()
+    item.title = "milk"
+    try await context.save()
+    let controller = FetchedResultsController(
+      fetchRequest: Item.sortedFetchRequest(where: "%K == FALSE", Item.Key.done), context: context)
+    let screen = Screen()
+    controller.delegate = screen
+    try await controller.performFetch()
+    let other = ManagedObjectContext(store: RemoteStore(served.address))
+    let same = try #require(try await other.fetch(Item.sortedFetchRequest).first)
+    same.done = true
+    try await other.save()
+    for await snapshot in controller.snapshots where snapshot.numberOfItems == 0 { break }
+    #expect(screen.titles == [["Milk"], []])
+  }
+
+  @Test func `keeps its content while the server is away, and goes on when it is back`()
+    async throws
+  {
+    let served = try await ServedStore()
+    let store = RemoteStore(served.address)
+    let context = ManagedObjectContext(store: store)
+    let controller = FetchedResultsController(
+      fetchRequest: FetchRequest<ListRow>(sortedBy: [.ascending("title")]), context: context)
+    let list: List = context.insertObject()
+    list.title = "Groceries"
+    try await context.save()
+    try await controller.performFetch()
+    served.stop()
+    while true {
+      if case .offline = controller.state { break }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    #expect(controller.fetchedObjects?.map(\.title) == ["Groceries"])
+    list.title = "Shopping"
+    do {
+      try await context.save()
+      Issue.record("nobody answers")
+    } catch {
+      guard case .store(let reason) = error else { throw error }
+      #expect(reason.unavailability != nil)
+    }
+    try await served.restart()
+    try await context.save()
+    for await _ in controller.snapshots {
+      if controller.fetchedObjects?.first?.title == "Shopping" { break }
+    }
+  }
+}

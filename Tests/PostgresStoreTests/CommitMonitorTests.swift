@@ -1,0 +1,189 @@
+// Noticing commits, waiting for positions, and durability.
+
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import PostgresStore
+
+@Suite(.mayBlock)
+struct CommitMonitorTests {
+  /// Reports of a monitor.
+  private final class Reports: Sendable {
+    let all = Mutex<[CommitMonitor.Report]>([])
+    let failures = Mutex<[PostgresError]>([])
+
+    func monitor(
+      _ target: String, _ settings: CommitMonitor.Settings = .init()
+    ) throws -> CommitMonitor {
+      try CommitMonitor(
+        target, settings: settings,
+        failed: { failure in self.failures.withLock { $0.append(failure) } },
+        report: { report in self.all.withLock { $0.append(report) } })
+    }
+
+    var last: PostgresSnapshot? { all.withLock { $0.last?.position.snapshot } }
+  }
+
+  /// Polls so rarely that only notifications and signals explain an early report.
+  private static let rare = CommitMonitor.Settings(shortest: .seconds(600), longest: .seconds(600))
+
+  private static func database() throws -> (String, PostgresConnection) {
+    let target = try PostgresServer.shared().newDatabase()
+    let connection = try PostgresConnection(target)
+    try connection.execute("CREATE TABLE city (id int PRIMARY KEY)")
+    _ = try PostgresHistory().install(on: connection)
+    return (target, connection)
+  }
+
+  @Test("a commit of another program is reported")
+  func foreignCommit() throws {
+    let (target, connection) = try Self.database()
+    let reports = Reports()
+    let monitor = try reports.monitor(target)
+    defer { monitor.close() }
+    try connection.execute("INSERT INTO city VALUES (1)")
+    let after = try position(connection)
+    #expect(
+      eventually(within: .seconds(60)) {
+        reports.last.map { after.snapshot.isSubset(of: $0) } == true
+      })
+  }
+
+  @Test("a transaction is reported when it commits, not when it writes")
+  func openTransaction() throws {
+    let (target, connection) = try Self.database()
+    try connection.execute("BEGIN; INSERT INTO city VALUES (1)")
+    let id = UInt64(try connection.query("SELECT pg_current_xact_id()").integer(0, 0))
+    let reports = Reports()
+    let monitor = try reports.monitor(target)
+    defer { monitor.close() }
+    #expect(eventually(within: .seconds(60)) { reports.last != nil })
+    #expect(reports.last?.contains(id) == false)
+    try connection.execute("COMMIT")
+    #expect(eventually(within: .seconds(60)) { reports.last?.contains(id) == true })
+  }
+
+  @Test("a save of this server is noticed at once, and by other servers through a notification")
+  func ownCommit() throws {
+    let (target, connection) = try Self.database()
+    let (own, other) = (Reports(), Reports())
+    let monitor = try own.monitor(target, Self.rare)
+    let otherMonitor = try other.monitor(target, Self.rare)
+    defer {
+      monitor.close()
+      otherMonitor.close()
+    }
+    #expect(eventually(within: .seconds(60)) { own.last != nil && other.last != nil })
+    try connection.execute("INSERT INTO city VALUES (1)")
+    let after = try position(connection).snapshot
+    monitor.noteCommit()
+    #expect(
+      eventually(within: .seconds(60)) {
+        [own, other].allSatisfy { $0.last.map { after.isSubset(of: $0) } == true }
+      })
+  }
+
+  @Test("nothing is reported while nothing commits")
+  func silence() throws {
+    let (target, _) = try Self.database()
+    let server = try PostgresServer()
+    defer { server.stop() }
+    _ = target
+    try server.run("CREATE TABLE city (id int PRIMARY KEY)", on: "postgres")
+    let connection = try PostgresConnection(server.target("postgres"))
+    _ = try PostgresHistory().install(on: connection)
+    let reports = Reports()
+    let monitor = try reports.monitor(server.target("postgres"))
+    defer { monitor.close() }
+    #expect(eventually(within: .seconds(60)) { reports.last != nil })
+    for _ in 0..<20 { monitor.noteCommit() }
+    Thread.sleep(forTimeInterval: 0.3)
+    // Maintenance of the server itself may have committed something.
+    #expect(reports.all.withLock { $0.count } <= 3)
+  }
+
+  @Test("a position that another server issued is waited for")
+  func waiting() async throws {
+    let (target, connection) = try Self.database()
+    let reports = Reports()
+    let monitor = try reports.monitor(target)
+    defer { monitor.close() }
+    let now = try position(connection)
+    #expect(await monitor.wait(for: now, limit: .seconds(60)) == .reached)
+    let future = PostgresPosition(
+      epoch: now.epoch, snapshot: PostgresSnapshot(end: now.snapshot.end + 1, inProgress: []))
+    async let result = monitor.wait(for: future, limit: .seconds(60))
+    try connection.execute("INSERT INTO city VALUES (2); INSERT INTO city VALUES (3)")
+    try connection.execute("INSERT INTO city VALUES (4)")
+    #expect(await result == .reached)
+    let far = PostgresPosition(
+      epoch: now.epoch, snapshot: PostgresSnapshot(end: now.snapshot.end << 20, inProgress: []))
+    #expect(await monitor.wait(for: far, limit: .milliseconds(50)) == .notReached)
+    let foreign = PostgresPosition(epoch: "other", snapshot: now.snapshot)
+    #expect(await monitor.wait(for: foreign, limit: .seconds(60)) == .expired)
+  }
+
+  @Test("closing ends the waits")
+  func closing() async throws {
+    let (target, connection) = try Self.database()
+    let monitor = try Reports().monitor(target)
+    let now = try position(connection)
+    let far = PostgresPosition(
+      epoch: now.epoch, snapshot: PostgresSnapshot(end: now.snapshot.end << 20, inProgress: []))
+    async let result = monitor.wait(for: far, limit: .seconds(600))
+    try await Task.sleep(for: .milliseconds(20))
+    monitor.close()
+    #expect(await result == .notReached)
+  }
+
+  @Test("a lost connection is reported and opened again")
+  func reconnecting() throws {
+    let (target, connection) = try Self.database()
+    let reports = Reports()
+    let monitor = try reports.monitor(target)
+    defer { monitor.close() }
+    #expect(eventually(within: .seconds(60)) { reports.last != nil })
+    try connection.execute(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        + "WHERE datname = current_database() AND pid <> pg_backend_pid()")
+    #expect(eventually(within: .seconds(60)) { !reports.failures.withLock(\.isEmpty) })
+    try connection.execute("INSERT INTO city VALUES (1)")
+    let after = try position(connection).snapshot
+    #expect(
+      eventually(within: .seconds(60)) { reports.last.map { after.isSubset(of: $0) } == true })
+  }
+
+  @Test("a commit that is visible but not flushed is flushed before it is used")
+  func flush() throws {
+    let (_, connection) = try Self.database()
+    try connection.execute("SET synchronous_commit = off")
+    for id in 0..<200 {
+      try connection.execute("INSERT INTO city VALUES (\(id))")
+      let end = try HistoryTransaction.read([], on: connection) {
+        (transaction) throws(PostgresError) in transaction.logEnd
+      }
+      try connection.withDeadline(.seconds(60)) { () throws(PostgresError) in
+        try connection.waitForLogFlush(upTo: end)
+      }
+      let flushed = try connection.query("SELECT (pg_current_wal_flush_lsn() - '0/0')::bigint")
+      #expect(try flushed.integer(0, 0) + 40 >= end)
+    }
+  }
+
+  @Test("a log that nobody flushes does not make a reader wait for ever")
+  func unflushedAbort() throws {
+    let (_, connection) = try Self.database()
+    for id in 0..<20 {
+      // An aborted transaction's records are not flushed.
+      try connection.execute("BEGIN; INSERT INTO city VALUES (\(id)); ROLLBACK")
+      let end = try HistoryTransaction.read([], on: connection) {
+        (transaction) throws(PostgresError) in transaction.logEnd
+      }
+      try connection.withDeadline(.seconds(60)) { () throws(PostgresError) in
+        try connection.waitForLogFlush(upTo: end)
+      }
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import FetchModel
+import SQLComposer
+import TestSupport
+import Testing
+
+@testable import PostgresStore
+
+@Suite("PostgreSQL: a store", .mayBlock)
+struct PostgresStoreTests {
+  private static let table = """
+    CREATE TABLE "Note"(id int PRIMARY KEY, text text, tags text[], span interval);
+    INSERT INTO "Note" VALUES (1, 'one', '{a,b}', '1 day'), (2, 'two', NULL, NULL);
+    """
+
+  static func withStore(
+    _ script: String = table, _ options: PostgresStoreOptions = .init(),
+    _ body: (PostgresStore, PostgresConnection) throws -> Void
+  ) throws {
+    try withDatabase(script) { connection, target in
+      let store = try PostgresStore(target, options: options)
+      defer { store.close() }
+      try body(store, connection)
+    }
+  }
+
+  @Test("arrays are JSON, and types without a counterpart are text")
+  func types() throws {
+    try Self.withStore { (store, _) throws in
+      let snapshot = try ParityWorld.snapshot(store, "Note", "sort=id")
+      #expect(
+        snapshot.contains(
+          #"{"id":1,"text":"one","tags":["a","b"],"span":"P1D"},"#
+            + #"{"id":2,"text":"two","tags":null,"span":null}"#))
+    }
+  }
+
+  @Test("a store is named after its database, and reads the newest committed state")
+  func newestState() throws {
+    try Self.withStore { (store, connection) throws in
+      #expect(store.properties.kind == "postgres")
+      #expect(store.properties.name?.hasPrefix("t_") == true)
+      #expect(store.newlyTracked == ["Note"])
+      let before = store.newestToken
+      try connection.execute(#"DELETE FROM "Note" WHERE id = 1"#)
+      #expect(try ParityWorld.snapshot(store, "Note", "as=ids").contains(#""items":[2]"#))
+      #expect(store.newestToken != before)
+    }
+  }
+
+  @Test("a read-only store leaves the database as it is")
+  func readOnly() throws {
+    var options = PostgresStoreOptions()
+    options.isReadOnly = true
+    try Self.withStore(Self.table, options) { (store, connection) throws in
+      #expect(store.properties.isReadOnly)
+      #expect(try ParityWorld.snapshot(store, "Note", "as=count").contains(#""total":2"#))
+      let schemas = try connection.query(
+        "SELECT count(*) FROM pg_namespace WHERE nspname = 'livefetch'")
+      #expect(try schemas.integer(0, 0) == 0)
+    }
+  }
+
+  @Test("a role that owns no table is served read-only, with the reason")
+  func foreignTables() throws {
+    try withDatabase(Self.table + #"GRANT SELECT ON "Note" TO PUBLIC;"#) { connection, target in
+      let role = "reader_\(target.hashValue.magnitude)"
+      try connection.execute("CREATE ROLE \(role) LOGIN")
+      let store = try PostgresStore(target.replacing("user=tester", with: "user=\(role)"))
+      defer { store.close() }
+      #expect(store.properties.isReadOnly)
+      #expect(store.readOnlyReason?.contains("does not own") == true)
+      #expect(try ParityWorld.snapshot(store, "Note", "as=count").contains(#""total":2"#))
+    }
+  }
+
+  @Test("a query ends at its time limit, and when it is cancelled")
+  func limits() throws {
+    let slow =
+      Self.table + """
+        CREATE FUNCTION slowly(int) RETURNS int LANGUAGE plpgsql AS
+          $$ BEGIN PERFORM pg_sleep(60); RETURN $1; END $$;
+        CREATE VIEW "Slow" AS SELECT id, slowly(id) AS value FROM "Note";
+        """
+    var options = PostgresStoreOptions()
+    options.queryTimeout = 0.3
+    try Self.withStore(slow, options) { (store, _) throws in
+      #expect(throws: StoreError.queryTimeout) {
+        try ParityWorld.snapshot(store, "Slow", "")
+      }
+    }
+    try Self.withStore(slow) { (store, _) throws in
+      #expect(throws: StoreError.queryTimeout) {
+        let plan = try ParityWorld.plan(store, "Slow", "")
+        _ = try store.withCancellation({ true }, until: nil) { () throws(StoreError) in
+          try store.snapshot(of: plan, queryClass: .full)
+        }
+      }
+    }
+  }
+
+  @Test("an answer beyond the limit is refused, and the connection can be used again")
+  func largeAnswers() throws {
+    var options = PostgresStoreOptions()
+    options.maxAnswerBytes = 10_000
+    options.connections = 1
+    let script =
+      Self.table
+      + #"INSERT INTO "Note" SELECT i, repeat('x', 100) FROM generate_series(3, 900) AS i"#
+    try Self.withStore(script, options) { (store, _) throws in
+      #expect(throws: StoreError.answerTooLarge(limit: 10_000)) {
+        try ParityWorld.snapshot(store, "Note", "")
+      }
+      #expect(try ParityWorld.snapshot(store, "Note", "as=count").contains(#""total":900"#))
+    }
+  }
+
+  @Test("a changed table makes the store outdated")
+  func outdated() async throws {
+    let target = try PostgresServer.shared().newDatabase()
+    let connection = try PostgresConnection(target)
+    try connection.execute(Self.table)
+    let store = try PostgresStore(target)
+    defer { store.close() }
+    let reason = await withCheckedContinuation { continuation in
+      store.onOutdated { continuation.resume(returning: $0) }
+      _ = try? connection.execute(#"ALTER TABLE "Note" ADD COLUMN extra int"#)
+    }
+    #expect(reason == .schemaChanged)
+  }
+
+  @Test("a database that can be reached is healthy")
+  func health() async throws {
+    let target = try PostgresServer.shared().newDatabase()
+    let store = try PostgresStore(target)
+    defer { store.close() }
+    let faults = await withCheckedContinuation { continuation in
+      store.checkHealth { continuation.resume(returning: $0) }
+    }
+    #expect(faults == [])
+  }
+
+  @Test("what SQL over PostgreSQL cannot express is refused by name")
+  func unsupported() throws {
+    try Self.withStore { (store, _) throws in
+      #expect(throws: StoreError.unsupported("`matches` over PostgreSQL")) {
+        try ParityWorld.snapshot(store, "Note", "where=text%20MATCHES%20'o.*'")
+      }
+    }
+  }
+}

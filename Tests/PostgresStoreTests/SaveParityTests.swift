@@ -1,0 +1,365 @@
+// The same saves over both stores: equal results, equal problems, equal rows afterwards.
+
+import FetchModel
+import TestSupport
+import Testing
+
+@testable import PostgresStore
+
+@Suite("PostgreSQL: saves", .mayBlock)
+struct SaveParityTests {
+  /// Executes each save on both stores and compares the outcomes with each other and with `expected`.
+  private func check(_ cases: [(body: String, expected: [String])]) throws {
+    let world = try SaveWorld()
+    defer { world.close() }
+    for (body, expected) in cases {
+      let sqlite = try world.save(body, to: world.sqlite)
+      let postgres = try world.save(body, to: world.postgres)
+      #expect(sqlite.map(SaveWorld.short) == expected, "\(body)")
+      #expect(postgres == sqlite, "\(body)")
+      #expect(try world.differences() == [], "\(body)")
+    }
+  }
+
+  @Test("inserts with temporary ids, updates and deletes have the same results")
+  func changes() throws {
+    try check([
+      (
+        """
+        {"changes":[
+          {"insert":"Country","temporaryID":"c1","values":{"name":"Atlantis","code":"AT"}},
+          {"insert":"City","values":{"name":"Poseidonis","country":{"temporaryID":"c1"}}},
+          {"update":"City","id":10,"values":{"population":10,"twin":20}},
+          {"delete":"City","id":11}]}
+        """,
+        [
+          "c1=3", "1=21", "+2 ~1 -1", "0 Country 3 inserted", "1 City 21 inserted",
+          "2 City 10 updated", "3 City 11 deleted",
+        ]
+      ),
+      (
+        #"{"changes":[{"insert":"City","values":{"id":90,"name":"Own id","country":1}}]}"#,
+        ["0=90", "+1 ~0 -0", "0 City 90 inserted"]
+      ),
+    ])
+  }
+
+  @Test("changes that refer to later inserts, and to each other, are made in the right order")
+  func cycles() throws {
+    try check([
+      (
+        """
+        {"changes":[
+          {"insert":"Country","temporaryID":"c","values":{"name":"New","capital":{"temporaryID":"t"}}},
+          {"insert":"City","temporaryID":"t","values":{"name":"Capital","country":{"temporaryID":"c"}}}
+        ]}
+        """,
+        ["c=3", "t=21", "+2 ~0 -0", "0 Country 3 inserted", "1 City 21 inserted"]
+      ),
+      (
+        """
+        {"changes":[
+          {"insert":"Loop","temporaryID":"a","values":{"next":{"temporaryID":"b"}}},
+          {"insert":"Loop","temporaryID":"b","values":{"next":{"temporaryID":"a"}}}]}
+        """,
+        ["422 0 next circular-reference", "422 1 next circular-reference"]
+      ),
+    ])
+  }
+
+  @Test("to-many changes add, remove and set members, in columns and in join tables")
+  func members() throws {
+    try check([
+      (
+        #"{"changes":[{"update":"City","id":10,"values":{"Tag":{"add":["old"],"remove":["big"]}}}]}"#,
+        ["+0 ~1 -0", "0 City 10 updated"]
+      ),
+      (
+        #"{"changes":[{"update":"City","id":11,"values":{"Tag":["Zen","big"]}}]}"#,
+        ["+0 ~1 -0", "0 City 11 updated"]
+      ),
+      (
+        #"{"changes":[{"update":"Country","id":2,"values":{"City":{"add":[11]}}}]}"#,
+        ["+0 ~1 -0", "0 Country 2 updated"]
+      ),
+      (
+        #"{"changes":[{"update":"Country","id":2,"values":{"City":{"remove":[11]}}}]}"#,
+        ["422 0 City not-optional"]
+      ),
+      (
+        #"{"changes":[{"update":"City","id":10,"values":{"Tag":{"add":["none"]}}}]}"#,
+        ["409 0 Tag no-such-object"]
+      ),
+    ])
+  }
+
+  @Test("every constraint that a change violates is reported, with the same words")
+  func constraints() throws {
+    try check([
+      (
+        #"{"changes":[{"insert":"Country","values":{"id":1,"name":"Again","code":"CN"}}]}"#,
+        ["409 0 id not-unique", "409 0 code not-unique"]
+      ),
+      (
+        #"{"changes":[{"insert":"City","values":{"name":"Osaka","population":-1,"country":1}}]}"#,
+        ["422 0 country not-unique", "422 0 population check-failed"]
+      ),
+      (
+        #"{"changes":[{"insert":"City","values":{"name":"Nowhere","country":99}}]}"#,
+        ["409 0 country no-such-object"]
+      ),
+      (
+        #"{"changes":[{"update":"City","id":10,"values":{"twin":99}},{"delete":"Country","id":2}]}"#,
+        ["409 0 twin no-such-object", "409 1 City still-referenced"]
+      ),
+      (
+        #"{"changes":[{"update":"City","id":999,"values":{"population":1}}]}"#,
+        ["409 0 - no-such-object"]
+      ),
+      (
+        #"{"changes":[{"update":"City","id":99999999999,"values":{"population":1}}]}"#,
+        ["409 0 - no-such-object"]
+      ),
+      (
+        #"{"changes":[{"insert":"City","values":{"population":7}}]}"#,
+        ["422 0 name missing", "422 0 country missing"]
+      ),
+      (
+        #"{"changes":[{"update":"City","id":10,"values":{"population":3}},"#
+          + #"{"insert":"Tag","values":{"id":"big"}}]}"#,
+        ["409 1 id not-unique"]
+      ),
+    ])
+  }
+
+  @Test("a value that its column does not take is refused by its name")
+  func types() throws {
+    let world = try SaveWorld()
+    defer { world.close() }
+    let body =
+      #"{"changes":[{"insert":"Country","values":{"name":"Long","code":"LONG"}},"#
+      + #"{"update":"City","id":10,"values":{"population":3000000000}}]}"#
+    #expect(
+      try world.save(body, to: world.postgres) == [
+        "422 0 code wrong-type: `code` does not take such a value ",
+        "422 1 population wrong-type: `population` does not take such a value ",
+      ])
+  }
+
+  @Test("deferred foreign keys are checked at the end of the save")
+  func deferredKeys() throws {
+    try check([
+      (
+        #"{"changes":[{"insert":"Note","values":{"id":1,"city":200}},"#
+          + #"{"insert":"City","values":{"id":200,"name":"Late","country":1}}]}"#,
+        ["0=1", "1=200", "+2 ~0 -0", "0 Note 1 inserted", "1 City 200 inserted"]
+      ),
+      (
+        #"{"changes":[{"insert":"Note","values":{"id":2,"city":201}}]}"#,
+        ["409 0 city no-such-object"]
+      ),
+    ])
+  }
+
+  @Test("a batch changes every match, or nothing")
+  func batches() throws {
+    try check([
+      (
+        #"{"changes":[{"update":"City","where":"country.name == 'Japan'","values":{"population":1}}]}"#,
+        ["+0 ~2 -0"]
+      ),
+      (
+        #"{"changes":[{"update":"City","where":"population == 1","values":{"population":-1}}]}"#,
+        ["422 0 population check-failed"]
+      ),
+      (
+        #"{"changes":[{"delete":"City","where":"NONE Tag.id == 'big' AND country == 2"}]}"#,
+        ["+0 ~0 -1"]
+      ),
+      (
+        #"{"changes":[{"delete":"Country","where":"id == 1"}]}"#,
+        ["409 0 City still-referenced"]
+      ),
+    ])
+  }
+
+  @Test("a batch over its limit changes nothing")
+  func batchLimit() throws {
+    let world = try SaveWorld()
+    defer { world.close() }
+    for store in [world.sqlite, world.postgres] as [any Store] {
+      #expect(try world.batch(store, population: 3, limit: 2) == ["too many 2"])
+      #expect(try world.batch(store, population: 3, limit: 3) == ["+0 ~3 -0"])
+    }
+    #expect(try world.differences() == [])
+  }
+
+  @Test("base values and merge policies hold")
+  func bases() throws {
+    try check([
+      (
+        #"{"changes":[{"update":"City","id":10,"values":{"population":4},"base":{"population":9}}]}"#,
+        ["+0 ~1 -0", "0 City 10 updated"]
+      ),
+      (
+        #"{"changes":[{"update":"City","id":10,"values":{"population":5},"base":{"population":9}}]}"#,
+        ["409 0 population changed"]
+      ),
+      (
+        #"{"mergePolicy":"storeWins","changes":[{"update":"City","id":10,"#
+          + #""values":{"population":5,"name":"T"},"base":{"population":9,"name":"Tokyo"}}]}"#,
+        ["+0 ~1 -0", "0 City 10 updated"]
+      ),
+    ])
+  }
+
+  @Test("a save with an ETag succeeds until another save changes the object")
+  func etags() throws {
+    let world = try SaveWorld()
+    defer { world.close() }
+    for store in [world.sqlite, world.postgres] as [any Store] {
+      let values = #"{"population":8}"#
+      let old = try world.etag(of: 10, in: store)
+      #expect(try world.single(.update, 10, values, .etag([old]), in: store) == ["+0 ~1 -0"])
+      #expect(try world.single(.update, 10, values, .etag([old]), in: store) == ["412 0 - changed"])
+      let new = try world.etag(of: 10, in: store)
+      #expect(try world.single(.update, 10, values, .etag([new]), in: store) == ["+0 ~1 -0"])
+      #expect(try world.single(.update, 999, values, in: store) == ["404 0 - no-such-object"])
+    }
+    #expect(try world.differences() == [])
+  }
+
+  @Test("a replacement sets defaults, or inserts the object")
+  func replacements() throws {
+    let world = try SaveWorld()
+    defer { world.close() }
+    for store in [world.sqlite, world.postgres] as [any Store] {
+      let values = #"{"name":"Peking","country":2}"#
+      #expect(try world.single(.replace, 20, values, .present, in: store) == ["+0 ~1 -0"])
+      #expect(try world.single(.replace, 20, values, .absent, in: store) == ["412 0 - changed"])
+      let other = #"{"name":"New","country":2}"#
+      #expect(try world.single(.replace, 77, other, in: store) == ["+1 ~0 -0"])
+    }
+    #expect(try world.differences() == [])
+  }
+
+  @Test("access rules hold before and after the changes")
+  func accessRules() throws {
+    let rules = """
+      {"access":{"default":true},"entities":{"City":{"access":{"read":"id != 11",
+        "update":"country == 1","delete":false,"insert":"population < 100"}}}}
+      """
+    let cases: [(body: String, expected: [String])] = [
+      (
+        #"{"changes":[{"update":"City","id":10,"values":{"population":4}}]}"#,
+        ["+0 ~1 -0", "0 City 10 updated"]
+      ),
+      (
+        #"{"changes":[{"update":"City","id":20,"values":{"population":4}}]}"#,
+        ["403 0 - forbidden"]
+      ),
+      (
+        #"{"changes":[{"update":"City","id":11,"values":{"population":4}}]}"#,
+        ["404 0 - no-such-object"]
+      ),
+      (
+        #"{"changes":[{"update":"City","id":10,"values":{"country":2}}]}"#,
+        ["403 0 - forbidden"]
+      ),
+      (#"{"changes":[{"delete":"City","id":10}]}"#, ["403 0 - forbidden"]),
+      (
+        #"{"changes":[{"insert":"City","values":{"name":"Big","population":200,"country":1}}]}"#,
+        ["403 0 - forbidden"]
+      ),
+      (
+        #"{"changes":[{"update":"City","where":"population > 0","values":{"population":6}}]}"#,
+        ["403 0 - forbidden"]
+      ),
+      (
+        #"{"changes":[{"update":"City","where":"population < 5","values":{"population":6}}]}"#,
+        ["+0 ~1 -0"]
+      ),
+    ]
+    let world = try SaveWorld()
+    defer { world.close() }
+    for (body, expected) in cases {
+      let sqlite = try world.save(body, to: world.sqlite, rules: rules)
+      #expect(sqlite.map(SaveWorld.short) == expected, "\(body)")
+      #expect(try world.save(body, to: world.postgres, rules: rules) == sqlite, "\(body)")
+      #expect(try world.differences() == [], "\(body)")
+    }
+  }
+
+  @Test("a save with an idempotency key is made once and has one response")
+  func idempotency() throws {
+    let world = try SaveWorld()
+    defer { world.close() }
+    let body = #"{"changes":[{"insert":"City","values":{"name":"Once","country":1}}]}"#
+    for store in [world.sqlite, world.postgres] as [any Store] {
+      #expect(try world.save(body, once: "k", "f", to: store) == ["21 false"])
+      #expect(try world.save(body, once: "k", "f", to: store) == ["21 true"])
+      #expect(try world.save(body, once: "k", "g", to: store) == ["422 key reused"])
+      #expect(try store.storedResponse(under: "k", fingerprint: "f")?.isRepeated == true)
+    }
+    #expect(try world.differences() == [])
+  }
+
+  @Test("of saves with one idempotency key at the same time, one is made")
+  func concurrentIdempotency() throws {
+    let world = try SaveWorld()
+    defer { world.close() }
+    let body = #"{"changes":[{"insert":"Log","values":{"number":1}}]}"#
+    let responses = try world.concurrently(8, body, once: "same")
+    #expect(responses.filter { !$0.isRepeated }.count == 1)
+    #expect(responses.count == 8 && Set(responses.map(\.bytes)).count == 1)
+    #expect(try world.count("Log") == 1)
+  }
+
+  @Test("the token of a save is not newer than a later read")
+  func tokens() throws {
+    let world = try SaveWorld()
+    defer { world.close() }
+    let body = #"{"changes":[{"insert":"Log","values":{"number":1}}]}"#
+    let token = try #require(try world.token(of: body))
+    let read = try world.postgres.read { transaction throws(StoreError) in transaction.token }
+    #expect(token.epoch == read.epoch && token.position <= read.position)
+    #expect(world.postgres.newestToken.position >= token.position)
+  }
+
+  @Test("a transaction's own snapshot contains its changes and no other open or later ones")
+  func ownSnapshot() throws {
+    try withDatabase("CREATE TABLE t(id int)") { connection, target in
+      func number(_ connection: PostgresConnection) throws -> UInt64 {
+        try UInt64(connection.query("SELECT pg_current_xact_id()::text").text(0, 0)) ?? 0
+      }
+      let other = try PostgresConnection(target)
+      let later = try PostgresConnection(target)
+      try other.execute("BEGIN")
+      let before = try number(other)
+      try connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+      #expect(try !PostgresSnapshot.own(connection).contains(before))
+      try later.execute("BEGIN")
+      let committed = try number(later)
+      try later.execute("COMMIT")
+      let own = try number(connection)
+      let snapshot = try PostgresSnapshot.own(connection)
+      #expect(snapshot.contains(own))
+      #expect(!snapshot.contains(before) && !snapshot.contains(committed))
+      #expect(!snapshot.contains(own + 1))
+      for connection in [other, later] { connection.close() }
+    }
+  }
+
+  @Test("saves that write the same row at the same time are made one after the other")
+  func concurrency() throws {
+    let world = try SaveWorld()
+    defer { world.close() }
+    let saves = 40
+    let results = try world.concurrently(saves) { index in
+      #"{"changes":[{"update":"City","id":10,"values":{"population":\#(index)}},"#
+        + #"{"insert":"Log","values":{"number":\#(index)}}]}"#
+    }
+    #expect(results.allSatisfy { $0.last == "1 Log" } && results.count == saves)
+    #expect(try world.count("Log") == saves)
+  }
+}

@@ -1,0 +1,126 @@
+import Bytes
+import FetchModel
+import SQLComposer
+import SQLiteStore
+import TestSupport
+import Testing
+
+@testable import PostgresStore
+
+@Suite("PostgreSQL: responses are those of the SQLite store", .mayBlock)
+struct SnapshotParityTests {
+  private static let sorts = [
+    "id", "-id", "name", "-name", "population", "-population,name", "area", "-area", "density",
+    "founded", "-founded", "isport,-name", "-isport", "badge", "country", "-country.name,name",
+    "country.continent:nullslast,id", "founded:nullslast", "flag",
+  ]
+
+  private static let queries =
+    sorts.map { "sort=\($0)" }
+    + sorts.map { "sort=\($0)&limit=2&offset=1" }
+    + [
+      "", "limit=0", "as=ids", "as=count", "count=exact&limit=1", "digest=true",
+      "int64=string", "select=name,country.name,Tag", "select=id,info,flag",
+      "section=country", "section=country.name", "section=-country.continent&sort=name",
+      "section=isport", "section=founded", "section=area", "section=density", "section=badge",
+      "section=population&int64=string", "section=founded:year", "section=founded:day",
+      "section=founded:month&sort=-name", "section=country.continent:initial",
+      "section=name&digest=true&as=ids", "expand=country,Tag", "expand=country.City&limit=1",
+      "where=founded%20%3D%3D%20'1457-06-01T12:00:00.25Z'", "where=founded%20%3E%20'1400-01-01'",
+      "where=isport%20%3D%3D%20TRUE",
+      "where=badge%20%3D%3D%20'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11'",
+      "where=ANY%20Tag.name%20IN%20%7B'old','Zen'%7D", "where=area%20%3E%200.1",
+      "where=Stop.@count%20%3E%200", "where=density%20%3D%3D%200.1",
+      "sort=name:c", "sort=-name:cd", "sort=name:d&limit=2",
+      "section=name:initial", "section=name:cd&as=ids",
+      "where=name%20CONTAINS%5Bcd%5D%20'APF'", "where=name%20BEGINSWITH%5Bc%5D%20'ä'",
+      "where=name%20LIKE%5Bc%5D%20'*O*'", "where=name%20ENDSWITH%5Bd%5D%20'fel'",
+      "where=population%20%3D%3D%209007199254740993",
+    ]
+
+  @Test("a snapshot has the same bytes on both stores", arguments: queries)
+  func snapshots(_ query: String) throws {
+    let world = try Self.world.get()
+    let postgres = try ParityWorld.snapshot(world.postgres, "City", query)
+    let sqlite = try ParityWorld.snapshot(world.sqlite, "City", query)
+    #expect(postgres == sqlite)
+  }
+
+  /// Shared by all tests, which only read.
+  private static let world = Result { try ParityWorld() }
+
+  @Test("entities with text ids and composite ids have the same bytes on both stores")
+  func otherEntities() throws {
+    let world = try Self.world.get()
+    for (entity, query) in [
+      ("Tag", "select=City"), ("Tag", "section=name"), ("Stop", ""), ("Stop", "sort=-line,number"),
+      ("Stop", "section=city.name"), ("Country", "select=name,City&sort=-name"),
+      ("Stop", "expand=city"), ("Country", "expand=City"),
+    ] {
+      let postgres = try ParityWorld.snapshot(world.postgres, entity, query)
+      let sqlite = try ParityWorld.snapshot(world.sqlite, entity, query)
+      #expect(postgres == sqlite, "\(entity)?\(query)")
+    }
+  }
+
+  @Test("pages by cursors are the same on both stores", arguments: sorts)
+  func cursors(_ sort: String) throws {
+    let world = try Self.world.get()
+    var texts: [[String]] = []
+    for store in [world.postgres, world.sqlite] as [any Store] {
+      var pages: [String] = []
+      var after = ""
+      while pages.count < 10 {
+        let page = try ParityWorld.snapshot(
+          store, "City", "select=name&limit=2&sort=\(sort)\(after)")
+        pages.append(page)
+        guard let next = try JSON(parsing: Array(page.utf8))["next"]?.string else { break }
+        after = "&after=\(PercentEncoding.encodeSegment(next))"
+      }
+      texts.append(pages)
+    }
+    #expect(texts[0] == texts[1])
+    #expect(texts[0].count >= 3)
+  }
+
+  @Test("one object and one value are the same on both stores")
+  func objects() throws {
+    let world = try Self.world.get()
+    for id in [10, 11, 20, 30, 99] as [Int64] {
+      let objects = try [world.postgres, world.sqlite].map { (store: any Store) in
+        try store.object(
+          .integer(id), of: ParityWorld.plan(store, "City", ""), queryClass: .full)?.json
+      }
+      #expect(objects[0] == objects[1], "\(id)")
+    }
+    let attributes = ["name", "population", "area", "density", "founded", "badge", "info", "flag"]
+    for (name, id) in attributes.flatMap({ name in [(name, 10), (name, 20), (name, 11)] }) {
+      let values = try [world.postgres, world.sqlite].map { (store: any Store) in
+        let entity = try #require(store.model.entities.firstIndex { $0.name == "City" })
+        let attribute = try #require(
+          store.model.entities[entity].attributes.firstIndex { $0.name == name })
+        return try store.rawValue(
+          of: .integer(Int64(id)), entity: entity, attribute: attribute, within: nil,
+          queryClass: .full)
+      }
+      #expect(values[0] == values[1], "\(name) \(id)")
+    }
+  }
+
+  @Test("dictionaries are the same on both stores")
+  func dictionaries() throws {
+    let world = try Self.world.get()
+    for query in [
+      "as=dictionaries&select=name,population&sort=name",
+      "as=dictionaries&select=country.name,n:@count,people:@sum.population&group=country.name",
+      "as=dictionaries&select=n:@count,a:@min.area,b:@max.founded,c:@sum.density",
+      "as=dictionaries&select=isport&distinct=true",
+      "as=dictionaries&select=isport,n:@count&group=isport&having=n%20%3E%201&count=exact",
+      "as=dictionaries&select=country.continent,n:@avg.population&group=country.continent&sort=-n",
+    ] {
+      let postgres = try ParityWorld.snapshot(world.postgres, "City", query)
+      let sqlite = try ParityWorld.snapshot(world.sqlite, "City", query)
+      #expect(postgres == sqlite, "\(query)")
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import FetchModel
+import Foundation
+import LiveQueries
+import Service
+import TestSupport
+import Testing
+
+/// An engine whose time limits are too short: catch-ups continue in the background, are answered in
+/// parts, or restart. Every diff is exact nevertheless.
+@Suite("Diffs of an engine that runs out of time", .mayBlock)
+struct CatchUpLimitTests {
+  static let world = """
+    CREATE TABLE country(id INTEGER PRIMARY KEY, name TEXT NOT NULL, code TEXT NOT NULL);
+    CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT NOT NULL, region TEXT, population INTEGER,
+      country_id INTEGER REFERENCES country(id));
+    CREATE INDEX city_country ON city(country_id);
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12)
+      INSERT INTO country SELECT i, 'c' || i, 'k' || i FROM n;
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+      INSERT INTO city SELECT i, 'n' || (i * 7919 % 3001), 's', i * 37 % 1000, 1 + i % 12 FROM n;
+    """
+
+  static let fetches =
+    (1...8).map {
+      "city?where=country.code=='k\($0)'&section=region&sort=name&limit=60&digest=true"
+    }
+    + (1...4).map {
+      "city?where=country.code=='k\($0)'&section=-region&sort=-name&limit=20&offset=60&count=exact"
+        + "&digest=true"
+    }
+    + (5...8).map { "city?where=country.code=='k\($0)'&sort=-population&limit=30&digest=true" }
+    + [
+      "country?where=city.@count>200&sort=name",
+      "city?where=population>900&sort=name&expand=country&limit=20",
+    ]
+
+  private static func change(_ random: inout SeededRandom) -> String {
+    let region = ["n", "s", "e", "w"].randomElement(using: &random)!
+    let number = Int.random(in: 0...900, using: &random)
+    return [
+      "UPDATE city SET region = '\(region)'", "UPDATE city SET region = '\(region)'",
+      "UPDATE city SET population = (population + \(number)) % 1000 WHERE id > \(number)",
+      "UPDATE city SET country_id = 1 + id % 12 WHERE id > 1500",
+      "UPDATE city SET country_id = \(1 + number % 12) WHERE id % 7 = \(number % 7)",
+      "UPDATE city SET name = 'm' || id WHERE id % 2 = \(number % 2)",
+      "UPDATE country SET name = 'o' || \(number) WHERE id = \(1 + number % 12)",
+    ].randomElement(using: &random)!
+  }
+
+  /// - Parameter limit: the engine's long time limit in microseconds.
+  @Test(arguments: zip([21, 22, 23, 24] as [UInt64], [0, 300, 3_000, 30_000]))
+  func areExact(seed: UInt64, limit: Int) throws {
+    var configuration = ServiceConfiguration()
+    configuration.engine.timeLimit = .microseconds(limit / 4)
+    configuration.engine.longTimeLimit = .microseconds(limit)
+    let file = try ServedFile(Self.world, configuration: configuration)
+    var random = SeededRandom(seed: seed)
+    var held = try Self.fetches.map { try Self.snapshot(file, $0) }
+    for round in 0..<6 {
+      var waiting = held.enumerated().map { index, snapshot in
+        file.begin("GET", Self.request(index, snapshot, wait: 1))
+      }
+      for _ in 0..<Int.random(in: 1...3, using: &random) {
+        try file.runExternally(Self.change(&random))
+        Thread.sleep(forTimeInterval: Double.random(in: 0...0.2, using: &random))
+      }
+      for index in held.indices {
+        let place = Comment("seed \(seed), round \(round), \(Self.fetches[index])")
+        var fresh: ResultSnapshot
+        repeat {
+          let answer = try #require(waiting[index].wait(), place)
+          try Self.take(answer, index, &held[index], file, place)
+          fresh = try Self.snapshot(file, Self.fetches[index])
+          waiting[index] = file.begin("GET", Self.request(index, held[index], wait: 0))
+        } while held[index].token != fresh.token
+        #expect(held[index].sections == fresh.sections, place)
+        #expect(held[index].summary == fresh.summary, place)
+      }
+    }
+  }
+
+  private static func request(_ index: Int, _ held: ResultSnapshot, wait: Int) -> String {
+    "/v1/objects/\(fetches[index])&since=\(held.token)&wait=\(wait)"
+  }
+
+  private static func take(
+    _ answer: Answer, _ index: Int, _ held: inout ResultSnapshot, _ file: ServedFile,
+    _ place: Comment
+  ) throws {
+    if answer.status == 410 || answer.json["reset"] != nil {
+      held = try snapshot(file, fetches[index])
+      return
+    }
+    try #require(answer.status == 200, place)
+    let diff = try #require(Diff(json: answer.json), place)
+    try held.apply(diff)
+    if let digest = held.summary.digest { #expect(held.digest == digest, place) }
+  }
+
+  private static func snapshot(_ file: ServedFile, _ fetch: String) throws -> ResultSnapshot {
+    try #require(ResultSnapshot(json: file.ask("GET", "/v1/objects/\(fetch)").json))
+  }
+}

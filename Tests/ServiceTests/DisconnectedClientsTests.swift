@@ -1,0 +1,100 @@
+import Foundation
+import LiveFetchHTTPServer
+import SQLiteStore
+import Service
+import TestSupport
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Clients that disconnect during a slow query.
+@Suite("Queries of disconnected clients are cancelled", .mayBlock)
+struct DisconnectedClientsTests {
+  /// A query that counts the links of every owner takes 30,000 squared steps.
+  private static let world = """
+    CREATE TABLE owner(id INTEGER PRIMARY KEY);
+    CREATE TABLE thing(id INTEGER PRIMARY KEY, owner_id INTEGER REFERENCES owner(id));
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
+      INSERT INTO owner SELECT i FROM n;
+    INSERT INTO thing SELECT id, id FROM owner;
+    """
+
+  private static let target = "/v1/objects/owner?as=count&where=thing.@count%3E=1"
+  private static let fetches =
+    #"{"fetches":{"a":{"entity":"owner","as":"count","where":"thing.@count >= 1"}}}"#
+
+  private static func post(_ headers: String = "") -> String {
+    "POST /v1/live HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      + "Content-Length: \(fetches.utf8.count)\r\n\(headers)\r\n\(fetches)"
+  }
+
+  static let requests = [
+    "GET \(target) HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "GET \(target) HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n",
+    post(), post("Accept: text/event-stream\r\n"),
+  ]
+
+  @Test(arguments: requests)
+  func aReadEndsWhenItsClientLeaves(request: String) throws {
+    var options = SQLiteStoreOptions()
+    options.queryTimeout = 3600
+    let file = try ServedFile(Self.world, options: options)
+    var configuration = HTTPServerConfiguration()
+    configuration.port = 0
+    configuration.workers = 1
+    let server = try HTTPServer(configuration, handler: file.service)
+    defer { server.stop() }
+    let client = try LoopbackSocket.connect(to: server.port)
+    let bytes = Array(request.utf8)
+    try #require(write(client, bytes, bytes.count) == bytes.count)
+    let runs = try eventually(within: .seconds(300)) { try Self.running(file) == 1 }
+    // It is running, even on a busy machine.
+    Thread.sleep(forTimeInterval: 0.2)
+    LoopbackSocket.close(client)
+    #expect(runs)
+    #expect(try eventually(within: .seconds(300)) { try Self.running(file) == 0 })
+  }
+
+  /// The write lock of another program keeps the saves waiting for longer than other requests of such
+  /// clients may wait.
+  @Test func aSaveIsAnsweredAfterItsClientFinishedSending() throws {
+    let file = try ServedFile(Self.world)
+    var configuration = HTTPServerConfiguration()
+    configuration.port = 0
+    configuration.finishedPeerTimeout = 0.05
+    let server = try HTTPServer(configuration, handler: file.service)
+    defer { server.stop() }
+    let holder = try WriteLockHolder(file.path)
+    let clients = try (50_000..<50_010).map { id in
+      let client = try LoopbackSocket.connect(to: server.port)
+      LoopbackSocket.setTimeout(60, of: client)
+      let body = #"{"changes":[{"insert":"owner","values":{"id":\#(id)}}]}"#
+      let request = Array(
+        """
+        POST /v1/save HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+        Content-Length: \(body.utf8.count)\r\n\r\n\(body)
+        """.utf8)
+      try #require(write(client, request, request.count) == request.count)
+      shutdown(client, Int32(SHUT_WR))
+      return client
+    }
+    Thread.sleep(forTimeInterval: 1)
+    holder.release()
+    for client in clients {
+      var answer = [UInt8](repeating: 0, count: 4096)
+      let count = read(client, &answer, answer.count)
+      #expect(
+        String(decoding: answer.prefix(max(0, count)), as: UTF8.self).hasPrefix("HTTP/1.1 200"))
+      LoopbackSocket.close(client)
+    }
+    #expect(
+      try file.ask("/v1/objects/owner?as=count&where=id%3E=50000").text.contains("\"total\":10"))
+  }
+
+  private static func running(_ file: ServedFile) throws -> Double? {
+    try MetricsText(file.ask("/metrics").text).samples
+      .first { $0.name == "livefetch_slow_queries_running" }?.value
+  }
+}

@@ -1,0 +1,57 @@
+// A service over a PostgreSQL database: requests enter and responses leave, without sockets.
+
+import FetchModel
+import Foundation
+import LiveFetchHTTPServer
+import Service
+import TestSupport
+import Testing
+
+@testable import PostgresStore
+
+/// A database of one test, served without sockets. Other programs write it.
+final class ServedDatabase {
+  let target: String
+  let store: PostgresStore
+  private let service: Service
+  private let connection: PostgresConnection
+
+  init(_ sql: String) throws {
+    target = try PostgresServer.shared().newDatabase()
+    connection = try PostgresConnection(target)
+    try connection.execute(sql)
+    var options = PostgresStoreOptions()
+    options.queryTimeout = 600
+    store = try PostgresStore(target, options: options)
+    var configuration = ServiceConfiguration()
+    configuration.queryTimeout = 600
+    service = try Service(store: store, configuration: configuration)
+  }
+
+  deinit {
+    service.drain()
+    store.close()
+  }
+
+  /// Changes the database as another program would.
+  func runExternally(_ sql: String) throws { try connection.execute(sql) }
+
+  /// Waits until the server has detected all commits of other programs.
+  func settle() throws {
+    let position = try HistoryTransaction.read([], on: connection) {
+      (transaction) throws(PostgresError) in transaction.position
+    }
+    let isSettled = eventually(within: .seconds(300)) {
+      store.newestToken.position >= HistoryPosition(position.snapshot)
+    }
+    #expect(isSettled)
+  }
+
+  /// Sends a request; its response is read later.
+  func begin(_ method: String, _ target: String, body: String? = nil) -> Pending {
+    Pending.begin(service, method, target, body: body)
+  }
+
+  /// Sends a request and waits for the response.
+  func ask(_ target: String) throws -> Answer { try #require(begin("GET", target).wait()) }
+}
