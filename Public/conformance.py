@@ -371,11 +371,26 @@ class Run:
         self.step()
         self.check()
 
+    def await_column(self, entity, name):
+        """Waits until the server's items have the column."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            try:
+                answer = self.server.ask("/v1/fetch", {"entity": entity, "limit": 1})
+            except urllib.error.HTTPError:
+                answer = None
+            if answer and name in answer["sections"][0]["items"][0]:
+                return
+            time.sleep(0.02)
+        raise Failed(f"the server does not show the new column within {PATIENCE} s")
+
     def schema(self):
         """a schema that changes while it is served"""
         store = sqlite3.connect(self.server.file, timeout=20)
         store.execute("ALTER TABLE Team ADD COLUMN city TEXT")
         store.close()
+        # A client may see the new column before the next save.
+        self.await_column("Team", "city")
         self.record()
         self.step()
         self.check()

@@ -1,28 +1,12 @@
 // axe-core, and checks that it does not make: the size of targets and the contrast of controls.
 
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, existsSync, readFileSync, readdirSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
-
-const folder = resolve(dirname(fileURLToPath(import.meta.url)), '../../.build-axe');
-const unpack = "import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extract('axe_core_python/axe.min.js', sys.argv[2])";
+import { readFileSync } from 'node:fs';
+import { fromPyPI } from './packages.mjs';
 
 /** The text of axe-core, from the package on PyPI that carries it; AXE names another file. */
 function source() {
-  if (process.env.AXE) return readFileSync(process.env.AXE, 'utf8');
-  const file = join(folder, 'axe_core_python/axe.min.js');
-  if (!existsSync(file)) {
-    mkdirSync(folder, { recursive: true });
-    python('-m', 'pip', 'download', '--quiet', '--no-deps', '--dest', folder, 'axe-core-python==0.1.0');
-    python('-c', unpack, join(folder, readdirSync(folder).find((name) => name.endsWith('.whl'))), folder);
-  }
+  const file = process.env.AXE ?? fromPyPI('axe-core-python==0.1.0', 'axe_core_python/axe.min.js');
   return readFileSync(file, 'utf8');
-}
-
-function python(...args) {
-  const { status, stderr } = spawnSync('python3', args, { encoding: 'utf8' });
-  if (status !== 0) throw new Error(`axe-core is not there: ${stderr}`);
 }
 
 /** What axe finds in a page: one line for each element. */

@@ -269,8 +269,12 @@ async function firstExample({ server }) {
   assert.deepEqual([stderr, status], ['', 0]);
   assert.match(stdout, /^\d+ cities of a million\nTokyo, \S+, \S+\n/);
   writeFileSync(join(server.directory, 'exports.js'),
-    "import { fileStorage } from 'livefetch/node';\nconsole.log(typeof fileStorage);");
-  assert.equal((await node(server.directory, 'exports.js')).stdout, 'function\n');
+    `import { fileStorage } from 'livefetch/node';
+    import { liveStore } from 'livefetch/svelte';
+    import { LiveTarget } from 'livefetch/event-target';
+    console.log(typeof fileStorage, typeof liveStore, typeof LiveTarget);
+    for (const name of ['react', 'vue', 'solid']) console.log(import.meta.resolve('livefetch/' + name).endsWith(name + '.js'));`);
+  assert.equal((await node(server.directory, 'exports.js')).stdout, 'function function function\ntrue\ntrue\ntrue\n');
   return note;
 }
 

@@ -1,9 +1,7 @@
 // What is checked in the browser: each scenario has a server of its own.
 
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
 import { connect } from '../../Public/livefetch.js';
-import { adapter, source } from './adapters.mjs';
 import { pause } from './browser.mjs';
 import { clientScenarios } from './client-scenarios.mjs';
 import { editingScenarios } from './editing-scenarios.mjs';
@@ -11,6 +9,7 @@ import { fileScenarios } from './file-scenarios.mjs';
 import { findingScenarios } from './finding-scenarios.mjs';
 import { accessibilityScenarios } from './accessibility-scenarios.mjs';
 import { apiScenarios } from './api-scenarios.mjs';
+import { frameworksScenarios } from './frameworks-scenarios.mjs';
 import { groupScenarios } from './group-scenarios.mjs';
 import { hostileScenarios } from './hostile-scenarios.mjs';
 import { rowScenarios } from './row-scenarios.mjs';
@@ -447,55 +446,6 @@ async function firstMinute({ browser, server, shoot }) {
   await page.close();
 }
 
-// MARK: Adapters
-
-/** Where Debian keeps React (`apt-get install node-react node-react-dom`). */
-const react = process.env.REACT ?? '/usr/share/nodejs';
-const umd = ['react/umd/react.production.min.js', 'react-dom/umd/react-dom.production.min.js'];
-
-/** The adapters that need a document, as the documentation has them, following the same fetch. */
-async function adapters({ browser, server }) {
-  // A document of this server without a client of its own.
-  const page = await browser.open(`${server.address}/style.css`);
-  const hasReact = umd.every((file) => existsSync(`${react}/${file}`));
-  // The page's policy allows no code made of text; the debugger may.
-  const define = (expression) => page.send('Runtime.evaluate', { expression });
-  for (const file of hasReact ? umd : []) await define(readFileSync(`${react}/${file}`, 'utf8'));
-  for (const [name, heading] of [['buildList', 'No framework'], ['buildHook', 'React']]) {
-    const { parameters, body } = source(adapter(heading));
-    await define(`globalThis.${name} = (${parameters.join()}) => { ${body} }`);
-  }
-  await page.run(async (withReact) => {
-    const { connect } = await import('/livefetch.js');
-    globalThis.client = connect('');
-    const request = { entity: 'City', where: 'population > 15000000', sort: '-population' };
-    document.body.innerHTML = '<ul id="plain"></ul><div id="react"></div>';
-    globalThis.buildList()(globalThis.client, request, document.querySelector('#plain'),
-      (row, item) => { row.textContent = item.name; });
-    if (!withReact) return;
-    const { React, ReactDOM } = globalThis;
-    const useLive = globalThis.buildHook(React.useMemo, React.useSyncExternalStore);
-    const List = () => React.createElement('ul', null, useLive(globalThis.client, request)?.sections[0]
-      .items.map((city) => React.createElement('li', { key: city.id }, city.name)));
-    globalThis.root = ReactDOM.createRoot(document.querySelector('#react'));
-    globalThis.root.render(React.createElement(List));
-  }, hasReact);
-  const names = (place) => page.run(
-    (where) => [...document.querySelectorAll(`${where} li`)].map(({ textContent }) => textContent), place);
-  const places = hasReact ? ['#plain', '#react'] : ['#plain'];
-  const wanted = async () => (await connect(server.address).fetch({ entity: 'City',
-    where: 'population > 15000000', sort: '-population', select: 'name' })).sections[0].items.map(({ name }) => name);
-  for (const place of places) await until(() => names(place), await wanted(), `${place} shows the result`);
-  const client = connect(server.address);
-  await client.update('City', 2643743, { population: 16_000_000 });
-  await client.update('City', 1850147, { population: 99_000_000 });
-  for (const place of places) await until(() => names(place), await wanted(), `${place} follows`);
-  if (hasReact) await page.run(() => globalThis.root.unmount());
-  assert.deepEqual(page.problems, []);
-  await page.close();
-  return hasReact ? 'plain DOM and React' : 'plain DOM; React is not installed';
-}
-
 export const scenarios = {
   'two pages converge under 200 random edits': { run: converge },
   'a page goes on where it was after the server was killed': { run: reconnect },
@@ -507,7 +457,7 @@ export const scenarios = {
   'it holds under a strict policy, light, dark and narrow': { run: appearance },
   'the to-do list is shared': { run: todo },
   ...clientScenarios,
-  'the adapters of the documentation follow a fetch': { run: adapters },
+  ...frameworksScenarios,
   ...editingScenarios,
   ...fileScenarios, ...rowScenarios, ...findingScenarios, ...tableScenarios, ...groupScenarios, ...apiScenarios, ...accessibilityScenarios, ...hostileScenarios,
   'a table of many rows scrolls': { run: manyRows, options: ['--max-items', '200000', '--durability', 'normal'] },

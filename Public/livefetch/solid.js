@@ -1,0 +1,22 @@
+/* @ts-self-types="./solid.d.ts" */
+// For Solid: a live fetch as an object with reactive properties.
+
+import { createEffect, createSignal, onCleanup, untrack } from 'solid-js';
+import { Follower, initial } from './watch.js';
+
+/**
+ * `{data, state, error}` of a live fetch, to be read as `cities.data`. The request may be a function: when what
+ * it returns changes, `data` stays until the first result of the new request.
+ */
+export function createLive(client, request) {
+  const read = () => (typeof request === 'function' ? request() : request);
+  const [shown, show] = createSignal(initial(untrack(read)));
+  const follower = new Follower(client, (value) => show(() => value));
+  createEffect(() => follower.follow(read()));
+  onCleanup(() => follower.close());
+  return {
+    get data() { return shown().data; },
+    get state() { return shown().state; },
+    get error() { return shown().error; },
+  };
+}

@@ -1,0 +1,148 @@
+// A live fetch → a value that frameworks can show: `{data, state, error}`, a new object for each change.
+//
+// Equal requests of a client share one live fetch. It stays open for a second after the last subscriber
+// has gone: a component that is mounted again at once (by React's StrictMode, by a move within the page)
+// neither asks the server again nor shows an empty result.
+
+const LINGER = 1000;
+
+export const idle = Object.freeze({ data: null, state: 'idle', error: null });
+const connecting = Object.freeze({ data: null, state: 'connecting', error: null });
+const nothing = { subscribe: () => () => {}, read: () => idle, ready: Promise.resolve() };
+
+/** The live fetches that are open, by client and request. */
+const opened = new WeakMap();
+
+/** What is shown before the first result: `idle` without a request. */
+export function initial(request) {
+  return request ? connecting : idle;
+}
+
+/**
+ * `{subscribe(listener), read(), ready}` of a request. It is followed while there are subscribers; `ready`
+ * resolves when there is data, or when the server has refused the request.
+ */
+export function watch(client, request) {
+  if (!request) return nothing;
+  if (!opened.has(client)) opened.set(client, new Map());
+  const entries = opened.get(client);
+  const key = JSON.stringify(request);
+  const entry = () => {
+    if (!entries.has(key)) entries.set(key, new Watched(client.live(request), () => entries.delete(key)));
+    return entries.get(key);
+  };
+  return {
+    subscribe: (listener) => entry().subscribe(listener),
+    read: () => entries.get(key)?.value ?? connecting,
+    get ready() { return entry().ready; },
+  };
+}
+
+/** A live fetch that is open, and who follows it. */
+class Watched {
+  value = connecting;
+  #live;
+  #onEnd;
+  #listeners = new Set();
+  #timer;
+  #ready;
+
+  constructor(live, onEnd) {
+    this.#live = live;
+    this.#onEnd = onEnd;
+    live.subscribe(() => this.#update());
+    this.#update();
+  }
+
+  subscribe(listener) {
+    clearTimeout(this.#timer);
+    const own = () => listener();
+    this.#listeners.add(own);
+    return () => {
+      if (this.#listeners.delete(own) && this.#listeners.size === 0) this.#endSoon();
+    };
+  }
+
+  get ready() {
+    this.#ready ??= this.#settled().finally(() => { this.#ready = undefined; });
+    return this.#ready;
+  }
+
+  #settled() {
+    return new Promise((resolve) => {
+      const check = () => {
+        if (this.value.data === null && this.value.state !== 'failed') return;
+        resolve();
+        queueMicrotask(stop);
+      };
+      const stop = this.subscribe(check);
+      check();
+    });
+  }
+
+  #update() {
+    const { current: data, state, error } = this.#live;
+    const { data: oldData, state: oldState, error: oldError } = this.value;
+    if (state === 'closed' || (data === oldData && state === oldState && error === oldError)) return;
+    this.value = { data, state, error };
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  #endSoon() {
+    this.#timer = setTimeout(() => {
+      this.#onEnd();
+      this.#live.close();
+    }, LINGER);
+    this.#timer.unref?.();
+  }
+}
+
+/**
+ * The value to show where another request is followed now: until its first result comes, the data of the
+ * request before, if both have items of the same form.
+ */
+export function keepData(before, request, value) {
+  if (value.data !== null || value.state === 'failed' || !before?.data || !request) return value;
+  return form(before.request) === form(request) ? { ...value, data: before.data } : value;
+}
+
+function form({ entity, as = 'objects', select, group }) {
+  return JSON.stringify([entity, as, select, group]);
+}
+
+/** Follows one request after the other; `show` gets each `{data, state, error}`. */
+export class Follower {
+  #client;
+  #show;
+  #shown = idle;
+  #request = null;
+  #key;
+  #stop = () => {};
+
+  constructor(client, show) {
+    this.#client = client;
+    this.#show = show;
+  }
+
+  follow(request) {
+    const key = JSON.stringify(request ?? null);
+    if (key === this.#key) return;
+    this.#key = key;
+    const before = { request: this.#request, data: this.#shown.data };
+    const watched = watch(this.#client, request);
+    const update = () => {
+      this.#shown = keepData(before, request, watched.read());
+      this.#show(this.#shown);
+    };
+    const stopBefore = this.#stop;
+    this.#stop = watched.subscribe(update);
+    this.#request = request;
+    stopBefore();
+    update();
+  }
+
+  close() {
+    this.#stop();
+    this.#key = undefined;
+  }
+}
