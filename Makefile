@@ -25,7 +25,7 @@ run: deps ## build and serve the sample data on http://127.0.0.1:$(PORT) (PORT=8
 	@exec "$$(swift build -c release --show-bin-path)/livefetch" demo --port $(PORT)
 
 test: deps ## build everything and run the tests
-	@echo "Builds the package with its tests, then runs about 1,300 tests. On two cores the first"
+	@echo "Builds the package with its tests, then runs about 1,600 tests. On two cores the first"
 	@echo "build takes about 9 minutes and the tests take about 8; a loaded machine takes longer."
 	@bash .ci/install postgresql
 	@swift build
@@ -64,7 +64,7 @@ docs: ## render the manual, Public/docs/*.md, to the pages that the program carr
 	@/usr/bin/env PATH="/usr/bin:$$PATH" python3 .ci/manual.py
 
 docc: deps ## build the Swift library's documentation; links that lead nowhere fail
-	@bash .ci/docs
+	@bash .ci/docs .build-docs
 
 dist: deps ## pack a release into dist/: tarball, Debian package, Python wheel, checksums
 	@bash docker/build.sh .build-dist

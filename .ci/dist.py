@@ -100,7 +100,7 @@ def lay_out(program, prefix, version, date):
     library = prefix / "lib/livefetch"
     library.mkdir(parents=True)
     for item in sorted(program.iterdir()):
-        if item.is_dir() and item.suffix == ".resources":
+        if item.is_dir():
             shutil.copytree(item, library / item.name)
     shutil.copy(program / "livefetch", library / "livefetch")
     (library / "livefetch").chmod(0o755)

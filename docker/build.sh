@@ -5,8 +5,9 @@ set -eu
 destination=${1:?usage: build.sh DESTINATION}
 cd "$(dirname "$0")/.."
 
-set -- -c release --static-swift-stdlib -Xlinker -s --product livefetch --scratch-path .build-image
-swift build "$@"
+# Of the product, and of the module whose documentation is made, with the same options.
+set -- -c release --static-swift-stdlib -Xlinker -s --scratch-path .build-image
+swift build "$@" --product livefetch
 built=$(swift build "$@" --show-bin-path)
 
 home=$destination/opt/livefetch
@@ -14,5 +15,6 @@ mkdir -p "$home" "$destination/usr/local/bin"
 cp "$built/livefetch" "$home/"
 cp -R "$built/LiveFetch_LiveFetchCommand.resources" "$home/"
 cp docker/entrypoint.sh docker/health.sh "$home/"
+bash .ci/docs "$home/swift-documentation" "$@"
 chmod 755 "$home/livefetch" "$home/entrypoint.sh" "$home/health.sh"
 ln -sf /opt/livefetch/livefetch "$destination/usr/local/bin/livefetch"

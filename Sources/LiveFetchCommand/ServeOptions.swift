@@ -105,6 +105,7 @@ struct ServeOptions: ParsableArguments {
   func resolved() throws -> ServerOptions {
     var options = try checked()
     try options.readCredentials()
+    try options.takeListener()
     return options
   }
 
@@ -131,6 +132,8 @@ struct ServerOptions {
   private var audit: AuditLog?
   private let quotas: Quotas?
   private var access: AccessDeclaration?
+  /// The socket that the service manager has opened; it takes the place of `--host` and `--port`.
+  private(set) var inheritedListener: HTTPListener?
   /// True if the file is one of the samples.
   var servesSample = false
 
@@ -149,7 +152,7 @@ struct ServerOptions {
     try checkBackups()
   }
 
-  var host: String { settings.text(.host) ?? "127.0.0.1" }
+  var host: String { inheritedListener?.host ?? settings.text(.host) ?? "127.0.0.1" }
   var port: Int { settings.integer(.port) }
 
   /// The scheme of the server's address.
@@ -167,6 +170,11 @@ struct ServerOptions {
     jwt = try settings.jwtVerifier()
     certificate = try certificateFiles?.certificate()
     access = try settings.text(.access).map { try AccessDeclaration(atPath: $0) }
+  }
+
+  /// Takes the socket of the service manager, whose address decides on ``checkAccess(to:)``.
+  fileprivate mutating func takeListener() throws {
+    inheritedListener = try ServiceManager.listener()
   }
 
   /// Ends the command if the access rules, of the file or of the model, do not fit the store.
@@ -279,6 +287,8 @@ struct ServerOptions {
     var files = WebPage.files
     files[NPMPackage.path] = NPMPackage.archive(of: files)
     service.builtInFiles = StaticFiles(contents: files)
+    service.swiftDocumentation = StaticFiles(
+      directory: Bundle.main.bundlePath + "/swift-documentation")
     service.servesSample = servesSample
     service.explains = settings.isOn(.explain)
     service.sendsServerTiming = settings.isOn(.serverTiming)

@@ -46,7 +46,9 @@ struct Server {
       throw error
     }
     announce(store, at: address, port: http.port)
+    ServiceManager.notify(.ready)
     TerminationSignal.wait(onHangUp: options.readFilesAgain)
+    ServiceManager.notify(.stopping)
     backups?.stop()
     shutDown(host, http)
   }
@@ -68,7 +70,7 @@ struct Server {
 
   private func listen() throws -> HTTPListener {
     do {
-      return try HTTPListener(options.http)
+      return try options.inheritedListener ?? HTTPListener(options.http)
     } catch {
       throw failure(Self.describe(error, options), .cannotListen)
     }

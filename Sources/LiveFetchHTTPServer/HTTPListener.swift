@@ -9,6 +9,8 @@ import Glibc
 public final class HTTPListener: Sendable {
   /// The port; if 0 was requested, the one that the system chose.
   public let port: Int
+  /// The address on which the socket listens, in numbers.
+  public var host: String { socket.address.description }
   private let socket: ListenSocket
   /// Protects the flag that a server has taken the socket.
   private let isTaken = SanitizedMutex(false)
@@ -16,6 +18,16 @@ public final class HTTPListener: Sendable {
   /// Listens on the configuration's host and port.
   public init(_ configuration: HTTPServerConfiguration) throws(HTTPServerError) {
     socket = try ListenSocket(host: configuration.host, port: configuration.port)
+    port = socket.port
+  }
+
+  /// Uses a socket that another program has opened and listens on.
+  ///
+  /// - Parameter inherited: a descriptor, which the listener owns from then on. nil if it is not a
+  ///   TCP socket that listens.
+  public init?(inherited descriptor: Int32) {
+    guard let socket = ListenSocket(inherited: descriptor) else { return nil }
+    self.socket = socket
     port = socket.port
   }
 

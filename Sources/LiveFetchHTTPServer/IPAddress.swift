@@ -27,12 +27,16 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// The peer of a connected socket; nil if it has no internet address.
-  init?(peerOf descriptor: Int32) {
+  init?(peerOf descriptor: Int32) { self.init { getpeername(descriptor, $0, &$1) } }
+
+  /// The own address of a socket; nil if it has no internet address.
+  init?(of descriptor: Int32) { self.init { getsockname(descriptor, $0, &$1) } }
+
+  private init?(_ read: (UnsafeMutablePointer<sockaddr>, inout socklen_t) -> Int32) {
     var storage = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
     let result = withUnsafeMutableBytes(of: &storage) { bytes in
-      getpeername(
-        descriptor, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), &length)
+      read(bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), &length)
     }
     guard result == 0 else { return nil }
     let address: IPAddress? = withUnsafeBytes(of: storage) { bytes in

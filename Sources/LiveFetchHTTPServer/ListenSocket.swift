@@ -1,6 +1,6 @@
-// Opens the listening socket.
+// Opens the listening socket, or takes over one that another program has opened.
 //
-// Input: a host and a port. Output: a bound, listening descriptor whose options every accepted
+// Input: a host and a port, or a descriptor. Output: a bound, listening descriptor whose options every accepted
 // connection inherits, and its port.
 
 import CMicrohttpd
@@ -10,6 +10,8 @@ import Glibc
 struct ListenSocket {
   let descriptor: Int32
   let port: Int
+  /// The address on which it listens.
+  let address: IPAddress
 
   /// - Parameters:
   ///   - host: a numeric address or a name; the first address that can be bound is used.
@@ -29,14 +31,35 @@ struct ListenSocket {
     while let address = candidate?.pointee {
       switch Self.open(address) {
       case .success(let descriptor):
-        self.descriptor = descriptor
-        self.port = Self.port(of: descriptor)
+        guard let opened = ListenSocket(listening: descriptor) else {
+          close(descriptor)
+          throw .cannotResolve(host: host)
+        }
+        self = opened
         return
       case .failure(let error): failure = error.code
       }
       candidate = address.ai_next
     }
     throw .cannotListen(errno: failure)
+  }
+
+  /// Takes over a socket that listens; nil if `descriptor` is not a TCP socket that does.
+  init?(inherited descriptor: Int32) {
+    guard Self.option(descriptor, SO_TYPE) == Int32(SOCK_STREAM.rawValue),
+      Self.option(descriptor, SO_ACCEPTCONN) == 1
+    else { return nil }
+    self.init(listening: descriptor)
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+    Self.setOptions(descriptor)
+  }
+
+  private init?(listening descriptor: Int32) {
+    guard let address = IPAddress(of: descriptor) else { return nil }
+    self.descriptor = descriptor
+    self.address = address
+    port = Self.port(of: descriptor)
   }
 
   private struct SystemError: Error {
@@ -70,6 +93,13 @@ struct ListenSocket {
   static func set(_ descriptor: Int32, _ level: Int32, _ name: Int32, _ value: Int32) {
     var value = value
     setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
+  }
+
+  /// The value of an option of the socket; nil if `descriptor` is no socket.
+  private static func option(_ descriptor: Int32, _ name: Int32) -> Int32? {
+    var value: Int32 = 0
+    var length = socklen_t(MemoryLayout<Int32>.size)
+    return getsockopt(descriptor, SOL_SOCKET, name, &value, &length) == 0 ? value : nil
   }
 
   private static func port(of descriptor: Int32) -> Int {

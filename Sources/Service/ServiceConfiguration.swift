@@ -34,6 +34,8 @@ public struct ServiceConfiguration: Sendable {
   /// The web page, the manual and the JavaScript package that the program carries; nil if there are
   /// none. `/docs/…` and `/livefetch.tgz` are served in addition to ``publicDirectory`` too.
   public var builtInFiles: StaticFiles?
+  /// The documentation of the Swift library, served below `/docs/swift/`; nil: it is not there.
+  public var swiftDocumentation: StaticFiles?
   /// True if the data are a sample that anyone may try changes on; `GET /v1` reports it.
   public var servesSample = false
   /// True if `explain=true` is answered.

@@ -104,12 +104,15 @@ final class Folder {
 
   /// Starts the program; its standard output is the file `name`.
   ///
-  /// - Parameter limits: shell commands to run first in its process.
+  /// - Parameters:
+  ///   - input: the descriptor of its standard input; nil for this process's.
+  ///   - limits: shell commands to run first in its process.
   func start(
     _ arguments: [String], output name: String, environment: [String: String] = [:],
-    limits: String? = nil
+    input: Int32? = nil, limits: String? = nil
   ) throws -> Process {
     let process = process(arguments, environment)
+    if let input { process.standardInput = FileHandle(fileDescriptor: input) }
     if let limits {
       process.executableURL = URL(fileURLWithPath: "/bin/sh")
       process.arguments = ["-c", "\(limits); exec \"$0\" \"$@\"", Self.program.path] + arguments

@@ -86,7 +86,7 @@ struct ForeignKeyComparisonTests {
       let expected = try connection.all(
         "SELECT n FROM t WHERE n NOT IN (SELECT rowid FROM pragma_foreign_key_check('t'))"
       ) { $0.integer(0) }
-      for test in ["=", "IS"] {
+      for test in [" = ", " IS "] {
         let found = try connection.all(
           "SELECT n FROM t WHERE \(key.refersToBound(nil, test)) ORDER BY n", stored
         ) { $0.integer(0) }

@@ -69,8 +69,12 @@ extension Service {
     return json
   }
 
-  /// A file of the public directory, or else one that the program carries.
+  /// A file of the public directory, or else one that the program carries or that lies beside it.
   func fileResponse(to request: HTTPRequest) -> HTTPResponse? {
+    if request.path.hasPrefix("/docs/swift/") {
+      return configuration.swiftDocumentation?.response(
+        to: request, path: request.path.dropFirst("/docs/swift".count))
+    }
     if let found = files?.response(to: request) { return found }
     let isBuiltIn = request.path.hasPrefix("/docs/") || request.path == "/livefetch.tgz"
     guard files == nil || isBuiltIn else { return nil }
