@@ -163,12 +163,18 @@ extension PostgresStore {
   public func explain(
     _ plan: FetchPlan, queryClass: QueryClass
   ) throws(StoreError) -> Explanation {
-    throw .unsupported("`explain` over PostgreSQL")
+    try query(queryClass) { transaction throws(StoreError) in
+      try transaction.explanation(of: plan)
+    }
   }
 
   public func changes(
     after token: Token?, limit: Int
   ) throws(StoreError) -> ChangeHistory? {
-    throw .unsupported("`/v1/changes` over PostgreSQL")
+    try transaction { transaction throws(StoreError) in
+      try transaction.withFewerSaves(limit) { limit throws(StoreError) in
+        try transaction.history(after: token, limit: limit)
+      }
+    }
   }
 }

@@ -20,6 +20,8 @@ package protocol ResultRow {
   /// Returns the value of a column as the evaluator compares it; nil if it cannot be represented
   /// exactly.
   func exactValue(_ column: Int32) -> StoredValue?
+  /// Returns the value of a column. Two values of a column are equal exactly if these are.
+  func storedValue(_ column: Int32) -> StoredValue
   /// Returns the bytes of a value as a client downloads them; nil for NULL.
   func rawBytes(_ column: Int32) -> [UInt8]?
   var columnCount: Int32 { get }

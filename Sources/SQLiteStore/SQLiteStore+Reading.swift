@@ -143,20 +143,8 @@ extension SQLiteStore {
     after token: Token?, limit: Int
   ) throws(StoreError) -> ChangeHistory? {
     try read(.full) { transaction throws(StoreError) in
-      let connection = transaction.connection
-      var limit = limit
-      // The rows of all saves are in memory at the same time. If they are too large, the answer has
-      // fewer saves, at least one.
-      while limit > 1 {
-        do throws(StoreError) {
-          return try history.changes(after: token, limit: limit, on: connection)
-        } catch {
-          guard case .answerTooLarge = error else { throw error }
-          limit /= 2
-        }
-      }
-      return try connection.withAnswerLimit(.max) { () throws(StoreError) in
-        try history.changes(after: token, limit: limit, on: connection)
+      try transaction.withFewerSaves(limit) { limit throws(StoreError) in
+        try history.changes(after: token, limit: limit, in: transaction)
       }
     }
   }

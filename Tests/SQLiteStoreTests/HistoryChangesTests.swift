@@ -27,7 +27,7 @@ extension TrackedFile {
 
   /// Returns the saves after a token, one per line: `+City 1 ~City 2(name) -City 3`.
   fileprivate func changes(after token: Token?, limit: Int = 100) throws -> [String]? {
-    try history.changes(after: token, limit: limit, on: connection)?.saves.map(line)
+    try history.changes(after: token, limit: limit, in: transaction)?.saves.map(line)
   }
 
   private func line(_ save: SaveRecord) -> String {
@@ -104,13 +104,13 @@ struct HistoryChangesTests {
     for name in ["a", "b", "c"] { try store.save("UPDATE City SET name = '\(name)' WHERE id = 10") }
     try store.save("DELETE FROM City WHERE id = 10")
     let page = try #require(
-      try store.history.changes(after: start, limit: 2, on: store.connection))
+      try store.history.changes(after: start, limit: 2, in: store.transaction))
     #expect(page.saves.count == 2)
     #expect(page.to == page.saves[1].token)
     #expect(page.saves.map(\.updated.count) == [1, 1])
     #expect(try store.changes(after: page.to) == ["~City 10(name)", "-City 10"])
     let end = try #require(
-      try store.history.changes(after: store.token, limit: 2, on: store.connection))
+      try store.history.changes(after: store.token, limit: 2, in: store.transaction))
     #expect(end.saves.isEmpty)
     #expect(end.to == (try store.token))
   }

@@ -58,7 +58,7 @@ struct HistoryEpochTests {
     try first.file.runExternally("UPDATE City SET country = 2 WHERE id = 10")
     let city = try #require(second.history.model.entityIndex(named: "City"))
     #expect(try second.changeSet(after: start).objects == [city: [.integer(10)]])
-    #expect(try second.history.changes(after: token, limit: 9, on: second.connection) == nil)
+    #expect(try second.history.changes(after: token, limit: 9, in: second.transaction) == nil)
     let third = try TrackedFile(first.file)
     #expect(third.setup == .continued)
     #expect(try third.validity(of: start) == .known)

@@ -2,6 +2,7 @@
 
 import FetchModel
 import SQLComposer
+import SQLResults
 import Testing
 
 @testable import SQLiteStore
@@ -28,6 +29,16 @@ struct TrackedFile {
   func changeSet(after token: Token) throws -> ChangeSet {
     try history.changeSet(
       after: token.position.number, upTo: self.token.position.number, on: connection)
+  }
+
+  /// A read transaction on the connection.
+  var transaction: SQLiteReadTransaction {
+    get throws {
+      SQLiteReadTransaction(
+        connection: connection,
+        composer: FetchComposer(model: history.model, schema: history.schema), history: history,
+        objectStatements: ObjectStatements(), token: try token)
+    }
   }
 
   func validity(of token: Token) throws -> TokenValidity {

@@ -25,6 +25,7 @@ final class ServedDatabase {
     store = try PostgresStore(target, options: options)
     var configuration = ServiceConfiguration()
     configuration.queryTimeout = 600
+    configuration.explains = true
     service = try Service(store: store, configuration: configuration)
   }
 

@@ -5,9 +5,9 @@
 public struct Explanation: Sendable, Hashable {
   /// A step of a query plan, with its substeps.
   public struct Step: Sendable, Hashable {
-    /// SQLite's description of the step.
+    /// The database's description of the step.
     public let detail: String
-    /// The substeps, in SQLite's order.
+    /// The substeps, in the database's order.
     public let children: [Step]
 
     public init(detail: String, children: [Step] = []) {
@@ -37,7 +37,7 @@ public struct Explanation: Sendable, Hashable {
     public let sql: String
     /// The types of the bound values, in order. The values themselves are confidential.
     public let types: [String]
-    /// SQLite's query plan.
+    /// The database's query plan.
     public let plan: [Step]
     /// Indexes that would make the statement faster; empty if none is known.
     public let hints: [Hint]

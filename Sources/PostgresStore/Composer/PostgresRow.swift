@@ -45,6 +45,16 @@ struct PostgresRow: ResultRow {
 
   func exactValue(_ column: Int32) -> StoredValue? { StoredValue(value(column)) }
 
+  func storedValue(_ column: Int32) -> StoredValue {
+    // A decimal may have more digits than a double; NaN is a value.
+    switch value(column) {
+    case .numeric(let text):
+      Int64(text).map { .integer($0) } ?? .text(DecimalDigits.canonical(text))
+    case .double(let double) where double.isNaN: .text("NaN")
+    case let value: StoredValue(value)
+    }
+  }
+
   func rawBytes(_ column: Int32) -> [UInt8]? {
     switch value(column) {
     case .null: return nil

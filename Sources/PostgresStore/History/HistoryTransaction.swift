@@ -144,14 +144,40 @@ extension CapturedTable {
     SELECT DISTINCT ON (\(keyList)) livefetch_existed\(columns)
     FROM (
       SELECT *, min(livefetch_seq) OVER (PARTITION BY \(keyList), livefetch_xid) AS livefetch_first
-      FROM changes AS c
-      WHERE NOT (livefetch_existed AND EXISTS (
-        SELECT FROM changes AS n WHERE n.livefetch_xid = c.livefetch_xid
-          AND n.livefetch_part = c.livefetch_part AND n.livefetch_file = c.livefetch_file
-          AND n.livefetch_after = c.livefetch_before))
+      FROM changes AS c WHERE \(Self.isOlder)
     ) AS first
     ORDER BY \(keyList), livefetch_first, livefetch_existed DESC, livefetch_seq
     """
+  }
+}
+
+extension CapturedTable {
+  /// SQL that is true for a history row `c` of `changes` whose old version no other one of the same
+  /// transaction created.
+  private static let isOlder = """
+    NOT (livefetch_existed AND EXISTS (
+      SELECT FROM changes AS n WHERE n.livefetch_xid = c.livefetch_xid
+        AND n.livefetch_part = c.livefetch_part AND n.livefetch_file = c.livefetch_file
+        AND n.livefetch_after = c.livefetch_before))
+    """
+
+  /// SQL for each row that a list of transactions changed, as it was before the transaction: the
+  /// transaction's number, `id`, 1 if the row existed, and the columns `names` with their types in the
+  /// table. The only parameter is the list.
+  func rowsBefore(_ id: String, _ names: [String]) -> String {
+    let columns = names.map { name in
+      let type = self.columns.first { $0.name == name }?.tableType
+      return ", " + quoted(name) + (type.map { "::\($0)" } ?? "")
+    }.joined()
+    let keys = key.map { "c.\(quoted($0))" }.joined(separator: ", ")
+    return """
+      WITH changes AS MATERIALIZED (
+        SELECT * FROM \(historyName) WHERE livefetch_xid = ANY (?::xid8[]))
+      SELECT DISTINCT ON (livefetch_xid, \(keys))
+        livefetch_xid::text::bigint, \(id), livefetch_existed::int\(columns)
+      FROM changes AS c WHERE \(Self.isOlder)
+      ORDER BY livefetch_xid, \(keys), livefetch_existed DESC, livefetch_seq
+      """
   }
 }
 

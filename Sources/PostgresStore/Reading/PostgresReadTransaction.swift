@@ -39,9 +39,9 @@ struct PostgresReadTransaction: ResultTransaction {
   func changes(after position: HistoryPosition) throws(StoreError) -> ChangeSet {
     var changes = ChangeSet(start: position)
     guard position < token.position else { return changes }
-    for query in try changeQueries.changed(after: position, in: self) {
-      try run(query.statement(after: position)) { row in
-        query.add(row, to: &changes)
+    for table in try changeQueries.changed(after: position, in: self) {
+      try run(table.query.statement(after: position)) { row in
+        table.query.add(row, to: &changes)
         return true
       }
     }

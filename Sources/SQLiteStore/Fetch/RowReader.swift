@@ -47,6 +47,8 @@ struct RowReader: ResultRow {
     return string.utf8.count == stored.count && string.utf8.elementsEqual(stored) ? value : nil
   }
 
+  func storedValue(_ column: Int32) -> StoredValue { Statement(pointer: statement).value(column) }
+
   func rawBytes(_ column: Int32) -> [UInt8]? {
     switch sqlite3_column_type(statement, column) {
     case SQLITE_NULL: nil

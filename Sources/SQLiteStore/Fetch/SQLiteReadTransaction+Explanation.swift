@@ -3,11 +3,13 @@
 
 import FetchModel
 import SQLComposer
+import SQLResults
 
 extension SQLiteReadTransaction {
   func explanation(of plan: FetchPlan) throws(StoreError) -> Explanation {
     var statements: [Explanation.Statement] = []
-    for (purpose, sql) in self.statements(of: plan) {
+    let cachesItems = plan.cachedKind(composer.schema) != nil && token != .untracked
+    for (purpose, sql) in self.statements(of: plan, cachingItems: cachesItems) {
       let steps = try steps(of: sql)
       let adviser = IndexAdviser(
         plan: plan, model: composer.model, schema: composer.schema, sql: sql.text)
@@ -21,41 +23,6 @@ extension SQLiteReadTransaction {
     }
     return Explanation(
       entity: composer.model.entities[plan.definition.entity].name, statements: statements)
-  }
-
-  /// Returns the statements of a snapshot of `plan`, in order.
-  private func statements(of plan: FetchPlan) -> [(purpose: String, sql: SQLFragment)] {
-    var statements: [(String, SQLFragment)] = []
-    if let tabulation = plan.tabulation {
-      var window = GroupedQueryComposer(composer, plan, tabulation, at: .now)
-      statements.append(("dictionaries", window.window().sql))
-      if plan.withTotal {
-        var total = GroupedQueryComposer(composer, plan, tabulation, at: .now)
-        statements.append(("total", total.total()))
-      }
-      return statements
-    }
-    if plan.shape != .count {
-      let isCached = plan.cachedKind(composer.schema) != nil && token != .untracked
-      let extra = plan.isCapped ? 1 : 0
-      let window = composer.window(of: plan, extra: extra, items: isCached ? .apart : .inRows)
-      statements.append(("items", window.fragment))
-      if isCached { statements.append(("item", composer.row(of: plan).fragment)) }
-    }
-    if plan.withTotal || plan.shape == .count {
-      statements.append(("total", composer.total(of: plan.definition).fragment))
-    }
-    let isText = composer.schema.entities[plan.definition.entity].key.idType == .string
-    for path in plan.expansion {
-      let anyone: ObjectID = isText ? .text("") : .integer(0)
-      statements.append(
-        (
-          "included",
-          composer.reached(
-            from: [anyone], over: path, at: .now, access: plan.definition.access)
-        ))
-    }
-    return statements
   }
 
   // MARK: SQLite's plan
@@ -91,21 +58,5 @@ extension SQLiteReadTransaction {
         })
     }
     return indexes
-  }
-}
-
-extension FetchStatement {
-  fileprivate var fragment: SQLFragment { SQLFragment(sql, bindings: bindings) }
-}
-
-extension SQLValue {
-  fileprivate var typeName: String {
-    switch self {
-    case .null: "null"
-    case .integer: "integer"
-    case .double: "real"
-    case .text: "text"
-    case .blob: "blob"
-    }
   }
 }

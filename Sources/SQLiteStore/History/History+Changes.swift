@@ -4,6 +4,7 @@
 
 import FetchModel
 import SQLComposer
+import SQLResults
 
 extension History {
   /// Returns at most `limit` saves after `token`, oldest first; nil if the token is no longer
@@ -11,8 +12,9 @@ extension History {
   ///
   /// O(rows changed in these saves), plus a small cost for the rows changed since.
   func changes(
-    after token: Token?, limit: Int, on connection: Connection
+    after token: Token?, limit: Int, in transaction: SQLiteReadTransaction
   ) throws(StoreError) -> ChangeHistory? {
+    let connection = transaction.connection
     let newest = try newestToken(on: connection)
     if let token, try validity(of: token, on: connection) == .expired { return nil }
     let oldest = try oldestToken(epoch: newest.epoch, on: connection)
@@ -24,11 +26,30 @@ extension History {
     for table in try tables(
       changedAfter: from.position.number, upTo: last.token.position.number, on: connection)
     {
-      let reader = ChangeReader(table: table, saves: saves, first: from.position.number)
-      try reader.fold(into: &folds, history: self, on: connection)
+      var save = 0
+      let statement = Self.rows(of: table, after: from, upTo: last.token)
+      try SaveReader(table, saves, in: transaction).fold(statement, into: &folds) { position in
+        while save < saves.count - 1, position > saves[save].token.position.number { save += 1 }
+        return save
+      }
     }
     let records = zip(saves, folds).map { $1.record(of: $0) }
     return ChangeHistory(from: from, to: to, saves: records)
+  }
+
+  /// Returns the statement of a table's history rows in a range.
+  private static func rows(
+    of table: TrackedTable, after first: Token, upTo last: Token
+  ) -> SQLFragment {
+    SQLFragment(
+      """
+      SELECT \(HistoryLayout.position), \(table.layout.idExpression(nil)), \
+      \(HistoryLayout.existed), \(SaveReader<SQLiteReadTransaction>.columns(of: table)) \
+      FROM main.\(table.layout.quotedName) \
+      WHERE \(HistoryLayout.position) > ? AND \(HistoryLayout.position) <= ? \
+      ORDER BY \(HistoryLayout.position)
+      """,
+      bindings: [.integer(first.position.number), .integer(last.position.number)])
   }
 
   private func oldestToken(
@@ -56,11 +77,7 @@ extension History {
   }
 }
 
-/// The positions of one save.
-struct SaveRange {
-  let token: Token
-  let at: Double
-
+extension SaveRange {
   /// Commits of other processes that are not stamped yet count as one save, at the current time.
   static func all(
     after first: Token, upTo newest: Token, limit: Int, on connection: Connection
@@ -82,34 +99,5 @@ struct SaveRange {
       saves.append(SaveRange(token: newest, at: currentSeconds()))
     }
     return saves
-  }
-}
-
-/// The effect of one save, collected table by table.
-struct SaveFold {
-  private var inserted: [Int: [ObjectID]] = [:]
-  private var deleted: [Int: [ObjectID]] = [:]
-  private var updatedOrder: [Int: [ObjectID]] = [:]
-  private var updated: [Int: [ObjectID: [String]]] = [:]
-
-  mutating func insert(_ id: ObjectID, _ entity: Int) { inserted[entity, default: []].append(id) }
-  mutating func delete(_ id: ObjectID, _ entity: Int) { deleted[entity, default: []].append(id) }
-
-  mutating func update(_ id: ObjectID, _ entity: Int, _ properties: [String]) {
-    if updated[entity]?[id] == nil { updatedOrder[entity, default: []].append(id) }
-    let known = updated[entity]?[id] ?? []
-    updated[entity, default: [:]][id] = known + properties.filter { !known.contains($0) }
-  }
-
-  func record(of save: SaveRange) -> SaveRecord {
-    var updates: [Int: [(id: ObjectID, properties: [String])]] = [:]
-    for (entity, ids) in updatedOrder {
-      let others = Set((inserted[entity] ?? []) + (deleted[entity] ?? []))
-      let kept = ids.filter { !others.contains($0) }
-      if !kept.isEmpty { updates[entity] = kept.map { ($0, updated[entity]?[$0] ?? []) } }
-    }
-    return SaveRecord(
-      token: save.token, at: Instant(secondsSince1970: save.at) ?? Instant(seconds: 0),
-      inserted: inserted, updated: updates, deleted: deleted)
   }
 }

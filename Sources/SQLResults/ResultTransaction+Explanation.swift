@@ -1,0 +1,61 @@
+// A plan → the statements of its snapshot, for `explain`.
+
+import FetchModel
+import SQLComposer
+
+extension ResultTransaction {
+  /// Returns the statements of a snapshot of `plan`, in order.
+  ///
+  /// - Parameter cachesItems: true if the items are read one by one, unless they are in a cache.
+  package func statements(
+    of plan: FetchPlan, cachingItems cachesItems: Bool
+  ) -> [(purpose: String, sql: SQLFragment)] {
+    var statements: [(String, SQLFragment)] = []
+    if let tabulation = plan.tabulation {
+      var window = GroupedQueryComposer(composer, plan, tabulation, at: .now)
+      statements.append(("dictionaries", window.window().sql))
+      if plan.withTotal {
+        var total = GroupedQueryComposer(composer, plan, tabulation, at: .now)
+        statements.append(("total", total.total()))
+      }
+      return statements
+    }
+    if plan.shape != .count {
+      let extra = plan.isCapped ? 1 : 0
+      let window = composer.window(of: plan, extra: extra, items: cachesItems ? .apart : .inRows)
+      statements.append(("items", window.fragment))
+      if cachesItems { statements.append(("item", composer.row(of: plan).fragment)) }
+    }
+    if plan.withTotal || plan.shape == .count {
+      statements.append(("total", composer.total(of: plan.definition).fragment))
+    }
+    let isText = composer.schema.entities[plan.definition.entity].key.idType == .string
+    for path in plan.expansion {
+      let anyone: ObjectID = isText ? .text("") : .integer(0)
+      statements.append(
+        (
+          "included",
+          composer.reached(
+            from: [anyone], over: path, at: .now, access: plan.definition.access)
+        ))
+    }
+    return statements
+  }
+}
+
+extension FetchStatement {
+  fileprivate var fragment: SQLFragment { SQLFragment(sql, bindings: bindings) }
+}
+
+extension SQLValue {
+  /// The name of a bound value's type, for `explain`.
+  package var typeName: String {
+    switch self {
+    case .null: "null"
+    case .integer: "integer"
+    case .double: "real"
+    case .text: "text"
+    case .blob: "blob"
+    }
+  }
+}
