@@ -128,6 +128,13 @@ struct PostgresServiceTests {
     #expect(try connection.query("SELECT count(*) FROM tag WHERE word = 'x'").integer(0, 0) == 1)
     server.process.terminate()
     #expect(server.end() == 0)
+    let created = try RunningProgram(["key", "create", target, "--name", "a", "--scope", "read"])
+    #expect(created.end() == 0)
+    let secured = try RunningProgram(["serve", target, "--port", "0"])
+    let place = try #require(secured.line.split(separator: " ").last)
+    #expect(try Curl.get("\(place)/v1/objects/tag").status == 401)
+    secured.process.terminate()
+    #expect(secured.end() == 0)
     #expect(try RunningProgram(["detach", target]).end() == 0)
     let schemas = try connection.query(
       "SELECT count(*) FROM pg_namespace WHERE nspname = 'livefetch'")
