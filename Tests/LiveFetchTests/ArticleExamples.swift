@@ -241,6 +241,18 @@ enum StoresArticle {
     return model
   }
 
+  static func offlineStore(_ address: URL, _ folder: URL) throws -> OfflineStore {
+    let store = try OfflineStore(
+      RemoteStore(address), storage: FolderStorage(folder),
+      onRefused: { refused in print(refused.error, refused.request) })
+    return store
+  }
+
+  static func preview(_ model: ModelFile) throws -> LocalStore {
+    let store = try LocalStore.inMemory(model, [City(id: 1, name: "Oslo", population: 700_000)])
+    return store
+  }
+
   @MainActor
   static func offline(_ controller: FetchedResultsController<City>) async throws {
     func show(_ text: String) {}

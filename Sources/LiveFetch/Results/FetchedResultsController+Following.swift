@@ -231,7 +231,7 @@ extension FetchedResultsController {
     var follower = Follower(
       store: context.store, request: followedBody, hold: holdTime, token: followedToken,
       after: unavailability)
-    if unavailability == nil { set(.following) }
+    if unavailability == nil { set(stateOfFollowing) }
     if fetchRequest.fetchBatchSize > 0, pendingResults == nil {
       loadRequestedBatches(isolation: isolation)
     }
@@ -251,6 +251,12 @@ extension FetchedResultsController {
     }
   }
 
+  /// `loading` while the content is from a storage, because the server has not answered yet.
+  private var stateOfFollowing: State {
+    let state = pendingResults?.base ?? storedContent?.source
+    return state?.isStored == true ? .loading : .following
+  }
+
   /// The follower's next step.
   private enum Step {
     case goOn(token: String)
@@ -268,7 +274,7 @@ extension FetchedResultsController {
       guard let content else { return .goOn(token: state.token) }
       replaceContent(with: content, pending: pendingResults)
       observePendingChanges(isolation: isolation)
-      set(.following)
+      set(stateOfFollowing)
       return .goOn(token: state.token)
     case .diff(let diff): return await receive(diff, isolation: isolation)
     case .unreachable(let error):

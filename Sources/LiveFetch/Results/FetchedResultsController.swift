@@ -23,6 +23,7 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
   public enum State {
     /// Nothing was fetched yet, or ``FetchedResultsController/stop()`` was called.
     case initial
+    /// The store was asked. A content is the previous one, or that of an ``OfflineStore``'s storage.
     case loading
     /// The content is up to date and followed.
     case following

@@ -32,6 +32,9 @@ public struct LiveSnapshot<Element: Fetchable & Sendable>: Sendable {
   public let change: ContentChange?
   /// The properties of the result other than its elements, such as `total`.
   public let summary: ResultSummary
+  /// True if the content is from the storage of an ``OfflineStore``, and the server has not answered
+  /// yet.
+  public let isStored: Bool
   /// The token of the store's state that this snapshot shows.
   public let token: String
   /// Objects that are left out because their stored values do not fit the element type.
@@ -46,6 +49,7 @@ public struct LiveSnapshot<Element: Fetchable & Sendable>: Sendable {
     self.change = change
     summary = content.state.summary
     token = content.state.token
+    isStored = content.source.isStored
     unreadableObjects = content.problems.sorted { $0.key < $1.key }.map(\.value)
   }
 }
@@ -125,7 +129,9 @@ public struct LiveResults<Element: Fetchable & Sendable>: AsyncSequence, Sendabl
         throw .materialization(problem)
       }
       let change = change ?? old.map { ContentChange($0.state.difference(to: new.state)) }
-      let isSame = change?.isEmpty == true && old?.state.summary == new.state.summary
+      let isSame =
+        change?.isEmpty == true && old?.state.summary == new.state.summary
+        && old?.source.isStored == new.source.isStored
       return isSame ? nil : LiveSnapshot(new, change)
     }
   }

@@ -13,6 +13,8 @@ struct ResultState: Sendable, Hashable {
   var token: String
   var summary: ResultSummary
   var sections: [Section]
+  /// True for a state from a storage, until the server has answered.
+  var isStored: Bool
 
   /// Reads a snapshot; nil if the JSON is not one.
   init?(json: JSON) {
@@ -21,6 +23,7 @@ struct ResultState: Sendable, Hashable {
     else { return nil }
     self.token = token
     self.summary = summary
+    isStored = json["stored"] == .boolean(true)
     sections = []
     for element in elements {
       guard let info = SectionInfo(json: element), case .array(let items)? = element["items"] else {
@@ -81,6 +84,7 @@ extension ResultState {
     sections = zip(infos, items).map { Section(info: $0, items: $1) }
     summary = diff.summary
     token = diff.to
+    isStored = false
   }
 
   private static func item(_ arrival: Diff.Arrival<Item>) -> Item {

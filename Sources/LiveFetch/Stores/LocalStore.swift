@@ -89,6 +89,31 @@ public final class LocalStore: ObjectStore {
   ///
   /// - Throws: `StoreError`, with every problem of the model.
   public static func inMemory(_ model: ModelFile) throws(StoreError) -> LocalStore {
+    try inMemory(model) { _ throws(StoreError) in }
+  }
+
+  /// Creates a store as ``inMemory(_:)`` does, with rows: structures whose properties are named as
+  /// the model's attributes, for each entity a list, destinations before those that refer to them.
+  ///
+  /// ```swift
+  /// let store = try LocalStore.inMemory(model, [City(id: 1, name: "Oslo", population: 700_000)])
+  /// ```
+  ///
+  /// - Throws: `StoreError`, also for a value that does not fit the model.
+  public static func inMemory<each Value: Fetchable & Encodable>(
+    _ model: ModelFile, _ values: repeat [each Value]
+  ) throws(StoreError) -> LocalStore {
+    try inMemory(model) { path throws(StoreError) in
+      for list in repeat each values {
+        if !list.isEmpty { try LocalStore.importValues(list, path: path) }
+      }
+    }
+  }
+
+  /// - Parameter fill: called with the path of the new file, which no store has open.
+  private static func inMemory(
+    _ model: ModelFile, _ fill: (String) throws(StoreError) -> Void
+  ) throws(StoreError) -> LocalStore {
     let memory = URL(fileURLWithPath: "/dev/shm")
     let parent =
       FileManager.default.isWritableFile(atPath: memory.path)
@@ -102,9 +127,10 @@ public final class LocalStore: ObjectStore {
       throw .unusable("the folder of the store cannot be created")
     }
     do throws(StoreError) {
-      let store = try LocalStore(
-        creating: folder.appendingPathComponent("memory.sqlite").path, model: model,
-        options: options)
+      let path = folder.appendingPathComponent("memory.sqlite").path
+      try LocalStore(creating: path, model: model, options: options).close()
+      try fill(path)
+      let store = try LocalStore(path: path, options: options)
       store.folder.withLock { $0 = folder }
       return store
     } catch {

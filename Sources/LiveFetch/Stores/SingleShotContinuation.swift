@@ -27,14 +27,16 @@ final class SingleShotContinuation<Value: Sendable>: Sendable {
     return early == nil
   }
 
-  /// Resumes the task with `value`. A second call does nothing.
-  func end(_ value: Value) {
-    let continuation: Continuation? = state.withLock { state in
-      if case .ended = state { return nil }
+  /// Resumes the task with `value`. A second call does nothing and returns false.
+  @discardableResult
+  func end(_ value: Value) -> Bool {
+    let (continuation, isFirst): (Continuation?, Bool) = state.withLock { state in
+      if case .ended = state { return (nil, false) }
       defer { state = .ended(value) }
-      if case .waiting(let continuation) = state { return continuation }
-      return nil
+      if case .waiting(let continuation) = state { return (continuation, true) }
+      return (nil, true)
     }
     continuation?.resume(returning: value)
+    return isFirst
   }
 }

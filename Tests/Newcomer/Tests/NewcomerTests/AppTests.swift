@@ -14,6 +14,18 @@ struct ListRow: Codable, Fetchable, Identifiable, Sendable {
   var itemCount: Int?
 }
 
+/// A row of ``List`` without what the store computes.
+struct CannedList: Codable, Fetchable {
+  static let entityName = "List"
+  let id: Int
+  let title: String
+}
+
+nonisolated struct Tally: Decodable, Sendable {
+  let items: Int
+  let last: String
+}
+
 /// The first live list of the manual, in a program without an actor.
 @concurrent func printLists(path: String) async throws {
   let store = try LocalStore(path: path)
@@ -42,6 +54,45 @@ struct `An app over a file` {
     for await snapshot in controller.snapshots where snapshot.numberOfItems == 1 { break }
     #expect(controller.fetchedObjects?.first?.title == "Groceries")
     #expect(controller.fetchedObjects?.first?.itemCount == 1)
+  }
+
+  @Test func `shows what is not saved yet in a live list`() async throws {
+    let sample = try SampleStore()
+    let context = ManagedObjectContext(store: sample.store)
+    let controller = FetchedResultsController(
+      fetchRequest: Item.sortedFetchRequest, context: context)
+    controller.includesPendingChanges = true
+    try await controller.performFetch()
+    let item: Item = context.insertObject()
+    item.title = "Tea"
+    for await snapshot in controller.snapshots where snapshot.numberOfItems == 1 { break }
+    #expect(controller.fetchedObjects?.map(\.title) == ["Tea"])
+    #expect(item.isInserted)
+  }
+
+  @Test func `reads rows by SQL`() async throws {
+    let sample = try SampleStore()
+    let context = ManagedObjectContext(store: sample.store)
+    for title in ["Tea", "Cocoa"] {
+      let item: Item = context.insertObject()
+      item.title = title
+    }
+    try await context.save()
+    let tallies = try await sample.store.rows(
+      "SELECT count(*) AS items, max(title) AS last FROM Item WHERE title <> ?", "Coffee",
+      as: Tally.self)
+    #expect(tallies.map(\.items) == [2])
+    #expect(tallies.map(\.last) == ["Tea"])
+  }
+
+  @Test func `shows rows of a store in memory, as a preview does`() async throws {
+    let store = try LocalStore.inMemory(
+      ModelFile(of: [List.self]), [CannedList(id: 1, title: "Groceries")])
+    let results: LiveResults<ListRow> = store.live(FetchRequest<ListRow>())
+    for try await snapshot in results {
+      #expect(snapshot.elements.map(\.title) == ["Groceries"])
+      break
+    }
   }
 
   @Test func `finds a conflict and resolves it`() async throws {
@@ -152,5 +203,40 @@ struct `An app over a server` {
     for await _ in controller.snapshots {
       if controller.fetchedObjects?.first?.title == "Shopping" { break }
     }
+  }
+
+  @Test func `shows the last list at the next start without a server, and sends what waits`()
+    async throws
+  {
+    let served = try await ServedStore()
+    let storage = MemoryStorage()
+    var store = try OfflineStore(RemoteStore(served.address), storage: storage)
+    let request = FetchRequest<ListRow>(sortedBy: [.ascending("title")])
+    for try await snapshot in store.live(request) {
+      #expect(snapshot.elements.isEmpty)
+      break
+    }
+    store.close()
+    served.stop()
+
+    store = try OfflineStore(RemoteStore(served.address), storage: storage)
+    let waiting = store
+    let save = Task {
+      let context = ManagedObjectContext(store: waiting)
+      let list: List = context.insertObject()
+      list.title = "Groceries"
+      return try await context.save()
+    }
+    var marks: [Bool] = []
+    for try await snapshot in store.live(request) {
+      if marks.isEmpty { try await served.restart() }
+      marks.append(snapshot.isStored)
+      if snapshot.elements.map(\.title) == ["Groceries"] { break }
+    }
+    #expect(marks.first == true)
+    #expect(marks.last == false)
+    #expect(try await save.value?.inserted == 1)
+    #expect(store.queuedSaves.isEmpty)
+    store.close()
   }
 }

@@ -32,14 +32,6 @@ private final class ReadingObject: ManagedObject, ManagedObjectType {
   private nonisolated static let rows = ProcessInfo.processInfo.environment["LIVEFETCH_ROWS"]
     .flatMap(Int.init)
 
-  private static let model = """
-    {"version":"1","entities":[{"name":"Reading","attributes":[
-      {"name":"title","type":"String","optional":false},{"name":"place","type":"String"},
-      {"name":"value","type":"Double","optional":false},
-      {"name":"count","type":"Integer 64","optional":false},
-      {"name":"isValid","type":"Boolean","optional":false}]}]}
-    """
-
   /// Returns the ratio of each fetch's least time of five to GRDB's.
   @Test(.enabled(if: rows != nil)) func `structures and objects beside GRDB's records`()
     async throws
@@ -51,7 +43,7 @@ private final class ReadingObject: ManagedObject, ManagedObjectType {
       for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + end) }
     }
     let store = try LocalStore(
-      creating: path, model: ModelFile(parsing: Array(Self.model.utf8)))
+      creating: path, model: ModelFile(of: [ReadingObject.self]))
     defer { store.close() }
     let queue = try DatabaseQueue(path: path)
     try await queue.write { database in

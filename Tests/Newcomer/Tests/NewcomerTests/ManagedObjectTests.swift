@@ -9,7 +9,7 @@ final class List: ManagedObject, ManagedObjectType {
   enum Key: String, KeyCodable { case title, itemCount, items }
 
   @Managed(.title) var title = ""
-  @ManagedDerived(.itemCount) var itemCount: Int?
+  @ManagedDerived(.itemCount, from: "items.@count") var itemCount: Int?
   @ManagedToMany(.items) var items: ToManyProxy<Item>
 }
 

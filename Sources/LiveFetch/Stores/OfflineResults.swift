@@ -1,0 +1,173 @@
+// The newest results of followed fetches, in memory and in a storage. Snapshots and diffs of the
+// server enter; at the next start the last state of each result leaves as a snapshot.
+
+import Bytes
+import FetchModel
+import Foundation
+import Synchronization
+
+/// The results of the fetches that were followed last.
+final class OfflineResults: Sendable {
+  /// The number of results that the storage keeps.
+  private static let limit = 50
+  private static let listKey = "results"
+
+  private struct Result {
+    var state: ResultState
+    /// True if the server has answered this fetch since the store was created.
+    var isConfirmed = false
+    var isWritten = true
+  }
+
+  private struct State {
+    var results: [String: Result] = [:]
+    /// The keys in the storage, the one used last at the end.
+    var list: [String]
+    /// Keys whose values in the storage were removed or not found.
+    var missing: Set<String> = []
+    var isWriteScheduled = false
+  }
+
+  private let storage: any OfflineStorage
+  // Protects the results and the order of writes to the storage.
+  private let state: Mutex<State>
+
+  init(_ storage: any OfflineStorage) {
+    self.storage = storage
+    let text = (try? storage.value(forKey: Self.listKey)) ?? nil
+    var list: [String] = []
+    if let text, case .array(let keys)? = try? JSON(parsing: [UInt8](text)) {
+      list = keys.compactMap(\.string)
+    }
+    state = Mutex(State(list: list))
+  }
+
+  /// True for a fetch whose result is kept: of objects or ids, by who follows it.
+  static func keeps(_ request: JSON) -> Bool {
+    request["digest"] == .boolean(true) && request["since"] == nil
+  }
+
+  /// The last state of a result, as a snapshot that is marked; nil if there is none.
+  ///
+  /// - Parameter unconfirmed: true to return it only if the server has not answered the fetch yet.
+  func snapshot(of request: JSON, unconfirmed: Bool) -> JSON? {
+    state.withLock { state in
+      guard let result = load(request, &state), !unconfirmed || !result.isConfirmed else {
+        return nil
+      }
+      return result.state.stored
+    }
+  }
+
+  /// True if the server has answered this fetch.
+  func isConfirmed(_ request: JSON) -> Bool {
+    state.withLock { $0.results[Self.key(of: request)]?.isConfirmed == true }
+  }
+
+  /// Takes the server's answer to a fetch, a snapshot or a diff.
+  func take(_ answer: JSON, of request: JSON) {
+    let key = Self.key(of: request)
+    let isScheduled = state.withLock { state in
+      let known = load(request, &state)
+      if let diff = Diff(json: answer) {
+        guard var known else { return true }
+        known.isConfirmed = true
+        if known.state.token == diff.from {
+          guard let new = known.state.applying(diff) else {
+            remove(key, &state)
+            return true
+          }
+          known.state = new
+          known.isWritten = false
+        }
+        state.results[key] = known
+      } else if let new = ResultState(json: answer) {
+        state.results[key] = Result(state: new, isConfirmed: true, isWritten: false)
+      }
+      defer { state.isWriteScheduled = true }
+      return state.isWriteScheduled
+    }
+    guard !isScheduled else { return }
+    Task { [weak self] in
+      try? await Task.sleep(for: .seconds(1))
+      self?.write()
+    }
+  }
+
+  /// Removes a result that cannot be continued.
+  func drop(_ request: JSON) {
+    state.withLock { remove(Self.key(of: request), &$0) }
+  }
+
+  /// Writes what has changed. Errors are ignored: without a stored result the next start fetches.
+  func write() {
+    state.withLock { state in
+      state.isWriteScheduled = false
+      for (key, result) in state.results where !result.isWritten {
+        try? storage.setValue(Data(result.state.stored.bytes), forKey: key)
+        state.results[key]?.isWritten = true
+        state.missing.remove(key)
+      }
+      for key in state.list.dropLast(Self.limit) { try? storage.setValue(nil, forKey: key) }
+      state.list.removeFirst(max(0, state.list.count - Self.limit))
+      try? storage.setValue(
+        Data(JSON.array(state.list.map { .string($0) }).bytes), forKey: Self.listKey)
+    }
+  }
+
+  private func load(_ request: JSON, _ state: inout State) -> Result? {
+    let key = Self.key(of: request)
+    state.list.removeAll { $0 == key }
+    state.list.append(key)
+    if let known = state.results[key] { return known }
+    guard !state.missing.contains(key), let data = (try? storage.value(forKey: key)) ?? nil,
+      let json = try? JSON(parsing: [UInt8](data)), let found = ResultState(json: json)
+    else {
+      state.missing.insert(key)
+      return nil
+    }
+    state.results[key] = Result(state: found)
+    return state.results[key]
+  }
+
+  private func remove(_ key: String, _ state: inout State) {
+    state.results[key] = nil
+    state.missing.insert(key)
+    try? storage.setValue(nil, forKey: key)
+  }
+
+  /// The key of a request: a hash of 128 bits of its JSON.
+  private static func key(of request: JSON) -> String {
+    let bytes = request.bytes
+    var (first, second) = (WideFNV1a(), WideFNV1a(start: 0x9E37_79B9_7F4A_7C15))
+    first.combine(bytes)
+    second.combine(bytes)
+    return "result-\(first.text)-\(second.text)"
+  }
+}
+
+extension ResultState {
+  /// The state as a snapshot that says that it is from a storage.
+  fileprivate var stored: JSON {
+    var members: [JSON.Member] = [
+      .init(name: "token", value: .string(token)),
+      .init(name: "count", value: .number("\(summary.count)")),
+      .init(name: "stored", value: .boolean(true)),
+    ]
+    if let next = summary.next { members.append(.init(name: "next", value: .string(next))) }
+    if let total = summary.total {
+      members.append(.init(name: "total", value: .number("\(total)")))
+    }
+    if summary.isTruncated { members.append(.init(name: "truncated", value: .boolean(true))) }
+    if let digest = summary.digest { members.append(.init(name: "digest", value: .string(digest))) }
+    let sections = sections.map { section in
+      JSON.object([
+        .init(name: "name", value: .string(section.info.name)),
+        .init(name: "value", value: (try? JSON(parsing: section.info.value)) ?? .null),
+        .init(name: "indexTitle", value: .string(section.info.indexTitle)),
+        .init(name: "items", value: .array(section.items.map(\.json))),
+      ])
+    }
+    return .object(members + [.init(name: "sections", value: .array(sections))])
+  }
+}

@@ -1,0 +1,139 @@
+// A remote store with a storage: results of the last run are shown before the server answers, and
+// saves wait for it.
+
+import Foundation
+
+/// A ``RemoteStore`` that can be used without a network.
+///
+/// ```swift
+/// let store = try OfflineStore(
+///   RemoteStore(address), storage: FolderStorage(folder),
+///   onRefused: { refused in show(refused.error) })
+/// ```
+///
+/// The newest results of the 50 fetches that were followed last are kept in the storage. After a
+/// start, a results controller and ``ObjectStore/live(_:section:)`` show the stored result at once and
+/// then continue from its token: what has changed meanwhile arrives as one diff. Until the server has
+/// answered, the controller's state is `loading` or `offline`, not `following`, and
+/// ``LiveSnapshot/isStored`` is true.
+///
+/// A save is stored before it is sent. Saves are sent one at a time in their order, each under one
+/// idempotency key, and again after a restart of the program until the server has answered, so each is
+/// made once. A save that inserts an object may be followed by saves that use its temporary id.
+///
+/// One store at a time may use a storage.
+public final class OfflineStore: ObjectStore {
+  /// The store that requests are sent to.
+  public let remote: RemoteStore
+  private let results: OfflineResults
+  private let queue: OfflineQueue
+  private let sending: Task<Void, Never>
+
+  /// Reads the storage, and begins to send the saves that wait in it.
+  ///
+  /// - Parameters:
+  ///   - remote: the store that requests are sent to.
+  ///   - storage: of this store alone.
+  ///   - onQueue: called with the number of saves that wait, and with the error if the first of them
+  ///     could not be sent.
+  ///   - onRefused: called for a save that the server refused if its caller waits no longer: the
+  ///     task was cancelled, or the program was started again. The application resolves the conflict,
+  ///     for example by another save.
+  /// - Throws: the storage's error if it cannot be read.
+  public init(
+    _ remote: RemoteStore, storage: any OfflineStorage,
+    onQueue: (@Sendable (Int, ObjectStoreError?) -> Void)? = nil,
+    onRefused: (@Sendable (RefusedSave) -> Void)? = nil
+  ) throws {
+    self.remote = remote
+    results = OfflineResults(storage)
+    let queue = try OfflineQueue(
+      storage,
+      send: { body, key in
+        do throws(ObjectStoreError) {
+          return .success(try await remote.save(body, idempotencyKey: key))
+        } catch {
+          return .failure(error)
+        }
+      }, onQueue: onQueue, onRefused: onRefused)
+    self.queue = queue
+    sending = Task { await queue.run() }
+  }
+
+  deinit { close() }
+
+  /// Stops sending and writes the results. Saves that wait stay in the storage, and their callers get
+  /// ``ObjectStoreError/cancelled``.
+  public func close() {
+    sending.cancel()
+    queue.close()
+    results.write()
+  }
+
+  /// Writes the newest results to the storage, for example before the program is suspended. They are
+  /// otherwise written a second after a change. Saves are always in the storage.
+  public func flush() { results.write() }
+
+  /// The saves that the server has not answered yet, in their order, also those of earlier runs.
+  public var queuedSaves: [JSON] { queue.bodies }
+
+  // MARK: - ObjectStore
+
+  public func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
+    guard OfflineResults.keeps(request) else { return try await remote.fetch(request) }
+    if let stored = results.snapshot(of: request, unconfirmed: true) { return stored }
+    do throws(ObjectStoreError) {
+      let answer = try await remote.fetch(request)
+      results.take(answer, of: request)
+      return answer
+    } catch {
+      guard error.mayPass, let stored = results.snapshot(of: request, unconfirmed: false) else {
+        throw error
+      }
+      return stored
+    }
+  }
+
+  /// Stores the save, and returns when the server has answered, which may be much later. If the task
+  /// is cancelled, the save stays in the queue, and a refusal is given to `onRefused`.
+  ///
+  /// - Throws: the server's refusal; ``ObjectStoreError/unreachable(_:)`` only if the storage cannot
+  ///   be written: the save is not made then.
+  public func save(_ request: JSON) async throws(ObjectStoreError) -> SaveReceipt {
+    try await queue.save(request).get()
+  }
+
+  public func changes(since token: String) async throws(ObjectStoreError) -> JSON {
+    try await remote.changes(since: token)
+  }
+
+  public func relationshipDestinations() async -> RelationshipDestinations? {
+    await remote.relationshipDestinations()
+  }
+
+  public func feed(of request: JSON) -> any FetchFeed {
+    let feed = remote.feed(of: request)
+    guard OfflineResults.keeps(request) else { return feed }
+    return OfflineFeed(feed: feed, results: results, request: request)
+  }
+}
+
+/// A feed whose answers are kept.
+private struct OfflineFeed: FetchFeed {
+  let feed: any FetchFeed
+  let results: OfflineResults
+  let request: JSON
+
+  func next(since token: String, hold: Double) async throws(ObjectStoreError) -> JSON {
+    // The first answer shows whether the stored result is the newest one.
+    let hold = results.isConfirmed(request) ? hold : 0
+    do throws(ObjectStoreError) {
+      let answer = try await feed.next(since: token, hold: hold)
+      results.take(answer, of: request)
+      return answer
+    } catch {
+      if error.endsHistory { results.drop(request) }
+      throw error
+    }
+  }
+}

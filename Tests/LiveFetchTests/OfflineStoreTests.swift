@@ -1,0 +1,211 @@
+// A remote store with a storage: starts without a server, saves that wait, and refusals.
+
+import Foundation
+import LiveFetch
+import Synchronization
+import TestSupport
+import Testing
+
+/// What an offline store reports.
+private final class Reports: Sendable {
+  private let values = Mutex<(sizes: [Int], errors: Int, refused: [RefusedSave])>(([], 0, []))
+  var sizes: [Int] { values.withLock { $0.sizes } }
+  var errors: Int { values.withLock { $0.errors } }
+  var refused: [RefusedSave] { values.withLock { $0.refused } }
+
+  func queue(_ size: Int, _ error: ObjectStoreError?) {
+    values.withLock { values in
+      if values.sizes.last != size { values.sizes.append(size) }
+      if error != nil { values.errors += 1 }
+    }
+  }
+
+  func refuse(_ save: RefusedSave) { values.withLock { $0.refused.append(save) } }
+}
+
+@MainActor
+@Suite("An offline store", .mayBlock)
+struct OfflineStoreTests {
+  private let server: Restarting
+  private let storage = MemoryStorage()
+  private let reports = Reports()
+
+  init() throws { server = try Restarting() }
+
+  private func open(_ storage: (any OfflineStorage)? = nil) throws -> OfflineStore {
+    let reports = reports
+    return try OfflineStore(
+      RemoteStore(server.address), storage: storage ?? self.storage,
+      onQueue: { reports.queue($0, $1) }, onRefused: { reports.refuse($0) })
+  }
+
+  private func controller(_ store: OfflineStore) -> FetchedResultsController<City> {
+    let controller = FetchedResultsController(
+      fetchRequest: FetchRequest<City>(sortedBy: [.ascending("name")]),
+      context: ManagedObjectContext(store: store), sectionKeyPath: "country.name")
+    controller.holdTime = 2
+    return controller
+  }
+
+  private func names(_ controller: FetchedResultsController<City>) -> [String] {
+    controller.fetchedObjects?.map(\.name) ?? []
+  }
+
+  private func json(_ text: String) throws -> JSON { try JSON(parsing: Array(text.utf8)) }
+
+  private func grow(_ id: Int, to population: Int) throws -> JSON {
+    try json(
+      #"{"changes":[{"update":"City","id":\#(id),"values":{"population":\#(population)}}]}"#)
+  }
+
+  private func direct(_ request: String) async throws -> JSON {
+    try await RemoteStore(server.address).fetch(json(request))
+  }
+
+  @Test("shows the last state without a server, marked, and goes on when the server is back")
+  func start() async throws {
+    var store = try open()
+    var first: FetchedResultsController? = controller(store)
+    try await first?.performFetch()
+    _ = try await store.save(json(#"{"changes":[{"delete":"City","id":5}]}"#))
+    try await eventually { first.map(names)?.count == 4 }
+    first = nil
+    store.close()
+    server.stop()
+
+    store = try open()
+    let second = controller(store)
+    try await second.performFetch()
+    #expect(names(second) == ["Osaka", "Tokyo", "Cusco", "Lima"])
+    #expect(second.sections.map(\.name) == ["Japan", "Peru"])
+    guard case .loading = second.state else { throw FetchError.outOfStep }
+    try await eventually { if case .offline = second.state { true } else { false } }
+
+    try server.start()
+    try await eventually { if case .following = second.state { true } else { false } }
+    _ = try await RemoteStore(server.address).save(grow(4, to: 41))
+    try await eventually { second.fetchedObjects?[2].population == 41 }
+    store.close()
+  }
+
+  @Test("marks the snapshots of a live sequence until the server has answered")
+  func live() async throws {
+    var store = try open()
+    let request = FetchRequest<City>(sortedBy: [.ascending("name")])
+    for try await snapshot in store.live(request) {
+      #expect(!snapshot.isStored)
+      break
+    }
+    store.close()
+    store = try open()
+    var marks: [Bool] = []
+    for try await snapshot in store.live(request) {
+      marks.append(snapshot.isStored)
+      #expect(snapshot.elements.count == 5)
+      if marks.count == 2 { break }
+    }
+    #expect(marks == [true, false])
+    store.close()
+  }
+
+  @Test("sends saves of an earlier run once each, in their order")
+  func queued() async throws {
+    let directory = try TemporaryDirectory()
+    let folder = try FolderStorage(URL(fileURLWithPath: directory.file("offline")))
+    server.stop()
+    var store = try open(folder)
+    let insert = try json(
+      #"{"changes":[{"insert":"City","temporaryID":"t1","values":{"name":"Ur","population":1}}]}"#)
+    let update = try json(
+      #"{"changes":[{"update":"City","id":{"temporaryID":"t1"},"values":{"population":2}}]}"#)
+    var saves: [Task<SaveReceipt, any Error>] = []
+    for save in [insert, update] {
+      let store = store
+      saves.append(Task { try await store.save(save) })
+      try await eventually { store.queuedSaves.count == saves.count }
+    }
+    try await eventually { reports.errors > 0 }
+    #expect(store.queuedSaves == [insert, update])
+    store.close()
+    for save in saves {
+      await #expect(throws: ObjectStoreError.self) { try await save.value }
+    }
+
+    store = try open(folder)
+    #expect(store.queuedSaves.count == 2)
+    try server.start()
+    try await eventually { store.queuedSaves.isEmpty }
+    let found = try await direct(#"{"entity":"City","where":"name == 'Ur'"}"#)
+    #expect(found["count"]?.integer == 1)
+    guard case .array(let sections)? = found["sections"],
+      case .array(let items)? = sections.first?["items"]
+    else { throw FetchError.outOfStep }
+    #expect(items.first?["population"]?.integer == 2)
+    #expect(reports.refused.isEmpty)
+    #expect(try folder.keys().filter { $0.hasPrefix("save-") }.isEmpty)
+    store.close()
+  }
+
+  @Test("gives a refusal to the caller, or to the application if the caller is gone")
+  func refused() async throws {
+    let store = try open()
+    let conflict = try json(
+      """
+      {"changes":[{"update":"City","id":3,"values":{"population":2},"base":{"population":1}}]}
+      """)
+    do {
+      _ = try await store.save(conflict)
+      Issue.record("saved")
+    } catch {
+      #expect(error.code == "conflict")
+    }
+    #expect(reports.refused.isEmpty)
+
+    server.stop()
+    let caller = Task { try await store.save(conflict) }
+    try await eventually { store.queuedSaves.count == 1 }
+    caller.cancel()
+    await #expect(throws: ObjectStoreError.self) { try await caller.value }
+    #expect(store.queuedSaves.count == 1)
+    try server.start()
+    try await eventually { reports.refused.count == 1 }
+    #expect(reports.refused.first?.error.code == "conflict")
+    #expect(reports.refused.first?.request == conflict)
+    #expect(store.queuedSaves.isEmpty)
+    store.close()
+  }
+
+  @Test("saves a context's changes when the server is back")
+  func context() async throws {
+    server.stop()
+    let store = try open()
+    let context = ManagedObjectContext(store: store)
+    let save = try grow(3, to: 801)
+    let waiting = Task { try await context.store.save(save) }
+    try await eventually { store.queuedSaves.count == 1 }
+    try server.start()
+    #expect(try await waiting.value.updated == 1)
+    #expect(reports.sizes == [1, 0])
+    store.close()
+  }
+
+  @Test("is replaced in previews by a store in memory with rows")
+  func canned() async throws {
+    let model = try ModelFile(
+      parsing: Array(
+        #"""
+        {"version":"1","entities":[{"name":"City","attributes":[
+          {"name":"name","type":"String"},{"name":"population","type":"Integer 64"},
+          {"name":"country","type":"Integer 64"}]}]}
+        """#.utf8))
+    let cities = [
+      City(id: 1, name: "Oslo", population: 9, country: nil),
+      City(id: 2, name: "Ur", population: nil, country: nil),
+    ]
+    let store = try LocalStore.inMemory(model, cities)
+    let found = try await ManagedObjectContext(store: store).fetch(
+      FetchRequest<City>(sortedBy: [.descending("name")]))
+    #expect(found == cities.reversed())
+    store.close()
+  }
+}
