@@ -67,7 +67,8 @@ struct FetchCommand: ParsableCommand {
 
   func validate() throws {
     if target.isAddress, caller.isGiven {
-      throw ValidationError("--as, --role and --access are for a file or a database; a server has its callers.")
+      throw ValidationError(
+        "--as, --role and --access are for a file or a database; a server has its callers.")
     }
   }
 

@@ -53,7 +53,8 @@ enum APIKeyTable {
       """,
       [
         .text(key.id), .text(key.name), .blob(key.digest), .text(APIKeyRecord.json(key.scopes)),
-        .text(APIKeyRecord.json(key.roles)), key.userID.map { .text($0) } ?? .null, .double(key.created),
+        .text(APIKeyRecord.json(key.roles)), key.userID.map { .text($0) } ?? .null,
+        .double(key.created),
         key.expires.map { .double($0) } ?? .null,
       ])
   }
