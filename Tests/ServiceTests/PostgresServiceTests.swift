@@ -8,7 +8,7 @@ import Testing
 
 @Suite("PostgreSQL: live results over HTTP", .mayBlock)
 struct PostgresServiceTests {
-  private static let world = """
+  static let world = """
     CREATE TABLE country(id int PRIMARY KEY, name text NOT NULL, continent text);
     CREATE TABLE city(id int PRIMARY KEY, name text NOT NULL, population int,
       country_id int REFERENCES country ON DELETE SET NULL);
@@ -169,7 +169,7 @@ struct PostgresServiceTests {
   }
 
   /// Runs transactions of several programs, some of which roll back or lose a conflict.
-  private static func writeConcurrently(_ target: String, seed: UInt64) {
+  static func writeConcurrently(_ target: String, seed: UInt64) {
     let writers = DispatchGroup()
     for number in 0..<4 {
       writers.enter()
