@@ -60,15 +60,4 @@ extension PostgresStore {
       }
     }
   }
-
-  private static func connected<Result>(
-    _ target: String, _ body: (PostgresConnection) throws(PostgresError) -> Result
-  ) throws(StoreError) -> Result {
-    try storing { () throws(PostgresError) in
-      let connection = try PostgresConnection(target)
-      defer { connection.close() }
-      connection.deadline = .now + .seconds(60)
-      return try body(connection)
-    }
-  }
 }
