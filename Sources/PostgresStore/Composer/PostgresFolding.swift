@@ -37,7 +37,7 @@ enum PostgresFolding {
   }
 
   /// Each letter that some mapping changes, followed by its mappings.
-  private static var letters: [[String]] {
+  private static let letters: [[String]] = {
     var letters: [[String]] = []
     for code in UInt32(1)..<0x2_0000 {
       guard let scalar = Unicode.Scalar(code) else { continue }
@@ -53,7 +53,7 @@ enum PostgresFolding {
       }
     }
     return letters
-  }
+  }()
 
   // MARK: Marks
 
