@@ -33,11 +33,13 @@ test: deps ## build everything and run the tests
 	@bash .ci/install postgresql
 	@swift build
 	@swift test --package-path Tests/Newcomer --scratch-path .build-newcomer
-	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) swift test
-	@echo "The tests of the contract again, over PostgreSQL:"
+	@swift build --build-tests
+	@echo "The tests of the contract, over PostgreSQL:"
 	@LIVEFETCH_TESTED_STORE=postgres \
 	  SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) \
 	  swift test --skip-build --filter 'ServiceTests\.($(BOTH_STORES))Tests'
+	@echo "All tests, over SQLite files:"
+	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) swift test --skip-build
 
 browser: deps ## run the web page's tests in headless Chromium
 	@bash .ci/install --optional chromium nodejs node-typescript node-react node-react-dom python3-pip
