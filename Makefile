@@ -29,14 +29,14 @@ run: deps ## build and serve the sample data on http://127.0.0.1:$(PORT) (PORT=8
 
 test: deps ## build everything and run the tests
 	@echo "Builds the package with its tests, then runs about 1,600 tests. On two cores the first"
-	@echo "build takes about 9 minutes and the tests take about 8; a loaded machine takes longer."
+	@echo "build takes about 9 minutes and the tests take about 11; a loaded machine takes longer."
 	@bash .ci/install postgresql
 	@swift build
 	@swift test --package-path Tests/Newcomer --scratch-path .build-newcomer
 	@swift build --build-tests
 	@echo "The tests of the contract, over PostgreSQL:"
-	@LIVEFETCH_TESTED_STORE=postgres \
-	  SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) \
+	@# One at a time: a commit in any database of a server moves the tokens of all of them.
+	@LIVEFETCH_TESTED_STORE=postgres SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=1 \
 	  swift test --skip-build --filter 'ServiceTests\.($(BOTH_STORES))Tests'
 	@echo "All tests, over SQLite files:"
 	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) swift test --skip-build
