@@ -16,6 +16,7 @@ export function bins(values, count = BINS) {
     if (value < low) low = value;
     if (value > high) high = value;
   }
+  if (low === high) return [{ from: low, to: high, count: values.length }];
   const median = Float64Array.from(values).sort()[values.length >> 1];
   const isLog = low >= 0 && high > 20 * median;
   const to = isLog ? Math.log1p : (value) => value;
@@ -54,7 +55,7 @@ export function drawBins(parent, list, { onPick, text, end = text }) {
   const total = list.reduce((sum, { count }) => sum + count, 0);
   replace(parent, h('svg', { class: 'histogram', viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img',
     'aria-label': `${total} values from ${ends[0]} to ${ends[1]}` }, bars),
-  h('p', { class: 'axis' }, h('span', {}, ends[0]), h('span', {}, ends[1])));
+  h('p', { class: 'axis' }, h('span', {}, ends[0]), list.length > 1 && h('span', {}, ends[1])));
 }
 
 /** Saves of the last minute, a bar a second. */

@@ -1,0 +1,23 @@
+// Values → the bars of a histogram.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { bins } from '../../../Public/explorer/charts.js';
+
+test('equal values are one bar from that value to itself', () => {
+  assert.deepEqual(bins([3, 3, 3]), [{ from: 3, to: 3, count: 3 }]);
+  assert.deepEqual(bins([]), []);
+});
+
+test('every value is in one bar, the largest in the last', () => {
+  const list = bins([0, 1, 2, 10], 5);
+  assert.deepEqual(list.map(({ count }) => count), [2, 1, 0, 0, 1]);
+  assert.equal(list[0].from, 0);
+  assert.equal(list.at(-1).to, 10);
+});
+
+test('a value far larger than most makes the bars logarithmic', () => {
+  const list = bins([1, 1, 2, 1_000], 4);
+  assert.ok(list[1].to - list[1].from < list[2].to - list[2].from);
+  assert.equal(list.reduce((sum, { count }) => sum + count, 0), 4);
+});
