@@ -19,11 +19,15 @@ final class DatabaseWatch: Sendable {
     var healthChecks: [@Sendable ([StoreFault]) -> Void] = []
     /// The newest token whose observers have been called.
     var newest: Token?
+    /// The time of the last call of the observers.
+    var lastCall: ContinuousClock.Instant?
     /// The readers that wait for changes.
     var waiting: Set<ObjectIdentifier> = []
   }
 
   private static let pruningInterval = Duration.seconds(60)
+  /// The longest time without a call of the observers while positions change.
+  private static let longestSilence = Duration.seconds(60)
   /// The most rows that one statement deletes.
   private static let prunedAtOnce = 5_000
   /// The pause between two comparisons of the catalogue.
@@ -52,9 +56,9 @@ final class DatabaseWatch: Sendable {
     setup = opening.connectionSetup
     if captured != nil {
       let monitor = try CommitMonitor(
-        target,
+        target, tables: opening.captured?.map(\.historyName) ?? [],
         failed: { [weak self] error in self?.state.withLock { $0.fault = error } },
-        report: { [weak self] in self?.note($0) })
+        report: { [weak self] in self?.note($0, hasChanged: $1) })
       self.monitor.withLock { $0 = monitor }
     }
     guard startThread(name: "lf-pg-schema", { [self] in serve() }) else {
@@ -101,11 +105,15 @@ final class DatabaseWatch: Sendable {
   private static let fault = StoreFault(
     "read-failed", "The database cannot be reached, or does not answer.")
 
-  /// True if no transaction was committed after `token`, as far as the last poll shows, which was a
+  /// True if no captured table has changed after `token`, as far as the last poll shows, which was a
   /// moment ago.
-  func isCurrent(_ token: Token) -> Bool {
-    guard let monitor = monitor.withLock({ $0 }), let report = monitor.fresh else { return false }
-    return Token(report.position) == token
+  ///
+  /// - Parameter isExact: true to return true only if nothing at all was committed, in no database.
+  func isCurrent(_ token: Token, isExact: Bool) -> Bool {
+    guard let monitor = monitor.withLock({ $0 }), token.nonce == 0 else { return false }
+    let snapshot = PostgresSnapshot(token.position)
+    return monitor.isCurrent(
+      PostgresPosition(epoch: token.epoch, snapshot: snapshot), isExact: isExact)
   }
 
   /// Polls at once after a commit of this server.
@@ -125,10 +133,16 @@ final class DatabaseWatch: Sendable {
   /// The newest token that has been reported to the observers; nil before the first one.
   var newest: Token? { state.withLock(\.newest) }
 
-  private func note(_ report: CommitMonitor.Report) {
+  /// Calls the observers of changes if a served table may have changed. Other commits, also those of
+  /// other databases, call them once in a while, so that what they hold does not become older than
+  /// the history.
+  private func note(_ report: CommitMonitor.Report, hasChanged: Bool) {
     let observers = state.withLock { state in
       state.fault = nil
       state.mustCheck = true
+      let isDue = state.lastCall.map { ContinuousClock.now - $0 >= Self.longestSilence } ?? true
+      guard hasChanged || isDue else { return [@Sendable () -> Void]() }
+      state.lastCall = .now
       return state.changeObservers
     }
     for observer in observers { observer() }

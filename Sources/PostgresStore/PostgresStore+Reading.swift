@@ -153,11 +153,14 @@ extension PostgresStore {
     }
   }
 
-  /// True if nothing at all was committed since `last`. Answers without a query.
+  /// True if no served table has changed since `last`. Answers without a query.
   public func isUnchanged(
     _ entities: Set<Int>, since last: Token, holding token: Token
   ) throws(StoreError) -> Bool {
-    captured != nil && watch.isCurrent(last)
+    guard let captured else { return false }
+    let names = Set(captured.map(\.name))
+    let isExact = entities.contains { !names.contains(composer.schema.entities[$0].name) }
+    return watch.isCurrent(last, isExact: isExact)
   }
 
   public func explain(

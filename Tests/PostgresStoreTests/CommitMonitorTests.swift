@@ -13,14 +13,18 @@ struct CommitMonitorTests {
   private final class Reports: Sendable {
     let all = Mutex<[CommitMonitor.Report]>([])
     let failures = Mutex<[PostgresError]>([])
+    let changes = Mutex(0)
 
     func monitor(
-      _ target: String, _ settings: CommitMonitor.Settings = .init()
+      _ target: String, _ settings: CommitMonitor.Settings = .init(), tables: [String] = []
     ) throws -> CommitMonitor {
       try CommitMonitor(
-        target, settings: settings,
+        target, tables: tables, settings: settings,
         failed: { failure in self.failures.withLock { $0.append(failure) } },
-        report: { report in self.all.withLock { $0.append(report) } })
+        report: { report, hasChanged in
+          self.all.withLock { $0.append(report) }
+          if hasChanged { self.changes.withLock { $0 += 1 } }
+        })
     }
 
     var last: PostgresSnapshot? { all.withLock { $0.last?.position.snapshot } }
@@ -49,6 +53,45 @@ struct CommitMonitorTests {
       eventually(within: .seconds(60)) {
         reports.last.map { after.snapshot.isSubset(of: $0) } == true
       })
+  }
+
+  /// Transactions of the other databases of the server may change positions at any time.
+  @Test("a commit that changes no captured table leaves what was read current")
+  func otherCommit() throws {
+    let target = try PostgresServer.shared().newDatabase()
+    let connection = try PostgresConnection(target)
+    try connection.execute("CREATE TABLE city (id int PRIMARY KEY)")
+    let tables = try PostgresHistory().install(on: connection).captured.map(\.historyName)
+    try connection.execute("CREATE TABLE heap (n int)")
+    let open = try PostgresConnection(target)
+    try open.execute("BEGIN; INSERT INTO city VALUES (7)")
+    let reports = Reports()
+    let monitor = try reports.monitor(target, tables: tables)
+    defer { monitor.close() }
+    func isReported(_ position: PostgresPosition) -> Bool {
+      eventually(within: .seconds(60)) {
+        monitor.latest.map { position.snapshot.isSubset(of: $0.position.snapshot) } == true
+      }
+    }
+    #expect(eventually(within: .seconds(60)) { monitor.latest != nil })
+    let first = try #require(monitor.latest).position
+    try connection.execute("INSERT INTO heap VALUES (1)")
+    let second = try position(connection)
+    #expect(isReported(second))
+    #expect(eventually(within: .seconds(60)) { monitor.isCurrent(first, isExact: false) })
+    #expect(!monitor.isCurrent(first, isExact: true))
+    #expect(reports.changes.withLock { $0 } == 1)
+    // The transaction has used its number of the history before the first report.
+    try open.execute("COMMIT")
+    #expect(isReported(try position(connection)))
+    #expect(!monitor.isCurrent(first, isExact: false))
+    #expect(!monitor.isCurrent(second, isExact: false))
+    #expect(reports.changes.withLock { $0 } == 2)
+    let third = try #require(monitor.latest).position
+    try connection.execute("INSERT INTO city VALUES (8)")
+    #expect(isReported(try position(connection)))
+    #expect(!monitor.isCurrent(third, isExact: false))
+    #expect(reports.changes.withLock { $0 } == 3)
   }
 
   @Test("a transaction is reported when it commits, not when it writes")

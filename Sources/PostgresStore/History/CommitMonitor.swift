@@ -28,13 +28,24 @@ final class CommitMonitor: Sendable {
   /// A reported state.
   struct Report: Hashable, Sendable {
     var position: PostgresPosition
-    /// The last number of the history: the same number means that no transaction that began since
-    /// has written to it.
-    var lastSequence: Int64
+    /// The last number of the history before the snapshot was taken, and after it.
+    var sequence: ClosedRange<Int64>
+
+    /// Returns the transactions that were open in this report and are not in `later`, if no number of
+    /// the history has been used in between; nil if one has, or if the epoch is another one.
+    func finished(in later: Report) -> Set<UInt64>? {
+      guard position.epoch == later.position.epoch,
+        sequence.lowerBound == later.sequence.upperBound
+      else { return nil }
+      return Set(position.snapshot.inProgress).subtracting(later.position.snapshot.inProgress)
+    }
   }
 
   private struct State {
     var latest: Report?
+    /// The first of the reports since which nothing has changed: transaction ids are those of the whole
+    /// server, so the commits of other databases change positions too.
+    var unchanged: Report?
     /// The time before the last successful query.
     var lastQuery: ContinuousClock.Instant?
     /// Clients that wait for changes; see ``setWaiting(_:)``.
@@ -59,25 +70,30 @@ final class CommitMonitor: Sendable {
   // Protects the state; never held while a query runs or a closure is called.
   private let state = Mutex(State())
   private let target: String
+  /// The tables of the history.
+  private let tables: [String]
   private let settings: Settings
   private let wakeup: WakeupPipe
-  private let report: @Sendable (Report) -> Void
+  private let report: @Sendable (Report, Bool) -> Void
   private let failed: @Sendable (PostgresError) -> Void
 
   static let channel = "livefetch"
 
   /// - Parameters:
   ///   - target: the connection string.
+  ///   - tables: the tables of the history.
   ///   - failed: called when the connection is lost or cannot be opened; the monitor connects again.
-  ///   - report: called on the monitor's thread when the snapshot or the epoch has changed.
+  ///   - report: called on the monitor's thread when the snapshot or the epoch has changed, with true
+  ///     if the history may have changed too.
   init(
-    _ target: String, settings: Settings = Settings(),
+    _ target: String, tables: [String], settings: Settings = Settings(),
     failed: @escaping @Sendable (PostgresError) -> Void = { _ in },
-    report: @escaping @Sendable (Report) -> Void
+    report: @escaping @Sendable (Report, Bool) -> Void
   ) throws(PostgresError) {
     guard let wakeup = WakeupPipe() else { throw .disconnected("no file descriptor is left") }
     self.wakeup = wakeup
     self.target = target
+    self.tables = tables
     self.settings = settings
     self.failed = failed
     self.report = report
@@ -89,13 +105,19 @@ final class CommitMonitor: Sendable {
   /// The newest report; nil before the first one.
   var latest: Report? { state.withLock(\.latest) }
 
-  /// The newest report if it is not older than a moment; nil otherwise.
-  var fresh: Report? {
+  /// True if no captured table has changed since the position, as the newest report shows if it is not
+  /// older than a moment.
+  ///
+  /// - Parameter isExact: true to return true only for the newest position itself.
+  func isCurrent(_ position: PostgresPosition, isExact: Bool) -> Bool {
     state.withLock { state in
-      guard let last = state.lastQuery, ContinuousClock.now - last < .milliseconds(150) else {
-        return nil
-      }
-      return state.latest
+      guard let last = state.lastQuery, ContinuousClock.now - last < .milliseconds(150),
+        let latest = state.latest?.position, let first = state.unchanged?.position,
+        position.epoch == latest.epoch
+      else { return false }
+      if isExact { return position == latest }
+      return first.snapshot.isSubset(of: position.snapshot)
+        && position.snapshot.isSubset(of: latest.snapshot)
     }
   }
 
@@ -213,23 +235,43 @@ extension CommitMonitor {
   /// does.
   private func readReport(_ connection: PostgresConnection) throws(PostgresError) -> Bool {
     let start = ContinuousClock.now
-    let result = try connection.query(
+    // Each statement takes its snapshot when it begins, and then reads the sequence.
+    let results = try connection.execute(
       """
-      SELECT \(HistoryEpoch.expression), pg_current_snapshot()::text, q.last_value
+      SELECT last_value + is_called::int FROM livefetch.history_seq;
+      SELECT \(HistoryEpoch.expression), pg_current_snapshot()::text, q.last_value + is_called::int
       FROM livefetch.store AS s, livefetch.history_seq AS q
       """)
-    guard result.rowCount == 1, let snapshot = PostgresSnapshot(postgresText: result.text(0, 1))
+    guard results.count == 2, results.allSatisfy({ $0.rowCount == 1 }),
+      let snapshot = PostgresSnapshot(postgresText: results[1].text(0, 1)),
+      let before = Int64(results[0].text(0, 0)), let after = Int64(results[1].text(0, 2)),
+      before <= after
     else { throw .malformed("no snapshot, or too many open transactions") }
     let report = Report(
-      position: PostgresPosition(epoch: result.text(0, 0), snapshot: snapshot),
-      lastSequence: try result.integer(0, 2))
+      position: PostgresPosition(epoch: results[1].text(0, 0), snapshot: snapshot),
+      sequence: before...after)
+    let hasChanged = try hasChanged(in: report, connection)
     let (isNew, ended) = state.withLock { state in
       state.lastQuery = start
+      if hasChanged { state.unchanged = report }
       return install(report, in: &state)
     }
     for (resume, result) in ended { resume(result) }
-    if isNew { self.report(report) }
+    if isNew { self.report(report, hasChanged) }
     return isNew
+  }
+
+  /// True if a captured table may have changed since the last report in which one had.
+  private func hasChanged(
+    in report: Report, _ connection: PostgresConnection
+  ) throws(PostgresError) -> Bool {
+    guard let finished = state.withLock(\.unchanged)?.finished(in: report) else { return true }
+    // They are transactions of other databases, or used their numbers before the first report.
+    guard !finished.isEmpty, !tables.isEmpty else { return false }
+    let tests = tables.map { "EXISTS (SELECT FROM \($0) WHERE livefetch_xid = ANY ($1::xid8[]))" }
+    return try connection.query(
+      "SELECT \(tests.joined(separator: " OR "))", [arrayText(Array(finished))]
+    ).bool(0, 0)
   }
 
   /// Returns the waits that end with the report.
