@@ -7,6 +7,10 @@ SECONDS ?= 60
 # How many tests run at the same time: many of them start servers with threads of their own.
 TESTS_AT_ONCE ?= 4
 PACKAGES := libmicrohttpd-dev libsqlite3-dev libcurl4-openssl-dev zlib1g-dev libpq-dev
+# The suites of the service that run over both stores.
+BOTH_STORES := Access(Reading|Saving|RuleMatrix|Proof)|BatchInSave|Idempotency|JSONValues|LongPoll|$(strip \
+  )ManyFetches|ManyFetchesStream|SaveContract|SectionOption|ServerTiming|SinceNow|StreamContract|TermLimit|$(strip \
+  )WindowContract
 SOURCES := $(wildcard Package.swift Sources Tests)
 
 SHELL := /bin/bash
@@ -31,6 +35,10 @@ test: deps ## build everything and run the tests
 	@swift build
 	@swift test --package-path Tests/Newcomer --scratch-path .build-newcomer
 	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) swift test
+	@echo "The tests of the contract again, over PostgreSQL:"
+	@LIVEFETCH_TESTED_STORE=postgres \
+	  SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) \
+	  swift test --skip-build --filter 'ServiceTests\.($(BOTH_STORES))Tests'
 
 browser: deps ## run the web page's tests in headless Chromium
 	@bash .ci/install --optional chromium nodejs node-typescript node-react node-react-dom python3-pip

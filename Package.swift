@@ -86,7 +86,7 @@ let package = Package(
     .target(
       name: "PostgresStore",
       dependencies: [
-        "CPostgres", "FetchModel", "LiveFetchThreads", "SQLComposer", "SQLResults",
+        "CPostgres", "FetchModel", "LiveFetchThreads", "Patterns", "SQLComposer", "SQLResults",
         "SaveExecution",
       ]),
     .target(
@@ -161,7 +161,8 @@ let package = Package(
     .testTarget(
       name: "SQLiteStoreTests",
       dependencies: [
-        "Bytes", "RequestPlans", "SQLComposer", "SQLResults", "SQLiteStore", "TestSupport",
+        "Bytes", "PostgresStore", "RequestPlans", "SQLComposer", "SQLResults", "SQLiteStore",
+        "TestSupport",
       ]),
     .testTarget(
       name: "PostgresStoreTests",

@@ -30,7 +30,10 @@ class Bench:
         return Server(words, r"listening on http://127\.0\.0\.1:(\d+)")
 
     def limit(self):
-        return Server([WORK / "limit", self.base, 2], r"(\d+)")
+        return self.program_of_limit("limit", self.base, 2)
+
+    def program_of_limit(self, name, store, workers):
+        return Server([WORK / name, store, workers], r"(\d+)")
 
     def prepared(self, name):
         """A copy of the data with LiveFetch's history tables and triggers, not served."""

@@ -64,13 +64,14 @@ def build_programs():
     compiler = next((name for name in ("cc", "gcc", "clang") if shutil.which(name)), None)
     if not compiler:
         raise SystemExit("bench: needs a C compiler")
-    for source, libraries in (
-        ("limit/limit.c", ["-lmicrohttpd", "-lsqlite3", "-lpthread"]),
-        ("limit/store.c", ["-lsqlite3"]),
-        ("load/load.c", []),
+    for name, source, libraries in (
+        ("limit", "limit/limit.c", ["-lmicrohttpd", "-lsqlite3", "-lpthread"]),
+        ("limit-postgres", "limit/limit.c",
+         ["-DPOSTGRES", "-I/usr/include/postgresql", "-lmicrohttpd", "-lpq", "-lpthread"]),
+        ("store", "limit/store.c", ["-lsqlite3"]),
+        ("load", "load/load.c", []),
     ):
-        program = WORK / Path(source).stem
-        output_of([compiler, "-O2", "-Wall", "-o", program, HERE / source, *libraries])
+        output_of([compiler, "-O2", "-Wall", "-o", WORK / name, HERE / source, *libraries])
 
 
 def install_tools():

@@ -1,6 +1,7 @@
 // The limit: a bare libmicrohttpd server over SQLite, rows written to a buffer by hand. What it
 // leaves out (predicates, caching, history, validation) is what LiveFetch must not make felt.
 //   limit FILE WORKERS      prints its port, serves until a signal ends it
+//   limit-postgres CONNECTION WORKERS    the same over PostgreSQL by libpq, a connection a worker
 //   /fetch?min=N    the 50 largest cities with population >= N, as LiveFetch answers it
 //   /static?size=N  a prepared body of N bytes      /empty  a prepared 304
 //   /hold?size=N    held until /resume, which answers all held with N bytes and tells how many
@@ -8,7 +9,12 @@
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#ifdef POSTGRES
+#include <endian.h>
+#include <libpq-fe.h>
+#else
 #include <sqlite3.h>
+#endif
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +68,64 @@ static char *putReal(char *out, double value) {
   return out;
 }
 
+static const char *keys[] = {"{\"id\":", ",\"name\":", ",\"country\":", ",\"population\":",
+  ",\"latitude\":", ",\"longitude\":", ",\"timezone\":", ",\"admin1\":"};
+
+#ifdef POSTGRES
+
+static PGconn *prepare(void) {
+  PGconn *store = PQconnectdb(path);
+  PGresult *result = PQprepare(store, "fetch",
+    "SELECT id, name, country, population, latitude, longitude, timezone, admin1 FROM \"City\""
+    " WHERE population >= $1::bigint ORDER BY population DESC, id LIMIT 50", 1, NULL);
+  if (PQresultStatus(result) != PGRES_COMMAND_OK) {
+    fprintf(stderr, "%s\n", PQerrorMessage(store));
+    exit(1);
+  }
+  PQclear(result);
+  return store;
+}
+
+static char *putColumn(char *out, PGresult *rows, int row, int column) {
+  if (PQgetisnull(rows, row, column)) return stpcpy(out, "null");
+  const char *bytes = PQgetvalue(rows, row, column);
+  uint64_t word;
+  switch (PQftype(rows, column)) {
+  case 20: memcpy(&word, bytes, 8); return putInteger(out, (int64_t)be64toh(word));
+  case 701: {
+    memcpy(&word, bytes, 8);
+    word = be64toh(word);
+    double value;
+    memcpy(&value, &word, 8);
+    return putReal(out, value);
+  }
+  default: return putText(out, bytes);
+  }
+}
+
+static char *putRows(char *out, int64_t minimum) {
+  static __thread PGconn *store;
+  if (!store) store = prepare();
+  uint64_t bound = htobe64((uint64_t)minimum);
+  const char *values[] = {(const char *)&bound};
+  int length = 8, format = 1;
+  PGresult *rows = PQexecPrepared(store, "fetch", 1, values, &length, &format, 1);
+  if (PQresultStatus(rows) != PGRES_TUPLES_OK) {
+    fprintf(stderr, "%s\n", PQerrorMessage(store));
+    exit(1);
+  }
+  for (int row = 0; row < PQntuples(rows); row++) {
+    if (row) *out++ = ',';
+    for (int column = 0; column < 8; column++)
+      out = putColumn(stpcpy(out, keys[column]), rows, row, column);
+    *out++ = '}';
+  }
+  PQclear(rows);
+  return out;
+}
+
+#else
+
 static char *putColumn(char *out, sqlite3_stmt *row, int column) {
   switch (sqlite3_column_type(row, column)) {
   case SQLITE_INTEGER: return putInteger(out, sqlite3_column_int64(row, column));
@@ -85,14 +149,9 @@ static sqlite3_stmt *prepare(void) {
   return statement;
 }
 
-static char *fetch(int64_t minimum, size_t *length) {
-  static const char *keys[] = {"{\"id\":", ",\"name\":", ",\"country\":", ",\"population\":",
-    ",\"latitude\":", ",\"longitude\":", ",\"timezone\":", ",\"admin1\":"};
+static char *putRows(char *out, int64_t minimum) {
   static __thread sqlite3_stmt *statement;
   if (!statement) statement = prepare();
-  char *body = malloc(32768), *out = body;  // 50 rows; a row of this data stays below 600 bytes
-  out = stpcpy(out, "{\"entity\":\"City\",\"token\":\"k3-1042-9f3c\",\"count\":50,\"sections\":["
-                    "{\"name\":\"\",\"value\":null,\"indexTitle\":\"\",\"items\":[");
   sqlite3_bind_int64(statement, 1, minimum);
   while (sqlite3_step(statement) == SQLITE_ROW) {
     if (out[-1] == '}') *out++ = ',';
@@ -101,6 +160,16 @@ static char *fetch(int64_t minimum, size_t *length) {
     *out++ = '}';
   }
   sqlite3_reset(statement);
+  return out;
+}
+
+#endif
+
+static char *fetch(int64_t minimum, size_t *length) {
+  char *body = malloc(32768), *out = body;  // 50 rows; a row of this data stays below 600 bytes
+  out = stpcpy(out, "{\"entity\":\"City\",\"token\":\"k3-1042-9f3c\",\"count\":50,\"sections\":["
+                    "{\"name\":\"\",\"value\":null,\"indexTitle\":\"\",\"items\":[");
+  out = putRows(out, minimum);
   out = stpcpy(out, "]}],\"next\":\"eyIxIjpbMzAwMDAwMCwxMjM0NTY3XX0\"}");
   *length = out - body;
   return body;

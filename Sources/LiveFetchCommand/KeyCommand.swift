@@ -3,7 +3,6 @@
 import ArgumentParser
 import FetchModel
 import Foundation
-import SQLiteStore
 import Service
 
 struct KeyCommand: ParsableCommand {
@@ -17,6 +16,7 @@ struct KeyCommand: ParsableCommand {
         livefetch key create shop.sqlite --name app --scope read,write
         livefetch key list shop.sqlite
         livefetch key revoke shop.sqlite app
+        livefetch key list postgres://localhost/shop
       """,
     subcommands: [Create.self, List.self, Revoke.self])
 
@@ -29,7 +29,7 @@ struct KeyCommand: ParsableCommand {
           livefetch key create shop.sqlite --name ann --scope read --user ann --role hr --expires 30d
         """)
 
-    @Argument(help: "The SQLite file.") var store: String
+    @Argument(help: "The SQLite file, or the URL of a PostgreSQL database.") var store: String
     @Option(help: "The key's name in lists and logs.") var name: String
     @Option(
       help: "'read' fetches, 'write' saves, 'admin' does the rest; may be repeated.",
@@ -67,17 +67,16 @@ struct KeyCommand: ParsableCommand {
     }
 
     func run() throws {
-      try requireFile(store)
+      let store = KeyStore(store)
+      try store.check()
       let key = APIKey()
       let now = Instant.now.secondsSince1970
       let record = APIKeyRecord(
         id: key.id, name: name, digest: key.digest, scopes: try scopes(), roles: role,
         userID: user, created: now, expires: expires.flatMap { KeyExpiry.seconds($0, from: now) })
-      try reportingErrors(of: store) {
-        guard try SQLiteStore.addAPIKey(record, path: store) else {
-          throw StoreError.unusable(
-            "there is a key with the name '\(name)' already; revoke it first")
-        }
+      guard try store.add(record) else {
+        let message = "there is a key with the name '\(name)' already; revoke it first"
+        throw StoreError.unusable(message).failure(store.name)
       }
       note(
         "this is the only time that the key is shown; clients send it as 'Authorization: Bearer …'")
@@ -94,12 +93,13 @@ struct KeyCommand: ParsableCommand {
           livefetch key list shop.sqlite --json
         """)
 
-    @Argument(help: "The SQLite file.") var store: String
+    @Argument(help: "The SQLite file, or the URL of a PostgreSQL database.") var store: String
     @Flag(help: "Print it as JSON.") var json = false
 
     func run() throws {
-      try requireFile(store)
-      let keys = try reportingErrors(of: store) { try SQLiteStore.apiKeys(path: store) }
+      let store = KeyStore(store)
+      try store.check()
+      let keys = try store.keys()
       print(json ? JSON.array(keys.map(\.json)).text : Self.table(keys))
     }
 
@@ -126,17 +126,16 @@ struct KeyCommand: ParsableCommand {
           livefetch key revoke shop.sqlite app
         """)
 
-    @Argument(help: "The SQLite file.") var store: String
+    @Argument(help: "The SQLite file, or the URL of a PostgreSQL database.") var store: String
     @Argument(help: "The key's name or id.") var key: String
 
     func run() throws {
-      try requireFile(store)
-      try reportingErrors(of: store) {
-        guard let revoked = try SQLiteStore.revokeAPIKey(key, path: store) else {
-          throw StoreError.unusable("there is no key '\(key)' to revoke")
-        }
-        print("\(store): revoked \(revoked.name) (\(revoked.id))")
+      let store = KeyStore(store)
+      try store.check()
+      guard let revoked = try store.revoke(key) else {
+        throw StoreError.unusable("there is no key '\(key)' to revoke").failure(store.name)
       }
+      print("\(store.name): revoked \(revoked.name) (\(revoked.id))")
     }
   }
 }

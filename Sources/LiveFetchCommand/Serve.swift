@@ -46,7 +46,7 @@ struct Serve: ParsableCommand {
   private func serve(_ target: DatabaseTarget) throws {
     let options = try options.resolved()
     try options.checkDatabase()
-    try options.checkAccess(to: nil)
+    try options.checkAccess(to: target.text)
     var server = Server(source: .database(target), options: options)
     try server.run()
   }

@@ -185,17 +185,12 @@ struct ServerOptions {
 
   /// Refuses to serve everyone on an address that is not loopback.
   ///
-  /// - Parameter path: The file, whose API keys count; it does not have to exist. nil for a database,
-  ///   which has none.
-  func checkAccess(to path: String?) throws {
+  /// - Parameter store: The file or database, whose API keys count. A file does not have to exist.
+  func checkAccess(to store: String) throws {
     guard serverToken == nil, jwt == nil, !HostNames.isLoopback(host),
       !settings.isOn(.insecureOpen)
     else { return }
-    if let path, try isFile(path),
-      try !reportingErrors(of: path, { try SQLiteStore.apiKeys(path: path) }).isEmpty
-    {
-      return
-    }
+    guard try KeyStore(store).keys().isEmpty else { return }
     throw failure(
       """
       Listening on \(host) needs a way to authenticate: --token-file FILE, LIVEFETCH_TOKEN in the \

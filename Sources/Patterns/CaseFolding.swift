@@ -23,6 +23,24 @@ package enum CaseFolding {
     return groups.values.filter { $0.count > 1 }
   }()
 
+  /// Characters that fold to several.
+  struct Expansion: Sendable {
+    let letters: [Unicode.Scalar]
+    let scalars: [Unicode.Scalar]
+  }
+
+  /// The foldings of two or three characters, by their first one.
+  static let expansions: [Unicode.Scalar: [Expansion]] = {
+    let several = Dictionary(grouping: folded.filter { $0.value.count > 1 }, by: \.value)
+    let all = several.map { Expansion(letters: $0.key, scalars: $0.value.map(\.key)) }
+    return Dictionary(grouping: all) { $0.letters[0] }
+  }()
+
+  /// The characters that fold to several.
+  package static var expanding: [Unicode.Scalar] {
+    expansions.values.flatMap { $0.flatMap(\.scalars) }.sorted()
+  }
+
   /// The folding of `scalar`: one to three characters.
   package static func fold(_ scalar: Unicode.Scalar) -> [Unicode.Scalar] {
     folded[scalar] ?? [scalar]

@@ -79,7 +79,9 @@ public struct LikePattern: Sendable, Hashable {
 extension LikePattern {
   /// The pattern as a regular expression that ignores case; nil if the expression would be too
   /// large.
-  package var expression: RegularExpression? {
+  package var expression: RegularExpression? { try? RegularExpression(foldedNode) }
+
+  var foldedNode: PatternNode {
     var nodes: [PatternNode] = []
     var letters: [Unicode.Scalar] = []
     for piece in pieces {
@@ -93,7 +95,7 @@ extension LikePattern {
       nodes.append(
         piece == .anything ? .repetition(any, least: 0, most: nil, .greedy) : any)
     }
-    return try? RegularExpression(.sequence(nodes + [.folded(letters)]))
+    return .sequence(nodes + [.folded(letters)])
   }
 
   /// A relation of texts for which an index can be used.

@@ -1,8 +1,23 @@
 // The writing half of the store: saves enter; their results leave after the commit.
 
 import FetchModel
+import LiveFetchThreads
+import Synchronization
 
 extension PostgresStore {
+  /// Makes the save of a `POST /v1/save` body in a database, which gets a history if it has none.
+  ///
+  /// - Parameter target: as for ``init(_:options:)``.
+  public static func save(_ body: JSON, to target: String) throws(SaveError) -> SaveResult {
+    let store: PostgresStore
+    do throws(StoreError) { store = try PostgresStore(target) } catch { throw .store(error) }
+    defer { store.close() }
+    let request = try SaveResolver(model: store.model).resolve(body)
+    let answer = SavedResult()
+    store.save(request) { answer.set($0) }
+    return try answer.wait().get()
+  }
+
   public func save(
     _ request: SaveRequest,
     completion: @escaping @Sendable (Result<SaveResult, SaveError>) -> Void
@@ -39,5 +54,24 @@ extension PostgresStore {
   func noteSave(_ token: Token) {
     note(token)
     watch.noteCommit()
+  }
+}
+
+/// The result of one save, for the thread that waits for it.
+private final class SavedResult: Sendable {
+  // Protects the result.
+  private let result = Mutex<Result<SaveResult, SaveError>?>(nil)
+  private let isThere = MonotonicSemaphore()
+
+  func set(_ newResult: Result<SaveResult, SaveError>) {
+    result.withLock { $0 = newResult }
+    isThere.signal()
+  }
+
+  func wait() -> Result<SaveResult, SaveError> {
+    while true {
+      if let result = result.withLock({ $0 }) { return result }
+      _ = isThere.wait(seconds: 60)
+    }
   }
 }

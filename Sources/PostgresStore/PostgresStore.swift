@@ -118,13 +118,23 @@ public final class PostgresStore: ReopenableStore {
 extension PostgresStore {
   /// Removes the history's tables and triggers from a database. Returns false if there were none.
   public static func detach(_ target: String) throws(StoreError) -> Bool {
-    try storing { () throws(PostgresError) in
-      let connection = try PostgresConnection(target)
-      defer { connection.close() }
+    try connected(target) { connection throws(PostgresError) in
       let found = try connection.query(
         "SELECT count(*) > 0 FROM pg_catalog.pg_namespace WHERE nspname = 'livefetch'")
       try PostgresHistory().detach(on: connection)
       return try found.bool(0, 0)
+    }
+  }
+
+  /// Runs `body` on a connection of its own.
+  static func connected<Result>(
+    _ target: String, _ body: (PostgresConnection) throws(PostgresError) -> Result
+  ) throws(StoreError) -> Result {
+    try storing { () throws(PostgresError) in
+      let connection = try PostgresConnection(target)
+      defer { connection.close() }
+      connection.deadline = .now + .seconds(60)
+      return try body(connection)
     }
   }
 }

@@ -90,6 +90,12 @@ package final class Dialect: Sendable {
   /// Returns the name of the function that computes an operator over integers; nil if the operator
   /// itself computes it.
   package let integerFunction: @Sendable (String) -> String?
+  /// Returns the condition that a text matches a constant pattern of LIKE or MATCHES; nil if the function
+  /// of the relation tests it.
+  package let pattern:
+    @Sendable (SQLFragment, Comparison.Relation, String, StringOptions) -> SQLFragment?
+  /// Returns the aggregate of a column's distinct values, without nil.
+  package let distinctValues: @Sendable (SQLColumn) -> String
 
   package init(
     collation: @escaping @Sendable (AttributeType) -> String,
@@ -112,7 +118,14 @@ package final class Dialect: Sendable {
     overlay: @escaping @Sendable (HistoryLayout, HistoryPosition) -> SQLFragment,
     difference: @escaping @Sendable (String, String, Column) -> String,
     integer: @escaping @Sendable (String) -> String,
-    integerFunction: @escaping @Sendable (String) -> String? = { _ in nil }
+    integerFunction: @escaping @Sendable (String) -> String? = { _ in nil },
+    pattern:
+      @escaping @Sendable (
+        SQLFragment, Comparison.Relation, String, StringOptions
+      ) -> SQLFragment? = { _, _, _, _ in nil },
+    distinctValues: @escaping @Sendable (SQLColumn) -> String = {
+      "livefetch_values(\($0.comparable))"
+    }
   ) {
     self.collation = collation
     self.comparisonKey = comparisonKey
@@ -141,6 +154,8 @@ package final class Dialect: Sendable {
     self.difference = difference
     self.integer = integer
     self.integerFunction = integerFunction
+    self.pattern = pattern
+    self.distinctValues = distinctValues
   }
 }
 

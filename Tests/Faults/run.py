@@ -20,6 +20,7 @@ import idle
 import kills
 import outsider
 import poweroff
+import primary
 import rounds
 import slow
 import stalled
@@ -36,7 +37,7 @@ def arguments():
     parser.add_argument("--each", type=float, help="seconds that each target takes, about")
     parser.add_argument("--only", default="", help="targets, by comma: R1,R2")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
-    parser.add_argument("--kills", type=int, help="R2: how many (20, soak 200)")
+    parser.add_argument("--kills", type=int, help="R2, R12: how many (20 and 10, soak 200)")
     parser.add_argument("--rounds", type=int, help="R1: how many saves (1000, soak 10000)")
     parser.add_argument("--clients", type=int, help="R3: how many wait (2000, soak 10000)")
     parser.add_argument("--minutes", type=float, help="R3: how long (0.3, soak 10)")
@@ -76,6 +77,7 @@ def targets(given):
         "R9": lambda folder: hostile.run(program, folder, lasting(None, 6, 60)),
         "R10": lambda folder: slow.run(program, folder, 4 if given.soak else 1),
         "R11": lambda folder: crowded.run(program, folder),
+        "R12": lambda folder: primary.run(program, folder, of(given.kills, 10, 200), seed, each),
         "TOKENS": lambda folder: tokens.run(program, folder, lasting(None, 5, 600), seed),
         "DAMAGE": lambda folder: damaged.run(
             program, folder, of(None, 40, 1000), seed, each),

@@ -36,6 +36,13 @@ struct SnapshotParityTests {
       "where=name%20CONTAINS%5Bcd%5D%20'APF'", "where=name%20BEGINSWITH%5Bc%5D%20'ä'",
       "where=name%20LIKE%5Bc%5D%20'*O*'", "where=name%20ENDSWITH%5Bd%5D%20'fel'",
       "where=population%20%3D%3D%209007199254740993",
+      "where=population%20**%202%20%3D%3D%2081", "where=population%20**%2040%20%3E%201e50",
+      "where=(0%20-%20population)%20**%203%20%3D%3D%20-729", "where=density%20**%200.5%20%3E%201.8",
+      "where=0%20**%20(0%20-%20population)%20%3E%201", "where=population%20**%20-1%20%3C%200.05",
+      "where=(0%20-%20density)%20**%200.5%20%3D%3D%20nil", "where=area%20**%202%20%3D%3D%200.25",
+      "where=modulus:by:(density,%200.2)%20%3D%3D%20modulus:by:(3.5,%200.2)",
+      "where=modulus:by:(density,%203)%20%3C%200", "where=modulus:by:(density,%200)%20%3D%3D%20nil",
+      "where=name%20MATCHES%20'.*o.*'", "where=name%20MATCHES%5Bcd%5D%20'(a%7Co).*'",
     ]
 
   @Test("a snapshot has the same bytes on both stores", arguments: queries)
@@ -115,6 +122,12 @@ struct SnapshotParityTests {
       "as=dictionaries&select=country.name,n:@count,people:@sum.population&group=country.name",
       "as=dictionaries&select=n:@count,a:@min.area,b:@max.founded,c:@sum.density",
       "as=dictionaries&select=isport&distinct=true",
+      "as=dictionaries&select=country,n:@distinctUnionOfObjects.name&group=country",
+      "as=dictionaries&select=@distinctUnionOfObjects.population,@distinctUnionOfObjects.isport,"
+        + "@distinctUnionOfObjects.density,@distinctUnionOfObjects.founded&int64=string",
+      "as=dictionaries&select=@distinctUnionOfObjects.badge,@distinctUnionOfObjects.flag,"
+        + "@distinctUnionOfObjects.area,@distinctUnionOfObjects.country.continent",
+      "as=dictionaries&select=@distinctUnionOfObjects.name&where=FALSEPREDICATE",
       "as=dictionaries&select=isport,n:@count&group=isport&having=n%20%3E%201&count=exact",
       "as=dictionaries&select=country.continent,n:@avg.population&group=country.continent&sort=-n",
     ] {

@@ -1,4 +1,4 @@
-// The table of cases, run against a file: each predicate as written, negated, and in its canonical
+// The table of cases, run against a file and a PostgreSQL database: each predicate as written, negated, and in its canonical
 // form.
 
 import TestSupport
@@ -15,10 +15,12 @@ struct PredicateCaseTests {
     ("string options and patterns", PredicateCases.words),
   ]
 
-  @Test("each predicate finds the objects listed with it", arguments: blocks.map(\.0))
-  func lines(name: String) throws {
+  @Test(
+    "each predicate finds the objects listed with it", arguments: blocks.map(\.0),
+    CaseWorld.Database.allCases)
+  func lines(name: String, database: CaseWorld.Database) throws {
     let block = try #require(Self.blocks.first { $0.0 == name })
-    let world = try CaseWorld()
+    let world = try CaseWorld(database)
     for line in try PredicateCase.read(block.1) { world.check(line) }
   }
 

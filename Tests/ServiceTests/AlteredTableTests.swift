@@ -259,7 +259,7 @@ struct EndingTests {
 
   @Test("a stopped server releases its store, so that the engine's thread ends")
   func release() throws {
-    weak var store: SQLiteStore?
+    weak var store: (any ReopenableStore)?
     do {
       let file = try ServedFile(contractWorld)
       store = file.store

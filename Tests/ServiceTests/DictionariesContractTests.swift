@@ -233,7 +233,7 @@ struct DictionariesContractTests {
     #expect(none.text.contains(#""count":0,"total":0,"sections""#))
   }
 
-  @Test func sumsBeyond64BitsBecomeDoublesInAnyOrder() throws {
+  @Test(.onlyForFiles) func sumsBeyond64BitsBecomeDoublesInAnyOrder() throws {
     let file = try ServedFile(
       """
       CREATE TABLE t(id INTEGER PRIMARY KEY, g INTEGER, n INTEGER);
@@ -250,7 +250,7 @@ struct DictionariesContractTests {
       "\(answer.text)")
   }
 
-  @Test func averagesOfDecimalsAreTakenInDecimalDigits() throws {
+  @Test(.onlyForFiles) func averagesOfDecimalsAreTakenInDecimalDigits() throws {
     let file = try ServedFile(
       """
       CREATE TABLE t(id INTEGER PRIMARY KEY, g INTEGER, n DECIMAL);
@@ -265,7 +265,7 @@ struct DictionariesContractTests {
       "\(answer.text)")
   }
 
-  @Test func dictionariesAreMadeOfTheEntitysOwnObjects() throws {
+  @Test(.onlyForFiles) func dictionariesAreMadeOfTheEntitysOwnObjects() throws {
     let file = try ModelContractTests.heroes()
     let count = { (query: String) in
       try file.ask("/v1/objects/\(query)&as=dictionaries").text

@@ -25,7 +25,7 @@ struct IdempotencyTests {
     ("DELETE", "/v1/objects/city?where=id+==+1", nil),
   ]
 
-  @Test(arguments: writes)
+  @Test(.onlyForFiles, arguments: writes)
   func theSecondTimeItAnswersLikeTheFirstAndSavesNothing(
     _ write: (method: String, target: String, body: String?)
   ) throws {
@@ -139,7 +139,7 @@ struct IdempotencyTests {
     #expect(try count(file) == 4)
   }
 
-  @Test func afterADayTheKeyIsFree() throws {
+  @Test(.onlyForFiles) func afterADayTheKeyIsFree() throws {
     let file = try ServedFile(contractWorld)
     let ask = {
       try file.ask("POST", "/v1/objects/city", body: #"{"name":"Rome"}"#, headers: key("k"))

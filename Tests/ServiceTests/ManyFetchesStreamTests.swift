@@ -59,7 +59,7 @@ struct ManyFetchesStreamTests {
     #expect(diff.json["from"]?.string == diffs[1].id)
   }
 
-  @Test func aReaderThatFallsBehindGetsOneDiffAFetch() throws {
+  @Test(.onlyForFiles) func aReaderThatFallsBehindGetsOneDiffAFetch() throws {
     let file = try ServedFile(Self.world)
     let events = try open(file, Self.both)
     _ = events.next(2)
@@ -81,7 +81,7 @@ struct ManyFetchesStreamTests {
     #expect(last?.json["to"]?.string == fresh.json["token"]?.string)
   }
 
-  @Test func aDroppedTableEndsOnlyItsFetch() throws {
+  @Test(.onlyForFiles) func aDroppedTableEndsOnlyItsFetch() throws {
     let file = try ServedFile(Self.world)
     let events = try open(
       file, #""a":{"entity":"city","as":"count"},"g":{"entity":"gone","as":"ids"}"#)

@@ -117,7 +117,7 @@ struct ManyFetchesTests {
     }
   }
 
-  @Test func aWaitThatTimesOutReturnsOnlyTheToken() throws {
+  @Test(.onlyForFiles) func aWaitThatTimesOutReturnsOnlyTheToken() throws {
     let file = try ServedFile(contractWorld)
     let first = try token(file.ask("POST", "/v1/live", body: Self.body(Self.both)))
     let answer = try file.ask("POST", "/v1/live", body: Self.body(Self.since(first), wait: 0.1))
@@ -136,7 +136,7 @@ struct ManyFetchesTests {
     #expect(answer.json["results"]?["c"]?["token"]?.string == token)
   }
 
-  @Test func aTokenThatCannotBeContinuedGivesASnapshotUnderItsName() throws {
+  @Test(.onlyForFiles) func aTokenThatCannotBeContinuedGivesASnapshotUnderItsName() throws {
     let file = try ServedFile(contractWorld)
     let first = try token(file.ask("POST", "/v1/live", body: Self.body(Self.both)))
     let fetches = """

@@ -69,7 +69,9 @@ struct PostgresHistoryTests {
         #"{"note":["6f9619ff-8b86-d011-b42d-00c04fc964ff"]} {} {}"#,
       ])
     #expect(answer["from"]?.string == start)
-    #expect(answer["to"]?.string == (try Self.token(database)))
+    // The token may differ from the newest one: other databases of the server have transactions, too.
+    let end = try #require(answer["to"]?.string)
+    #expect(try Self.saves(database.ask("/v1/changes?since=\(end)&wait=0").json).isEmpty)
   }
 
   @Test("pages of one save, each from the last one's token, are the same saves as at once")

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("PostgreSQL: live results over HTTP", .mayBlock)
 struct PostgresServiceTests {
-  private static let world = """
+  static let world = """
     CREATE TABLE country(id int PRIMARY KEY, name text NOT NULL, continent text);
     CREATE TABLE city(id int PRIMARY KEY, name text NOT NULL, population int,
       country_id int REFERENCES country ON DELETE SET NULL);
@@ -128,6 +128,13 @@ struct PostgresServiceTests {
     #expect(try connection.query("SELECT count(*) FROM tag WHERE word = 'x'").integer(0, 0) == 1)
     server.process.terminate()
     #expect(server.end() == 0)
+    let created = try RunningProgram(["key", "create", target, "--name", "a", "--scope", "read"])
+    #expect(created.end() == 0)
+    let secured = try RunningProgram(["serve", target, "--port", "0"])
+    let place = try #require(secured.line.split(separator: " ").last)
+    #expect(try Curl.get("\(place)/v1/objects/tag").status == 401)
+    secured.process.terminate()
+    #expect(secured.end() == 0)
     #expect(try RunningProgram(["detach", target]).end() == 0)
     let schemas = try connection.query(
       "SELECT count(*) FROM pg_namespace WHERE nspname = 'livefetch'")
@@ -162,7 +169,7 @@ struct PostgresServiceTests {
   }
 
   /// Runs transactions of several programs, some of which roll back or lose a conflict.
-  private static func writeConcurrently(_ target: String, seed: UInt64) {
+  static func writeConcurrently(_ target: String, seed: UInt64) {
     let writers = DispatchGroup()
     for number in 0..<4 {
       writers.enter()

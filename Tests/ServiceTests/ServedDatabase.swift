@@ -3,11 +3,47 @@
 import FetchModel
 import Foundation
 import LiveFetchHTTPServer
+import SQLiteStore
 import Service
 import TestSupport
 import Testing
 
 @testable import PostgresStore
+
+/// The copy of a file, which a ``ServedFile`` serves in its place.
+final class TestedDatabase {
+  private let target: String
+  private let connection: PostgresConnection
+
+  init(copying path: String) throws {
+    target = try PostgresServer.shared().newDatabase(copying: path)
+    connection = try PostgresConnection(target)
+  }
+
+  deinit { connection.close() }
+
+  func open(_ options: SQLiteStoreOptions) throws -> PostgresStore {
+    var own = PostgresStoreOptions()
+    own.queryTimeout = options.queryTimeout
+    own.maxAnswerBytes = options.maxAnswerBytes
+    own.isReadOnly = options.isReadOnly
+    own.connections = 4
+    return try PostgresStore(target, options: own)
+  }
+
+  func run(_ sql: String) throws { try connection.execute(sql) }
+
+  func addAPIKey(_ record: APIKeyRecord) throws -> Bool {
+    try PostgresStore.addAPIKey(record, to: target)
+  }
+
+  func position() throws -> HistoryPosition {
+    let position = try HistoryTransaction.read([], on: connection) {
+      (transaction) throws(PostgresError) in transaction.position
+    }
+    return HistoryPosition(position.snapshot)
+  }
+}
 
 /// A database of one test, served without sockets. Other programs write it.
 final class ServedDatabase {

@@ -9,15 +9,30 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// An SQLite file of one test, served without sockets and deleted after the test.
+/// The stores over which the tests of the contract run.
+enum TestedStore {
+  /// True if each served file is copied into a PostgreSQL database, which is served in its place.
+  static let isPostgres =
+    ProcessInfo.processInfo.environment["LIVEFETCH_TESTED_STORE"] == "postgres"
+}
+
+extension Trait where Self == ConditionTrait {
+  /// A test of files, or of tokens that other databases of the tests' server change.
+  static var onlyForFiles: Self { .disabled(if: TestedStore.isPostgres) }
+}
+
+/// An SQLite file of one test, served without sockets and deleted after the test; or a PostgreSQL
+/// database with the same tables and rows.
 final class ServedFile {
   /// Deleted with the last server of the same file.
   let directory: TemporaryDirectory
   let path: String
-  private(set) var store: SQLiteStore
+  private(set) var store: any ReopenableStore
   private(set) var service: Service
   private let configuration: ServiceConfiguration
   private let options: SQLiteStoreOptions
+  /// nil for a file.
+  private let database: TestedDatabase?
 
   /// A query has ten minutes unless the settings say something else: no load makes it 504.
   init(
@@ -29,7 +44,8 @@ final class ServedFile {
     self.options = options.withLongQueries
     self.configuration = configuration.withLongQueries
     try SQLiteShell.run(sql, path: path)
-    store = try SQLiteStore(path: path, options: self.options)
+    database = TestedStore.isPostgres ? try TestedDatabase(copying: path) : nil
+    store = try Self.open(path, database, self.options)
     service = try Service(store: store, configuration: self.configuration)
   }
 
@@ -37,11 +53,18 @@ final class ServedFile {
   init(_ sql: String, adopting other: ServedFile) throws {
     directory = other.directory
     path = other.path
+    database = other.database
     options = SQLiteStoreOptions().withLongQueries
     configuration = ServiceConfiguration().withLongQueries
-    if !sql.isEmpty { try SQLiteShell.run(sql, path: path) }
-    store = try SQLiteStore(path: path, options: options)
+    if !sql.isEmpty { try other.runExternally(sql) }
+    store = try Self.open(path, database, options)
     service = try Service(store: store, configuration: configuration)
+  }
+
+  private static func open(
+    _ path: String, _ database: TestedDatabase?, _ options: SQLiteStoreOptions
+  ) throws -> any ReopenableStore {
+    try database?.open(options) ?? SQLiteStore(path: path, options: options)
   }
 
   deinit { stop() }
@@ -55,20 +78,31 @@ final class ServedFile {
   func restart(whileDown change: (ServedFile) throws -> Void = { _ in }) throws {
     stop()
     try change(self)
-    store = try SQLiteStore(path: path, options: options)
+    store = try Self.open(path, database, options)
     service = try Service(store: store, configuration: configuration)
   }
 
   /// Changes the file as another program would.
-  func runExternally(_ sql: String) throws { try SQLiteShell.run(sql, path: path) }
+  func runExternally(_ sql: String) throws {
+    guard let database else { return try SQLiteShell.run(sql, path: path) }
+    try database.run(sql)
+  }
+
+  /// Stores an API key. The server must be stopped. Returns false if it was there.
+  func addAPIKey(_ record: APIKeyRecord) throws -> Bool {
+    try database?.addAPIKey(record) ?? SQLiteStore.addAPIKey(record, path: path)
+  }
 
   /// Waits until the server has detected all commits of other programs.
   func settle() throws {
     let isSettled = try eventually(within: .seconds(300)) {
-      let newest = try SQLiteStore.status(path: path).history?.token.position.number ?? 0
-      return store.newestToken.position.number >= newest
+      store.newestToken.position >= (try database?.position() ?? filePosition())
     }
     #expect(isSettled)
+  }
+
+  private func filePosition() throws -> HistoryPosition {
+    try SQLiteStore.status(path: path).history?.token.position ?? HistoryPosition(0)
   }
 
   /// Sends a request and waits for the response.

@@ -96,7 +96,7 @@ struct StreamContractTests {
     #expect(try #require(waiting.wait()).json["total"]?.integer == 1)
   }
 
-  @Test func aHistoryOfANewerFormatIsUnchanged() throws {
+  @Test(.onlyForFiles) func aHistoryOfANewerFormatIsUnchanged() throws {
     let file = try ServedFile(contractWorld)
     file.stop()
     try file.runExternally("UPDATE livefetch_store SET value = 99 WHERE key = 'format'")

@@ -31,7 +31,7 @@ struct WindowContractTests {
     ].randomElement(using: &random)!
   }
 
-  @Test(arguments: [21, 22] as [UInt64])
+  @Test(.onlyForFiles, arguments: [21, 22] as [UInt64])
   func deepOffsetsAndCursorsAreExactWhileRowsComeAndGo(seed: UInt64) throws {
     let file = try ServedFile(Self.world)
     var random = SeededRandom(seed: seed)

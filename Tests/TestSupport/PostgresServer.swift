@@ -112,6 +112,15 @@ public final class PostgresServer: Sendable {
     return target(name)
   }
 
+  /// Creates a database with the tables and rows of an SQLite file. Returns its connection string.
+  public func newDatabase(copying path: String) throws -> String {
+    let name = "t_" + UUID().uuidString.prefix(8).lowercased()
+    try run("CREATE DATABASE \(name) TEMPLATE template0", on: "postgres")
+    let script = try PostgresCopy.script(ofFile: path)
+    if !script.isEmpty { try run(script, on: name) }
+    return target(name)
+  }
+
   /// Runs a script on a database.
   public func run(_ script: String, on database: String) throws {
     let connection = PQconnectdb(target(database))

@@ -36,6 +36,19 @@ public struct APIKeyRecord: Sendable, Hashable {
     self.revoked = revoked
   }
 
+  /// Returns the texts of a JSON array, the form in which stores keep scopes and roles.
+  package static func texts(_ json: String) -> [String] {
+    guard case .array(let elements)? = try? JSON(parsing: Array(json.utf8)) else { return [] }
+    return elements.compactMap(\.string)
+  }
+
+  /// Returns texts as a JSON array.
+  package static func json(_ texts: [String]) -> String {
+    var json: [UInt8] = []
+    json.append(json: JSON.array(texts.map { .string($0) }))
+    return String(decoding: json, as: UTF8.self)
+  }
+
   /// True if requests may use the key at `time`, in seconds since 1970.
   public func isValid(at time: Double) -> Bool {
     revoked == nil && expires.map { time < $0 } ?? true

@@ -126,7 +126,7 @@ public enum Folding {
 
 extension String {
   /// The text in canonical composition.
-  var precomposedText: String { precomposedStringWithCanonicalMapping }
+  package var precomposedText: String { precomposedStringWithCanonicalMapping }
 }
 
 /// The folding of each scalar of the scripts with cases or diacritics, for one set of options.

@@ -11,7 +11,7 @@ struct ExportCommand: ParsableCommand {
     commandName: "export",
     abstract: "Write the objects of an entity as CSV, TSV, JSON or NDJSON.",
     discussion: """
-      An export of a file reads one snapshot, regardless of concurrent writes. An export of a \
+      An export of a file or a database reads one snapshot, regardless of concurrent writes. An export of a \
       server reads pages of 10,000 objects, between which saves may take effect. Nil is an empty \
       field and an empty text is '""', so that `livefetch import` reads the same values.
 
@@ -44,7 +44,7 @@ struct ExportCommand: ParsableCommand {
     if let output { try OutputFile(path: output).check(apartFrom: [target.store]) }
     var sink = try ExportSink(path: output, format: format ?? RowFormat(path: output) ?? .csv)
     do {
-      if target.isAddress { try exportRemote(to: &sink) } else { try exportFile(to: &sink) }
+      if target.isAddress { try exportRemote(to: &sink) } else { try exportLocal(to: &sink) }
       try sink.finish()
     } catch {
       sink.cancel()
@@ -55,10 +55,10 @@ struct ExportCommand: ParsableCommand {
     }
   }
 
-  private func exportFile(to sink: inout ExportSink) throws {
+  private func exportLocal(to sink: inout ExportSink) throws {
     let store = try target.openToRead(timeout: 86_400)
     defer { store.close() }
-    let plan = try FileFetch.plan(
+    let plan = try LocalFetch.plan(
       fetch.entity, fetch.query, in: store.model, maxItems: .max, fetch.predicate)
     let names = ["id"] + plan.selection.map(\.key)
     var failed: (any Error)?
@@ -73,7 +73,7 @@ struct ExportCommand: ParsableCommand {
         }
       }
     } catch {
-      throw failure("\(target.store): \(error.message)", error.exitStatus)
+      throw failure("\(target.name): \(error.message)", error.exitStatus)
     }
     if let failed { throw failed }
   }

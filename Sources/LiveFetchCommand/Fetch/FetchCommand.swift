@@ -67,7 +67,8 @@ struct FetchCommand: ParsableCommand {
 
   func validate() throws {
     if target.isAddress, caller.isGiven {
-      throw ValidationError("--as, --role and --access are for a file; a server has its callers.")
+      throw ValidationError(
+        "--as, --role and --access are for a file or a database; a server has its callers.")
     }
   }
 
@@ -76,7 +77,7 @@ struct FetchCommand: ParsableCommand {
       target.isAddress
       ? RemoteFetch(
         try target.remote(), entity: fetch.entity, query: query, predicate: fetch.predicate)
-      : try FileFetch(
+      : try LocalFetch(
         target, entity: fetch.entity, query: query, predicate: fetch.predicate, caller: caller)
     if watch, Terminal.output.isTerminal, format == .table, !count {
       try FetchScreen(source: source, title: title).run()

@@ -16,27 +16,33 @@ protocol FetchSource: AnyObject {
   func next() throws -> JSON?
 }
 
-/// A fetch of a file.
-final class FileFetch: FetchSource {
+/// A fetch of a file or a database.
+final class LocalFetch: FetchSource {
   /// Microseconds between two checks of the file.
   private static let pause: UInt32 = 100_000
+  /// Microseconds between two fetches of a database, which has no such check.
+  private static let databasePause: UInt32 = 1_000_000
 
-  private let store: SQLiteStore
+  private let store: any ReopenableStore
   private let plan: FetchPlan
-  private let watch: ChangeWatch
-  private let path: String
+  /// nil for a database.
+  private let watch: ChangeWatch?
+  /// The store, for messages.
+  private let name: String
 
   init(
     _ target: StoreArgument, entity: String, query: [(name: String, value: String)],
     predicate: String?, caller: CallerArguments
   ) throws {
-    path = target.store
+    name = target.name
     store = try target.openToRead()
-    let access = try caller.access(to: store.model, target.store)
+    let access = try caller.access(to: store.model, target.name)
     plan = try Self.plan(
       entity, query, in: access?.model ?? store.model, maxItems: 10_000, predicate
     ).restricted(by: access)
-    watch = try reportingErrors(of: target.store) { try ChangeWatch(path: target.store) }
+    watch =
+      target.database == nil
+      ? try reportingErrors(of: target.store) { try ChangeWatch(path: target.store) } : nil
   }
 
   static func plan(
@@ -52,15 +58,19 @@ final class FileFetch: FetchSource {
   }
 
   func snapshot() throws -> JSON {
-    try reportingErrors(of: path) {
+    try reportingErrors(of: name) {
       try JSON(parsing: store.snapshot(of: plan, queryClass: .full).json)
     }
   }
 
   func next() throws -> JSON? {
+    guard let watch else {
+      usleep(Self.databasePause)
+      return try snapshot()
+    }
     for _ in 0..<50 {
       usleep(Self.pause)
-      if try reportingErrors(of: path, { try watch.hasChanged() }) { return try snapshot() }
+      if try reportingErrors(of: name, { try watch.hasChanged() }) { return try snapshot() }
     }
     return nil
   }

@@ -31,6 +31,7 @@ struct BackupCommand: ParsableCommand {
   var quiet = false
 
   func run() throws {
+    try refuseDatabase(store)
     try requireFile(store)
     guard try !isFile(copy) || force else {
       throw failure("\(copy): already exists; --force replaces it", .usage)
@@ -69,6 +70,7 @@ struct RestoreCommand: ParsableCommand {
   var quiet = false
 
   func run() throws {
+    try refuseDatabase(store)
     try requireFile(backup)
     _ = try isFile(store)
     let report = try copying("restore", backup, to: store, isShown: !quiet) {
@@ -122,4 +124,15 @@ extension Int {
     }
     return "\(self) bytes"
   }
+}
+
+/// Ends the command if `store` names a database, which PostgreSQL's own tools copy.
+private func refuseDatabase(_ store: String) throws {
+  guard let target = DatabaseTarget(store) else { return }
+  throw failure(
+    """
+    \(target.name): use pg_dump and pg_restore, or your provider's backups. The copy contains the \
+    schema livefetch: its API keys stay valid; tokens are expired after a restore, and clients fetch \
+    again.
+    """, .usage)
 }

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import FetchModel
+import PostgresStore
 import SQLiteStore
 
 struct CheckCommand: ParsableCommand {
@@ -9,31 +10,44 @@ struct CheckCommand: ParsableCommand {
     commandName: "check",
     abstract: "Check for damage, orphaned references and gaps in the history.",
     discussion: """
-      Changes nothing, and may be run while the store is served.
+      Changes nothing, and may be run while the store is served. Of a PostgreSQL database it checks \
+      the constraints that are not valid and LiveFetch's history; PostgreSQL's own pg_amcheck looks \
+      for damage.
 
       EXAMPLES
         livefetch check shop.sqlite && echo sound
+        livefetch check postgres://localhost/shop
 
       EXIT STATUS
         0 where nothing is wrong, 65 where something is.
       """)
 
-  @Argument(help: "The SQLite file.", completion: .file(extensions: ["sqlite", "db"]))
+  @Argument(
+    help: "The SQLite file, or the URL of a PostgreSQL database.",
+    completion: .file(extensions: ["sqlite", "db"]))
   var store: String
 
   @Flag(help: "Do not compare indexes with their tables.")
   var quick = false
 
   func run() throws {
+    if let target = DatabaseTarget(store) {
+      return try report(
+        try reportingErrors(of: target.name) { try PostgresStore.check(target.text) }, target.name)
+    }
     try requireFile(store)
     let findings = try reportingErrors(of: store) {
       try SQLiteStore.check(path: store, isQuick: quick)
     }
-    guard findings.isEmpty else {
-      for finding in findings { print(Self.line(finding)) }
+    try report(findings.map(Self.line), store)
+  }
+
+  private func report(_ lines: [String], _ name: String) throws {
+    guard lines.isEmpty else {
+      for line in lines { print(line) }
       throw ExitCode(ExitStatus.unusableStore.rawValue)
     }
-    print("\(store): nothing is wrong")
+    print("\(name): nothing is wrong")
   }
 
   private static func line(_ finding: StoreFinding) -> String {

@@ -3,6 +3,7 @@
 import ArgumentParser
 import FetchModel
 import Foundation
+import PostgresStore
 import SQLiteStore
 import Service
 
@@ -12,8 +13,9 @@ struct SaveCommand: ParsableCommand {
     abstract: "Save changes in one transaction.",
     discussion: """
       Takes the JSON of `POST /v1/save`: an object with an array 'changes', or that array alone. \
-      STORE is a server's address, or a file that is not being served: a served file's changes go through \
-      its server.
+      STORE is a server's address, a PostgreSQL database, or a file that is not being served: a served \
+      file's changes go through its server. A save to a database adds the schema livefetch to it, as \
+      serving does.
 
       EXAMPLES
         livefetch save shop.sqlite changes.json
@@ -33,12 +35,12 @@ struct SaveCommand: ParsableCommand {
   var json = false
 
   func run() throws {
-    if !target.isAddress { try requireFile(target.store) }
+    try target.check()
     let body = try readBody()
     if target.isAddress {
       try saveRemote(body)
     } else {
-      try saveFile(body)
+      try saveLocal(body)
     }
   }
 
@@ -71,27 +73,33 @@ struct SaveCommand: ParsableCommand {
       answer["token"]?.string)
   }
 
-  private func saveFile(_ body: JSON) throws {
+  private func saveLocal(_ body: JSON) throws {
     do throws(SaveError) {
-      let (result, isTracked) = try SQLiteStore.save(body, to: target.store)
+      let (result, isTracked) =
+        if let database = target.database {
+          (try PostgresStore.save(body, to: database.text), true)
+        } else {
+          try SQLiteStore.save(body, to: target.store)
+        }
       let token = isTracked ? result.token.description : nil
       if json { return print(Self.answer(result, token).text) }
       report(
         Int64(result.inserted), Int64(result.updated), Int64(result.deleted),
         result.ids.map { ($0.name, $0.id.description) }, token)
     } catch {
-      throw Self.explain(error, target.store)
+      throw Self.explain(error, target)
     }
   }
 
-  private static func explain(_ error: SaveError, _ path: String) -> ExitCode {
+  private static func explain(_ error: SaveError, _ target: StoreArgument) -> ExitCode {
     guard case .store(let error) = error else {
       let problem = Problem(error, model: Model(entities: []))
       let report = ProblemReport(problem)
       _ = report.failure()
       return ExitCode(ExitStatus.unusableStore.rawValue)
     }
-    if let server = SQLiteStore.server(of: path) {
+    let path = target.name
+    if target.database == nil, let server = SQLiteStore.server(of: path) {
       let address = server.address ?? "its address"
       return failure(
         "\(path): is being served by process \(server.process); save through it: "

@@ -3,6 +3,7 @@
 import ArgumentParser
 import FetchModel
 import Foundation
+import PostgresStore
 import SQLiteStore
 
 struct StatusCommand: ParsableCommand {
@@ -13,6 +14,7 @@ struct StatusCommand: ParsableCommand {
       EXAMPLES
         livefetch status shop.sqlite
         livefetch status http://127.0.0.1:8080
+        livefetch status postgres://localhost/shop
         livefetch status shop.sqlite --json
 
       EXIT STATUS
@@ -25,7 +27,14 @@ struct StatusCommand: ParsableCommand {
   var json = false
 
   func run() throws {
-    let lines = target.isAddress ? try remoteLines() : try fileLines()
+    let lines =
+      if target.isAddress {
+        try remoteLines()
+      } else if let database = target.database {
+        try databaseLines(database)
+      } else {
+        try fileLines()
+      }
     if json {
       print(JSON.object(lines.map { .init(name: $0.name, value: $0.value) }).text)
     } else {
@@ -88,6 +97,30 @@ struct StatusCommand: ParsableCommand {
       ("changed rows", number(history.positions)), ("saves", number(history.saves)),
       ("history bytes", history.bytes.map(number) ?? .null),
       ("oldest save", date(history.oldest)), ("newest save", date(history.newest)),
+    ]
+  }
+
+  // MARK: A database
+
+  private func databaseLines(_ target: DatabaseTarget) throws -> [Line] {
+    let status = try reportingErrors(of: target.name) {
+      try PostgresStore.status(target.text)
+    }
+    let lines: [Line] = [
+      ("store", .string(target.name)), ("bytes", Self.number(status.bytes)),
+      ("postgres", .string(status.serverVersion)),
+      (
+        "estimated rows",
+        .object(status.entities.map { .init(name: $0.name, value: Self.number($0.rows)) })
+      ),
+    ]
+    guard let history = status.history else { return lines + [("history", .null)] }
+    return lines + [
+      ("epoch", .string(history.token.epoch)), ("token", .string(history.token.description)),
+      ("estimated changed rows", Self.number(history.rows)),
+      ("history bytes", Self.number(history.bytes)),
+      ("oldest change", Self.date(history.oldest)),
+      ("oldest transaction", Self.date(history.oldestTransaction)),
     ]
   }
 

@@ -1,29 +1,49 @@
-// The store of a command: a file, or the address of a server.
+// The store of a command: a file, a PostgreSQL database, or the address of a server.
 
 import ArgumentParser
 import FetchModel
 import Foundation
+import PostgresStore
 import SQLiteStore
 
-/// The argument STORE of the commands that take both.
+/// The argument STORE of the commands that take all of them.
 struct StoreArgument: ParsableArguments {
   @Argument(
-    help: "The SQLite file, or the address of a server: http://127.0.0.1:8080.",
+    help: ArgumentHelp(
+      "The SQLite file, the URL of a PostgreSQL database (postgres://…), or the address of a server "
+        + "(http://127.0.0.1:8080)."),
     completion: .file(extensions: ["sqlite", "db"]))
   var store: String
 
   @Option(help: "The bearer token that the server requires. [env: LIVEFETCH_TOKEN]")
   var token: String?
 
-  var isAddress: Bool { store.contains("://") }
+  /// The database that is named; nil for a file or a server.
+  var database: DatabaseTarget? { DatabaseTarget(store) }
+
+  /// True for the address of a server.
+  var isAddress: Bool { database == nil && store.contains("://") }
+
+  /// The name in messages, without credentials.
+  var name: String { database?.name ?? store }
+
+  /// Ends the command if the store is a file that does not exist.
+  func check() throws { if database == nil, !isAddress { try requireFile(store) } }
 
   func remote() throws -> RemoteStore {
     let given = token ?? ProcessInfo.processInfo.environment[Setting.token.variable]
     return try RemoteStore(address: store, token: given.flatMap { $0.isEmpty ? nil : $0 })
   }
 
-  /// Opens the file for reading only, which does not disturb processes that serve or write it.
-  func openToRead(timeout: Double = 600) throws -> SQLiteStore {
+  /// Opens the file or the database for reading only, which does not disturb processes that serve or
+  /// write it.
+  func openToRead(timeout: Double = 600) throws -> any ReopenableStore {
+    if let database {
+      var options = PostgresStoreOptions()
+      options.isReadOnly = true
+      options.queryTimeout = timeout
+      return try reportingErrors(of: name) { try PostgresStore(database.text, options: options) }
+    }
     try requireFile(store)
     var options = SQLiteStoreOptions()
     options.isReadOnly = true
@@ -33,8 +53,12 @@ struct StoreArgument: ParsableArguments {
   }
 }
 
-/// Ends the command if `path` does not exist or is a directory.
+/// Ends the command if `path` does not exist, is a directory, or names a database.
 func requireFile(_ path: String) throws {
+  if let target = DatabaseTarget(path) {
+    throw failure(
+      "\(target.name): this command takes an SQLite file, not a PostgreSQL database", .usage)
+  }
   var isDirectory: ObjCBool = false
   guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
     throw failure("\(path): there is no such file", .noInput)
@@ -46,7 +70,9 @@ func requireFile(_ path: String) throws {
 
 /// True if a file exists at `path`. Ends the command if it is a directory.
 func isFile(_ path: String) throws -> Bool {
-  guard FileManager.default.fileExists(atPath: path) else { return false }
+  guard DatabaseTarget(path) != nil || FileManager.default.fileExists(atPath: path) else {
+    return false
+  }
   try requireFile(path)
   return true
 }

@@ -2,6 +2,7 @@
 // point whatever the column declares, and booleans compare as the numbers 0 and 1.
 
 import FetchModel
+import Patterns
 import SQLComposer
 
 extension Dialect {
@@ -45,7 +46,88 @@ extension Dialect {
       overlay: { layout, position in
         captured[layout.table]?.overlay(layout.overlayName, at: position) ?? SQLFragment()
       },
-      difference: difference, integer: { "(\($0))::int" }, integerFunction: integerFunction)
+      difference: difference, integer: { "(\($0))::int" }, integerFunction: integerFunction,
+      pattern: pattern, distinctValues: distinctValues)
+  }
+
+  /// A pattern of MATCHES is an expression of PostgreSQL; a pattern of LIKE is one for the texts in which
+  /// a character folds to several.
+  private static func pattern(
+    _ text: SQLFragment, _ relation: Comparison.Relation, _ pattern: String,
+    _ options: StringOptions
+  ) -> SQLFragment? {
+    switch relation {
+    case .matches: matches(text, pattern, options)
+    case .like where options.contains(.caseInsensitive): like(text, pattern, options)
+    default: nil
+    }
+  }
+
+  /// nil for a pattern that PostgreSQL cannot express: there is no function for it.
+  private static func matches(
+    _ text: SQLFragment, _ pattern: String, _ options: StringOptions
+  ) -> SQLFragment? {
+    let marks = options.intersection(.diacriticInsensitive)
+    guard pattern.utf8.count <= TextSearch.longestPattern else { return SQLFragment("FALSE") }
+    let translated = PostgresExpression(
+      Folding.fold(pattern, marks), ignoresCase: options.contains(.caseInsensitive))
+    switch translated {
+    case .nothing: return SQLFragment("FALSE")
+    case .inexpressible: return nil
+    case .expression(let expression):
+      return call("livefetch_expression", text, [.text(expression)], "\(marks.rawValue)")
+    }
+  }
+
+  private static func like(
+    _ text: SQLFragment, _ pattern: String, _ options: StringOptions
+  ) -> SQLFragment? {
+    guard pattern.utf8.count <= TextSearch.longestPattern else { return SQLFragment("FALSE") }
+    switch LikePattern.simplified(Folding.fold(pattern, options)) {
+    case (.beginsWith, let part)?:
+      return call("livefetch_begins", text, [.text(part)], "\(options.rawValue)")
+    case (.endsWith, let part)?:
+      return call("livefetch_ends", text, [.text(part)], "\(options.rawValue)")
+    case (.contains, let part)?:
+      return call("livefetch_contains", text, [.text(part)], "\(options.rawValue)")
+    case (.equal, _)?, nil: break
+    }
+    let marks = options.intersection(.diacriticInsensitive)
+    let plain = Folding.fold(pattern, marks).precomposedText
+    guard case .expression(let expression) = PostgresExpression(like: plain) else { return nil }
+    var test = call("livefetch_like", text, [.text(pattern)], "\(options.rawValue), ")
+    test.text.removeLast()
+    test.bind(.text(expression))
+    test.append(", \(marks.rawValue))")
+    return test
+  }
+
+  private static func call(
+    _ function: String, _ text: SQLFragment, _ values: [SQLValue], _ rest: String
+  ) -> SQLFragment {
+    var call = SQLFragment("\(function)(")
+    call.append(text)
+    for value in values {
+      call.append(", ")
+      call.bind(value)
+    }
+    call.append(", \(rest))")
+    return call
+  }
+
+  /// An array of texts for dates and bytes, which JSON does not have, in their order.
+  private static func distinctValues(_ value: SQLColumn) -> String {
+    let element =
+      switch value.type {
+      case .date:
+        "to_char((\(value.sql))::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"
+      case .binary: "encode(\(value.sql), 'hex')"
+      default: value.comparable
+      }
+    return """
+      coalesce(to_json(array_agg(DISTINCT \(element) ORDER BY \(element)) \
+      FILTER (WHERE \(value.sql) IS NOT NULL))::text, '[]')
+      """
   }
 
   private static func output(_ sql: String, _ form: OutputForm) -> String {
@@ -119,11 +201,37 @@ extension Dialect {
     }
   }
 
+  private static func doubles(_ calculation: Calculation) -> SQLFragment {
+    let name =
+      switch calculation.operation {
+      case .add: "plus"
+      case .subtract: "minus"
+      case .multiply: "times"
+      default: "over"
+      }
+    var sql = SQLFragment("livefetch_\(name)(")
+    sql.append(calculation.left)
+    sql.append("::float8, ")
+    sql.append(calculation.right)
+    sql.append("::float8)")
+    return sql
+  }
+
   /// Integers are `numeric` while they are calculated with, so that nothing overflows. A division by
   /// zero is NULL.
   private static func arithmetic(_ calculation: Calculation) -> SQLFragment {
     let divides = calculation.operation == .divide
+    if calculation.operation == .power {
+      let type = calculation.isInteger ? "numeric" : "float8"
+      var sql = SQLFragment("livefetch_power((")
+      sql.append(calculation.left)
+      sql.append(")::\(type), (")
+      sql.append(calculation.right)
+      sql.append(")::\(type))")
+      return sql
+    }
     let type = calculation.isExact && !(divides && !calculation.isInteger) ? "numeric" : "float8"
+    if type == "float8" { return doubles(calculation) }
     var sql = SQLFragment(divides && calculation.isInteger ? "div(" : "(")
     sql.append(calculation.left)
     let symbol = calculation.isInteger ? "," : " /"

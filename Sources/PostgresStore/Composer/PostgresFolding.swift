@@ -62,15 +62,29 @@ enum PostgresFolding {
     #"\u0001-\u02FF\u0370-\u0482\u048A-\u050F\u1E00-\u1FFF\u2126\u212A\u212B"#
 
   /// Every mark, as the content of a character class.
-  private static let marks: String = {
-    var ranges: [ClosedRange<UInt32>] = []
-    for code in UInt32(0x300)..<0x2_0000 {
-      guard let scalar = Unicode.Scalar(code) else { continue }
-      let category = scalar.properties.generalCategory
-      let isEuropean = (0x300...0x36F).contains(code) || (0x483...0x489).contains(code)
-      guard isEuropean || category == .nonspacingMark || category == .enclosingMark else {
-        continue
+  private static let marks = ranges(
+    of: (UInt32(0x300)..<0x2_0000).filter { code in
+      let category = Unicode.Scalar(code)?.properties.generalCategory
+      return (0x300...0x36F).contains(code) || (0x483...0x489).contains(code)
+        || category == .nonspacingMark || category == .enclosingMark
+    })
+
+  private static let flags = #"\U0001F1E6-\U0001F1FF"#
+
+  /// What belongs to the character before it: every mark, and the colours of skin.
+  private static let attached: String = {
+    let codes = (UInt32(0x300)..<0x1_2000).filter { code in
+      switch Unicode.Scalar(code)?.properties.generalCategory {
+      case .nonspacingMark, .enclosingMark, .spacingMark: true
+      default: false
       }
+    }
+    return ranges(of: codes) + #"\U0001F3FB-\U0001F3FF"#
+  }()
+
+  private static func ranges(of codes: [UInt32]) -> String {
+    var ranges: [ClosedRange<UInt32>] = []
+    for code in codes {
       if let last = ranges.last, last.upperBound + 1 == code {
         ranges[ranges.count - 1] = last.lowerBound...code
       } else {
@@ -78,7 +92,7 @@ enum PostgresFolding {
       }
     }
     return ranges.map { "\(escape($0.lowerBound))-\(escape($0.upperBound))" }.joined()
-  }()
+  }
 
   private static func escape(_ code: UInt32) -> String {
     let digits = String(code, radix: 16, uppercase: true)
@@ -96,10 +110,11 @@ enum PostgresFolding {
   }
 
   private static func function(
-    _ name: String, _ parameters: String, ascii: String, first: String = "", other: String
+    _ name: String, _ parameters: String, result: String = "text", ascii: String,
+    first: String = "", other: String
   ) -> String {
     """
-    CREATE OR REPLACE FUNCTION livefetch.livefetch_\(name)(\(parameters)) RETURNS text
+    CREATE OR REPLACE FUNCTION livefetch.livefetch_\(name)(\(parameters)) RETURNS \(result)
       LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$ DECLARE first_marks text; BEGIN
       \(first)
       IF octet_length(value) = char_length(value) THEN RETURN \(ascii); END IF;
@@ -122,16 +137,20 @@ enum PostgresFolding {
         END IF;
         RETURN normalize(\(mapped("CASE options & 3 WHEN 1 THEN f.c WHEN 2 THEN f.d ELSE f.cd END")));
         """),
-    // With `c` alone, a letter and its marks are found together only.
+    // With `c` alone, a letter and its marks are found together only. `place` is the name of a relation.
     function(
-      "searched", "value text, options integer", ascii: "livefetch.livefetch_fold(value, options)",
+      "letters", "value text, part text, options integer, place text", result: "boolean",
+      ascii: "livefetch.livefetch_part(value, part, options, place)",
       other: """
         value := livefetch.livefetch_fold(value, options);
-        IF options & 3 = 1 AND value ~ '[\(marks)]' THEN
-          RAISE EXCEPTION 'A search with the option c in text with combining marks'
-            USING ERRCODE = 'feature_not_supported';
+        part := livefetch.livefetch_fold(part, options);
+        IF value !~ '[\(marks)]' THEN
+          RETURN livefetch.livefetch_part(value, part, 0, place);
         END IF;
-        RETURN value;
+        RETURN part <> '' AND value COLLATE "C" ~ (
+          CASE WHEN place = 'begins' OR part ~ '^[\(marks)]' THEN '\\A' ELSE '' END
+          || regexp_replace(part, '[][\\\\.^$*+?(){}|]', '\\\\\\&', 'g')
+          || CASE WHEN place = 'ends' THEN '\\Z' ELSE '(?![\(marks)])' END);
         """),
     function(
       "uppercase", "value text", ascii: #"upper(value COLLATE "C")"#,
@@ -151,8 +170,9 @@ enum PostgresFolding {
     function(
       "initial", "value text", ascii: #"upper(left(value, 1) COLLATE "C")"#,
       other: """
-        value := livefetch.livefetch_fold(substring(value FROM '^.[\(marks)]*'), 2);
-        RETURN livefetch.livefetch_uppercase(left(value, 1));
+        value := substring(value FROM
+          '^(?:[\(flags)]{2}|.[\(attached)]*(?:\\u200D[^\(attached)][\(attached)]*)*)');
+        RETURN livefetch.livefetch_uppercase(livefetch.livefetch_fold(value, 2));
         """),
   ].joined()
 }

@@ -1,11 +1,17 @@
 // The functions of composed statements, in the schema `livefetch`. They have the names that the SQLite
 // store gives to its functions, and the same results. `PostgresFolding` has those of folding.
 
+import Patterns
+
 /// The functions that composed statements call.
 enum PostgresFunctions {
   /// Creates the functions, or replaces them, in one transaction. Needs the right to create a schema.
   static func install(_ connection: PostgresConnection) throws(PostgresError) {
-    let script = [quantities, texts, searches, dates, aggregates, wholeParts, numbers, integers]
+    let script = [
+      quantities, texts, conversions, searches, dates, calculations, aggregates, wholeParts,
+      numbers,
+      integers, powers,
+    ]
     try connection.withTransaction { () throws(PostgresError) in
       try connection.execute(
         """
@@ -55,26 +61,84 @@ enum PostgresFunctions {
     function("value", "text, integer", "text", "lower($1)"),
   ].joined()
 
+  /// CAST of a number to text, and of text to a number.
+  private static let conversions =
+    ["smallint", "integer", "bigint"].map { function("text", $0, "text", "$1::text") }.joined()
+    + [
+      function("text", "boolean", "text", "$1::int::text"),
+      function(
+        "text", "double precision", "text",
+        """
+        CASE WHEN $1 = 'NaN' THEN NULL WHEN $1 = 'Infinity' THEN 'inf' WHEN $1 = '-Infinity' THEN '-inf'
+          WHEN $1 = trunc($1) AND abs($1) < 9223372036854775807 THEN $1::numeric::bigint::text
+          ELSE $1::text END
+        """),
+      function("text", "real", "text", "livefetch.livefetch_text($1::float8)"),
+      function("text", "numeric", "text", "livefetch.livefetch_text($1::float8)"),
+      function(
+        "number", "text", "numeric",
+        #"""
+        CASE WHEN $1 ~ '^[+-]?([0-9]{1,255}\.?[0-9]{0,255}|\.[0-9]{1,255})([eE][+-]?[0-9]{1,3})?$'
+          THEN CASE WHEN abs($1::numeric) < 1.797693134862316e308 THEN $1::numeric END END
+        """#),
+    ].joined()
+
+  /// Calculations with doubles: what is too large is infinite, and what is too small is 0. PostgreSQL's
+  /// own operators refuse both.
+  private static let calculations = [
+    function(
+      "plus", "x float8, y float8", "float8",
+      """
+      CASE WHEN greatest(abs(x), abs(y)) < 8e307 THEN x + y
+        WHEN 'Infinity' IN (abs(x), abs(y)) THEN nullif(x + y, 'NaN')
+        WHEN abs(x * 0.5 + y * 0.5) < 8.988465674311579e307 THEN x + y
+        WHEN x > 0 THEN 'Infinity' WHEN x < 0 THEN '-Infinity' END
+      """),
+    function("minus", "x float8, y float8", "float8", "livefetch.livefetch_plus(x, -y)"),
+    function(
+      "times", "x float8, y float8", "float8",
+      """
+      CASE WHEN x = 0 OR y = 0 OR 'Infinity' IN (abs(x), abs(y)) OR 'NaN' IN (x, y)
+          THEN nullif(x * y, 'NaN')
+        WHEN ln(abs(x)) + ln(abs(y)) > 709.7827128933
+          THEN CASE WHEN (x > 0) = (y > 0) THEN 'Infinity' ELSE '-Infinity' END::float8
+        WHEN ln(abs(x)) + ln(abs(y)) < -745.13 THEN 0 ELSE x * y END
+      """),
+    function(
+      "over", "x float8, y float8", "float8",
+      """
+      CASE WHEN y = 0 THEN NULL
+        WHEN x = 0 OR 'Infinity' IN (abs(x), abs(y)) OR 'NaN' IN (x, y) THEN nullif(x / y, 'NaN')
+        WHEN ln(abs(x)) - ln(abs(y)) > 709.7827128933
+          THEN CASE WHEN (x > 0) = (y > 0) THEN 'Infinity' ELSE '-Infinity' END::float8
+        WHEN ln(abs(x)) - ln(abs(y)) < -745.13 THEN 0 ELSE x / y END
+      """),
+  ].joined()
+
+  private static func search(_ place: String) -> String {
+    function(
+      place, "value text, part text, options integer", "boolean",
+      """
+      coalesce(CASE WHEN options & 3 = 1
+        THEN livefetch.livefetch_letters(value, part, options, '\(place)')
+        ELSE livefetch.livefetch_part(value, part, options, '\(place)') END, FALSE)
+      """)
+  }
+
   private static let searches = [
     function(
-      "begins", "value text, part text, options integer", "boolean",
+      "part", "value text, part text, options integer, place text", "boolean",
       """
-      coalesce(part <> '' AND starts_with(livefetch.livefetch_searched(value, options),
-        livefetch.livefetch_fold(part, options)), FALSE)
+      part <> '' AND CASE place
+        WHEN 'begins' THEN starts_with(livefetch.livefetch_fold(value, options),
+          livefetch.livefetch_fold(part, options))
+        WHEN 'ends' THEN right(livefetch.livefetch_fold(value, options),
+          char_length(livefetch.livefetch_fold(part, options)))
+          COLLATE "C" = livefetch.livefetch_fold(part, options) COLLATE "C"
+        ELSE strpos(livefetch.livefetch_fold(value, options) COLLATE "C",
+          livefetch.livefetch_fold(part, options) COLLATE "C") > 0 END
       """),
-    function(
-      "ends", "value text, part text, options integer", "boolean",
-      """
-      coalesce(part <> '' AND right(livefetch.livefetch_searched(value, options),
-        char_length(livefetch.livefetch_fold(part, options)))
-        COLLATE "C" = livefetch.livefetch_fold(part, options) COLLATE "C", FALSE)
-      """),
-    function(
-      "contains", "value text, part text, options integer", "boolean",
-      """
-      coalesce(part <> '' AND strpos(livefetch.livefetch_searched(value, options) COLLATE "C",
-        livefetch.livefetch_fold(part, options) COLLATE "C") > 0, FALSE)
-      """),
+    search("begins"), search("ends"), search("contains"),
     #"""
     CREATE OR REPLACE FUNCTION livefetch.livefetch_pattern(pattern text) RETURNS text
       LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
@@ -90,18 +154,30 @@ enum PostgresFunctions {
       END LOOP;
       RETURN result || CASE WHEN is_escaped THEN '\\' ELSE '' END;
     END $$;
+    CREATE OR REPLACE FUNCTION livefetch.livefetch_expression(
+      value text, expression text, options integer) RETURNS boolean
+      LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT coalesce(
+        livefetch.livefetch_fold(value, options) COLLATE "C" ~ expression, FALSE) $$;
     CREATE OR REPLACE FUNCTION livefetch.livefetch_like(
       value text, pattern text, options integer) RETURNS boolean
       LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$ BEGIN
-      -- A letter with a mark is one character there and two here.
-      IF strpos(pattern, '?') > 0 AND octet_length(value) <> char_length(value) THEN
-        RAISE EXCEPTION '`?` in LIKE over text beyond ASCII'
+      IF options & 1 = 1 AND octet_length(value) <> char_length(value) THEN
+        RAISE EXCEPTION 'LIKE with the option c and a pattern from a column, over text beyond ASCII'
           USING ERRCODE = 'feature_not_supported';
       END IF;
-      RETURN coalesce(livefetch.livefetch_searched(value, options) COLLATE "C"
+      RETURN coalesce(livefetch.livefetch_fold(value, options) COLLATE "C"
         LIKE livefetch.livefetch_pattern(livefetch.livefetch_fold(pattern, options)), FALSE);
     END $$;
-    """#,
+    -- The expression is for texts in which a character folds to several.
+    CREATE OR REPLACE FUNCTION livefetch.livefetch_like(
+      value text, pattern text, options integer, expression text, marks integer) RETURNS boolean
+      LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT coalesce(
+        CASE WHEN octet_length(value) <> char_length(value) AND value ~ '[<expanding>]'
+          THEN normalize(livefetch.livefetch_fold(value, marks)) COLLATE "C" ~ expression
+          ELSE livefetch.livefetch_fold(value, options) COLLATE "C"
+            LIKE livefetch.livefetch_pattern(livefetch.livefetch_fold(pattern, options)) END,
+        FALSE) $$;
+    """#.replacing("<expanding>", with: CaseFolding.expanding.map(String.init).joined()),
   ].joined()
 
   private static let dates = [
@@ -142,10 +218,13 @@ enum PostgresFunctions {
     function("add", "total numeric, value integer", "numeric", "total + coalesce(value, 0)"),
     function("add", "total numeric, value smallint", "numeric", "total + coalesce(value, 0)"),
     function("add", "total numeric, value numeric", "numeric", "total + coalesce(value, 0)"),
-    sum("sum", "smallint"), sum("sum", "integer"), sum("sum", "bigint"), sum("sum", "numeric"),
+    function("add", "total numeric, value boolean", "numeric", "total + coalesce(value::int, 0)"),
+    sum("sum", "boolean"), sum("sum", "smallint"), sum("sum", "integer"), sum("sum", "bigint"),
+    sum("sum", "numeric"),
     sum("decimal_sum", "numeric"),
     function(
-      "add", "total float8, value float8", "float8", "total + coalesce(value, 0)"),
+      "add", "total float8, value float8", "float8",
+      "livefetch.livefetch_plus(total, coalesce(value, 0))"),
     """
     CREATE OR REPLACE AGGREGATE livefetch.livefetch_sum(double precision)
       (SFUNC = livefetch.livefetch_add, STYPE = double precision, INITCOND = '0');
@@ -153,6 +232,14 @@ enum PostgresFunctions {
     function(
       "quotient", "numeric[]", "float8", "$1[1]::float8 / nullif($1[2], 0)::float8"),
     function("exact_quotient", "numeric[]", "float8", "($1[1] / nullif($1[2], 0))::float8"),
+    """
+    CREATE OR REPLACE FUNCTION livefetch.livefetch_add(numeric[], boolean) RETURNS numeric[]
+      LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+      SELECT CASE WHEN $2 IS NULL THEN $1 ELSE ARRAY[$1[1] + $2::int, $1[2] + 1] END $$;
+    CREATE OR REPLACE AGGREGATE livefetch.livefetch_average(boolean)
+      (SFUNC = livefetch.livefetch_add, STYPE = numeric[], INITCOND = '{0,0}',
+       FINALFUNC = livefetch.livefetch_quotient);
+    """,
     average("smallint"), average("integer"), average("bigint"), average("numeric"),
     """
     CREATE OR REPLACE AGGREGATE livefetch.livefetch_decimal_average(numeric)
@@ -215,4 +302,59 @@ enum PostgresFunctions {
     function("right", "numeric, numeric", "bigint", "livefetch.livefetch_left($1, -$2)"),
     function("remainder", "numeric, numeric", "numeric", "$1 % nullif($2, 0)"),
   ].joined()
+
+  /// Powers and remainders as C computes them. A power of integers is an integer while 64 bits hold it.
+  private static let powers = """
+    CREATE OR REPLACE FUNCTION livefetch.livefetch_power(x float8, y float8) RETURNS float8
+      LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+      DECLARE size float8; is_odd boolean := FALSE; BEGIN
+      IF x = 1 OR y = 0 THEN RETURN 1; END IF;
+      IF x = 'NaN' OR y = 'NaN' THEN RETURN NULL; END IF;
+      IF abs(x) = 'Infinity' OR abs(y) = 'Infinity' THEN RETURN nullif(power(x, y), 'NaN'); END IF;
+      IF abs(y) < 9007199254740992 AND y = trunc(y) THEN is_odd := abs(y)::numeric % 2 = 1; END IF;
+      IF x = 0 THEN
+        IF y > 0 THEN RETURN CASE WHEN is_odd THEN x ELSE 0 END; END IF;
+        RETURN CASE WHEN is_odd AND x::text = '-0' THEN '-Infinity' ELSE 'Infinity' END;
+      END IF;
+      IF x < 0 AND y <> trunc(y) THEN RETURN NULL; END IF;
+      size := y * ln(abs(x));
+      IF size > 709.7827128933 THEN
+        RETURN CASE WHEN x < 0 AND is_odd THEN '-Infinity' ELSE 'Infinity' END;
+      END IF;
+      IF size < -745.13 THEN RETURN 0; END IF;
+      RETURN power(x, y);
+    END $$;
+    CREATE OR REPLACE FUNCTION livefetch.livefetch_power(x numeric, y numeric) RETURNS numeric
+      LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+      DECLARE result numeric := 1; square numeric := x; rest numeric := y; BEGIN
+      IF y >= 0 AND abs(x) <= 1 THEN
+        RETURN CASE WHEN y = 0 THEN 1 WHEN y % 2 = 0 THEN abs(x) ELSE x END;
+      END IF;
+      IF y BETWEEN 0 AND 64 THEN
+        WHILE rest > 0 LOOP
+          IF rest % 2 = 1 THEN result := result * square; END IF;
+          rest := div(rest, 2);
+          IF rest > 0 THEN square := square * square; END IF;
+        END LOOP;
+        IF result BETWEEN -9223372036854775808 AND 9223372036854775807 THEN RETURN result; END IF;
+      END IF;
+      RETURN livefetch.livefetch_power(x::float8, y::float8)::text::numeric;
+    END $$;
+    CREATE OR REPLACE FUNCTION livefetch.livefetch_modulus(x float8, y float8) RETURNS float8
+      LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+      DECLARE rest float8 := abs(x); part float8; BEGIN
+      IF y = 0 OR abs(x) = 'Infinity' OR x = 'NaN' OR y = 'NaN' THEN RETURN NULL; END IF;
+      IF abs(y) = 'Infinity' THEN RETURN x; END IF;
+      -- Doubling and halving are exact, and so is each difference.
+      part := abs(y);
+      WHILE part <= rest / 2 LOOP part := part * 2; END LOOP;
+      WHILE part >= abs(y) LOOP
+        IF rest >= part THEN rest := rest - part; END IF;
+        EXIT WHEN part = abs(y);
+        part := part / 2;
+      END LOOP;
+      RETURN CASE WHEN x < 0 THEN -rest ELSE rest END;
+    END $$;
+
+    """
 }

@@ -143,7 +143,41 @@ extension PostgresRow {
   }
 
   func append(_ column: GroupedColumn, to json: inout [UInt8]) {
-    append(column.index, column.isCollection ? .ids : column.format, to: &json)
+    guard column.isCollection else { return append(column.index, column.format, to: &json) }
+    guard case .array(let values)? = try? JSON(parsing: Array(utf8(column.index))) else {
+      return json.append(json: "[]")
+    }
+    json.append(0x5B)
+    for (number, value) in values.enumerated() {
+      if number > 0 { json.append(0x2C) }
+      append(element: value, column, to: &json)
+    }
+    json.append(0x5D)
+  }
+
+  /// Appends a value of an array that ``SQLComposer/Dialect/distinctValues`` selects.
+  private func append(element: JSON, _ column: GroupedColumn, to json: inout [UInt8]) {
+    switch element {
+    case .number(let digits) where column.isDecimal:
+      append(numeric: digits, column.format, to: &json)
+    case .number(let digits):
+      if let integer = Int64(digits) {
+        append(integer: integer, column.format, to: &json)
+      } else {
+        append(double: Double(digits) ?? .nan, column.format, to: &json)
+      }
+    case .string(let text) where column.format == .binary:
+      append(Self.bytes(hexadecimal: text), column.format, to: &json)
+    case .string(var text):
+      text.withUTF8 { append(utf8: $0, column.format, to: &json) }
+    default: json.append(json: "null")
+    }
+  }
+
+  private static func bytes(hexadecimal text: String) -> PostgresValue {
+    let digits = text.utf8.compactMap { UInt8(String(UnicodeScalar($0)), radix: 16) }
+    return .bytes(
+      stride(from: 0, to: digits.count & ~1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] })
   }
 }
 

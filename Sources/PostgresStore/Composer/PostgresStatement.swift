@@ -17,11 +17,22 @@ struct PostgresStatement: Hashable, Sendable {
   ///   - comparesColumns: True if the other values are compared with columns, whose types the server
   ///     infers as well, except that an integer may be beyond the column's range.
   init(_ fragment: SQLFragment, assigned: Int = 0, comparesColumns: Bool = false) {
-    var writer = Writer(
-      bindings: fragment.bindings, assigned: assigned, comparesColumns: comparesColumns)
+    let bindings =
+      assigned > 0 || comparesColumns ? fragment.bindings : fragment.bindings.map(Self.exact)
+    var writer = Writer(bindings: bindings, assigned: assigned, comparesColumns: comparesColumns)
     writer.write(Array(fragment.text.utf8))
     sql = String(decoding: writer.output, as: UTF8.self)
-    parameters = fragment.bindings.map(PostgresValue.init)
+    parameters = writer.parameters.map(PostgresValue.init)
+  }
+
+  /// A double that is an integer, as an integer: beside a double, PostgreSQL would round the integers of
+  /// a column.
+  private static func exact(_ value: SQLValue) -> SQLValue {
+    guard case .double(let double) = value, let integer = Int64(exactly: double), integer != 0
+    else {
+      return value
+    }
+    return .integer(integer)
   }
 
   init(_ statement: FetchStatement) {
@@ -51,7 +62,11 @@ private struct Writer {
   let assigned: Int
   let comparesColumns: Bool
   var output: [UInt8] = []
+  private(set) var parameters: [SQLValue] = []
   private var count = 0
+  /// The numbers of the typed parameters. Equal values share one, so that equal expressions have equal
+  /// texts, as GROUP BY needs.
+  private var numbers: [SQLValue: Int] = [:]
 
   init(bindings: [SQLValue], assigned: Int, comparesColumns: Bool) {
     self.bindings = bindings
@@ -84,14 +99,22 @@ private struct Writer {
   private mutating func writePlaceholder(isTyped: Bool) {
     let binding = count < bindings.count ? bindings[count] : .null
     count += 1
-    output += Array("$\(count)".utf8)
-    guard !isTyped, count > assigned else { return }
+    let type = isTyped || count <= assigned ? "" : type(of: binding)
+    if !type.isEmpty, let number = numbers[binding] {
+      output += Array("$\(number)\(type)".utf8)
+      return
+    }
+    parameters.append(binding)
+    if !type.isEmpty { numbers[binding] = parameters.count }
+    output += Array("$\(parameters.count)\(type)".utf8)
+  }
+
+  private func type(of binding: SQLValue) -> String {
     switch binding {
-    case .double where comparesColumns, .text where comparesColumns: break
-    case .integer: output += Array("::bigint".utf8)
-    case .double: output += Array("::float8".utf8)
-    case .text: output += Array("::text".utf8)
-    case .null, .blob: break
+    case .double where comparesColumns, .text where comparesColumns, .null, .blob: ""
+    case .integer: "::bigint"
+    case .double: "::float8"
+    case .text: "::text"
     }
   }
 

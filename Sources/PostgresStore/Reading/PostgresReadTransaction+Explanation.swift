@@ -8,24 +8,43 @@ extension PostgresReadTransaction {
   func explanation(of plan: FetchPlan) throws(StoreError) -> Explanation {
     var statements: [Explanation.Statement] = []
     for (purpose, sql) in self.statements(of: plan, cachingItems: false) {
+      let statement = PostgresStatement(sql)
       statements.append(
         Explanation.Statement(
-          purpose: purpose, sql: PostgresStatement(sql).sql, types: sql.bindings.map(\.typeName),
-          plan: try steps(of: sql), hints: []))
+          purpose: purpose, sql: statement.sql, types: statement.parameters.map(\.explainedType),
+          plan: try steps(of: statement), hints: []))
     }
     return Explanation(
       entity: composer.model.entities[plan.definition.entity].name, statements: statements)
   }
 
-  private func steps(of sql: SQLFragment) throws(StoreError) -> [Explanation.Step] {
-    var explain = SQLFragment("EXPLAIN (FORMAT JSON, COSTS OFF) ")
-    explain.append(sql)
-    var plans: [JSON] = []
-    try run(FetchStatement(explain)) { row in
-      if case .array(let found)? = try? JSON(parsing: Array(row.utf8(0))) { plans = found }
-      return false
+  /// The generic plan, which has no value of a parameter in it.
+  private func steps(of statement: PostgresStatement) throws(StoreError) -> [Explanation.Step] {
+    let name = "livefetch_explained_\(UInt64.random(in: 0...(.max)))"
+    let values = statement.parameters.map { _ in "NULL" }.joined(separator: ", ")
+    let call = values.isEmpty ? name : "\(name)(\(values))"
+    let text = try storing { () throws(PostgresError) in
+      try connection.execute(
+        "SET LOCAL plan_cache_mode = force_generic_plan; PREPARE \(name) AS \(statement.sql)")
+      let results = try connection.execute("EXPLAIN (FORMAT JSON, COSTS OFF) EXECUTE \(call)")
+      try connection.execute("DEALLOCATE \(name)")
+      return results.first?.text(0, 0) ?? ""
     }
+    guard case .array(let plans)? = try? JSON(parsing: Array(text.utf8)) else { return [] }
     return plans.compactMap { $0["Plan"].map(Explanation.Step.init) }
+  }
+}
+
+extension PostgresValue {
+  /// The name of the type in an explanation, as for a file.
+  fileprivate var explainedType: String {
+    switch self {
+    case .null: "null"
+    case .integer: "integer"
+    case .double: "real"
+    case .bytes: "blob"
+    default: "text"
+    }
   }
 }
 

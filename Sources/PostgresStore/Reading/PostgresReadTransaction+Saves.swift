@@ -50,10 +50,11 @@ extension PostgresReadTransaction {
   ) throws(StoreError) -> Saves {
     guard !tables.isEmpty, limit > 0 else { return Saves() }
     let rows = tables.map { table in
-      """
-      SELECT livefetch_xid AS x, livefetch_seq AS s, livefetch_at AS a FROM \(table.historyName), p \
-      WHERE livefetch_xid >= p.e OR livefetch_xid = ANY (p.i)
-      """
+      let columns = "livefetch_xid AS x, livefetch_seq AS s, livefetch_at AS a"
+      return """
+        SELECT \(columns) FROM \(table.historyName), p WHERE livefetch_xid >= p.e UNION ALL \
+        SELECT \(columns) FROM \(table.historyName), p WHERE livefetch_xid = ANY (p.i)
+        """
     }
     let sql = """
       WITH p AS (\(ChangeQueries.parameters)), c AS (\(rows.joined(separator: " UNION ALL "))), \
@@ -61,7 +62,8 @@ extension PostgresReadTransaction {
       f AS MATERIALIZED (SELECT * FROM t ORDER BY s LIMIT ?) \
       SELECT x::text::bigint, 1, extract(epoch FROM a)::float8, s FROM f UNION ALL \
       SELECT x::text::bigint, 0, 0, s FROM t \
-      WHERE s > (SELECT max(s) FROM f) AND x < (SELECT max(x) FROM f) ORDER BY 4
+      WHERE s > (SELECT max(s) FROM f) AND x < (SELECT x FROM f ORDER BY x DESC LIMIT 1) \
+      ORDER BY 4
       """
     let bindings = ChangeQueries.bindings(position) + [.integer(Int64(limit))]
     var saves = Saves()

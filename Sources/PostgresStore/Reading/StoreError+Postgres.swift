@@ -22,6 +22,8 @@ extension StoreError {
     case "42883" where Self.missingFunction(error.message) != nil:
       self = .unsupported(Self.missingFunction(error.message) ?? "")
     case "0A000": self = .unsupported(error.message)
+    // An expression that PostgreSQL finds too complex.
+    case "2201B": self = .unsupported(Self.pattern)
     case "25006", "42501": self = .readOnly
     case "40001", "40P01", "55P03": self = .busy
     case "53100": self = .diskFull
@@ -39,6 +41,8 @@ extension StoreError {
     let prefix = "function livefetch.livefetch_"
     guard message.hasPrefix(prefix) else { return nil }
     let name = message.dropFirst(prefix.count).prefix { $0 != "(" }
-    return "`\(name)` over PostgreSQL"
+    return name == "matches" ? pattern : "`\(name)` over PostgreSQL"
   }
+
+  private static let pattern = "This pattern of MATCHES over PostgreSQL"
 }

@@ -81,7 +81,7 @@ extension ConditionWriter {
       operand.decimal = calculation
       return operand
     }
-    if operation == .power {
+    if operation == .power, dialect.arithmetic == nil {
       let call = SQLFragment("livefetch_power(") + left.sql + ", " + right.sql + ")"
       return SQLOperand(sql: call, mayBeNull: true, isNumber: true)
     }
@@ -90,6 +90,9 @@ extension ConditionWriter {
         Dialect.Calculation(
           operation: operation, left: left.quantity, right: right.quantity, isInteger: isInteger,
           isExact: isInteger || precision == .decimal))
+      guard operation != .power else {
+        return SQLOperand(sql: sql, mayBeNull: true, isNumber: true)
+      }
       return SQLOperand(
         sql: sql, mayBeNull: true, isInteger: isInteger, isNumber: true, ownPrecision: precision)
     }

@@ -13,6 +13,11 @@ extension ConditionWriter {
       return range(comparison, prefix, successor)
     }
     let text = operand(comparison.left).text
+    if case .string(let pattern)? = comparison.right.constant,
+      let test = dialect.pattern(text.sql, comparison.relation, pattern, comparison.options)
+    {
+      return Alternatives([SQLFragment(comparison.isNegated ? "NOT " : "") + test])
+    }
     let searched = operand(comparison.right).text
     var call = SQLFragment(
       (comparison.isNegated ? "NOT " : "") + Self.function(comparison.relation))

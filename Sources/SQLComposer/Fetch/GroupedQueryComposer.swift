@@ -149,7 +149,8 @@ package struct GroupedQueryComposer {
 
   private mutating func orderTerms() -> [SQLFragment] {
     var terms = tabulation.order.map { term(for: $0) }
-    if tabulation.isAggregated {
+    // SELECT DISTINCT of PostgreSQL is ordered by what it selects only.
+    if tabulation.isAggregated, !(tabulation.isDistinct && dialect.hasTypedColumns) {
       terms += tabulation.groups.map { ascending(writer.operand($0)) }
     }
     if tabulation.isDistinct {

@@ -54,7 +54,7 @@ struct GroupedQueryScope: SQLScope {
       return SQLColumn(sql: "\(function)(\(argument))", type: .double)
     case .min: return picked("min(\(argument))", value)
     case .max: return picked("max(\(argument))", value)
-    case nil: return picked("livefetch_values(\(value.comparable))", value)
+    case nil: return picked(dialect.distinctValues(value), value)
     }
   }
 

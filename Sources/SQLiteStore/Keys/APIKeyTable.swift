@@ -39,8 +39,8 @@ enum APIKeyTable {
     var digest: [UInt8] = []
     if case .blob(let bytes) = row.value(2) { digest = bytes }
     return APIKeyRecord(
-      id: row.text(0), name: row.text(1), digest: digest, scopes: texts(row.text(3)),
-      roles: texts(row.text(4)), userID: row.isNull(5) ? nil : row.text(5),
+      id: row.text(0), name: row.text(1), digest: digest, scopes: APIKeyRecord.texts(row.text(3)),
+      roles: APIKeyRecord.texts(row.text(4)), userID: row.isNull(5) ? nil : row.text(5),
       created: row.double(6), expires: row.isNull(7) ? nil : row.double(7),
       revoked: row.isNull(8) ? nil : row.double(8))
   }
@@ -52,8 +52,9 @@ enum APIKeyTable {
       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
-        .text(key.id), .text(key.name), .blob(key.digest), .text(text(key.scopes)),
-        .text(text(key.roles)), key.userID.map { .text($0) } ?? .null, .double(key.created),
+        .text(key.id), .text(key.name), .blob(key.digest), .text(APIKeyRecord.json(key.scopes)),
+        .text(APIKeyRecord.json(key.roles)), key.userID.map { .text($0) } ?? .null,
+        .double(key.created),
         key.expires.map { .double($0) } ?? .null,
       ])
   }
@@ -62,18 +63,5 @@ enum APIKeyTable {
     try connection.run(
       "UPDATE main.livefetch_key SET revoked = ? WHERE id = ?",
       [.double(currentSeconds()), .text(id)])
-  }
-
-  // MARK: Lists are stored as JSON arrays
-
-  private static func texts(_ json: String) -> [String] {
-    guard case .array(let elements)? = try? JSON(parsing: Array(json.utf8)) else { return [] }
-    return elements.compactMap(\.string)
-  }
-
-  private static func text(_ texts: [String]) -> String {
-    var json: [UInt8] = []
-    json.append(json: JSON.array(texts.map { .string($0) }))
-    return String(decoding: json, as: UTF8.self)
   }
 }

@@ -59,7 +59,7 @@ struct AccessWorld {
         let record = APIKeyRecord(
           id: key.id, name: "key\(user)", digest: key.digest, scopes: ["read", "write"],
           roles: roles, userID: user, created: 1)
-        let isAdded = try SQLiteStore.addAPIKey(record, path: file.path)
+        let isAdded = try file.addAPIKey(record)
         #expect(isAdded)
       }
     }

@@ -1,8 +1,6 @@
 // A fetch of any length → its snapshot in pages, all from one read transaction.
 
-import FetchModel
-
-extension SQLiteStore {
+extension Store {
   /// Reads the result of `plan`, `size` items at a time, in one read transaction. O(rows of the
   /// result).
   ///
@@ -12,7 +10,7 @@ extension SQLiteStore {
     of plan: FetchPlan, size: Int, _ body: (EncodedSnapshot) throws(StoreError) -> Bool
   ) throws(StoreError) {
     let cursor = Cursor(of: plan.definition, in: model)
-    try read(.full) { transaction throws(StoreError) in
+    try readAnswers { transaction throws(StoreError) in
       var page = plan
       var left = plan.window.limit ?? .max
       while left > 0 {

@@ -1,0 +1,63 @@
+// The API keys of a database, for the servers that serve it and for other programs. A running server
+// reads the table again every few seconds.
+
+import FetchModel
+
+extension PostgresStore {
+  public func apiKeys() throws(StoreError) -> [APIKeyRecord] {
+    try storing { () throws(PostgresError) in
+      try pool.withConnection { connection throws(PostgresError) in
+        try PostgresAPIKeyTable.all(on: connection)
+      }
+    }
+  }
+
+  /// Returns the API keys of a database, oldest first, without changing it.
+  ///
+  /// - Parameter target: as for ``init(_:options:)``, and so in the functions below.
+  public static func apiKeys(_ target: String) throws(StoreError) -> [APIKeyRecord] {
+    try connected(target) { connection throws(PostgresError) in
+      try PostgresAPIKeyTable.all(on: connection)
+    }
+  }
+
+  /// Stores `key` in a database; returns false if a key that is not revoked has its name.
+  public static func addAPIKey(
+    _ key: APIKeyRecord, to target: String
+  ) throws(StoreError) -> Bool {
+    try changeAPIKeys(target) { connection throws(PostgresError) in
+      try connection.execute(PostgresAPIKeyTable.creation)
+      let keys = try PostgresAPIKeyTable.all(on: connection)
+      guard !keys.contains(where: { $0.name == key.name && $0.revoked == nil }) else {
+        return false
+      }
+      try PostgresAPIKeyTable.insert(key, on: connection)
+      return true
+    }
+  }
+
+  /// Revokes the key with the name or the id `name` in a database, and returns it; nil if there is
+  /// none that is not revoked.
+  public static func revokeAPIKey(
+    _ name: String, in target: String
+  ) throws(StoreError) -> APIKeyRecord? {
+    try changeAPIKeys(target) { connection throws(PostgresError) in
+      let live = try PostgresAPIKeyTable.all(on: connection).filter { $0.revoked == nil }
+      let key = live.first { $0.name == name } ?? live.first { $0.id == name }
+      if let key { try PostgresAPIKeyTable.revoke(id: key.id, on: connection) }
+      return key
+    }
+  }
+
+  /// Runs `change` in one transaction. Two that change keys at the same time wait for each other.
+  private static func changeAPIKeys<Result>(
+    _ target: String, _ change: (PostgresConnection) throws(PostgresError) -> Result
+  ) throws(StoreError) -> Result {
+    try connected(target) { connection throws(PostgresError) in
+      try connection.withTransaction { () throws(PostgresError) in
+        try connection.execute("SELECT pg_advisory_xact_lock(\(PostgresHistory.lockNumber))")
+        return try change(connection)
+      }
+    }
+  }
+}

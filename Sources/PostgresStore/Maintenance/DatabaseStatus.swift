@@ -1,0 +1,109 @@
+// A database → its size, its tables and its history, for `livefetch status`.
+
+import FetchModel
+
+/// The state of a database, which may be served meanwhile.
+public struct DatabaseStatus: Sendable {
+  /// The extent of the history.
+  public struct HistoryExtent: Sendable {
+    /// The newest token.
+    public let token: Token
+    /// The server's estimate of the number of changed rows.
+    public let rows: Int
+    /// The size of the schema `livefetch` in bytes.
+    public let bytes: Int
+    /// The time of the oldest change in the history, in seconds since 1970; nil without one.
+    public let oldest: Double?
+    /// The begin of the oldest open transaction, in seconds since 1970; nil without one.
+    public let oldestTransaction: Double?
+  }
+
+  /// The version of the server.
+  public let serverVersion: String
+  /// The size of the database in bytes.
+  public let bytes: Int
+  /// The tables and the server's estimates of their numbers of rows; 0 before its first ANALYZE.
+  public let entities: [(name: String, rows: Int)]
+  /// The history; nil if the database is not tracked.
+  public let history: HistoryExtent?
+}
+
+extension PostgresStore {
+  /// Reads the status of a database without changing it.
+  ///
+  /// - Parameter target: as for ``init(_:options:)``.
+  public static func status(_ target: String) throws(StoreError) -> DatabaseStatus {
+    try connected(target) { connection throws(PostgresError) in
+      let database = try connection.query(
+        "SELECT current_setting('server_version'), pg_database_size(current_database())")
+      let tables = try connection.query(
+        """
+        SELECT relname::text, greatest(reltuples, 0)::bigint FROM pg_class
+        WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') ORDER BY relname
+        """)
+      return DatabaseStatus(
+        serverVersion: database.text(0, 0), bytes: Int(try database.integer(0, 1)),
+        entities: try (0..<tables.rowCount).map { row throws(PostgresError) in
+          (name: tables.text(row, 0), rows: Int(try tables.integer(row, 1)))
+        },
+        history: try history(connection))
+    }
+  }
+
+  private static func history(
+    _ connection: PostgresConnection
+  ) throws(PostgresError) -> DatabaseStatus.HistoryExtent? {
+    let exists = try connection.query("SELECT to_regclass('livefetch.store') IS NOT NULL")
+    guard try exists.bool(0, 0) else { return nil }
+    let position = try HistoryTransaction.read([], on: connection) {
+      transaction throws(PostgresError) in transaction.position
+    }
+    let size = try connection.query(
+      """
+      SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint,
+        coalesce(sum(greatest(reltuples, 0)) FILTER (WHERE relname ~ '^history_'), 0)::bigint,
+        (SELECT extract(epoch FROM min(at))::float8 FROM livefetch.mark),
+        (SELECT extract(epoch FROM min(xact_start))::float8 FROM pg_stat_activity
+          WHERE datname = current_database() AND pid <> pg_backend_pid())
+      FROM pg_class WHERE relnamespace = 'livefetch'::regnamespace AND relkind = 'r'
+      """
+    ).rows()
+    guard let row = size.first else { return nil }
+    func seconds(_ value: PostgresValue) -> Double? {
+      if case .double(let seconds) = value { seconds } else { nil }
+    }
+    func integer(_ value: PostgresValue) -> Int {
+      if case .integer(let integer) = value { Int(integer) } else { 0 }
+    }
+    return DatabaseStatus.HistoryExtent(
+      token: Token(position), rows: integer(row[1]), bytes: integer(row[0]),
+      oldest: seconds(row[2]), oldestTransaction: seconds(row[3]))
+  }
+
+  /// Returns a sentence for everything that is wrong in a database, without changing it: constraints
+  /// and indexes that are not valid, and a history that does not fit the tables.
+  ///
+  /// - Parameter target: as for ``init(_:options:)``.
+  public static func check(_ target: String) throws(StoreError) -> [String] {
+    try connected(target) { connection throws(PostgresError) in
+      let found = try connection.query(
+        """
+        SELECT format('constraint: %s of %s is not validated', conname, conrelid::regclass)
+        FROM pg_constraint
+        WHERE NOT convalidated AND connamespace = 'public'::regnamespace
+        UNION ALL
+        SELECT format('index: %s of %s is not valid', indexrelid::regclass, indrelid::regclass)
+        FROM pg_index JOIN pg_class AS c ON c.oid = indrelid
+        WHERE NOT indisvalid AND c.relnamespace = 'public'::regnamespace
+        ORDER BY 1
+        """)
+      var findings = (0..<found.rowCount).map { found.text($0, 0) }
+      let exists = try connection.query("SELECT to_regclass('livefetch.store') IS NOT NULL")
+      if try exists.bool(0, 0), try !PostgresHistory().isIntact(on: connection) {
+        findings.append(
+          "history: it does not fit the tables; the next start of a server begins a new one")
+      }
+      return findings
+    }
+  }
+}

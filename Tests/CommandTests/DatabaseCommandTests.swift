@@ -1,0 +1,114 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import PostgresStore
+
+@Suite("Commands on a PostgreSQL database", .mayBlock)
+struct DatabaseCommandTests {
+  private struct Database {
+    let target: String
+    let folder: Folder
+    let connection: PostgresConnection
+
+    init() throws {
+      target = try PostgresServer.shared().newDatabase()
+      folder = try Folder()
+      connection = try PostgresConnection(target)
+      try connection.execute(
+        """
+        CREATE TABLE country(id int PRIMARY KEY, name text);
+        CREATE TABLE city(id int PRIMARY KEY, name text NOT NULL, population int,
+          country_id int REFERENCES country);
+        INSERT INTO country VALUES (1, 'Peru'), (2, 'Norway');
+        INSERT INTO city VALUES (1, 'Lima', 7737002, 1), (2, 'Oslo', 580000, 2),
+          (3, 'Bergen', NULL, 2);
+        """)
+    }
+
+    func run(_ command: String, _ more: String..., input: String = "") throws -> Outcome {
+      try folder.write(input, to: "input")
+      return try folder.run([command, target] + more)
+    }
+  }
+
+  @Test("`fetch` and `export` read it without adding anything")
+  func reading() throws {
+    let database = try Database()
+    let count = try database.run("fetch", "city", "--where", "country.name == 'Norway'", "--count")
+    #expect(count.status == 0, "\(count.errors)")
+    #expect(count.output == "2\n")
+    let export = try database.run(
+      "export", "city", "--select", "name,population,country.name", "--sort", "name")
+    #expect(
+      export.output == """
+        id,name,population,country.name
+        3,Bergen,,Norway
+        1,Lima,7737002,Peru
+        2,Oslo,580000,Norway
+
+        """)
+    let schemas = try database.connection.query(
+      "SELECT count(*) FROM pg_namespace WHERE nspname = 'livefetch'")
+    #expect(try schemas.integer(0, 0) == 0)
+  }
+
+  @Test("`save` makes a save, and a refused one changes nothing and has status 65")
+  func saving() throws {
+    let database = try Database()
+    try database.folder.write(
+      #"[{"update":"city","id":3,"values":{"population":213585}}]"#, to: "changes.json")
+    let saved = try database.run("save", "changes.json")
+    #expect(saved.status == 0, "\(saved.errors)")
+    #expect(saved.output.hasPrefix("0 inserted, 1 updated, 0 deleted\n  token "))
+    try database.folder.write(
+      #"[{"delete":"city","id":1},{"update":"city","id":3,"values":{"name":null}}]"#,
+      to: "changes.json")
+    #expect(try database.run("save", "changes.json").status == 65)
+    let rows = try database.connection.query(
+      "SELECT count(*), count(name), sum(population) FROM city")
+    #expect(try rows.rows() == [[3, 3, 8_530_587]])
+  }
+
+  @Test("`status` shows the tables and the history, `check` what does not fit")
+  func maintaining() throws {
+    let database = try Database()
+    let before = try database.run("status")
+    #expect(before.status == 0, "\(before.errors)")
+    #expect(before.output.contains("history         none\n"))
+    #expect(before.output.contains("estimated rows  city 0, country 0\n"))
+    let store = try PostgresStore(database.target)
+    let token = store.newestToken
+    store.close()
+    let after = try database.run("status", "--json")
+    #expect(after.output.contains(#""epoch":"\#(token.epoch)""#))
+    #expect(try database.run("check").status == 0)
+    try database.connection.execute(
+      """
+      ALTER TABLE city ADD CONSTRAINT big CHECK (population > 5) NOT VALID;
+      DROP TRIGGER "!livefetch_update" ON city;
+      """)
+    let check = try database.run("check")
+    #expect(check.status == 65)
+    #expect(
+      check.output == """
+        constraint: big of city is not validated
+        history: it does not fit the tables; the next start of a server begins a new one
+
+        """)
+  }
+
+  @Test(
+    "commands for files say so, and do not show the password",
+    arguments: [
+      ["backup", "copy.sqlite"], ["alter", "CREATE TABLE t(id)"],
+    ])
+  func refusing(arguments: [String]) throws {
+    let folder = try Folder()
+    let result = try folder.run(
+      [arguments[0], "postgres://ann:secret@localhost/none"] + arguments.dropFirst())
+    #expect(result.status == 64)
+    #expect(result.errors.hasPrefix("livefetch: postgres://localhost/none: "), "\(result.errors)")
+    #expect(!result.errors.contains("secret"))
+  }
+}
