@@ -3,7 +3,7 @@
 import { h } from './dom.js';
 import { editable } from './format.js';
 import { closePopover, menuItem, popover } from './popover.js';
-import { equals, isComparable } from './predicate-text.js';
+import { equals, filterProblem, isComparable } from './predicate-text.js';
 
 /** @param page `{addCondition(text), openRow(id), isReadOnly, isSelected, toggle(), edit(), remove()}`. */
 export function cellMenu(anchor, column, item, text, page) {
@@ -13,6 +13,7 @@ export function cellMenu(anchor, column, item, text, page) {
   const short = text.length > 28 ? `${text.slice(0, 27)}…` : text === '' ? "''" : text;
   const filter = (isNot) => act(() => page.addCondition(equals(column.name, value, isNot)));
   popover(anchor, h('div', { class: 'menu' },
+    filterProblem(column.name) && h('p', { class: 'quiet menu-note' }, filterProblem(column.name)),
     canFilter && menuItem(`Only ${column.name} = ${short}`, filter(false), { hint: 'Alt Click' }),
     canFilter && menuItem(`Without ${column.name} = ${short}`, filter(true)),
     menuItem('Copy the value', act(() => copyText(value === null ? '' : editable(value, column.type))), { hint: 'Ctrl C' }),

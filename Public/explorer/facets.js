@@ -4,7 +4,7 @@
 import { drawBins } from './charts.js';
 import { h, replace } from './dom.js';
 import { isNumeric, number, show } from './format.js';
-import { equals, isComparable, isName, pathText } from './predicate-text.js';
+import { equals, filterProblem, isComparable, isName, pathText } from './predicate-text.js';
 
 const MOST = 12;
 const BINS = 24;
@@ -126,7 +126,7 @@ export class Facets {
     const isShort = text.length > 0;
     const bar = h('span', { class: 'facet-bar' });
     bar.style.setProperty('--share', (share * 100).toFixed(1));
-    return h('button', { class: 'facet', type: 'button', disabled: !isComparable(this.#column, value), title: text,
+    return h('button', { class: 'facet', type: 'button', disabled: !isComparable(this.#column, value), title: filterProblem(this.#column.name) ?? text,
       onclick: () => this.#handlers.onFilter(equals(path, value)) },
     bar, h('span', { class: `facet-text${value === null ? ' is-nil' : ''}` }, isShort ? text : 'empty text'),
     h('span', { class: 'facet-count' }, number(n)));

@@ -18,6 +18,10 @@ export function pathText(path) {
 /** Whether a predicate can name a column: `first name` can be no more than an argument of `%K`. */
 export const isName = (name) => /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name);
 
+/** Why a column has no filter; nothing where it can have one. */
+export const filterProblem = (name) => (isName(name) ? undefined
+  : `A filter cannot name the column “${name}”: predicates know letters, digits and _ in names.`);
+
 /** A condition in addition to those of `where`; an OR in them is put in parentheses. */
 export function joined(where, condition) {
   const text = where.trim();

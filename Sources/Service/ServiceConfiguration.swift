@@ -31,8 +31,8 @@ public struct ServiceConfiguration: Sendable {
   public var corsOrigins: [String] = []
   /// A directory of files to serve in place of ``builtInFiles``.
   public var publicDirectory: String?
-  /// The web page, the manual and the JavaScript package that the program carries; nil if there are
-  /// none. `/docs/…` and `/livefetch.tgz` are served in addition to ``publicDirectory`` too.
+  /// The web page, the manual and the JavaScript client that the program carries; nil if there are
+  /// none. The manual and the client are served in addition to ``publicDirectory`` too.
   public var builtInFiles: StaticFiles?
   /// The documentation of the Swift library, served below `/docs/swift/`; nil: it is not there.
   public var swiftDocumentation: StaticFiles?

@@ -53,9 +53,23 @@ async function oddNames({ browser, server, shoot }) {
     await page.until(() => !document.querySelector('.grid').classList.contains('is-stale'));
     assert.equal(await page.run(() => document.querySelector('.predicate-error').hidden), true, `${entity} is searched`);
     await shoot(page, `hostile-${entity}`);
+    if (entity === 'odd names') await columnWithoutFilter(page);
     assert.deepEqual(page.problems, []);
     await page.close();
   }
+}
+
+/** The menu of a cell says why there is no filter on its column. */
+async function columnWithoutFilter(page) {
+  await page.run(() => globalThis.livefetch.page.change({ where: '' }));
+  await page.until(() => document.querySelectorAll('.row').length === 3);
+  await page.run(() => { [...document.querySelectorAll('.grid-body .cell')].find(({ textContent }) => textContent === 'Bob').dataset.test = 'cell'; });
+  await page.click('[data-test=cell]');
+  await page.run(() => document.querySelector('[data-test=cell]').dispatchEvent(
+    new MouseEvent('contextmenu', { bubbles: true, cancelable: true, button: 2, clientX: 300, clientY: 300 })));
+  await page.until(() => document.querySelector('.cell-menu'));
+  assert.match(await page.run(() => document.querySelector('.menu-note')?.textContent ?? ''), /cannot name the column “first name”/);
+  await page.key('Escape');
 }
 
 /** A row that is called by a column which no predicate can name is searched for all the same. */

@@ -62,21 +62,35 @@ async function converge({ browser, server, seed, shoot }) {
   const cities = (await pages[0].run(sections)).flatMap(({ items }) => items.map(({ id }) => id));
   const countries = (await connect(server.address).fetch({ entity: 'Country', as: 'ids', sort: 'id', limit: 30 }))
     .sections[0].items;
-  const list = saves(seed, 200, cities, countries);
+  const list = saves(seed, 1_000, cities, countries);
   const work = [0, 1].map((own) => pages[own].run(async (changes) => {
     const refused = [];
+    globalThis.answered = 0;
     for (const change of changes) {
-      await globalThis.livefetch.client.save(change).catch((error) => refused.push(error.code));
+      const idempotencyKey = crypto.randomUUID();
+      // A save whose answer is lost is sent again under its key.
+      for (let code = 'unreachable'; code === 'unreachable';) {
+        code = await globalThis.livefetch.client.save(change, { idempotencyKey })
+          .then(() => undefined, (error) => error.code);
+        if (code === 'unreachable') await new Promise((done) => { setTimeout(done, 250); });
+        else if (code) refused.push(code);
+      }
+      globalThis.answered += 1;
     }
     return refused;
   }, list.filter((_, index) => index % 2 === own)));
-  await pause(400);
+  await pages[1].until(() => globalThis.answered >= 100, { timeout: 120_000 });
   await shoot(pages[1], 'during-edits');
+  await server.kill();
+  await pages[0].until(() => globalThis.livefetch.page.live.state === 'offline');
+  await pause(30_000);
+  await server.begin();
   const refused = (await Promise.all(work)).flat();
   // Both pages may edit what the other has deleted; nothing else is refused.
   assert.ok(refused.every((code) => code === 'conflict' || code === 'unknown-id'), refused.join());
   const wanted = await fresh(server, pages[0]);
   for (const page of pages) {
+    await page.until(isLive, { timeout: 60_000 });
     await until(() => page.run(sections), wanted, 'the page holds what the server holds');
     await until(() => page.run(() => globalThis.livefetch.client.pending.length), 0, 'every edit settled');
     await pause(700);
@@ -88,7 +102,7 @@ async function converge({ browser, server, seed, shoot }) {
   const [left, right] = [await pages[0].run(seenRows), await pages[1].run(seenRows)];
   assert.deepEqual(left, right);
   await Promise.all(pages.map((page) => page.close()));
-  return `${200 - refused.length} saves, ${refused.length} refused as conflicts`;
+  return `${1_000 - refused.length} saves, ${refused.length} refused as conflicts`;
 }
 
 // MARK: Reconnecting
@@ -447,7 +461,7 @@ async function firstMinute({ browser, server, shoot }) {
 }
 
 export const scenarios = {
-  'two pages converge under 200 random edits': { run: converge },
+  'two pages converge under 1,000 random edits, a kill and 30 s without a server': { run: converge },
   'a page goes on where it was after the server was killed': { run: reconnect },
   'who comes for the first time sees two clients move': { run: firstMinute },
   'cells are edited, conflicts shown, mistakes marked': { run: editing },

@@ -50,13 +50,17 @@ struct NPMPackageTests {
     #expect(NPMPackage.archive(of: files) == nil)
   }
 
-  @Test("A server serves the package, also with --public")
+  @Test("A server serves the package and the client, also with --public")
   func served() throws {
     let server = try FaultServer(smallWorld, ["--public", "."])
     let answer = try server.client.send("GET", "/livefetch.tgz")
     #expect(answer.status == 200)
     #expect(answer.headers["content-type"] == "application/gzip")
     #expect(answer.body == NPMPackage.archive(of: WebPage.files))
+    for path in ["/livefetch.js", "/livefetch/transport.js"] {
+      #expect(try server.client.send("GET", path).body == WebPage.files[path])
+    }
+    #expect(try server.client.send("GET", "/explorer/main.js").status == 404)
     #expect(server.end() == 0)
   }
 }

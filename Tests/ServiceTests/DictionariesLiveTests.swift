@@ -88,7 +88,7 @@ struct DictionariesLiveTests {
     #expect(answer.text.contains("Nippon"))
   }
 
-  @Test func prunedHistoryIs410AndAStreamRestarts() throws {
+  @Test(.onlyForFiles) func prunedHistoryIs410AndAStreamRestarts() throws {
     var options = SQLiteStoreOptions()
     options.keptPositions = 1
     let file = try ServedFile(dictionariesWorld, options: options)
@@ -128,7 +128,7 @@ struct DictionariesLiveTests {
     "city?as=dictionaries&select=even:modulus:by:(population,2),n:@count&group=even&sort=-n",
   ]
 
-  @Test(arguments: [31, 32, 33] as [UInt64])
+  @Test(.onlyForFiles, arguments: [31, 32, 33] as [UInt64])
   func clientsThatApplyEveryResetAreCurrentAndGetNoEqualReset(seed: UInt64) throws {
     let file = try ServedFile(PromiseTests.world)
     var random = SeededRandom(seed: seed)

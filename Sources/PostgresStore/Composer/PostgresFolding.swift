@@ -10,12 +10,11 @@ enum PostgresFolding {
   /// The version of the table's content.
   private static let version = "1"
 
-  /// Creates the table unless it is there, and the functions.
-  static func install(_ connection: PostgresConnection) throws(PostgresError) {
+  /// Creates the table unless it is there.
+  static func installTable(_ connection: PostgresConnection) throws(PostgresError) {
     let comment = try connection.query(
       "SELECT obj_description(to_regclass('livefetch.folding'), 'pg_class')")
     if comment.text(0, 0) != version { try createTable(connection) }
-    try connection.execute(functions)
   }
 
   private static func createTable(_ connection: PostgresConnection) throws(PostgresError) {
@@ -37,7 +36,7 @@ enum PostgresFolding {
   }
 
   /// Each letter that some mapping changes, followed by its mappings.
-  private static var letters: [[String]] {
+  private static let letters: [[String]] = {
     var letters: [[String]] = []
     for code in UInt32(1)..<0x2_0000 {
       guard let scalar = Unicode.Scalar(code) else { continue }
@@ -53,7 +52,7 @@ enum PostgresFolding {
       }
     }
     return letters
-  }
+  }()
 
   // MARK: Marks
 
@@ -123,7 +122,7 @@ enum PostgresFolding {
     """
   }
 
-  private static let functions = [
+  static let functions = [
     function(
       "fold", "value text, options integer",
       ascii: #"CASE WHEN options & 1 = 1 THEN lower(value COLLATE "C") ELSE value END"#,

@@ -5,23 +5,31 @@ import Patterns
 
 /// The functions that composed statements call.
 enum PostgresFunctions {
-  /// Creates the functions, or replaces them, in one transaction. Needs the right to create a schema.
+  /// Creates the functions, or replaces those of another version, in one transaction. The comment of the
+  /// schema is the hash of the script that has created them. Needs the right to create a schema.
   static func install(_ connection: PostgresConnection) throws(PostgresError) {
-    let script = [
-      quantities, texts, conversions, searches, dates, calculations, aggregates, wholeParts,
-      numbers,
-      integers, powers,
-    ]
     try connection.withTransaction { () throws(PostgresError) in
       try connection.execute(
         """
         SELECT pg_advisory_xact_lock(\(PostgresHistory.lockNumber));
         CREATE SCHEMA IF NOT EXISTS livefetch;
         """)
-      try PostgresFolding.install(connection)
-      try connection.execute(script.joined(separator: "\n"))
+      try PostgresFolding.installTable(connection)
+      let found = try connection.query(
+        """
+        SELECT md5($1::text),
+          md5($1::text) IS NOT DISTINCT FROM obj_description('livefetch'::regnamespace, 'pg_namespace')
+        """, [.text(script)])
+      if try found.bool(0, 1) { return }
+      _ = try connection.execute(script)
+      try connection.execute("COMMENT ON SCHEMA livefetch IS '\(found.text(0, 0))'")
     }
   }
+
+  private static let script = [
+    PostgresFolding.functions, quantities, texts, conversions, searches, dates, calculations,
+    aggregates, wholeParts, numbers, integers, powers,
+  ].joined(separator: "\n")
 
   /// - Parameters:
   ///   - parameters: the types, separated by commas.

@@ -76,7 +76,9 @@ extension Service {
         to: request, path: request.path.dropFirst("/docs/swift".count))
     }
     if let found = files?.response(to: request) { return found }
-    let isBuiltIn = request.path.hasPrefix("/docs/") || request.path == "/livefetch.tgz"
+    let isBuiltIn =
+      ["/docs/", "/livefetch/"].contains { request.path.hasPrefix($0) }
+      || ["/livefetch.js", "/livefetch.d.ts", "/livefetch.tgz"].contains(request.path)
     guard files == nil || isBuiltIn else { return nil }
     return configuration.builtInFiles?.response(to: request)
   }
