@@ -1,4 +1,5 @@
 // swift-tools-version: 6.1
+import CompilerPluginSupport
 import PackageDescription
 
 let package = Package(
@@ -9,11 +10,15 @@ let package = Package(
     .library(name: "LiveFetch", targets: ["LiveFetch"]),
     .library(name: "Service", targets: ["Service"]),
   ],
+  traits: [
+    .trait(name: "Macros", description: "The macro @Entity, which builds swift-syntax.")
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+    .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
     .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
   ],
   targets: [
@@ -112,10 +117,21 @@ let package = Package(
         .product(name: "JWTKit", package: "jwt-kit"),
         .product(name: "Logging", package: "swift-log"),
       ]),
+    // @Entity, with the trait Macros only
+    .macro(
+      name: "LiveFetchMacros",
+      dependencies: [
+        .product(
+          name: "SwiftCompilerPlugin", package: "swift-syntax", condition: .when(traits: ["Macros"])
+        ),
+        .product(
+          name: "SwiftSyntaxMacros", package: "swift-syntax", condition: .when(traits: ["Macros"])),
+      ]),
     .target(
       name: "LiveFetch",
       dependencies: [
         "Bytes", "FetchModel", "HTTPClient", "LiveQueries", "SQLiteStore",
+        .target(name: "LiveFetchMacros", condition: .when(traits: ["Macros"])),
         .product(name: "DequeModule", package: "swift-collections"),
       ]),
     .executableTarget(name: "LiveCities", dependencies: ["LiveFetch"]),

@@ -7,7 +7,7 @@ let package = Package(
   name: "Newcomer",
   platforms: [.macOS(.v15), .iOS(.v18)],
   dependencies: [
-    .package(name: "LiveFetch", path: "../.."),
+    .package(name: "LiveFetch", path: "../..", traits: ["Macros"]),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
   ],
   targets: [

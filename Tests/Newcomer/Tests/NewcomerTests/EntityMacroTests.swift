@@ -1,0 +1,62 @@
+// Entities declared once, by the macro of the package's trait `Macros`.
+
+import Foundation
+import LiveFetch
+import Testing
+
+@Entity final class Shelf: ManagedObject, ManagedObjectType {
+  var title = ""
+  var books: ToManyProxy<Book>
+  @ManagedDerived(Key.bookCount, from: "books.@count") var bookCount: Int?
+}
+
+@Entity final class Book: ManagedObject, ManagedObjectType, PredicateKeyPathProviding {
+  var title = ""
+  var `default`: Bool = false
+  var printed: Date?
+  var shelf: Fault<Shelf>?
+
+  var isNew: Bool { printed == nil }
+}
+
+@Entity("Book") struct BookRow: Codable, Fetchable, Identifiable, PredicateKeyPathProviding {
+  let id: Int
+  var title: String
+  var printed: Date?
+}
+
+struct `An entity that is declared once` {
+  @Test func `has its name, keys and key paths from the properties`() {
+    #expect(Book.entityName == "Book")
+    #expect(Book.Key.allCases.map(\.rawValue) == ["title", "default", "printed", "shelf"])
+    #expect(BookRow.entityName == "Book")
+    #expect(BookRow.Key.allCases.map(\.rawValue) == ["id", "title", "printed"])
+    #expect(BookRow.predicateKeyPaths[\BookRow.title] == "title")
+  }
+
+  @Test func `declares a model, and is saved, fetched and followed`() async throws {
+    let model = try ModelFile(of: [Shelf.self])
+    #expect(model.entities.map(\.name) == ["Shelf", "Book"])
+    #expect(model.entities[1].relationships.first?.inverse == "books")
+    let store = try LocalStore.inMemory(model)
+    let context = ManagedObjectContext(store: store)
+    let shelf: Shelf = context.insertObject()
+    shelf.title = "Poems"
+    let book: Book = context.insertObject()
+    book.title = "Leaves"
+    book.shelf = Fault(shelf)
+    try await context.save()
+    #expect(book.isNew)
+    let request = FetchRequest<BookRow>(
+      where: try FetchPredicate(#Predicate<BookRow> { $0.title == "Leaves" }))
+    for try await snapshot in store.live(request) {
+      #expect(snapshot.elements.map(\.title) == ["Leaves"])
+      break
+    }
+    let other = ManagedObjectContext(store: store)
+    let found = try await other.fetch(
+      Shelf.sortedFetchRequest(where: "%K == 1", Shelf.Key.bookCount))
+    #expect(found.first?.bookCount == 1)
+    #expect(try await found.first?.books.materialize().map(\.title) == ["Leaves"])
+  }
+}
