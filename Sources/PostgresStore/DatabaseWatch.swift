@@ -19,15 +19,11 @@ final class DatabaseWatch: Sendable {
     var healthChecks: [@Sendable ([StoreFault]) -> Void] = []
     /// The newest token whose observers have been called.
     var newest: Token?
-    /// The time of the last call of the observers.
-    var lastCall: ContinuousClock.Instant?
     /// The readers that wait for changes.
     var waiting: Set<ObjectIdentifier> = []
   }
 
   private static let pruningInterval = Duration.seconds(60)
-  /// The longest time without a call of the observers while positions change.
-  private static let longestSilence = Duration.seconds(60)
   /// The most rows that one statement deletes.
   private static let prunedAtOnce = 5_000
   /// The pause between two comparisons of the catalogue.
@@ -133,17 +129,12 @@ final class DatabaseWatch: Sendable {
   /// The newest token that has been reported to the observers; nil before the first one.
   var newest: Token? { state.withLock(\.newest) }
 
-  /// Calls the observers of changes if a served table may have changed. Other commits, also those of
-  /// other databases, call them once in a while, so that what they hold does not become older than
-  /// the history.
+  /// Calls the observers of changes if a served table may have changed.
   private func note(_ report: CommitMonitor.Report, hasChanged: Bool) {
     let observers = state.withLock { state in
       state.fault = nil
       state.mustCheck = true
-      let isDue = state.lastCall.map { ContinuousClock.now - $0 >= Self.longestSilence } ?? true
-      guard hasChanged || isDue else { return [@Sendable () -> Void]() }
-      state.lastCall = .now
-      return state.changeObservers
+      return hasChanged ? state.changeObservers : []
     }
     for observer in observers { observer() }
     state.withLock { $0.newest = Token(report.position) }

@@ -153,14 +153,15 @@ extension PostgresStore {
     }
   }
 
-  /// True if no served table has changed since `last`. Answers without a query.
+  /// True if no served table has changed since `token`, which is not later than `last`. Answers without
+  /// a query.
   public func isUnchanged(
     _ entities: Set<Int>, since last: Token, holding token: Token
   ) throws(StoreError) -> Bool {
     guard let captured else { return false }
     let names = Set(captured.map(\.name))
     let isExact = entities.contains { !names.contains(composer.schema.entities[$0].name) }
-    return watch.isCurrent(last, isExact: isExact)
+    return watch.isCurrent(last, isExact: isExact) && watch.isCurrent(token, isExact: isExact)
   }
 
   public func explain(

@@ -94,6 +94,23 @@ struct CommitMonitorTests {
     #expect(reports.changes.withLock { $0 } == 3)
   }
 
+  @Test("after a while a position that nothing has changed is no longer current")
+  func oldPosition() throws {
+    let (target, connection) = try Self.database()
+    try connection.execute("CREATE TABLE heap (n int)")
+    let reports = Reports()
+    let monitor = try reports.monitor(target, .init(longestUnchanged: .milliseconds(300)))
+    defer { monitor.close() }
+    #expect(eventually(within: .seconds(60)) { monitor.latest != nil })
+    let first = try #require(monitor.latest).position
+    let isOver = eventually(within: .seconds(60)) {
+      _ = try? connection.execute("INSERT INTO heap VALUES (1)")
+      return reports.changes.withLock { $0 } > 1
+    }
+    #expect(isOver)
+    #expect(!monitor.isCurrent(first, isExact: false))
+  }
+
   @Test("a transaction is reported when it commits, not when it writes")
   func openTransaction() throws {
     let (target, connection) = try Self.database()

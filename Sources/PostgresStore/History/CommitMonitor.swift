@@ -21,6 +21,9 @@ final class CommitMonitor: Sendable {
     var longest: Duration = .milliseconds(100)
     /// The time after a commit during which the interval stays the shortest.
     var activePeriod: Duration = .seconds(5)
+    /// The time after which a new position counts as a change even if no table has changed, so that
+    /// positions that are held do not become older than the history.
+    var longestUnchanged: Duration = .seconds(60)
     /// The shortest time between two notifications to other servers.
     var notificationInterval: Duration = .milliseconds(5)
   }
@@ -30,22 +33,14 @@ final class CommitMonitor: Sendable {
     var position: PostgresPosition
     /// The last number of the history before the snapshot was taken, and after it.
     var sequence: ClosedRange<Int64>
-
-    /// Returns the transactions that were open in this report and are not in `later`, if no number of
-    /// the history has been used in between; nil if one has, or if the epoch is another one.
-    func finished(in later: Report) -> Set<UInt64>? {
-      guard position.epoch == later.position.epoch,
-        sequence.lowerBound == later.sequence.upperBound
-      else { return nil }
-      return Set(position.snapshot.inProgress).subtracting(later.position.snapshot.inProgress)
-    }
   }
 
   private struct State {
     var latest: Report?
     /// The first of the reports since which nothing has changed: transaction ids are those of the whole
-    /// server, so the commits of other databases change positions too.
-    var unchanged: Report?
+    /// server, so the commits of other databases change positions too. With its time; see
+    /// ``Settings/longestUnchanged``.
+    var unchanged: (report: Report, since: ContinuousClock.Instant)?
     /// The time before the last successful query.
     var lastQuery: ContinuousClock.Instant?
     /// Clients that wait for changes; see ``setWaiting(_:)``.
@@ -112,7 +107,7 @@ final class CommitMonitor: Sendable {
   func isCurrent(_ position: PostgresPosition, isExact: Bool) -> Bool {
     state.withLock { state in
       guard let last = state.lastQuery, ContinuousClock.now - last < .milliseconds(150),
-        let latest = state.latest?.position, let first = state.unchanged?.position,
+        let latest = state.latest?.position, let first = state.unchanged?.report.position,
         position.epoch == latest.epoch
       else { return false }
       if isExact { return position == latest }
@@ -253,7 +248,7 @@ extension CommitMonitor {
     let hasChanged = try hasChanged(in: report, connection)
     let (isNew, ended) = state.withLock { state in
       state.lastQuery = start
-      if hasChanged { state.unchanged = report }
+      if hasChanged { state.unchanged = (report, start) }
       return install(report, in: &state)
     }
     for (resume, result) in ended { resume(result) }
@@ -265,12 +260,22 @@ extension CommitMonitor {
   private func hasChanged(
     in report: Report, _ connection: PostgresConnection
   ) throws(PostgresError) -> Bool {
-    guard let finished = state.withLock(\.unchanged)?.finished(in: report) else { return true }
-    // They are transactions of other databases, or used their numbers before the first report.
-    guard !finished.isEmpty, !tables.isEmpty else { return false }
-    let tests = tables.map { "EXISTS (SELECT FROM \($0) WHERE livefetch_xid = ANY ($1::xid8[]))" }
+    // A number that has been used since is a change, unless its transaction is open or rolled back.
+    guard let (first, since) = state.withLock(\.unchanged),
+      ContinuousClock.now - since < settings.longestUnchanged,
+      first.position.epoch == report.position.epoch,
+      first.sequence.lowerBound == report.sequence.upperBound
+    else { return true }
+    // Transactions may have used their numbers before the first report and committed since.
+    guard first.position != report.position, !tables.isEmpty else { return false }
+    let tests = tables.map { table in
+      """
+      EXISTS (SELECT FROM \(table) WHERE livefetch_xid >= $1::xid8)
+      OR EXISTS (SELECT FROM \(table) WHERE livefetch_xid = ANY ($2::xid8[]))
+      """
+    }
     return try connection.query(
-      "SELECT \(tests.joined(separator: " OR "))", [arrayText(Array(finished))]
+      "SELECT \(tests.joined(separator: " OR "))", first.position.snapshot.parameters
     ).bool(0, 0)
   }
 
