@@ -134,7 +134,7 @@ bool livefetch_mapped_file_restore(livefetch_mapped_file *file, const struct sta
   while (now->st_size > known && !atomic_compare_exchange_weak(&file->bytes, &known, now->st_size)) {
   }
   if (now->st_size < known) {
-    // The record comes first: whoever finds the restored length finds the record as well.
+    // The record comes first: a process that finds the restored length finds the record as well.
     atomic_store(&file->is_truncated, true);
     (void)!truncate(file->path, known);
   }

@@ -1,7 +1,7 @@
 // The protocol between a service manager such as systemd and a service.
 //
 // Input: `LISTEN_PID`, `LISTEN_FDS` and `NOTIFY_SOCKET` in the environment. Output: the listening
-// socket that the manager holds, and datagrams that tell it what the service does. Source:
+// socket that the manager holds, and datagrams that report what the service does. Source:
 // sd_listen_fds(3) and sd_notify(3). Without these variables nothing happens.
 
 import Foundation
@@ -31,13 +31,13 @@ enum ServiceManager {
     return listener
   }
 
-  /// What a service tells its manager.
+  /// What a service reports to its manager.
   enum State: String {
     case ready = "READY=1"
     case stopping = "STOPPING=1"
   }
 
-  /// Tells the manager the state. A manager that does not listen is passed over.
+  /// Reports the state to the manager. Does nothing if there is none.
   static func notify(
     _ state: State, _ environment: [String: String] = ProcessInfo.processInfo.environment
   ) {

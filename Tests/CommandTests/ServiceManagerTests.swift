@@ -71,7 +71,7 @@ struct ServiceManagerTests {
     #expect(try folder.read("out.err") == message)
   }
 
-  @Test("The manager is told when the server listens and when it stops")
+  @Test("The manager is notified when the server listens and when it stops")
   func notification() throws {
     let folder = try folder()
     let manager = try DatagramReceiver(path: folder.file("notify"))

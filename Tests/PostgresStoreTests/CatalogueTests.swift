@@ -84,7 +84,7 @@ struct CatalogueTests {
       ])
   }
 
-  @Test("views, partitioned tables and inheritance are told apart; partitions are no tables")
+  @Test("views, partitioned tables and inheritance are distinguished; partitions are no tables")
   func kinds() throws {
     let catalogue = try Self.catalogue(
       """
