@@ -27,24 +27,6 @@ extension PostgresStore {
     try transaction { transaction throws(StoreError) in try body(transaction) }
   }
 
-  /// Ends the queries of a task before their time limit.
-  private struct Cancellation: Sendable {
-    let isOver: @Sendable () -> Bool
-    let deadline: ContinuousClock.Instant?
-  }
-
-  @TaskLocal private static var cancellation: Cancellation?
-
-  public func withCancellation<Result>(
-    _ isOver: @escaping @Sendable () -> Bool, until deadline: ContinuousClock.Instant?,
-    _ body: () throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
-    let cancellation = Cancellation(isOver: isOver, deadline: deadline)
-    return try Self.$cancellation.withValue(cancellation) {
-      Swift.Result { () throws(StoreError) in try body() }
-    }.get()
-  }
-
   /// Runs `body` in a read transaction on the newest committed state, within the store's time limit
   /// and the task's own. Its result leaves when what it has read survives a crash of the server.
   func transaction<Result>(
@@ -70,7 +52,7 @@ extension PostgresStore {
   private func begun(
     _ body: (PostgresReadTransaction) -> Void
   ) throws(PostgresError) {
-    let cancellation = Self.cancellation
+    let cancellation = QueryCancellation.current
     let own = ContinuousClock.now + timeLimit
     var hasRun = false
     var attemptsLeft = 3

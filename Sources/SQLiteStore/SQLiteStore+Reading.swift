@@ -30,31 +30,6 @@ extension SQLiteStore {
     try read(.full) { transaction throws(StoreError) in try body(transaction) }
   }
 
-  /// Ends the queries of a task before their time limit.
-  private struct Cancellation: Sendable {
-    let isOver: @Sendable () -> Bool
-    let deadline: ContinuousClock.Instant?
-
-    /// Nanoseconds until the deadline.
-    var timeLeft: UInt64 {
-      guard let deadline else { return .max }
-      let left = ContinuousClock.now.duration(to: deadline) / .nanoseconds(1)
-      return UInt64(min(max(left, 1), 1e18))
-    }
-  }
-
-  @TaskLocal private static var cancellation: Cancellation?
-
-  public func withCancellation<Result>(
-    _ isOver: @escaping @Sendable () -> Bool, until deadline: ContinuousClock.Instant?,
-    _ body: () throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
-    let cancellation = Cancellation(isOver: isOver, deadline: deadline)
-    return try Self.$cancellation.withValue(cancellation) {
-      Swift.Result { () throws(StoreError) in try body() }
-    }.get()
-  }
-
   /// Runs `body` in a read transaction on the newest committed state, within the limits of
   /// `queryClass`.
   ///
@@ -63,7 +38,7 @@ extension SQLiteStore {
     _ queryClass: QueryClass, _ body: (SQLiteReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     do throws(StoreError) {
-      let cancellation = queryClass == .full ? Self.cancellation : nil
+      let cancellation = queryClass == .full ? QueryCancellation.current : nil
       let limit = min(
         timeLimit, queryClass == .quick ? Self.quickLimit : cancellation?.timeLeft ?? .max)
       return try readers.read(limit: limit) { connection throws(StoreError) in
@@ -147,5 +122,14 @@ extension SQLiteStore {
         try history.changes(after: token, limit: limit, in: transaction)
       }
     }
+  }
+}
+
+extension QueryCancellation {
+  /// Nanoseconds until the deadline.
+  fileprivate var timeLeft: UInt64 {
+    guard let deadline else { return .max }
+    let left = ContinuousClock.now.duration(to: deadline) / .nanoseconds(1)
+    return UInt64(min(max(left, 1), 1e18))
   }
 }

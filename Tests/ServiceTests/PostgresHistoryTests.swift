@@ -104,7 +104,8 @@ struct PostgresHistoryTests {
   }
 
   @Test(
-    "transactions that commit in another order than they began are reported once each, causes first")
+    "transactions that commit in another order than they began are reported once each, causes first"
+  )
   func interleaved() throws {
     let database = try ServedDatabase(Self.world)
     let start = try Self.token(database)

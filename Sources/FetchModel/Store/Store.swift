@@ -183,11 +183,16 @@ extension Store {
     under key: String, fingerprint: String
   ) throws(SaveError) -> StoredResponse? { nil }
 
-  /// The default for a store without cancellation.
+  /// Sets ``QueryCancellation/current``, which a store's queries read.
   public func withCancellation<Result>(
     _ isOver: @escaping @Sendable () -> Bool, until deadline: ContinuousClock.Instant?,
     _ body: () throws(StoreError) -> Result
-  ) throws(StoreError) -> Result { try body() }
+  ) throws(StoreError) -> Result {
+    let cancellation = QueryCancellation(isOver: isOver, deadline: deadline)
+    return try QueryCancellation.$current.withValue(cancellation) {
+      Swift.Result { () throws(StoreError) in try body() }
+    }.get()
+  }
 
   /// A store whose saves take no time.
   public func endSaves(cancellingRunning: Bool) {}

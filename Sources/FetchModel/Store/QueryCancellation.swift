@@ -1,0 +1,12 @@
+// The end of a task's queries before their time limit, from the service to the stores.
+
+/// The conditions under which the running task's queries end early; see ``Store/withCancellation(_:until:_:)``.
+package struct QueryCancellation: Sendable {
+  /// Returns true as soon as nobody needs the result.
+  package let isOver: @Sendable () -> Bool
+  /// The end of the queries; nil for the store's own time limit.
+  package let deadline: ContinuousClock.Instant?
+
+  /// The cancellation of the running task; nil without one.
+  @TaskLocal package static var current: QueryCancellation?
+}
