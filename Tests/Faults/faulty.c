@@ -1,6 +1,7 @@
-// faulty.c: a library to be loaded before the C library's own functions (LD_PRELOAD). It does two
+// faulty.c: a library to be loaded before the C library's own functions (LD_PRELOAD). It does three
 // things to a process, controlled by a page of memory that it shares with the test (the
-// file FAULTY_PAGE): system calls on SQLite's files fail, and the date jumps.
+// file FAULTY_PAGE): system calls on SQLite's files fail, syncs take longer,
+// and the date jumps.
 //
 // Only files whose names contain ".sqlite" are affected, and only the date's clocks: what measures
 // durations goes on.
@@ -24,6 +25,7 @@ struct page {
   int32_t calls;    // which of them: the sum of 1 write, 2 sync, 4 read, 8 cut
   int32_t spared;   // so many calls succeed before
   int32_t failures; // counted up with each that failed
+  int32_t delay;    // microseconds that each sync takes longer
 };
 
 static struct page *shared;
@@ -70,9 +72,19 @@ ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t place) {
   return fails(file, 1) ? -1 : NEXT(pwrite64)(file, bytes, count, place);
 }
 
-int fsync(int file) { return fails(file, 2) ? -1 : NEXT(fsync)(file); }
+static void wait_before_sync(int file) {
+  if (shared && shared->delay > 0 && is_store(file)) usleep(shared->delay);
+}
 
-int fdatasync(int file) { return fails(file, 2) ? -1 : NEXT(fdatasync)(file); }
+int fsync(int file) {
+  wait_before_sync(file);
+  return fails(file, 2) ? -1 : NEXT(fsync)(file);
+}
+
+int fdatasync(int file) {
+  wait_before_sync(file);
+  return fails(file, 2) ? -1 : NEXT(fdatasync)(file);
+}
 
 ssize_t pread(int file, void *bytes, size_t count, off_t place) {
   return fails(file, 4) ? -1 : NEXT(pread)(file, bytes, count, place);

@@ -1,5 +1,5 @@
-"""The word of command for `faulty.c`: builds the library, and says to a process that was started with
-it which system calls fail, and by how much its date is wrong."""
+"""Controls `faulty.c`: builds the library, and sets for a process that was started with it which
+system calls fail, how much longer a sync takes, and by how much its date is wrong."""
 
 import mmap
 import shutil
@@ -9,6 +9,7 @@ from pathlib import Path
 
 WRITE, SYNC, READ, CUT = 1, 2, 4, 8
 LAYOUT = struct.Struct("qiiii")
+DELAY = struct.Struct("i")  # stands behind it
 
 
 def build(folder):
@@ -40,6 +41,10 @@ class Faulty:
         failures = LAYOUT.unpack(self.page[: LAYOUT.size])[4]
         self.fail(0, 0)
         return failures
+
+    def slow(self, seconds):
+        """From now on each sync takes so many seconds longer."""
+        self.page[LAYOUT.size : LAYOUT.size + DELAY.size] = DELAY.pack(int(seconds * 1e6))
 
     def turn(self, seconds):
         """From now on the date is wrong by so many seconds."""

@@ -32,7 +32,7 @@ class Follower(threading.Thread):
                 connection.close()
 
     def note(self, fault):
-        if isinstance(fault, Refused) and fault.status == 503 and fault.code == "stopping":
+        if isinstance(fault, Refused) and fault.status == 503 and fault.code == "shutting-down":
             return
         self.faults.append(f"{'stream' if self.stream else 'poll'} {self.query}: {fault}")
         self.view.token = None  # begins anew

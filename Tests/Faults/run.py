@@ -18,6 +18,7 @@ import fuzz
 import hostile
 import idle
 import kills
+import longrun
 import outsider
 import poweroff
 import primary
@@ -45,6 +46,7 @@ def arguments():
     parser.add_argument("--seconds", type=float, help="R5: of saves (9, soak 600)")
     parser.add_argument("--commits", type=int, help="R7: of the other process (200, soak 5000)")
     parser.add_argument("--locked", type=float, help="R6: seconds of a lock (6, soak 30)")
+    parser.add_argument("--report", help="LONG: the CSV file for the samples")
     return parser.parse_args()
 
 
@@ -81,6 +83,8 @@ def targets(given):
         "TOKENS": lambda folder: tokens.run(program, folder, lasting(None, 5, 600), seed),
         "DAMAGE": lambda folder: damaged.run(
             program, folder, of(None, 40, 1000), seed, each),
+        "LONG": lambda folder: longrun.run(
+            program, folder, lasting(None, 60, 7200), seed, given.report),
         "CLOCKS": lambda folder: clocks.run(program, folder),
     }
 
