@@ -21,7 +21,7 @@ struct DatabaseOpening {
   private static let oldestVersion = 140_000
 
   init(_ target: String, _ options: PostgresStoreOptions) throws(StoreError) {
-    connectionSetup = "SET search_path = \(quoted(options.schema))"
+    connectionSetup = "SET search_path = \(quoted(options.schema)); \(HistoryEpoch.setup)"
     history = PostgresHistory(schemas: [options.schema])
     let connection: PostgresConnection
     do {

@@ -47,8 +47,8 @@ extension PostgresStore {
     return result
   }
 
-  /// Runs `body` in a read transaction. Until it runs, a conflict with a lock, or a connection that the
-  /// server has closed meanwhile, only begins the transaction again.
+  /// Runs `body` in a read transaction. Until it runs, a conflict with a lock, a prepared statement
+  /// that is out of date, or a connection that the server has closed meanwhile, only begins the transaction again.
   private func begun(
     _ body: (PostgresReadTransaction) -> Void
   ) throws(PostgresError) {
@@ -70,9 +70,9 @@ extension PostgresStore {
         }
       } catch {
         attemptsLeft -= 1
-        guard !hasRun, attemptsLeft > 0, error.isRetryable || error.isDisconnected else {
-          throw error
-        }
+        guard !hasRun, attemptsLeft > 0,
+          error.isRetryable || error.isDisconnected || error.isStaleStatement
+        else { throw error }
       }
     }
   }

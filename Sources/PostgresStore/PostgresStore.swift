@@ -60,7 +60,8 @@ public final class PostgresStore: ReopenableStore {
     changeQueries = ChangeQueries(
       model: model, schema: opening.introspection.schema, captured: opening.captured ?? [])
     properties = StoreProperties(
-      kind: "postgres", isReadOnly: opening.captured == nil, name: opening.databaseName)
+      kind: "postgres", isReadOnly: opening.captured == nil, name: opening.databaseName,
+      connections: options.connections)
     timeLimit = .seconds(options.queryTimeout)
     maxAnswerBytes = options.maxAnswerBytes
     pool = PostgresPool(

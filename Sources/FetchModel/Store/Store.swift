@@ -8,11 +8,15 @@ public struct StoreProperties: Sendable, Hashable {
   public let isReadOnly: Bool
   /// The name of the database: of an SQLite file, the last part of its path. nil if it has none.
   public let name: String?
+  /// How many connections to a database server read at the same time; 0 if the database is read in
+  /// this process.
+  public let connections: Int
 
-  public init(kind: String, isReadOnly: Bool, name: String? = nil) {
+  public init(kind: String, isReadOnly: Bool, name: String? = nil, connections: Int = 0) {
     self.kind = kind
     self.isReadOnly = isReadOnly
     self.name = name
+    self.connections = connections
   }
 }
 

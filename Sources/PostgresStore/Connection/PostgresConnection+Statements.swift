@@ -45,12 +45,14 @@ extension PostgresConnection {
   /// commands for transactions. Values have the form of text.
   @discardableResult
   func execute(_ script: String) throws(PostgresError) -> [QueryResult] {
+    try finishCommit()
     guard PQsendQuery(handle, script) == 1 else { throw sendFailure }
     return try results()
   }
 
   /// Copies rows into a table: `sql` is a `COPY … FROM STDIN`, `data` its input.
   func copy(_ sql: String, _ data: [UInt8]) throws(PostgresError) {
+    try finishCommit()
     guard PQsendQuery(handle, sql) == 1 else { throw sendFailure }
     let start = try nextResult()
     guard let start, PQresultStatus(start.pointer) == PGRES_COPY_IN else {
@@ -98,9 +100,10 @@ extension PostgresConnection {
   }
 
   /// Prepares a statement unless it is prepared already. Returns its name.
-  private func prepare(
+  func prepare(
     _ sql: String, _ parameters: [PostgresValue.Parameter]
   ) throws(PostgresError) -> String {
+    try finishCommit()
     let key = Self.key(sql, parameters)
     let types = parameters.map(\.type)
     if let name = statements.name(for: key) { return name }

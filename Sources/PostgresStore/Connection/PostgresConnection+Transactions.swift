@@ -26,6 +26,49 @@ extension PostgresConnection {
     }
   }
 
+  /// Runs `body` in a transaction that only reads. The transaction begins with `script` and `query`,
+  /// which are one round trip with its BEGIN. Nothing waits for its COMMIT.
+  ///
+  /// - Parameters:
+  ///   - query: a SELECT without parameters, which is prepared on its first use.
+  ///   - body: receives the query's result, whose values have the form of text.
+  func withReadTransaction<Result>(
+    _ begin: String, _ script: String, _ query: String,
+    _ body: (QueryResult) throws(PostgresError) -> Result
+  ) throws(PostgresError) -> Result {
+    let name = try prepare(query, [])
+    do throws(PostgresError) {
+      let results: [QueryResult]
+      do throws(PostgresError) {
+        results = try execute("\(begin); \(statementTimeout); \(script); EXECUTE \(name)")
+      } catch {
+        if error.isStaleStatement { statements.remove(query) }
+        throw error
+      }
+      guard let last = results.last else { throw .malformed("the server sent no result") }
+      let result = try body(last)
+      try sendCommit()
+      return result
+    } catch {
+      rollBack()
+      throw error
+    }
+  }
+
+  private func sendCommit() throws(PostgresError) {
+    try finishCommit()
+    guard PQsendQuery(handle, "COMMIT") == 1, PQflush(handle) >= 0 else { throw sendFailure }
+    isCommitting = true
+  }
+
+  /// Reads the result of a COMMIT that was sent without waiting for it. It ended a transaction that
+  /// only read, so that nothing depends on it.
+  func finishCommit() throws(PostgresError) {
+    guard isCommitting else { return }
+    isCommitting = false
+    _ = try results()
+  }
+
   /// The server stops a statement by itself a little after this side's deadline, if the cancellation
   /// does not reach it.
   private var statementTimeout: String {
@@ -44,10 +87,24 @@ extension PostgresConnection {
   }
 
   /// False if the server has sent something while the connection was idle, which usually is that it
-  /// ends. Costs one system call.
+  /// ends. Costs one system call, or a few after a read transaction.
   var isQuiet: Bool {
+    takeCommit()
     guard isIdle else { return false }
+    if isCommitting { return true }
     var entry = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
     return poll(&entry, 1, 0) == 0
+  }
+
+  /// Takes the result of a COMMIT if it has arrived.
+  private func takeCommit() {
+    guard isCommitting, PQconsumeInput(handle) == 1 else { return }
+    while PQisBusy(handle) == 0 {
+      guard let result = PQgetResult(handle) else {
+        isCommitting = false
+        return
+      }
+      PQclear(result)
+    }
   }
 }

@@ -19,6 +19,8 @@ final class PostgresConnection: @unchecked Sendable {
   /// Returns true if the running query is cancelled, for example because its client has
   /// disconnected.
   var isCancelled: (@Sendable () -> Bool)?
+  /// True while the result of a COMMIT of a read transaction has not been read.
+  var isCommitting = false
   private var isClosed = false
 
   /// The settings on which the decoding of values and the composed statements rely.
@@ -81,7 +83,8 @@ final class PostgresConnection: @unchecked Sendable {
 
   /// True if the connection is usable and outside of a transaction.
   var isIdle: Bool {
-    !isClosed && PQstatus(handle) == CONNECTION_OK && PQtransactionStatus(handle) == PQTRANS_IDLE
+    !isClosed && PQstatus(handle) == CONNECTION_OK
+      && (isCommitting || PQtransactionStatus(handle) == PQTRANS_IDLE)
   }
 
   /// True while a transaction is open, failed or not.

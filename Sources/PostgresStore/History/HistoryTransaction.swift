@@ -43,19 +43,22 @@ struct HistoryTransaction {
   ) throws(PostgresError) -> Result {
     let names = tables.map(\.quotedName).joined(separator: ", ")
     let lock = tables.isEmpty ? "" : "LOCK TABLE \(names) IN ACCESS SHARE MODE"
-    return try connection.withTransaction(begin, lock) { () throws(PostgresError) in
-      try body(try HistoryTransaction(connection))
+    return try connection.withReadTransaction(begin, lock, query) {
+      result throws(PostgresError) in
+      try body(try HistoryTransaction(connection, result))
     }
   }
 
-  private init(_ connection: PostgresConnection) throws(PostgresError) {
-    let result = try connection.query(
-      """
-      SELECT \(HistoryEpoch.expression), pg_current_snapshot()::text, s.horizon::text,
-        (pg_current_wal_insert_lsn() - '0/0')::bigint,
-        pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn()
-      FROM livefetch.store AS s
-      """)
+  private static let query = """
+    SELECT \(HistoryEpoch.expression), pg_current_snapshot()::text, s.horizon::text,
+      (pg_current_wal_insert_lsn() - '0/0')::bigint,
+      pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn()
+    FROM livefetch.store AS s
+    """
+
+  private init(
+    _ connection: PostgresConnection, _ result: QueryResult
+  ) throws(PostgresError) {
     guard result.rowCount == 1,
       let snapshot = PostgresSnapshot(postgresText: result.text(0, 1)),
       let horizon = PostgresSnapshot(postgresText: result.text(0, 2))
@@ -186,11 +189,24 @@ enum HistoryEpoch {
   /// SQL for the epoch, over `livefetch.store AS s`. It depends on the server, its timeline (which a
   /// promotion changes), the database, the schema (a restored dump has another object id), the nonce,
   /// and the changes that could not be recorded.
+  ///
+  /// The identifier stands in a file. ``setup`` reads it once for each connection, because that takes
+  /// longer than the fetch of a page.
   static let expression = """
-    substr(md5(concat_ws(' ', (SELECT system_identifier FROM pg_control_system()),
+    substr(md5(concat_ws(' ', coalesce(current_setting('livefetch.system_identifier', true),
+        (SELECT system_identifier::text FROM pg_control_system())),
       substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8),
       (SELECT oid FROM pg_database WHERE datname = current_database()),
       'livefetch'::regnamespace::oid, s.nonce,
       (SELECT concat(count(*), ' ', sum(seq)) FROM livefetch.hole))), 1, 12)
+    """
+
+  /// A statement for new connections. It does nothing for a role that may not read the identifier.
+  static let setup = """
+    DO $$BEGIN
+      PERFORM set_config('livefetch.system_identifier', system_identifier::text, false)
+        FROM pg_control_system();
+    EXCEPTION WHEN insufficient_privilege THEN NULL;
+    END$$
     """
 }

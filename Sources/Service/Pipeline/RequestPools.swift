@@ -33,6 +33,8 @@ final class RequestPools: Sendable {
 
   /// The longest body in bytes that is parsed on an HTTP worker.
   private static let maxBytesOnWorker = 16 << 10
+  /// How many connections are left to later attempts, long reads and the engine.
+  private static let laterThreads = 6
   /// The most clients that receive a diff on the engine's thread.
   private static let maxClientsOnEngine = 16
 
@@ -49,10 +51,13 @@ final class RequestPools: Sendable {
   private let timeLimit: Duration
   private let deadlines: Deadlines
 
-  init(_ configuration: ServiceConfiguration, _ deadlines: Deadlines) {
+  /// - Parameter connections: those of the store to a database server. Threads that wait for a server
+  ///   need no processor, so that most connections are used by first attempts.
+  init(_ configuration: ServiceConfiguration, connections: Int, _ deadlines: Deadlines) {
     let queue = configuration.slowQueryQueue
+    let first = max(2, connections - Self.laterThreads)
     attempts = [
-      ("livefetch-50ms", 2, .milliseconds(50)), ("livefetch-500ms", 2, .milliseconds(500)),
+      ("livefetch-50ms", first, .milliseconds(50)), ("livefetch-500ms", 2, .milliseconds(500)),
       ("livefetch-slow", configuration.slowQueries, nil),
     ].map { name, threads, limit in
       Attempt(pool: ThreadPool(name: name, threads: threads, queue: queue), limit: limit)

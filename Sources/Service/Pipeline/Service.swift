@@ -62,7 +62,8 @@ public final class Service: HTTPHandler {
     accessRules = AccessRules(configuration.access, of: store.model).map { CallerAccessCache($0) }
     corsOrigins = CORSOrigins(configuration.corsOrigins)
     deadlines = try Deadlines()
-    pools = RequestPools(configuration, deadlines)
+    pools = RequestPools(
+      configuration, connections: store.properties.connections, deadlines)
     cache = SnapshotCache(maxBytes: configuration.cacheBytes)
     resolver = FetchResolver(model: store.model, maxItems: configuration.maxItems)
     planCache = PlanCache(resolver: resolver)
