@@ -92,7 +92,7 @@ bench: deps ## measure against the limit and the peers (ONLY=P1,P2 for some of i
 fuzz: ## look for input that traps, hangs or does not read back (SECONDS=60)
 	@bash Tests/Fuzz/run $(SECONDS)
 
-harden: deps ## the attacks of `fuzz` and `chaos`, and schemathesis, an hour each, or SECONDS each
+harden: deps ## attacks by `fuzz`, `chaos` and schemathesis, an hour each or SECONDS; libmicrohttpd 1.0
 	@test -x .build-openapi/bin/python || python3 -m venv .build-openapi
 	@.build-openapi/bin/python -m pip install -q "schemathesis==4.*"
 	@swift build -c release --product livefetch
@@ -103,6 +103,7 @@ harden: deps ## the attacks of `fuzz` and `chaos`, and schemathesis, an hour eac
 	    "$$program" || failed=1; \
 	  .build-openapi/bin/python Tests/OpenAPI/generated.py "$$program" \
 	    .build-openapi/bin/schemathesis $$seconds || failed=1; \
+	  bash Tests/HTTPLibrary/run || failed=1; \
 	  exit $$failed
 
 chaos: deps ## do faults to real servers, a few minutes (ONLY=R1,R2 for some; ARGS="--seed 7")

@@ -57,9 +57,13 @@ struct chttp_settings {
   gnutls_certificate_retrieve_function2 *certificate;
 };
 
-// The option for strictness; later versions have another one. At level 0 libmicrohttpd accepts
-// nothing that would change how a request is framed. At higher levels it refuses more by itself, with
-// pages of its own or without a response, where the request gate responds with a problem.
+// The version that is loaded, which may be later than the headers.
+static inline int chttp_is_0_9_75(void) { return strcmp(MHD_get_version(), "0.9.75") == 0; }
+
+// The option for strictness; later versions have another one. The request gate knows how 0.9.75 leaves
+// a head in memory, and responds to each malformed one with a problem: level 0 leaves that to it. Later
+// versions have to refuse bare LFs, folded lines and surplus blanks by themselves, with pages of their
+// own: level 1.
 #if MHD_VERSION >= 0x00097701
 #define CHTTP_STRICTNESS MHD_OPTION_CLIENT_DISCIPLINE_LVL
 #else
@@ -89,7 +93,7 @@ static inline struct MHD_Daemon *chttp_start(const struct chttp_settings *s, int
       MHD_OPTION_UNESCAPE_CALLBACK, chttp_keep_escapes, NULL,
       MHD_OPTION_NOTIFY_COMPLETED, s->completed, s->context,
       MHD_OPTION_NOTIFY_CONNECTION, s->notify, s->context,
-      CHTTP_STRICTNESS, 0,
+      CHTTP_STRICTNESS, chttp_is_0_9_75() ? 0 : 1,
       MHD_OPTION_SERVER_INSANITY, (unsigned)MHD_DSC_SANE,
       MHD_OPTION_ARRAY, s->certificate ? options : options + 2,
       MHD_OPTION_END);

@@ -67,7 +67,9 @@ struct HeaderScan {
     let trimmedValue = trimmed(value)
     note(name, trimmedValue)
     append(name, trimmedValue)
-    if admission.isChunked, value.last.map(isBlank) ?? false, equals(name, "transfer-encoding") {
+    if checksLayout, admission.isChunked, value.last.map(isBlank) ?? false,
+      equals(name, "transfer-encoding")
+    {
       admission.hidesChunks = true
     }
     return true

@@ -8,7 +8,8 @@
 // and skips surplus blanks without reporting it. But it parses in place: each line end leaves one
 // zero byte for LF and two for CRLF. So the gate checks that the parts are exactly where a
 // well-formed head has them. It cannot distinguish CRLF from a NUL directly before a bare LF. Other
-// versions have other layouts; for them the check is omitted.
+// versions have other layouts; they are started with a strictness at which they refuse all of this by
+// themselves.
 
 import CMicrohttpd
 import Glibc
@@ -21,7 +22,9 @@ struct RequestGate: Sendable {
   let hostNames: HostNames?
   private let proxies: TrustedProxies
   private let isSecure: Bool
-  private let knowsLayout: Bool
+
+  /// True if the library that is loaded is the version whose layout and chunk decoder are known.
+  static let knowsLibrary = chttp_is_0_9_75() != 0
 
   init(_ configuration: HTTPServerConfiguration) {
     maxHeadBytes = configuration.effectiveHeadBytes
@@ -30,7 +33,6 @@ struct RequestGate: Sendable {
     hostNames = configuration.hostNames
     proxies = TrustedProxies(ranges: configuration.trustedProxies)
     isSecure = configuration.certificate != nil
-    knowsLayout = String(cString: MHD_get_version()) == "0.9.75"
   }
 
   /// The parts of a head that determine how the body is read.
@@ -59,7 +61,7 @@ struct RequestGate: Sendable {
   ) -> HTTPProblem? {
     let headSize = chttp_head_size(connection)
     var scan = HeaderScan(
-      cursor: line.version + 10, checksLayout: knowsLayout, maxCount: maxHeaderCount)
+      cursor: line.version + 10, checksLayout: Self.knowsLibrary, maxCount: maxHeaderCount)
     let fits = headSize <= maxHeadBytes
     scan.collect(connection, capacity: fits ? headSize + maxHeaderCount * 2 : 0)
     admission = scan.admission
@@ -69,7 +71,7 @@ struct RequestGate: Sendable {
       return .headersTooLarge("A request's head may have at most \(maxHeadBytes) bytes.")
     }
     if let problem = checkLine(line, &intake) ?? scan.problem { return problem }
-    if knowsLayout, scan.cursor + 2 != line.method + headSize {
+    if Self.knowsLibrary, scan.cursor + 2 != line.method + headSize {
       return .badRequest("A line does not end in CRLF, or holds a NUL.")
     }
     intake.headers = HTTPHeaderBlock(storage: scan.storage)
@@ -114,7 +116,7 @@ struct RequestGate: Sendable {
     guard version.count == 8, version[5] == 0x31, version[7] == 0x30 || version[7] == 0x31 else {
       return .versionNotSupported
     }
-    if knowsLayout {
+    if Self.knowsLibrary {
       guard intake.targetPlace == line.method + methodCount + 1,
         line.version == intake.targetPlace + intake.targetCount + 1
       else { return .badRequest("The parts of the request line are not set apart by one space.") }

@@ -162,7 +162,10 @@ extension HTTPServerTests {
         #expect(other.get("/before")?.status == 200)
         let client = try RawClient(server.port)
         client.send(refusal.message)
-        #expect(client.response()?.status == refusal.status, "\(refusal.what)")
+        let status = client.response()?.status
+        // Later versions of libmicrohttpd close such a connection without a response.
+        let isClosed = !RequestGate.knowsLibrary && refusal.message.contains("\0") && status == nil
+        #expect(status == refusal.status || isClosed, "\(refusal.what)")
         client.send("GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(!client.receiveAll().contains("/smuggled"), "\(refusal.what)")
         #expect(other.get("/after")?.status == 200)
@@ -186,13 +189,13 @@ extension HTTPServerTests {
     @Test func `a refusal is a problem that the embedding code can shape`() async throws {
       try await withServer { server in
         let client = try RawClient(server.port)
-        client.send("GET / HTTP/1.1\r\n\r\n")
+        client.send("GET a HTTP/1.1\r\nHost: a\r\n\r\n")
         let reply = client.response()
         #expect(reply?.header("content-type") == "application/problem+json")
         #expect(
           reply?.text == """
             {"type":"about:blank","title":"Bad request","status":400,\
-            "detail":"A request names its host once.","code":"bad-request"}
+            "detail":"The target is not a path.","code":"bad-request"}
             """)
       }
       try await withServer(
@@ -201,7 +204,7 @@ extension HTTPServerTests {
         }
       ) { server in
         let client = try RawClient(server.port)
-        client.send("GET / HTTP/1.1\r\n\r\n")
+        client.send("GET a HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(client.response()?.text == "bad-request")
       }
     }
