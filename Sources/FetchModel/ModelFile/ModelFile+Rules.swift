@@ -71,18 +71,19 @@ extension ModelFile.Attribute {
   private func lengthViolation(of value: Value) -> Violation? {
     let (length, unit): (Int, String) =
       switch value {
-      case .string(let text): (text.utf16.count, "characters")
-      case .binary(let bytes): (bytes.count, "bytes")
+      case .string(let text): (text.utf16.count, "character")
+      case .binary(let bytes): (bytes.count, "byte")
       default: (0, "")
       }
     guard !unit.isEmpty else { return nil }
+    func units(_ count: Int) -> String { "\(count) \(unit)\(count == 1 ? "" : "s")" }
     if let minimumLength, length < minimumLength {
       return Violation(
-        code: .tooShort, predicate: "needs at least \(minimumLength) \(unit), not \(length)")
+        code: .tooShort, predicate: "needs at least \(units(minimumLength)), not \(length)")
     }
     if let maximumLength, length > maximumLength {
       return Violation(
-        code: .tooLong, predicate: "holds at most \(maximumLength) \(unit), not \(length)")
+        code: .tooLong, predicate: "holds at most \(units(maximumLength)), not \(length)")
     }
     return nil
   }

@@ -50,7 +50,7 @@ extension LiveCounters {
       MetricFamily(
         "livefetch_live_waiting", "Fetches of clients that wait for a change.", .gauge, waiters),
       MetricFamily(
-        "livefetch_live_moments_total", "Positions of the history that the engine processed.",
+        "livefetch_live_positions_total", "Positions of the history that the engine processed.",
         .counter, positions),
       MetricFamily(
         "livefetch_live_considered_total", "Reads of the store for a fetch that a save may change.",
