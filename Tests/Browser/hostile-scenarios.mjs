@@ -21,7 +21,7 @@ const rows = (count) => document.querySelectorAll('.row:not(.is-leaving)').lengt
   && !document.querySelector('.grid').classList.contains('is-stale');
 
 /** Opens the menu of every column, the row panel of every row, the groups and the builder. */
-async function everything(page, entity, count) {
+export async function everything(page, entity, count) {
   await page.until(rows, { args: [count], what: `${count} rows of ${entity}` });
   const names = await page.run(() => globalThis.livefetch.page.grid.columns.map(({ name }) => name));
   for (const name of names) {

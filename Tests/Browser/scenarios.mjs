@@ -3,10 +3,12 @@
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
 import { pause } from './browser.mjs';
+import { chinookScenarios } from './chinook-scenarios.mjs';
 import { clientScenarios } from './client-scenarios.mjs';
 import { editingScenarios } from './editing-scenarios.mjs';
 import { fileScenarios } from './file-scenarios.mjs';
 import { findingScenarios } from './finding-scenarios.mjs';
+import { accessScenarios } from './access-scenarios.mjs';
 import { accessibilityScenarios } from './accessibility-scenarios.mjs';
 import { apiScenarios } from './api-scenarios.mjs';
 import { frameworksScenarios } from './frameworks-scenarios.mjs';
@@ -474,5 +476,6 @@ export const scenarios = {
   ...frameworksScenarios,
   ...editingScenarios,
   ...fileScenarios, ...rowScenarios, ...findingScenarios, ...tableScenarios, ...groupScenarios, ...apiScenarios, ...accessibilityScenarios, ...hostileScenarios,
+  ...chinookScenarios, ...accessScenarios,
   'a table of many rows scrolls': { run: manyRows, options: ['--max-items', '200000', '--durability', 'normal'] },
 };

@@ -1,7 +1,7 @@
 // A server of the sample data in a directory of its own, on a port that the system picks.
 
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -27,10 +27,11 @@ export class Server {
   /**
    * @param options more of the command line, `--max-items 200000` say.
    * @param scenario `fixture`: SQL that fills a new file, which is served in place of the sample;
-   * `environment`: variables of the process.
+   * `files`: other files of the directory, text by name; `environment`: variables of the process.
    */
-  static async start(binary, options = [], { fixture, environment = {} } = {}) {
+  static async start(binary, options = [], { fixture, files = {}, environment = {} } = {}) {
     const directory = await mkdtemp(join(tmpdir(), 'livefetch-server-'));
+    for (const [name, content] of Object.entries(files)) await writeFile(join(directory, name), content);
     const server = new Server(resolve(binary), directory, options, environment);
     if (fixture !== undefined) {
       server.isSample = false;

@@ -1,0 +1,69 @@
+// The page for a caller who sees and changes a part of the rows.
+
+import assert from 'node:assert/strict';
+import { pause } from './browser.mjs';
+import { openPage } from './pages.mjs';
+
+const notes = `
+  CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT, owner TEXT, secret TEXT, created TEXT);
+  INSERT INTO note VALUES (1, 'mine', 'ann', 's1', '2024'), (2, 'also mine', 'ann', 's2', '2024'), (3, 'not mine', 'bob', 's3', '2024');`;
+
+const rules = JSON.stringify({ entities: { note: {
+  access: { read: 'owner == $user.id', insert: 'owner == $user.id', update: 'owner == $user.id', delete: false },
+  attributes: { secret: { hidden: true }, created: { readOnly: true } } } } });
+
+async function signIn(page, key) {
+  await page.until(() => document.querySelector('.sign-in input'), { what: 'the sign-in panel' });
+  await page.type(key);
+  await page.key('Enter');
+  await page.until(() => /^Signed in/.test(document.querySelector('.sign-in')?.textContent));
+  await page.key('Enter');
+  await page.until(() => globalThis.livefetch?.page.live?.state === 'live');
+}
+
+const ids = () => globalThis.livefetch.page.live.sections.flatMap(({ items }) => items.map(({ id }) => id));
+
+async function ownRows({ browser, server, shoot }) {
+  const key = server.run('key', 'create', server.file, '--name', 'ann', '--scope', 'read', '--scope', 'write', '--user', 'ann');
+  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+  for (let tries = 0; (await fetch(`${server.address}/v1`, { headers })).status === 401; tries += 1) {
+    assert.ok(tries < 300, 'the server knows the key');
+    await pause(100);
+  }
+  const page = await browser.open(`${server.address}/?entity=note&sort=id`, { width: 1440, height: 900 });
+  await signIn(page, key);
+  await page.until(() => document.querySelectorAll('.grid-body .row').length === 2);
+  assert.ok(!(await page.run(() => document.documentElement.outerHTML)).includes('not mine'), "another caller's row is not there");
+  assert.deepEqual(await page.run(() => globalThis.livefetch.page.grid.columns.map(({ name }) => name).includes('secret')), false);
+
+  // A row that another caller gives away comes, one that is given away goes, without a reload.
+  const admin = { Authorization: 'Bearer secret', 'Content-Type': 'application/json' };
+  server.run('alter', server.file, "UPDATE note SET owner = 'ann' WHERE id = 3");
+  await page.until(() => document.querySelectorAll('.grid-body .row').length === 3, { what: 'the row comes' });
+  server.run('alter', server.file, "UPDATE note SET owner = 'bob' WHERE id = 1");
+  await page.until(() => document.querySelectorAll('.grid-body .row:not(.is-leaving)').length === 2, { what: 'the row goes' });
+  assert.equal((await fetch(`${server.address}/v1/objects/note/1`, { headers })).status, 404);
+  assert.equal((await fetch(`${server.address}/v1`, { headers: admin })).status, 200);
+
+  // What a rule refuses is shown as such, and stays staged.
+  await page.run(() => globalThis.livefetch.page.rowPanel.open('note', 2));
+  await page.until(() => document.querySelectorAll('.row-panel .row-field').length > 2);
+  const refusal = await page.run(async () => {
+    try {
+      await globalThis.livefetch.client.save([{ delete: 'note', id: 2 }]);
+      return null;
+    } catch (error) {
+      return { status: error.status, code: error.code };
+    }
+  });
+  assert.equal(refusal?.status, 403);
+  await shoot(page, 'access');
+  assert.deepEqual(await page.run(ids), [2, 3]);
+  assert.deepEqual(page.problems.filter((problem) => !/403/.test(problem)), []);
+  await page.close();
+}
+
+export const accessScenarios = {
+  'a caller sees and changes its own rows, live': {
+    run: ownRows, fixture: notes, files: { 'rules.json': rules }, options: ['--access', 'rules.json'], environment: { LIVEFETCH_TOKEN: 'secret' } },
+};
