@@ -87,6 +87,11 @@ async function typing(page, shoot) {
   await page.type('12x');
   await page.key('Enter');
   assert.equal(await page.run(() => document.querySelector('.complaint').textContent), 'A whole number is expected.');
+  assert.ok(await page.run(() => {
+    const complaint = document.querySelector('.complaint');
+    const box = complaint.getBoundingClientRect();
+    return document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2) === complaint;
+  }), 'the error is in front of the rows below');
   await page.key('Escape');
   assert.equal(await page.run(stagedCount), 3);
 }
@@ -209,11 +214,11 @@ async function others(page, server) {
   await page.run(() => globalThis.livefetch.page.editing.staged.clear());
 }
 
-/** Back undoes an order, a filter and a section, one at a time. */
+/** Back undoes an order, a filter, a section and a limit, one at a time. */
 async function back(page) {
   const view = () => page.run(() => location.search);
   const views = [await view()];
-  for (const patch of [{ sort: '-id' }, { where: 'id > 1' }, { section: 'flag' }]) {
+  for (const patch of [{ sort: '-id' }, { where: 'id > 1' }, { section: 'flag' }, { limit: 2 }]) {
     await page.run((change) => globalThis.livefetch.page.change(change), patch);
     views.push(await view());
   }
