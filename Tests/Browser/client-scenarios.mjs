@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connect } from '../../Public/livefetch.js';
@@ -236,9 +236,10 @@ async function suspendedLeader({ browser, server }) {
 
 const library = fileURLToPath(new URL('../../Public', import.meta.url));
 
-/** Installs the package as npm packs it; where npm is missing, the files as they are. */
-function install(directory) {
-  const npm = (...args) => spawnSync('npm', [...args, '--offline', '--no-audit', '--no-fund'],
+/** Installs the package as npm packs it, then the one that the server has; without npm, the files as they are. */
+function install(directory, address) {
+  // The package needs no other one: nothing is asked of a registry.
+  const npm = (...args) => spawnSync('npm', [...args, '--no-audit', '--no-fund', '--prefer-offline', '--fetch-retries=0'],
     { cwd: directory, encoding: 'utf8' });
   writeFileSync(join(directory, 'package.json'), '{"type":"module"}');
   const packed = npm('pack', library, '--silent');
@@ -248,9 +249,14 @@ function install(directory) {
     return 'npm is not installed';
   }
   assert.equal(packed.status, 0, packed.stderr);
-  const installed = npm('install', `./${packed.stdout.trim()}`);
-  assert.equal(installed.status, 0, installed.stderr);
-  return 'packed and installed by npm';
+  const entry = join(directory, 'node_modules/livefetch/livefetch.js');
+  for (const source of [`./${packed.stdout.trim()}`, `${address}/livefetch.tgz`]) {
+    const installed = npm('install', source);
+    assert.equal(installed.status, 0, installed.stderr);
+    assert.ok(existsSync(entry), source);
+    if (!source.startsWith('http')) rmSync(join(directory, 'node_modules'), { recursive: true });
+  }
+  return 'packed and installed by npm, then installed from the server';
 }
 
 function node(directory, file) {
@@ -261,7 +267,7 @@ function node(directory, file) {
 }
 
 async function firstExample({ server }) {
-  const note = install(server.directory);
+  const note = install(server.directory, server.address);
   const text = readFileSync(join(library, 'docs/javascript.md'), 'utf8');
   const [, example] = /```js\n([^]*?)```/.exec(text);
   writeFileSync(join(server.directory, 'example.js'), example.replace("'http://127.0.0.1:8080'", `'${server.address}'`));
