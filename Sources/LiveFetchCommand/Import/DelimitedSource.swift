@@ -3,7 +3,7 @@
 // Supports quotes, doubled quotes, line breaks inside quotes, and lines that end with LF, CRLF or
 // CR. An empty field is nil; an empty quoted field is an empty text. Blank lines are skipped.
 
-import SQLiteStore
+import FetchModel
 
 /// Reads a file with a header line and one record per line.
 final class DelimitedSource: RecordSource {

@@ -1,6 +1,6 @@
 // The names in a file's header → valid column names of a table, or the reason why they are invalid.
 
-import SQLiteStore
+import FetchModel
 
 /// The properties of the file's columns, after `--map`.
 struct Heading {

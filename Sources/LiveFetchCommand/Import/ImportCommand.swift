@@ -10,25 +10,28 @@ extension RecordFormat: ExpressibleByArgument {}
 struct ImportCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "import",
-    abstract: "Load CSV, TSV, JSON or NDJSON files into one entity of an SQLite file.",
+    abstract: "Load CSV, TSV, JSON or NDJSON files into one entity of a store.",
     discussion: """
       The import is one save: all files are imported or none, and subscribers receive one diff. \
       Files are UTF-8 and begin with a line of distinct names. Invalid rows are reported with their \
       line and skipped. A missing table is created, with types inferred from the first 10,000 rows; \
-      so is a missing STORE. Files may be compressed with gzip; '-' is standard input. A store that \
-      is being served is refused: stop the server, or save through it.
+      so is a missing SQLite file. Files may be compressed with gzip; '-' is standard input. An \
+      SQLite file that is being served is refused: stop the server, or save through it.
 
       EXAMPLES
         livefetch import world.sqlite cities.csv.gz --into City
         livefetch import shop.sqlite orders.ndjson --into Order --map customer_no=customer
         livefetch import shop.sqlite prices.csv --into Product --key sku --rejects bad.csv
+        livefetch import postgres://localhost/shop prices.csv --into product --key sku
         curl -s https://example.org/data.json | livefetch import new.sqlite - --into Thing
 
       EXIT STATUS
         65 if a row was refused, or if the store cannot be used.
       """)
 
-  @Argument(help: "The SQLite file.", completion: .file(extensions: ["sqlite", "db"]))
+  @Argument(
+    help: "The SQLite file, or the URL of a PostgreSQL database.",
+    completion: .file(extensions: ["sqlite", "db"]))
   var store: String
 
   @Argument(help: "The files to load; '-' is standard input.", completion: .file())
@@ -94,11 +97,20 @@ struct ImportCommand: ParsableCommand {
   }
 
   func run() throws {
+    if asStored, database != nil {
+      throw failure("\(storeName): --as-stored concerns SQLite files", .usage)
+    }
     if let rejects { try OutputFile(path: rejects).check(apartFrom: files + [store]) }
     var run = try ImportRun(self)
     try run.load()
     try run.finish()
   }
+
+  /// nil if the store is a file.
+  var database: DatabaseTarget? { DatabaseTarget(store) }
+
+  /// The store's name in messages.
+  var storeName: String { database?.name ?? store }
 
   var keyNames: [String] {
     key?.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) } ?? []

@@ -1,7 +1,6 @@
 // One file of an import: its records, the selected fields, and its position.
 
 import FetchModel
-import SQLiteStore
 
 /// A file that is being imported.
 struct ImportInput {

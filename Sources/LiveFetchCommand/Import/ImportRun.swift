@@ -3,13 +3,14 @@
 import ArgumentParser
 import FetchModel
 import Foundation
+import PostgresStore
 import SQLiteStore
 
 /// A run of the command.
 struct ImportRun {
   private let command: ImportCommand
   private var rejects: Rejects
-  private let table: TableImport
+  private let table: ImportDestination
   private let standardInput: ByteSource?
   private let isNewFile: Bool
   private let isNewTable: Bool
@@ -18,27 +19,32 @@ struct ImportRun {
 
   init(_ command: ImportCommand) throws {
     self.command = command
-    isNewFile = try !isFile(command.store)
+    isNewFile = try command.database == nil && !isFile(command.store)
     rejects = try Rejects(path: command.rejects)
     bar = ProgressBar(command.into)
     standardInput = command.files.contains("-") ? try ByteSource(path: "-") : nil
     do {
-      isNewTable =
-        try isNewFile || !NewTable.isKnown(command.into, in: command.store)
+      isNewTable = try isNewFile || !Self.isKnown(command)
       let new = isNewTable ? try Self.newTable(command, standardInput) : nil
-      table = try TableImport(
-        path: command.store, entity: command.into, key: command.keyNames,
-        isLenient: command.asStored, creating: new)
+      table = try ImportDestination(command, creating: new)
     } catch {
       rejects.close()
       if isNewFile { SQLiteStore.remove(path: command.store) }
       switch error {
       case let error as ImportError: throw Self.explain(error, command)
       case let error as StoreError:
-        throw failure("\(command.store): \(error.message)", error.exitStatus)
+        throw failure("\(command.storeName): \(error.message)", error.exitStatus)
       default: throw error
       }
     }
+  }
+
+  /// True if the table exists.
+  private static func isKnown(_ command: ImportCommand) throws(StoreError) -> Bool {
+    guard let target = command.database else {
+      return try NewTable.isKnown(command.into, in: command.store)
+    }
+    return try DatabaseImport.isKnown(command.into, in: target.text)
   }
 
   /// The number of bytes of standard input that are kept for type inference.
@@ -110,7 +116,7 @@ struct ImportRun {
         throw Self.explain(error, command)
       } catch let error as StoreError {
         abandon()
-        throw failure("\(command.store): \(error.message)", error.exitStatus)
+        throw failure("\(command.storeName): \(error.message)", error.exitStatus)
       } catch {
         abandon()
         throw error
@@ -122,21 +128,30 @@ struct ImportRun {
     var seen = 0
     while true {
       switch try input.next() {
-      case .end: return
-      case .bad(let detail): try reject(input, detail)
-      case .record:
-        if let refusal = try table.add(input.fields) { try reject(input, refusal.detail) }
+      case .end: return try reject(table.flush(), of: input)
+      case .bad(let detail):
+        try reject(table.flush(), of: input)
+        try reject(input, line: input.line, input.raw, detail)
+      case .record: try reject(table.add(input), of: input)
       }
       seen += 1
       if seen & 1023 == 0, !command.quiet {
-        bar.show(input.fraction, table.counts.inserted + table.counts.updated, "rows")
+        bar.show(input.fraction, table.inserted + table.updated, "rows")
       }
     }
   }
 
-  private mutating func reject(_ input: ImportInput, _ detail: String) throws {
+  private mutating func reject(
+    _ rows: [DatabaseImport.RefusedRow], of input: ImportInput
+  ) throws {
+    for row in rows { try reject(input, line: row.line, row.raw, row.refusal.detail) }
+  }
+
+  private mutating func reject(
+    _ input: ImportInput, line: Int, _ raw: [UInt8], _ detail: String
+  ) throws {
     if rejects.count < Rejects.shown { bar.clear() }
-    try rejects.add(input.raw, "\(input.source.name): line \(input.line): \(detail)")
+    try rejects.add(raw, "\(input.source.name): line \(line): \(detail)")
   }
 
   /// Rolls everything back.
@@ -157,7 +172,7 @@ struct ImportRun {
       throw failure(
         "nothing was imported: \(rejects.count.grouped) rows were refused", .unusableStore)
     }
-    if isNewTable, rejects.count > 0, table.counts.inserted == 0 {
+    if isNewTable, rejects.count > 0, table.inserted == 0 {
       abandon()
       throw failure("nothing was imported: every row was refused", .unusableStore)
     }
@@ -166,22 +181,21 @@ struct ImportRun {
       try table.commit()
     } catch {
       abandon()
-      throw failure("\(command.store): \(error.message)", error.exitStatus)
+      throw failure("\(command.storeName): \(error.message)", error.exitStatus)
     }
     if !command.quiet { print(summary(seconds)) }
     if rejects.count > 0 { throw ExitCode(ExitStatus.unusableStore.rawValue) }
   }
 
   private func summary(_ seconds: Double) -> String {
-    let counts = table.counts
-    var parts = ["\(counts.inserted.grouped) inserted"]
-    if counts.updated > 0 || command.key != nil {
-      parts.append("\(counts.updated.grouped) updated")
+    var parts = ["\(table.inserted.grouped) inserted"]
+    if table.updated > 0 || command.key != nil {
+      parts.append("\(table.updated.grouped) updated")
     }
     if rejects.count > 0 {
       parts.append("\(rejects.count.grouped) refused" + (command.rejects.map { " (\($0))" } ?? ""))
     }
-    let rate = Int(Double(counts.inserted + counts.updated) / max(0.001, seconds))
+    let rate = Int(Double(table.inserted + table.updated) / max(0.001, seconds))
     let time = String(format: "%.1f", seconds)
     let made = isNewTable ? " (a new table)" : ""
     return
@@ -195,7 +209,7 @@ struct ImportRun {
     let entity = command.into
     switch error {
     case .store(let error):
-      return failure("\(command.store): \(error.message)", error.exitStatus)
+      return failure("\(command.storeName): \(error.message)", error.exitStatus)
     case .unknownEntity(let name, let hint):
       return failure(hinted("there is no entity '\(name)'", hint), .usage)
     case .readOnlyEntity(let name):

@@ -5,7 +5,6 @@
 // by more data, is refused as a whole, because the file may be truncated.
 
 import FetchModel
-import SQLiteStore
 
 /// Reads objects.
 final class JSONSource: RecordSource {

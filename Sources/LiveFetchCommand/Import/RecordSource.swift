@@ -1,7 +1,6 @@
 // A file in any of the supported formats → its records in sequence.
 
 import FetchModel
-import SQLiteStore
 
 /// The format of an imported file.
 enum RecordFormat: String, CaseIterable {

@@ -100,56 +100,25 @@ struct FieldBinder {
   }
 
   private func bindInteger(_ utf8: UnsafeBufferPointer<UInt8>) -> Bool {
-    var rest = utf8[...].trimmed
-    let isNegative = rest.first == 0x2D
-    if isNegative || rest.first == 0x2B { rest = rest.dropFirst() }
-    guard (1...18).contains(rest.count) else { return bindWideInteger(utf8) }
-    var value: Int64 = 0
-    for byte in rest {
-      guard byte >= 0x30, byte <= 0x39 else { return bindWideInteger(utf8) }
-      value = value &* 10 &+ Int64(byte &- 0x30)
-    }
-    return sqlite3_bind_int64(statement, parameter, isNegative ? -value : value) == SQLITE_OK
-  }
-
-  /// `12.0` and `1e3` are integers as well, as in JSON.
-  private func bindWideInteger(_ utf8: UnsafeBufferPointer<UInt8>) -> Bool {
-    let text = String(decoding: utf8[...].trimmed, as: UTF8.self)
-    guard let integer = JSON.number(text).integer else { return false }
+    guard let integer = utf8.importedInteger else { return false }
     return sqlite3_bind_int64(statement, parameter, integer) == SQLITE_OK
   }
 
   private func bindDouble(_ utf8: UnsafeBufferPointer<UInt8>) -> Bool {
-    let text = String(decoding: utf8[...].trimmed, as: UTF8.self)
-    guard let double = Double(text), !double.isNaN else { return false }
-    guard double.isFinite || text.hasSuffix("Infinity") else { return false }
+    guard let double = utf8.importedDouble else { return false }
     return sqlite3_bind_double(statement, parameter, double) == SQLITE_OK
   }
 
   private func bindBoolean(_ utf8: UnsafeBufferPointer<UInt8>) -> Bool {
-    let value: Int64
-    switch String(decoding: utf8[...].trimmed, as: UTF8.self).lowercased() {
-    case "1", "true", "yes", "t", "y": value = 1
-    case "0", "false", "no", "f", "n": value = 0
-    default: return false
-    }
-    return sqlite3_bind_int64(statement, parameter, value) == SQLITE_OK
+    guard let isTrue = utf8.importedBoolean else { return false }
+    return sqlite3_bind_int64(statement, parameter, isTrue ? 1 : 0) == SQLITE_OK
   }
 
   // MARK: JSON
 
-  /// Text columns accept numbers and booleans as their text, for files whose codes are mostly
-  /// digits.
   private func bind(_ json: JSON) -> Bool {
     if json == .null { return bindNull() }
-    guard column.type == .string || column.type == .uri else {
-      return bind(json, as: column.type)
-    }
-    switch json {
-    case .number(let text): return bind(.string(text), as: column.type)
-    case .boolean(let isTrue): return bind(.string(isTrue ? "true" : "false"), as: column.type)
-    default: return bind(json, as: column.type)
-    }
+    return bind(json.imported(as: column.type), as: column.type)
   }
 
   private func bind(_ json: JSON, as type: AttributeType, isText: Bool = false) -> Bool {
@@ -159,61 +128,5 @@ struct FieldBinder {
     }
     Statement(pointer: statement).bind(stored, at: parameter)
     return true
-  }
-}
-
-extension UnsafeBufferPointer<UInt8> {
-  var string: String { String(decoding: self, as: UTF8.self) }
-
-  /// True for UTF-8 without a NUL, at which SQLite would end the text.
-  fileprivate var isUTF8: Bool {
-    var isPlain = true
-    for byte in self where byte >= 0x80 || byte == 0 {
-      guard byte != 0 else { return false }
-      isPlain = false
-      break
-    }
-    return isPlain || String(validating: self, as: UTF8.self)?.utf8.contains(0) == false
-  }
-}
-
-extension Slice<UnsafeBufferPointer<UInt8>> {
-  /// The bytes without spaces at either end.
-  fileprivate var trimmed: Self {
-    var slice = self
-    while slice.first == 0x20 || slice.first == 0x09 { slice = slice.dropFirst() }
-    while slice.last == 0x20 || slice.last == 0x09 { slice = slice.dropLast() }
-    return slice
-  }
-}
-
-extension AttributeType {
-  /// A phrase for the values that a field of this type accepts.
-  var importExpectation: String {
-    switch self {
-    case .integer: "an integer of 64 bits"
-    case .double, .decimal: "a number"
-    case .string, .uri: "text in UTF-8"
-    case .boolean: "true or false"
-    case .date: "an ISO 8601 date"
-    case .binary: "base64"
-    case .uuid: "a UUID"
-    case .json: "JSON"
-    }
-  }
-}
-
-extension ImportedField {
-  /// The value for messages: shortened, in quotes.
-  var shown: String {
-    switch self {
-    case .missing, .null: return "nothing"
-    case .text(let utf8):
-      let text = String(decoding: utf8.prefix(40), as: UTF8.self)
-      return "'\(text)\(utf8.count > 40 ? "…" : "")'"
-    case .json(.number(let text)):
-      return String(text.prefix(40)) + (text.utf8.count > 40 ? "…" : "")
-    case .json(let json): return json.kind
-    }
   }
 }

@@ -39,30 +39,12 @@ struct RowWriter {
   static func with(
     _ table: SaveTable, key names: [String]
   ) throws(ImportError) -> RowWriter {
-    var key: [Int] = []
-    for name in names {
-      guard let column = table.column(imported: name) else {
-        throw table.unknown(name)
-      }
-      key.append(column)
-    }
-    let writer = RowWriter(table: table, key: key)
-    guard key.isEmpty || writer.isKeyUnique else { throw .keyNotUnique(names) }
-    return writer
+    RowWriter(table: table, key: try table.key(imported: names))
   }
 
   private init(table: SaveTable, key: [Int]) {
     self.table = table
     self.key = key
-  }
-
-  private var isKeyUnique: Bool {
-    let names = Set(key.map { table.columns[$0].name })
-    return names == Set(table.keyColumns.map { table.columns[$0].name })
-      || table.table.uniqueIndexes.contains { index in
-        index.condition == nil && index.parts.allSatisfy { $0.column != nil }
-          && Set(index.parts.compactMap(\.column)) == names
-      }
   }
 }
 
@@ -70,14 +52,8 @@ struct RowWriter {
 
 extension RowWriter {
   mutating func use(_ names: [String], on connection: Connection) throws(ImportError) {
-    columns = try columns(of: names)
-    keyFields = []
-    for column in key {
-      guard let field = columns.firstIndex(of: column) else {
-        throw .keyNotGiven(table.propertyNames[column])
-      }
-      keyFields.append(field)
-    }
+    columns = try table.columns(imported: names)
+    keyFields = try table.fields(of: key, in: columns)
     close()
     given = Array(repeating: true, count: columns.count)
     do throws(StoreError) {
@@ -86,17 +62,6 @@ extension RowWriter {
     } catch {
       throw .store(error)
     }
-  }
-
-  private func columns(of names: [String]) throws(ImportError) -> [Int] {
-    var columns: [Int] = []
-    for name in names {
-      guard let column = table.column(imported: name) else { throw table.unknown(name) }
-      guard !table.columns[column].isGenerated else { throw .notWritable(property: name) }
-      guard !columns.contains(column) else { throw .repeatedProperty(name) }
-      columns.append(column)
-    }
-    return columns
   }
 
   private func prepare(
@@ -199,9 +164,7 @@ extension RowWriter {
     for field in keyFields {
       switch fields[field] {
       case .missing, .null, .json(.null):
-        let name = table.propertyNames[columns[field]]
-        return .failure(
-          RowRefusal(property: name, detail: "`\(name)` is the key and may not be nil"))
+        return .failure(table.refusal(ofMissingKey: columns[field]))
       default:
         if let refusal = bind(fields[field], field, to: lookup) { return .failure(refusal) }
       }
@@ -232,25 +195,6 @@ extension RowWriter {
     guard let pointer = statement.pointer else { return nil }
     let binder = FieldBinder(pointer, parameter, column)
     if binder.bind(field) || isLenient && binder.bindAsItStands(field) { return nil }
-    let name = table.propertyNames[columns[index]]
-    return RowRefusal(
-      property: name,
-      detail: "`\(name)` takes \(column.type.importExpectation), not \(field.shown)")
-  }
-}
-
-// MARK: - Names
-
-extension SaveTable {
-  /// Returns the column that `name` refers to in a file: a property's name, a column's, or either
-  /// in another case.
-  func column(imported name: String) -> Int? {
-    propertyNames.firstIndex(of: name) ?? column(named: name)
-      ?? propertyNames.firstIndex { folded($0) == folded(name) }
-      ?? columns.firstIndex { folded($0.name) == folded(name) }
-  }
-
-  fileprivate func unknown(_ name: String) -> ImportError {
-    .unknownProperty(name: name, hint: nearestName(to: name, among: propertyNames))
+    return table.refusal(of: field, in: columns[index])
   }
 }

@@ -9,6 +9,8 @@ package struct RowValues {
   /// Parallel to `columns`.
   package private(set) var values: [SQLValue] = []
 
+  package init() {}
+
   var isEmpty: Bool { columns.isEmpty }
 
   mutating func clear() {
@@ -17,7 +19,7 @@ package struct RowValues {
   }
 
   /// Appends a column that has no value yet.
-  mutating func append(_ value: SQLValue, to column: Int) {
+  package mutating func append(_ value: SQLValue, to column: Int) {
     columns.append(column)
     values.append(value)
   }
@@ -30,7 +32,7 @@ package struct RowValues {
   }
 
   /// The value of a column; nil if it has none. O(n).
-  subscript(column: Int) -> SQLValue? { columns.firstIndex(of: column).map { values[$0] } }
+  package subscript(column: Int) -> SQLValue? { columns.firstIndex(of: column).map { values[$0] } }
 
   /// Removes a column. O(n).
   mutating func remove(_ column: Int) {

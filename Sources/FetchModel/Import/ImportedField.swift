@@ -43,3 +43,34 @@ public enum ImportError: Error, Sendable, Hashable {
   /// The key contains a property that the file does not have.
   case keyNotGiven(String)
 }
+
+extension AttributeType {
+  /// A phrase for the values that a field of this type accepts.
+  package var importExpectation: String {
+    switch self {
+    case .integer: "an integer of 64 bits"
+    case .double, .decimal: "a number"
+    case .string, .uri: "text in UTF-8"
+    case .boolean: "true or false"
+    case .date: "an ISO 8601 date"
+    case .binary: "base64"
+    case .uuid: "a UUID"
+    case .json: "JSON"
+    }
+  }
+}
+
+extension ImportedField {
+  /// The value for messages: shortened, in quotes.
+  package var shown: String {
+    switch self {
+    case .missing, .null: return "nothing"
+    case .text(let utf8):
+      let text = String(decoding: utf8.prefix(40), as: UTF8.self)
+      return "'\(text)\(utf8.count > 40 ? "…" : "")'"
+    case .json(.number(let text)):
+      return String(text.prefix(40)) + (text.utf8.count > 40 ? "…" : "")
+    case .json(let json): return json.kind
+    }
+  }
+}

@@ -1,0 +1,120 @@
+// Sample values of a file's field → the type of a new column, and the table for a file.
+
+/// Infers the type of a file's field from sample values.
+public struct TypeGuess: Sendable, Hashable {
+  private var candidates: Set<AttributeType> = [.boolean, .integer, .double, .date, .json]
+  private var hasTime = false
+  private var hasStructure = false
+  private var isEmpty = true
+
+  /// Creates an inference without samples.
+  public init() {}
+
+  /// Adds a sample value.
+  public mutating func add(_ field: ImportedField) {
+    switch field {
+    case .missing, .null, .json(.null): return
+    case .text(let utf8): add(text: utf8.string)
+    case .json(let json): add(json)
+    }
+    isEmpty = false
+  }
+
+  private mutating func add(text: String) {
+    candidates.remove(.json)
+    if !["true", "false"].contains(text.lowercased()) { candidates.remove(.boolean) }
+    if !Self.isPlainInteger(text) { candidates.remove(.integer) }
+    if !Self.isPlainNumber(text) { candidates.remove(.double) }
+    add(date: text)
+  }
+
+  private mutating func add(_ json: JSON) {
+    switch json {
+    case .null: return
+    case .boolean: candidates.formIntersection([.boolean])
+    case .number(let text):
+      candidates.formIntersection(Self.types(ofNumber: text, json))
+    case .string(let text):
+      candidates.formIntersection([.date])
+      add(date: text)
+    case .array, .object:
+      candidates.formIntersection([.json])
+      hasStructure = true
+    }
+  }
+
+  /// Integers of more than 64 bits become text, which keeps their digits.
+  private static func types(ofNumber text: String, _ json: JSON) -> Set<AttributeType> {
+    if json.integer != nil { return [.integer, .double] }
+    return text.utf8.contains { [0x2E, 0x45, 0x65].contains($0) } ? [.double] : []
+  }
+
+  private mutating func add(date text: String) {
+    guard candidates.contains(.date) else { return }
+    let isDate = text.utf8.count >= 10 && text.utf8.dropFirst(4).first == 0x2D
+    if isDate, Instant(iso8601: text) != nil {
+      hasTime = hasTime || text.utf8.count > 10
+    } else {
+      candidates.remove(.date)
+    }
+  }
+
+  /// `007` is text: a code whose leading zeros matter.
+  private static func isPlainInteger(_ text: String) -> Bool {
+    let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
+    return Int64(text) != nil && !text.hasPrefix("+") && (digits == "0" || !digits.hasPrefix("0"))
+  }
+
+  private static func isPlainNumber(_ text: String) -> Bool {
+    if isPlainInteger(text) { return true }
+    guard let first = text.utf8.first(where: { $0 != 0x2D }), first >= 0x30, first <= 0x39,
+      text.utf8.contains(where: { [0x2E, 0x45, 0x65].contains($0) }), Double(text)?.isFinite == true
+    else { return false }
+    return !text.hasPrefix("00")
+  }
+
+  /// The type that includes every sample. If there is none: JSON if an array or an object is among
+  /// the samples, otherwise text. Text without samples.
+  public var type: AttributeType {
+    guard !isEmpty else { return .string }
+    return [.boolean, .integer, .double, .date, .json].first { candidates.contains($0) }
+      ?? (hasStructure ? .json : .string)
+  }
+
+  /// The declared type of a column for these values.
+  public var declaration: String {
+    type == .date && !hasTime ? "DATE" : Self.declaration(of: type)
+  }
+
+  /// Returns the declared type of a column of `type`.
+  public static func declaration(of type: AttributeType) -> String {
+    switch type {
+    case .integer: "INTEGER"
+    case .double: "REAL"
+    case .decimal: "NUMERIC"
+    case .string: "TEXT"
+    case .boolean: "BOOLEAN"
+    case .date: "TIMESTAMP"
+    case .binary: "BLOB"
+    case .uuid: "UUID"
+    case .uri: "URI"
+    case .json: "JSON"
+    }
+  }
+}
+
+/// A table created for an import.
+public struct NewTable: Sendable {
+  /// The name of the table.
+  public let name: String
+  /// Names and declared types, in file order.
+  public let columns: [(name: String, declaration: String)]
+  /// The columns that identify existing rows.
+  public let key: [String]
+
+  public init(name: String, columns: [(name: String, declaration: String)], key: [String]) {
+    self.name = name
+    self.columns = columns
+    self.key = key
+  }
+}

@@ -1,0 +1,313 @@
+// Rows of a file → rows of one table, in one transaction.
+//
+// Rows are inserted in batches, each by one statement. If the server refuses a batch, its rows are
+// inserted one by one, and those that it refuses are reported. With a key, each row is looked up first.
+// The history's triggers record the rows.
+
+import FetchModel
+import SQLComposer
+import SaveExecution
+
+/// An import into one entity of a PostgreSQL database. For one thread.
+public final class DatabaseImport {
+  /// A row that was not imported.
+  public struct RefusedRow: Sendable {
+    /// The row's line in the file.
+    public let line: Int
+    /// The row as the file contains it.
+    public let raw: [UInt8]
+    /// The reason.
+    public let refusal: RowRefusal
+
+    public init(line: Int, raw: [UInt8], refusal: RowRefusal) {
+      (self.line, self.raw, self.refusal) = (line, raw, refusal)
+    }
+  }
+
+  struct PendingRow {
+    let values: RowValues
+    let line: Int
+    let raw: [UInt8]
+  }
+
+  private static let schema = "public"
+  /// A statement has at most 65,535 parameters.
+  private static let mostParameters = 60_000
+  private static let mostRows = 500
+
+  private let connection: PostgresConnection
+  private let save: PostgresSaveConnection
+  private let table: SaveTable
+  private let key: [Int]
+  private let makesTable: Bool
+  private var columns: [Int] = []
+  private var keyFields: [Int] = []
+  private var pending: [PendingRow] = []
+  /// The number of inserted rows.
+  public private(set) var inserted = 0
+  /// The number of updated rows.
+  public private(set) var updated = 0
+
+  /// Connects to the database and begins the import.
+  ///
+  /// - Parameters:
+  ///   - target: As for ``PostgresStore/init(_:options:)``.
+  ///   - key: The properties that identify existing rows. Empty: every row is inserted.
+  ///   - new: The entity's table, to be created first.
+  /// - Throws: ``ImportError`` if the import cannot begin.
+  public init(
+    _ target: String, entity name: String, key: [String], creating new: NewTable?
+  ) throws(ImportError) {
+    do {
+      let connection = try Self.connect(target)
+      self.connection = connection
+      if let new { try Self.make(new, on: connection) }
+      table = try Self.table(name, Self.introspection(on: connection))
+      self.key = try table.key(imported: key)
+      // References are checked row by row, so that a refusal names its row.
+      try storing { () throws(PostgresError) in
+        _ = try connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
+      }
+    } catch let error as StoreError {
+      throw .store(error)
+    } catch let error as ImportError {
+      throw error
+    } catch {
+      throw .store(.failed("\(error)"))
+    }
+    makesTable = new != nil
+    save = PostgresSaveConnection(
+      connection, schema: Self.schema, hasSavepoints: true, maxAnswerBytes: .max)
+  }
+
+  /// True if the database has an entity or a table with this name.
+  public static func isKnown(_ name: String, in target: String) throws(StoreError) -> Bool {
+    let connection = try connect(target)
+    defer { connection.close() }
+    if try introspection(on: connection).model.entityIndex(named: name) != nil { return true }
+    return try storing { () throws(PostgresError) in
+      try connection.query(
+        "SELECT to_regclass($1) IS NOT NULL", [.text("\(quoted(schema)).\(quoted(name))")]
+      ).bool(0, 0)
+    }
+  }
+
+  private static func connect(_ target: String) throws(StoreError) -> PostgresConnection {
+    try storing { () throws(PostgresError) in
+      let connection = try PostgresConnection(
+        target, setup: "SET search_path = \(quoted(schema))")
+      try connection.execute("BEGIN")
+      return connection
+    }
+  }
+
+  private static func make(
+    _ new: NewTable, on connection: PostgresConnection
+  ) throws(StoreError) {
+    if let name = new.nameThatIsTooLong {
+      throw .unusable("the table \(new.name) cannot be created: '\(name)' is too long a name")
+    }
+    do throws(PostgresError) {
+      try connection.execute(new.sql(schema: schema))
+    } catch {
+      guard case .refused(let refusal) = error else { throw StoreError(error) }
+      throw .unusable("the table \(new.name) cannot be created: \(refusal.message)")
+    }
+  }
+
+  private static func introspection(
+    on connection: PostgresConnection
+  ) throws(StoreError) -> Introspection {
+    try storing { () throws(PostgresError) in
+      try CatalogueReader(connection: connection, schemas: [schema]).read()
+    }.introspection(.postgres(schema: schema), observable: [])
+  }
+
+  private static func table(
+    _ name: String, _ introspection: Introspection
+  ) throws(ImportError) -> SaveTable {
+    let model = introspection.model
+    guard let index = model.entityIndex(named: name) else {
+      let hint = nearestName(to: name, among: model.entities.map(\.name))
+      throw .unknownEntity(name: name, hint: hint)
+    }
+    let table = introspection.schema.entities[index]
+    guard !table.isView else { throw .readOnlyEntity(name: name) }
+    return SaveTable(index: index, entity: model.entities[index], table: table)
+  }
+}
+
+// MARK: - Rows
+
+extension DatabaseImport {
+  /// Sets the properties of the following rows' fields, by name or column.
+  public func use(properties: [String]) throws(ImportError) {
+    columns = try table.columns(imported: properties)
+    keyFields = try table.fields(of: key, in: columns)
+  }
+
+  /// Writes a row, or keeps it for the next batch. Returns the rows that were refused meanwhile.
+  ///
+  /// - Throws: An error after which the import cannot continue; call ``cancel()`` then.
+  public func add(
+    _ fields: [ImportedField], line: Int, raw: [UInt8]
+  ) throws(StoreError) -> [RefusedRow] {
+    let row: PendingRow
+    switch values(fields) {
+    case .success(let values): row = PendingRow(values: values, line: line, raw: raw)
+    case .failure(let refusal):
+      return try flush() + [RefusedRow(line: line, raw: raw, refusal: refusal)]
+    }
+    guard key.isEmpty else { return try merge(row).map { [self.refused(row, $0)] } ?? [] }
+    var refused: [RefusedRow] = []
+    if let first = pending.first, first.values.columns != row.values.columns {
+      refused = try flush()
+    }
+    pending.append(row)
+    if pending.count >= batchSize(row) { refused += try flush() }
+    return refused
+  }
+
+  /// Writes the rows that wait for a batch. Returns those that were refused.
+  public func flush() throws(StoreError) -> [RefusedRow] {
+    defer { pending.removeAll(keepingCapacity: true) }
+    guard let first = pending.first else { return [] }
+    if try insert(pending, columns: first.values.columns) == nil { return [] }
+    var result: [RefusedRow] = []
+    for row in pending {
+      if let refusal = try insert([row], columns: row.values.columns) {
+        result.append(refused(row, refusal))
+      }
+    }
+    return result
+  }
+
+  private func refused(_ row: PendingRow, _ refusal: RowRefusal) -> RefusedRow {
+    RefusedRow(line: row.line, raw: row.raw, refusal: refusal)
+  }
+
+  /// A row may refer to an earlier one of its own table, but not to a later one.
+  private func batchSize(_ row: PendingRow) -> Int {
+    let isOwnTarget = table.links.contains { $0?.destination == table.index }
+    let count = row.values.columns.count
+    return isOwnTarget || count == 0 ? 1 : min(Self.mostRows, Self.mostParameters / count)
+  }
+
+  private func values(_ fields: [ImportedField]) -> Result<RowValues, RowRefusal> {
+    guard fields.count == columns.count else {
+      return .failure(
+        RowRefusal(detail: "\(fields.count) values, where \(columns.count) are expected"))
+    }
+    for field in keyFields {
+      switch fields[field] {
+      case .missing, .null, .json(.null):
+        return .failure(table.refusal(ofMissingKey: columns[field]))
+      default: continue
+      }
+    }
+    var row = RowValues()
+    for (field, column) in zip(fields, columns) {
+      if case .missing = field { continue }
+      guard let value = field.value(in: table.columns[column]) else {
+        return .failure(table.refusal(of: field, in: column))
+      }
+      row.append(value, to: column)
+    }
+    return .success(row)
+  }
+}
+
+// MARK: - Statements
+
+extension DatabaseImport {
+  private var tableName: String { "\(quoted(Self.schema)).\(table.table.quotedName)" }
+
+  private func name(_ column: Int) -> String { quoted(table.columns[column].name) }
+
+  private func insert(
+    _ rows: [PendingRow], columns: [Int]
+  ) throws(StoreError) -> RowRefusal? {
+    guard !columns.isEmpty else {
+      return try run("INSERT INTO \(tableName) DEFAULT VALUES", rows[0].values, []) {
+        inserted += $0
+      }
+    }
+    let places = "(\(columns.map { _ in "?" }.joined(separator: ", ")))"
+    let sql = """
+      INSERT INTO \(tableName) (\(columns.map(name).joined(separator: ", "))) \
+      VALUES \(rows.map { _ in places }.joined(separator: ", "))
+      """
+    return try run(sql, rows[0].values, rows.flatMap(\.values.values)) { inserted += $0 }
+  }
+
+  /// Updates the row with the key of `row`, or inserts it.
+  private func merge(_ row: PendingRow) throws(StoreError) -> RowRefusal? {
+    let found = keyFields.compactMap { row.values[columns[$0]] }
+    let condition = keyFields.map { "\(name(columns[$0])) = ?" }.joined(separator: " AND ")
+    guard try save.row("SELECT 1 FROM \(tableName) WHERE \(condition) LIMIT 1", found) != nil
+    else {
+      return try insert([row], columns: row.values.columns)
+    }
+    let set = zip(row.values.columns, row.values.values).filter { !key.contains($0.0) }
+    guard !set.isEmpty else {
+      updated += 1
+      return nil
+    }
+    let sql = """
+      UPDATE \(tableName) SET \(set.map { "\(name($0.0)) = ?" }.joined(separator: ", ")) \
+      WHERE \(condition)
+      """
+    return try run(sql, row.values, set.map(\.1), found) { updated += $0 }
+  }
+
+  /// Runs a statement. Returns the reason if it is refused.
+  ///
+  /// - Parameter done: receives the number of written rows.
+  private func run(
+    _ sql: String, _ row: RowValues, _ values: [SQLValue], _ more: [SQLValue] = [],
+    done: (Int) -> Void
+  ) throws(StoreError) -> RowRefusal? {
+    guard let constraint = try save.attempt(sql, values, more) else {
+      done(save.changedRows)
+      return nil
+    }
+    let problem = ConstraintProblem(
+      constraint, columns: save.columns(of: constraint, in: table, row: row), on: table)
+    return RowRefusal(property: problem.property, detail: problem.detail)
+  }
+}
+
+// MARK: - The end
+
+extension DatabaseImport {
+  /// Commits all rows. If a table was created beside a history, the database begins a new history.
+  public func commit() throws(StoreError) {
+    defer { connection.close() }
+    try storing { () throws(PostgresError) in
+      if inserted > 0 { try advanceSequences() }
+      try connection.execute("COMMIT")
+      guard makesTable else { return }
+      let isTracked = try connection.query("SELECT to_regclass('livefetch.store') IS NOT NULL")
+      if try isTracked.bool(0, 0) { _ = try PostgresHistory().install(on: connection) }
+    }
+  }
+
+  /// The sequences of ids go on after the ids that the file contained.
+  private func advanceSequences() throws(PostgresError) {
+    for column in columns where table.columns[column].type == .integer {
+      try connection.query(
+        """
+        SELECT setval(s, m) FROM (
+          SELECT pg_get_serial_sequence($1::text, $2::text)::regclass AS s,
+            (SELECT max(\(name(column)))::bigint FROM \(tableName)) AS m) AS found
+        WHERE s IS NOT NULL AND m > coalesce(pg_sequence_last_value(s), 0)
+        """, [.text(tableName), .text(table.columns[column].name)])
+    }
+  }
+
+  /// Rolls everything back.
+  public func cancel() {
+    connection.rollBack()
+    connection.close()
+  }
+}

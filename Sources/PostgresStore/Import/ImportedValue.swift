@@ -1,0 +1,45 @@
+// A field of an imported file → the value that a statement assigns to its column.
+
+import FetchModel
+import SQLComposer
+
+extension ImportedField {
+  /// Returns nil if the column's type does not include the value.
+  func value(in column: Column) -> SQLValue? {
+    switch self {
+    case .missing, .null, .json(.null): Self.null(in: column)
+    case .text(let utf8): Self.value(utf8, column)
+    case .json(let json): Self.value(json.imported(as: column.type), column)
+    }
+  }
+
+  /// A required text column stores an empty field as the empty text.
+  private static func null(in column: Column) -> SQLValue {
+    column.isNotNull && column.type == .string ? .text("") : .null
+  }
+
+  private static func value(_ utf8: UnsafeBufferPointer<UInt8>, _ column: Column) -> SQLValue? {
+    switch column.type {
+    case .integer: return utf8.importedInteger.map { .integer($0) }
+    case .double: return utf8.importedDouble.map { .double($0) }
+    case .boolean: return utf8.importedBoolean.map { .integer($0 ? 1 : 0) }
+    case .string, .uri: return utf8.isUTF8 ? .text(utf8.string) : nil
+    case .decimal:
+      let number = JSON.number(utf8.string)
+      return number.double == nil ? nil : value(number, column)
+    case .json:
+      guard let json = try? JSON(parsing: Array(utf8)) else { return nil }
+      return value(json, column)
+    case .date, .binary, .uuid: return value(.string(utf8.string), column)
+    }
+  }
+
+  /// A decimal keeps its digits: the column's type is exact.
+  private static func value(_ json: JSON, _ column: Column) -> SQLValue? {
+    guard let value = Value(json, as: column.type) else { return nil }
+    if column.type == .decimal, case .string(let digits) = value { return .text(digits) }
+    guard let stored = value.stored(in: column) else { return nil }
+    if case .text(let text) = stored, text.utf8.contains(0) { return nil }
+    return stored
+  }
+}

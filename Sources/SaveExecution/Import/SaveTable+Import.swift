@@ -1,0 +1,74 @@
+// The names in an imported file → the columns of a table.
+
+import FetchModel
+import SQLComposer
+
+extension SaveTable {
+  /// Returns the columns of the properties that identify existing rows.
+  package func key(imported names: [String]) throws(ImportError) -> [Int] {
+    var key: [Int] = []
+    for name in names {
+      guard let column = column(imported: name) else { throw unknown(name) }
+      key.append(column)
+    }
+    guard key.isEmpty || isUnique(key) else { throw .keyNotUnique(names) }
+    return key
+  }
+
+  private func isUnique(_ key: [Int]) -> Bool {
+    let names = Set(key.map { columns[$0].name })
+    return names == Set(keyColumns.map { columns[$0].name })
+      || table.uniqueIndexes.contains { index in
+        index.condition == nil && index.parts.allSatisfy { $0.column != nil }
+          && Set(index.parts.compactMap(\.column)) == names
+      }
+  }
+
+  /// Returns the column of each field of a file.
+  package func columns(imported names: [String]) throws(ImportError) -> [Int] {
+    var result: [Int] = []
+    for name in names {
+      guard let column = column(imported: name) else { throw unknown(name) }
+      guard !columns[column].isGenerated else { throw .notWritable(property: name) }
+      guard !result.contains(column) else { throw .repeatedProperty(name) }
+      result.append(column)
+    }
+    return result
+  }
+
+  /// Returns the fields of the key's columns, in the key's order.
+  package func fields(of key: [Int], in columns: [Int]) throws(ImportError) -> [Int] {
+    try key.map { (column) throws(ImportError) in
+      guard let field = columns.firstIndex(of: column) else {
+        throw .keyNotGiven(propertyNames[column])
+      }
+      return field
+    }
+  }
+
+  /// Returns the column that `name` refers to in a file: a property's name, a column's, or either
+  /// in another case.
+  package func column(imported name: String) -> Int? {
+    propertyNames.firstIndex(of: name) ?? column(named: name)
+      ?? propertyNames.firstIndex { folded($0) == folded(name) }
+      ?? columns.firstIndex { folded($0.name) == folded(name) }
+  }
+
+  private func unknown(_ name: String) -> ImportError {
+    .unknownProperty(name: name, hint: nearestName(to: name, among: propertyNames))
+  }
+
+  /// The refusal of a field that its column does not take.
+  package func refusal(of field: ImportedField, in column: Int) -> RowRefusal {
+    let name = propertyNames[column]
+    return RowRefusal(
+      property: name,
+      detail: "`\(name)` takes \(columns[column].type.importExpectation), not \(field.shown)")
+  }
+
+  /// The refusal of a row whose key has no value.
+  package func refusal(ofMissingKey column: Int) -> RowRefusal {
+    let name = propertyNames[column]
+    return RowRefusal(property: name, detail: "`\(name)` is the key and may not be nil")
+  }
+}
