@@ -23,7 +23,8 @@ struct DatabaseImportTests {
           price numeric, capital boolean, founded date, country_id int
           REFERENCES country DEFERRABLE INITIALLY DEFERRED);
         INSERT INTO country VALUES (1, 'Peru'), (2, 'Norway');
-        INSERT INTO city VALUES (1, 'Lima', 7737002, 1.5, true, '1535-01-18', 1);
+        INSERT INTO city(name, population, price, capital, founded, country_id)
+          VALUES ('Lima', 7737002, 1.5, true, '1535-01-18', 1);
         """)
     }
 
