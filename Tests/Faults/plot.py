@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""plot.py SAMPLES.csv PICTURE.svg: draws the samples of the long run (run.py --only LONG --report),
+one panel a quantity over the minutes, latencies by powers of ten. Times with a slow disk are
+shaded."""
+
+import csv
+import math
+import sys
+from pathlib import Path
+
+WIDTH, PANEL, GAP, LEFT, RIGHT, TOP = 720, 110, 34, 52, 12, 22
+LEAST = 0.1  # milliseconds: the lowest latency that is drawn
+# The title, the columns with their names, and what a value is divided by.
+PANELS = [
+    ("Memory (MB)", {"memory": ""}, 1e6),
+    ("Descriptors", {"descriptors": ""}, 1),
+    ("Files (MB)", {"wal": "write-ahead log", "file": "database"}, 1e6),
+    ("A fetch (ms)", {"fetch50": "median", "fetch99": "99th percentile"}, 1e-3),
+    ("A save (ms)", {"save50": "median", "save99": "99th percentile"}, 1e-3),
+]
+STYLE = """
+text { font: 12px system-ui, sans-serif; fill: #333 }
+.title { font-weight: 600 }
+.axis { stroke: #999; stroke-width: 1; fill: none }
+.slow { fill: #e9a23b; opacity: .22 }
+.line { fill: none; stroke-width: 1.3 }
+.line0 { stroke: #1f6feb } .key0 { fill: #1f6feb }
+.line1 { stroke: #b35900 } .key1 { fill: #b35900 }
+@media (prefers-color-scheme: dark) {
+  text { fill: #ddd } .axis { stroke: #777 }
+  .line0 { stroke: #6cb0ff } .key0 { fill: #6cb0ff }
+  .line1 { stroke: #ffb168 } .key1 { fill: #ffb168 }
+}
+"""
+
+
+def main(source, picture):
+    with open(source, newline="") as file:
+        rows = list(csv.DictReader(file))
+    end = float(rows[-1]["seconds"])
+    height = TOP + len(PANELS) * (PANEL + GAP)
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img">',
+             f"<style>{STYLE}</style>"]
+    for number, (title, columns, unit) in enumerate(PANELS):
+        parts += panel(rows, end, TOP + number * (PANEL + GAP), title, columns, unit)
+    Path(picture).write_text("\n".join(parts) + "\n</svg>\n")
+
+
+def panel(rows, end, top, title, columns, unit):
+    isLatency = unit == 1e-3
+    most = max(float(row[name]) for row in rows for name in columns) / unit
+    most = 10 ** math.ceil(math.log10(most)) if isLatency else nice(most)
+    bottom, right = top + PANEL, WIDTH - RIGHT
+
+    def x(seconds):
+        return round(LEFT + (right - LEFT) * seconds / end, 1)
+
+    def y(value):
+        share = value / unit / most
+        if isLatency:
+            share = 1 + math.log10(max(share, LEAST / most)) / math.log10(most / LEAST)
+        return round(bottom - PANEL * share, 1)
+
+    yield f'<text class="title" x="{LEFT}" y="{top - 6}">{title}</text>'
+    for index, name in enumerate(filter(None, columns.values())):
+        yield (f'<text class="key{index}" x="{right - 130 * index}" y="{top - 6}"'
+               f' text-anchor="end">{name}</text>')
+    for begin, finish in shaded(rows):
+        yield (f'<rect class="slow" x="{x(begin)}" y="{top}" width="{round(x(finish) - x(begin), 1)}"'
+               f' height="{PANEL}"/>')
+    yield f'<path class="axis" d="M{LEFT} {top}V{bottom}H{right}"/>'
+    yield f'<text x="{LEFT - 6}" y="{top + 9}" text-anchor="end">{most:g}</text>'
+    yield f'<text x="{LEFT - 6}" y="{bottom}" text-anchor="end">{LEAST if isLatency else 0}</text>'
+    step = next(step for step in (10, 20, 60, 300, 600, 1200) if end / step <= 12 or step == 1200)
+    for seconds in range(0, int(end) + 1, step):
+        label = f"{seconds // 60}" if step >= 60 else f"{seconds} s"
+        yield f'<text x="{x(seconds)}" y="{bottom + 14}" text-anchor="middle">{label}</text>'
+    for index, name in enumerate(columns):
+        points = " ".join(f"{x(float(row['seconds']))},{y(float(row[name]))}" for row in rows)
+        yield f'<polyline class="line line{index}" points="{points}"/>'
+
+
+def shaded(rows):
+    """The times with a slow disk, as pairs of seconds."""
+    begin = None
+    for row in rows:
+        if row["disk"] and begin is None:
+            begin = float(row["seconds"])
+        if not row["disk"] and begin is not None:
+            yield begin, float(row["seconds"])
+            begin = None
+
+
+def nice(value):
+    """The next number of the form 1, 2 or 5 times a power of ten."""
+    power = 1e-6
+    while True:
+        for factor in (1, 2, 5):
+            if factor * power >= value:
+                return factor * power
+        power *= 10
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
