@@ -1,7 +1,5 @@
 // A value of an imported file, and the errors that refuse a row or an import.
 
-import FetchModel
-
 /// A value as the file contains it.
 public enum ImportedField {
   /// The record has no such field. An insert uses the column's default; an update keeps the value.
