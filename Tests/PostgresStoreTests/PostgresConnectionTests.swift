@@ -200,4 +200,53 @@ struct PostgresConnectionTests {
       #expect(throws: PostgresError.self) { try connection.query("SELECT 1") }
     }
   }
+
+  @Test("a read transaction leaves its connection outside of a transaction, and usable at once")
+  func readTransaction() throws {
+    try withDatabase { connection, _ in
+      try connection.execute("CREATE TABLE item(id int); INSERT INTO item VALUES (7)")
+      for _ in 0..<3 {
+        let ids = try connection.withReadTransaction(
+          HistoryTransaction.begin, "LOCK TABLE item IN ACCESS SHARE MODE", "SELECT id FROM item"
+        ) { (first) throws(PostgresError) in
+          [try first.integer(0, 0), try connection.query("SELECT id + 1 FROM item").integer(0, 0)]
+        }
+        #expect(ids == [7, 8])
+        #expect(connection.isIdle)
+        #expect(!connection.isInTransaction)
+      }
+      #expect(eventually(within: .seconds(60)) { connection.isQuiet && !connection.isCommitting })
+      #expect(try connection.query("UPDATE item SET id = 9").affectedRows == 1)
+    }
+  }
+
+  @Test("a read transaction whose prepared statement is out of date fails once")
+  func staleReadTransaction() throws {
+    try withDatabase { connection, _ in
+      try connection.execute("CREATE TABLE item(id int); INSERT INTO item VALUES (7)")
+      func read() throws(PostgresError) -> Int64 {
+        try connection.withReadTransaction(HistoryTransaction.begin, "", "SELECT * FROM item") {
+          (first) throws(PostgresError) in try first.integer(0, 0)
+        }
+      }
+      #expect(try read() == 7)
+      try connection.execute("ALTER TABLE item ADD COLUMN name text")
+      let error = #expect(throws: PostgresError.self) { try read() }
+      #expect(error?.isStaleStatement == true)
+      #expect(try read() == 7)
+    }
+  }
+
+  @Test("a backend that is terminated after a read transaction is a lost connection")
+  func terminatedAfterRead() throws {
+    try withDatabase { connection, target in
+      let pid = try connection.withReadTransaction(
+        HistoryTransaction.begin, "", "SELECT pg_backend_pid()"
+      ) { (first) throws(PostgresError) in try first.integer(0, 0) }
+      let other = try PostgresConnection(target)
+      try other.query("SELECT pg_terminate_backend($1::int)", [.integer(pid)])
+      #expect(eventually(within: .seconds(60)) { !connection.isQuiet })
+      #expect(throws: PostgresError.self) { try connection.query("SELECT 1") }
+    }
+  }
 }
