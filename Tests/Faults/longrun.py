@@ -20,7 +20,7 @@ from faulty import Faulty, build
 from follower import Follower, compare
 from kills import SCHEMA, Saver
 from report import Clock, Result
-from server import Connection, Refused, Server, create
+from server import Connection, Refused, Server, create, target
 
 WRITERS, WATCHERS = 4, 24
 ROWS = 5000  # pairs of rows that are kept: each save adds one and deletes an old one
@@ -41,19 +41,22 @@ class Writer(Saver):
         self.times = []
 
     def save(self, connection):
-        began = time.monotonic()
         try:
+            began = time.monotonic()
             super().save(connection)
+            self.times.append(time.monotonic() - began)
+            time.sleep(0.05)
+            self.delete_old(connection)
         except Refused as fault:
             if fault.code == "shutting-down":
                 raise ConnectionResetError from fault
             raise
-        self.times.append(time.monotonic() - began)
-        time.sleep(0.05)
+
+    def delete_old(self, connection):
         old = self.number - ROWS // WRITERS
         if old > 0 and old % 10 == 0:
-            connection.open("DELETE", f"/v1/objects/entry?where=writer=={self.writer}%20AND%20"
-                            f"number%20%3C=%20{old}").read()
+            query = {"where": f"writer == {self.writer} AND number <= {old}"}
+            connection.open("DELETE", target("entry", query)).read()
 
 
 class Visitor(Follower):
