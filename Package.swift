@@ -73,6 +73,9 @@ let package = Package(
     // Rows of composed statements → responses
     .target(name: "SQLResults", dependencies: ["Bytes", "FetchModel", "SQLComposer"]),
 
+    // Model files → tables, indexes and triggers; and the entities of existing tables
+    .target(name: "ModelStorage", dependencies: ["FetchModel", "SQLComposer"]),
+
     // Saves → the statements that execute them, on a database that a store provides
     .target(name: "SaveExecution", dependencies: ["FetchModel", "SQLComposer"]),
 
@@ -81,13 +84,14 @@ let package = Package(
       name: "SQLiteStore",
       dependencies: [
         "Bytes", "FetchModel", "LiveFetchCMappedFiles", "LiveFetchCSQLite", "LiveFetchMetrics",
-        "LiveFetchThreads", "Patterns", "SQLComposer", "SQLResults", "SaveExecution",
+        "LiveFetchThreads", "ModelStorage", "Patterns", "SQLComposer", "SQLResults",
+        "SaveExecution",
       ]),
     .target(
       name: "PostgresStore",
       dependencies: [
-        "CPostgres", "FetchModel", "LiveFetchThreads", "Patterns", "SQLComposer", "SQLResults",
-        "SaveExecution",
+        "CPostgres", "FetchModel", "LiveFetchThreads", "ModelStorage", "Patterns", "SQLComposer",
+        "SQLResults", "SaveExecution",
       ]),
     .target(
       name: "LiveQueries",

@@ -1,6 +1,7 @@
 // A path enters; everything needed to serve the file leaves: its lock, its model, its history.
 
 import FetchModel
+import ModelStorage
 import SQLComposer
 
 #if canImport(Glibc)
@@ -128,7 +129,7 @@ struct OpenFile {
     of connection: Connection, _ options: SQLiteStoreOptions
   ) throws(StoreError) -> Introspection {
     guard let model = options.model else { return try Introspection(of: connection) }
-    return try ModelOpening.introspection(of: ModelTables(model), on: connection)
+    return try ModelOpening.introspection(of: ModelTables(model, .sqlite), on: connection)
   }
 
   /// Switches to a write-ahead log. Returns the previous journal mode.

@@ -3,6 +3,7 @@
 // unchanged.
 
 import FetchModel
+import ModelStorage
 import SQLComposer
 
 /// Opens a file with a model.
@@ -46,7 +47,7 @@ struct ModelOpening {
     if let given, let remembered, given != remembered {
       try refuseOtherTables(given, remembered)
     }
-    let tables = ModelTables(model)
+    let tables = ModelTables(model, .sqlite)
     if try CatalogueReader(connection: connection).tables().isEmpty {
       try transaction { () throws(StoreError) in
         let statements = tables.creation
@@ -82,7 +83,7 @@ struct ModelOpening {
   ) throws(StoreError) -> ModelMapping {
     let catalogue = try CatalogueReader(connection: connection).tables()
     let encoding = try connection.first("PRAGMA encoding") { $0.text(0) }
-    return ModelMapping(tables, catalogue, isUTF8: encoding == "UTF-8")
+    return ModelMapping(tables, catalogue, comparesBytes: encoding == "UTF-8")
   }
 
   private static func refusal(_ problems: [String]) -> StoreError {
@@ -112,7 +113,7 @@ struct ModelOpening {
   private func refuseOtherTables(
     _ given: ModelFile, _ remembered: ModelFile
   ) throws(StoreError) {
-    guard ModelTables(given).tables != ModelTables(remembered).tables else { return }
+    guard ModelTables(given, .sqlite).tables != ModelTables(remembered, .sqlite).tables else { return }
     throw .unusable("the file was created for another version of the model, with different tables")
   }
 

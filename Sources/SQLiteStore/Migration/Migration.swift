@@ -3,6 +3,7 @@
 // new one.
 
 import FetchModel
+import ModelStorage
 import SQLComposer
 
 /// The options of a migration.
@@ -40,7 +41,7 @@ extension SQLiteStore {
   ) throws(StoreError) -> [String] {
     let connection = try Connection(path: path, access: .readOnlyFile)
     defer { connection.close() }
-    return try ModelOpening.mismatches(of: ModelTables(model), on: connection)
+    return try ModelOpening.mismatches(of: ModelTables(model, .sqlite), on: connection)
   }
 
   /// Migrates the file at `path` from the model that it stores to `model`. O(rows) of the rebuilt

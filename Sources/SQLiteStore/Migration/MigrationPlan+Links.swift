@@ -2,6 +2,7 @@
 // table.
 
 import FetchModel
+import ModelStorage
 import SQLComposer
 
 /// A query for the links of a relationship in the old tables: owner, member and position.

@@ -2,6 +2,7 @@
 // derived values follow.
 
 import FetchModel
+import ModelStorage
 import SQLComposer
 
 extension MigrationPlanner {

@@ -2,6 +2,7 @@
 // there is none.
 
 import FetchModel
+import ModelStorage
 import SQLComposer
 
 extension MigrationPlanner {
@@ -90,5 +91,5 @@ extension ModelFile.AttributeType {
 
 extension ModelFile.Attribute {
   /// The default as SQL, including attributes whose column has none.
-  var literalDefault: String? { isOpaque ? nil : defaultLiteral }
+  var literalDefault: String? { isOpaque ? nil : ModelDialect.sqlite.defaultLiteral(self) }
 }

@@ -5,6 +5,7 @@
 // name, filled from the old one, and replaces it. So every kind of change has the same plan.
 
 import FetchModel
+import ModelStorage
 import SQLComposer
 
 /// The plan of a migration.
@@ -38,8 +39,8 @@ struct MigrationPlanner {
   init(
     from old: ModelFile, to new: ModelFile, on connection: Connection
   ) throws(StoreError) {
-    self.old = ModelTables(old)
-    self.new = ModelTables(new)
+    self.old = ModelTables(old, .sqlite)
+    self.new = ModelTables(new, .sqlite)
     match = ModelMatch(from: old, to: new)
     self.connection = connection
     try make()

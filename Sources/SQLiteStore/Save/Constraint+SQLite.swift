@@ -2,6 +2,7 @@
 // about.
 
 import FetchModel
+import ModelStorage
 import LiveFetchCSQLite
 import SQLComposer
 import SaveExecution

@@ -1,6 +1,7 @@
 // An open file → its model, and the tables and columns that hold it.
 
 import FetchModel
+import ModelStorage
 import SQLComposer
 
 extension Introspection {
@@ -8,7 +9,7 @@ extension Introspection {
   /// the tables.
   init(of connection: Connection) throws(StoreError) {
     if let model = try ModelOpening.remembered(on: connection) {
-      self = try ModelOpening.introspection(of: ModelTables(model), on: connection)
+      self = try ModelOpening.introspection(of: ModelTables(model, .sqlite), on: connection)
     } else {
       try self.init(tablesOf: connection)
     }

@@ -10,10 +10,15 @@
 import FetchModel
 import SQLComposer
 
-struct DerivedTriggers {
+package struct DerivedTriggers {
   let triggers: ModelTriggers
   /// The derived attribute.
   let key: PropertyKey
+
+  package init(triggers: ModelTriggers, key: PropertyKey) {
+    self.triggers = triggers
+    self.key = key
+  }
 
   private var tables: ModelTables { triggers.tables }
   private var file: ModelFile { triggers.file }
@@ -34,7 +39,7 @@ struct DerivedTriggers {
 
   /// Returns an UPDATE that computes the value for every row; nil if SQL cannot, or if there
   /// is nothing to compute.
-  func recomputation(_ derivation: Derivation) -> String? {
+  package func recomputation(_ derivation: Derivation) -> String? {
     switch derivation {
     case .text, .now: nil
     case .path(let names): pathValue(names, of: quoted(table)).map { update($0, where: "TRUE") }
@@ -51,7 +56,7 @@ struct DerivedTriggers {
       ? "" : " AND \(tables.membership(of: key.entity))"
     return """
       UPDATE \(quoted(table)) SET \(column) = \(value) \
-      WHERE \(condition)\(kinds) AND \(column) IS NOT \(value)
+      WHERE \(condition)\(kinds) AND \(column)\(triggers.isDifferent)\(value)
       """
   }
 
@@ -179,9 +184,6 @@ struct DerivedTriggers {
 
   // MARK: now()
 
-  /// Seconds since 1970, to the millisecond.
-  private static let now = "round((julianday('now') - 2440587.5) * 86400.0, 3)"
-
   private var nowTriggers: [NamedStatement] {
     let own = file.lineage(of: key.entity).flatMap { entity in
       entity.attributes.filter { $0.derivation == nil }.map(\.name)
@@ -190,10 +192,10 @@ struct DerivedTriggers {
     let below =
       file.root(of: key.entity) == key.entity
       ? nil : "NEW.\(tables.membership(of: key.entity))"
-    let set = "UPDATE \(quoted(table)) SET \(column) = \(Self.now) WHERE \(id) = NEW.\(id)"
+    let set = "UPDATE \(quoted(table)) SET \(column) = \(triggers.dialect.now) WHERE \(id) = NEW.\(id)"
     let insert = triggers.trigger("\(name)_insert", "AFTER INSERT", on: table, when: below, [set])
     guard !own.isEmpty else { return [insert] }
-    let differs = own.map { "OLD.\($0) IS NOT NEW.\($0)" }.joined(separator: " OR ")
+    let differs = own.map { "OLD.\($0)\(triggers.isDifferent)NEW.\($0)" }.joined(separator: " OR ")
     return [
       insert,
       triggers.trigger(

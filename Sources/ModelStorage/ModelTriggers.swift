@@ -15,23 +15,28 @@ import FetchModel
 import SQLComposer
 
 /// Composes a model's triggers.
-struct ModelTriggers {
-  let tables: ModelTables
+package struct ModelTriggers: Sendable {
+  package let tables: ModelTables
   var file: ModelFile { tables.file }
 
-  static let prefix = "model_"
+  package static let prefix = "model_"
 
-  init(_ tables: ModelTables) { self.tables = tables }
+  package init(_ tables: ModelTables) { self.tables = tables }
+
+  var dialect: ModelDialect { tables.dialect }
+  /// NULL equals NULL.
+  var isSame: String { dialect.dialect.isSame }
+  var isDifferent: String { dialect.dialect.isDifferent }
 
   private var cascades: CascadeTriggers { CascadeTriggers(self) }
 
   /// True for triggers that repeat the action of a foreign key, on tables that have the planned
   /// names.
-  static func isRepetition(_ statement: NamedStatement) -> Bool {
+  package static func isRepetition(_ statement: NamedStatement) -> Bool {
     statement.name.hasPrefix(prefix + "members_") || statement.name.hasPrefix(prefix + "links_")
   }
 
-  var statements: [NamedStatement] {
+  package var statements: [NamedStatement] {
     var statements: [NamedStatement] = []
     for entity in file.entities {
       for relationship in entity.relationships {
@@ -54,15 +59,15 @@ struct ModelTriggers {
     _ name: String, _ event: String, on table: String, when condition: String? = nil,
     _ statements: [String]
   ) -> NamedStatement {
-    let name = Self.prefix + name
-    let when = condition.map { " WHEN \($0)" } ?? ""
-    let body = statements.map { "\($0); " }.joined()
+    let name = dialect.name(Self.prefix + name)
     return NamedStatement(
       name: name,
-      sql: "CREATE TRIGGER \(quoted(name)) \(event) ON \(quoted(table))\(when) BEGIN \(body)END")
+      sql: dialect.trigger(
+        ModelDialect.Trigger(
+          name: name, event: event, table: table, condition: condition, statements: statements)))
   }
 
-  static let id = quoted(ModelTables.keyName)
+  package static let id = quoted(ModelTables.keyName)
 
   func tableName(of entity: String) -> String { file.root(of: entity) }
 }
@@ -90,11 +95,11 @@ extension ModelTriggers {
       """
     let link = """
       UPDATE \(quoted(far)) SET \(back) = NEW.\(Self.id) \
-      WHERE \(Self.id) = NEW.\(column) AND \(back) IS NOT NEW.\(Self.id)
+      WHERE \(Self.id) = NEW.\(column) AND \(back)\(isDifferent)NEW.\(Self.id)
       """
     let unlink = """
       UPDATE \(quoted(far)) SET \(back) = NULL \
-      WHERE \(Self.id) IS OLD.\(column) AND \(Self.id) IS NOT NEW.\(column) \
+      WHERE \(Self.id) = OLD.\(column) AND \(Self.id)\(isDifferent)NEW.\(column) \
       AND \(back) = OLD.\(Self.id)
       """
     return [
@@ -103,7 +108,7 @@ extension ModelTriggers {
         when: "NEW.\(column) IS NOT NULL", [free, link]),
       trigger(
         "inverse_update_\(table)_\(own)", "AFTER UPDATE OF \(column)", on: table,
-        when: "OLD.\(column) IS NOT NEW.\(column)", [unlink, free, link]),
+        when: "OLD.\(column)\(isDifferent)NEW.\(column)", [unlink, free, link]),
     ]
   }
 
@@ -118,7 +123,12 @@ extension ModelTriggers {
     return [
       trigger(
         "mirror_insert_\(table)", "AFTER INSERT", on: table,
-        ["INSERT OR IGNORE INTO \(quoted(table))(\(from), \(to)) VALUES (NEW.\(to), NEW.\(from))"]),
+        [
+          """
+          INSERT INTO \(quoted(table))(\(from), \(to)) VALUES (NEW.\(to), NEW.\(from)) \
+          ON CONFLICT DO NOTHING
+          """
+        ]),
       trigger(
         "mirror_delete_\(table)", "AFTER DELETE", on: table,
         ["DELETE FROM \(quoted(table)) WHERE \(from) = OLD.\(to) AND \(to) = OLD.\(from)"]),
@@ -130,7 +140,7 @@ extension ModelTriggers {
 
 extension ModelTriggers {
   /// The distance between neighbouring positions. It leaves room for members inserted between them.
-  static let positionStep = PositionAssigner.step
+  package static let positionStep = PositionAssigner.step
 
   /// A new member of an ordered relationship becomes the last.
   private func positionTriggers(
@@ -140,11 +150,15 @@ extension ModelTriggers {
       let place = memberColumn(of: key)
     else { return [] }
     let (table, owner, column) = (place.table, quoted(place.owner), quoted(position))
-    let key = place.isJoin ? "rowid" : Self.id
+    // A new link has no position yet; a member may have one from its previous owner.
+    let (others, new) =
+      place.member.map { member in
+        ("", "\(owner) = NEW.\(owner) AND \(quoted(member)) = NEW.\(quoted(member))")
+      } ?? (" AND \(Self.id) <> NEW.\(Self.id)", "\(Self.id) = NEW.\(Self.id)")
     let append = """
       UPDATE \(quoted(table)) SET \(column) = (SELECT coalesce(max(\(column)), 0) + \
-      \(Self.positionStep) FROM \(quoted(table)) WHERE \(owner) = NEW.\(owner) \
-      AND \(key) <> NEW.\(key)) WHERE \(key) = NEW.\(key)
+      \(Self.positionStep) FROM \(quoted(table)) WHERE \(owner) = NEW.\(owner)\(others)) \
+      WHERE \(new)
       """
     let insert = trigger(
       "position_insert_\(table)_\(position)", "AFTER INSERT", on: table,
@@ -154,7 +168,7 @@ extension ModelTriggers {
       insert,
       trigger(
         "position_update_\(table)_\(position)", "AFTER UPDATE OF \(owner)", on: table,
-        when: "NEW.\(owner) IS NOT OLD.\(owner) AND NEW.\(owner) IS NOT NULL", [append]),
+        when: "NEW.\(owner)\(isDifferent)OLD.\(owner) AND NEW.\(owner) IS NOT NULL", [append]),
     ]
   }
 
@@ -177,7 +191,7 @@ extension ModelTriggers {
 
 extension ModelTriggers {
   /// The prefix of the message of a refused delete; the relationship's name follows.
-  static let denyPrefix = "deny:"
+  package static let denyPrefix = "deny:"
 
   private func deleteTriggers(
     _ relationship: ModelFile.Relationship, _ key: PropertyKey
@@ -260,7 +274,7 @@ extension ModelTriggers {
           "deny_\(table)_\(column)", "AFTER DELETE", on: table,
           when: "EXISTS (SELECT 1 FROM \(far) WHERE \(Self.id) = \(old))"
             + (cascades.needsTable ? " AND NOT EXISTS (\(going))" : ""),
-          ["SELECT RAISE(ABORT, \(literal(Self.denyPrefix + relationship.name)))"])
+          [dialect.refusal(Self.denyPrefix + relationship.name)])
       ]
     case .nullify, .noAction: return []
     }

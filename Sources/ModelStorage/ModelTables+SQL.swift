@@ -5,15 +5,22 @@ import FetchModel
 import SQLComposer
 
 /// A statement and the name of the object that it creates.
-struct NamedStatement: Hashable {
-  let name: String
-  let sql: String
+package struct NamedStatement: Hashable, Sendable {
+  package let name: String
+  package let sql: String
+
+  package init(name: String, sql: String) {
+    self.name = name
+    self.sql = sql
+  }
 }
 
 extension PlannedTable {
   /// Returns the CREATE TABLE statement, under the table's own name or another.
-  func creation(as name: String? = nil) -> String {
-    var parts = columns.map(\.declaration)
+  ///
+  /// - Parameter hasReferences: False to leave out the references to other tables.
+  package func creation(as name: String? = nil, hasReferences: Bool = true) -> String {
+    var parts = columns.map { $0.declaration(hasReference: hasReferences) }
     if isJoin {
       let ends = columns.filter { $0.role == .end }.map { quoted($0.name) }
       parts.append("PRIMARY KEY(\(ends.joined(separator: ", ")))")
@@ -21,35 +28,51 @@ extension PlannedTable {
     return "CREATE TABLE \(quoted(name ?? self.name))(\(parts.joined(separator: ", ")))"
   }
 
+  /// The statements that add the references to other tables.
+  package var references: [NamedStatement] {
+    columns.compactMap { column in
+      column.references.map {
+        NamedStatement(
+          name: "\(name).\(column.name)",
+          sql: "ALTER TABLE \(quoted(name)) ADD FOREIGN KEY (\(quoted(column.name))) \($0.clause)")
+      }
+    }
+  }
+
   /// The columns that store values; excludes generated ones.
-  var storedColumns: [PlannedColumn] { columns.filter { $0.generatedSQL == nil } }
+  package var storedColumns: [PlannedColumn] { columns.filter { $0.generation == nil } }
 }
 
 extension PlannedColumn {
   /// The column's declaration for CREATE TABLE and ADD COLUMN.
-  var declaration: String {
+  func declaration(hasReference: Bool) -> String {
     var text = "\(quoted(name)) \(declaredType)"
-    // An id is never assigned twice.
-    if role == .key { return text + " PRIMARY KEY AUTOINCREMENT" }
     if isNotNull { text += " NOT NULL" }
     if let defaultSQL { text += " DEFAULT \(defaultSQL)" }
-    if let references {
-      let key = ModelTables.keyName
-      text += " REFERENCES \(quoted(references.table))(\(quoted(key))) \(references.rule)"
-    }
-    if let generatedSQL { text += " GENERATED ALWAYS AS (\(generatedSQL)) VIRTUAL" }
+    if hasReference, let references { text += " \(references.clause)" }
+    if let generation { text += " GENERATED ALWAYS AS \(generation)" }
     return text
+  }
+}
+
+extension PlannedColumn.Reference {
+  /// The REFERENCES clause.
+  fileprivate var clause: String {
+    "REFERENCES \(quoted(table))(\(quoted(ModelTables.keyName))) \(rule)"
   }
 }
 
 extension ModelTables {
   /// The statements for every table and index of the model.
-  var creation: [NamedStatement] {
-    tables.map { NamedStatement(name: $0.name, sql: $0.creation()) } + indexes
+  package var creation: [NamedStatement] {
+    let isWhole = dialect.hasForwardReferences
+    return tables.map {
+      NamedStatement(name: $0.name, sql: $0.creation(hasReferences: isWhole))
+    } + (isWhole ? [] : tables.flatMap(\.references)) + indexes
   }
 
   /// The indexes. Their names begin with those of their tables.
-  var indexes: [NamedStatement] { linkIndexes + fetchIndexes + constraints }
+  package var indexes: [NamedStatement] { linkIndexes + fetchIndexes + constraints }
 
   /// One index for each column that refers to objects: inverses and delete rules search it.
   private var linkIndexes: [NamedStatement] {
@@ -88,6 +111,7 @@ extension ModelTables {
   ) -> NamedStatement {
     let unique = isUnique ? "UNIQUE " : ""
     let restriction = condition.map { " WHERE \($0)" } ?? ""
+    let name = dialect.name(name)
     return NamedStatement(
       name: name,
       sql: """
@@ -122,13 +146,13 @@ extension ModelTables {
   }
 
   /// Returns the column of an entity's property, inherited or its own.
-  func column(_ property: String, of entity: String) -> String? {
+  package func column(_ property: String, of entity: String) -> String? {
     file.lineage(of: entity).lazy
       .compactMap { columnNames[PropertyKey(entity: $0.name, property: property)] }.first
   }
 
   /// Returns the condition that selects an entity's rows in its table.
-  func membership(of entity: String) -> String {
+  package func membership(of entity: String) -> String {
     let names = ([entity] + file.subentities(of: entity).map(\.name)).map(literal)
     return "\(quoted(Self.discriminatorName)) IN (\(names.joined(separator: ", ")))"
   }

@@ -12,20 +12,25 @@ import FetchModel
 import SQLComposer
 
 /// A property, identified by the entity that declares it.
-struct PropertyKey: Hashable {
-  let entity: String
-  let property: String
+package struct PropertyKey: Hashable, Sendable {
+  package let entity: String
+  package let property: String
+
+  package init(entity: String, property: String) {
+    self.entity = entity
+    self.property = property
+  }
 }
 
 /// A column of a planned table.
-struct PlannedColumn: Hashable {
-  struct Reference: Hashable {
-    let table: String
+package struct PlannedColumn: Hashable, Sendable {
+  package struct Reference: Hashable, Sendable {
+    package let table: String
     /// `ON DELETE …`, and the time of the check.
-    let rule: String
+    package let rule: String
   }
 
-  enum Role: Hashable {
+  package enum Role: Hashable, Sendable {
     case key, discriminator
     case property(PropertyKey)
     /// A field of a transformable attribute; not stored.
@@ -36,30 +41,30 @@ struct PlannedColumn: Hashable {
     case end
   }
 
-  let name: String
-  let declaredType: String
-  let role: Role
-  var isNotNull = false
-  var defaultSQL: String?
-  var references: Reference?
-  /// The expression of a generated column; nil for others.
-  var generatedSQL: String?
+  package let name: String
+  package let declaredType: String
+  package let role: Role
+  package var isNotNull = false
+  package var defaultSQL: String?
+  package var references: Reference?
+  /// The text after GENERATED ALWAYS AS; nil for other columns.
+  package var generation: String?
 }
 
 /// A table that a model requires.
-struct PlannedTable: Hashable {
-  let name: String
-  var columns: [PlannedColumn]
+package struct PlannedTable: Hashable, Sendable {
+  package let name: String
+  package var columns: [PlannedColumn]
   /// True for a join table.
-  var isJoin = false
+  package var isJoin = false
   /// The root entity of the objects that the table holds; nil for a join table.
-  var root: String?
+  package var root: String?
 
-  func column(_ role: PlannedColumn.Role) -> PlannedColumn? { columns.first { $0.role == role } }
+  package func column(_ role: PlannedColumn.Role) -> PlannedColumn? { columns.first { $0.role == role } }
 }
 
 /// The place in which a relationship is stored.
-enum PlannedLink: Hashable {
+package enum PlannedLink: Hashable, Sendable {
   /// To-one: a column of the entity's own table.
   case column(String)
   /// To-many: the column of this relationship, its inverse.
@@ -69,30 +74,34 @@ enum PlannedLink: Hashable {
 }
 
 /// The tables of a model.
-struct ModelTables {
-  let file: ModelFile
-  private(set) var tables: [PlannedTable] = []
-  private(set) var columnNames: [PropertyKey: String] = [:]
-  private(set) var links: [PropertyKey: PlannedLink] = [:]
+package struct ModelTables: Sendable {
+  package let file: ModelFile
+  package let dialect: ModelDialect
+  package private(set) var tables: [PlannedTable] = []
+  package private(set) var columnNames: [PropertyKey: String] = [:]
+  package private(set) var links: [PropertyKey: PlannedLink] = [:]
   /// The position column of each ordered relationship. It is in the table of the column that refers
   /// to the owner.
-  private(set) var positions: [PropertyKey: String] = [:]
+  package private(set) var positions: [PropertyKey: String] = [:]
+  /// The fields that have no column, because the database has none for their type.
+  package private(set) var fieldsWithoutColumn: [String] = []
 
-  init(_ file: ModelFile) {
+  package init(_ file: ModelFile, _ dialect: ModelDialect) {
     self.file = file
+    self.dialect = dialect
     for entity in file.entities where file.root(of: entity.name) == entity.name {
       addTable(entity)
     }
     addJoins()
   }
 
-  func table(of entity: String) -> PlannedTable? {
+  package func table(of entity: String) -> PlannedTable? {
     let root = file.root(of: entity)
     return tables.first { $0.root == root }
   }
 
-  static let keyName = "id"
-  static let discriminatorName = Inheritance.key
+  package static let keyName = "id"
+  package static let discriminatorName = Inheritance.key
 }
 
 // MARK: - Tables of entities
@@ -102,10 +111,10 @@ extension ModelTables {
     let family = [root] + file.subentities(of: root.name)
     var draft = TableDraft(name: root.name)
     draft.add(
-      PlannedColumn(name: Self.keyName, declaredType: "INTEGER", role: .key), of: root.name)
+      PlannedColumn(name: Self.keyName, declaredType: dialect.key, role: .key), of: root.name)
     if family.count > 1 {
       var column = PlannedColumn(
-        name: Self.discriminatorName, declaredType: "TEXT", role: .discriminator)
+        name: Self.discriminatorName, declaredType: dialect.text, role: .discriminator)
       column.isNotNull = true
       draft.add(column, of: root.name)
     }
@@ -132,9 +141,9 @@ extension ModelTables {
     let key = PropertyKey(entity: entity.name, property: attribute.name)
     var column = PlannedColumn(
       name: draft.free(attribute.name, of: entity.name),
-      declaredType: attribute.declaration, role: .property(key))
+      declaredType: dialect.type(attribute), role: .property(key))
     column.isNotNull = isRoot && !attribute.isOptional && attribute.derivation == nil
-    column.defaultSQL = isRoot && !attribute.isOpaque ? attribute.defaultLiteral : nil
+    column.defaultSQL = isRoot && !attribute.isOpaque ? dialect.defaultLiteral(attribute) : nil
     switch attribute.derivation {
     case .count, .sum: column.defaultSQL = "0"
     case .text, .path, .now, nil: break
@@ -155,7 +164,7 @@ extension ModelTables {
       return
     }
     var column = PlannedColumn(
-      name: draft.free(relationship.name, of: entity.name), declaredType: "INTEGER",
+      name: draft.free(relationship.name, of: entity.name), declaredType: dialect.integer,
       role: .property(key))
     column.isNotNull = isRoot && !relationship.isOptional
     column.references = reference(to: relationship.destination, heldBy: relationship)
@@ -167,7 +176,7 @@ extension ModelTables {
     let position = draft.free("\(column.name)_position", of: entity.name)
     positions[ordered] = position
     draft.add(
-      PlannedColumn(name: position, declaredType: "INTEGER", role: .position(ordered)),
+      PlannedColumn(name: position, declaredType: dialect.integer, role: .position(ordered)),
       of: entity.name)
   }
 
@@ -194,15 +203,15 @@ extension ModelTables {
     let key = PropertyKey(entity: entity.name, property: attribute.name)
     guard let source = columnNames[key] else { return }
     for field in ClassHierarchy(file.classes).reachableFields(of: base) {
+      guard let generated = dialect.field(source, field.names, field.type) else {
+        fieldsWithoutColumn.append(
+          "\(entity.name).\(attribute.name).\(field.names.joined(separator: "."))")
+        continue
+      }
       var column = PlannedColumn(
         name: draft.free(([source] + field.names).joined(separator: "."), of: entity.name),
-        declaredType: field.type.fieldDeclaration,
-        role: .field(key, names: field.names, field.type))
-      let path = "$" + field.names.map { ".\"\($0)\"" }.joined()
-      column.generatedSQL = """
-        CASE WHEN json_valid(\(quoted(source))) \
-        THEN json_extract(\(quoted(source)), \(literal(path))) END
-        """
+        declaredType: generated.type, role: .field(key, names: field.names, field.type))
+      column.generation = generated.generation
       draft.add(column, of: entity.name)
     }
   }
@@ -268,7 +277,7 @@ extension ModelTables {
       positions[key] = "\(side.name)_position"
       columns.append(
         PlannedColumn(
-          name: "\(side.name)_position", declaredType: "INTEGER", role: .position(key)))
+          name: "\(side.name)_position", declaredType: dialect.integer, role: .position(key)))
     }
     var table = PlannedTable(name: name, columns: columns)
     table.isJoin = true
@@ -280,7 +289,7 @@ extension ModelTables {
   private func end(
     _ name: String, of entity: String, _ rule: ModelFile.DeleteRule
   ) -> PlannedColumn {
-    var column = PlannedColumn(name: name, declaredType: "INTEGER", role: .end)
+    var column = PlannedColumn(name: name, declaredType: dialect.integer, role: .end)
     column.isNotNull = true
     column.references = .init(
       table: file.root(of: entity),
@@ -298,75 +307,7 @@ extension ModelTables {
 
 extension ModelFile {
   /// Returns the inverse relationship; nil without one.
-  func inverse(of relationship: Relationship) -> Relationship? {
+  package func inverse(of relationship: Relationship) -> Relationship? {
     relationship.inverse.flatMap { self.relationship($0, of: relationship.destination) }
-  }
-}
-
-// MARK: - Columns
-
-extension ModelFile.AttributeType {
-  /// The declared type of a column. SQLite derives its affinity, LiveFetch the type from its first
-  /// word.
-  var declaration: String {
-    switch self {
-    case .integer16, .integer32, .integer64: "INTEGER"
-    case .decimal: "DECIMAL"
-    case .double, .float: "REAL"
-    case .string: "TEXT"
-    case .boolean: "BOOLEAN"
-    case .date: "TIMESTAMP REAL"
-    case .binary: "BLOB"
-    case .uuid: "UUID TEXT"
-    case .uri: "URI TEXT"
-    case .transformable: "JSON TEXT"
-    }
-  }
-}
-
-extension AttributeType {
-  /// The declared type of a generated column; a date in JSON is text.
-  fileprivate var fieldDeclaration: String {
-    switch self {
-    case .integer: "INTEGER"
-    case .double: "REAL"
-    case .decimal: "DECIMAL"
-    case .boolean: "BOOLEAN"
-    case .date: "TIMESTAMP TEXT"
-    case .string, .binary, .uuid, .uri, .json: "TEXT"
-    }
-  }
-}
-
-extension ModelFile.Attribute {
-  /// True if a registered transformer defines the stored format.
-  var isOpaque: Bool {
-    transformer.map { !ModelFile.builtInTransformers.contains($0) } ?? false
-  }
-
-  /// The declared type of the attribute's column.
-  fileprivate var declaration: String { isOpaque ? "BLOB" : type.declaration }
-
-  /// The default as SQL; nil without one.
-  var defaultLiteral: String? {
-    guard let json = defaultValue, let value = Value(json, as: storedType) else { return nil }
-    let column = Column(
-      name: name, affinity: Affinity(declaredType: type.declaration), type: storedType,
-      dateFormat: storedType == .date ? .unixSeconds : nil)
-    return switch value.stored(in: column) {
-    case .integer(let integer): "\(integer)"
-    case .double(let double) where double.isInfinite: double < 0 ? "-9e999" : "9e999"
-    case .double(let double): "\(double)"
-    case .text(let text): literal(text)
-    case .blob(let bytes): "X'\(hexadecimal(bytes))'"
-    case .null, nil: nil
-    }
-  }
-
-  private func hexadecimal(_ bytes: [UInt8]) -> String {
-    bytes.map { byte in
-      let text = String(byte, radix: 16)
-      return text.utf8.count < 2 ? "0" + text : text
-    }.joined()
   }
 }

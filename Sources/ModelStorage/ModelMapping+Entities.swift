@@ -18,17 +18,19 @@ extension ModelMapping {
     let columns = there.columns.map { typed($0, of: root) }
     let attributes = attributes(of: own.name, planned, there)
     let relationships = relationships(of: own.name)
-    let key = KeyFinder(table: there).key
+    let key = KeyFinder(table: there, dialect: dialect).key
     let hasKey = !there.primaryKey.isEmpty
+    let isObservable = hasKey && there.isObservable
     let table = EntityTable(
       name: there.name, isView: there.isView, key: key, columns: columns,
       attributeColumns: attributes.map(\.column), relationships: relationships.map(\.storage),
-      uniqueIndexes: there.uniqueIndexes, isObservable: hasKey)
+      uniqueIndexes: there.uniqueIndexes, isObservable: isObservable)
     return (
       Entity(
         name: own.name, attributes: attributes.map(\.attribute),
         relationships: relationships.map(\.relationship), idType: key.idType,
-        aliases: aliases(relationships.map(\.relationship), key, there), isObservable: hasKey,
+        aliases: aliases(relationships.map(\.relationship), key, there),
+        isObservable: isObservable,
         isWritable: hasKey, inheritance: inheritance(of: own, attributes.map(\.attribute)),
         unique: table.uniqueAttributes),
       table
@@ -41,7 +43,7 @@ extension ModelMapping {
       name: column.name, declaredType: column.declaredType, affinity: column.affinity,
       collation: column.collation, isNotNull: column.isNotNull, defaultSQL: column.defaultSQL,
       isGenerated: column.isGenerated, type: type, dateFormat: format,
-      encoding: encoding(of: column, as: type))
+      encoding: encoding(of: column, as: type), output: column.output)
   }
 
   /// UUIDs are stored in upper or lower case. Values of other types compare as stored.

@@ -9,13 +9,13 @@ import FetchModel
 import SQLComposer
 
 /// A model mapped to the tables of a file.
-struct ModelMapping {
-  let tables: ModelTables
+package struct ModelMapping {
+  package let tables: ModelTables
   var file: ModelFile { tables.file }
   let catalogue: [CatalogueTable]
-  var problems: [String] = []
+  package var problems: [String] = []
   /// Nullable columns of required properties.
-  private(set) var columnsToFill: [(table: String, name: String, key: PropertyKey)] = []
+  package private(set) var columnsToFill: [(table: String, name: String, key: PropertyKey)] = []
   /// The catalogue's table of each planned table, by planned name.
   var found: [String: CatalogueTable] = [:]
   var columnTypes: [String: [String: (AttributeType, DateFormat?)]] = [:]
@@ -25,11 +25,19 @@ struct ModelMapping {
   var joinOrder: [JoinTable] = []
   let indexes: [String: Int]
 
-  private let isUTF8: Bool
+  let dialect: Dialect
+  private let comparesBytes: Bool
 
-  init(_ tables: ModelTables, _ catalogue: [CatalogueTable], isUTF8: Bool) {
+  /// - Parameters:
+  ///   - dialect: The dialect of the served schema.
+  ///   - comparesBytes: False if the database stores text in another encoding than UTF-8.
+  package init(
+    _ tables: ModelTables, _ catalogue: [CatalogueTable], dialect: Dialect = .sqlite,
+    comparesBytes: Bool = true
+  ) {
     self.tables = tables
-    self.isUTF8 = isUTF8
+    self.dialect = dialect
+    self.comparesBytes = comparesBytes
     self.catalogue = catalogue
     indexes = Dictionary(
       tables.file.entities.enumerated().map { ($1.name, $0) },
@@ -43,25 +51,25 @@ struct ModelMapping {
   }
 
   /// The model and its tables; valid only without problems.
-  var introspection: Introspection {
+  package var introspection: Introspection {
     let entities = file.entities.indices.map { entity(at: $0) }
     return Introspection(
       model: Model(entities: entities.map(\.entity), file: file),
       schema: Schema(
         entities: entities.map(\.table), joinTables: joinOrder,
         hasDeferredKeys: catalogue.contains { folded($0.sql).contains("deferred") },
-        comparesBytes: isUTF8))
+        comparesBytes: comparesBytes, dialect: dialect))
   }
 
   /// True if every table is as the model would have created it.
-  var isAsPlanned: Bool {
+  package var isAsPlanned: Bool {
     tables.tables.allSatisfy { planned in
       guard let there = catalogue.first(where: { folded($0.name) == folded(planned.name) }) else {
         return false
       }
       return planned.isJoin
         ? planned.columns.allSatisfy { there.column(named: $0.name) != nil }
-        : there.isAsPlanned(planned)
+        : isAsPlanned(there, planned)
     }
   }
 
@@ -136,7 +144,8 @@ struct ModelMapping {
       checkPresence(column, isOptional: attribute.isOptional, key, there)
     }
     let type = attribute.storedType
-    guard attribute.isOpaque || column.holds(type) else {
+    let holds = dialect.hasTypedColumns ? column.isTyped(type) : column.holds(type)
+    guard attribute.isOpaque || holds else {
       return problems.append(
         "\(key.entity).\(key.property) is \(attribute.type.rawValue), and the column is declared "
           + (column.declaredType.isEmpty ? "without a type" : column.declaredType))
@@ -192,7 +201,7 @@ struct ModelMapping {
       columns: [column.name], table: target.name, referenced: referenced,
       referencesKey: referenced.map(folded) == target.primaryKey.map(folded),
       position: inverse.flatMap { tables.positions[$0] },
-      comparisons: there.comparisons([column.name], to: target, referenced))
+      comparisons: comparisons(there, column.name, to: target, referenced))
   }
 
   /// Checks that a foreign key's delete action is the model's.
@@ -259,7 +268,7 @@ struct ModelMapping {
       for table in tables.tables where !table.isJoin {
         guard let there = found[table.name],
           isFarReaching || statement.sql.contains(" ON \(quoted(table.name))"),
-          !there.isAsPlanned(table)
+          !isAsPlanned(there, table)
         else { continue }
         problems.append(
           "`\(there.name)`: the rule \(statement.name) needs the key to be called "
@@ -270,6 +279,25 @@ struct ModelMapping {
 }
 
 // MARK: - Compatibility checks
+
+extension ModelMapping {
+  /// True if the key and the links have the planned names.
+  private func isAsPlanned(_ there: CatalogueTable, _ planned: PlannedTable) -> Bool {
+    guard there.primaryKey.map(folded) == [ModelTables.keyName],
+      dialect.hasTypedColumns
+        ? there.column(named: ModelTables.keyName)?.type == .integer : there.isRowidAlias
+    else { return false }
+    return planned.columns.allSatisfy { there.column(named: $0.name) != nil }
+  }
+
+  /// Returns how the database compares a foreign key's column with the one that it refers to; nil if
+  /// it compares them by their types.
+  func comparisons(
+    _ table: CatalogueTable, _ column: String, to target: CatalogueTable, _ referenced: [String]
+  ) -> [ForeignKeyComparison]? {
+    dialect.hasTypedColumns ? nil : table.comparisons([column], to: target, referenced)
+  }
+}
 
 extension CatalogueTable {
   /// True if a unique index, or the key, covers exactly these columns.
@@ -282,11 +310,6 @@ extension CatalogueTable {
       }
   }
 
-  /// True if the key and the links have the planned names.
-  fileprivate func isAsPlanned(_ planned: PlannedTable) -> Bool {
-    guard isRowidAlias, primaryKey.map(folded) == [ModelTables.keyName] else { return false }
-    return planned.columns.allSatisfy { column(named: $0.name) != nil }
-  }
 }
 
 extension Column {
@@ -300,6 +323,16 @@ extension Column {
     case .string, .uri, .uuid, .json: affinity == .text || declaredType.isEmpty
     case .date: [.real, .integer, .numeric, .text].contains(affinity)
     case .binary: affinity == .blob
+    }
+  }
+
+  /// True if the column, whose values all have its type, holds every value of `type`.
+  fileprivate func isTyped(_ requested: AttributeType) -> Bool {
+    switch requested {
+    case type: true
+    case .uri: type == .string
+    case .decimal: type == .integer
+    case .integer, .double, .string, .boolean, .date, .binary, .uuid, .json: false
     }
   }
 

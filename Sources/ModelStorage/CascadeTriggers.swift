@@ -11,9 +11,9 @@ import FetchModel
 import SQLComposer
 
 /// The cascades between a model's tables.
-struct CascadeTriggers {
-  static let table = "livefetch_cascade"
-  static let creation = """
+package struct CascadeTriggers {
+  package static let table = "livefetch_cascade"
+  package static let creation = """
     CREATE TABLE IF NOT EXISTS \(table)(entity TEXT, id INTEGER, PRIMARY KEY(entity, id)) \
     WITHOUT ROWID
     """
@@ -29,8 +29,10 @@ struct CascadeTriggers {
   }
 
   private let edges: [Edge]
+  private let firesRecursively: Bool
 
   init(_ triggers: ModelTriggers) {
+    firesRecursively = triggers.dialect.firesRecursively
     edges = triggers.file.entities.flatMap { entity in
       entity.relationships.compactMap { Self.edge($0, entity.name, triggers) }
     }
@@ -71,8 +73,11 @@ struct CascadeTriggers {
   }
 
   /// True if a cascade from `from` to `to` can reach itself again.
+  ///
+  /// - Returns: false if the database fires the trigger again.
   private func isRecursive(from: String, to: String) -> Bool {
-    from == to || edges(behind: to).contains { $0.to == from }
+    guard !firesRecursively else { return false }
+    return from == to || edges(behind: to).contains { $0.to == from }
   }
 
   /// True if any cascade can reach itself again.

@@ -42,7 +42,7 @@ extension ModelMapping {
     check(ends[0], first, planned, there)
     check(ends[1], second, planned, there)
     let join = JoinTable(
-      name: there.name, key: KeyFinder(table: there).joinKey, columns: there.columns,
+      name: there.name, key: KeyFinder(table: there, dialect: dialect).joinKey, columns: there.columns,
       first: first, second: second, firstEntity: rootIndex(ends[0]),
       secondEntity: rootIndex(ends[1]), uniqueIndexes: there.uniqueIndexes)
     joins[planned.name] = (joinOrder.count, join)
@@ -91,6 +91,6 @@ extension ModelMapping {
     return ForeignKey(
       columns: [column.name], table: target.name, referenced: referenced,
       referencesKey: referenced.map(folded) == target.primaryKey.map(folded),
-      comparisons: there.comparisons([column.name], to: target, referenced))
+      comparisons: comparisons(there, column.name, to: target, referenced))
   }
 }
