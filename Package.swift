@@ -90,7 +90,7 @@ let package = Package(
     .target(
       name: "PostgresStore",
       dependencies: [
-        "CPostgres", "FetchModel", "LiveFetchThreads", "ModelStorage", "Patterns", "SQLComposer",
+        "Bytes", "CPostgres", "FetchModel", "LiveFetchThreads", "ModelStorage", "Patterns", "SQLComposer",
         "SQLResults", "SaveExecution",
       ]),
     .target(

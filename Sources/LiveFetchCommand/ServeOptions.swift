@@ -325,7 +325,7 @@ struct ServerOptions {
   /// Ends the command if an option makes no sense for a PostgreSQL database.
   func checkDatabase() throws {
     let refused: [Setting] = [
-      .model, .create, .durability, .keepHistory, .keepBytes, .backupEvery,
+      .create, .durability, .keepHistory, .keepBytes, .backupEvery,
     ]
     for setting in refused {
       guard let entry = settings[setting], entry.origin != .fallback else { continue }
@@ -336,8 +336,11 @@ struct ServerOptions {
   }
 
   /// The configuration of a store on a PostgreSQL database.
-  var database: PostgresStoreOptions {
+  ///
+  /// - Parameter model: nil for the model that the database contains, or that its tables imply.
+  func database(_ model: ModelFile?) -> PostgresStoreOptions {
     var store = PostgresStoreOptions()
+    store.model = model
     store.queryTimeout = settings.number(.queryTimeout)
     store.maxAnswerBytes = settings.integer(.maxAnswer)
     store.isReadOnly = isReadOnly

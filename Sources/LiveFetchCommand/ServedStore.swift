@@ -47,7 +47,7 @@ enum ServedStore: Sendable {
         return store
       }
     case .database(let target):
-      let options = options.database
+      let options = options.database(try options.model())
       return { () throws(StoreError) in try PostgresStore(target.text, options: options) }
     }
   }
@@ -75,7 +75,7 @@ enum ServedStore: Sendable {
   }
 
   private func open(_ target: DatabaseTarget, _ options: ServerOptions) throws -> PostgresStore {
-    let store = try PostgresStore(target.text, options: options.database)
+    let store = try PostgresStore(target.text, options: options.database(try options.model()))
     if !store.newlyTracked.isEmpty {
       note(
         """

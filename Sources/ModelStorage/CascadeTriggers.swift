@@ -1,8 +1,9 @@
 // A to-one relationship or a join table with the delete rule Cascade → the trigger that also
 // deletes the objects at the other end.
 //
-// SQLite does not fire a trigger recursively. If a cascade can reach its own trigger again, the
-// first trigger collects every object to delete and deletes them together:
+// If a cascade can reach its own trigger again, the first trigger collects every object to delete and
+// deletes them together. PostgreSQL does so in one statement; the triggers of the deleted rows find
+// nothing more. SQLite does not fire a trigger recursively, and keeps the objects in a table:
 //
 //     livefetch_cascade    the objects being deleted: their root entity and ids. Empty except during a
 //                          DELETE; while it has rows, nested cascade triggers do nothing
@@ -18,14 +19,17 @@ package struct CascadeTriggers {
     WITHOUT ROWID
     """
 
-  /// Deleting a row of `from` also deletes the rows of `to` that `source` selects.
+  /// Deleting a row `go` of `from` also deletes the rows of `to` whose ids are selected: `id`, from the
+  /// rows `t` of `table` for which `condition` is true.
   private struct Edge {
     let from: String
     let to: String
-    /// The SELECT for a deleted row `go`: `source` holds its FROM and WHERE, `id` the expression
-    /// that it selects.
     let id: String
-    let source: String
+    let table: String
+    let condition: String
+
+    /// - Parameter word: the word before the condition.
+    func source(_ word: String) -> String { "\(quoted(table)) AS t \(word) \(condition)" }
   }
 
   private let edges: [Edge]
@@ -50,13 +54,13 @@ package struct CascadeTriggers {
     case .column(let column)?:
       let value = "t.\(quoted(column))"
       return Edge(
-        from: from, to: to, id: value,
-        source: "\(quoted(from)) AS t ON t.\(own) = go.id AND \(value) IS NOT NULL")
+        from: from, to: to, id: value, table: from,
+        condition: "t.\(own) = go.id AND \(value) IS NOT NULL")
     case .members?, .join?:
       guard let place = triggers.memberColumn(of: key) else { return nil }
       return Edge(
-        from: from, to: to, id: "t.\(place.member.map(quoted) ?? own)",
-        source: "\(quoted(place.table)) AS t ON t.\(quoted(place.owner)) = go.id")
+        from: from, to: to, id: "t.\(place.member.map(quoted) ?? own)", table: place.table,
+        condition: "t.\(quoted(place.owner)) = go.id")
     case nil: return nil
     }
   }
@@ -73,15 +77,14 @@ package struct CascadeTriggers {
   }
 
   /// True if a cascade from `from` to `to` can reach itself again.
-  ///
-  /// - Returns: false if the database fires the trigger again.
   private func isRecursive(from: String, to: String) -> Bool {
-    guard !firesRecursively else { return false }
-    return from == to || edges(behind: to).contains { $0.to == from }
+    from == to || edges(behind: to).contains { $0.to == from }
   }
 
-  /// True if any cascade can reach itself again.
-  var needsTable: Bool { edges.contains { isRecursive(from: $0.from, to: $0.to) } }
+  /// True if any cascade can reach itself again, which does not fire its trigger.
+  var needsTable: Bool {
+    !firesRecursively && edges.contains { isRecursive(from: $0.from, to: $0.to) }
+  }
 
   /// Returns the condition and the statements of a trigger that deletes objects of `to`.
   ///
@@ -98,10 +101,13 @@ package struct CascadeTriggers {
     }
     let steps = edges(behind: to)
     let tables = Set(steps.map(\.to)).union([to]).sorted()
+    guard !firesRecursively else {
+      return (condition, [Self.deletion(of: ids, to: to, steps, tables)])
+    }
     let selects =
       ["SELECT \(literal(to)), \(ids)"]
       + steps.map {
-        "SELECT \(literal($0.to)), \($0.id) FROM go JOIN \($0.source) "
+        "SELECT \(literal($0.to)), \($0.id) FROM go JOIN \($0.source("ON")) "
           + "WHERE go.entity = \(literal($0.from))"
       }
     let collecting = """
@@ -116,5 +122,25 @@ package struct CascadeTriggers {
       "\(condition) AND NOT EXISTS (SELECT 1 FROM \(Self.table))",
       [collecting] + deleting + ["DELETE FROM \(Self.table)"]
     )
+  }
+
+  /// Returns the statement of PostgreSQL, where a recursive query names itself once.
+  private static func deletion(
+    of ids: String, to: String, _ steps: [Edge], _ tables: [String]
+  ) -> String {
+    let selects = steps.map {
+      "SELECT \(literal($0.to)) AS entity, \($0.id) AS id FROM \($0.source("WHERE")) "
+        + "AND go.entity = \(literal($0.from))"
+    }
+    let deletions = tables.map {
+      "DELETE FROM \(quoted($0)) WHERE \(ModelTriggers.id) IN "
+        + "(SELECT id FROM go WHERE entity = \(literal($0)))"
+    }
+    let others = deletions.dropLast().enumerated().map { ", deletion_\($0) AS (\($1))" }
+    return """
+      WITH RECURSIVE go(entity, id) AS (SELECT \(literal(to)), \(ids) UNION \
+      SELECT e.entity, e.id FROM go CROSS JOIN LATERAL (\(selects.joined(separator: " UNION ALL "))) \
+      AS e)\(others.joined()) \(deletions.last ?? "")
+      """
   }
 }

@@ -185,17 +185,27 @@ package struct DerivedTriggers {
   // MARK: now()
 
   private var nowTriggers: [NamedStatement] {
-    let own = file.lineage(of: key.entity).flatMap { entity in
-      entity.attributes.filter { $0.derivation == nil }.map(\.name)
-        + entity.relationships.filter { !$0.isToMany }.map(\.name)
-    }.compactMap { tables.column($0, of: key.entity) }.map(quoted)
+    let lineage = file.lineage(of: key.entity)
+    let stored = lineage.flatMap(\.attributes).filter { $0.derivation == nil }
+    // PostgreSQL compares no JSON, but its text.
+    let json = Set(stored.filter { $0.type == .transformable }.map(\.name))
+    let names =
+      stored.map(\.name) + lineage.flatMap(\.relationships).filter { !$0.isToMany }.map(\.name)
+    let columns = names.compactMap { name in
+      tables.column(name, of: key.entity).map { (sql: quoted($0), isJSON: json.contains(name)) }
+    }
     let below =
       file.root(of: key.entity) == key.entity
       ? nil : "NEW.\(tables.membership(of: key.entity))"
     let set = "UPDATE \(quoted(table)) SET \(column) = \(triggers.dialect.now) WHERE \(id) = NEW.\(id)"
     let insert = triggers.trigger("\(name)_insert", "AFTER INSERT", on: table, when: below, [set])
-    guard !own.isEmpty else { return [insert] }
-    let differs = own.map { "OLD.\($0)\(triggers.isDifferent)NEW.\($0)" }.joined(separator: " OR ")
+    guard !columns.isEmpty else { return [insert] }
+    let own = columns.map(\.sql)
+    let differs = columns.map { column in
+      ["OLD", "NEW"].map { row in
+        column.isJSON ? "CAST(\(row).\(column.sql) AS TEXT)" : "\(row).\(column.sql)"
+      }.joined(separator: triggers.isDifferent)
+    }.joined(separator: " OR ")
     return [
       insert,
       triggers.trigger(

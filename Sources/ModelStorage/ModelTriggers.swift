@@ -191,7 +191,12 @@ extension ModelTriggers {
 
 extension ModelTriggers {
   /// The prefix of the message of a refused delete; the relationship's name follows.
-  package static let denyPrefix = "deny:"
+  private static let denyPrefix = "deny:"
+
+  /// Returns the relationship whose rule refused a delete with this message; nil for another message.
+  package static func denied(_ message: String) -> String? {
+    message.hasPrefix(denyPrefix) ? String(message.dropFirst(denyPrefix.count)) : nil
+  }
 
   private func deleteTriggers(
     _ relationship: ModelFile.Relationship, _ key: PropertyKey

@@ -2,6 +2,7 @@
 // settings of every connection.
 
 import FetchModel
+import ModelStorage
 import SQLComposer
 
 /// A database that has been connected to once.
@@ -33,7 +34,9 @@ struct DatabaseOpening {
     connection.deadline = .now + .seconds(60)
     try Self.check(connection)
     var found: (captured: [CapturedTable], changed: [String])?
-    (found, readOnlyReason) = try Self.install(history, connection, options)
+    let model = ModelInstallation(
+      connection: connection, schema: options.schema, given: options.model)
+    (found, readOnlyReason) = try Self.install(history, model, connection, options)
     captured = found?.captured
     newlyTracked = found?.changed ?? []
     let schemas = history.schemas
@@ -43,9 +46,18 @@ struct DatabaseOpening {
         try connection.query("SELECT current_database()").text(0, 0)
       )
     }
-    introspection = catalogue.introspection(
-      .postgres(schema: options.schema, captured: captured ?? []),
-      observable: Set(captured?.map(\.id) ?? []))
+    introspection = try Self.introspection(
+      catalogue.composed(observable: Set(captured?.map(\.id) ?? [])), try model.tables(),
+      .postgres(schema: options.schema, captured: captured ?? []))
+  }
+
+  private static func introspection(
+    _ catalogue: [SQLComposer.CatalogueTable], _ tables: ModelTables?, _ dialect: Dialect
+  ) throws(StoreError) -> Introspection {
+    guard let tables else { return Introspection(tables: catalogue, dialect: dialect) }
+    let mapping = ModelMapping(tables, catalogue, dialect: dialect)
+    guard mapping.problems.isEmpty else { throw ModelInstallation.refusal(mapping.problems) }
+    return mapping.introspection
   }
 
   private static func check(_ connection: PostgresConnection) throws(StoreError) {
@@ -60,25 +72,31 @@ struct DatabaseOpening {
     }
   }
 
-  /// Installs the history and the functions. Returns no tables if the database is only read, and the
-  /// reason if the options do not ask for that.
+  /// Installs the model, the history and the functions. Returns no tables if the database is only
+  /// read, and the reason if the options do not ask for that.
   private static func install(
-    _ history: PostgresHistory, _ connection: PostgresConnection, _ options: PostgresStoreOptions
+    _ history: PostgresHistory, _ model: ModelInstallation, _ connection: PostgresConnection,
+    _ options: PostgresStoreOptions
   ) throws(StoreError) -> ((captured: [CapturedTable], changed: [String])?, String?) {
     if options.isReadOnly { return (nil, nil) }
-    do throws(PostgresError) {
-      if try connection.query("SELECT pg_is_in_recovery()").bool(0, 0) {
-        return (nil, "the server is a standby")
+    do throws(StoreError) {
+      let isStandby = try storing { () throws(PostgresError) in
+        try connection.query("SELECT pg_is_in_recovery()").bool(0, 0)
       }
-      let result = try history.install(on: connection)
-      try PostgresFunctions.install(connection)
+      if isStandby { return (nil, "the server is a standby") }
+      try model.install()
+      let result = try storing { () throws(PostgresError) in
+        let result = try history.install(on: connection)
+        try PostgresFunctions.install(connection)
+        return result
+      }
       return ((result.captured, result.changed), nil)
     } catch {
-      switch error.sqlState {
-      case "42501": return (nil, "the role does not own every table, or may not create a schema")
-      case "25006": return (nil, "the server accepts no writes")
-      case "55P03": throw .unusable("a transaction holds a lock of a table; try again when it ends")
-      default: throw StoreError(error)
+      switch error {
+      case .readOnly:
+        return (nil, "the role does not own every table, or the server accepts no writes")
+      case .busy: throw .unusable("a transaction holds a lock of a table; try again when it ends")
+      default: throw error
       }
     }
   }

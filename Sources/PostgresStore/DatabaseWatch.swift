@@ -112,8 +112,12 @@ final class DatabaseWatch: Sendable {
       PostgresPosition(epoch: token.epoch, snapshot: snapshot), isExact: isExact)
   }
 
-  /// Polls at once after a commit of this server.
-  func noteCommit() { monitor.withLock { $0 }?.noteCommit() }
+  /// Calls the observers of changes after a commit of this server, whose client may read before the
+  /// next poll, and polls at once.
+  func noteCommit() {
+    for observer in state.withLock(\.changeObservers) { observer() }
+    monitor.withLock { $0 }?.noteCommit()
+  }
 
   func close() {
     let checks = state.withLock { state in

@@ -140,7 +140,10 @@ extension PostgresStore {
   public func isUnchanged(
     _ entities: Set<Int>, since last: Token, holding token: Token
   ) throws(StoreError) -> Bool {
-    guard let captured else { return false }
+    guard let captured, let reported = watch.newest else { return false }
+    // A save of this process may be newer than the last poll.
+    let known = newest.withLock { $0 }
+    guard known.epoch == reported.epoch, known.position <= reported.position else { return false }
     let names = Set(captured.map(\.name))
     let isExact = entities.contains { !names.contains(composer.schema.entities[$0].name) }
     return watch.isCurrent(last, isExact: isExact) && watch.isCurrent(token, isExact: isExact)

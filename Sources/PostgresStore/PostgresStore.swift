@@ -17,6 +17,9 @@ public struct PostgresStoreOptions: Sendable {
   public var keptSeconds = 7 * 86_400.0
   /// The schema whose tables are served.
   public var schema = "public"
+  /// The model of the database; nil for the model that the database stores, or that its tables
+  /// imply. In a schema without tables its tables are created.
+  public var model: ModelFile?
   /// The most connections that read at the same time. One more watches for commits.
   public var connections = 16
 
@@ -41,7 +44,7 @@ public final class PostgresStore: ReopenableStore {
   let timeLimit: Duration
   let maxAnswerBytes: Int
   /// Protects the newest token that this process knows.
-  private let newest: Mutex<Token>
+  let newest: Mutex<Token>
   let watch: DatabaseWatch
   /// nil if the store is read-only.
   let saves: PostgresSaveExecutor?

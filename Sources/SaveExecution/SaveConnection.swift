@@ -77,10 +77,11 @@ package protocol SaveConnection: AnyObject {
     _ change: ReferencedChange, _ key: ForeignKey, of holder: String
   ) throws(StoreError) -> Bool
 
-  /// Returns the newest position of the history; nil if the database has none that saves can read.
+  /// Returns the position of the history before the changes of this transaction; nil if the database
+  /// has none that saves can read.
   func historyPosition() throws(StoreError) -> Int64?
   /// Returns the objects that this transaction has changed after a position.
-  func changes(after start: Int64, upTo last: Int64) throws(StoreError) -> ChangeSet
+  func changes(after start: Int64) throws(StoreError) -> ChangeSet
 
   /// Runs `body` with a time limit in nanoseconds; nil for none.
   func withDeadline(

@@ -83,7 +83,8 @@ struct DerivedChainTests {
     #expect(try file.ask("/v1/objects/Land/\(other)").json["cityCount"]?.integer == 0)
   }
 
-  @Test(.enabled(if: Sqlite3.isInstalled)) func anotherProgramsChangeDoesTheSame() throws {
+  @Test(.onlyForFiles, .enabled(if: Sqlite3.isInstalled))
+  func anotherProgramsChangeDoesTheSame() throws {
     let file = try Self.file()
     let token = try file.ask(Self.houses).json["token"]?.string ?? ""
     let output = try Sqlite3.run(

@@ -282,8 +282,10 @@ struct ModelRulesTests {
         {"insert":"Line","values":{"order":{"temporaryID":"o"}}}]}
         """)
     #expect(both.status == 200, "\(both.text)")
+    // PostgreSQL assigns no id twice, not even that of a refused insertion.
+    let order = both.json["ids"]?["o"]?.integer ?? 0
     #expect(try file.ask("DELETE", "/v1/objects/Line/1").status == 422)
-    #expect(try file.ask("DELETE", "/v1/objects/Order/1").status == 204)
+    #expect(try file.ask("DELETE", "/v1/objects/Order/\(order)").status == 204)
   }
 
   // MARK: Derived attributes
@@ -304,8 +306,8 @@ struct ModelRulesTests {
       diff.text.contains(
         #"[{"from":[0,0],"to":[0,0],"id":2,"changed":{"teamName":"Guild"}},{"from":[0,1],"to":[0,1],"id":1,"changed":{"teamName":"Guild"}}]"#
       ) || diff.text.contains(#""changed":{"teamName":"Guild"}"#), "\(diff.text)")
-    try file.runExternally("UPDATE Human SET power = 100 WHERE name = 'Bob'")
-    try file.runExternally("UPDATE Team SET name = 'Club'")
+    try file.runExternally(#"UPDATE "Human" SET power = 100 WHERE name = 'Bob'"#)
+    try file.runExternally(#"UPDATE "Team" SET name = 'Club'"#)
     #expect(try read() == #"{"id":1,"memberCount":2,"totalPower":105}"#)
     #expect(try file.ask("/v1/objects/Hero/\(ann)").json["teamName"]?.string == "Club")
     _ = try file.ask("DELETE", "/v1/objects/Human/\(ann)")

@@ -40,6 +40,25 @@ struct PostgresServiceTests {
     #expect(diff.text.contains(#""deleted":[]"#))
   }
 
+  /// The monitor learns of a save after its client.
+  @Test("whoever reads after a save reads what was saved")
+  func ownSaves() throws {
+    let database = try ServedDatabase(Self.world)
+    let fetch = "/v1/objects/city?where=id==1&select=population"
+    var token = try #require(try database.ask(fetch).json["token"]?.string)
+    for number in 1...200 {
+      let body = #"{"population":\#(number)}"#
+      let saved = try #require(database.begin("PATCH", "/v1/objects/city/1", body: body).wait())
+      try #require(saved.status == 200)
+      let read = try database.ask(fetch)
+      try #require(read.text.contains(#""population":\#(number)}"#), "\(number): \(read.text)")
+      let diff = try database.ask("\(fetch)&since=\(token)&wait=0")
+      try #require(
+        diff.text.contains(#""changed":{"population":\#(number)}"#), "\(number): \(diff.text)")
+      token = try #require(diff.json["to"]?.string)
+    }
+  }
+
   @Test("a save through the service reaches a waiting request, and its token is later than before")
   func saves() throws {
     let database = try ServedDatabase(Self.world)

@@ -28,6 +28,7 @@ final class TestedDatabase {
     own.maxAnswerBytes = options.maxAnswerBytes
     own.isReadOnly = options.isReadOnly
     own.connections = 4
+    own.model = options.model
     return try PostgresStore(target, options: own)
   }
 

@@ -71,7 +71,8 @@ struct TransformableContractTests {
       "\(diff.text)")
   }
 
-  @Test func aValueThatCannotBeReadIsAnErrorValue() throws {
+  /// A column of PostgreSQL holds nothing but JSON.
+  @Test(.onlyForFiles) func aValueThatCannotBeReadIsAnErrorValue() throws {
     let file = try Self.file()
     try file.runExternally(
       """
@@ -91,7 +92,8 @@ struct TransformableContractTests {
     #expect(try file.ask("/v1/objects/Human?as=ids&where=skill.justicePower==nil").status == 200)
   }
 
-  @Test func transformersOfOnesOwnStoreAsTheyLike() throws {
+  /// Only the Swift library registers transformers, for files.
+  @Test(.onlyForFiles) func transformersOfOnesOwnStoreAsTheyLike() throws {
     let model = """
       {"entities":[{"name":"Note","attributes":[
       {"name":"secret","type":"Transformable","transformer":"Reversed"},

@@ -112,7 +112,7 @@ struct TransformableRuleTests {
 
   private struct NoSecret: Error {}
 
-  @Test func aTransformerThatFailsRefusesAValueAndServesAnErrorValue() throws {
+  @Test(.onlyForFiles) func aTransformerThatFailsRefusesAValueAndServesAnErrorValue() throws {
     let text = """
       {"entities":[{"name":"Note","attributes":[
       {"name":"secret","type":"Transformable","transformer":"Shift","class":"Secret"}]}],

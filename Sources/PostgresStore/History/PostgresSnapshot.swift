@@ -29,6 +29,11 @@ struct PostgresSnapshot: Hashable, Sendable {
     self.inProgress = inProgress
   }
 
+  /// A snapshot that shows every transaction but one.
+  static func before(_ transaction: UInt64) -> PostgresSnapshot {
+    PostgresSnapshot(end: UInt64(Int64.max), inProgress: [transaction])
+  }
+
   /// True if the snapshot shows the changes of the transaction. O(log n).
   func contains(_ transaction: UInt64) -> Bool {
     guard transaction < end else { return false }

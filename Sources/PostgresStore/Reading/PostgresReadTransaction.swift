@@ -37,8 +37,13 @@ struct PostgresReadTransaction: ResultTransaction {
   }
 
   func changes(after position: HistoryPosition) throws(StoreError) -> ChangeSet {
+    guard position < token.position else { return ChangeSet(start: position) }
+    return try everyChange(after: position)
+  }
+
+  /// Returns the changes of the transactions that `position` does not show.
+  func everyChange(after position: HistoryPosition) throws(StoreError) -> ChangeSet {
     var changes = ChangeSet(start: position)
-    guard position < token.position else { return changes }
     for table in try changeQueries.changed(after: position, in: self) {
       try run(table.query.statement(after: position)) { row in
         table.query.add(row, to: &changes)

@@ -2,6 +2,7 @@
 // part of the catalogue that describes a refusal.
 
 import FetchModel
+import ModelStorage
 import SQLComposer
 import SaveExecution
 
@@ -46,7 +47,9 @@ extension PostgresSaveConnection {
     if kind == .check, let name = error.constraint, let table = error.table {
       subject = try check(named: name, of: table) ?? name
     }
-    return Constraint(kind: kind, message: error.message, subject: subject)
+    return Constraint(
+      kind: kind, message: error.message, subject: subject,
+      deniedRelationship: kind == .trigger ? ModelTriggers.denied(error.message) : nil)
   }
 
   func columns(of constraint: Constraint, in table: SaveTable, row: RowValues) -> [Int]? {

@@ -24,6 +24,8 @@ final class PostgresSaveConnection: SaveConnection {
   let schema: String
   private let hasSavepoints: Bool
   private let limit: AnswerLimit
+  /// Reads what the transaction leaves; nil for an import.
+  private let reader: PostgresReadTransaction?
   private(set) var repetition: Repetition?
   private(set) var changedRows = 0
   private var returnedID: ObjectID?
@@ -31,8 +33,10 @@ final class PostgresSaveConnection: SaveConnection {
   var refusal: ServerError?
 
   init(
-    _ connection: PostgresConnection, schema: String, hasSavepoints: Bool, maxAnswerBytes: Int
+    _ connection: PostgresConnection, schema: String, hasSavepoints: Bool, maxAnswerBytes: Int,
+    reader: PostgresReadTransaction? = nil
   ) {
+    self.reader = reader
     self.connection = connection
     self.schema = schema
     self.hasSavepoints = hasSavepoints
@@ -62,11 +66,15 @@ final class PostgresSaveConnection: SaveConnection {
     try body()
   }
 
-  /// Saves read no history of their own transaction: only model files have rules that need it.
-  func historyPosition() throws(StoreError) -> Int64? { nil }
+  /// Any number: changes have the id of this transaction instead.
+  func historyPosition() throws(StoreError) -> Int64? { 0 }
 
-  func changes(after start: Int64, upTo last: Int64) throws(StoreError) -> ChangeSet {
-    throw .unsupported("A rule of a model over PostgreSQL")
+  func changes(after start: Int64) throws(StoreError) -> ChangeSet {
+    let own = try noting { () throws(PostgresError) in
+      try connection.query("SELECT pg_current_xact_id_if_assigned()::text").text(0, 0)
+    }
+    guard let reader, let own = UInt64(own) else { return ChangeSet() }
+    return try reader.everyChange(after: HistoryPosition(.before(own)))
   }
 
   /// Notes an error after which the transaction has to be repeated.

@@ -62,7 +62,8 @@ extension PostgresSaveExecutor {
     _ run: Run, _ executor: SaveExecutor, on connection: PostgresConnection, hasSavepoints: Bool
   ) throws(PostgresError) -> Result<Step, SaveError> {
     let save = PostgresSaveConnection(
-      connection, schema: schema, hasSavepoints: hasSavepoints, maxAnswerBytes: maxAnswerBytes)
+      connection, schema: schema, hasSavepoints: hasSavepoints, maxAnswerBytes: maxAnswerBytes,
+      reader: reader(connection, .untracked))
     try connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
     do throws(SaveError) {
       var outcome = try changes(run, executor, save)

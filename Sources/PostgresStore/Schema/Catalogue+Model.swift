@@ -8,9 +8,12 @@ extension Catalogue {
   ///
   /// - Parameter observable: the tables whose changes are recorded.
   func introspection(_ dialect: Dialect, observable: Set<UInt32>) -> Introspection {
-    Introspection(
-      tables: tables.map { composed($0, isObservable: observable.contains($0.id)) },
-      dialect: dialect)
+    Introspection(tables: composed(observable: observable), dialect: dialect)
+  }
+
+  /// Returns the tables in the form in which both stores read them.
+  func composed(observable: Set<UInt32>) -> [SQLComposer.CatalogueTable] {
+    tables.map { composed($0, isObservable: observable.contains($0.id)) }
   }
 
   private func composed(
@@ -20,7 +23,8 @@ extension Catalogue {
       name: table.name, isView: table.kind == .view || table.kind == .materializedView,
       isWithoutRowid: true, columns: table.columns.map(\.composed), primaryKey: table.key ?? [],
       isRowidAlias: false, foreignKeys: table.foreignKeys.compactMap(composed),
-      uniqueIndexes: table.uniqueKeys.enumerated().map { Self.index($0, $1) }, sql: "",
+      uniqueIndexes: (table.uniqueKeys.map { UniqueKey(columns: $0) } + table.partialKeys)
+        .enumerated().map { Self.index($0, $1) }, sql: "",
       isObservable: isObservable)
   }
 
@@ -32,12 +36,12 @@ extension Catalogue {
         ?? "NO ACTION")
   }
 
-  private static func index(_ number: Int, _ columns: [String]) -> UniqueIndex {
+  private static func index(_ number: Int, _ key: UniqueKey) -> UniqueIndex {
     UniqueIndex(
       name: "unique \(number)",
-      parts: columns.map {
+      parts: key.columns.map {
         UniqueIndex.Part(expression: quoted($0), column: $0, collation: "")
-      }, condition: nil)
+      }, condition: key.condition)
   }
 }
 

@@ -29,6 +29,8 @@ struct CatalogueTable: Hashable, Sendable {
   var primaryKey: [String] = []
   /// The columns of each further unique index without a condition and without expressions.
   var uniqueKeys: [[String]] = []
+  /// Unique indexes with a condition.
+  var partialKeys: [UniqueKey] = []
   var foreignKeys: [CatalogueForeignKey] = []
   /// The partitions that contain rows, of a partitioned table.
   var partitions: [UInt32] = []
@@ -44,6 +46,13 @@ struct CatalogueTable: Hashable, Sendable {
     if !primaryKey.isEmpty { return primaryKey }
     return uniqueKeys.first { $0.allSatisfy { column($0)?.isNullable == false } }
   }
+}
+
+/// A unique index without expressions.
+struct UniqueKey: Hashable, Sendable {
+  var columns: [String]
+  /// The condition in SQL of the rows that it contains; nil for all rows.
+  var condition: String?
 }
 
 /// A column.

@@ -124,13 +124,14 @@ struct CatalogueReader {
   private func addKeys(to tables: inout [UInt32: CatalogueTable]) throws(PostgresError) {
     let rows = try query(
       """
-      SELECT i.indrelid, i.indexrelid, i.indisprimary, a.attname
+      SELECT i.indrelid, i.indexrelid, i.indisprimary, a.attname,
+        pg_get_expr(i.indpred, i.indrelid)
       FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indrelid
         JOIN pg_namespace AS n ON n.oid = c.relnamespace
         CROSS JOIN unnest(i.indkey) WITH ORDINALITY AS k (number, place)
         JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = k.number
       WHERE n.nspname = ANY ($1::text[]) AND i.indisunique AND i.indisvalid AND i.indimmediate
-        AND i.indpred IS NULL AND i.indexprs IS NULL AND k.place <= i.indnkeyatts
+        AND i.indexprs IS NULL AND k.place <= i.indnkeyatts
       ORDER BY i.indrelid, i.indexrelid, k.place
       """)
     var previous: UInt32?
@@ -138,6 +139,13 @@ struct CatalogueReader {
       guard let table = row[0].oid, let name = row[3].string else { continue }
       if row[2] == true {
         tables[table]?.primaryKey.append(name)
+      } else if let condition = row[4].string {
+        if row[1].oid != previous {
+          tables[table]?.partialKeys.append(UniqueKey(columns: [], condition: condition))
+        }
+        if let last = tables[table]?.partialKeys.indices.last {
+          tables[table]?.partialKeys[last].columns.append(name)
+        }
       } else if row[1].oid != previous {
         tables[table]?.uniqueKeys.append([name])
       } else if let last = tables[table]?.uniqueKeys.indices.last {

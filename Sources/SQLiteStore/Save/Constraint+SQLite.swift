@@ -24,11 +24,9 @@ extension Constraint {
       case Code.datatype, SQLITE_MISMATCH: .type
       default: .other
       }
-    let isDenial = kind == .trigger && message.hasPrefix(ModelTriggers.denyPrefix)
     self.init(
       kind: kind, message: message, subject: Self.subject(of: message),
-      deniedRelationship: isDenial ? String(message.dropFirst(ModelTriggers.denyPrefix.count)) : nil
-    )
+      deniedRelationship: kind == .trigger ? ModelTriggers.denied(message) : nil)
   }
 
   /// The part of the message after the colon: columns, or a constraint.

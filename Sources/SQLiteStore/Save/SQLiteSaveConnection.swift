@@ -143,8 +143,10 @@ extension SQLiteSaveConnection {
     }
   }
 
-  func changes(after start: Int64, upTo last: Int64) throws(StoreError) -> ChangeSet {
-    guard let history else { return ChangeSet(start: HistoryPosition(start)) }
+  func changes(after start: Int64) throws(StoreError) -> ChangeSet {
+    guard let history, let last = try historyPosition(), last > start else {
+      return ChangeSet(start: HistoryPosition(start))
+    }
     return try history.changeSet(after: start, upTo: last, on: connection)
   }
 }

@@ -71,8 +71,8 @@ extension DeferredConstraints.Rule {
 extension SaveRun {
   /// Reports every changed object that violates a rule.
   mutating func run(_ checks: DeferredConstraints, after start: Int64?) throws(StoreError) {
-    guard let start, let last = try connection.historyPosition(), last > start else { return }
-    let changeSet = try connection.changes(after: start, upTo: last)
+    guard let start else { return }
+    let changeSet = try connection.changes(after: start)
     for rule in checks.rules where !failuresMayExcuse(rule) {
       let place = RelationshipPlace(entity: rule.entity, relationship: rule.relationship)
       let ids = (changeSet.objects[rule.entity] ?? []).union(changeSet.members[place] ?? [])

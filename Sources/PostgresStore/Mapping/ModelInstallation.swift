@@ -1,0 +1,204 @@
+// A database and a model, given or stored in the database → the model's tables and triggers, which
+// are created where they are missing, and the entities that are served.
+//
+//     livefetch.model     one row: the model's text, and the signature of its triggers
+//
+// The triggers are in the schema of the tables, so that the model's rules stay when the history is
+// removed.
+
+import FetchModel
+import ModelStorage
+import SQLComposer
+
+/// Installs a model.
+struct ModelInstallation {
+  let connection: PostgresConnection
+  let schema: String
+  /// The model that the caller gave.
+  let given: ModelFile?
+
+  static let creation = """
+    CREATE TABLE IF NOT EXISTS livefetch.model (
+      single boolean PRIMARY KEY DEFAULT true CHECK (single), text text NOT NULL,
+      triggers text NOT NULL)
+    """
+
+  private var dialect: ModelDialect { .postgres(schema: schema) }
+
+  /// Returns the model that the database stores; nil without one.
+  static func remembered(on connection: PostgresConnection) throws(StoreError) -> ModelFile? {
+    let text = try storing { () throws(PostgresError) -> String? in
+      let exists = try connection.query("SELECT to_regclass('livefetch.model') IS NOT NULL")
+      guard try exists.bool(0, 0) else { return nil }
+      return try connection.query("SELECT text FROM livefetch.model").rows().first?[0].string
+    }
+    guard let text else { return nil }
+    do {
+      return try ModelFile(parsing: Array(text.utf8))
+    } catch {
+      throw .unusable("the stored model cannot be read: \(error)")
+    }
+  }
+
+  /// Returns the tables of the model; nil if neither the caller nor the database has one.
+  func tables() throws(StoreError) -> ModelTables? {
+    let remembered = try Self.remembered(on: connection)
+    guard let model = given ?? remembered else { return nil }
+    let tables = try Self.tables(of: model, dialect)
+    if given != nil, let remembered, tables.tables != ModelTables(remembered, dialect).tables {
+      throw .unusable(
+        "the database was created for another version of the model, with different tables")
+    }
+    return tables
+  }
+
+  /// - Throws: ``StoreError/unusable(_:)`` for a model that PostgreSQL cannot hold.
+  static func tables(
+    of model: ModelFile, _ dialect: ModelDialect
+  ) throws(StoreError) -> ModelTables {
+    let tables = ModelTables(model, dialect)
+    let names = tables.tables.flatMap { [$0.name] + $0.columns.map(\.name) }
+    if let long = names.first(where: { $0.utf8.count > ModelDialect.longestName }) {
+      throw .unusable("the name `\(long)` is longer than PostgreSQL's 63 bytes")
+    }
+    for entity in model.entities {
+      guard let attribute = entity.attributes.first(where: \.isOpaque) else { continue }
+      throw .unusable(
+        "\(entity.name).\(attribute.name): there is no transformer `\(attribute.transformer ?? "")`")
+    }
+    guard tables.fieldsWithoutColumn.isEmpty else {
+      throw .unusable(
+        "PostgreSQL has no generated column for a date or binary field: "
+          + tables.fieldsWithoutColumn.joined(separator: ", "))
+    }
+    return tables
+  }
+
+  /// Creates the tables if the schema has none, and the triggers that differ from the model's, in one
+  /// transaction. Servers that install at the same time wait for each other.
+  func install() throws(StoreError) {
+    _ = try storing { () throws(PostgresError) in
+      try connection.execute(
+        """
+        BEGIN; SET LOCAL lock_timeout = '\(PostgresHistory.lockTimeout)';
+        SELECT pg_advisory_xact_lock(\(PostgresHistory.lockNumber));
+        """)
+    }
+    do {
+      try create()
+      _ = try storing { () throws(PostgresError) in try connection.execute("COMMIT") }
+    } catch {
+      connection.rollBack()
+      throw error
+    }
+  }
+
+  private func create() throws(StoreError) {
+    guard let tables = try tables() else { return }
+    if try catalogue().tables.isEmpty { try run(tables.creation) }
+    if try Self.remembered(on: connection) == nil {
+      let problems = try mismatches(of: tables)
+      guard problems.isEmpty else { throw Self.refusal(problems) }
+    }
+    let triggers = ModelTriggers(tables).statements.filter { !ModelTriggers.isRepetition($0) }
+    try ensure(triggers)
+    try storing { () throws(PostgresError) in
+      try connection.execute("CREATE SCHEMA IF NOT EXISTS livefetch; \(Self.creation)")
+      try connection.query(
+        """
+        INSERT INTO livefetch.model (text, triggers) VALUES ($1, \(Self.signature))
+        ON CONFLICT (single) DO UPDATE SET text = excluded.text, triggers = excluded.triggers
+        """,
+        [
+          .text(String(decoding: tables.file.text, as: UTF8.self)),
+          .text(triggers.map(\.sql).joined(separator: "\n")),
+        ])
+    }
+  }
+
+  private static let signature = "md5($2)"
+
+  private func catalogue() throws(StoreError) -> Catalogue {
+    try storing { () throws(PostgresError) in
+      try CatalogueReader(connection: connection, schemas: [schema]).read()
+    }
+  }
+
+  static func refusal(_ problems: [String]) -> StoreError {
+    .unusable("the tables are not the model's:\n" + problems.joined(separator: "\n"))
+  }
+
+  /// Returns every mismatch between the model and the tables or their rows.
+  private func mismatches(of tables: ModelTables) throws(StoreError) -> [String] {
+    let mapping = ModelMapping(
+      tables, try catalogue().composed(observable: []), dialect: dialect.dialect)
+    guard mapping.problems.isEmpty else { return mapping.problems }
+    var problems: [String] = []
+    for column in mapping.columnsToFill {
+      let missing = try storing { () throws(PostgresError) in
+        try connection.query(
+          "SELECT count(*) FROM \(quoted(column.table)) WHERE \(quoted(column.name)) IS NULL"
+        ).integer(0, 0)
+      }
+      guard missing > 0 else { continue }
+      problems.append(
+        "\(column.key.entity).\(column.key.property) is not optional, and \(missing) rows of "
+          + "`\(column.table)` have no value in `\(column.name)`")
+    }
+    return problems
+  }
+
+  /// Recreates the triggers unless they are the model's.
+  private func ensure(_ expected: [NamedStatement]) throws(StoreError) {
+    let isInPlace = try storing { () throws(PostgresError) -> Bool in
+      let exists = try connection.query("SELECT to_regclass('livefetch.model') IS NOT NULL")
+      guard try exists.bool(0, 0) else { return false }
+      let found = try Self.triggers(on: connection, schema).map(\.name)
+      guard Set(found) == Set(expected.map(\.name)) else { return false }
+      let stored = try connection.query(
+        "SELECT triggers = md5($1) FROM livefetch.model",
+        [.text(expected.map(\.sql).joined(separator: "\n"))])
+      return stored.rowCount == 0 ? false : try stored.bool(0, 0)
+    }
+    guard !isInPlace else { return }
+    try Self.dropTriggers(on: connection, schema)
+    try run(expected)
+  }
+
+  /// Removes the triggers of every model, with their functions.
+  static func dropTriggers(
+    on connection: PostgresConnection, _ schema: String
+  ) throws(StoreError) {
+    try storing { () throws(PostgresError) -> Void in
+      let found = try triggers(on: connection, schema)
+      for trigger in found {
+        try connection.execute("DROP FUNCTION \(trigger.function) CASCADE")
+      }
+    }
+  }
+
+  private static func triggers(
+    on connection: PostgresConnection, _ schema: String
+  ) throws(PostgresError) -> [(name: String, function: String)] {
+    let rows = try connection.query(
+      """
+      SELECT t.tgname::text, p.oid::regprocedure::text
+      FROM pg_catalog.pg_trigger AS t JOIN pg_catalog.pg_proc AS p ON p.oid = t.tgfoid
+        JOIN pg_catalog.pg_namespace AS n ON n.oid = p.pronamespace
+      WHERE n.nspname = $1::text AND t.tgname ^@ '\(ModelTriggers.prefix)' AND p.proname = t.tgname
+      """, [.text(schema)]
+    ).rows()
+    return rows.map { (name: $0[0].string ?? "", function: $0[1].string ?? "") }
+  }
+
+  private func run(_ statements: [NamedStatement]) throws(StoreError) {
+    for statement in statements {
+      do throws(PostgresError) {
+        try connection.execute(statement.sql)
+      } catch {
+        guard case .refused(let refusal) = error else { throw StoreError(error) }
+        throw .unusable("\(statement.name): \(refusal.message)")
+      }
+    }
+  }
+}
