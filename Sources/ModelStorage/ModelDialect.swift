@@ -30,6 +30,8 @@ package struct ModelDialect: Sendable {
   }
 
   package let dialect: Dialect
+  /// The qualifier of LiveFetch's own functions.
+  package let functions: String
   /// The declaration of the column `id`.
   package let key: String
   /// The type of columns that refer to objects, and of positions.
@@ -55,17 +57,29 @@ package struct ModelDialect: Sendable {
   /// Returns a statement of a trigger that refuses the change with a message.
   package let refusal: @Sendable (String) -> String
 
+  /// Returns a value of an old column of another type as the type of an attribute, for a migration.
+  package let conversion: @Sendable (String, ModelFile.Attribute) -> String
+  /// Returns the statements after which the table `draft` assigns no id that one of the tables
+  /// `sources` has assigned.
+  package let keepIDs: @Sendable (_ draft: String, _ sources: [String]) -> [String]
+  /// Returns the statement that removes a table to which others may refer.
+  package let removal: @Sendable (String) -> String
+
   package init(
-    dialect: Dialect, key: String, integer: String, text: String, hasForwardReferences: Bool,
+    dialect: Dialect, functions: String, key: String, integer: String, text: String, hasForwardReferences: Bool,
     firesRecursively: Bool, now: String,
     type: @escaping @Sendable (ModelFile.Attribute) -> String,
     defaultLiteral: @escaping @Sendable (ModelFile.Attribute) -> String?,
     field: @escaping @Sendable (String, [String], AttributeType) -> Field?,
     name: @escaping @Sendable (String) -> String,
     trigger: @escaping @Sendable (Trigger) -> String,
-    refusal: @escaping @Sendable (String) -> String
+    refusal: @escaping @Sendable (String) -> String,
+    conversion: @escaping @Sendable (String, ModelFile.Attribute) -> String,
+    keepIDs: @escaping @Sendable (String, [String]) -> [String],
+    removal: @escaping @Sendable (String) -> String
   ) {
     self.dialect = dialect
+    self.functions = functions
     self.key = key
     self.integer = integer
     self.text = text
@@ -78,6 +92,9 @@ package struct ModelDialect: Sendable {
     self.name = name
     self.trigger = trigger
     self.refusal = refusal
+    self.conversion = conversion
+    self.keepIDs = keepIDs
+    self.removal = removal
   }
 }
 
@@ -86,7 +103,7 @@ package struct ModelDialect: Sendable {
 extension ModelDialect {
   /// SQLite's tables. The type of an attribute follows from the first word of the declared type.
   package static let sqlite = ModelDialect(
-    dialect: .sqlite,
+    dialect: .sqlite, functions: "",
     // An id is never assigned twice.
     key: "INTEGER PRIMARY KEY AUTOINCREMENT", integer: "INTEGER", text: "TEXT",
     hasForwardReferences: true, firesRecursively: false,
@@ -111,7 +128,23 @@ extension ModelDialect {
         BEGIN \(body)END
         """
     },
-    refusal: { "SELECT RAISE(ABORT, \(literal($0)))" })
+    refusal: { "SELECT RAISE(ABORT, \(literal($0)))" },
+    conversion: { value, _ in value },
+    keepIDs: { draft, sources in
+      let draft = literal(draft)
+      return [
+        """
+        INSERT INTO sqlite_sequence(name, seq) SELECT \(draft), 0 \
+        WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = \(draft))
+        """,
+        """
+        UPDATE sqlite_sequence SET seq = max(seq, (SELECT coalesce(max(seq), 0) \
+        FROM sqlite_sequence WHERE name IN \
+        (\(sources.map(literal).joined(separator: ", "))))) WHERE name = \(draft)
+        """,
+      ]
+    },
+    removal: { "DROP TABLE \(quoted($0))" })
 }
 
 extension ModelFile.AttributeType {

@@ -30,12 +30,14 @@ extension PlannedTable {
 
   /// The statements that add the references to other tables.
   package var references: [NamedStatement] {
-    columns.compactMap { column in
-      column.references.map {
-        NamedStatement(
-          name: "\(name).\(column.name)",
-          sql: "ALTER TABLE \(quoted(name)) ADD FOREIGN KEY (\(quoted(column.name))) \($0.clause)")
-      }
+    columns.compactMap { reference(of: $0) }
+  }
+
+  func reference(of column: PlannedColumn) -> NamedStatement? {
+    column.references.map {
+      NamedStatement(
+        name: "\(name).\(column.name)",
+        sql: "ALTER TABLE \(quoted(name)) ADD FOREIGN KEY (\(quoted(column.name))) \($0.clause)")
     }
   }
 

@@ -17,10 +17,10 @@ struct MigrationLossTests {
     let model = try ModelFile(parsing: Array(second.utf8))
     var options = MigrationOptions()
     options.isDryRun = true
-    let plan = try SQLiteStore.migrate(path: file.path, to: model, options: options)
+    let plan = try file.migrate(to: model, options: options)
     let reported = plan.refusals + plan.losses.map { "would lose \($0)" }
     do {
-      _ = try SQLiteStore.migrate(path: file.path, to: model)
+      _ = try file.migrate(to: model)
       return reported
     } catch {
       #expect(error == .unusable(reported.joined(separator: "\n")))

@@ -32,6 +32,12 @@ final class TestedDatabase {
     return try PostgresStore(target, options: own)
   }
 
+  func migrate(
+    to model: ModelFile, _ options: MigrationOptions, _ progress: (Int, Int, String) -> Void
+  ) throws(StoreError) -> MigrationPlan {
+    try PostgresStore.migrate(target, to: model, options: options, progress: progress)
+  }
+
   func run(_ sql: String) throws { try connection.execute(sql) }
 
   func addAPIKey(_ record: APIKeyRecord) throws -> Bool {

@@ -88,6 +88,17 @@ final class ServedFile {
     try database.run(sql)
   }
 
+  /// Migrates the store to another version of its model. The server must be stopped.
+  func migrate(
+    to model: ModelFile, options: MigrationOptions = .init(),
+    progress: (Int, Int, String) -> Void = { _, _, _ in }
+  ) throws(StoreError) -> MigrationPlan {
+    guard let database else {
+      return try SQLiteStore.migrate(path: path, to: model, options: options, progress: progress)
+    }
+    return try database.migrate(to: model, options, progress)
+  }
+
   /// Stores an API key. The server must be stopped. Returns false if it was there.
   func addAPIKey(_ record: APIKeyRecord) throws -> Bool {
     try database?.addAPIKey(record) ?? SQLiteStore.addAPIKey(record, path: path)

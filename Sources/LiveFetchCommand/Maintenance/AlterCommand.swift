@@ -1,6 +1,7 @@
 // `livefetch alter STORE SQL`
 
 import ArgumentParser
+import FetchModel
 import Foundation
 import SQLiteStore
 

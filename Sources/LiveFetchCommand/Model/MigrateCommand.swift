@@ -3,6 +3,7 @@
 import ArgumentParser
 import FetchModel
 import Foundation
+import PostgresStore
 import SQLiteStore
 
 struct MigrateCommand: ParsableCommand {
@@ -10,15 +11,17 @@ struct MigrateCommand: ParsableCommand {
     commandName: "migrate", abstract: "Migrate a store to another version of its model.",
     discussion: """
       Names and renaming identifiers determine what changed. The command first copies the file, then
-      migrates it in one transaction. If values would be lost, it refuses and prints the reasons.
+      migrates it in one transaction. If values would be lost, it refuses and prints the reasons. A
+      PostgreSQL database is not copied: pg_dump does that.
 
       EXAMPLES
         livefetch migrate shop.sqlite --model shop-2.json --dry-run
         livefetch migrate shop.sqlite --model shop-2.json
         livefetch migrate shop.sqlite --model shop-2.json --sql-before keep.sql --sql split.sql
+        livefetch migrate postgres://localhost/shop --model shop-2.json
       """)
 
-  @Argument(help: "The SQLite file.") var store: String
+  @Argument(help: "The SQLite file, or the URL of a PostgreSQL database.") var store: String
   @Option(help: "The new version of the model.") var model: String
   @Flag(help: "Print the plan and change nothing.") var dryRun = false
   @Flag(help: "Allow the loss of values that the new version cannot hold.") var allowLoss = false
@@ -39,15 +42,25 @@ struct MigrateCommand: ParsableCommand {
   }
 
   func run() throws {
-    try requireFile(store)
+    let database = DatabaseTarget(store)
+    if database == nil { try requireFile(store) }
+    if database != nil, backup != nil {
+      throw failure("--backup concerns SQLite files; pg_dump copies a PostgreSQL database", .usage)
+    }
     let model = try modelAnywhere(model)
     let options = try options()
+    let name = database?.name ?? store
     do throws(StoreError) {
-      let plan = try SQLiteStore.migrate(
-        path: store, to: model, options: options, progress: Self.show)
+      let plan =
+        if let database {
+          try PostgresStore.migrate(
+            database.text, to: model, options: options, progress: Self.show)
+        } else {
+          try SQLiteStore.migrate(path: store, to: model, options: options, progress: Self.show)
+        }
       report(plan)
     } catch {
-      let lines = error.message.split(separator: "\n").map { "\(store): \($0)" }
+      let lines = error.message.split(separator: "\n").map { "\(name): \($0)" }
       throw failure(lines.joined(separator: "\n"), error.exitStatus)
     }
   }
@@ -56,7 +69,7 @@ struct MigrateCommand: ParsableCommand {
     var options = MigrationOptions()
     options.isDryRun = dryRun
     options.allowsLoss = allowLoss
-    options.backup = noBackup || dryRun ? nil : try backupPath()
+    options.backup = noBackup || dryRun || DatabaseTarget(store) != nil ? nil : try backupPath()
     options.before = try sqlBefore.map(Self.script)
     options.after = try sql.map(Self.script)
     return options

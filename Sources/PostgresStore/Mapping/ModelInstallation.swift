@@ -74,35 +74,49 @@ struct ModelInstallation {
     return tables
   }
 
-  /// Creates the tables if the schema has none, and the triggers that differ from the model's, in one
-  /// transaction. Servers that install at the same time wait for each other.
+  /// Creates the tables if the schema has none, and the triggers that differ from the model's.
   func install() throws(StoreError) {
-    _ = try storing { () throws(PostgresError) in
-      try connection.execute(
-        """
-        BEGIN; SET LOCAL lock_timeout = '\(PostgresHistory.lockTimeout)';
-        SELECT pg_advisory_xact_lock(\(PostgresHistory.lockNumber));
-        """)
+    try transaction { () throws(StoreError) in
+      guard let tables = try tables() else { return ((), true) }
+      if try catalogue().tables.isEmpty { try run(tables.creation) }
+      if try Self.remembered(on: connection) == nil {
+        let problems = try mismatches(of: tables)
+        guard problems.isEmpty else { throw Self.refusal(problems) }
+      }
+      try complete(tables)
+      return ((), true)
     }
+  }
+
+  /// Runs `body` in a transaction, which is committed if it returns true. Servers that install or
+  /// migrate at the same time wait for each other.
+  func transaction<Result>(
+    _ body: () throws(StoreError) -> (Result, isKept: Bool)
+  ) throws(StoreError) -> Result {
     do {
-      try create()
-      _ = try storing { () throws(PostgresError) in try connection.execute("COMMIT") }
+      try storing { () throws(PostgresError) -> Void in
+        try connection.execute(
+          """
+          BEGIN; SET LOCAL lock_timeout = '\(PostgresHistory.lockTimeout)';
+          SELECT pg_advisory_xact_lock(\(PostgresHistory.lockNumber));
+          """)
+      }
+      let (result, isKept) = try body()
+      try storing { () throws(PostgresError) -> Void in
+        try connection.execute(isKept ? "COMMIT" : "ROLLBACK")
+      }
+      return result
     } catch {
       connection.rollBack()
       throw error
     }
   }
 
-  private func create() throws(StoreError) {
-    guard let tables = try tables() else { return }
-    if try catalogue().tables.isEmpty { try run(tables.creation) }
-    if try Self.remembered(on: connection) == nil {
-      let problems = try mismatches(of: tables)
-      guard problems.isEmpty else { throw Self.refusal(problems) }
-    }
+  /// Creates the triggers, and stores the model.
+  func complete(_ tables: ModelTables) throws(StoreError) {
     let triggers = ModelTriggers(tables).statements.filter { !ModelTriggers.isRepetition($0) }
     try ensure(triggers)
-    try storing { () throws(PostgresError) in
+    try storing { () throws(PostgresError) -> Void in
       try connection.execute("CREATE SCHEMA IF NOT EXISTS livefetch; \(Self.creation)")
       try connection.query(
         """

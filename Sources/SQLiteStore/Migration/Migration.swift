@@ -6,24 +6,6 @@ import FetchModel
 import ModelStorage
 import SQLComposer
 
-/// The options of a migration.
-public struct MigrationOptions: Sendable {
-  /// True to make the plan without carrying it out.
-  public var isDryRun = false
-  /// True to allow the loss of values that the new version cannot hold.
-  public var allowsLoss = false
-  /// The path of a copy of the file, made before the migration; no file may exist there. nil for no
-  /// copy.
-  public var backup: String?
-  /// The caller's SQL on the old tables, run in the same transaction before the plan is made.
-  public var before: [MigrationScript] = []
-  /// The caller's SQL on the new tables, run at the end of the same transaction.
-  public var after: [MigrationScript] = []
-
-  /// Creates the default options: migrate, refuse losses, make no copy.
-  public init() {}
-}
-
 extension SQLiteStore {
   /// The options of a migration, where another type has their name.
   public typealias MigrationSettings = MigrationOptions
@@ -63,13 +45,13 @@ extension SQLiteStore {
       throw .unusable("the file stores no model to migrate from")
     }
     let run = MigrationRun(connection: connection, old: old, model: model, options: options)
-    if options.isDryRun { return try run.dryRun() }
+    if options.isDryRun { return try run.dryRun().plan }
     guard let backup = options.backup else { return try run.carryOut(progress) }
     // A refused migration makes no copy.
     let planned = try run.dryRun()
-    try run.check(planned)
+    try run.check(planned.plan)
     // A migration that leaves every row unchanged makes no copy.
-    guard !planned.isEmpty || !(options.before + options.after).isEmpty else {
+    guard !planned.statements.isEmpty || !(options.before + options.after).isEmpty else {
       return try run.carryOut(progress)
     }
     try keepCopy(of: path, at: backup)
@@ -106,7 +88,7 @@ private struct MigrationRun {
   let options: MigrationOptions
 
   /// Returns the plan and leaves the file unchanged.
-  func dryRun() throws(StoreError) -> MigrationPlan {
+  func dryRun() throws(StoreError) -> MigrationPlanner {
     try transaction(keeps: false) { () throws(StoreError) in try plan() }
   }
 
@@ -114,11 +96,11 @@ private struct MigrationRun {
   /// plan again.
   func carryOut(_ progress: (Int, Int, String) -> Void) throws(StoreError) -> MigrationPlan {
     try transaction(keeps: true) { () throws(StoreError) in
-      let plan = try plan()
-      try check(plan)
-      try run(plan, progress)
-      return plan
-    }
+      let planner = try plan()
+      try check(planner.plan)
+      try run(planner.statements, progress)
+      return planner
+    }.plan
   }
 
   /// - Throws: Every reason for a refusal.
@@ -129,33 +111,35 @@ private struct MigrationRun {
   }
 
   private func transaction(
-    keeps: Bool, _ body: () throws(StoreError) -> MigrationPlan
-  ) throws(StoreError) -> MigrationPlan {
+    keeps: Bool, _ body: () throws(StoreError) -> MigrationPlanner
+  ) throws(StoreError) -> MigrationPlanner {
     // Tables are replaced under the names by which other tables refer to them.
     try connection.execute("PRAGMA foreign_keys = OFF; PRAGMA legacy_alter_table = ON")
     try connection.trustSchema()
     try connection.execute("BEGIN IMMEDIATE")
     do {
-      let plan = try body()
+      let planner = try body()
       try connection.execute(keeps ? "COMMIT" : "ROLLBACK")
-      return plan
+      return planner
     } catch {
       if !connection.isInAutocommit { try? connection.execute("ROLLBACK") }
       throw error
     }
   }
 
-  private func plan() throws(StoreError) -> MigrationPlan {
+  private func plan() throws(StoreError) -> MigrationPlanner {
     for script in options.before { try connection.run(script) }
-    return try MigrationPlanner(from: old, to: model, on: connection).plan
+    return try MigrationPlanner(
+      from: ModelTables(old, .sqlite), to: ModelTables(model, .sqlite)
+    ) { sql throws(StoreError) in try connection.first(sql) { $0.integer(0) } ?? 0 }
   }
 
   private func run(
-    _ plan: MigrationPlan, _ progress: (Int, Int, String) -> Void
+    _ statements: [NamedStatement], _ progress: (Int, Int, String) -> Void
   ) throws(StoreError) {
     try dropTriggers()
-    let all = plan.statements.count + options.after.count
-    for (index, statement) in plan.statements.enumerated() {
+    let all = statements.count + options.after.count
+    for (index, statement) in statements.enumerated() {
       progress(index, all, statement.name)
       do throws(StoreError) {
         try connection.execute(statement.sql)
@@ -164,7 +148,7 @@ private struct MigrationRun {
       }
     }
     for (index, script) in options.after.enumerated() {
-      progress(plan.statements.count + index, all, script.name)
+      progress(statements.count + index, all, script.name)
       try connection.run(script)
     }
     try checkLinks()

@@ -6,19 +6,6 @@
 import FetchModel
 import LiveFetchCSQLite
 
-/// Statements that a migration runs in addition to its own.
-public struct MigrationScript: Sendable, Hashable {
-  /// The file's name, for error messages.
-  public let name: String
-  /// The statements, separated by semicolons.
-  public let sql: String
-
-  public init(name: String, sql: String) {
-    self.name = name
-    self.sql = sql
-  }
-}
-
 extension Connection {
   /// Runs every statement of `script`.
   ///

@@ -32,7 +32,7 @@ extension MigrationPlanner {
     _ pair: (old: String, new: String)
   ) throws(StoreError) -> String {
     let name = "\(pair.new).\(attribute.name)"
-    let fallback = attribute.literalDefault ?? (column.defaultSQL ?? "NULL")
+    let fallback = literalDefault(attribute) ?? (column.defaultSQL ?? "NULL")
     let before = match.oldAttribute(attribute, of: pair.new)
     guard let before, before.derivation == nil || attribute.derivation != nil,
       !before.isTransient, let stored = old.column(before.name, of: pair.old)
@@ -51,7 +51,9 @@ extension MigrationPlanner {
           + attribute.type.rawValue)
       return "NULL"
     }
-    let value = "o.\(quoted(stored))"
+    let column = "o.\(quoted(stored))"
+    let value =
+      before.type == attribute.type ? column : new.dialect.conversion(column, attribute)
     guard !attribute.isOptional, attribute.derivation == nil else { return value }
     guard fallback == "NULL" else { return "coalesce(\(value), \(fallback))" }
     let missing = try rows(source, pair, where: "\(value) IS NULL")
@@ -89,7 +91,9 @@ extension ModelFile.AttributeType {
   }
 }
 
-extension ModelFile.Attribute {
+extension MigrationPlanner {
   /// The default as SQL, including attributes whose column has none.
-  var literalDefault: String? { isOpaque ? nil : ModelDialect.sqlite.defaultLiteral(self) }
+  func literalDefault(_ attribute: ModelFile.Attribute) -> String? {
+    attribute.isOpaque ? nil : new.dialect.defaultLiteral(attribute)
+  }
 }

@@ -13,38 +13,39 @@ extension MigrationPlanner {
         table.root.map { match.newEntity(of: $0).map(new.file.root(of:)) == name } ?? false
       }
       guard !sources.isEmpty else { return [] }
-      let draft = literal(Self.draft(name))
-      // An id is never assigned twice.
-      return [
-        """
-        INSERT INTO sqlite_sequence(name, seq) SELECT \(draft), 0 \
-        WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = \(draft))
-        """,
-        """
-        UPDATE sqlite_sequence SET seq = max(seq, (SELECT coalesce(max(seq), 0) \
-        FROM sqlite_sequence WHERE name IN \
-        (\(sources.map { literal($0.name) }.joined(separator: ", "))))) WHERE name = \(draft)
-        """,
-      ]
+      return new.dialect.keepIDs(draft(name), sources.map(\.name))
     }
-    plan.statements += highest.map { NamedStatement(name: "ids", sql: $0) }
+    for sql in highest { add(NamedStatement(name: "ids", sql: sql)) }
     for name in dropped {
-      plan.statements.append(
-        NamedStatement(name: "replace \(name)", sql: "DROP TABLE \(quoted(name))"))
+      add(NamedStatement(name: "replace \(name)", sql: new.dialect.removal(name)))
     }
     for name in dropped where !rebuilt.contains(name) {
-      plan.steps.append("remove the table \(name)")
+      note(step: "remove the table \(name)")
     }
     for name in rebuilt {
-      plan.statements.append(
+      add(
         NamedStatement(
           name: "replace \(name)",
-          sql: "ALTER TABLE \(quoted(Self.draft(name))) RENAME TO \(quoted(name))"))
+          sql: "ALTER TABLE \(quoted(draft(name))) RENAME TO \(quoted(name))"))
     }
   }
 
   mutating func keep(_ table: String) { kept.insert(table) }
   mutating func rebuild(_ table: String) { rebuilt.append(table) }
+
+  /// Adds the references that the new tables, and the removal of the old ones, left out.
+  mutating func addReferences() {
+    guard !new.dialect.hasForwardReferences else { return }
+    let replaced = Set(rebuilt)
+    for table in new.tables {
+      for column in table.columns {
+        guard let reference = table.reference(of: column),
+          replaced.contains(table.name) || replaced.contains(column.references?.table ?? "")
+        else { continue }
+        add(reference)
+      }
+    }
+  }
 
   mutating func changeIndexes() {
     // Dropping a table has already dropped its indexes.
@@ -57,8 +58,8 @@ extension MigrationPlanner {
       add("remove the index \(index.name)", ["DROP INDEX IF EXISTS \(quoted(index.name))"])
     }
     for index in new.indexes where !before.contains(index) {
-      if isKept(index) { plan.steps.append("create the index \(index.name)") }
-      plan.statements.append(index)
+      if isKept(index) { note(step: "create the index \(index.name)") }
+      add(index)
     }
   }
 
@@ -85,7 +86,7 @@ extension MigrationPlanner {
     else { return nil }
     return """
       UPDATE \(quoted(new.file.root(of: key.entity))) SET \(quoted(column)) = \
-      livefetch_\(function.rawValue)(\(quoted(read))) WHERE \(quoted(read)) IS NOT NULL
+      \(new.dialect.functions)livefetch_\(function.rawValue)(\(quoted(read))) WHERE \(quoted(read)) IS NOT NULL
       """
   }
 }

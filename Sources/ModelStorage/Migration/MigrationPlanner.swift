@@ -8,41 +8,30 @@ import FetchModel
 import ModelStorage
 import SQLComposer
 
-/// The plan of a migration.
-public struct MigrationPlan: Sendable {
-  /// Descriptions of the steps, for users.
-  public internal(set) var steps: [String] = []
-  /// The reasons why the migration is impossible; empty if it is possible.
-  public internal(set) var refusals: [String] = []
-  /// The losses. The migration runs only if they are allowed.
-  public internal(set) var losses: [String] = []
-  /// The path of the copy of the unmigrated file; nil without one.
-  public internal(set) var backup: String?
-  var statements: [NamedStatement] = []
-
-  /// True if the file's tables stay the same.
-  public var isEmpty: Bool { statements.isEmpty }
-}
-
 /// Makes the plan of a migration.
-struct MigrationPlanner {
+package struct MigrationPlanner {
   let old: ModelTables
   let new: ModelTables
   let match: ModelMatch
-  let connection: Connection
-  var plan = MigrationPlan()
+  /// Returns the number that a query returns.
+  let count: (String) throws(StoreError) -> Int64
+  package private(set) var plan = MigrationPlan()
+  /// The statements of the migration; empty if the tables stay the same.
+  package private(set) var statements: [NamedStatement] = []
   /// The old tables whose rows and columns stay.
   var kept: Set<String> = []
   var rebuilt: [String] = []
 
-  /// - Throws: An error if the file's data cannot be read.
-  init(
-    from old: ModelFile, to new: ModelFile, on connection: Connection
+  /// - Parameter count: returns the number that a query of the old tables returns.
+  /// - Throws: An error if the store's data cannot be read.
+  package init(
+    from old: ModelTables, to new: ModelTables,
+    count: @escaping (String) throws(StoreError) -> Int64
   ) throws(StoreError) {
-    self.old = ModelTables(old, .sqlite)
-    self.new = ModelTables(new, .sqlite)
-    match = ModelMatch(from: old, to: new)
-    self.connection = connection
+    self.old = old
+    self.new = new
+    match = ModelMatch(from: old.file, to: new.file)
+    self.count = count
     try make()
   }
 
@@ -54,6 +43,7 @@ struct MigrationPlanner {
     try checkUniqueness()
     try checkDestinations()
     replaceTables()
+    addReferences()
     changeIndexes()
     recompute()
   }
@@ -62,13 +52,19 @@ struct MigrationPlanner {
 
   mutating func add(_ step: String, _ sql: [String]) {
     plan.steps.append(step)
-    plan.statements += sql.map { NamedStatement(name: step, sql: $0) }
+    statements += sql.map { NamedStatement(name: step, sql: $0) }
   }
 
-  static func draft(_ table: String) -> String { "migrating_\(table)" }
+  mutating func add(_ statement: NamedStatement) { statements.append(statement) }
+  mutating func note(step: String) { plan.steps.append(step) }
+  mutating func note(loss: String) { plan.losses.append(loss) }
 
-  func count(_ sql: String) throws(StoreError) -> Int64 {
-    try connection.first(sql) { $0.integer(0) } ?? 0
+  /// The name of a new table until the old one is removed.
+  func draft(_ table: String) -> String { new.dialect.name("migrating_\(table)") }
+
+  /// Returns the statement that creates a table under another name. References may follow later.
+  func creation(_ table: PlannedTable, as draft: String) -> String {
+    table.creation(as: draft, hasReferences: new.dialect.hasForwardReferences)
   }
 }
 
@@ -90,13 +86,13 @@ extension MigrationPlanner {
       kept.insert(table.name)
       return
     }
-    let draft = Self.draft(table.name)
+    let draft = draft(table.name)
     rebuilt.append(table.name)
     guard !sources.isEmpty else {
-      return add("create the table \(table.name)", [table.creation(as: draft)])
+      return add("create the table \(table.name)", [creation(table, as: draft)])
     }
     try checkIDs(sources, table)
-    var statements = [table.creation(as: draft)]
+    var statements = [creation(table, as: draft)]
     for source in sources { statements.append(try copy(source, to: table, draft)) }
     let names = sources.map(\.table.name).joined(separator: ", ")
     add("rebuild the table \(table.name) from \(names)", statements)

@@ -34,14 +34,14 @@ extension MigrationPlanner {
     }
     let several = try count(
       """
-      SELECT count(*) FROM (SELECT 1 FROM (\(links.sql)) GROUP BY owner \
-      HAVING count(DISTINCT member) > 1)
+      SELECT count(*) FROM (SELECT 1 FROM (\(links.sql)) AS l GROUP BY owner \
+      HAVING count(DISTINCT member) > 1) AS several
       """)
     if several > 0 {
       refuse("\(name) is to-one, and \(several) objects have several there")
     }
     try checkPresence(
-      relationship, pair, "\(ModelTriggers.id) NOT IN (SELECT owner FROM (\(links.sql)))")
+      relationship, pair, "\(ModelTriggers.id) NOT IN (SELECT owner FROM (\(links.sql)) AS l)")
     return "(SELECT l.member FROM (\(links.sql)) AS l WHERE l.owner = o.\(ModelTriggers.id))"
   }
 
@@ -91,7 +91,7 @@ extension MigrationPlanner {
     guard fitting != family, let table = old.table(of: before.destination) else { return }
     let others = try count(
       """
-      SELECT count(DISTINCT member) FROM (\(links)) WHERE \(isLiving) AND member NOT IN \
+      SELECT count(DISTINCT member) FROM (\(links)) AS l WHERE \(isLiving) AND member NOT IN \
       (SELECT \(ModelTriggers.id) FROM \(quoted(table.name)) WHERE \(kinds(fitting, table)))
       """)
     guard others > 0 else { return }
@@ -133,10 +133,10 @@ extension MigrationPlanner {
     {
       return keep(table.name)
     }
-    let draft = Self.draft(table.name)
+    let draft = draft(table.name)
     rebuild(table.name)
     guard let links = oldLinks(relationship, of: key.entity) else {
-      return add("create the table \(table.name)", [table.creation(as: draft)])
+      return add("create the table \(table.name)", [creation(table, as: draft)])
     }
     let ends = table.columns.filter { $0.role == .end }.map { quoted($0.name) }
     let places = table.columns.compactMap { column -> (name: String, value: String)? in
@@ -150,10 +150,11 @@ extension MigrationPlanner {
     add(
       "rebuild the table \(table.name)",
       [
-        table.creation(as: draft),
+        creation(table, as: draft),
         """
-        INSERT OR IGNORE INTO \(quoted(draft))(\(columns.joined(separator: ", "))) \
-        SELECT \(values.joined(separator: ", ")) FROM (\(links.sql)) AS l
+        INSERT INTO \(quoted(draft))(\(columns.joined(separator: ", "))) \
+        SELECT \(values.joined(separator: ", ")) FROM (\(links.sql)) AS l WHERE TRUE \
+        ON CONFLICT DO NOTHING
         """,
       ])
   }
@@ -181,7 +182,8 @@ extension MigrationPlanner {
   ) -> OldLinks? {
     guard let declarer = old.file.declarer(of: relationship.name, in: entity) else { return nil }
     let key = PropertyKey(entity: declarer, property: relationship.name)
-    let position = old.positions[key].map(quoted) ?? "NULL"
+    let none = "CAST(NULL AS \(old.dialect.integer))"
+    let position = old.positions[key].map(quoted) ?? none
     let id = ModelTriggers.id
     let (owner, member) = isSwapped ? ("member", "owner") : ("owner", "member")
     switch old.links[key] {
@@ -189,7 +191,7 @@ extension MigrationPlanner {
       let table = quoted(old.file.root(of: declarer))
       return OldLinks(
         sql: """
-          SELECT \(id) AS \(owner), \(quoted(column)) AS \(member), NULL AS place \
+          SELECT \(id) AS \(owner), \(quoted(column)) AS \(member), \(none) AS place \
           FROM \(table) WHERE \(quoted(column)) IS NOT NULL
           """)
     case .members(let inverse)?:

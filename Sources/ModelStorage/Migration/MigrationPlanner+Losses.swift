@@ -115,7 +115,7 @@ extension MigrationPlanner {
 
   private mutating func lose(_ what: String, _ rows: String) throws(StoreError) {
     let lost = try count("SELECT count(*) FROM \(rows)")
-    if lost > 0 { plan.losses.append("\(what) (\(lost))") }
+    if lost > 0 { note(loss: "\(what) (\(lost))") }
   }
 }
 
@@ -156,7 +156,7 @@ extension MigrationPlanner {
     let column = match.oldAttribute(attribute, of: entity)
       .flatMap { $0.isTransient ? nil : old.column($0.name, of: oldEntity) }
       .map(quoted)
-    guard attribute.derivation == nil, let initial = attribute.literalDefault else {
+    guard attribute.derivation == nil, let initial = literalDefault(attribute) else {
       return column
     }
     guard let column else { return "coalesce(NULL, \(initial))" }
@@ -173,7 +173,7 @@ extension MigrationPlanner {
     let repeated = try count(
       """
       SELECT count(*) FROM (SELECT 1 FROM \(quoted(table.name)) WHERE \(kinds) AND \(present) \
-      GROUP BY \(columns.joined(separator: ", ")) HAVING count(*) > 1)
+      GROUP BY \(columns.joined(separator: ", ")) HAVING count(*) > 1) AS repeated
       """)
     guard repeated > 0 else { return }
     let property = names.joined(separator: ", ")
