@@ -8,8 +8,10 @@ SECONDS ?= 60
 TESTS_AT_ONCE ?= 4
 PACKAGES := libmicrohttpd-dev libsqlite3-dev libcurl4-openssl-dev zlib1g-dev libpq-dev
 # The suites of the service that run over both stores.
-BOTH_STORES := Access(Reading|Saving|RuleMatrix)|BatchInSave|DictionariesLive|Idempotency|JSONValues|$(strip \
-  )LongPoll|ManyFetches|SaveContract|SectionOption|SinceNow|StreamContract|TermLimit|WindowContract
+BOTH_STORES := Access(Reading|Saving|RuleMatrix)|BatchInSave|DeleteRule|DerivedChain|DictionariesLive|$(strip \
+  )EntityName|EveryFailure|Idempotency|JSONValues|LongPoll|ManyFetches|MergePolicy|Migration(Loss)?|$(strip \
+  )Model(Contract|Promise|Rules)|OrderedElement|SaveContract|SectionOption|SinceNow|StreamContract|$(strip \
+  )TermLimit|Transformable(Contract|Rule)|WindowContract
 SOURCES := $(wildcard Package.swift Sources Tests)
 
 SHELL := /bin/bash

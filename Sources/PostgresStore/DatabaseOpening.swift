@@ -46,18 +46,9 @@ struct DatabaseOpening {
         try connection.query("SELECT current_database()").text(0, 0)
       )
     }
-    introspection = try Self.introspection(
+    introspection = try .of(
       catalogue.composed(observable: Set(captured?.map(\.id) ?? [])), try model.tables(),
       .postgres(schema: options.schema, captured: captured ?? []))
-  }
-
-  private static func introspection(
-    _ catalogue: [SQLComposer.CatalogueTable], _ tables: ModelTables?, _ dialect: Dialect
-  ) throws(StoreError) -> Introspection {
-    guard let tables else { return Introspection(tables: catalogue, dialect: dialect) }
-    let mapping = ModelMapping(tables, catalogue, dialect: dialect)
-    guard mapping.problems.isEmpty else { throw ModelInstallation.refusal(mapping.problems) }
-    return mapping.introspection
   }
 
   private static func check(_ connection: PostgresConnection) throws(StoreError) {

@@ -111,4 +111,46 @@ struct DatabaseCommandTests {
     #expect(result.errors.hasPrefix("livefetch: postgres://localhost/none: "), "\(result.errors)")
     #expect(!result.errors.contains("secret"))
   }
+
+  @Test("`serve --model` creates the tables, and `migrate` changes them with their objects")
+  func models() throws {
+    let target = try PostgresServer.shared().newDatabase()
+    let folder = try Folder()
+    try folder.write(MigrateCommandTests.first, to: "one.json")
+    try folder.write(MigrateCommandTests.second, to: "two.json")
+    let (server, _) = try folder.serve(target, ["--model", "one.json"])
+    server.terminate()
+    server.waitUntilExit()
+    #expect(server.terminationStatus == 0)
+    let connection = try PostgresConnection(target)
+    try connection.execute(
+      """
+      INSERT INTO "City"(id) VALUES (1), (2);
+      INSERT INTO "Person"(id, name, age, city) VALUES (1, 'Ann', 40, 1), (2, 'Bob', NULL, 1);
+      """)
+    let early = try folder.run(["serve", target, "--model", "two.json", "--port", "0"])
+    #expect(early.status == 65)
+    #expect(early.errors.contains("another version of the model"), "\(early.errors)")
+    let copied = try folder.run(
+      ["migrate", target, "--model", "two.json", "--backup", "copy.sql"])
+    #expect(copied.status == 64)
+    #expect(copied.errors.contains("pg_dump"), "\(copied.errors)")
+    let plan = try folder.run(["migrate", target, "--model", "two.json", "--dry-run"])
+    #expect(
+      plan.output == """
+        rebuild the table Thing from Person
+        rebuild the table City from City
+        remove the table Person
+        compute City.peopleCount
+
+        """, "\(plan.errors)")
+    let migrated = try folder.run(["migrate", target, "--model", "two.json"])
+    #expect(migrated.status == 0, "\(migrated.errors)")
+    let people = try folder.run(
+      ["export", target, "Person", "--select", "fullName,age,rank,city", "--sort", "id"])
+    #expect(people.output == "id,fullName,age,rank,city\n1,Ann,40,7,1\n2,Bob,,7,1\n")
+    let cities = try folder.run(
+      ["export", target, "City", "--select", "peopleCount,people", "--sort", "id"])
+    #expect(cities.output == "id,peopleCount,people\n1,2,\"[1,2]\"\n2,0,[]\n")
+  }
 }

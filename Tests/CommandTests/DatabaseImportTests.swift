@@ -1,3 +1,4 @@
+import FetchModel
 import Foundation
 import TestSupport
 import Testing
@@ -164,5 +165,54 @@ struct DatabaseImportTests {
     let run = try database.run("c.csv", "name\nOslo\n", "--into", "city", "--as-stored")
     #expect(run.status == 64)
     #expect(run.errors.contains("--as-stored concerns SQLite files"))
+  }
+
+  private static let model = """
+    {"entities":[
+    {"name":"Thing","attributes":[{"name":"name","type":"String","optional":false}],
+     "uniquenessConstraints":[["name"]]},
+    {"name":"Tool","parent":"Thing","attributes":[
+      {"name":"price","type":"Decimal","minimum":0},
+      {"name":"weight","type":"Double","default":1.5}]}]}
+    """
+
+  @Test("The rules of a stored model hold for each row")
+  func modelledRows() throws {
+    let target = try PostgresServer.shared().newDatabase()
+    var options = PostgresStoreOptions()
+    options.model = try ModelFile(parsing: Array(Self.model.utf8))
+    try PostgresStore(target, options: options).close()
+    let folder = try Folder()
+    try folder.write("name,price\nSaw,10.50\nAxe,-1\nPen,1\n", to: "t.csv")
+    let run = try folder.run(["import", target, "t.csv", "--into", "Tool"])
+    #expect(run.status == 65)
+    #expect(run.errors == "livefetch: t.csv: line 3: `price` may not be less than 0\n", "\(run.errors)")
+    try folder.write("name,price\nSaw,12\nAwl,2\n", to: "u.csv")
+    let second = try folder.run(["import", target, "u.csv", "--into", "Tool", "--key", "name"])
+    #expect(second.output.hasPrefix("Tool: 1 inserted, 1 updated in "), "\(second.errors)")
+    let connection = try PostgresConnection(target)
+    let rows = try connection.execute(
+      #"SELECT entity, name, price, weight FROM "Thing" ORDER BY name"#)[0]
+    #expect(
+      (0..<rows.rowCount).map { row in (0..<4).map { rows.text(row, $0) }.joined(separator: "|") }
+        == ["Tool|Awl|2|1.5", "Tool|Pen|1|1.5", "Tool|Saw|12|1.5"])
+  }
+
+  @Test("A model with counted relationships is refused")
+  func countedRelationships() throws {
+    let target = try PostgresServer.shared().newDatabase()
+    var options = PostgresStoreOptions()
+    options.model = try ModelFile(
+      parsing: Array(
+        """
+        {"entities":[{"name":"A","relationships":[
+        {"name":"b","destination":"A","optional":false}]}]}
+        """.utf8))
+    try PostgresStore(target, options: options).close()
+    let folder = try Folder()
+    try folder.write("b\n1\n", to: "t.csv")
+    let run = try folder.run(["import", target, "t.csv", "--into", "A"])
+    #expect(run.status == 65)
+    #expect(run.errors.contains("send the rows to POST /v1/save"), "\(run.errors)")
   }
 }

@@ -2,9 +2,11 @@
 //
 // Rows are inserted in batches, each by one statement. If the server refuses a batch, its rows are
 // inserted one by one, and those that it refuses are reported. With a key, each row is looked up first.
-// The history's triggers record the rows.
+// The history's triggers record the rows. Where the database stores a model, each row is a save under
+// the model's rules.
 
 import FetchModel
+import ModelStorage
 import SQLComposer
 import SaveExecution
 
@@ -38,6 +40,8 @@ public final class DatabaseImport {
   private let connection: PostgresConnection
   private let save: PostgresSaveConnection
   private let table: SaveTable
+  /// nil in a database without a model.
+  private let modelled: (row: ModelledRow, executor: SaveExecutor)?
   private let key: [Int]
   private let makesTable: Bool
   private var columns: [Int] = []
@@ -62,7 +66,10 @@ public final class DatabaseImport {
       let connection = try Self.connect(target)
       self.connection = connection
       if let new { try Self.make(new, on: connection) }
-      table = try Self.table(name, Self.introspection(on: connection))
+      let introspection = try Self.introspection(on: connection)
+      let table = try Self.table(name, introspection)
+      self.table = table
+      modelled = try Self.rules(of: table, introspection)
       self.key = try table.key(imported: key)
       // References are checked row by row, so that a refusal names its row.
       try storing { () throws(PostgresError) in
@@ -118,9 +125,26 @@ public final class DatabaseImport {
   private static func introspection(
     on connection: PostgresConnection
   ) throws(StoreError) -> Introspection {
-    try storing { () throws(PostgresError) in
+    let catalogue = try storing { () throws(PostgresError) in
       try CatalogueReader(connection: connection, schemas: [schema]).read()
-    }.introspection(.postgres(schema: schema), observable: [])
+    }
+    let model = ModelInstallation(connection: connection, schema: schema, given: nil)
+    return try .of(
+      catalogue.composed(observable: []), try model.tables(), .postgres(schema: schema))
+  }
+
+  private static func rules(
+    of table: SaveTable, _ introspection: Introspection
+  ) throws(StoreError) -> (row: ModelledRow, executor: SaveExecutor)? {
+    guard introspection.model.file != nil else { return nil }
+    let executor = SaveExecutor(model: introspection.model, schema: introspection.schema)
+    // They are checked at the end of a save, and would be checked for all earlier rows with each row.
+    guard !executor.readsHistory else {
+      throw .unusable(
+        "the model has required or counted relationships, which an import into PostgreSQL does not "
+          + "check: send the rows to POST /v1/save")
+    }
+    return (ModelledRow(entity: table.index, introspection.model), executor)
   }
 
   private static func table(
@@ -152,6 +176,10 @@ extension DatabaseImport {
   public func add(
     _ fields: [ImportedField], line: Int, raw: [UInt8]
   ) throws(StoreError) -> [RefusedRow] {
+    if let modelled {
+      let refusal = try write(fields, modelled.row, modelled.executor)
+      return refusal.map { [RefusedRow(line: line, raw: raw, refusal: $0)] } ?? []
+    }
     let row: PendingRow
     switch values(fields) {
     case .success(let values): row = PendingRow(values: values, line: line, raw: raw)
@@ -214,6 +242,44 @@ extension DatabaseImport {
       row.append(value, to: column)
     }
     return .success(row)
+  }
+}
+
+// MARK: - Rows under a model's rules
+
+extension DatabaseImport {
+  /// Saves a row. Returns the reason if it is refused.
+  private func write(
+    _ fields: [ImportedField], _ row: ModelledRow, _ executor: SaveExecutor
+  ) throws(StoreError) -> RowRefusal? {
+    let found: ObjectID?
+    switch values(fields) {
+    case .success(let values): found = key.isEmpty ? nil : try id(of: values)
+    case .failure(let refusal): return refusal
+    }
+    try save.run("SAVEPOINT livefetch_row")
+    do throws(SaveError) {
+      let request = try row.request(fields, of: columns, in: table, id: found)
+      _ = try executor.execute(request, on: save, token: .untracked)
+    } catch {
+      guard !save.isTransactionOver else { throw .failed("the import was given up") }
+      try save.run("ROLLBACK TO livefetch_row; RELEASE livefetch_row")
+      return try RowRefusal(of: error)
+    }
+    try save.run("RELEASE livefetch_row")
+    if found == nil { inserted += 1 } else { updated += 1 }
+    return nil
+  }
+
+  /// Returns the id of the row that has the key of `row`.
+  private func id(of row: RowValues) throws(StoreError) -> ObjectID? {
+    let values = keyFields.compactMap { row[columns[$0]] }
+    let condition = keyFields.map { "\(name(columns[$0])) = ?" }.joined(separator: " AND ")
+    let id = quoted(ModelTables.keyName)
+    let found = try save.row(
+      "SELECT \(id) FROM \(tableName) WHERE \(condition) LIMIT 1", values)
+    guard case .integer(let id)? = found?.first else { return nil }
+    return .integer(id)
   }
 }
 

@@ -216,3 +216,17 @@ struct ModelInstallation {
     }
   }
 }
+
+extension Introspection {
+  /// Returns the entities of a catalogue: the model's, or those that the tables imply.
+  ///
+  /// - Parameter model: nil without a model.
+  static func of(
+    _ catalogue: [SQLComposer.CatalogueTable], _ model: ModelTables?, _ dialect: Dialect
+  ) throws(StoreError) -> Introspection {
+    guard let model else { return Introspection(tables: catalogue, dialect: dialect) }
+    let mapping = ModelMapping(model, catalogue, dialect: dialect)
+    guard mapping.problems.isEmpty else { throw ModelInstallation.refusal(mapping.problems) }
+    return mapping.introspection
+  }
+}
