@@ -90,7 +90,8 @@ let package = Package(
     .target(
       name: "PostgresStore",
       dependencies: [
-        "Bytes", "CPostgres", "FetchModel", "LiveFetchThreads", "ModelStorage", "Patterns", "SQLComposer",
+        "Bytes", "CPostgres", "FetchModel", "LiveFetchThreads", "ModelStorage", "Patterns",
+        "SQLComposer",
         "SQLResults", "SaveExecution",
       ]),
     .target(

@@ -197,7 +197,8 @@ package struct DerivedTriggers {
     let below =
       file.root(of: key.entity) == key.entity
       ? nil : "NEW.\(tables.membership(of: key.entity))"
-    let set = "UPDATE \(quoted(table)) SET \(column) = \(triggers.dialect.now) WHERE \(id) = NEW.\(id)"
+    let set =
+      "UPDATE \(quoted(table)) SET \(column) = \(triggers.dialect.now) WHERE \(id) = NEW.\(id)"
     let insert = triggers.trigger("\(name)_insert", "AFTER INSERT", on: table, when: below, [set])
     guard !columns.isEmpty else { return [insert] }
     let own = columns.map(\.sql)

@@ -66,7 +66,8 @@ package struct ModelDialect: Sendable {
   package let removal: @Sendable (String) -> String
 
   package init(
-    dialect: Dialect, functions: String, key: String, integer: String, text: String, hasForwardReferences: Bool,
+    dialect: Dialect, functions: String, key: String, integer: String, text: String,
+    hasForwardReferences: Bool,
     firesRecursively: Bool, now: String,
     type: @escaping @Sendable (ModelFile.Attribute) -> String,
     defaultLiteral: @escaping @Sendable (ModelFile.Attribute) -> String?,

@@ -42,7 +42,8 @@ extension ModelMapping {
     check(ends[0], first, planned, there)
     check(ends[1], second, planned, there)
     let join = JoinTable(
-      name: there.name, key: KeyFinder(table: there, dialect: dialect).joinKey, columns: there.columns,
+      name: there.name, key: KeyFinder(table: there, dialect: dialect).joinKey,
+      columns: there.columns,
       first: first, second: second, firstEntity: rootIndex(ends[0]),
       secondEntity: rootIndex(ends[1]), uniqueIndexes: there.uniqueIndexes)
     joins[planned.name] = (joinOrder.count, join)

@@ -60,7 +60,9 @@ package struct PlannedTable: Hashable, Sendable {
   /// The root entity of the objects that the table holds; nil for a join table.
   package var root: String?
 
-  package func column(_ role: PlannedColumn.Role) -> PlannedColumn? { columns.first { $0.role == role } }
+  package func column(_ role: PlannedColumn.Role) -> PlannedColumn? {
+    columns.first { $0.role == role }
+  }
 }
 
 /// The place in which a relationship is stored.

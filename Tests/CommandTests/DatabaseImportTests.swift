@@ -186,7 +186,8 @@ struct DatabaseImportTests {
     try folder.write("name,price\nSaw,10.50\nAxe,-1\nPen,1\n", to: "t.csv")
     let run = try folder.run(["import", target, "t.csv", "--into", "Tool"])
     #expect(run.status == 65)
-    #expect(run.errors == "livefetch: t.csv: line 3: `price` may not be less than 0\n", "\(run.errors)")
+    #expect(
+      run.errors == "livefetch: t.csv: line 3: `price` may not be less than 0\n", "\(run.errors)")
     try folder.write("name,price\nSaw,12\nAwl,2\n", to: "u.csv")
     let second = try folder.run(["import", target, "u.csv", "--into", "Tool", "--key", "name"])
     #expect(second.output.hasPrefix("Tool: 1 inserted, 1 updated in "), "\(second.errors)")

@@ -271,7 +271,8 @@ struct MigrationTests {
     let text = Self.version(
       bookAuthor: #"{"name":"author","destination":"Author","toMany":true,"inverse":"books"}"#)
     var received = 0
-    _ = try file.migrate(to: ModelFile(parsing: Array(text.utf8))
+    _ = try file.migrate(
+      to: ModelFile(parsing: Array(text.utf8))
     ) { done, all, _ in received = max(received, done == all ? all : 0) }
     #expect(received > 0)
     let again = try ServedFile("", adopting: file)

@@ -64,7 +64,8 @@ struct ModelInstallation {
     for entity in model.entities {
       guard let attribute = entity.attributes.first(where: \.isOpaque) else { continue }
       throw .unusable(
-        "\(entity.name).\(attribute.name): there is no transformer `\(attribute.transformer ?? "")`")
+        "\(entity.name).\(attribute.name): there is no transformer `\(attribute.transformer ?? "")`"
+      )
     }
     guard tables.fieldsWithoutColumn.isEmpty else {
       throw .unusable(

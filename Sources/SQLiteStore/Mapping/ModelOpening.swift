@@ -113,7 +113,9 @@ struct ModelOpening {
   private func refuseOtherTables(
     _ given: ModelFile, _ remembered: ModelFile
   ) throws(StoreError) {
-    guard ModelTables(given, .sqlite).tables != ModelTables(remembered, .sqlite).tables else { return }
+    guard ModelTables(given, .sqlite).tables != ModelTables(remembered, .sqlite).tables else {
+      return
+    }
     throw .unusable("the file was created for another version of the model, with different tables")
   }
 

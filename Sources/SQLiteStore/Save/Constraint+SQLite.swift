@@ -2,8 +2,8 @@
 // about.
 
 import FetchModel
-import ModelStorage
 import LiveFetchCSQLite
+import ModelStorage
 import SQLComposer
 import SaveExecution
 
