@@ -1,6 +1,7 @@
 // A fetch request → the command line that makes it. Where a token is needed, it is read from the
 // terminal's own variable: the page shows it nowhere.
 
+import { stringify } from './json.js';
 import { token as ownToken } from './session.js';
 import { clean } from '../livefetch/transport.js';
 
@@ -29,11 +30,11 @@ const written = (value) => (Array.isArray(value) ? value.join(',') : value);
 export function curlUpdate(entity, id, values, origin = location.origin) {
   const place = [entity, id].map(encodeURIComponent).join('/');
   return ['curl -X PATCH', ...credential(), `  ${origin}/v1/objects/${place}`,
-    `  --json ${quote(JSON.stringify(values))}`].join(' \\\n');
+    `  --json ${quote(stringify(values))}`].join(' \\\n');
 }
 
 /** The command line that inserts one object. */
 export function curlInsert(entity, values, origin = location.origin) {
   return ['curl', ...credential(), `  ${origin}/v1/objects/${encodeURIComponent(entity)}`,
-    `  --json ${quote(JSON.stringify(values))}`].join(' \\\n');
+    `  --json ${quote(stringify(values))}`].join(' \\\n');
 }

@@ -3,6 +3,7 @@
 import { csvOf } from './selection-bar.js';
 import { h } from './dom.js';
 import { number } from './format.js';
+import { stringify } from './json.js';
 import { popover } from './popover.js';
 
 /** How many rows one request asks for. */
@@ -65,7 +66,7 @@ async function* pages({ client, request, columns }, signal) {
 }
 
 const lines = (columns, items) =>
-  items.map((item) => JSON.stringify(Object.fromEntries(columns.map(({ name }) => [name, item[name] ?? null])))).join(',\n');
+  items.map((item) => stringify(Object.fromEntries(columns.map(({ name }) => [name, item[name] ?? null])))).join(',\n');
 
 function download(blob, name) {
   const address = URL.createObjectURL(blob);

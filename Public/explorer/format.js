@@ -1,5 +1,7 @@
 // Values → what a cell shows, and what was typed → values.
 
+import { parse as parseText, stringify } from './json.js';
+
 const integers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
 const numbers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 17 });
 const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
@@ -19,7 +21,7 @@ export function show(value, type) {
 /** An object of a class by its name and fields, anything else as JSON. */
 function structure(value) {
   const { $class: name, ...fields } = value;
-  if (name === undefined) return JSON.stringify(value);
+  if (name === undefined) return stringify(value);
   const texts = Object.entries(fields).map(([key, field]) => `${key} ${show(field)}`);
   return `${name} (${texts.join(', ')})`;
 }
@@ -47,7 +49,7 @@ export function milliseconds(time) {
 /** A value as the editor shows it: exact, not for reading. */
 export function editable(value, type) {
   if (value === null || value === undefined) return '';
-  return typeof value === 'object' || type === 'json' ? JSON.stringify(value) : String(value);
+  return typeof value === 'object' || type === 'json' ? stringify(value) : String(value);
 }
 
 /** What was typed as a value. An empty text is a text and nothing else. Throws a sentence. */
@@ -83,7 +85,7 @@ function parseNumber(text) {
 
 function parseJSON(text) {
   try {
-    return JSON.parse(text);
+    return parseText(text);
   } catch {
     throw new Error('JSON is expected: a text stands in double quotes.');
   }

@@ -4,6 +4,7 @@ import { h, replace, throttle } from './dom.js';
 import { histogram, SavesChart } from './charts.js';
 import { curl, curlUpdate } from './curl.js';
 import { bytes, isNumeric, milliseconds, number } from './format.js';
+import { stringify } from './json.js';
 import { QueryPlan } from './query-plan.js';
 import { javascript, swift } from './request-code.js';
 
@@ -148,7 +149,7 @@ export class Inspector {
 
   /** The newest diff, byte for byte: that is all that came. */
   #drawLatest(body, diff) {
-    const text = JSON.stringify(diff);
+    const text = stringify(diff);
     const latest = body.querySelector('.latest')
       ?? body.insertBefore(h('pre', { class: 'code latest', tabindex: 0 }), body.firstChild);
     if (latest.textContent !== text) latest.textContent = text;
@@ -201,7 +202,7 @@ function diffLine(entry) {
   const chips = marks.filter(([kind]) => diff.items?.[kind]?.length > 0).map(([kind, sign, name]) =>
     h('span', { class: `mark is-${name}`, title: kind }, `${sign}${diff.items[kind].length}`));
   const text = h('pre', { class: 'code', tabindex: 0 });
-  const fill = () => { text.textContent ||= JSON.stringify(diff, null, 1); };
+  const fill = () => { text.textContent ||= stringify(diff, 1); };
   const note = h('span', { class: 'diff-size' });
   const line = h('li', {}, h('details', { ontoggle: fill },
     h('summary', {}, h('time', {}, clock.format(at)), chips, note), text));

@@ -2,6 +2,7 @@
 // for on demand; servers allow it with `--explain`.
 
 import { h, replace } from './dom.js';
+import { stringify } from './json.js';
 
 const refusals = {
   'explain-disabled': ['The server was started without ', h('code', {}, '--explain'), '.'],
@@ -21,7 +22,7 @@ export class QueryPlan {
 
   /** Another request has no plan yet. */
   show(request) {
-    const signature = JSON.stringify(request);
+    const signature = stringify(request);
     if (signature === this.signature) return;
     this.signature = signature;
     this.#request = request;

@@ -8,6 +8,7 @@ import { binaryPreview } from './binary-preview.js';
 import { datePicker } from './date-picker.js';
 import { h, replace } from './dom.js';
 import { show } from './format.js';
+import { stringify } from './json.js';
 import { equals, isComparable } from './predicate-text.js';
 import { RelatedEditor } from './related-editor.js';
 import { choiceField, choices, ValueField } from './value-field.js';
@@ -43,7 +44,7 @@ export class RowField {
     const value = isStaged ? staged[name] : item[name];
     this.element.classList.toggle('is-staged', isStaged);
     const related = type === 'relationship' ? this.#options.nameOf(this.#column.destination, value) : '';
-    const signature = JSON.stringify([value ?? null, isReadOnly, related ?? '']);
+    const signature = stringify([value ?? null, isReadOnly, related ?? '']);
     const isTyping = !this.#isDone && this.#control.contains(document.activeElement);
     if (signature === this.#signature || isTyping) return;
     this.#signature = signature;
@@ -153,7 +154,7 @@ export class RowField {
     const { type } = this.#column;
     if (type === 'json' && value !== null && typeof value === 'object') {
       return replace(this.#preview, h('pre', { class: 'code', tabindex: 0, 'aria-label': 'Formatted JSON' },
-        JSON.stringify(value, null, 2)));
+        stringify(value, 2)));
     }
     return replace(this.#preview, type === 'binary' && binaryPreview(this.#column, value, {
       commit: isReadOnly ? null : (next) => this.#commit(item, next) }));

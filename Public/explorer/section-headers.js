@@ -2,6 +2,7 @@
 // one pushes it away.
 
 import { h, replace } from './dom.js';
+import { stringify } from './json.js';
 import { HEADER } from './layout.js';
 
 export class SectionHeaders {
@@ -21,7 +22,7 @@ export class SectionHeaders {
     const former = this.#shown;
     this.#shown = new Map();
     for (const { section, y } of layout.headers(from, to)) {
-      const key = JSON.stringify(layout.sections[section].value);
+      const key = stringify(layout.sections[section].value);
       const header = former.get(key) ?? { element: h('div', { class: 'section-head', role: 'row' }) };
       former.delete(key);
       this.#shown.set(key, header);

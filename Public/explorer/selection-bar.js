@@ -5,6 +5,7 @@ import { copyText } from './cell-menu.js';
 import { csvText } from './csv.js';
 import { h, replace } from './dom.js';
 import { editable, number } from './format.js';
+import { stringify } from './json.js';
 import { popover } from './popover.js';
 import { RelatedEditor } from './related-editor.js';
 import { choiceField, choices, ValueField } from './value-field.js';
@@ -143,5 +144,5 @@ export function csvOf(columns, items) {
 }
 
 export function jsonOf(columns, items) {
-  return JSON.stringify(items.map((item) => Object.fromEntries(columns.map(({ name }) => [name, item[name] ?? null]))), null, 1);
+  return stringify(items.map((item) => Object.fromEntries(columns.map(({ name }) => [name, item[name] ?? null]))), 1);
 }

@@ -1,6 +1,8 @@
 // Changes that were made on the page and not saved yet: collected by object, sent as one save, and
 // kept over a reload.
 
+import { isSame, parse, stringify } from './json.js';
+
 export class Staged {
   #objects = new Map();
   #inserts = [];
@@ -17,7 +19,7 @@ export class Staged {
   /** Takes over what an earlier page left; a text that is not of this page counts as nothing. */
   #read() {
     try {
-      const { objects, inserts } = JSON.parse(this.#storage?.read() ?? '{}');
+      const { objects, inserts } = parse(this.#storage?.read() ?? '{}');
       this.#objects = new Map(objects);
       this.#inserts = inserts ?? [];
     } catch {
@@ -42,7 +44,7 @@ export class Staged {
     if (this.#isBatch) return;
     const isEmpty = this.count === 0;
     this.#storage?.write(isEmpty ? null
-      : JSON.stringify({ objects: [...this.#objects], inserts: this.#inserts }));
+      : stringify({ objects: [...this.#objects], inserts: this.#inserts }));
     this.#onChange();
   }
 
@@ -74,7 +76,7 @@ export class Staged {
     const former = this.#objects.get(key(entity, item.id)) ?? { entity, id: item.id, item };
     const base = { [name]: item[name], ...former.base };
     const values = { ...former.values, [name]: value };
-    if (same(base[name], value)) {
+    if (isSame(base[name], value)) {
       delete values[name];
       delete base[name];
     }
@@ -163,4 +165,3 @@ export function saveChanges(list) {
 }
 
 const key = (entity, id) => `${entity}\u0000${id}`;
-const same = (left, right) => JSON.stringify(left ?? null) === JSON.stringify(right ?? null);
