@@ -5,20 +5,33 @@ import { insertDialog } from './dialogs.js';
 import { editor } from './editors.js';
 import { show } from './format.js';
 import { Saving } from './saving.js';
+import { SetAside } from './set-aside.js';
 import { Staged } from './staged.js';
+import { isSameStore, StagedStorage } from './staged-storage.js';
 import { Tray } from './tray.js';
+
+const unkept = { text: 'The changes do not fit in what the browser keeps for this tab: a reload loses them.', actions: [] };
 
 export class Editing {
   #page;
   #tray;
+  #storage;
+  #aside;
 
-  /** @param page `{client, schema, names, view, isReadOnly, refill(), saved(token, sentAt)}`. */
+  /** @param page `{client, about, schema, names, view, isReadOnly, refill(), saved(token, sentAt), renewed(about)}`. */
   constructor(page, element) {
     this.#page = page;
-    this.staged = new Staged(() => this.#changed(), keptInTab());
+    this.#storage = new StagedStorage(page.about, tabStorage());
+    this.#aside = new SetAside(this.#storage, (changes) => {
+      this.staged.restore(changes);
+      this.#keepKnown();
+    });
+    this.staged = new Staged(() => this.#changed(), this.#storage);
     this.saving = new Saving(page.client, this.staged, {
       redraw: () => this.#changed(), complain: (...refusal) => this.#tray.complain(...refusal),
-      saved: (token, sentAt) => page.saved(token, sentAt), nameOf: (change) => this.#nameOf(change) });
+      saved: (token, sentAt) => page.saved(token, sentAt), nameOf: (change) => this.#nameOf(change),
+      isElsewhere: () => this.#isElsewhere() });
+    addEventListener('beforeunload', (event) => this.#storage.isKept || event.preventDefault());
     this.#tray = new Tray(element, {
       onSave: () => this.saving.save(), onDiscard: () => this.staged.clear(),
       onDrop: (change) => this.staged.drop(change), nameOf: (change) => this.#nameOf(change),
@@ -27,7 +40,7 @@ export class Editing {
 
   #changed() {
     this.#page.refill();
-    this.#tray.show(this.staged.list, this.saving.isBusy);
+    this.#tray.show(this.staged.list, this.saving.isBusy, this.#notes);
   }
 
   /** An abstract entity has no objects but its subentities'. */
@@ -67,8 +80,44 @@ export class Editing {
 
   /** Shows what an earlier page left, of tables that are there. */
   resume() {
+    this.#keepKnown();
+    this.#lookAside();
+  }
+
+  #keepKnown() {
     this.staged.keepOnly((entity) => this.#page.schema.entity(entity) !== undefined);
-    if (this.staged.count > 0) this.#changed();
+  }
+
+  // MARK: Stores
+
+  /** The server's tables, or its store, are others. @param isSchemaChange whether it is the same store. */
+  follow(about, isSchemaChange) {
+    const text = isSchemaChange ? this.#storage.read() : null;
+    if (text !== null) this.#storage.write(null);
+    this.#storage.follow(about);
+    if (text !== null) this.#storage.write(text);
+    this.staged.readAgain();
+    this.#lookAside();
+  }
+
+  async #isElsewhere() {
+    const about = await this.#page.client.about().catch(() => this.#storage.about);
+    if (isSameStore(about, this.#storage.about)) return false;
+    await this.#page.renewed(about);
+    return true;
+  }
+
+  #lookAside() {
+    if (this.#aside.look() || this.staged.count > 0) this.#changed();
+  }
+
+  get #notes() {
+    return this.#storage.isKept ? this.#aside.notes : [...this.#aside.notes, unkept];
+  }
+
+  /** The server answers again. */
+  reached() {
+    if (this.#tray.forgetOutage()) this.#changed();
   }
 
   #editor(item, column, close) {
@@ -109,17 +158,7 @@ export class Editing {
   }
 }
 
-/** What is staged outlives a reload of its tab. A browser that keeps nothing is no error. */
-function keptInTab() {
-  const name = 'livefetch.staged';
-  return {
-    read() {
-      try { return sessionStorage.getItem(name); } catch { return null; }
-    },
-    write(text) {
-      try {
-        if (text === null) sessionStorage.removeItem(name);
-        else sessionStorage.setItem(name, text);
-      } catch { /* It is full or forbidden: the changes are kept until the page is left. */ }
-    } };
+/** A browser that keeps nothing is no error. */
+function tabStorage() {
+  try { return sessionStorage; } catch { return null; }
 }

@@ -50,8 +50,7 @@ const may = await granted();
 showSession(may);
 const schema = new Schema(model, browserStorage);
 schema.sample = about.sample;
-const page = new Page(schema, { client, closeDrawers, storeIsReadOnly: about.readOnly,
-  mayWrite: may.write, database: about.database });
+const page = new Page(schema, { client, closeDrawers, about, mayWrite: may.write });
 describe(about);
 document.getElementById('todo-link').hidden = !schema.isSample;
 
@@ -66,7 +65,7 @@ startKeys({
 /** For the console: `livefetch.client.update('City', 1850147, { population: 1 })`. */
 globalThis.livefetch = { client, page };
 if (!about.readOnly) {
-  watchSaves(client, about.token, { onReset: () => page.reload(),
+  watchSaves(client, about.token, { onReset: (...news) => page.renewed(...news),
     onUnauthorized: () => signIn('The token is no longer valid.'),
     onSaves: (count) => page.inspector.savesChart.count(count) });
 }

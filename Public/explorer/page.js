@@ -12,12 +12,12 @@ import { debounce, h, replace, throttle } from './dom.js';
 import { Editing } from './editing.js';
 import { Finding } from './finding.js';
 import { Grid } from './grid.js';
+import { groupPage } from './group-page.js';
 import { GroupView } from './group-view.js';
 import { Inspector } from './inspector.js';
 import { ModelPanel } from './model-panel.js';
 import { Names } from './names.js';
 import { emptyNote, missingTableNote, refusedNote } from './notes.js';
-import { joined } from './predicate-text.js';
 import { PlainFetch } from './plain-fetch.js';
 import { PredicateField } from './predicate-field.js';
 import { number } from './format.js';
@@ -51,14 +51,14 @@ export class Page {
   #rangeText = h('span', { class: 'range' });
 
   /**
-   * @param options `storeIsReadOnly`: whether the server takes no saves and follows no fetch;
-   * `mayWrite`: whether the token has the scope `write`; `database`: the name of the file.
+   * @param options `about`: the answer of `GET /v1`; `mayWrite`: whether the token has the scope `write`.
    */
-  constructor(schema, { client = connect(), closeDrawers, storeIsReadOnly = false, mayWrite = true, database }) {
+  constructor(schema, { client = connect(), closeDrawers, about = {}, mayWrite = true }) {
     this.client = client;
-    this.storeIsReadOnly = storeIsReadOnly;
+    this.about = about;
+    /** Whether the server takes no saves and follows no fetch. */
+    this.storeIsReadOnly = about.readOnly === true;
     this.mayWrite = mayWrite;
-    this.database = database;
     this.schema = schema;
     this.names = new Names(client, schema);
     this.counts = new RowCounts(client, () => this.model.show(schema, this.view.entity, this.counts));
@@ -88,7 +88,7 @@ export class Page {
       onOpen: (id) => this.rowPanel.open(this.view.entity, id),
       onCurrent: (id, isPointer) => showCurrent(this, id, isPointer),
       onRange: (first, last) => this.#seen(first, last) });
-    this.groups = new GroupView(this.#groupPage());
+    this.groups = new GroupView(groupPage(this));
     panes.append(this.groups.element);
     this.rowPanel = rowPanel(this, byID('row-panel'));
     this.demonstrations = new Demonstrations(this, panes, () => this.#demonstrated());
@@ -106,7 +106,7 @@ export class Page {
     const isOther = view.entity !== this.view?.entity;
     this.view = { ...view, second: this.second.isOpen || view.second ? '1' : '' };
     address.write(this.view, isStep);
-    document.title = [`${view.entity}${view.where ? ` where ${view.where}` : ''}`, this.database, 'LiveFetch'].filter(Boolean).join(' · ');
+    document.title = [`${view.entity}${view.where ? ` where ${view.where}` : ''}`, this.about.database, 'LiveFetch'].filter(Boolean).join(' · ');
     byID('heading').textContent = view.entity || 'LiveFetch';
     const exists = this.schema.entity(view.entity) !== undefined;
     document.querySelector('.query').hidden = !exists;
@@ -142,6 +142,18 @@ export class Page {
     replace(this.summary);
     showConnection('idle');
     this.#note(missingTableNote(this.view.entity, this.schema, (name) => this.goTo(name)));
+  }
+
+  /**
+   * The tables may have changed, or the store itself.
+   *
+   * @param isSchemaChange whether the server says that it is the same store.
+   */
+  renewed(about, isSchemaChange) {
+    if (about.database !== this.about.database) return location.reload();
+    this.about = about;
+    this.editing.follow(about, isSchemaChange);
+    return this.reload();
   }
 
   /** Fetches the model again, and the view with it where its own table is another one now. */
@@ -254,6 +266,7 @@ export class Page {
 
   #connection(state, error) {
     showConnection(state, state === 'plain' ? this.#notLive : error?.message);
+    if (state === 'live') this.editing.reached();
   }
 
   #refused(error) {
@@ -334,14 +347,6 @@ export class Page {
     const { entity } = this.view;
     return this.editing.canInsert
       && action('plus', `New ${entity}`, 'New', () => this.editing.insert());
-  }
-
-  #groupPage() {
-    const page = this;
-    return { client: this.client, schema: this.schema, get view() { return page.view; }, joined,
-      get where() { return page.finding.where; }, get isLive() { return page.isLive; },
-      change: (patch) => this.change(patch), inspect: (request, result) => this.inspector.show({
-        request, result, traffic: this.traffic, schema: this.schema, isLive: this.isLive }) };
   }
 
   #demonstrated() {

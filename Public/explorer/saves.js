@@ -6,7 +6,8 @@ const RETRY = 1000;
 /**
  * Calls `onSaves(count)` for every answer that names some, while the page is seen: a browser has
  * six connections to a server, and a hidden page leaves this one to others. Calls `onReset()` after
- * the tables may have changed, and awaits `onUnauthorized()` after the token has ended. Ends where
+ * the tables may have changed, with the answer of `GET /v1` and whether it is still the same store
+ * by the server's word, and awaits `onUnauthorized()` after the token has ended. Ends where
  * the server has no history.
  */
 export async function watchSaves(client, token, { onSaves, onReset, onUnauthorized }) {
@@ -24,7 +25,7 @@ export async function watchSaves(client, token, { onSaves, onReset, onUnauthoriz
         continue;
       }
       if (error.status >= 400 && error.status < 500 && error.status !== 410) return;
-      since = (error.status === 410 && await newestToken(client, onReset)) || since;
+      since = (error.status === 410 && await newestToken(client, onReset, error.code === 'schema-changed')) || since;
       if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, RETRY));
     } finally {
       end();
@@ -33,11 +34,11 @@ export async function watchSaves(client, token, { onSaves, onReset, onUnauthoriz
 }
 
 /** Reads the token before `onReset` reads the model: a change after that is noticed again. */
-async function newestToken(client, onReset) {
+async function newestToken(client, onReset, isSchemaChange) {
   try {
-    const { token } = await client.about();
-    await onReset();
-    return token;
+    const about = await client.about();
+    await onReset(about, isSchemaChange);
+    return about.token;
   } catch {
     return null;
   }

@@ -1,7 +1,7 @@
 // Staged changes → one save, and what becomes of its refusal.
 
 import { conflictDialog } from './dialogs.js';
-import { saveChanges } from './staged.js';
+import { listOf, saveChanges } from './staged.js';
 
 export class Saving {
   isBusy = false;
@@ -9,18 +9,31 @@ export class Saving {
   #staged;
   #page;
 
-  /** @param page `{redraw(), complain(error, others), saved(token, sentAt), nameOf(change)}`. */
+  /**
+   * @param page `{redraw(), complain(error, others), saved(token, sentAt), nameOf(change), isElsewhere()}`;
+   * `isElsewhere` resolves to whether another store is served now, of which nothing is staged.
+   */
   constructor(client, staged, page) {
     this.#client = client;
     this.#staged = staged;
     this.#page = page;
   }
 
-  /** @param list the staged changes to save; all where it is left out. */
-  async save({ list } = this.#staged) {
-    if (this.isBusy || list.length === 0) return;
+  /** @param chosen the staged changes to save; all where it is left out. */
+  async save(chosen) {
+    if (this.isBusy || this.#staged.count === 0) return;
     this.isBusy = true;
-    const taken = this.#staged.take(list);
+    try {
+      if (!await this.#page.isElsewhere()) await this.#send(chosen ?? this.#staged.list);
+    } finally {
+      this.isBusy = false;
+      this.#page.redraw();
+    }
+  }
+
+  async #send(chosen) {
+    const taken = this.#staged.take(chosen);
+    const list = listOf(taken);
     const sentAt = performance.now();
     try {
       const { token } = await this.#client.save(saveChanges(list));
@@ -29,9 +42,6 @@ export class Saving {
     } catch (error) {
       this.#staged.restore(taken);
       this.#refused(error, list);
-    } finally {
-      this.isBusy = false;
-      this.#page.redraw();
     }
   }
 
@@ -52,7 +62,7 @@ export class Saving {
     const refused = new Set(errors.map(({ change }) => change));
     const others = list.filter((_, index) => !refused.has(index));
     if (others.length === 0 || others.length === list.length) return null;
-    return { count: others.length, save: () => this.save({ list: others }) };
+    return { count: others.length, save: () => this.save(others) };
   }
 
   /** A conflict of one property, or of an object as a whole, as lines of three values. */

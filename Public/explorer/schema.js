@@ -92,7 +92,8 @@ export class Schema {
   labels(entity) {
     const chosen = this.#storage?.read(`${prefix}${entity}`);
     if (chosen && this.attribute(entity, chosen)) return [chosen];
-    return labelsOf(this.entity(entity));
+    const known = this.entity(entity);
+    return known ? labelsOf(known) : [];
   }
 
   /** The first of them; undefined where there is none. */

@@ -16,15 +16,16 @@ export class Staged {
     this.#read();
   }
 
-  /** Takes over what an earlier page left; a text that is not of this page counts as nothing. */
   #read() {
-    try {
-      const { objects, inserts } = parse(this.#storage?.read() ?? '{}');
-      this.#objects = new Map(objects);
-      this.#inserts = inserts ?? [];
-    } catch {
-      this.#objects = new Map();
-    }
+    const { objects, inserts } = changesIn(this.#storage?.read());
+    this.#objects = objects;
+    this.#inserts = inserts;
+  }
+
+  /** Goes on with what is kept: the storage is another one now. */
+  readAgain() {
+    this.#read();
+    this.#onChange();
   }
 
   /** Makes many changes that are reported as one. */
@@ -67,8 +68,7 @@ export class Staged {
 
   /** Everything, in the order in which it was made: `{kind, entity, id, item, values, base}`. */
   get list() {
-    return [...this.#objects.values(), ...this.#inserts].map((change) => ({
-      ...change, kind: change.isInsert ? 'insert' : change.isDeleted ? 'delete' : 'update' }));
+    return listOf({ objects: this.#objects, inserts: this.#inserts });
   }
 
   /** Stages a value; the one that was seen first is what the save is based on. */
@@ -153,6 +153,20 @@ export class Staged {
     this.#changed();
   }
 }
+
+/** What was kept as `{objects, inserts}`; a text that is not of this page counts as nothing. */
+export function changesIn(text) {
+  try {
+    const { objects, inserts } = parse(text ?? '{}');
+    return { objects: new Map(objects), inserts: inserts ?? [] };
+  } catch {
+    return { objects: new Map(), inserts: [] };
+  }
+}
+
+/** Changes as `list` gives them. */
+export const listOf = ({ objects, inserts }) => [...objects.values(), ...inserts].map((change) => ({
+  ...change, kind: change.isInsert ? 'insert' : change.isDeleted ? 'delete' : 'update' }));
 
 /** Staged changes as a save's: each guarded by the values that were seen. */
 export function saveChanges(list) {

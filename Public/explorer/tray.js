@@ -9,6 +9,7 @@ export class Tray {
   #isOpen = false;
   #problem = null;
   #others = null;
+  #notes = [];
 
   /** @param handlers `{onSave, onDiscard, onDrop(change), nameOf(change), show(change, name, value)}`. */
   constructor(parent, handlers) {
@@ -22,14 +23,29 @@ export class Tray {
     this.#others = others;
   }
 
-  show(list, isSaving = false) {
-    this.#parent.hidden = list.length === 0;
+  /** Forgets a complaint about a server that could not be reached; whether there was one. */
+  forgetOutage() {
+    if (this.#problem?.status !== 0) return false;
+    this.complain(null);
+    return true;
+  }
+
+  /** @param notes sentences beside the changes: `{text, actions: [[text, run]]}`. */
+  show(list, isSaving = false, notes = this.#notes) {
+    this.#notes = notes;
+    this.#parent.hidden = list.length + notes.length === 0;
     if (list.length === 0 && !isSaving) {
       this.#isOpen = false;
       this.#problem = null;
     }
-    replace(this.#parent, this.#complaint(), this.#isOpen && this.#details(list),
-      this.#line(list, isSaving));
+    replace(this.#parent, this.#complaint(), this.#noteList(), this.#isOpen && this.#details(list),
+      list.length > 0 && this.#line(list, isSaving));
+  }
+
+  #noteList() {
+    const button = (action) => action && h('button', { class: 'text-button', onclick: action[1] }, action[0]);
+    return this.#notes.length > 0 && h('ul', { class: 'tray-notes', role: 'status' },
+      this.#notes.map(({ text, actions }) => h('li', {}, text, actions.map(button))));
   }
 
   #line(list, isSaving) {

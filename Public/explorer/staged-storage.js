@@ -1,0 +1,63 @@
+// Where what is staged outlives a reload of its tab: for every store apart, so that changes of one
+// are never saved into another that is served at the same address later.
+
+const PREFIX = 'livefetch.staged ';
+
+/** What tells a store from others: its name, and the history that its tokens begin with. */
+const keyOf = ({ database = '', token = '' }) => `${PREFIX}${token.split('-')[0]} ${database}`;
+const databaseOf = (key) => key.slice(PREFIX.length).replace(/^\S* /, '');
+
+/** Whether two answers of `GET /v1` are of one store. */
+export const isSameStore = (left, right) => keyOf(left) === keyOf(right);
+
+export class StagedStorage {
+  #storage;
+  #about;
+  /** Texts that the browser does not keep, by their keys. */
+  #unkept = new Map();
+
+  /** @param about the answer of `GET /v1`. @param storage that of the tab; a browser may have none. */
+  constructor(about, storage) {
+    this.#about = about;
+    this.#storage = storage;
+  }
+
+  get about() {
+    return this.#about;
+  }
+
+  /** Goes to another store; what is kept of the one before stays there. */
+  follow(about) {
+    this.#about = about;
+  }
+
+  /** Whether a reload loses nothing. */
+  get isKept() {
+    return this.#unkept.size === 0;
+  }
+
+  read(key = keyOf(this.#about)) {
+    try { return this.#unkept.get(key) ?? this.#storage.getItem(key); } catch { return null; }
+  }
+
+  write(text, key = keyOf(this.#about)) {
+    this.#unkept.delete(key);
+    try {
+      if (text === null) this.#storage.removeItem(key);
+      else this.#storage.setItem(key, text);
+    } catch {
+      if (text !== null) this.#unkept.set(key, text);
+      // What was kept before is not what is staged now.
+      try { this.#storage.removeItem(key); } catch { /* The browser keeps nothing at all. */ }
+    }
+  }
+
+  /** What other stores have: `{key, database, isNamesake}`, the last for a former state of this one. */
+  get others() {
+    const keys = new Set(this.#unkept.keys());
+    try { Object.keys(this.#storage).forEach((key) => keys.add(key)); } catch { /* It has none. */ }
+    const { database = '' } = this.#about;
+    return [...keys].filter((key) => key.startsWith(PREFIX) && key !== keyOf(this.#about))
+      .map((key) => ({ key, database: databaseOf(key), isNamesake: databaseOf(key) === database }));
+  }
+}

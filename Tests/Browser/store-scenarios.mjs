@@ -1,0 +1,118 @@
+// What is staged belongs to one store, and is kept until it is saved.
+
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { connect } from '../../Public/livefetch.js';
+import { pause } from './browser.mjs';
+import { isSaved, openPage, stagedValues } from './pages.mjs';
+import { script } from './server.mjs';
+
+const table = (name) => `CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO t VALUES (1, '${name}');`;
+
+const stage = (page, value) => page.run((text) => {
+  const { page: { editing, live } } = globalThis.livefetch;
+  editing.staged.set('t', live.sections[0].items[0], 'name', text);
+}, value);
+
+const tray = () => document.querySelector('#tray:not([hidden])')?.textContent ?? '';
+
+/** Serves another file at the same address. */
+async function serve(server, name) {
+  await server.kill();
+  server.file = join(server.directory, name);
+  await server.begin();
+}
+
+async function otherStore({ browser, server, shoot }) {
+  script(join(server.directory, 'other.sqlite'), table('B'));
+  const page = await openPage(browser, `${server.address}/?entity=t`);
+  await stage(page, 'edited A');
+  await serve(server, 'other.sqlite');
+  await page.until(() => document.title.includes('other.sqlite'), { timeout: 30_000, what: 'the title follows' });
+  await page.until(() => globalThis.livefetch?.page.live?.state === 'live');
+  assert.deepEqual(await page.run(stagedValues), []);
+  assert.match(await page.run(tray), /^Kept aside: 1 change of demo\.sqlite, for this is other\.sqlite\.Discard$/);
+  await shoot(page, 'kept-aside');
+  await page.key('s', { ctrl: true });
+  await pause(300);
+  assert.equal((await connect(server.address).fetch({ entity: 't' })).sections[0].items[0].name, 'B');
+  await serve(server, 'demo.sqlite');
+  await page.until(() => document.title.includes('demo.sqlite'), { timeout: 30_000 });
+  await page.until(() => globalThis.livefetch?.page.live?.state === 'live');
+  assert.deepEqual(await page.run(stagedValues), [{ name: 'edited A' }]);
+  await page.key('s', { ctrl: true });
+  await page.until(isSaved);
+  assert.equal((await connect(server.address).fetch({ entity: 't' })).sections[0].items[0].name, 'edited A');
+  await page.close();
+}
+
+/** Even before the page has heard of the other store. */
+async function saveMeetsOtherStore({ browser, server }) {
+  script(join(server.directory, 'other.sqlite'), table('B'));
+  const page = await openPage(browser, `${server.address}/?entity=t`);
+  await stage(page, 'edited A');
+  await serve(server, 'other.sqlite');
+  await page.run(() => globalThis.livefetch.page.editing.saving.save()).catch(() => {});
+  await page.until(() => document.title.includes('other.sqlite'), { timeout: 30_000 });
+  assert.equal((await connect(server.address).fetch({ entity: 't' })).sections[0].items[0].name, 'B');
+  await page.close();
+}
+
+async function schemaChange({ browser, server }) {
+  const page = await openPage(browser, `${server.address}/?entity=t`);
+  await stage(page, 'edited');
+  script(server.file, 'ALTER TABLE t ADD COLUMN note TEXT');
+  await page.until(() => globalThis.livefetch.page.schema.attribute('t', 'note'), { what: 'the column is there' });
+  assert.deepEqual(await page.run(stagedValues), [{ name: 'edited' }]);
+  await page.until(() => globalThis.livefetch.page.live.state === 'live');
+  await page.key('s', { ctrl: true });
+  await page.until(isSaved);
+  assert.equal((await connect(server.address).fetch({ entity: 't' })).sections[0].items[0].name, 'edited');
+  await page.close();
+}
+
+async function tooMuch({ browser, server, shoot }) {
+  const page = await openPage(browser, `${server.address}/?entity=t`);
+  const asks = () => {
+    const event = new Event('beforeunload', { cancelable: true });
+    dispatchEvent(event);
+    return event.defaultPrevented;
+  };
+  await stage(page, 'small');
+  assert.equal(await page.run(asks), false);
+  await page.run(() => { globalThis.large = 'x'.repeat(6_000_000); });
+  await page.run(() => {
+    const { page: { editing, live } } = globalThis.livefetch;
+    editing.staged.set('t', live.sections[0].items[0], 'name', globalThis.large);
+  });
+  assert.equal(await page.run(asks), true);
+  assert.match(await page.run(() => document.querySelector('.tray-notes').textContent), /a reload loses them/);
+  await shoot(page, 'not-kept');
+  await page.run(() => globalThis.livefetch.page.editing.staged.clear());
+  assert.equal(await page.run(asks), false);
+  assert.equal(await page.run(tray), '');
+  await page.close();
+}
+
+async function outage({ browser, server }) {
+  const page = await openPage(browser, `${server.address}/?entity=t`);
+  await stage(page, 'edited');
+  await server.kill();
+  await page.key('s', { ctrl: true });
+  await page.until(() => /cannot be reached/.test(document.querySelector('.tray-problem')?.textContent), { what: 'the tray complains' });
+  await server.begin();
+  await page.until(() => globalThis.livefetch.page.live.state === 'live', { timeout: 30_000 });
+  await page.until(() => !document.querySelector('.tray-problem'), { what: 'the tray is calm again' });
+  assert.deepEqual(await page.run(stagedValues), [{ name: 'edited' }]);
+  await page.close();
+}
+
+const fixture = table('A');
+
+export const storeScenarios = {
+  'what is staged for one database is not saved into another at the same address': { run: otherStore, fixture },
+  'a save that meets another database at the same address saves nothing': { run: saveMeetsOtherStore, fixture },
+  'what is staged outlives a change of the tables': { run: schemaChange, fixture },
+  'staged changes that the browser does not keep are said, and leaving asks': { run: tooMuch, fixture },
+  'the tray forgets an outage when the server is back': { run: outage, fixture },
+};
