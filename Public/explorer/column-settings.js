@@ -1,6 +1,8 @@
 // Which columns of a table are shown, in which order and how wide: remembered by this browser for
 // each table.
 
+import { own } from './json.js';
+
 const prefix = 'livefetch.columns.';
 const NARROWEST = 48;
 const WIDEST = 2000;
@@ -32,7 +34,7 @@ export class ColumnSettings {
     const sorted = columns.map((column, index) => ({ column, index })).sort((a, b) =>
       place(a.column.name) - place(b.column.name) || a.index - b.index).map(({ column }) => column);
     const shown = sorted.filter(({ name }) => !hidden.includes(name));
-    return (shown.length > 0 ? shown : sorted).map((column) => ({ ...column, width: widths[column.name] }));
+    return (shown.length > 0 ? shown : sorted).map((column) => ({ ...column, width: own(widths, column.name) }));
   }
 
   isHidden(entity, name) {

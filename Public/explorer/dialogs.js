@@ -29,7 +29,7 @@ export function ask(title, text, yes) {
 
 /** The fields of a new object; `add(values)` stages it. A key that is left empty is the database's to make. */
 export function insertDialog(entity, columns, { add, search, nameOf }) {
-  const values = {};
+  const values = Object.create(null);
   const key = columns.filter(({ isID }) => isID).map((column) => ({ ...column, optional: true }));
   const others = columns.filter((column) => !column.readOnly && !column.isID);
   const writable = key.some(({ type }) => type !== 'integer') ? [...key, ...others] : [...others, ...key];

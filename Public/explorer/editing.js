@@ -4,6 +4,7 @@
 import { insertDialog } from './dialogs.js';
 import { editor } from './editors.js';
 import { show } from './format.js';
+import { own } from './json.js';
 import { Saving } from './saving.js';
 import { SetAside } from './set-aside.js';
 import { Staged } from './staged.js';
@@ -74,7 +75,7 @@ export class Editing {
   /** The values that a deletion is based on: those that JavaScript holds as they are stored. */
   #seen(entity, item) {
     const columns = this.#page.schema.columns(entity)
-      .filter(({ isID, type, name }) => !isID && !['decimal', 'json', 'binary'].includes(type) && name in item);
+      .filter(({ isID, type, name }) => !isID && !['decimal', 'json', 'binary'].includes(type) && Object.hasOwn(item, name));
     return Object.fromEntries(columns.map(({ name }) => [name, item[name]]));
   }
 
@@ -123,7 +124,7 @@ export class Editing {
   #editor(item, column, close) {
     const { entity } = this.#page.view;
     const staged = this.staged.of(entity, item.id)?.values ?? {};
-    const value = column.name in staged ? staged[column.name] : item[column.name];
+    const value = own(Object.hasOwn(staged, column.name) ? staged : item, column.name);
     return editor(column, value, {
       done: (next, step) => { close(step); this.staged.set(entity, item, column.name, next); },
       cancel: (step = 0) => close(step), ...this.lookups });

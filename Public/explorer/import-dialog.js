@@ -104,7 +104,7 @@ export class ImportDialog {
   #values() {
     const problems = [];
     const list = this.#rows.map((row, number) => {
-      const values = {};
+      const values = Object.create(null);
       this.#targets.forEach((column, index) => {
         if (!column) return;
         try {

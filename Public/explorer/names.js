@@ -1,5 +1,7 @@
 // What related objects are called: from what came along with the result, else asked for once.
 
+import { own } from './json.js';
+
 /** The most rows that a search offers. */
 const MOST = 8;
 
@@ -25,7 +27,7 @@ export class Names {
   nameOf(entity, id) {
     if (id === null || id === undefined) return undefined;
     const sources = [...this.#included.values()];
-    const object = sources.map((included) => included[entity]?.[id]).find(Boolean);
+    const object = sources.map((included) => own(own(included, entity), id)).find(Boolean);
     return (object && this.#schema.title(entity, object)) || this.#found.get(`${entity}\u0000${id}`);
   }
 

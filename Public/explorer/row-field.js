@@ -8,7 +8,7 @@ import { binaryPreview } from './binary-preview.js';
 import { datePicker } from './date-picker.js';
 import { h, replace } from './dom.js';
 import { show } from './format.js';
-import { stringify } from './json.js';
+import { own, stringify } from './json.js';
 import { equals, isComparable } from './predicate-text.js';
 import { RelatedEditor } from './related-editor.js';
 import { choiceField, choices, ValueField } from './value-field.js';
@@ -40,8 +40,8 @@ export class RowField {
   /** @param staged the staged values of the row. */
   show(item, staged = {}, isReadOnly) {
     const { name, type } = this.#column;
-    const isStaged = name in staged;
-    const value = isStaged ? staged[name] : item[name];
+    const isStaged = Object.hasOwn(staged, name);
+    const value = own(isStaged ? staged : item, name);
     this.element.classList.toggle('is-staged', isStaged);
     const related = type === 'relationship' ? this.#options.nameOf(this.#column.destination, value) : '';
     const signature = stringify([value ?? null, isReadOnly, related ?? '']);
@@ -58,13 +58,13 @@ export class RowField {
     replace(this.#control, isReadOnly ? this.#text(value) : this.#editor(item, value));
     this.#control.querySelectorAll('textarea').forEach(fit);
     this.#showPreview(item, value, isReadOnly);
-    this.#filter.hidden = !isComparable(this.#column, item[this.#column.name]);
+    this.#filter.hidden = !isComparable(this.#column, own(item, this.#column.name));
     this.#filter.setAttribute('aria-label', `Filter by this ${this.#column.name}`);
   }
 
   #addFilter() {
     const [item] = this.#shown;
-    this.#options.filter(equals(this.#column.name, item[this.#column.name]));
+    this.#options.filter(equals(this.#column.name, own(item, this.#column.name)));
   }
 
   #commit(item, value) {

@@ -2,6 +2,7 @@
 
 import { h, replace } from './dom.js';
 import { number } from './format.js';
+import { own } from './json.js';
 
 /** How many saves of the store one answer has, and how many answers are read at most. */
 const PAGE = 1000;
@@ -80,8 +81,8 @@ export class RowHistory {
   #own({ at, inserted, updated, deleted }) {
     const names = this.#page.schema.family(this.#entity);
     const isOwn = (id) => String(id) === this.#id;
-    const has = (lists) => names.some((name) => lists[name]?.some(isOwn));
-    const update = names.flatMap((name) => updated[name] ?? []).find(({ id }) => isOwn(id));
+    const has = (lists) => names.some((name) => own(lists, name)?.some(isOwn));
+    const update = names.flatMap((name) => own(updated, name) ?? []).find(({ id }) => isOwn(id));
     if (has(inserted)) return [{ at, text: 'inserted' }];
     if (has(deleted)) return [{ at, text: 'deleted' }];
     return update ? [{ at, text: update.properties.join(', ') || 'changed' }] : [];

@@ -3,6 +3,7 @@
 
 import { h, replace } from './dom.js';
 import { action } from './actions.js';
+import { own } from './json.js';
 import { PlainFetch } from './plain-fetch.js';
 import { RelatedList } from './related-list.js';
 import { RowField } from './row-field.js';
@@ -149,7 +150,7 @@ export class RowPanel {
     const staged = this.#page.editing.staged.of(entity, id);
     const isReadOnly = this.#isReadOnly;
     for (const field of this.#fields) field.show(this.#item, staged?.values, isReadOnly);
-    for (const list of this.#lists) list.show(staged?.values?.[list.name], isReadOnly);
+    for (const list of this.#lists) list.show(own(staged?.values, list.name), isReadOnly);
     this.#parent.classList.toggle('is-removed', staged?.isDeleted === true);
     this.#drawHead(staged?.isDeleted);
   }

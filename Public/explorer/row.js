@@ -3,6 +3,7 @@
 import { isPending } from '../livefetch.js';
 import { h } from './dom.js';
 import { isNumeric, show } from './format.js';
+import { own } from './json.js';
 
 /** How many rows were made: for the ids of their cells. */
 let rows = 0;
@@ -45,12 +46,12 @@ export class Row {
   fill(item, { related, staged, measure, isSelected = false, onText }) {
     const changed = [];
     this.#columns.forEach((column, index) => {
-      const isStaged = staged?.values && column.name in staged.values;
-      const value = isStaged ? staged.values[column.name] : item[column.name];
+      const isStaged = staged?.values && Object.hasOwn(staged.values, column.name);
+      const value = own(isStaged ? staged.values : item, column.name);
       const text = column.type === 'relationship' ? related(column, value)
         : column.isID ? String(value) : show(value, column.type);
       const cell = this.#cells[index];
-      cell.classList.toggle('is-staged', !!isStaged);
+      cell.classList.toggle('is-staged', isStaged === true);
       cell.classList.toggle('is-nil', value === null);
       this.#bar(cell, measure?.column === index ? value / measure.most : null);
       const shown = value === null ? 'NULL' : text;

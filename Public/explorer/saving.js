@@ -1,6 +1,7 @@
 // Staged changes → one save, and what becomes of its refusal.
 
 import { conflictDialog } from './dialogs.js';
+import { own } from './json.js';
 import { listOf, saveChanges } from './staged.js';
 
 export class Saving {
@@ -69,11 +70,11 @@ export class Saving {
   #sides({ property, stored, given }, change) {
     const names = property ? [property] : Object.keys(change.values ?? {});
     const at = (side, name) =>
-      (side !== null && typeof side === 'object' && name in side ? side[name] : property && side);
+      (side !== null && typeof side === 'object' && Object.hasOwn(side, name) ? side[name] : property && side);
     return names.map((name) => ({
-      change, property: name, title: this.#page.nameOf(change), seen: (change.seen ?? change.base)?.[name],
+      change, property: name, title: this.#page.nameOf(change), seen: own(change.seen ?? change.base, name),
       stored: at(stored, name),
-      given: change.kind === 'delete' ? 'delete the row' : at(given, name) ?? change.values?.[name] }));
+      given: change.kind === 'delete' ? 'delete the row' : at(given, name) ?? own(change.values, name) }));
   }
 
   #resolve(chosen) {

@@ -1,6 +1,7 @@
 // The model as the page asks it: entities, key paths, what to call an object.
 
 import { isNumeric } from './format.js';
+import { own } from './json.js';
 import { labelsOf } from './labels.js';
 
 const prefix = 'livefetch.label.';
@@ -71,7 +72,7 @@ export class Schema {
 
   /** What a row is called; empty where it has no text. */
   title(entity, item) {
-    return this.labels(entity).map((name) => item[name])
+    return this.labels(entity).map((name) => own(item, name))
       .filter((text) => text !== null && text !== undefined && text !== '').join(' ');
   }
 

@@ -1,7 +1,7 @@
 // Changes that were made on the page and not saved yet: collected by object, sent as one save, and
 // kept over a reload.
 
-import { isSame, parse, stringify } from './json.js';
+import { isSame, own, parse, stringify } from './json.js';
 
 export class Staged {
   #objects = new Map();
@@ -74,7 +74,7 @@ export class Staged {
   /** Stages a value; the one that was seen first is what the save is based on. */
   set(entity, item, name, value) {
     const former = this.#objects.get(key(entity, item.id)) ?? { entity, id: item.id, item };
-    const base = { [name]: item[name], ...former.base };
+    const base = { [name]: own(item, name), ...former.base };
     const values = { ...former.values, [name]: value };
     if (isSame(base[name], value)) {
       delete values[name];
@@ -173,7 +173,7 @@ export function saveChanges(list) {
   return list.map(({ kind, entity, id, values, base, seen, temporaryID }) => {
     if (kind === 'insert') return { insert: entity, temporaryID, values };
     if (kind === 'delete') return { delete: entity, id, base: seen };
-    const former = Object.fromEntries(Object.keys(values).map((name) => [name, base[name]]));
+    const former = Object.fromEntries(Object.keys(values).map((name) => [name, own(base, name)]));
     return { update: entity, id, values, base: former };
   });
 }

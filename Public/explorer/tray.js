@@ -2,6 +2,7 @@
 
 import { h, replace, sentence } from './dom.js';
 import { show } from './format.js';
+import { own } from './json.js';
 
 export class Tray {
   #parent;
@@ -84,7 +85,7 @@ export class Tray {
     if (kind === 'delete') return '';
     return Object.entries(values).map(([name, value]) => h('span', { class: 'value' },
       h('span', { class: 'property-name' }, name),
-      kind === 'update' && base[name] !== undefined && h('s', {}, this.#text(change, name, base[name])),
+      kind === 'update' && own(base, name) !== undefined && h('s', {}, this.#text(change, name, base[name])),
       h('b', {}, this.#text(change, name, value))));
   }
 

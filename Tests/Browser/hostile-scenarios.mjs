@@ -1,7 +1,8 @@
 // The tools of the table on files with odd names, many columns, views and composite keys.
 
 import assert from 'node:assert/strict';
-import { openPage } from './pages.mjs';
+import { connect } from '../../Public/livefetch.js';
+import { isSaved, openPage } from './pages.mjs';
 
 const many = Array.from({ length: 40 }, (_, index) => `c${index} ${['TEXT', 'INTEGER', 'REAL', 'DATE', 'BLOB', 'JSON', 'BOOLEAN', 'DECIMAL(8, 2)'][index % 8]}`);
 
@@ -81,7 +82,58 @@ async function relatedByOddName({ browser, server }) {
   await page.close();
 }
 
+const inheritedNames = ['constructor', 'toString', '__proto__', 'valueOf', 'hasOwnProperty'];
+const inherited = `
+  CREATE TABLE "constructor" (id INTEGER PRIMARY KEY, name TEXT);
+  INSERT INTO "constructor" VALUES (7, 'seven');
+  CREATE TABLE things (id INTEGER PRIMARY KEY, ${inheritedNames.map((name) => `"${name}" TEXT`).join(', ')},
+    made_by INTEGER REFERENCES "constructor"(id));
+  INSERT INTO things VALUES (1, ${inheritedNames.map((name) => `'${name} of 1'`).join(', ')}, 7), (2, NULL, NULL, NULL, NULL, NULL, NULL);`;
+
+/** Columns that are called as what every object of JavaScript has are columns like others. */
+async function inheritedColumns({ browser, server, shoot }) {
+  const page = await openPage(browser, `${server.address}/?entity=things&sort=id`, { width: 1920, height: 1080 });
+  await page.until(rows, { args: [2] });
+  assert.match(await page.run(() => document.querySelector('.grid').style.getPropertyValue('--columns')), /^(?!.*NaN)/);
+  const cells = () => Object.fromEntries([...document.querySelectorAll('.row')].find(({ livefetchRow: { item } }) => item.id === 1)
+    .querySelectorAll('.cell').entries().map(([index, cell]) => [globalThis.livefetch.page.grid.columns[index].name, cell.textContent]));
+  const names = ['hasOwnProperty', 'valueOf', 'toString', 'constructor', '__proto__'];
+  assert.deepEqual(Object.entries(await page.run(cells)).filter(([name]) => name !== '__proto__').sort(), Object.entries({ id: '1', made_by: 'seven',
+    ...Object.fromEntries(names.slice(0, 4).map((name) => [name, `${name} of 1`])) }).sort());
+  await page.run(() => globalThis.livefetch.page.rowPanel.open('things', 1));
+  await page.until(() => document.querySelectorAll('.row-panel .row-field textarea').length === 5);
+  assert.deepEqual(await page.run(() => [...document.querySelectorAll('.row-panel .row-field.is-staged')].length), 0);
+  for (const name of names) {
+    assert.equal(await page.run((wanted) => document.querySelector(`.row-panel [data-property="${wanted}"] textarea`).value, name), `${name} of 1`);
+    await page.run((wanted) => { const area = document.querySelector(`.row-panel [data-property="${wanted}"] textarea`); area.focus(); area.select(); }, name);
+    await page.type(`new ${name}`);
+    await page.run(() => document.activeElement.blur());
+  }
+  await shoot(page, 'inherited-names');
+  await page.key('s', { ctrl: true });
+  await page.until(isSaved);
+  const stored = await connect(server.address).transport.json({ path: '/v1/objects/things/1' });
+  assert.deepEqual(Object.entries(stored.data).filter(([name]) => names.includes(name)).sort(),
+    names.map((name) => [name, `new ${name}`]).sort());
+  await page.run(() => globalThis.livefetch.page.rowPanel.open('constructor', 7));
+  await page.until(() => document.querySelector('.row-panel summary'));
+  await page.run(() => document.querySelector('.row-panel details').setAttribute('open', ''));
+  await page.until(() => /None of the/.test(document.querySelector('.row-history').textContent), { what: 'the history of a row of `constructor`' });
+  await page.run(() => globalThis.livefetch.page.rowPanel.close());
+  await page.run(() => globalThis.livefetch.page.editing.insert());
+  await page.run((wanted) => wanted.forEach((name) => { document.querySelector(`dialog [name="${name}"]`).value = `made ${name}`; }), names);
+  await page.click('dialog .button.primary');
+  await page.key('s', { ctrl: true });
+  await page.until(isSaved);
+  const made = await connect(server.address).transport.json({ path: '/v1/objects/things/3' });
+  assert.deepEqual(Object.entries(made.data).filter(([name]) => names.includes(name)).sort(),
+    names.map((name) => [name, `made ${name}`]).sort());
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 export const hostileScenarios = {
+  'columns called `constructor` or `__proto__` are shown and edited like others': { run: inheritedColumns, fixture: inherited },
   'odd names, forty columns, composite keys and views have the same tools': { run: oddNames, fixture: hostile },
   'related rows are searched for by a column with an odd name': { run: relatedByOddName, fixture: hostile },
 };
