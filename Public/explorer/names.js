@@ -3,7 +3,7 @@
 import { own } from './json.js';
 
 /** The most rows that a search offers. */
-const MOST = 8;
+export const MOST = 8;
 
 export class Names {
   #client;
@@ -36,21 +36,32 @@ export class Names {
     this.#found.clear();
   }
 
-  /** Rows whose name begins with a text or has all its words: `[{id, name}]`. */
+  /**
+   * The row whose key is the text, then those whose name begins with it or has all its words:
+   * `[{id, name, key}]`. `key` is there where the name alone does not say which row it is.
+   */
   async search(entity, text) {
     const labels = this.#schema.labels(entity);
     const request = { entity, limit: MOST, sort: labels.length > 0 ? labels : undefined,
       select: labels.length > 0 ? labels : undefined };
-    // Names that begin with the text come first.
-    const conditions = text && labels.length > 0 ? [begins(labels, text), contains(labels, text)] : [{}];
-    const results = await Promise.all(conditions.map((condition) => this.#client.fetch({ ...request, ...condition })));
+    const conditions = text === '' ? [{}] : labels.length > 0 ? [begins(labels, text), contains(labels, text)] : [];
+    const results = await Promise.all([this.#withKey(entity, text.trim(), request),
+      ...conditions.map((condition) => this.#client.fetch({ ...request, ...condition }))]);
     const items = results.flatMap(({ sections }) => sections.flatMap((section) => section.items));
-    const found = [...new Map(items.map((item) => [item.id, item])).values()].slice(0, MOST);
-    return found.map((item) => {
-      const name = this.#schema.title(entity, item) || String(item.id);
-      this.#found.set(`${entity}\u0000${item.id}`, name);
-      return { id: item.id, name };
-    });
+    const found = [...new Map(items.map((item) => [String(item.id), item])).values()].slice(0, MOST)
+      .map((item) => ({ id: item.id, name: this.#schema.title(entity, item) || String(item.id) }));
+    for (const { id, name } of found) this.#found.set(`${entity}\u0000${id}`, name);
+    const isAmong = (name) => found.filter((each) => each.name === name).length > 1;
+    return found.map((each) => ({ ...each, key: each.name !== String(each.id)
+      && (isAmong(each.name) || String(each.id) === text.trim()) ? each.id : undefined }));
+  }
+
+  /** The row with a key; none where the text cannot be one. */
+  async #withKey(entity, text, request) {
+    const isInteger = this.#schema.entity(entity).idType === 'integer';
+    if (text === '' || (isInteger && !/^-?\d{1,19}$/.test(text))) return { sections: [] };
+    const condition = isInteger ? { where: `SELF == ${text}` } : { where: 'SELF == %@', arguments: [text] };
+    return this.#client.fetch({ ...request, ...condition }).catch(() => ({ sections: [] }));
   }
 
   /** Texts of an attribute anywhere: none at first, `onTexts` is called when they have come. */

@@ -1,10 +1,11 @@
 // A field that searches by name and takes an object, or NULL.
 //
 // Promises: Enter takes what is highlighted, of the answer to what was typed last; at first that is
-// the present value.
+// the present value. Where nothing matches, nothing is highlighted and Enter changes nothing.
 
 import { debounce, h, replace } from './dom.js';
 import { onKey } from './editors.js';
+import { MOST } from './names.js';
 
 let lists = 0;
 
@@ -12,7 +13,9 @@ export class RelatedEditor {
   #input;
   #list;
   #name;
-  /** `{id, name}` of the objects that the list shows. */
+  /** What the list says below its choices. */
+  #note = '';
+  /** `{id, name, key}` of the objects that the list shows. */
   #found = [];
   #chosen = -1;
   #options;
@@ -23,7 +26,7 @@ export class RelatedEditor {
   #searching = null;
   #searchSoon = debounce(() => this.#begin(this.#input.value), 120);
 
-  /** @param options also `search(entity, text)` → `[{id, name}]` and `nameOf(entity, id)`. */
+  /** @param options also `search(entity, text)` → `[{id, name, key}]` and `nameOf(entity, id)`. */
   constructor(column, value, options) {
     this.#column = column;
     this.#options = options;
@@ -69,18 +72,22 @@ export class RelatedEditor {
     this.#found = text === '' ? [...found, ...none] : found;
     const isOwn = ({ id }) => String(id) === String(this.#value);
     this.#chosen = text === '' ? this.#found.findIndex(isOwn) : Math.min(0, found.length - 1);
+    this.#note = found.length >= MOST ? 'Type a name or a key to find others.'
+      : text !== '' && found.length === 0 ? 'No row has this name or key.' : '';
     this.#searching = null;
     this.#draw();
     this.#searched();
   }
 
   #draw() {
-    this.#list.hidden = this.#found.length === 0;
+    this.#list.hidden = this.#found.length === 0 && this.#note === '';
     this.#input.setAttribute('aria-expanded', String(!this.#list.hidden));
-    replace(this.#list, this.#found.map(({ id, name }, index) => h('li', {
+    replace(this.#list, this.#found.map(({ id, name, key }, index) => h('li', {
       role: 'option', id: `${this.#name}-${index}`, class: id === null ? 'is-nil' : '',
       'aria-selected': String(index === this.#chosen),
-      onpointerdown: (event) => { event.preventDefault(); this.#take(index, 0); } }, name)));
+      onpointerdown: (event) => { event.preventDefault(); this.#take(index, 0); } }, name, key !== undefined && h('small', {}, key))),
+    this.#note && h('li', { class: 'choices-note', role: 'option', 'aria-disabled': 'true',
+      onpointerdown: (event) => event.preventDefault() }, this.#note));
     const chosen = this.#list.children[this.#chosen];
     if (chosen) this.#input.setAttribute('aria-activedescendant', chosen.id);
     else this.#input.removeAttribute('aria-activedescendant');

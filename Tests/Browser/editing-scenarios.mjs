@@ -189,6 +189,46 @@ async function keys({ browser, server }) {
   await page.close();
 }
 
+const picked = `
+  CREATE TABLE orders (id INTEGER PRIMARY KEY, total REAL, placed DATE);
+  WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) INSERT INTO orders SELECT i, i * 1.5, '2024-01-01' FROM n;
+  CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT);
+  WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40) INSERT INTO person SELECT i, 'Smith' FROM n;
+  INSERT INTO person VALUES (41, 'Ada');
+  CREATE TABLE line (id INTEGER PRIMARY KEY, note TEXT, orders_id INTEGER REFERENCES orders(id), person_id INTEGER REFERENCES person(id));
+  INSERT INTO line (id, note) VALUES (1, 'one'), (2, 'two'), (3, 'three'), (4, 'four');`;
+
+/** Types into a picker; the choices as they are shown, and what is marked, when the answer is there. */
+async function pick(page, row, column, text) {
+  await openCell(page, row, await columnOf(page, column));
+  await page.until(() => document.querySelector('.editor .choices li'));
+  await page.type(text);
+  await pause(400);
+  const shown = await page.run(() => [...document.querySelectorAll('.editor .choices li')].map(({ textContent, ariaSelected }) => [textContent, ariaSelected]));
+  await page.key('Enter');
+  await page.until(() => document.querySelector('.editor') === null);
+  return shown;
+}
+
+async function pickByKey({ browser, server, shoot }) {
+  const page = await browser.open(`${server.address}/?entity=line&sort=id`);
+  await page.until(() => globalThis.livefetch?.page.live?.state === 'live');
+  await page.until(() => document.querySelectorAll('.row').length === 4);
+  assert.deepEqual(await pick(page, 1, 'orders', '77'), [['77', 'true']]);
+  assert.deepEqual(await pick(page, 2, 'orders', 'zzz'), [['No row has this name or key.', null]]);
+  assert.deepEqual(await page.run(stagedValues), [{ orders: 77 }]);
+  assert.deepEqual((await pick(page, 3, 'person', 'smith')).slice(0, 2), [['Smith1', 'true'], ['Smith2', 'false']]);
+  assert.deepEqual((await pick(page, 4, 'person', 'smith')).at(-1), ['Type a name or a key to find others.', null]);
+  assert.deepEqual(await pick(page, 4, 'person', '33'), [['Smith33', 'true']]);
+  assert.deepEqual(await pick(page, 3, 'person', 'ada'), [['Ada', 'true']]);
+  assert.deepEqual(await page.run(stagedValues), [{ orders: 77 }, { person: 41 }, { person: 33 }]);
+  await openCell(page, 1, await columnOf(page, 'person'));
+  await page.until(() => document.querySelector('.editor .choices li'));
+  await shoot(page, 'picker');
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 const keyed = `
   CREATE TABLE word (spelling TEXT PRIMARY KEY, meaning TEXT);
   CREATE TABLE thing (uid UUID PRIMARY KEY, name TEXT);
@@ -246,4 +286,5 @@ export const editingScenarios = {
   'staged changes outlive a reload, conflict, and go back': { run: staging, fixture: odd },
   'rows are added where the key is a text, a UUID, or composite': { run: keys, fixture: keyed },
   'a related row is searched for and seen': { run: searching },
+  'a related row is found by its key, and nothing is taken where nothing matches': { run: pickByKey, fixture: picked },
 };
