@@ -173,7 +173,7 @@ export class RowPanel {
     };
     replace(this.#head, h('div', { class: 'row-panel-title' },
       former && icon('←', `Back to ${former.entity} ${former.id}`, goBack),
-      h('h2', {}, name || `${entity} ${id}`, h('small', {}, `${entity} ${id}`)),
+      h('h2', {}, h('span', { class: 'row-panel-name' }, name || `${entity} ${id}`), h('small', {}, `${entity} ${id}`)),
       icon('↑', 'Previous row', () => step(-1)), icon('↓', 'Next row', () => step(1)),
       icon('×', 'Close the row', () => this.close())),
     !this.#isReadOnly && this.#item && h('div', { class: 'row-panel-actions' },

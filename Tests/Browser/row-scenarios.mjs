@@ -177,7 +177,24 @@ async function rowOnPhone({ browser, server, shoot }) {
   }
 }
 
+const long = `CREATE TABLE page (id INTEGER PRIMARY KEY, text TEXT); INSERT INTO page VALUES (1, '${'many words '.repeat(700)}');`;
+
+async function longLabel({ browser, server, shoot }) {
+  const page = await openPage(browser, `${server.address}/?entity=page`);
+  await page.run(() => globalThis.livefetch.page.rowPanel.open('page', 1));
+  await page.until(() => document.querySelector('.row-panel textarea'));
+  assert.ok(await page.run(() => document.querySelector('.row-panel-name').offsetHeight) <= 40, 'two lines');
+  await page.run(() => globalThis.livefetch.page.editing.staged.set('page', globalThis.livefetch.page.live.sections[0].items[0], 'text', 'short'));
+  await page.click('.tray-line .text-button');
+  await page.until(() => document.querySelector('.tray-list'));
+  assert.ok(await page.run(() => document.querySelector('.tray').offsetHeight) < 300, 'the tray leaves room');
+  await shoot(page, 'long-label');
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 export const rowScenarios = {
+  'a row with a long name has two lines of it as its title': { run: longLabel, fixture: long },
   'a row is shown in full beside the table, and edited there': { run: rowInFull, fixture: library },
   'related rows are added, removed and followed in the row panel': { run: relatedRows, fixture: library },
   'a row is deleted on a phone': { run: rowOnPhone, fixture: library },
