@@ -12,25 +12,83 @@ function field(value) {
 }
 
 /**
- * A text as rows of fields: `{text, isQuoted}`. Commas, semicolons or tabs separate, whichever the
- * first line has most of.
+ * A text as `{rows, problems}`: each row is `{line, fields}`, a field `{text, isQuoted}`, a problem a
+ * sentence with its line. Commas, semicolons or tabs separate, whichever the first line has most of.
  */
 export function parseCSV(source) {
   const text = source.replace(/^\uFEFF/, '');
-  const separator = separatorOf(text);
-  const pattern = new RegExp(`"((?:[^"]|"")*)"|([^${separator}\\r\\n"][^${separator}\\r\\n]*)|(${separator})|(\\r\\n|\\n|\\r)`, 'g');
-  const rows = [[]];
-  let isOpen = true;
-  const empty = { text: '', isQuoted: false };
-  for (const [, quoted, plain, comma, end] of text.matchAll(pattern)) {
-    if (quoted !== undefined) rows.at(-1).push({ text: quoted.replaceAll('""', '"'), isQuoted: true });
-    else if (plain !== undefined) rows.at(-1).push({ text: plain, isQuoted: false });
-    else if (isOpen) rows.at(-1).push(empty);
-    if (end !== undefined) rows.push([]);
-    isOpen = comma !== undefined || end !== undefined;
+  const reader = new Reader(text, separatorOf(text));
+  const rows = [];
+  while (!reader.isDone) rows.push(reader.row());
+  const isBlank = ({ fields: [first, ...others] }) => others.length === 0 && first.text === '' && !first.isQuoted;
+  return { rows: rows.filter((row) => !isBlank(row)), problems: reader.problems };
+}
+
+class Reader {
+  problems = [];
+  #text;
+  #separator;
+  #plain;
+  #at = 0;
+  #line = 1;
+
+  constructor(text, separator) {
+    this.#text = text;
+    this.#separator = separator;
+    this.#plain = new RegExp(`[^${separator}\\r\\n]*`, 'y');
   }
-  if (isOpen && rows.at(-1).length > 0) rows.at(-1).push(empty);
-  return rows.filter((row) => row.length > 1 || (row.length === 1 && row[0] !== empty));
+
+  get isDone() {
+    return this.#at >= this.#text.length;
+  }
+
+  row() {
+    const row = { line: this.#line, fields: [this.#field()] };
+    while (this.#text[this.#at] === this.#separator) {
+      this.#at += 1;
+      row.fields.push(this.#field());
+    }
+    this.#at += this.#text.startsWith('\r\n', this.#at) ? 2 : 1;
+    this.#line += 1;
+    return row;
+  }
+
+  #field() {
+    return this.#text[this.#at] === '"' ? this.#quoted() : { text: this.#rest(), isQuoted: false };
+  }
+
+  /** Up to the next separator or the end of the line. */
+  #rest() {
+    this.#plain.lastIndex = this.#at;
+    const [text] = this.#plain.exec(this.#text);
+    this.#at += text.length;
+    return text;
+  }
+
+  #quoted() {
+    const line = this.#line;
+    const start = this.#at + 1;
+    let end = this.#text.indexOf('"', start);
+    while (end >= 0 && this.#text[end + 1] === '"') end = this.#text.indexOf('"', end + 2);
+    if (end < 0) this.problems.push(`Line ${line}: a quote is opened and never closed.`);
+    const text = this.#text.slice(start, end < 0 ? undefined : end);
+    this.#at = end < 0 ? this.#text.length : end + 1;
+    this.#line += text.match(/\r\n|\n|\r/g)?.length ?? 0;
+    const behind = this.#rest().trim();
+    if (behind !== '') this.problems.push(`Line ${this.#line}: “${behind.slice(0, 20)}” stands behind a closing quote; within a text in quotes a quote is written twice.`);
+    return { text: text.replaceAll('""', '"'), isQuoted: true };
+  }
+}
+
+/** The bytes of a file as `{text, problems}`. */
+export function decoded(bytes) {
+  try {
+    return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes), problems: [] };
+  } catch {
+    const text = new TextDecoder().decode(bytes);
+    const line = text.slice(0, text.indexOf('\uFFFD')).split(/\r\n|\n|\r/).length;
+    return { text, problems: [`Line ${line}: the file is not UTF-8. Save it as UTF-8 where it was made.`] };
+  }
 }
 
 function separatorOf(text) {

@@ -1,7 +1,7 @@
 // A CSV file that was dropped: its columns and the table's side by side, its first rows, and then
 // one save that inserts all of them.
 
-import { parseCSV } from './csv.js';
+import { decoded, parseCSV } from './csv.js';
 import { openDialog } from './dialogs.js';
 import { h, replace } from './dom.js';
 import { number, parse } from './format.js';
@@ -9,7 +9,7 @@ import { number, parse } from './format.js';
 const SHOWN = 8;
 const REPORTED = 5;
 
-/** Lets a file be dropped on an element. @param onFile called with its name and text. */
+/** Lets a file be dropped on an element. @param onFile called with the file. */
 export function acceptDrops(element, canDrop, onFile) {
   const isFile = (event) => [...event.dataTransfer.types].includes('Files') && canDrop();
   element.addEventListener('dragover', (event) => {
@@ -20,18 +20,21 @@ export function acceptDrops(element, canDrop, onFile) {
   for (const name of ['dragleave', 'drop']) {
     element.addEventListener(name, () => element.classList.remove('is-drop-target'));
   }
-  element.addEventListener('drop', async (event) => {
+  element.addEventListener('drop', (event) => {
     if (!isFile(event)) return;
     event.preventDefault();
     const [file] = event.dataTransfer.files;
-    if (file) onFile(file.name, await file.text());
+    if (file) onFile(file);
   });
 }
 
 export class ImportDialog {
   #columns;
   #heads;
+  /** `{line, fields}`. */
   #rows;
+  /** What is wrong with the file itself. */
+  #damage;
   /** The table's column for each column of the file; null where it is left out. */
   #targets;
   #preview = h('div', { class: 'import-preview', tabindex: 0 });
@@ -41,19 +44,22 @@ export class ImportDialog {
 
   /**
    * @param columns those that can be written.
+   * @param bytes what the file holds.
    * @param save inserts a list of values; rejects with the server's refusal.
    */
-  constructor(entity, columns, name, text, save) {
-    const [heads = [], ...rows] = parseCSV(text);
+  constructor(entity, columns, name, bytes, save) {
+    const { text, problems } = decoded(bytes);
+    const { rows: [head = { fields: [] }, ...rows], problems: others } = parseCSV(text);
     this.#columns = columns;
-    this.#heads = heads.map((head) => head.text.trim());
+    this.#heads = head.fields.map((field) => field.text.trim());
     this.#rows = rows;
+    this.#damage = [...problems, ...others, ...this.#uneven()];
     const names = ({ name, label }) => [name, label ?? name];
     this.#targets = this.#heads.map((head) => columns.find((column) => names(column).includes(head))
       ?? columns.find((column) => names(column).some((name) => name.toLowerCase() === head.toLowerCase())) ?? null);
     this.#submit = h('button', { class: 'button primary', type: 'button', onclick: () => this.#import(save) }, 'Import');
     this.#dialog = openDialog('import', `Import ${name} into ${entity}`,
-      h('p', {}, `${number(rows.length)} rows. An empty field is NULL, "" is an empty text. All rows are inserted in one save, or none.`),
+      h('p', {}, `${rowsText(rows.length)}. An empty field is NULL, "" is an empty text. All rows are inserted in one save, or none.`),
       this.#preview, this.#complaint, h('div', { class: 'dialog-actions' },
         h('button', { class: 'button', type: 'button', onclick: () => this.#dialog.close() }, 'Cancel'), this.#submit));
     this.#draw();
@@ -61,7 +67,7 @@ export class ImportDialog {
 
   #draw() {
     const head = this.#heads.map((name, index) => h('th', { scope: 'col' }, h('span', {}, name), this.#chooser(index)));
-    const rows = this.#rows.slice(0, SHOWN).map((row) => h('tr', {}, this.#heads.map((_, index) => this.#cell(row[index], index))));
+    const rows = this.#rows.slice(0, SHOWN).map((row) => h('tr', {}, this.#heads.map((_, index) => this.#cell(row.fields[index], index))));
     replace(this.#preview, h('table', {}, h('thead', {}, h('tr', {}, head)), h('tbody', {}, rows)),
       this.#rows.length > SHOWN && h('p', { class: 'quiet' }, `and ${number(this.#rows.length - SHOWN)} more`));
     this.#check();
@@ -87,11 +93,11 @@ export class ImportDialog {
   }
 
   #check() {
-    const { problems } = this.#values();
+    const problems = this.#problems();
     const hasTarget = this.#targets.some(Boolean);
     this.#submit.disabled = this.#rows.length === 0 || !hasTarget || problems.length > 0;
-    this.#submit.textContent = `Import ${number(this.#rows.length)} rows`;
-    this.#complain(!hasTarget ? ['No column of the file is one of the table: choose one.'] : problems);
+    this.#submit.textContent = `Import ${rowsText(this.#rows.length)}`;
+    this.#complain(!hasTarget && this.#damage.length === 0 ? ['No column of the file is one of the table: choose one.'] : problems);
   }
 
   #complain(problems) {
@@ -100,18 +106,34 @@ export class ImportDialog {
       rest > 0 && h('li', {}, `and ${number(rest)} more`));
   }
 
+  /** Rows that have other fields than the head. */
+  #uneven() {
+    const wanted = this.#heads.length;
+    return this.#rows.filter(({ fields }) => fields.length !== wanted).map(({ line, fields }) =>
+      `Line ${line}: ${fields.length} ${fields.length === 1 ? 'field' : 'fields'} where the first line has ${wanted}.`);
+  }
+
+  /** In a damaged file the values are not where they belong: they are not complained about as well. */
+  #problems() {
+    const twice = this.#targets.filter((column, index) => column && this.#targets.indexOf(column) !== index);
+    const shared = [...new Set(twice)].map((column) =>
+      `Line 1: ${this.#heads.filter((_, index) => this.#targets[index] === column).join(' and ')} are both taken for ${column.name}: leave one out.`);
+    const damage = [...this.#damage, ...shared];
+    return damage.length > 0 ? damage : this.#values().problems;
+  }
+
   /** The rows as values to insert, and what is wrong with them. */
   #values() {
     const problems = [];
-    const list = this.#rows.map((row, number) => {
+    const list = this.#rows.map(({ line, fields }) => {
       const values = Object.create(null);
       this.#targets.forEach((column, index) => {
         if (!column) return;
         try {
-          const value = valueOf(row[index], column);
+          const value = valueOf(fields[index], column);
           if (value !== null || !column.isID) values[column.name] = value;
         } catch (error) {
-          problems.push(`Row ${number + 1}, ${column.name}: ${error.message}`);
+          problems.push(`Line ${line}, ${column.name}: ${error.message}`);
         }
       });
       return values;
@@ -125,12 +147,14 @@ export class ImportDialog {
       await save(this.#values().list);
       this.#dialog.close();
     } catch (error) {
-      const lines = (error.errors ?? []).map(({ change, detail }) => `Row ${change + 1}: ${(detail ?? '').replaceAll('`', '')}`);
+      const lines = (error.errors ?? []).map(({ change, detail }) => `Line ${this.#rows[change]?.line}: ${(detail ?? '').replaceAll('`', '')}`);
       this.#complain(lines.length > 0 ? lines : [error.message]);
       this.#submit.disabled = false;
     }
   }
 }
+
+const rowsText = (count) => `${number(count)} ${count === 1 ? 'row' : 'rows'}`;
 
 /** A field as a value of a column; throws a sentence. */
 function valueOf(field, column) {

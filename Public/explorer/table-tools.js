@@ -17,7 +17,7 @@ export class TableTools {
     this.#page = page;
     this.columns = new TableColumns(page);
     this.selection = new SelectionBar(page);
-    acceptDrops(element, () => page.editing.canInsert, (name, text) => this.#import(name, text));
+    acceptDrops(element, () => page.editing.canInsert, (file) => this.#import(file));
   }
 
   /** What the grid calls. */
@@ -49,19 +49,17 @@ export class TableTools {
   #choose() {
     const input = document.createElement('input');
     Object.assign(input, { type: 'file', accept: '.csv,.tsv,.txt,text/csv' });
-    input.addEventListener('change', async () => {
-      const [file] = input.files;
-      if (file) this.#import(file.name, await file.text());
-    });
+    input.addEventListener('change', () => input.files[0] && this.#import(input.files[0]));
     input.click();
   }
 
-  #import(name, text) {
+  async #import(file) {
     const { client, schema, view: { entity } } = this.#page;
     const [key, ...others] = schema.fields(entity);
     const columns = [{ ...key, readOnly: false, optional: true }, ...others.filter(({ readOnly }) => !readOnly)]
       .map((column) => (column.type === 'relationship' ? { ...column, idType: schema.entity(column.destination).idType } : column));
-    new ImportDialog(entity, columns, name, text, async (rows) => {
+    const bytes = await file.arrayBuffer();
+    new ImportDialog(entity, columns, file.name, bytes, async (rows) => {
       const sentAt = performance.now();
       const { token } = await client.save(rows.map((values) => ({ insert: entity, values })), { optimistic: false });
       this.#page.saved(token, sentAt);

@@ -210,15 +210,43 @@ async function refusedImport({ browser, server, shoot }) {
   const page = await openPage(browser, `${server.address}/?entity=book`, { width: 390, height: 844, scheme: 'dark' });
   await page.run(drop, 'books.csv', 'title,price,is_signed,author\nOne,12,yes,1\nTwo,dear,no,2\n');
   await page.until(() => document.querySelector('.import .complaint li'));
-  assert.equal(await page.run(() => document.querySelector('.import .complaint').textContent), 'Row 2, price: A number is expected.');
+  assert.equal(await page.run(() => document.querySelector('.import .complaint').textContent), 'Line 3, price: A number is expected.');
   assert.equal(await page.run(() => document.querySelector('.import .primary').disabled), true);
   await shoot(page, 'import-wrong-dark');
   await page.key('Escape');
   await page.run(drop, 'books.csv', 'title,author\nOne,1\n,2\n');
   await page.until(() => document.querySelector('.import .primary')?.disabled === false);
   await page.click('.import .primary');
-  await page.until(() => /^Row 2: /.test(document.querySelector('.import .complaint').textContent));
+  await page.until(() => /^Line 3: /.test(document.querySelector('.import .complaint').textContent));
   assert.equal(await page.run(() => globalThis.livefetch.page.live.current.count), 4, 'nothing was inserted');
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+/** What is read otherwise than it was meant is not imported. */
+async function damagedImport({ browser, server, shoot }) {
+  const page = await openPage(browser, `${server.address}/?entity=book`);
+  const complaintsOf = async (text) => {
+    await page.run(drop, 'books.csv', text);
+    await page.until(() => document.querySelector('.import .complaint li'));
+    assert.equal(await page.run(() => document.querySelector('.import .primary').disabled), true);
+    const lines = await page.run(() => [...document.querySelectorAll('.import .complaint li')].map(({ textContent }) => textContent));
+    await page.run(() => document.querySelector('.import').close());
+    await page.until(() => !document.querySelector('.import'));
+    return lines;
+  };
+  assert.deepEqual(await complaintsOf('title,price\n"5" pipe,1\n'),
+    ['Line 2: “pipe” stands behind a closing quote; within a text in quotes a quote is written twice.']);
+  assert.deepEqual(await complaintsOf('title,price\nOne,1\n"Two,2\nThree,3\n'),
+    ['Line 3: a quote is opened and never closed.', 'Line 3: 1 field where the first line has 2.']);
+  assert.deepEqual(await complaintsOf('title,price\nOne\nTwo,2,3\n'),
+    ['Line 2: 1 field where the first line has 2.', 'Line 3: 3 fields where the first line has 2.']);
+  assert.deepEqual(await complaintsOf('title,TITLE,price\nOne,Uno,1\n'),
+    ['Line 1: title and TITLE are both taken for title: leave one out.']);
+  await page.run(drop, 'books.csv', 'title\nOne\n');
+  await page.until(() => document.querySelector('.import .primary')?.textContent === 'Import 1 row');
+  assert.match(await page.run(() => document.querySelector('.import p').textContent), /^1 row\./);
+  await shoot(page, 'import-one');
   assert.deepEqual(page.problems, []);
   await page.close();
 }
@@ -252,5 +280,6 @@ export const tableScenarios = {
   'no number is cut, and a cut text has a tooltip': { run: nothingCut, fixture: wide },
   'several rows are edited, copied and deleted': { run: selection, fixture: library },
   'a fetch is exported whole, a CSV is imported': { run: files },
-  'an import says what is wrong with which row': { run: refusedImport, fixture: library },
+  'an import says what is wrong in which line': { run: refusedImport, fixture: library },
+  'a damaged file is not imported': { run: damagedImport, fixture: library },
 };

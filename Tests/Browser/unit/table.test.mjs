@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ColumnSettings } from '../../../Public/explorer/column-settings.js';
-import { csvText, parseCSV } from '../../../Public/explorer/csv.js';
+import { csvText, decoded, parseCSV } from '../../../Public/explorer/csv.js';
 
 const columns = ['a', 'b', 'c', 'd'].map((name) => ({ name }));
 
@@ -47,7 +47,7 @@ test('a stored text that is not of the page counts as nothing', () => {
   }
 });
 
-const texts = (source) => parseCSV(source).map((row) => row.map(({ text, isQuoted }) => (isQuoted ? `"${text}"` : text)));
+const texts = (source) => parseCSV(source).rows.map(({ fields }) => fields.map(({ text, isQuoted }) => (isQuoted ? `"${text}"` : text)));
 
 test('CSV is read with quotes, line breaks in fields, and other separators', () => {
   assert.deepEqual(texts('a,b,c\r\n1,,3\n,"",\n"x ""y"", z","l1\nl2",\n'),
@@ -59,5 +59,20 @@ test('CSV is read with quotes, line breaks in fields, and other separators', () 
 
 test('what is written is read again, NULL and an empty text apart', () => {
   const rows = [['a', null, ''], ['x,y', '"q"', 'l\r\nm'], [' s', '1;2', 'é']];
-  assert.deepEqual(parseCSV(csvText(rows)).map((row) => row.map(({ text, isQuoted }) => (text === '' && !isQuoted ? null : text))), rows);
+  assert.deepEqual(parseCSV(csvText(rows)).rows.map(({ fields }) => fields.map(({ text, isQuoted }) => (text === '' && !isQuoted ? null : text))), rows);
+});
+
+const complaints = (source) => parseCSV(source).problems;
+
+test('damaged CSV is complained about with the line', () => {
+  assert.deepEqual(complaints('a,b\n"5" pipe,x\n'), ['Line 2: “pipe” stands behind a closing quote; within a text in quotes a quote is written twice.']);
+  assert.deepEqual(complaints('a,b\n1,"l\nm"\n2,"open\n3,x\n'), ['Line 4: a quote is opened and never closed.']);
+  assert.deepEqual(complaints('a,b\r\n5" pipe,"x" \r\n'), []);
+  assert.deepEqual(parseCSV('a\n"l\nm"\n\nz').rows.map(({ line }) => line), [1, 2, 5]);
+});
+
+test('a file that is not UTF-8 is complained about with the line', () => {
+  assert.deepEqual(decoded(new Uint8Array([...Buffer.from('name\r\nAda\r\nRen'), 0xe9, 0x0a])).problems,
+    ['Line 3: the file is not UTF-8. Save it as UTF-8 where it was made.']);
+  assert.deepEqual(decoded(Buffer.from('René')), { text: 'René', problems: [] });
 });
