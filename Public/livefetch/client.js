@@ -43,7 +43,7 @@ class Client {
   constructor(url, { stream = true, digest = true, int64 = 'string', multiplex = true, share = true, hiddenAfter,
     offline, onRefused, onQueue, ...rest }) {
     this.#options = { stream, digest, int64, multiplex, hiddenAfter };
-    this.transport = new Transport(url, rest);
+    this.transport = new Transport(url, { ...rest, int64 });
     if (offline) {
       this.#storage = tolerant(offline === true ? defaultStorage(this.transport.base) : offline);
       this.#results = new StoredResults(this.#storage);
