@@ -3,7 +3,7 @@
 import { Feed } from './feed.js';
 import { Live } from './live.js';
 import { canShare, randomText } from './pages.js';
-import { Pending } from './pending.js';
+import { Pending, sendable } from './pending.js';
 import { SaveQueue } from './queue.js';
 import { SharedStream } from './shared.js';
 import { StoredResults } from './results.js';
@@ -127,11 +127,24 @@ class Client {
    * save is kept until the server answers, also after a reload.
    */
   save(changes, options = {}) {
-    const named = changes.map((change) =>
-      change.insert && !change.temporaryID ? { ...change, temporaryID: this.temporaryID() } : change);
-    if (!this.#queue) return this.#follow(named, options, this.#send(named, options));
+    return this.#save(changes, options, (answer) => answer);
+  }
+
+  /** What is `wanted` of the answer; a change that cannot be sent rejects at once. */
+  #save(changes, options, wanted) {
+    let named;
+    try {
+      named = changes.map((change) => this.#named(sendable(change)));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    if (!this.#queue) return this.#follow(named, options, this.#send(named, options)).then(wanted);
     const { save, answer } = this.#queue.add(named, options);
-    return this.#handled(this.#follow(save.changes, options, answer));
+    return this.#handled(this.#follow(save.changes, options, answer).then(wanted));
+  }
+
+  #named(change) {
+    return change.insert && !change.temporaryID ? { ...change, temporaryID: this.temporaryID() } : change;
   }
 
   /** A promise whose rejection needs no handler where `onRefused` gets every refusal. */
@@ -164,10 +177,10 @@ class Client {
     }
   }
 
-  insert(entity, values, options) {
+  insert(entity, values, options = {}) {
     const temporaryID = this.temporaryID();
-    const saved = this.save([{ insert: entity, temporaryID, values }], options);
-    return this.#handled(saved.then((answer) => ({ ...answer, id: answer.ids[temporaryID] })));
+    const wanted = (answer) => ({ ...answer, id: answer.ids[temporaryID] });
+    return this.#save([{ insert: entity, temporaryID, values }], options, wanted);
   }
 
   /** @param options beside those of a save `base` (the values seen) or `ifMatch` (an ETag). */

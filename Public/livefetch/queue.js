@@ -5,7 +5,6 @@
 // pages of a browser share the queue: one of them sends at a time, all receive the outcome.
 
 import { Backoff, onWaking } from './backoff.js';
-import { packed, unpacked } from './json.js';
 import { Pages, randomText } from './pages.js';
 import { withIDs } from './pending.js';
 import { LiveFetchError, warnOfRefusal } from './transport.js';
@@ -50,7 +49,7 @@ export class SaveQueue {
     const save = { changes: withIDs(changes, this.#ids), mergePolicy, prefer, optimistic, idempotencyKey,
       page: this.#pages.id, sentAt: isFirst ? Date.now() : undefined };
     const item = this.#take(this.#nextKey(), save, signal);
-    item.stored = this.#storage.set(item.key, unpacked(JSON.parse(JSON.stringify(packed(save)))));
+    item.stored = this.#storage.set(item.key, save);
     item.stored.then(() => this.#pages.post({ kind: 'queued' }));
     this.wake();
     return item;
