@@ -8,7 +8,7 @@ import { SaveQueue } from './queue.js';
 import { SharedStream } from './shared.js';
 import { StoredResults } from './results.js';
 import { indexedDBStorage, tolerant } from './storage.js';
-import { clean, route, Transport } from './transport.js';
+import { clean, LiveFetchError, route, Transport } from './transport.js';
 
 /** How long a diff is held back for the answer of a save that inserts. */
 const ANSWER_SOON = 150;
@@ -69,8 +69,25 @@ class Client {
 
   /** One object as the store holds it, with its ETag. */
   async object(entity, id, { signal } = {}) {
-    const { data, headers } = await this.transport.json({ path: objectPath(entity, id), signal });
-    return { object: data, etag: headers.get('ETag') };
+    if (['.', '..'].includes(id)) return this.#objectByFetch(entity, id, signal);
+    const path = objectPath(entity, id);
+    const { data, headers } = await this.transport.json({ path, signal });
+    const etag = headers.get('ETag');
+    if (this.#options.int64 !== 'string' || Object.values(data).every(isSafe)) return { object: data, etag };
+    // The plain object alone has an ETag; one that is too old refuses a save.
+    const exact = await this.transport.json({ path: `${path}?int64=string`, signal });
+    return { object: exact.data, etag };
+  }
+
+  /** An object whose id no path can end with, as `fetch` takes it for a way to another folder. */
+  async #objectByFetch(entity, id, signal) {
+    const request = { entity, where: 'SELF == %@', arguments: [id] };
+    // In this order an ETag that is too old refuses a save; one that is too new would overwrite.
+    const [tagged] = (await this.fetch({ ...request, select: ['@etag'] }, { signal })).sections[0].items;
+    const [object] = (await this.fetch(request, { signal })).sections[0].items;
+    if (tagged && object) return { object, etag: `"${tagged['@etag']}"` };
+    throw new LiveFetchError({ status: 404, code: 'unknown-id', title: 'Not found',
+      detail: 'There is no object with this id.' });
   }
 
   model() {
@@ -275,6 +292,9 @@ function defaultStorage(base) {
   if (typeof indexedDB !== 'undefined') return indexedDBStorage(`livefetch ${base}`);
   throw new TypeError('livefetch: without IndexedDB, `offline` needs a storage: fileStorage(DIRECTORY) in Node.');
 }
+
+const isSafe = (value) =>
+  typeof value !== 'bigint' && (!Number.isInteger(value) || Number.isSafeInteger(value));
 
 function objectPath(entity, id) {
   return `/v1/objects/${encodeURIComponent(entity)}/${encodeURIComponent(id)}`;
