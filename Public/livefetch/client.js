@@ -202,11 +202,11 @@ class Client {
 
   /** @param options beside those of a save `base` (the values seen) or `ifMatch` (an ETag). */
   update(entity, id, values, { base, ifMatch, ...options } = {}) {
-    return this.save([clean({ update: entity, id, values, base, ifMatch })], options);
+    return this.save([{ update: entity, id, values, ...clean({ base, ifMatch }) }], options);
   }
 
   delete(entity, id, { base, ifMatch, ...options } = {}) {
-    return this.save([clean({ delete: entity, id, base, ifMatch })], options);
+    return this.save([{ delete: entity, id, ...clean({ base, ifMatch }) }], options);
   }
 
   /** A name for an object that does not exist yet, for use within one save. */

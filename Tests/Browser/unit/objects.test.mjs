@@ -45,6 +45,15 @@ test('an object whose id is a dot segment and does not exist is not found', asyn
   await assert.rejects(connect(address).object('T', '.'), { name: 'LiveFetchError', status: 404, code: 'unknown-id' });
 });
 
+test('an object whose id is empty is updated and deleted by this id', async (context) => {
+  const { address, asked } = await served(context, { '/v1/save': [(response) =>
+    json(response, { token: 'a-2-x', ids: {}, inserted: 0, updated: 1, deleted: 0 })] });
+  const client = connect(address);
+  await client.update('T', '', { n: 1 }, { ifMatch: null });
+  await client.delete('T', '');
+  assert.deepEqual(asked.map(({ body }) => body.changes[0]), [{ update: 'T', id: '', values: { n: 1 } }, { delete: 'T', id: '' }]);
+});
+
 test('an object whose id is empty is asked for by a path that ends with a slash', async (context) => {
   const { address } = await served(context, { '/v1/objects/T/': [(response) => json(response, { id: '' })] });
   assert.deepEqual((await connect(address).object('T', '')).object, { id: '' });
