@@ -18,18 +18,18 @@ export interface FetchParameters {
   /** A predicate: `population >= 1000000 AND country.continent == 'Europe'`. */
   where?: string;
   /** Values for `%@ %K %ld …`, in order. */
-  arguments?: Value[];
+  arguments?: readonly Value[];
   /** Values for `$NAME`. */
   variables?: Record<string, Value>;
   /** Key paths, `-` in front for descending: `-population,name:cd`. */
-  sort?: string | string[];
+  sort?: string | readonly string[];
   section?: string;
   limit?: number;
   offset?: number;
   after?: string;
-  select?: string | string[];
-  expand?: string | string[];
-  group?: string | string[];
+  select?: string | readonly string[];
+  expand?: string | readonly string[];
+  group?: string | readonly string[];
   having?: string;
   distinct?: boolean;
   count?: 'exact';
@@ -231,7 +231,7 @@ export interface Client {
   live(request: FetchRequest<Shape>, handlers?: Handlers<any, AnyResult>): Live<any, AnyResult>;
   object<T = Item>(entity: string, id: GivenID, options?: FetchOptions):
     Promise<{ object: T; etag: string | null }>;
-  save(changes: Change[], options?: SaveOptions): Promise<SaveAnswer>;
+  save(changes: readonly Change[], options?: SaveOptions): Promise<SaveAnswer>;
   insert(entity: string, values: Record<string, any>, options?: SaveOptions):
     Promise<SaveAnswer & { id: ID }>;
   update(entity: string, id: GivenID, values: Record<string, any>,

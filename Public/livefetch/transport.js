@@ -98,10 +98,19 @@ export class Transport {
     return answer;
   }
 
-  /** The headers that every request has: the application's own, and the bearer token. */
+  /**
+   * The headers that every request has: the application's own, and the bearer token. Throws where one has
+   * a character that no header can carry: no server would ever see it.
+   */
   async credentials() {
     const token = typeof this.#token === 'function' ? await this.#token() : this.#token;
-    return token ? { ...this.headers, Authorization: `Bearer ${token}` } : this.headers;
+    const headers = token ? { ...this.headers, Authorization: `Bearer ${token}` } : this.headers;
+    try {
+      new Headers(headers);
+    } catch (cause) {
+      throw unsendable(cause);
+    }
+    return headers;
   }
 
   async #refusal(response) {
@@ -161,6 +170,11 @@ function query(parameters) {
   }
   const text = search.toString();
   return text === '' ? '' : `?${text}`;
+}
+
+function unsendable(cause) {
+  const detail = 'The token or another header contains a character that a header cannot carry.';
+  return new LiveFetchError({ status: 401, code: 'unauthorized', title: 'Unauthorized', detail }, { cause });
 }
 
 function unreachable(cause) {

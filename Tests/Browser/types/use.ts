@@ -13,7 +13,7 @@ interface City {
 }
 
 const request: FetchRequest = { entity: 'City', where: 'population >= %ld', arguments: [1_000_000],
-  sort: ['-population'], section: 'country.name', limit: 50, as: 'objects', count: 'exact' };
+  sort: ['-population'] as const, section: 'country.name', limit: 50, as: 'objects', count: 'exact' };
 
 export async function use(): Promise<string[]> {
   const client = connect('http://127.0.0.1:8080', { token: async () => sessionStorage.getItem('token'),
