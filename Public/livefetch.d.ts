@@ -1,8 +1,11 @@
 // Types of livefetch.js.
 
-export type Value = string | number | boolean | null | Value[] | { [key: string]: Value };
+/** JSON. Within JSON values an integer beyond ±2^53 is a BigInt. */
+export type Value = string | number | bigint | boolean | null | Value[] | { [key: string]: Value };
 /** A number, or text where it is beyond ±2^53 or the key is text. */
 export type ID = number | string;
+/** An id as a program may give it. */
+export type GivenID = ID | bigint;
 
 export type Shape = 'objects' | 'ids' | 'count' | 'dictionaries';
 
@@ -15,18 +18,18 @@ export interface FetchParameters {
   /** A predicate: `population >= 1000000 AND country.continent == 'Europe'`. */
   where?: string;
   /** Values for `%@ %K %ld …`, in order. */
-  arguments?: Value[];
+  arguments?: readonly Value[];
   /** Values for `$NAME`. */
   variables?: Record<string, Value>;
   /** Key paths, `-` in front for descending: `-population,name:cd`. */
-  sort?: string | string[];
+  sort?: string | readonly string[];
   section?: string;
   limit?: number;
   offset?: number;
   after?: string;
-  select?: string | string[];
-  expand?: string | string[];
-  group?: string | string[];
+  select?: string | readonly string[];
+  expand?: string | readonly string[];
+  group?: string | readonly string[];
   having?: string;
   distinct?: boolean;
   count?: 'exact';
@@ -175,7 +178,7 @@ export interface Live<T = Item, R = Result<T>> {
   close(): void;
 }
 
-export type Reference = ID | { temporaryID: string };
+export type Reference = GivenID | { temporaryID: string };
 export type Change =
   | { insert: string; temporaryID?: string; values: Record<string, any> }
   | { update: string; id: Reference; values: Record<string, any>; ifMatch?: string;
@@ -226,14 +229,14 @@ export interface Client {
     handlers?: Handlers<T, Result<T>, ResetDiff<T>>): Live<T>;
   live<T = Item>(request: FetchRequest, handlers?: Handlers<T, Result<T>, ItemsDiff<T>>): Live<T>;
   live(request: FetchRequest<Shape>, handlers?: Handlers<any, AnyResult>): Live<any, AnyResult>;
-  object<T = Item>(entity: string, id: ID, options?: FetchOptions):
+  object<T = Item>(entity: string, id: GivenID, options?: FetchOptions):
     Promise<{ object: T; etag: string | null }>;
-  save(changes: Change[], options?: SaveOptions): Promise<SaveAnswer>;
+  save(changes: readonly Change[], options?: SaveOptions): Promise<SaveAnswer>;
   insert(entity: string, values: Record<string, any>, options?: SaveOptions):
     Promise<SaveAnswer & { id: ID }>;
-  update(entity: string, id: ID, values: Record<string, any>,
+  update(entity: string, id: GivenID, values: Record<string, any>,
     options?: SaveOptions & Precondition): Promise<SaveAnswer>;
-  delete(entity: string, id: ID, options?: SaveOptions & Precondition): Promise<SaveAnswer>;
+  delete(entity: string, id: GivenID, options?: SaveOptions & Precondition): Promise<SaveAnswer>;
   temporaryID(): string;
   model(): Promise<any>;
   about(): Promise<any>;
@@ -267,7 +270,10 @@ export interface Options {
   hiddenAfter?: number | false;
   /** false: results are not checked against the server's digest. */
   digest?: boolean;
-  /** `string`, the default: integers beyond ±2^53 come as text; null: as numbers, not exact. */
+  /**
+   * `string`, the default: integers beyond ±2^53 come as text, within JSON values as BigInts; null: all
+   * as numbers, not exact.
+   */
   int64?: 'string' | null;
   fetch?: typeof fetch;
   /**

@@ -3,12 +3,12 @@
 import { Feed } from './feed.js';
 import { Live } from './live.js';
 import { canShare, randomText } from './pages.js';
-import { Pending } from './pending.js';
+import { Pending, sendable } from './pending.js';
 import { SaveQueue } from './queue.js';
 import { SharedStream } from './shared.js';
 import { StoredResults } from './results.js';
 import { indexedDBStorage, tolerant } from './storage.js';
-import { clean, route, Transport } from './transport.js';
+import { clean, LiveFetchError, route, Transport } from './transport.js';
 
 /** How long a diff is held back for the answer of a save that inserts. */
 const ANSWER_SOON = 150;
@@ -43,7 +43,7 @@ class Client {
   constructor(url, { stream = true, digest = true, int64 = 'string', multiplex = true, share = true, hiddenAfter,
     offline, onRefused, onQueue, ...rest }) {
     this.#options = { stream, digest, int64, multiplex, hiddenAfter };
-    this.transport = new Transport(url, rest);
+    this.transport = new Transport(url, { ...rest, int64 });
     if (offline) {
       this.#storage = tolerant(offline === true ? defaultStorage(this.transport.base) : offline);
       this.#results = new StoredResults(this.#storage);
@@ -69,8 +69,25 @@ class Client {
 
   /** One object as the store holds it, with its ETag. */
   async object(entity, id, { signal } = {}) {
-    const { data, headers } = await this.transport.json({ path: objectPath(entity, id), signal });
-    return { object: data, etag: headers.get('ETag') };
+    if (['.', '..'].includes(id)) return this.#objectByFetch(entity, id, signal);
+    const path = objectPath(entity, id);
+    const { data, headers } = await this.transport.json({ path, signal });
+    const etag = headers.get('ETag');
+    if (this.#options.int64 !== 'string' || Object.values(data).every(isSafe)) return { object: data, etag };
+    // The plain object alone has an ETag; one that is too old refuses a save.
+    const exact = await this.transport.json({ path: `${path}?int64=string`, signal });
+    return { object: exact.data, etag };
+  }
+
+  /** An object whose id no path can end with, as `fetch` takes it for a way to another folder. */
+  async #objectByFetch(entity, id, signal) {
+    const request = { entity, where: 'SELF == %@', arguments: [id] };
+    // In this order an ETag that is too old refuses a save; one that is too new would overwrite.
+    const [tagged] = (await this.fetch({ ...request, select: ['@etag'] }, { signal })).sections[0].items;
+    const [object] = (await this.fetch(request, { signal })).sections[0].items;
+    if (tagged && object) return { object, etag: `"${tagged['@etag']}"` };
+    throw new LiveFetchError({ status: 404, code: 'unknown-id', title: 'Not found',
+      detail: 'There is no object with this id.' });
   }
 
   model() {
@@ -127,11 +144,24 @@ class Client {
    * save is kept until the server answers, also after a reload.
    */
   save(changes, options = {}) {
-    const named = changes.map((change) =>
-      change.insert && !change.temporaryID ? { ...change, temporaryID: this.temporaryID() } : change);
-    if (!this.#queue) return this.#follow(named, options, this.#send(named, options));
+    return this.#save(changes, options, (answer) => answer);
+  }
+
+  /** What is `wanted` of the answer; a change that cannot be sent rejects at once. */
+  #save(changes, options, wanted) {
+    let named;
+    try {
+      named = changes.map((change) => this.#named(sendable(change)));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    if (!this.#queue) return this.#follow(named, options, this.#send(named, options)).then(wanted);
     const { save, answer } = this.#queue.add(named, options);
-    return this.#handled(this.#follow(save.changes, options, answer));
+    return this.#handled(this.#follow(save.changes, options, answer).then(wanted));
+  }
+
+  #named(change) {
+    return change.insert && !change.temporaryID ? { ...change, temporaryID: this.temporaryID() } : change;
   }
 
   /** A promise whose rejection needs no handler where `onRefused` gets every refusal. */
@@ -164,19 +194,19 @@ class Client {
     }
   }
 
-  insert(entity, values, options) {
+  insert(entity, values, options = {}) {
     const temporaryID = this.temporaryID();
-    const saved = this.save([{ insert: entity, temporaryID, values }], options);
-    return this.#handled(saved.then((answer) => ({ ...answer, id: answer.ids[temporaryID] })));
+    const wanted = (answer) => ({ ...answer, id: answer.ids[temporaryID] });
+    return this.#save([{ insert: entity, temporaryID, values }], options, wanted);
   }
 
   /** @param options beside those of a save `base` (the values seen) or `ifMatch` (an ETag). */
   update(entity, id, values, { base, ifMatch, ...options } = {}) {
-    return this.save([clean({ update: entity, id, values, base, ifMatch })], options);
+    return this.save([{ update: entity, id, values, ...clean({ base, ifMatch }) }], options);
   }
 
   delete(entity, id, { base, ifMatch, ...options } = {}) {
-    return this.save([clean({ delete: entity, id, base, ifMatch })], options);
+    return this.save([{ delete: entity, id, ...clean({ base, ifMatch }) }], options);
   }
 
   /** A name for an object that does not exist yet, for use within one save. */
@@ -262,6 +292,9 @@ function defaultStorage(base) {
   if (typeof indexedDB !== 'undefined') return indexedDBStorage(`livefetch ${base}`);
   throw new TypeError('livefetch: without IndexedDB, `offline` needs a storage: fileStorage(DIRECTORY) in Node.');
 }
+
+const isSafe = (value) =>
+  typeof value !== 'bigint' && (!Number.isInteger(value) || Number.isSafeInteger(value));
 
 function objectPath(entity, id) {
   return `/v1/objects/${encodeURIComponent(entity)}/${encodeURIComponent(id)}`;

@@ -1,6 +1,7 @@
 // Sections → the digest of API.md section 4, to check that what is held is what the server holds.
 
 import { idOf } from './apply.js';
+import { stringify } from './json.js';
 
 const OFFSET = 0x811c9dc5;
 const PRIME = 0x01000193;
@@ -25,10 +26,10 @@ function fnv1aBytes(bytes, hash) {
 export function digest(sections) {
   let sum = 0;
   for (const { value, items } of sections) {
-    const start = fnv1a(`${JSON.stringify(value ?? null)}\x1f`);
+    const start = fnv1a(`${stringify(value ?? null)}\x1f`);
     let previous = '';
     for (const item of items) {
-      const id = JSON.stringify(idOf(item));
+      const id = stringify(idOf(item));
       sum = (sum + fnv1a(`${previous}\x1e${id}`, start)) >>> 0;
       previous = id;
     }

@@ -162,7 +162,9 @@ export class Live {
     const { sections } = this.#base;
     const shown = sections && overlay(sections, this.request, changes);
     this.#current = { ...this.#base, isPending: changes.length > 0 };
-    if (shown) this.#current.sections = shown;
+    if (!shown) return;
+    this.#current.sections = shown;
+    if (shown !== sections) this.#current.count = shown.reduce((count, { items }) => count + items.length, 0);
   }
 
   #pending() {

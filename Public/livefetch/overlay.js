@@ -4,6 +4,8 @@
 // Leaves: sections as they will probably be. It is a guess that a diff soon replaces: values change
 // in place, deleted items go, new ones stand where `sort` puts them as far as that can be told.
 
+import { plainInteger } from './json.js';
+
 const guesses = new WeakSet();
 
 /** Whether an item holds local values that the server has not confirmed yet. */
@@ -59,7 +61,7 @@ function plain(values = {}) {
   const shown = {};
   for (const [name, value] of Object.entries(values)) {
     if (value?.temporaryID !== undefined) shown[name] = value.temporaryID;
-    else if (!value?.add && !value?.remove) shown[name] = value;
+    else if (!value?.add && !value?.remove) shown[name] = plainInteger(value);
   }
   return shown;
 }
@@ -136,9 +138,13 @@ function compareIDs(left, right) {
 
 function compareValues(left, right, folds) {
   if (left == null || right == null) return (left == null ? 0 : 1) - (right == null ? 0 : 1);
-  if (typeof left !== typeof right) return 0;
-  const [a, b] = folds && typeof left === 'string' ? [fold(left), fold(right)] : [left, right];
+  const isMixed = typeof left !== typeof right;
+  const [a, b] = isMixed ? [integer(left), integer(right)]
+    : folds && typeof left === 'string' ? [fold(left), fold(right)] : [left, right];
+  if (isMixed && (typeof a === 'string' || typeof b === 'string')) return 0;
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
+/** Beside a number, text of many digits is an integer that a number cannot hold. */
+const integer = (value) => (/^-?\d{16,}$/.test(value) ? BigInt(value) : value);
 const fold = (text) => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();

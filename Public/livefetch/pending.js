@@ -30,6 +30,40 @@ export function withIDs(changes, ids) {
   return isChanged ? replaced : changes;
 }
 
+/**
+ * A copy of a change as it is sent: without what is undefined, a Date as its text, an infinity of an
+ * attribute as API.md writes it. Throws a TypeError for what JSON does not have.
+ */
+export function sendable({ values, base, ...change }) {
+  const copy = asJSON(change, []);
+  if (values !== undefined) copy.values = asJSON(values, [], true);
+  if (base !== undefined) copy.base = asJSON(base, [], true);
+  return copy;
+}
+
+function asJSON(given, path, hasAttributes = false) {
+  if (typeof given === 'bigint') return given;
+  if (given instanceof Date && Number.isNaN(given.getTime())) throw notSendable(path, 'a Date without a time');
+  const value = unboxed(typeof given?.toJSON === 'function' ? given.toJSON(path.at(-1) ?? '') : given);
+  if (typeof value === 'function' || typeof value === 'symbol') throw notSendable(path, `a ${typeof value}`);
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    if (hasAttributes && path.length === 1 && !Number.isNaN(value)) return String(value);
+    throw notSendable(path, value);
+  }
+  if (value === null || typeof value !== 'object') return value;
+  const inner = (each, key) => asJSON(each, [...path, key], hasAttributes);
+  if (Array.isArray(value)) return value.map((each, index) => inner(each ?? null, index));
+  const entries = Object.entries(value).filter(([, each]) => each !== undefined);
+  return Object.fromEntries(entries.map(([key, each]) => [key, inner(each, key)]));
+}
+
+const unboxed = (value) =>
+  (value instanceof Number || value instanceof String || value instanceof Boolean ? value.valueOf() : value);
+
+function notSendable(path, what) {
+  return new TypeError(`livefetch: \`${path.join('.')}\` is ${what}, which JSON does not have.`);
+}
+
 export class Pending {
   /** The save's token, once it is answered. */
   token = null;

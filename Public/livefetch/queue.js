@@ -49,7 +49,7 @@ export class SaveQueue {
     const save = { changes: withIDs(changes, this.#ids), mergePolicy, prefer, optimistic, idempotencyKey,
       page: this.#pages.id, sentAt: isFirst ? Date.now() : undefined };
     const item = this.#take(this.#nextKey(), save, signal);
-    item.stored = this.#storage.set(item.key, JSON.parse(JSON.stringify(save)));
+    item.stored = this.#storage.set(item.key, save);
     item.stored.then(() => this.#pages.post({ kind: 'queued' }));
     this.wake();
     return item;

@@ -2,6 +2,7 @@
 // For React 18 and later: a live fetch as a hook.
 
 import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
+import { stringify } from './json.js';
 import { keepData, watch } from './watch.js';
 
 /**
@@ -9,7 +10,7 @@ import { keepData, watch } from './watch.js';
  * request before; `null` as request follows nothing.
  */
 export function useLive(client, request, { suspense = false } = {}) {
-  const key = JSON.stringify(request ?? null);
+  const key = stringify(request ?? null);
   const watched = useMemo(() => watch(client, request), [client, key]);
   const value = useSyncExternalStore(watched.subscribe, watched.read, watched.read);
   const before = useRef(null);

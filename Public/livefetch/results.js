@@ -2,6 +2,7 @@
 // and resumes from its token.
 
 import { fnv1a } from './digest.js';
+import { stringify } from './json.js';
 
 /** Milliseconds from one write to the next: changes between them are written together. */
 const INTERVAL = 1000;
@@ -69,6 +70,6 @@ export class StoredResults {
 }
 
 function place(wire) {
-  const text = JSON.stringify(Object.fromEntries(Object.entries(wire).sort(([a], [b]) => (a < b ? -1 : 1))));
+  const text = stringify(Object.fromEntries(Object.entries(wire).sort(([a], [b]) => (a < b ? -1 : 1))));
   return { text, key: `result/${fnv1a(text).toString(16)}-${text.length}` };
 }

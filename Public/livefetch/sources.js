@@ -5,6 +5,7 @@
 // fetch and for many on one connection. They end when the server ends them and throw when the
 // network does; who calls them decides what then.
 
+import { stringify } from './json.js';
 import { byteLength, clean, LiveFetchError, route } from './transport.js';
 import { events } from './events.js';
 
@@ -42,7 +43,7 @@ async function* stream(transport, request, signal, nameOf) {
     if (!type.startsWith('text/event-stream') || !response.body) throw new StreamHeldBack(type);
     yield { kind: 'open' };
     for await (const { event, data } of events(response.body, () => watch.heard())) {
-      const parsed = JSON.parse(data);
+      const parsed = transport.parse(data);
       yield { name: nameOf(parsed), kind: event, data: parsed, bytes: byteLength(data) };
     }
   } catch (error) {
@@ -75,7 +76,7 @@ export async function* pollMany(transport, subscriptions, signal) {
     const { data } = await timed(transport, { method: 'POST', path: '/v1/live', body }, signal);
     if (isFirst) yield { kind: 'open' };
     for (const [name, result] of Object.entries(data.results)) {
-      yield { name, kind: kind(result), data: result, bytes: byteLength(JSON.stringify(result)) };
+      yield { name, kind: kind(result), data: result, bytes: byteLength(stringify(result)) };
     }
   }
 }

@@ -1,6 +1,8 @@
 // Where a client keeps snapshots and saves: `{get(key), set(key, value), delete(key), keys()}`, all
 // asynchronous; keys are text, values are JSON. A key without a value gives undefined.
 
+import { packed, unpacked } from './json.js';
+
 /** A storage in IndexedDB, for browsers: a database of this name. */
 export function indexedDBStorage(name) {
   let database;
@@ -43,7 +45,7 @@ export function memoryStorage() {
   };
 }
 
-/** The same storage; one that fails (no room, not allowed) is replaced by memory, with a warning. */
+/** The same storage, also for BigInts; one that fails (no room, not allowed) is replaced by memory, with a warning. */
 export function tolerant(storage) {
   let current = storage;
   const memory = memoryStorage();
@@ -56,5 +58,7 @@ export function tolerant(storage) {
       return memory[name](...args);
     }
   };
-  return { name: storage.name, get: call('get'), set: call('set'), delete: call('delete'), keys: call('keys') };
+  const [get, set] = [call('get'), call('set')];
+  return { name: storage.name, get: async (key) => unpacked(await get(key)),
+    set: (key, value) => set(key, packed(value)), delete: call('delete'), keys: call('keys') };
 }

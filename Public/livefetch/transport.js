@@ -1,6 +1,8 @@
 // Requests of the API → answers as JSON, refusals as LiveFetchError. The only file that calls
 // fetch().
 
+import { parse, plainInteger, stringify } from './json.js';
+
 const encoder = new TextEncoder();
 /** Longer targets go as POST: proxies cut at 8 KB, some earlier. */
 const LONGEST_TARGET = 2000;
@@ -41,11 +43,17 @@ function withoutName(detail) {
 }
 
 export class Transport {
+  /** A text of the server as a value. */
+  parse;
   #token;
   #fetch;
 
-  /** @param options `token`: text, or a function that gives one (also asynchronously). */
-  constructor(url, { token, headers = {}, fetch } = {}) {
+  /**
+   * @param options `token`: text, or a function that gives one (also asynchronously); `int64`: null where
+   * integers that are not exact are wanted as numbers.
+   */
+  constructor(url, { token, headers = {}, fetch, int64 } = {}) {
+    this.parse = int64 === null ? JSON.parse : parse;
     this.base = String(url ?? '').replace(/\/+$/, '');
     this.headers = headers;
     this.#token = token;
@@ -55,7 +63,7 @@ export class Transport {
   /** Sends a request and gives the Response; throws LiveFetchError for every refusal. */
   async send({ method = 'GET', path, body, headers = {}, signal }) {
     const init = { method, signal, headers: await this.#headers(headers, body) };
-    if (body !== undefined) init.body = JSON.stringify(body);
+    if (body !== undefined) init.body = stringify(body);
     let response;
     try {
       response = await this.#fetch(this.base + path, init);
@@ -63,7 +71,7 @@ export class Transport {
       if (signal?.aborted) throw signal.reason;
       throw unreachable(cause);
     }
-    if (!response.ok) throw await refusal(response);
+    if (!response.ok) throw await this.#refusal(response);
     return response;
   }
 
@@ -77,20 +85,44 @@ export class Transport {
       if (request.signal?.aborted) throw request.signal.reason;
       throw unreachable(cause);
     }
-    const data = text === '' ? null : JSON.parse(text);
+    const data = text === '' ? null : this.parse(text);
     return { data, bytes: byteLength(text), headers: response.headers, status: response.status };
   }
 
-  /** Sends changes as one transaction. */
-  save(changes, { mergePolicy, idempotencyKey, prefer, signal }) {
+  /** Sends changes as one transaction; ids beyond ±2^53 in the answer are text, as in items. */
+  async save(changes, { mergePolicy, idempotencyKey, prefer, signal }) {
     const headers = clean({ 'Idempotency-Key': idempotencyKey, Prefer: prefer });
-    return this.json({ method: 'POST', path: '/v1/save', body: clean({ changes, mergePolicy }), headers, signal });
+    const body = clean({ changes, mergePolicy });
+    const answer = await this.json({ method: 'POST', path: '/v1/save', body, headers, signal });
+    for (const [name, id] of Object.entries(answer.data?.ids ?? {})) answer.data.ids[name] = plainInteger(id);
+    return answer;
   }
 
-  /** The headers that every request has: the application's own, and the bearer token. */
+  /**
+   * The headers that every request has: the application's own, and the bearer token. Throws where one has
+   * a character that no header can carry: no server would ever see it.
+   */
   async credentials() {
     const token = typeof this.#token === 'function' ? await this.#token() : this.#token;
-    return token ? { ...this.headers, Authorization: `Bearer ${token}` } : this.headers;
+    const headers = token ? { ...this.headers, Authorization: `Bearer ${token}` } : this.headers;
+    try {
+      new Headers(headers);
+    } catch (cause) {
+      throw unsendable(cause);
+    }
+    return headers;
+  }
+
+  async #refusal(response) {
+    const text = await response.text().catch(() => '');
+    let problem;
+    try {
+      problem = this.parse(text);
+    } catch {
+      problem = { title: response.statusText || `HTTP ${response.status}`, code: 'no-problem-object' };
+    }
+    const retryAfter = Number(response.headers.get('Retry-After')) || undefined;
+    return new LiveFetchError({ ...problem, status: response.status, retryAfter });
   }
 
   async #headers(own, body) {
@@ -140,19 +172,12 @@ function query(parameters) {
   return text === '' ? '' : `?${text}`;
 }
 
+function unsendable(cause) {
+  const detail = 'The token or another header contains a character that a header cannot carry.';
+  return new LiveFetchError({ status: 401, code: 'unauthorized', title: 'Unauthorized', detail }, { cause });
+}
+
 function unreachable(cause) {
   const problem = { status: 0, code: 'unreachable', detail: 'The server cannot be reached.' };
   return new LiveFetchError(problem, { cause });
-}
-
-async function refusal(response) {
-  const text = await response.text().catch(() => '');
-  let problem;
-  try {
-    problem = JSON.parse(text);
-  } catch {
-    problem = { title: response.statusText || `HTTP ${response.status}`, code: 'no-problem-object' };
-  }
-  const retryAfter = Number(response.headers.get('Retry-After')) || undefined;
-  return new LiveFetchError({ ...problem, status: response.status, retryAfter });
 }

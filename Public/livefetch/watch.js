@@ -4,6 +4,8 @@
 // has gone: a component that is mounted again at once (by React's StrictMode, by a move within the page)
 // neither asks the server again nor shows an empty result.
 
+import { stringify } from './json.js';
+
 const LINGER = 1000;
 
 export const idle = Object.freeze({ data: null, state: 'idle', error: null });
@@ -26,7 +28,7 @@ export function watch(client, request) {
   if (!request) return nothing;
   if (!opened.has(client)) opened.set(client, new Map());
   const entries = opened.get(client);
-  const key = JSON.stringify(request);
+  const key = stringify(request);
   const entry = () => {
     if (!entries.has(key)) entries.set(key, new Watched(client.live(request), () => entries.delete(key)));
     return entries.get(key);
@@ -125,7 +127,7 @@ export class Follower {
   }
 
   follow(request) {
-    const key = JSON.stringify(request ?? null);
+    const key = stringify(request ?? null);
     if (key === this.#key) return;
     this.#key = key;
     const before = { request: this.#request, data: this.#shown.data };

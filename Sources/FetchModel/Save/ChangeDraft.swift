@@ -3,7 +3,12 @@
 /// An unresolved change.
 public struct ChangeDraft: Sendable {
   /// The kind of a change.
-  public enum Kind: String, Sendable { case insert, update, replace, delete }
+  public enum Kind: String, Sendable {
+    case insert, update, replace, delete
+
+    /// The name with its article.
+    var phrase: String { (self == .insert || self == .update ? "an " : "a ") + rawValue }
+  }
 
   /// The target object, before the type of its id is known.
   enum Target: Sendable {
@@ -46,10 +51,10 @@ public struct ChangeDraft: Sendable {
     condition = Self.condition(members, kind)
     let allowed = condition == nil ? Self.memberNames(kind) : Self.batchNames(kind)
     if let unknown = members.first(where: { !allowed.contains($0.name) }) {
-      throw .malformed("\(place): a \(kind.rawValue) has no member `\(unknown.name)`")
+      throw .malformed("\(place): \(kind.phrase) has no member `\(unknown.name)`")
     }
     guard kind == .insert || condition != nil || json["id"] != nil else {
-      throw .malformed("\(place): a \(kind.rawValue) needs an `id`")
+      throw .malformed("\(place): \(kind.phrase) needs an `id`")
     }
     target = json["id"].map { .json($0) }
     guard let values = json["values"].map(\.members) ?? [],

@@ -13,7 +13,7 @@ interface City {
 }
 
 const request: FetchRequest = { entity: 'City', where: 'population >= %ld', arguments: [1_000_000],
-  sort: ['-population'], section: 'country.name', limit: 50, as: 'objects', count: 'exact' };
+  sort: ['-population'] as const, section: 'country.name', limit: 50, as: 'objects', count: 'exact' };
 
 export async function use(): Promise<string[]> {
   const client = connect('http://127.0.0.1:8080', { token: async () => sessionStorage.getItem('token'),
@@ -72,6 +72,17 @@ connect().fetch({ entity: 'City', as: 'rows' });
 connect().live<City>(request, { onChange: ({ sections }) => sections[0].items[0].size });
 // @ts-expect-error an update names its object
 connect().save([{ update: 'City', values: {} }]);
+/** Integers of any size. */
+export async function integers() {
+  const client = connect();
+  await client.update('City', 9223372036854775807n, { population: 9007199254740993n }, { base: { population: 1n } });
+  await client.save([{ delete: 'City', id: 1n }]);
+  const { sections } = await client.fetch({ entity: 'City', where: 'population == %@', arguments: [1n] });
+  const value: string | number | bigint | boolean | null | object = sections[0].value;
+  // @ts-expect-error an id is a number or text
+  const id: bigint = sections[0].items[0].id;
+  return [(await client.object('City', 1n)).object.id, value, id];
+}
 const item: Item = { id: 1, anything: 'goes' };
 console.log(item.anything);
 

@@ -125,6 +125,7 @@ test('saves that wait are shown as pending, also by the page that comes after a 
   await until(() => live.sections[0]?.items.length === 2);
   assert.deepEqual(live.sections[0].items.map(({ n }) => n), [2, 9]);
   assert.ok(live.sections[0].items.every(isPending));
+  assert.equal(live.current.count, 2);
 });
 
 test('a save waits while the credential is refused', async (context) => {

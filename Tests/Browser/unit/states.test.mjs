@@ -61,3 +61,17 @@ test('a refusal that a handler gets is no warning', async (context) => {
   assert.deepEqual(await warnings(context, { onError: () => {} }), []);
   assert.deepEqual(await warnings(context, { onState: () => {} }), []);
 });
+
+test('a token that no header can carry ends in failed, like one that the server refuses', async (context) => {
+  const { address, asked } = await served(context, { [path]: [(response) => open(response, ['snapshot', snapshot])] });
+  for (const token of ['key\u2026', 'two\nlines']) {
+    const client = connect(address, { token });
+    context.after(() => client.close());
+    const live = client.live({ entity: 'T' }, { onError: () => {} });
+    await until(() => live.state === 'failed');
+    assert.deepEqual([live.error.code, live.error.status], ['unauthorized', 401]);
+    assert.equal(live.error.message, 'The token or another header contains a character that a header cannot carry.');
+    await assert.rejects(client.fetch({ entity: 'T' }), { code: 'unauthorized' });
+  }
+  assert.deepEqual(asked, []);
+});
