@@ -40,6 +40,48 @@ struct PostgresServiceTests {
     #expect(diff.text.contains(#""deleted":[]"#))
   }
 
+  @Test("An id and a text that PostgreSQL cannot store are refused, and nothing is cut")
+  func impossibleValues() throws {
+    let database = try ServedDatabase(Self.world)
+    for id in ["abc", "a%00b", "%00", "1.5", "1e3", "99999999999999999999", "-", "0x1"] {
+      let read = try database.ask("/v1/objects/city/\(id)")
+      #expect(read.status == 404, "\(id): \(read.text)")
+      let changed = try #require(
+        database.begin("PATCH", "/v1/objects/city/\(id)", body: #"{"name":"x"}"#).wait())
+      #expect(changed.status == 404, "\(id): \(changed.text)")
+      let set = try database.ask("/v1/objects/city?where=SELF+IN+%7B'\(id)',3%7D&as=ids")
+      #expect(set.status == 200 || set.status == 400, "\(id): \(set.text)")
+      let saved = try #require(
+        database.begin(
+          "POST", "/v1/save",
+          body: #"{"changes":[{"update":"city","id":"\#(id)","values":{"name":"x"}}]}"#
+        ).wait())
+      #expect(saved.status == 404 || saved.status == 409 || saved.status == 422, "\(saved.text)")
+    }
+    let insert = try #require(
+      database.begin("POST", "/v1/objects/tag", body: #"{"id":9,"word":"a\u0000b"}"#).wait())
+    #expect(insert.status == 422, "\(insert.text)")
+    #expect(insert.text.contains(#""property":"word","code":"wrong-type""#), "\(insert.text)")
+    let update = try #require(
+      database.begin("PATCH", "/v1/objects/tag/1", body: #"{"word":"big\u0000b"}"#).wait())
+    #expect(update.status == 422)
+    let text = #""big\u0000b""#
+    for (condition, value) in [
+      ("word == $x", text), ("$x == word", text), ("word < $x", text), ("word CONTAINS $x", text),
+      ("word BEGINSWITH $x", text), ("word LIKE $x", text), ("word MATCHES $x", text),
+      ("word IN $x", "[\(text),\"old\"]"),
+    ] {
+      let found = try #require(
+        database.begin(
+          "POST", "/v1/fetch",
+          body: #"{"entity":"tag","where":"\#(condition)","variables":{"x":\#(value)}}"#
+        ).wait())
+      #expect(
+        found.status == 501 || found.text.contains(#""count":0,"#), "\(condition): \(found.text)")
+    }
+    #expect(try database.ask("/v1/objects/tag?as=count").text.contains(#""total":2"#))
+  }
+
   /// The monitor learns of a save after its client.
   @Test("whoever reads after a save reads what was saved")
   func ownSaves() throws {
