@@ -82,6 +82,40 @@ struct PostgresServiceTests {
     #expect(try database.ask("/v1/objects/tag?as=count").text.contains(#""total":2"#))
   }
 
+  @Test("JSON arrays are saved in columns of arrays, and a column of days refuses a time")
+  func arraysAndDays() throws {
+    let database = try ServedDatabase(
+      """
+      CREATE TABLE t(id int PRIMARY KEY, a int[], w text[], f float8[], b bool[], d date);
+      INSERT INTO t VALUES (1, '{1,2}', '{x}', NULL, NULL, '2024-02-01');
+      """)
+    func patch(_ body: String) throws -> Answer {
+      try #require(database.begin("PATCH", "/v1/objects/t/1", body: body).wait())
+    }
+    for (name, value) in [
+      ("a", "[1,null,-3]"), ("a", "[]"), ("a", "[[1,2],[3,4]]"), ("a", "null"),
+      ("w", #"["a b","","NULL",null,"{,}","back\\slash","q\"uote","é\n"]"#), ("f", "[0.5,1e+300]"),
+      ("b", "[true,false,null]"),
+    ] {
+      let saved = try patch("{\"\(name)\":\(value)}")
+      #expect(saved.status == 200, "\(value): \(saved.text)")
+      #expect(saved.text.contains("\"\(name)\":\(value)"), "\(value): \(saved.text)")
+    }
+    for body in [
+      #"{"a":["x"]}"#, #"{"a":[1.5]}"#, #"{"a":{"x":1}}"#, #"{"a":[[1],[2,3]]}"#, #"{"a":1}"#,
+      #"{"a":[{}]}"#, #"{"b":[2]}"#,
+    ] {
+      let refused = try patch(body)
+      #expect(refused.status == 422, "\(body): \(refused.text)")
+    }
+    let time = try patch(#"{"d":"2024-02-01T10:00:00Z"}"#)
+    #expect(time.status == 422)
+    #expect(time.text.contains(#""property":"d","code":"out-of-range""#), "\(time.text)")
+    #expect(try patch(#"{"d":"2024-02-03T00:00:00Z"}"#).status == 200)
+    let found = try database.ask("/v1/objects/t?where=d=='2024-02-03T00:00:00Z'&select=d")
+    #expect(found.text.contains(#""items":[{"id":1,"d":"2024-02-03T00:00:00Z"}]"#), "\(found.text)")
+  }
+
   /// The monitor learns of a save after its client.
   @Test("whoever reads after a save reads what was saved")
   func ownSaves() throws {
