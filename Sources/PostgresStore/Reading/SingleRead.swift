@@ -38,8 +38,7 @@ final class SingleRead {
       try connection.stream(Self.positioned(statement.sql), statement.parameters) { result, row in
         if position == nil { position = Self.position(result, row) }
         // Without rows there is one that contains only the position.
-        let columns = 0..<result.columnCount - 1
-        return columns.allSatisfy { result.isNull(row, $0) } || body(result, row)
+        return result.isNull(row, result.columnCount - 2) || body(result, row)
       }
     } catch {
       failure = error
@@ -54,7 +53,8 @@ final class SingleRead {
         (pg_current_wal_insert_lsn() - '0/0')::bigint,
         pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn()) AS position
       FROM livefetch.store AS s)
-    SELECT f.*, p.position FROM livefetch_position AS p LEFT JOIN (\(sql)) AS f ON true
+    SELECT f.*, p.position
+    FROM livefetch_position AS p LEFT JOIN (SELECT r.*, true FROM (\(sql)) AS r) AS f ON true
     """
   }
 
