@@ -8,10 +8,14 @@ SECONDS ?= 60
 TESTS_AT_ONCE ?= 4
 PACKAGES := libmicrohttpd-dev libsqlite3-dev libcurl4-openssl-dev zlib1g-dev libpq-dev
 # The suites of the service that run over both stores.
-BOTH_STORES := Access(Reading|Saving|RuleMatrix)|BatchInSave|DeleteRule|DerivedChain|DictionariesLive|$(strip \
-  )EntityName|EveryFailure|Idempotency|JSONValues|LongPoll|ManyFetches|MergePolicy|Migration(Loss)?|$(strip \
-  )Model(Contract|Promise|Rules)|OrderedElement|SaveContract|SectionOption|SinceNow|StreamContract|$(strip \
-  )TermLimit|Transformable(Contract|Rule)|WindowContract
+BOTH_STORES := AccessProof|Access(Reading|Saving|RuleMatrix)|BatchInSave|CachingContract|$(strip \
+  )DeleteRule|DerivedChain|DictionariesContract|DictionariesLive|DisconnectedClients|$(strip \
+  )EntityName|ErrorContract|EveryFailure|FetchContract|HeadRefusal|$(strip \
+  )Idempotency|JSONValues|LongPoll|ManyFetches|ManyFetchesStream|$(strip \
+  )MergePolicy|Migration(Loss)?|Model(Contract|Promise|Rules)|Nesting|$(strip \
+  )OrderedElement|OtherWriter|PlanCache|PredicateContract|Quota|SaveContract|$(strip \
+  )SectionOption|ServerTiming|SinceNow|StreamContract|TermLimit|$(strip \
+  )Transformable(Contract|Rule)|WindowContract
 SOURCES := $(wildcard Package.swift Sources Tests)
 
 SHELL := /bin/bash

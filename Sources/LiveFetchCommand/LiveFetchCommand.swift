@@ -29,8 +29,9 @@ struct LiveFetchCommand: ParsableCommand {
     version: "0.1.0",
     subcommands: [
       Serve.self, Demo.self, FetchCommand.self, SaveCommand.self, ImportCommand.self,
-      ExportCommand.self, BackupCommand.self, RestoreCommand.self, CheckCommand.self,
-      StatusCommand.self, ModelCommand.self, MigrateCommand.self, AlterCommand.self, Detach.self,
+      ExportCommand.self, CopyCommand.self, BackupCommand.self, RestoreCommand.self,
+      CheckCommand.self, StatusCommand.self, ModelCommand.self, MigrateCommand.self,
+      AlterCommand.self, Detach.self,
       KeyCommand.self, AccessCommand.self, ConfigCommand.self,
     ])
 

@@ -65,6 +65,12 @@ package struct ModelDialect: Sendable {
   /// Returns the statement that removes a table to which others may refer.
   package let removal: @Sendable (String) -> String
 
+  /// Returns the statements after which a table assigns no id up to the given one.
+  package let reserveIDs: @Sendable (_ table: String, _ highest: Int64) -> [String]
+  /// Returns a value in the form in which a statement assigns it to an attribute's column; nil if the
+  /// column cannot store it exactly.
+  package let stored: @Sendable (Value, ModelFile.Attribute) -> SQLValue?
+
   package init(
     dialect: Dialect, functions: String, key: String, integer: String, text: String,
     hasForwardReferences: Bool,
@@ -77,7 +83,9 @@ package struct ModelDialect: Sendable {
     refusal: @escaping @Sendable (String) -> String,
     conversion: @escaping @Sendable (String, ModelFile.Attribute) -> String,
     keepIDs: @escaping @Sendable (String, [String]) -> [String],
-    removal: @escaping @Sendable (String) -> String
+    removal: @escaping @Sendable (String) -> String,
+    reserveIDs: @escaping @Sendable (String, Int64) -> [String],
+    stored: @escaping @Sendable (Value, ModelFile.Attribute) -> SQLValue?
   ) {
     self.dialect = dialect
     self.functions = functions
@@ -96,6 +104,8 @@ package struct ModelDialect: Sendable {
     self.conversion = conversion
     self.keepIDs = keepIDs
     self.removal = removal
+    self.reserveIDs = reserveIDs
+    self.stored = stored
   }
 }
 
@@ -145,7 +155,14 @@ extension ModelDialect {
         """,
       ]
     },
-    removal: { "DROP TABLE \(quoted($0))" })
+    removal: { "DROP TABLE \(quoted($0))" },
+    reserveIDs: { table, highest in
+      [
+        "DELETE FROM sqlite_sequence WHERE name = \(literal(table))",
+        "INSERT INTO sqlite_sequence(name, seq) VALUES (\(literal(table)), \(highest))",
+      ]
+    },
+    stored: { value, attribute in value.stored(in: attribute.sqliteColumn) })
 }
 
 extension ModelFile.AttributeType {
@@ -185,12 +202,15 @@ extension ModelFile.Attribute {
     transformer.map { !ModelFile.builtInTransformers.contains($0) } ?? false
   }
 
-  fileprivate var sqliteDefault: String? {
-    guard let json = defaultValue, let value = Value(json, as: storedType) else { return nil }
-    let column = Column(
+  fileprivate var sqliteColumn: Column {
+    Column(
       name: name, affinity: Affinity(declaredType: type.declaration), type: storedType,
       dateFormat: storedType == .date ? .unixSeconds : nil)
-    return switch value.stored(in: column) {
+  }
+
+  fileprivate var sqliteDefault: String? {
+    guard let json = defaultValue, let value = Value(json, as: storedType) else { return nil }
+    return switch value.stored(in: sqliteColumn) {
     case .integer(let integer): "\(integer)"
     case .double(let double) where double.isInfinite: double < 0 ? "-9e999" : "9e999"
     case .double(let double): "\(double)"

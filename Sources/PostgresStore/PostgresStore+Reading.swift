@@ -52,9 +52,23 @@ extension PostgresStore {
   private func begun(
     _ body: (PostgresReadTransaction) -> Void
   ) throws(PostgresError) {
+    var hasRun = false
+    try repeating(unless: hasRun) { connection throws(PostgresError) in
+      try snapshot(on: connection) { transaction in
+        hasRun = true
+        body(transaction)
+      }
+    }
+  }
+
+  /// Runs `work` with a connection, and up to three times if the connection or a prepared statement is
+  /// out of date and `isOver` is false.
+  private func repeating(
+    unless isOver: @autoclosure () -> Bool,
+    _ work: (PostgresConnection) throws(PostgresError) -> Void
+  ) throws(PostgresError) {
     let cancellation = QueryCancellation.current
     let own = ContinuousClock.now + timeLimit
-    var hasRun = false
     var attemptsLeft = 3
     while true {
       do throws(PostgresError) {
@@ -63,43 +77,68 @@ extension PostgresStore {
           defer { (connection.deadline, connection.isCancelled) = outer }
           connection.deadline = min(own, cancellation?.deadline ?? own)
           connection.isCancelled = cancellation?.isOver
-          try snapshot(on: connection) { transaction in
-            hasRun = true
-            body(transaction)
-          }
+          try work(connection)
         }
       } catch {
         attemptsLeft -= 1
-        guard !hasRun, attemptsLeft > 0,
+        guard !isOver(), attemptsLeft > 0,
           error.isRetryable || error.isDisconnected || error.isStaleStatement
         else { throw error }
       }
     }
   }
 
+  private func transaction(
+    on connection: PostgresConnection, begun: Token? = nil, _ history: HistoryTransaction? = nil,
+    _ single: SingleRead? = nil
+  ) -> PostgresReadTransaction {
+    PostgresReadTransaction(
+      connection: connection, composer: composer, objectStatements: objectStatements,
+      changeQueries: changeQueries, begun: begun, single: single, history: history,
+      limit: AnswerLimit(connection, most: maxAnswerBytes), timeLimit: timeLimit)
+  }
+
   private func snapshot(
     on connection: PostgresConnection, _ body: (PostgresReadTransaction) -> Void
   ) throws(PostgresError) {
-    func transaction(_ token: Token, _ history: HistoryTransaction?) -> PostgresReadTransaction {
-      PostgresReadTransaction(
-        connection: connection, composer: composer, objectStatements: objectStatements,
-        changeQueries: changeQueries, token: token, history: history,
-        limit: AnswerLimit(connection, most: maxAnswerBytes),
-        timeLimit: timeLimit)
-    }
     guard let captured else {
       return try connection.withTransaction(HistoryTransaction.begin) {
-        () throws(PostgresError) in body(transaction(.untracked, nil))
+        () throws(PostgresError) in body(transaction(on: connection, begun: .untracked))
       }
     }
     let (token, logEnd) = try HistoryTransaction.read(captured, on: connection) {
       history throws(PostgresError) in
       let token = Token(history.position)
-      body(transaction(token, history))
+      body(transaction(on: connection, begun: token, history))
       return (token, history.isFlushed ? nil : history.logEnd)
     }
     if let logEnd { try connection.waitForLogFlush(upTo: logEnd) }
     note(token)
+  }
+
+  /// Runs a read that should have only one statement, without a transaction.
+  ///
+  /// - Returns: nil if it has more than one and needs a transaction.
+  private func single<Result>(
+    _ body: (PostgresReadTransaction) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result? {
+    guard captured != nil else { return nil }
+    var outcome: Swift.Result<Result, StoreError>?
+    try storing { () throws(PostgresError) in
+      try repeating(unless: false) { connection throws(PostgresError) in
+        let read = SingleRead()
+        let transaction = transaction(on: connection, nil, read)
+        outcome = Swift.Result { () throws(StoreError) in try body(transaction) }
+        if let failure = read.failure { throw failure }
+        guard let token = read.token, !read.needsTransaction else {
+          outcome = nil
+          return
+        }
+        if let logEnd = read.unflushedEnd { try connection.waitForLogFlush(upTo: logEnd) }
+        note(token)
+      }
+    }
+    return try outcome?.get()
   }
 }
 
@@ -117,7 +156,13 @@ extension PostgresStore {
   public func snapshot(
     of plan: FetchPlan, queryClass: QueryClass
   ) throws(StoreError) -> EncodedSnapshot {
-    try query(queryClass) { transaction throws(StoreError) in try transaction.snapshot(of: plan) }
+    guard queryClass == .full else { throw .tooSlow }
+    if plan.isOneStatement,
+      let snapshot = try single({ read throws(StoreError) in try read.snapshot(of: plan) })
+    {
+      return snapshot
+    }
+    return try transaction { transaction throws(StoreError) in try transaction.snapshot(of: plan) }
   }
 
   public func object(
@@ -165,5 +210,13 @@ extension PostgresStore {
         try transaction.history(after: token, limit: limit)
       }
     }
+  }
+}
+
+extension FetchPlan {
+  /// True if one SELECT reads the whole result, and it is small: each row contains the position.
+  fileprivate var isOneStatement: Bool {
+    shape != .count && tabulation == nil && !withTotal && expansion.isEmpty
+      && definition.section == nil && (1...200).contains(window.limit ?? 0)
   }
 }

@@ -67,8 +67,11 @@ public final class PostgresStore: ReopenableStore {
       connections: options.connections)
     timeLimit = .seconds(options.queryTimeout)
     maxAnswerBytes = options.maxAnswerBytes
+    // The server stops a query by itself a little after its deadline, if nobody cancels it.
+    let timeout = Int(min(options.queryTimeout * 1_000 + 1_000, 2_000_000_000))
     pool = PostgresPool(
-      target, connections: options.connections, setup: opening.connectionSetup)
+      target, connections: options.connections,
+      setup: "\(opening.connectionSetup); SET statement_timeout = \(timeout)")
     newest = Mutex(.untracked)
     watch = try storing { () throws(PostgresError) in
       try DatabaseWatch(target, opening, options)

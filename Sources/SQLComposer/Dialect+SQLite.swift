@@ -10,8 +10,8 @@ extension Dialect {
     lookup: { _, _ in nil },
     isSame: " IS ", isDifferent: " IS NOT ", qualifier: "main.", datePlaceholder: "?",
     keyDatePlaceholder: "?",
-    ascendingNils: .first, unlimited: .integer(-1), hasTypedColumns: false, subqueryName: "",
-    orderedJoin: "CROSS JOIN",
+    ascendingNils: .first, hasTypedColumns: false, subqueryName: "", orderedJoin: "CROSS JOIN",
+    limit: { SQLFragment("?", bindings: [.integer(Int64($0 ?? -1))]) },
     ids: { _ in "SELECT value FROM json_each(?)" },
     keyColumns: { key in
       guard key.kind == .composite else {

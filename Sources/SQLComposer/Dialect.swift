@@ -51,8 +51,8 @@ package final class Dialect: Sendable {
   package let keyDatePlaceholder: String
   /// The place of NULL in an ascending order without a NULLS clause.
   package let ascendingNils: NilPlace
-  /// The bound limit of a statement without a limit.
-  package let unlimited: SQLValue
+  /// Returns the limit of a statement's rows; of a statement without one for nil.
+  package let limit: @Sendable (Int?) -> SQLFragment
   /// True if every value of a column has the column's type, and UUIDs have a type of their own.
   package let hasTypedColumns: Bool
   /// A join with a condition whose left side is read first, where the dialect can say so.
@@ -103,8 +103,8 @@ package final class Dialect: Sendable {
     lookup: @escaping @Sendable (SQLColumn, Affinity) -> String?,
     isSame: String, isDifferent: String, qualifier: String, datePlaceholder: String,
     keyDatePlaceholder: String,
-    ascendingNils: NilPlace, unlimited: SQLValue, hasTypedColumns: Bool, subqueryName: String,
-    orderedJoin: String,
+    ascendingNils: NilPlace, hasTypedColumns: Bool, subqueryName: String, orderedJoin: String,
+    limit: @escaping @Sendable (Int?) -> SQLFragment,
     ids: @escaping @Sendable (AttributeType) -> String,
     keyColumns: @escaping @Sendable (Key) -> String,
     array: @escaping @Sendable (String) -> String,
@@ -136,7 +136,7 @@ package final class Dialect: Sendable {
     self.datePlaceholder = datePlaceholder
     self.keyDatePlaceholder = keyDatePlaceholder
     self.ascendingNils = ascendingNils
-    self.unlimited = unlimited
+    self.limit = limit
     self.hasTypedColumns = hasTypedColumns
     self.subqueryName = subqueryName
     self.orderedJoin = orderedJoin

@@ -62,9 +62,6 @@ struct DictionariesContractTests {
       #"{"n":0,"s":0,"a":null,"m":null,"p":0}"#),
     Row("city?where=FALSEPREDICATE&select=name,n:@count&group=name", ""),
     Row(
-      "city?select=a:@sum.area,b:@sum.price",
-      #"{"a":0.30000000000000004,"b":12345678901234567001.3}"#),
-    Row(
       "city?select=@min.founded,@max.founded,@max.capital,@sum.capital",
       #"{"@min.founded":"1291-01-02T03:04:05Z","@max.founded":"2001-01-01T00:00:00.5Z","#
         + #""@max.capital":true,"@sum.capital":3}"#),
@@ -143,6 +140,14 @@ struct DictionariesContractTests {
     #expect(answer.status == 200, "\(answer.text)")
     let items = #","sections":[{"name":"","value":null,"indexTitle":"","items":["#
     #expect(answer.text.hasSuffix("\(items)\(row.items)]}]}"), "\(answer.text)")
+  }
+
+  /// PostgreSQL adds doubles one after the other, and its decimals keep digits that the file's do not.
+  @Test(.onlyForFiles) func aSumIsExact() throws {
+    let answer = try ServedFile(dictionariesWorld).ask(
+      "/v1/objects/city?select=a:@sum.area,b:@sum.price&as=dictionaries")
+    let items = #""items":[{"a":0.30000000000000004,"b":12345678901234567001.3}]}]}"#
+    #expect(answer.text.hasSuffix(items), "\(answer.text)")
   }
 
   static let refused: [(String, String, String)] = [

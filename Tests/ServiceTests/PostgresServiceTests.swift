@@ -40,6 +40,82 @@ struct PostgresServiceTests {
     #expect(diff.text.contains(#""deleted":[]"#))
   }
 
+  @Test("An id and a text that PostgreSQL cannot store are refused, and nothing is cut")
+  func impossibleValues() throws {
+    let database = try ServedDatabase(Self.world)
+    for id in ["abc", "a%00b", "%00", "1.5", "1e3", "99999999999999999999", "-", "0x1"] {
+      let read = try database.ask("/v1/objects/city/\(id)")
+      #expect(read.status == 404, "\(id): \(read.text)")
+      let changed = try #require(
+        database.begin("PATCH", "/v1/objects/city/\(id)", body: #"{"name":"x"}"#).wait())
+      #expect(changed.status == 404, "\(id): \(changed.text)")
+      let set = try database.ask("/v1/objects/city?where=SELF+IN+%7B'\(id)',3%7D&as=ids")
+      #expect(set.status == 200 || set.status == 400, "\(id): \(set.text)")
+      let saved = try #require(
+        database.begin(
+          "POST", "/v1/save",
+          body: #"{"changes":[{"update":"city","id":"\#(id)","values":{"name":"x"}}]}"#
+        ).wait())
+      #expect(saved.status == 404 || saved.status == 409 || saved.status == 422, "\(saved.text)")
+    }
+    let insert = try #require(
+      database.begin("POST", "/v1/objects/tag", body: #"{"id":9,"word":"a\u0000b"}"#).wait())
+    #expect(insert.status == 422, "\(insert.text)")
+    #expect(insert.text.contains(#""property":"word","code":"wrong-type""#), "\(insert.text)")
+    let update = try #require(
+      database.begin("PATCH", "/v1/objects/tag/1", body: #"{"word":"big\u0000b"}"#).wait())
+    #expect(update.status == 422)
+    let text = #""big\u0000b""#
+    for (condition, value) in [
+      ("word == $x", text), ("$x == word", text), ("word < $x", text), ("word CONTAINS $x", text),
+      ("word BEGINSWITH $x", text), ("word LIKE $x", text), ("word MATCHES $x", text),
+      ("word IN $x", "[\(text),\"old\"]"),
+    ] {
+      let found = try #require(
+        database.begin(
+          "POST", "/v1/fetch",
+          body: #"{"entity":"tag","where":"\#(condition)","variables":{"x":\#(value)}}"#
+        ).wait())
+      #expect(
+        found.status == 501 || found.text.contains(#""count":0,"#), "\(condition): \(found.text)")
+    }
+    #expect(try database.ask("/v1/objects/tag?as=count").text.contains(#""total":2"#))
+  }
+
+  @Test("JSON arrays are saved in columns of arrays, and a column of days refuses a time")
+  func arraysAndDays() throws {
+    let database = try ServedDatabase(
+      """
+      CREATE TABLE t(id int PRIMARY KEY, a int[], w text[], f float8[], b bool[], d date);
+      INSERT INTO t VALUES (1, '{1,2}', '{x}', NULL, NULL, '2024-02-01');
+      """)
+    func patch(_ body: String) throws -> Answer {
+      try #require(database.begin("PATCH", "/v1/objects/t/1", body: body).wait())
+    }
+    for (name, value) in [
+      ("a", "[1,null,-3]"), ("a", "[]"), ("a", "[[1,2],[3,4]]"), ("a", "null"),
+      ("w", #"["a b","","NULL",null,"{,}","back\\slash","q\"uote","é\n"]"#), ("f", "[0.5,1e+300]"),
+      ("b", "[true,false,null]"),
+    ] {
+      let saved = try patch("{\"\(name)\":\(value)}")
+      #expect(saved.status == 200, "\(value): \(saved.text)")
+      #expect(saved.text.contains("\"\(name)\":\(value)"), "\(value): \(saved.text)")
+    }
+    for body in [
+      #"{"a":["x"]}"#, #"{"a":[1.5]}"#, #"{"a":{"x":1}}"#, #"{"a":[[1],[2,3]]}"#, #"{"a":1}"#,
+      #"{"a":[{}]}"#, #"{"b":[2]}"#,
+    ] {
+      let refused = try patch(body)
+      #expect(refused.status == 422, "\(body): \(refused.text)")
+    }
+    let time = try patch(#"{"d":"2024-02-01T10:00:00Z"}"#)
+    #expect(time.status == 422)
+    #expect(time.text.contains(#""property":"d","code":"out-of-range""#), "\(time.text)")
+    #expect(try patch(#"{"d":"2024-02-03T00:00:00Z"}"#).status == 200)
+    let found = try database.ask("/v1/objects/t?where=d=='2024-02-03T00:00:00Z'&select=d")
+    #expect(found.text.contains(#""items":[{"id":1,"d":"2024-02-03T00:00:00Z"}]"#), "\(found.text)")
+  }
+
   /// The monitor learns of a save after its client.
   @Test("whoever reads after a save reads what was saved")
   func ownSaves() throws {

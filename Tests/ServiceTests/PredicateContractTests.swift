@@ -5,7 +5,7 @@ import Testing
 /// API.md, section 5, on a file: predicate → ids, or the refusal's code, offset and hint.
 @Suite("Predicates over a file", .mayBlock)
 struct PredicateContractTests {
-  @Test func everyOperatorMeetsNilAndNegation() throws {
+  @Test(.onlyForFiles) func everyOperatorMeetsNilAndNegation() throws {
     let table: [(String, [Int])] = [
       ("name!='Lima'", [2, 3, 4]), ("NOT name=='Lima'", [2, 3, 4]),
       ("population==nil", [2]), ("population<=nil", [2]), ("population>=nil", [2]),

@@ -5,10 +5,6 @@ import Foundation
 
 /// The script for a file.
 public struct PostgresCopy {
-  public struct Failure: Error, CustomStringConvertible {
-    public let description: String
-  }
-
   private struct Column: Decodable {
     let name: String
     let type: String
@@ -16,6 +12,8 @@ public struct PostgresCopy {
     let dflt: String?
     let pk: Int
     let hidden: Int
+
+    var isGenerated: Bool { hidden > 1 }
   }
 
   private struct Reference: Decodable {
@@ -60,15 +58,11 @@ public struct PostgresCopy {
   }
 
   private func columns(of table: String) throws -> [Column] {
-    let columns: [Column] = try rows(
+    try rows(
       """
       SELECT json_object('name', name, 'type', type, 'notnull', "notnull", 'dflt', dflt_value,
         'pk', pk, 'hidden', hidden) FROM pragma_table_xinfo(\(Self.literal(table))) ORDER BY cid
       """)
-    guard columns.allSatisfy({ $0.hidden == 0 }) else {
-      throw Failure(description: "\(table) has generated columns")
-    }
-    return columns
   }
 
   private func references(from table: String) throws -> [[Reference]] {
@@ -108,21 +102,24 @@ public struct PostgresCopy {
     return has("BLOB") ? "bytea" : "text"
   }
 
-  /// SQL that makes a literal of PostgreSQL.
+  /// SQL that makes a literal of PostgreSQL. A value that is not of the column's type becomes NULL.
   private static func value(_ column: Column) -> String {
     let name = quoted(column.name)
     let value =
       switch type(column.type) {
-      case "boolean": "CASE \(name) WHEN 0 THEN 'FALSE' ELSE 'TRUE' END"
+      case "boolean": "CASE \(name) WHEN 0 THEN 'FALSE' WHEN 1 THEN 'TRUE' ELSE 'NULL' END"
+      case "bigint": "CASE typeof(\(name)) WHEN 'integer' THEN \(name) ELSE 'NULL' END"
+      case "json": "CASE json_valid(\(name)) WHEN 1 THEN quote(\(name)) ELSE 'NULL' END"
       case "bytea": "'''\\x' || hex(\(name)) || ''''"
       case "uuid":
         "CASE typeof(\(name)) WHEN 'blob' THEN '''' || hex(\(name)) || '''' "
           + "ELSE quote(\(name)) END"
       case "double precision":
         "CASE \(name) WHEN 9e999 THEN '''Infinity''' WHEN -9e999 THEN '''-Infinity''' "
-          + "ELSE quote(\(name)) END"
+          + "ELSE CASE typeof(\(name)) WHEN 'text' THEN 'NULL' ELSE quote(\(name)) END END"
       case "timestamptz":
-        "CASE typeof(\(name)) WHEN 'text' THEN quote(\(name)) ELSE 'to_timestamp(' || \(name) || ')' END"
+        "CASE typeof(\(name)) WHEN 'text' THEN CASE WHEN \(name) GLOB '[0-9]*' THEN quote(\(name)) "
+          + "ELSE 'NULL' END ELSE 'to_timestamp(' || \(name) || ')' END"
       default: "quote(\(name))"
       }
     return "CASE WHEN \(name) IS NULL THEN 'NULL' ELSE \(value) END"
@@ -138,6 +135,10 @@ public struct PostgresCopy {
       let isNumbered = key.count == 1 && column.pk == 1 && column.type.uppercased() == "INTEGER"
       let type = Self.type(column.type)
       let notNull = column.notnull != 0 ? " NOT NULL" : ""
+      if column.isGenerated {
+        let value = Self.generation(of: column.name, in: table.sql)
+        return Self.quoted(column.name) + " \(type) GENERATED ALWAYS AS \(value) STORED"
+      }
       let value = column.dflt.map { dflt in
         " DEFAULT " + (type == "boolean" ? ["0": "FALSE", "1": "TRUE"][dflt] ?? dflt : dflt)
       }
@@ -169,22 +170,41 @@ public struct PostgresCopy {
     var checks: [String] = []
     var rest = sql[...]
     while let found = rest.range(of: #"CHECK\s*\("#, options: .regularExpression) {
-      var depth = 1
-      var end = found.upperBound
-      while depth > 0, end < rest.endIndex {
-        depth += rest[end] == "(" ? 1 : rest[end] == ")" ? -1 : 0
-        end = rest.index(after: end)
-      }
+      let end = closing(found.upperBound, rest)
       checks.append(String(rest[found.lowerBound..<end]))
       rest = rest[end...]
     }
     return checks
   }
 
+  /// Returns the index behind the parenthesis that closes the one before `start`.
+  private static func closing(_ start: String.Index, _ sql: Substring) -> String.Index {
+    var depth = 1
+    var end = start
+    while depth > 0, end < sql.endIndex {
+      depth += sql[end] == "(" ? 1 : sql[end] == ")" ? -1 : 0
+      end = sql.index(after: end)
+    }
+    return end
+  }
+
+  /// Returns the expression of a generated column, in parentheses.
+  private static func generation(of column: String, in sql: String) -> String {
+    let name = NSRegularExpression.escapedPattern(for: column)
+    let pattern = #"\b\#(name)"?\s[^,]*?\bAS\s*\("#
+    guard let found = sql.range(of: pattern, options: [.regularExpression, .caseInsensitive])
+    else { return "(NULL)" }
+    let start = sql.index(before: found.upperBound)
+    return String(sql[start..<closing(found.upperBound, sql[...])])
+  }
+
   private func insertions(into table: Table) throws -> [String] {
-    let columns = try columns(of: table.name)
+    let columns = try columns(of: table.name).filter { !$0.isGenerated }
+    let key = columns.filter { $0.pk > 0 }.map { "\(Self.quoted($0.name)) IS NOT NULL" }
     let values = columns.map(Self.value).joined(separator: " || ', ' || ")
-    let rows = try texts("SELECT \(values) FROM \(Self.quoted(table.name))")
+    // PostgreSQL's keys are not NULL.
+    let condition = key.isEmpty ? "" : " WHERE \(key.joined(separator: " AND "))"
+    let rows = try texts("SELECT \(values) FROM \(Self.quoted(table.name))\(condition)")
     let names = Self.list(columns.map(\.name))
     var script = stride(from: 0, to: rows.count, by: 1_000).map { start in
       let some = rows[start..<min(start + 1_000, rows.count)].map { "(\($0))" }

@@ -9,21 +9,35 @@ extension Store {
   public func pages(
     of plan: FetchPlan, size: Int, _ body: (EncodedSnapshot) throws(StoreError) -> Bool
   ) throws(StoreError) {
-    let cursor = Cursor(of: plan.definition, in: model)
     try readAnswers { transaction throws(StoreError) in
-      var page = plan
-      var left = plan.window.limit ?? .max
-      while left > 0 {
-        page.window = Window(
-          offset: page.window.offset, limit: min(size, left), after: page.window.after)
-        let snapshot = try transaction.snapshot(of: page)
-        guard try body(snapshot) else { return }
-        left -= size
-        guard let json = try? JSON(parsing: snapshot.json),
-          let next = json["next"]?.string.flatMap(cursor.decode)
-        else { return }
-        page.window = Window(limit: size, after: next)
-      }
+      try transaction.pages(of: plan, size: size, in: model, body)
+    }
+  }
+}
+
+extension StoreReadTransaction {
+  /// Reads the items of a fetch in pages, until `body` returns false.
+  ///
+  /// - Parameters:
+  ///   - size: The most items of a page.
+  ///   - model: The model of the store.
+  public func pages(
+    of plan: FetchPlan, size: Int, in model: Model,
+    _ body: (EncodedSnapshot) throws(StoreError) -> Bool
+  ) throws(StoreError) {
+    let cursor = Cursor(of: plan.definition, in: model)
+    var page = plan
+    var left = plan.window.limit ?? .max
+    while left > 0 {
+      page.window = Window(
+        offset: page.window.offset, limit: min(size, left), after: page.window.after)
+      let snapshot = try snapshot(of: page)
+      guard try body(snapshot) else { return }
+      left -= size
+      guard let json = try? JSON(parsing: snapshot.json),
+        let next = json["next"]?.string.flatMap(cursor.decode)
+      else { return }
+      page.window = Window(limit: size, after: next)
     }
   }
 }

@@ -2,7 +2,6 @@
 // there is none.
 
 import FetchModel
-import ModelStorage
 import SQLComposer
 
 extension MigrationPlanner {

@@ -5,7 +5,6 @@
 // name, filled from the old one, and replaces it. So every kind of change has the same plan.
 
 import FetchModel
-import ModelStorage
 import SQLComposer
 
 /// Makes the plan of a migration.

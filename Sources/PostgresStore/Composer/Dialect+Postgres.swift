@@ -31,8 +31,10 @@ extension Dialect {
       isSame: " IS NOT DISTINCT FROM ", isDifferent: " IS DISTINCT FROM ",
       qualifier: "\(quoted(schema)).",
       datePlaceholder: "?::timestamptz", keyDatePlaceholder: "?::timestamptz",
-      ascendingNils: .last, unlimited: .null, hasTypedColumns: true,
+      ascendingNils: .last, hasTypedColumns: true,
       subqueryName: " AS livefetch_rows", orderedJoin: "JOIN",
+      // PostgreSQL plans a statement again for each value of a parameter here.
+      limit: { SQLFragment($0.map(String.init) ?? "ALL") },
       ids: { type in
         let value = type == .integer ? "value::bigint" : "value"
         return "SELECT \(value) FROM jsonb_array_elements_text(?::jsonb) AS value"

@@ -8,7 +8,7 @@ extension PostgresConnection {
   func query(
     _ sql: String, _ parameters: [PostgresValue] = []
   ) throws(PostgresError) -> QueryResult {
-    let parameters = parameters.map(\.parameter)
+    let parameters = try Self.parameters(of: parameters)
     do {
       return try runPrepared(sql, parameters)
     } catch {
@@ -27,7 +27,7 @@ extension PostgresConnection {
   func stream(
     _ sql: String, _ parameters: [PostgresValue], _ body: (QueryResult, Int) -> Bool
   ) throws(PostgresError) {
-    let parameters = parameters.map(\.parameter)
+    let parameters = try Self.parameters(of: parameters)
     try send(sql, parameters)
     PQsetSingleRowMode(handle)
     var goesOn = true
@@ -39,6 +39,18 @@ extension PostgresConnection {
       if error.isStaleStatement { statements.remove(Self.key(sql, parameters)) }
       throw error
     }
+  }
+
+  /// Throws the server's own error for a text with U+0000, which libpq would cut there.
+  private static func parameters(
+    of values: [PostgresValue]
+  ) throws(PostgresError) -> [PostgresValue.Parameter] {
+    let parameters = values.map(\.parameter)
+    guard !parameters.contains(where: { !$0.isBinary && $0.bytes?.contains(0) == true }) else {
+      throw .refused(
+        ServerError(sqlState: "22021", message: "text contains the character U+0000"))
+    }
+    return parameters
   }
 
   /// Runs statements without parameters in one round trip, in one transaction unless they contain

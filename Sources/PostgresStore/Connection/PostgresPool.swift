@@ -3,6 +3,7 @@
 // Waiting for a server's answer blocks a thread. `perform` therefore runs its work on threads of the
 // pool: a task or a worker of the HTTP server that calls it does not block.
 
+import Foundation
 import LiveFetchThreads
 import Synchronization
 
@@ -15,8 +16,11 @@ final class PostgresPool: Sendable {
 
   private let target: String
   private let setup: String
-  /// Protects the idle connections. The most recently used one is taken first.
-  private let idle = Mutex(Idle())
+  /// Protects the idle connections. `Mutex` hands itself to the thread that waits longest, and with more
+  /// threads than cores they would all wait for each other's turn.
+  private let lock = NSLock()
+  /// The most recently used one is taken first.
+  nonisolated(unsafe) private var idle = Idle()
   /// As many permits as there may be connections.
   private let permits: MonotonicSemaphore
   private let threads: ThreadPool
@@ -111,7 +115,7 @@ final class PostgresPool: Sendable {
 
   private func take() throws(PostgresError) -> PostgresConnection {
     while true {
-      let (known, isClosed) = idle.withLock { ($0.connections.popLast(), $0.isClosed) }
+      let (known, isClosed) = lock.withLock { (idle.connections.popLast(), idle.isClosed) }
       if isClosed { throw .closed }
       guard let known else { return try PostgresConnection(target, setup: setup) }
       if known.isQuiet { return known }
@@ -122,7 +126,7 @@ final class PostgresPool: Sendable {
   /// Returns a connection to the pool, unless it is lost or still inside a transaction.
   private func giveBack(_ connection: PostgresConnection) {
     if connection.isInTransaction { connection.rollBack() }
-    let isKept = idle.withLock { idle in
+    let isKept = lock.withLock {
       guard connection.isIdle, !idle.isClosed else { return false }
       idle.connections.append(connection)
       return true
@@ -134,7 +138,7 @@ final class PostgresPool: Sendable {
   /// gets ``PostgresError/closed``.
   func close() {
     threads.close(refusesWaiting: true)
-    let connections = idle.withLock { idle in
+    let connections = lock.withLock {
       defer { idle = Idle(connections: [], isClosed: true) }
       return idle.connections
     }

@@ -29,10 +29,21 @@ extension ModelDialect {
           "SELECT setval(\(sequence(draft)), greatest(1, \(highest.joined(separator: ", "))))"
         ]
       },
-      removal: { "DROP TABLE \(quoted($0)) CASCADE" })
+      removal: { "DROP TABLE \(quoted($0)) CASCADE" },
+      reserveIDs: { ["SELECT setval(\(sequence($0)), \(max(1, $1)))"] },
+      stored: stored)
   }
 
   private static let textType = "text COLLATE \"C\""
+
+  private static func stored(_ value: Value, _ attribute: ModelFile.Attribute) -> SQLValue? {
+    // A decimal keeps its digits.
+    if attribute.storedType == .decimal, case .string(let digits) = value { return .text(digits) }
+    return value.stored(
+      in: Column(
+        name: attribute.name, type: attribute.storedType,
+        dateFormat: attribute.storedType == .date ? .iso8601 : nil))
+  }
 
   /// SQL for the name of the sequence that assigns the ids of a table.
   private static func sequence(_ table: String) -> String {

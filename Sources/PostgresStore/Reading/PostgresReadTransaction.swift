@@ -10,7 +10,10 @@ struct PostgresReadTransaction: ResultTransaction {
   let composer: FetchComposer
   let objectStatements: ObjectStatements
   let changeQueries: ChangeQueries
-  let token: Token
+  /// The position of the transaction; nil if the first statement reads it.
+  let begun: Token?
+  /// The read, if it has only one statement; nil for a transaction.
+  let single: SingleRead?
   /// The history's part of the transaction; nil without a history.
   let history: HistoryTransaction?
   let limit: AnswerLimit
@@ -18,6 +21,8 @@ struct PostgresReadTransaction: ResultTransaction {
   let timeLimit: Duration
 
   var maxAnswerBytes: Int { limit.most }
+
+  var token: Token { begun ?? single?.token ?? .untracked }
 
   func withTimeLimit<Result>(
     _ limit: Duration?, _ body: () throws(StoreError) -> Result
@@ -79,17 +84,22 @@ struct PostgresReadTransaction: ResultTransaction {
     let layout = statement.layout
     let statement = PostgresStatement(statement)
     var failure: StoreError?
-    try storing { () throws(PostgresError) in
-      try connection.stream(statement.sql, statement.parameters) { result, number in
-        do throws(StoreError) {
-          let row = PostgresRow(result: result, number: number, layout: layout, limit: limit)
-          let goesOn = try body(row)
-          try limit.check(0)
-          return goesOn
-        } catch {
-          failure = error
-          return false
-        }
+    func take(_ result: QueryResult, _ number: Int) -> Bool {
+      do throws(StoreError) {
+        let row = PostgresRow(result: result, number: number, layout: layout, limit: limit)
+        let goesOn = try body(row)
+        try limit.check(0)
+        return goesOn
+      } catch {
+        failure = error
+        return false
+      }
+    }
+    if let single {
+      try single.run(statement, on: connection, take)
+    } else {
+      try storing { () throws(PostgresError) in
+        try connection.stream(statement.sql, statement.parameters, take)
       }
     }
     if let failure { throw failure }

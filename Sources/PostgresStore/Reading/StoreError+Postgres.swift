@@ -24,6 +24,7 @@ extension StoreError {
     case "0A000": self = .unsupported(error.message)
     // An expression that PostgreSQL finds too complex.
     case "2201B": self = .unsupported(Self.pattern)
+    case "22021", "22P05": self = .unsupported("Text with the character U+0000 over PostgreSQL")
     case "25006", "42501": self = .readOnly
     case "40001", "40P01", "55P03": self = .busy
     case "53100": self = .diskFull

@@ -33,6 +33,39 @@ enum PostgresIdempotencyTable {
     return .success(StoredResponse(bytes: bytes, isRepeated: true))
   }
 
+  /// Every stored response, oldest first.
+  static func all(
+    on connection: PostgresConnection
+  ) throws(PostgresError) -> [StoredAnswer] {
+    let exists = try connection.query("SELECT to_regclass('livefetch.answer') IS NOT NULL")
+    guard try exists.bool(0, 0) else { return [] }
+    let rows = try connection.query(
+      """
+      SELECT key, extract(epoch FROM at)::float8, fingerprint, answer FROM livefetch.answer
+      ORDER BY at, key
+      """
+    ).rows()
+    return rows.compactMap { row in
+      guard let key = row[0].string, case .double(let at) = row[1],
+        let fingerprint = row[2].string, case .bytes(let bytes) = row[3]
+      else { return nil }
+      return StoredAnswer(key: key, at: at, fingerprint: fingerprint, bytes: bytes)
+    }
+  }
+
+  static func add(
+    _ answer: StoredAnswer, on connection: PostgresConnection
+  ) throws(PostgresError) {
+    try connection.query(
+      """
+      INSERT INTO livefetch.answer (key, at, fingerprint, answer)
+      VALUES ($1, to_timestamp($2::float8), $3, $4)
+      """,
+      [
+        .text(answer.key), .double(answer.at), .text(answer.fingerprint), .bytes(answer.bytes),
+      ])
+  }
+
   /// Stores a response, and deletes some that have expired.
   static func keep(
     _ answer: [UInt8], _ once: IdempotentSave, on connection: PostgresConnection

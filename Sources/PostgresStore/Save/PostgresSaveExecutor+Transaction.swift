@@ -156,7 +156,7 @@ extension PostgresSaveExecutor {
   private func reader(_ connection: PostgresConnection, _ token: Token) -> PostgresReadTransaction {
     PostgresReadTransaction(
       connection: connection, composer: composer, objectStatements: objectStatements,
-      changeQueries: changeQueries, token: token, history: nil,
+      changeQueries: changeQueries, begun: token, single: nil, history: nil,
       limit: AnswerLimit(connection, most: maxAnswerBytes),
       timeLimit: timeLimit)
   }

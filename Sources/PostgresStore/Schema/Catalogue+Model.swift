@@ -51,7 +51,8 @@ extension CatalogueColumn {
       name: name, declaredType: typeName, affinity: affinity, isNotNull: !isNullable,
       defaultSQL: hasDefault ? defaultExpression ?? "DEFAULT" : nil, isGenerated: !isWritable,
       type: attributeType, dateFormat: attributeType == .date ? .iso8601 : nil,
-      encoding: attributeType == .uuid ? .uuid(.lower) : nil, output: output)
+      encoding: attributeType == .uuid ? .uuid(.lower) : nil, output: output,
+      input: elementType != nil ? .array : type == TypeID.date ? .days : .any)
   }
 
   /// Types that the client does not decode are returned as text, arrays and composite values as JSON.

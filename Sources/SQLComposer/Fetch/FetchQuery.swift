@@ -89,14 +89,7 @@ extension FetchQuery {
     fragment.bindings += fromBindings
     appendCondition(to: &fragment)
     fragment.append(orderClause(order))
-    if limit != nil || offset > 0 {
-      fragment.append(" LIMIT ")
-      fragment.bind(limit.map { .integer(Int64($0)) } ?? context.schema.dialect.unlimited)
-    }
-    if offset > 0 {
-      fragment.append(" OFFSET ")
-      fragment.bind(.integer(Int64(offset)))
-    }
+    fragment.appendWindow(limit: limit, offset: offset, context.schema.dialect)
     return FetchStatement(
       sql: fragment.text, bindings: fragment.bindings, layout: layout, overlays: context.overlays)
   }
@@ -119,5 +112,17 @@ extension FetchQuery {
     guard !condition.text.isEmpty else { return }
     fragment.append(" WHERE ")
     fragment.append(condition)
+  }
+}
+
+extension SQLFragment {
+  /// Appends the LIMIT and OFFSET of a statement, where it has any.
+  mutating func appendWindow(limit: Int?, offset: Int, _ dialect: Dialect) {
+    guard limit != nil || offset > 0 else { return }
+    append(" LIMIT ")
+    append(dialect.limit(limit))
+    guard offset > 0 else { return }
+    append(" OFFSET ")
+    bind(.integer(Int64(offset)))
   }
 }

@@ -63,7 +63,8 @@ package struct GroupedQueryComposer {
     var sql = select(Self.list(values))
     sql.append(" ORDER BY ")
     sql.append(Self.list(order))
-    appendWindow(to: &sql)
+    let limit = plan.window.limit.map { $0 + (plan.isCapped ? 1 : 0) }
+    sql.appendWindow(limit: limit, offset: plan.window.offset, dialect)
     return GroupedQueryStatement(sql: finished(sql), columns: columns)
   }
 
@@ -107,19 +108,6 @@ package struct GroupedQueryComposer {
 
   private func finished(_ sql: SQLFragment) -> SQLFragment {
     query.context.withClause() + sql
-  }
-
-  private func appendWindow(to sql: inout SQLFragment) {
-    let window = plan.window
-    if window.limit != nil || window.offset > 0 {
-      sql.append(" LIMIT ")
-      let limit = window.limit.map { SQLValue.integer(Int64($0) + (plan.isCapped ? 1 : 0)) }
-      sql.bind(limit ?? dialect.unlimited)
-    }
-    if window.offset > 0 {
-      sql.append(" OFFSET ")
-      sql.bind(.integer(Int64(window.offset)))
-    }
   }
 
   private static func list(_ parts: [SQLFragment]) -> SQLFragment {

@@ -18,6 +18,8 @@ extension Value {
     case .string(let text): Self.stored(text, in: column)
     case .date(let date): .date(date, column)
     case .binary(let bytes): .blob(bytes)
+    case .json(let text) where column.input == .array:
+      (try? JSON(parsing: Array(text.utf8))).flatMap(ArrayLiteral.text).map { .text($0) }
     case .json(let text): .text(text)
     case .id(.integer(let id)): .integer(id)
     case .id(.text(let id)): .text(id)
@@ -51,7 +53,7 @@ extension SQLValue {
   /// Returns nil for a date with a time of day if the column stores whole days.
   fileprivate static func date(_ date: Instant, _ column: Column) -> SQLValue? {
     let isMidnight = date.seconds % 86_400 == 0 && date.nanoseconds == 0
-    if column.dateFormat == .day, !isMidnight { return nil }
+    if column.dateFormat == .day || column.input == .days, !isMidnight { return nil }
     guard column.dateFormat == .unixSeconds else {
       guard case .date(let style)? = column.encoding else {
         return .text(date.stored(as: column.dateFormat ?? .iso8601))

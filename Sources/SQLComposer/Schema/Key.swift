@@ -167,10 +167,13 @@ extension Key {
   // Only canonical text is an id, so that each object has exactly one id.
   private func value(of text: String, _ form: Form) -> SQLValue? {
     switch form {
-    case .text, .other: return .text(text)
+    // PostgreSQL's text has no U+0000.
+    case .text, .other: return dialect.hasTypedColumns && text.utf8.contains(0) ? nil : .text(text)
     case .integer:
-      // A column declared as an integer may hold other text.
-      guard let integer = Int64(text) else { return Double(text) == nil ? .text(text) : nil }
+      // A column of SQLite that is declared as an integer may hold other text.
+      guard let integer = Int64(text) else {
+        return dialect.hasTypedColumns || Double(text) != nil ? nil : .text(text)
+      }
       return integer.description == text ? .integer(integer) : nil
     case .real: return Double(text).map { .double($0) }
     case .binary: return Self.bytes(ofHexadecimal: text).map { .blob($0) }

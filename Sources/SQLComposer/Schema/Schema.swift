@@ -97,6 +97,15 @@ extension Schema {
 /// The form in which a statement returns a column's values.
 package enum OutputForm: Sendable, Hashable { case stored, text, json }
 
+/// The form in which values are assigned to a column.
+package enum InputForm: Sendable, Hashable {
+  case any
+  /// Dates without a time of day: PostgreSQL would drop the time.
+  case days
+  /// JSON arrays as the text of PostgreSQL's arrays.
+  case array
+}
+
 /// A column of a table or view.
 package struct Column: Sendable, Hashable {
   package let name: String
@@ -116,14 +125,17 @@ package struct Column: Sendable, Hashable {
   package let encoding: ColumnEncoding?
   /// The form in which a statement returns its values.
   package let output: OutputForm
+  /// The form in which values are assigned to it.
+  package let input: InputForm
 
   package init(
     name: String, declaredType: String = "", affinity: Affinity = .blob,
     collation: String = "BINARY", isNotNull: Bool = false, defaultSQL: String? = nil,
     isGenerated: Bool = false, type: AttributeType, dateFormat: DateFormat? = nil,
-    encoding: ColumnEncoding? = nil, output: OutputForm = .stored
+    encoding: ColumnEncoding? = nil, output: OutputForm = .stored, input: InputForm = .any
   ) {
     self.output = output
+    self.input = input
     self.name = name
     self.declaredType = declaredType
     self.affinity = affinity

@@ -44,6 +44,32 @@ enum IdempotencyTable {
       [.text(once.key), .double(currentSeconds()), .text(once.fingerprint), .blob(answer)])
   }
 
+  /// Every stored response, oldest first.
+  static func all(on connection: Connection) throws(StoreError) -> [StoredAnswer] {
+    let exists = try connection.first(
+      "SELECT count(*) FROM main.sqlite_schema WHERE name = 'livefetch_answer'"
+    ) { $0.integer(0) }
+    guard exists == 1 else { return [] }
+    return try connection.all(
+      "SELECT key, at, fingerprint, answer FROM main.livefetch_answer ORDER BY at, key"
+    ) { row in
+      let bytes: [UInt8] = if case .blob(let bytes) = row.value(3) { bytes } else { [] }
+      return StoredAnswer(
+        key: row.text(0), at: row.double(1), fingerprint: row.text(2), bytes: bytes)
+    }
+  }
+
+  static func add(_ answer: StoredAnswer, on connection: Connection) throws(StoreError) {
+    try connection.run(
+      """
+      INSERT OR REPLACE INTO main.livefetch_answer(key, at, fingerprint, answer)
+      VALUES (?, ?, ?, ?)
+      """,
+      [
+        .text(answer.key), .double(answer.at), .text(answer.fingerprint), .blob(answer.bytes),
+      ])
+  }
+
   /// Deletes at most `limit` responses that are past their retention time.
   static func prune(limit: Int64, on connection: Connection) throws(StoreError) {
     try connection.run(

@@ -10,14 +10,19 @@ import Testing
 /// which all rows that the caller may not read were deleted.
 @Suite("Unreadable data never reaches a caller", .mayBlock)
 struct AccessProofTests {
+  /// References are deferred, so that rows may come in any order.
   private static let tables = """
-    CREATE TABLE user(id INTEGER PRIMARY KEY, name TEXT, boss_id INTEGER REFERENCES user(id));
-    CREATE TABLE team(id INTEGER PRIMARY KEY, name TEXT, lead_id INTEGER REFERENCES user(id));
-    CREATE TABLE member(team_id INTEGER REFERENCES team(id), user_id INTEGER REFERENCES user(id),
+    CREATE TABLE "user"(id INTEGER PRIMARY KEY, name TEXT,
+      boss_id INTEGER REFERENCES "user"(id) DEFERRABLE INITIALLY DEFERRED);
+    CREATE TABLE team(id INTEGER PRIMARY KEY, name TEXT,
+      lead_id INTEGER REFERENCES "user"(id) DEFERRABLE INITIALLY DEFERRED);
+    CREATE TABLE member(team_id INTEGER REFERENCES team(id) DEFERRABLE INITIALLY DEFERRED,
+      user_id INTEGER REFERENCES "user"(id) DEFERRABLE INITIALLY DEFERRED,
       PRIMARY KEY (team_id, user_id));
     CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, size INTEGER,
-      owner_id INTEGER REFERENCES user(id), team_id INTEGER REFERENCES team(id),
-      parent_id INTEGER REFERENCES note(id));
+      owner_id INTEGER REFERENCES "user"(id) DEFERRABLE INITIALLY DEFERRED,
+      team_id INTEGER REFERENCES team(id) DEFERRABLE INITIALLY DEFERRED,
+      parent_id INTEGER REFERENCES note(id) DEFERRABLE INITIALLY DEFERRED);
     """
 
   /// Predicates for `read`, by entity; `U` stands for the user's id.
@@ -73,7 +78,7 @@ struct AccessProofTests {
     }
     func text() -> String { "'\("abcnxyz".randomElement(using: &random) ?? "a")'" }
     var sql = ""
-    for number in 1...5 { sql += "INSERT INTO user VALUES (\(number),\(text()),\(id(5)));" }
+    for number in 1...5 { sql += "INSERT INTO \"user\" VALUES (\(number),\(text()),\(id(5)));" }
     for number in 1...4 { sql += "INSERT INTO team VALUES (\(number),\(text()),\(id(5)));" }
     for team in 1...4 {
       for user in 1...5 where Bool.random(using: &random) {
@@ -145,8 +150,8 @@ struct AccessProofTests {
         // The next caller begins with the same rows.
         try world.file.restart { file in
           try file.runExternally(
-            "DELETE FROM member; DELETE FROM note; DELETE FROM team;"
-              + "DELETE FROM user;" + rows)
+            "BEGIN; DELETE FROM member; DELETE FROM note; DELETE FROM team;"
+              + "DELETE FROM \"user\";" + rows + "COMMIT;")
         }
       }
     }
@@ -163,7 +168,7 @@ struct AccessProofTests {
         .replacing("S\(user)BQ\(user)ERY", with: "SUBQUERY")
       let readable = try world.ids(nil, "/v1/objects/\(entity)?where=\(Self.query(text))")
       let list = readable.map { "\($0)" }.joined(separator: ",")
-      deletions += "DELETE FROM \(entity) WHERE id NOT IN (\(list));"
+      deletions += "DELETE FROM \"\(entity)\" WHERE id NOT IN (\(list));"
     }
     let copy = try ServedFile(Self.tables + rows + deletions)
     for target in Self.targets {

@@ -1,0 +1,48 @@
+// What `livefetch copy` reads from one store and writes to another.
+
+/// Where the objects of a copy are written: an empty store, in one transaction.
+public protocol CopyDestination {
+  /// Writes objects, as a fetch of ``ModelFile/copiedProperties(of:)`` shows them.
+  func write(_ items: [JSON], of entity: String) throws(StoreError)
+  /// Ends the copy. The ids after `highest`, by root entity, are free.
+  func finish(highest: [String: Int64]) throws(StoreError)
+  /// Gives the copy up, and leaves nothing.
+  func cancel()
+}
+
+extension ModelFile {
+  /// Returns the names of the properties that make up the stored state of an entity's objects: its
+  /// attributes, its to-one relationships, and the to-many ones, which have an order or join tables.
+  public func copiedProperties(of entity: String) -> [String] {
+    attributes(of: entity).filter { !$0.isTransient }.map(\.name)
+      + relationships(of: entity).map(\.name)
+  }
+
+  /// Returns an object as it is copied: with dates to the microsecond and UUIDs in lower case, which
+  /// is what PostgreSQL stores.
+  public func copied(_ item: JSON, of entity: String) -> JSON {
+    guard case .object(let members) = item else { return item }
+    let types = Dictionary(
+      attributes(of: entity).map { ($0.name, $0.storedType) },
+      uniquingKeysWith: { first, _ in first })
+    return .object(
+      members.map { member in
+        guard case .string(let text) = member.value else { return member }
+        return switch types[member.name] {
+        case .date: JSON.Member(name: member.name, value: .string(Self.toMicroseconds(text)))
+        case .uuid: JSON.Member(name: member.name, value: .string(text.lowercased()))
+        default: member
+        }
+      })
+  }
+
+  private static func toMicroseconds(_ text: String) -> String {
+    guard let date = Instant(iso8601: text) else { return text }
+    let microseconds = (date.nanoseconds + 500) / 1_000
+    let rounded =
+      microseconds < 1_000_000
+      ? Instant(seconds: date.seconds, nanoseconds: microseconds * 1_000)
+      : Instant(seconds: date.seconds + 1)
+    return rounded.iso8601
+  }
+}

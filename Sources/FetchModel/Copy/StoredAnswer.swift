@@ -1,0 +1,17 @@
+// A response that a store keeps for an `Idempotency-Key`, when it moves to another store.
+
+/// The stored response of a save.
+public struct StoredAnswer: Sendable, Hashable {
+  /// The key, with its caller.
+  public let key: String
+  /// Seconds since 1970.
+  public let at: Double
+  /// The fingerprint of the request.
+  public let fingerprint: String
+  /// The bytes of the response.
+  public let bytes: [UInt8]
+
+  public init(key: String, at: Double, fingerprint: String, bytes: [UInt8]) {
+    (self.key, self.at, self.fingerprint, self.bytes) = (key, at, fingerprint, bytes)
+  }
+}

@@ -1,0 +1,92 @@
+// One side of a copy: a file or a database.
+
+import FetchModel
+import Foundation
+import PostgresStore
+import SQLiteStore
+
+/// A store that is copied, or a new one.
+enum CopiedStore {
+  case file(String)
+  case database(DatabaseTarget)
+
+  /// Ends the command if the store is a file that does not exist.
+  init(_ store: String) throws {
+    self.init(new: store)
+    if case .file(let path) = self { try requireFile(path) }
+  }
+
+  init(new store: String) {
+    self = DatabaseTarget(store).map { .database($0) } ?? .file(store)
+  }
+
+  /// The name in messages, without credentials.
+  var name: String {
+    switch self {
+    case .file(let path): path
+    case .database(let target): target.name
+    }
+  }
+
+  func model() throws(StoreError) -> ModelFile? {
+    switch self {
+    case .file(let path): try SQLiteStore.rememberedModel(path: path)
+    case .database(let target): try PostgresStore.rememberedModel(target.text)
+    }
+  }
+
+  func openToRead() throws -> any ReopenableStore {
+    var argument = StoreArgument()
+    switch self {
+    case .file(let path): argument.store = path
+    case .database(let target): argument.store = target.text
+    }
+    return try argument.openToRead(timeout: 86_400)
+  }
+
+  func highestIDs(of model: ModelFile) throws(StoreError) -> [String: Int64] {
+    switch self {
+    case .file(let path): try SQLiteStore.highestIDs(path: path, of: model)
+    case .database(let target): try PostgresStore.highestIDs(target.text, of: model)
+    }
+  }
+
+  func credentials() throws(StoreError) -> (answers: [StoredAnswer], keys: [APIKeyRecord]) {
+    switch self {
+    case .file(let path):
+      (try SQLiteStore.storedAnswers(path: path), try SQLiteStore.apiKeys(path: path))
+    case .database(let target):
+      (
+        try PostgresStore.storedAnswers(target.text), try PostgresStore.apiKeys(target.text)
+      )
+    }
+  }
+
+  /// Begins a new store.
+  func begin(_ model: ModelFile) throws(StoreError) -> any CopyDestination {
+    switch self {
+    case .file(let path): try CopyToFile(path: path, model: model)
+    case .database(let target): try CopyToDatabase(target.text, model: model)
+    }
+  }
+
+  /// Adds the history, the model's triggers, and what belongs to clients.
+  func complete(
+    _ model: ModelFile, _ answers: [StoredAnswer], _ keys: [APIKeyRecord]
+  ) throws(StoreError) {
+    switch self {
+    case .file(let path):
+      var options = SQLiteStoreOptions()
+      options.model = model
+      try SQLiteStore(path: path, options: options).close()
+      try SQLiteStore.addAnswers(answers, path: path)
+      for key in keys { _ = try SQLiteStore.addAPIKey(key, path: path) }
+    case .database(let target):
+      var options = PostgresStoreOptions()
+      options.model = model
+      try PostgresStore(target.text, options: options).close()
+      try PostgresStore.addAnswers(answers, to: target.text)
+      for key in keys { _ = try PostgresStore.addAPIKey(key, to: target.text) }
+    }
+  }
+}

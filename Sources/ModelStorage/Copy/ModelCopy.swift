@@ -1,0 +1,182 @@
+// The objects of another store, as JSON → rows of the model's empty tables, with the same ids.
+//
+// Triggers would change what is copied, and references would dictate an order. So the tables have
+// neither until every row is there.
+
+import FetchModel
+import SQLComposer
+
+/// The statements of a copy.
+package protocol CopyConnection {
+  func run(_ sql: String) throws(StoreError)
+  /// Runs a statement that writes `values` into columns.
+  func insert(_ sql: String, _ values: [SQLValue]) throws(StoreError)
+}
+
+/// Writes objects into the tables of a model.
+package struct ModelCopy {
+  private let tables: ModelTables
+  private let connection: any CopyConnection
+  private var file: ModelFile { tables.file }
+  private var dialect: ModelDialect { tables.dialect }
+
+  private static let mostValues = 10_000
+
+  package init(_ tables: ModelTables, on connection: any CopyConnection) {
+    self.tables = tables
+    self.connection = connection
+  }
+
+  /// Creates the tables.
+  package func begin() throws(StoreError) {
+    for table in tables.tables {
+      try connection.run(table.creation(hasReferences: dialect.hasForwardReferences))
+    }
+  }
+
+  /// Adds references and indexes, and reserves the ids up to `highest`, by root entity.
+  package func finish(highest: [String: Int64]) throws(StoreError) {
+    if !dialect.hasForwardReferences {
+      for reference in tables.tables.flatMap(\.references) { try connection.run(reference.sql) }
+    }
+    for index in tables.indexes { try connection.run(index.sql) }
+    for (entity, id) in highest.sorted(by: { $0.key < $1.key }) {
+      for sql in dialect.reserveIDs(entity, id) { try connection.run(sql) }
+    }
+  }
+
+  // MARK: Objects
+
+  package func write(_ items: [JSON], of entity: String) throws(StoreError) {
+    guard let table = tables.table(of: entity), !items.isEmpty else { return }
+    let columns = columns(of: entity, table)
+    let rows = try items.map { item throws(StoreError) in try row(item, columns, of: entity) }
+    try insert(rows, into: table.name, columns.map(\.name))
+    for relationship in file.relationships(of: entity) where relationship.isToMany {
+      try writeMembers(relationship, of: entity, items)
+    }
+  }
+
+  /// A column, and the property that it stores; nil for the entity's name.
+  private struct CopiedColumn {
+    let name: String
+    let property: String?
+    /// nil for an id.
+    let attribute: ModelFile.Attribute?
+  }
+
+  private func columns(of entity: String, _ table: PlannedTable) -> [CopiedColumn] {
+    var columns = [CopiedColumn(name: ModelTables.keyName, property: "id", attribute: nil)]
+    if let discriminator = table.column(.discriminator) {
+      columns.append(CopiedColumn(name: discriminator.name, property: nil, attribute: nil))
+    }
+    for attribute in file.attributes(of: entity) where !attribute.isTransient {
+      guard let column = tables.column(attribute.name, of: entity) else { continue }
+      columns.append(
+        CopiedColumn(name: column, property: attribute.name, attribute: attribute))
+    }
+    for relationship in file.relationships(of: entity) where !relationship.isToMany {
+      guard let column = tables.column(relationship.name, of: entity) else { continue }
+      columns.append(CopiedColumn(name: column, property: relationship.name, attribute: nil))
+    }
+    return columns
+  }
+
+  private func row(
+    _ item: JSON, _ columns: [CopiedColumn], of entity: String
+  ) throws(StoreError) -> [SQLValue] {
+    try columns.map { column throws(StoreError) in
+      guard let property = column.property else { return .text(entity) }
+      let json = item[property] ?? .null
+      if json == .null { return .null }
+      guard let attribute = column.attribute else { return try id(json) }
+      guard let value = Value(json, as: attribute.storedType),
+        let stored = dialect.stored(value, attribute)
+      else {
+        let id = item["id"]?.integer ?? 0
+        throw .unusable("\(entity).\(property) of object \(id) has a value that is not of its type")
+      }
+      return stored
+    }
+  }
+
+  private func id(_ json: JSON?) throws(StoreError) -> SQLValue {
+    guard let id = json?.integer else { throw .unusable("an object has no id that is an integer") }
+    return .integer(id)
+  }
+
+  private func insert(
+    _ rows: [[SQLValue]], into table: String, _ columns: [String], more: String = ""
+  ) throws(StoreError) {
+    let size = max(1, Self.mostValues / columns.count)
+    let names = columns.map(quoted).joined(separator: ", ")
+    let place = "(\(columns.map { _ in "?" }.joined(separator: ", ")))"
+    for start in stride(from: 0, to: rows.count, by: size) {
+      let batch = rows[start..<min(start + size, rows.count)]
+      let places = batch.map { _ in place }.joined(separator: ", ")
+      try connection.insert(
+        "INSERT INTO \(quoted(table)) (\(names)) VALUES \(places)\(more)", batch.flatMap { $0 })
+    }
+  }
+
+  // MARK: Members
+
+  private func writeMembers(
+    _ relationship: ModelFile.Relationship, of entity: String, _ owners: [JSON]
+  ) throws(StoreError) {
+    guard let declarer = file.declarer(of: relationship.name, in: entity) else { return }
+    let key = PropertyKey(entity: declarer, property: relationship.name)
+    let position = tables.positions[key]
+    switch tables.links[key] {
+    case .members(let inverse)?:
+      guard let position, let table = tables.table(of: inverse.entity) else { return }
+      for owner in owners {
+        for (place, member) in try members(relationship, of: owner).enumerated() {
+          try update(table.name, position, place, where: [(ModelTables.keyName, member)])
+        }
+      }
+    case .join(let table, let source, let destination)?:
+      let isForward = tables.tables.first { $0.name == table }?.columns.first?.name == source
+      for owner in owners {
+        let id = try id(owner["id"])
+        let members = try members(relationship, of: owner)
+        if isForward {
+          try insert(
+            members.enumerated().map { place, member in
+              [id, member] + (position == nil ? [] : [Self.position(place)])
+            }, into: table, [source, destination] + (position.map { [$0] } ?? []),
+            more: " ON CONFLICT DO NOTHING")
+        } else if let position {
+          // The other direction has inserted the links, or will.
+          for (place, member) in members.enumerated() {
+            let link = [(source, id), (destination, member)]
+            try insert(
+              [[id, member]], into: table, [source, destination], more: " ON CONFLICT DO NOTHING")
+            try update(table, position, place, where: link)
+          }
+        }
+      }
+    case .column?, nil: return
+    }
+  }
+
+  private func members(
+    _ relationship: ModelFile.Relationship, of owner: JSON
+  ) throws(StoreError) -> [SQLValue] {
+    guard case .array(let ids)? = owner[relationship.name] else { return [] }
+    return try ids.map { json throws(StoreError) in try id(json) }
+  }
+
+  private static func position(_ place: Int) -> SQLValue {
+    .integer(Int64(place + 1) * Int64(ModelTriggers.positionStep))
+  }
+
+  private func update(
+    _ table: String, _ column: String, _ place: Int, where key: [(column: String, id: SQLValue)]
+  ) throws(StoreError) {
+    let condition = key.map { "\(quoted($0.column)) = ?" }.joined(separator: " AND ")
+    try connection.insert(
+      "UPDATE \(quoted(table)) SET \(quoted(column)) = ? WHERE \(condition)",
+      [Self.position(place)] + key.map(\.id))
+  }
+}

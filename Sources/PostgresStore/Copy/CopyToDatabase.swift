@@ -1,0 +1,120 @@
+// The objects of another store → a PostgreSQL database without tables.
+
+import FetchModel
+import ModelStorage
+import SQLComposer
+
+/// Writes the tables of a database in one transaction. For one thread.
+public final class CopyToDatabase: CopyDestination, CopyConnection {
+  private static let schema = "public"
+
+  private let connection: PostgresConnection
+  private let save: PostgresSaveConnection
+  private let tables: ModelTables
+
+  /// Connects to the database and creates the tables of `model`.
+  ///
+  /// - Throws: ``StoreError/unusable(_:)`` if the database has tables, or cannot have the model's.
+  public init(_ target: String, model: ModelFile) throws(StoreError) {
+    tables = try ModelInstallation.tables(of: model, .postgres(schema: Self.schema))
+    let connection = try storing { () throws(PostgresError) in
+      try PostgresConnection(target, setup: "SET search_path = \(quoted(Self.schema))")
+    }
+    self.connection = connection
+    save = PostgresSaveConnection(
+      connection, schema: Self.schema, hasSavepoints: false, maxAnswerBytes: .max)
+    do throws(StoreError) {
+      try run("BEGIN")
+      let catalogue = try storing { () throws(PostgresError) in
+        try CatalogueReader(connection: connection, schemas: [Self.schema]).read()
+      }
+      guard catalogue.tables.isEmpty else { throw .unusable("the database has tables already") }
+      try copy.begin()
+    } catch {
+      cancel()
+      throw error
+    }
+  }
+
+  private var copy: ModelCopy { ModelCopy(tables, on: self) }
+
+  package func run(_ sql: String) throws(StoreError) {
+    do throws(PostgresError) {
+      try connection.execute(sql)
+    } catch {
+      guard case .refused(let refusal) = error else { throw StoreError(error) }
+      throw .unusable(refusal.message)
+    }
+  }
+
+  package func insert(_ sql: String, _ values: [SQLValue]) throws(StoreError) {
+    do throws(StoreError) {
+      _ = try save.attempt(sql, values, [])
+    } catch {
+      switch error {
+      case .failed(let text), .unsupported(let text): throw .unusable(text)
+      default: throw error
+      }
+    }
+  }
+
+  public func write(_ items: [JSON], of entity: String) throws(StoreError) {
+    try copy.write(items, of: entity)
+  }
+
+  public func finish(highest: [String: Int64]) throws(StoreError) {
+    try copy.finish(highest: highest)
+    try run("COMMIT")
+    connection.close()
+  }
+
+  public func cancel() {
+    connection.rollBack()
+    connection.close()
+  }
+}
+
+extension PostgresStore {
+  /// Returns the model that a database stores; nil if it stores none.
+  public static func rememberedModel(_ target: String) throws(StoreError) -> ModelFile? {
+    let connection = try storing { () throws(PostgresError) in try PostgresConnection(target) }
+    defer { connection.close() }
+    return try ModelInstallation.remembered(on: connection)
+  }
+
+  /// Returns the highest id that each table of the model has assigned, by root entity.
+  public static func highestIDs(
+    _ target: String, of model: ModelFile
+  ) throws(StoreError) -> [String: Int64] {
+    try connected(target) { connection throws(PostgresError) in
+      try connection.execute("SET search_path = public")
+      var highest: [String: Int64] = [:]
+      for table in ModelTables(model, .postgres(schema: "public")).tables {
+        guard let root = table.root else { continue }
+        let result = try connection.query(
+          "SELECT pg_sequence_last_value(pg_get_serial_sequence($1::text, $2::text)::regclass)",
+          [.text(quoted(table.name)), .text(ModelTables.keyName)])
+        if case .integer(let id)? = try result.rows().first?.first { highest[root] = id }
+      }
+      return highest
+    }
+  }
+
+  /// Returns the responses that a database keeps for idempotency keys.
+  public static func storedAnswers(_ target: String) throws(StoreError) -> [StoredAnswer] {
+    try connected(target) { connection throws(PostgresError) in
+      try PostgresIdempotencyTable.all(on: connection)
+    }
+  }
+
+  /// Stores responses in a database, which has a history.
+  public static func addAnswers(
+    _ answers: [StoredAnswer], to target: String
+  ) throws(StoreError) {
+    try connected(target) { connection throws(PostgresError) in
+      try connection.withTransaction { () throws(PostgresError) in
+        for answer in answers { try PostgresIdempotencyTable.add(answer, on: connection) }
+      }
+    }
+  }
+}

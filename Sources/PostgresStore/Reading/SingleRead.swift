@@ -1,0 +1,71 @@
+// One SELECT → its rows, and the position of the history that they belong to, without a transaction.
+//
+// The statement reads the position in its own snapshot. PostgreSQL locks the tables of a prepared
+// statement before it takes that snapshot, so TRUNCATE and ALTER TABLE are seen whole.
+
+import FetchModel
+
+/// A read that has only one statement. Used by one thread.
+final class SingleRead {
+  /// The error of the statement.
+  private(set) var failure: PostgresError?
+  /// True if there was a second statement, which may see a later state: the read has to be repeated in
+  /// a transaction.
+  private(set) var needsTransaction = false
+  private var hasBegun = false
+  private var position: (token: Token, logEnd: UInt64, isFlushed: Bool)?
+
+  /// The token of the statement's state; nil before its first row.
+  var token: Token? {
+    if position == nil { needsTransaction = true }
+    return position?.token
+  }
+
+  /// The end of the log that has to be flushed before the result leaves; nil if it has been.
+  var unflushedEnd: UInt64? { position.flatMap { $0.isFlushed ? nil : $0.logEnd } }
+
+  /// Runs a SELECT and passes its rows to `body` until it returns false.
+  func run(
+    _ statement: PostgresStatement, on connection: PostgresConnection,
+    _ body: (QueryResult, Int) -> Bool
+  ) throws(StoreError) {
+    guard !hasBegun else {
+      needsTransaction = true
+      throw .failed("a second statement needs a transaction")
+    }
+    hasBegun = true
+    do throws(PostgresError) {
+      try connection.stream(Self.positioned(statement.sql), statement.parameters) { result, row in
+        if position == nil { position = Self.position(result, row) }
+        // Without rows there is one that contains only the position.
+        return result.isNull(row, result.columnCount - 2) || body(result, row)
+      }
+    } catch {
+      failure = error
+      throw StoreError(error)
+    }
+  }
+
+  private static func positioned(_ sql: String) -> String {
+    """
+    WITH livefetch_position AS MATERIALIZED (
+      SELECT concat_ws(' ', \(HistoryEpoch.expression), pg_current_snapshot(),
+        (pg_current_wal_insert_lsn() - '0/0')::bigint,
+        pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn()) AS position
+      FROM livefetch.store AS s)
+    SELECT f.*, p.position
+    FROM livefetch_position AS p LEFT JOIN (SELECT r.*, true FROM (\(sql)) AS r) AS f ON true
+    """
+  }
+
+  private static func position(
+    _ result: QueryResult, _ row: Int
+  ) -> (token: Token, logEnd: UInt64, isFlushed: Bool)? {
+    let parts = result.text(row, result.columnCount - 1).split(separator: " ")
+    guard parts.count == 4, let snapshot = PostgresSnapshot(postgresText: String(parts[1])),
+      let logEnd = UInt64(parts[2])
+    else { return nil }
+    let position = PostgresPosition(epoch: String(parts[0]), snapshot: snapshot)
+    return (Token(position), logEnd, parts[3] == "t")
+  }
+}

@@ -1,0 +1,93 @@
+// The objects of another store → a new SQLite file.
+
+import FetchModel
+import ModelStorage
+import SQLComposer
+
+/// Writes a new file. For one thread.
+public final class CopyToFile: CopyDestination, CopyConnection {
+  private let path: String
+  private let connection: Connection
+  private let model: ModelFile
+
+  /// Creates the file, which must not exist, with the tables of `model`.
+  ///
+  /// - Throws: ``StoreError/unusable(_:)`` if the model cannot be stored in a file.
+  public init(path: String, model: ModelFile) throws(StoreError) {
+    self.path = path
+    self.model = model
+    try NewTable.createFile(path)
+    connection = try Connection(path: path, access: .write)
+    do throws(StoreError) {
+      try connection.execute("PRAGMA foreign_keys = OFF")
+      try connection.trustSchema()
+      try connection.execute("BEGIN IMMEDIATE")
+      try copy.begin()
+    } catch {
+      cancel()
+      throw error
+    }
+  }
+
+  private var copy: ModelCopy { ModelCopy(ModelTables(model, .sqlite), on: self) }
+
+  package func run(_ sql: String) throws(StoreError) { try connection.execute(sql) }
+
+  package func insert(_ sql: String, _ values: [SQLValue]) throws(StoreError) {
+    try connection.run(sql, values)
+  }
+
+  public func write(_ items: [JSON], of entity: String) throws(StoreError) {
+    try copy.write(items, of: entity)
+  }
+
+  public func finish(highest: [String: Int64]) throws(StoreError) {
+    try copy.finish(highest: highest)
+    let broken = try connection.first("PRAGMA foreign_key_check") {
+      "\($0.text(0)) \($0.integer(1))"
+    }
+    if let broken { throw .unusable("\(broken) refers to an object that does not exist") }
+    try connection.execute("COMMIT")
+    connection.close()
+  }
+
+  public func cancel() {
+    connection.close()
+    SQLiteStore.removeFiles(path)
+  }
+}
+
+extension SQLiteStore {
+  /// Returns the highest id that each table of the model has assigned, by root entity.
+  public static func highestIDs(
+    path: String, of model: ModelFile
+  ) throws(StoreError) -> [String: Int64] {
+    let (connection, _) = try OpenFile.openForReading(path)
+    defer { connection.close() }
+    var highest: [String: Int64] = [:]
+    for table in ModelTables(model, .sqlite).tables {
+      guard let root = table.root else { continue }
+      highest[root] = try connection.first(
+        "SELECT seq FROM main.sqlite_sequence WHERE name = ?", [.text(table.name)]
+      ) { $0.integer(0) }
+    }
+    return highest
+  }
+
+  /// Returns the responses that the file at `path` keeps for idempotency keys.
+  public static func storedAnswers(path: String) throws(StoreError) -> [StoredAnswer] {
+    let (connection, _) = try OpenFile.openForReading(path)
+    defer { connection.close() }
+    guard try History.isPresent(on: connection) else { return [] }
+    return try IdempotencyTable.all(on: connection)
+  }
+
+  /// Stores responses in the file at `path`, which has a history.
+  public static func addAnswers(_ answers: [StoredAnswer], path: String) throws(StoreError) {
+    let connection = try Connection(path: path, access: .write)
+    defer { connection.close() }
+    try connection.execute("BEGIN IMMEDIATE")
+    for answer in answers { try IdempotencyTable.add(answer, on: connection) }
+    try connection.execute("COMMIT")
+  }
+}

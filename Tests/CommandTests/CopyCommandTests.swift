@@ -1,0 +1,171 @@
+import FetchModel
+import Foundation
+import SQLiteStore
+import TestSupport
+import Testing
+
+@testable import PostgresStore
+
+/// `livefetch copy` between files and PostgreSQL databases.
+@Suite("livefetch copy", .mayBlock)
+struct CopyCommandTests {
+  /// Every type, a hierarchy, ordered and unordered relationships of every kind, derived attributes.
+  private static let model = """
+    {"entities":[
+    {"name":"Person","attributes":[
+      {"name":"name","type":"String","optional":false},
+      {"name":"age","type":"Integer 16"},{"name":"price","type":"Decimal"},
+      {"name":"size","type":"Double"},{"name":"isOpen","type":"Boolean"},
+      {"name":"born","type":"Date"},{"name":"photo","type":"Binary"},
+      {"name":"key","type":"UUID"},{"name":"page","type":"URI"},
+      {"name":"style","type":"Transformable"},
+      {"name":"changedAt","type":"Date","derivation":"now()"}],
+     "relationships":[
+      {"name":"team","destination":"Team","inverse":"members"},
+      {"name":"friends","destination":"Person","toMany":true,"inverse":"friends"},
+      {"name":"tags","destination":"Tag","toMany":true,"ordered":true,"inverse":"people"},
+      {"name":"partner","destination":"Person","inverse":"partner"}]},
+    {"name":"Chief","parent":"Person","attributes":[{"name":"rank","type":"Integer 32"}]},
+    {"name":"Team","attributes":[
+      {"name":"title","type":"String"},
+      {"name":"memberCount","type":"Integer 64","derivation":"members.@count"}],
+     "relationships":[
+      {"name":"members","destination":"Person","toMany":true,"ordered":true,"inverse":"team"}]},
+    {"name":"Tag","attributes":[{"name":"word","type":"String"}],"relationships":[
+      {"name":"people","destination":"Person","toMany":true,"inverse":"tags"}]}]}
+    """
+
+  private static let changes = """
+    [{"insert":"Team","temporaryID":"t","values":{"title":"L'équipe"}},
+    {"insert":"Team","temporaryID":"gone","values":{"title":"gone"}},
+    {"insert":"Tag","temporaryID":"x","values":{"word":"x"}},
+    {"insert":"Tag","temporaryID":"y","values":{"word":"y"}},
+    {"insert":"Person","temporaryID":"a","values":{"name":"Ann","age":40,
+      "price":1234567890.25,"size":0.1,"isOpen":true,"born":"1999-12-31T23:59:59.125Z",
+      "photo":"AP8=","key":"0e984725-c51c-4bf4-9960-e1c80e27aba0","page":"https://a.example/?q=1",
+      "style":{"b":[1,2.50,"x"],"a":null},"team":{"temporaryID":"t"},
+      "tags":[{"temporaryID":"y"},{"temporaryID":"x"}]}},
+    {"insert":"Chief","temporaryID":"b","values":{"name":"Bob \\"the\\" \\n boss","rank":1,
+      "isOpen":false,"team":{"temporaryID":"t"},"friends":[{"temporaryID":"a"}],
+      "partner":{"temporaryID":"a"},"tags":[{"temporaryID":"x"}]}},
+    {"insert":"Person","temporaryID":"c","values":{"name":"Cid","size":-1e300}}]
+    """
+
+  /// A file with objects, an order that is not the order of the ids, and a deleted highest id.
+  private static func folder() throws -> Folder {
+    let folder = try Folder()
+    try folder.write(model, to: "model.json")
+    try folder.write(changes, to: "changes.json")
+    try folder.write("", to: "app.sqlite")
+    let (server, _) = try folder.serve("app.sqlite", ["--model", "model.json"])
+    server.terminate()
+    server.waitUntilExit()
+    for body in [
+      changes, #"[{"update":"Team","id":1,"values":{"members":[2,1]}},{"delete":"Team","id":2}]"#,
+    ] {
+      try folder.write(body, to: "changes.json")
+      let saved = try folder.run(["save", "app.sqlite", "changes.json"])
+      #expect(saved.status == 0, "\(saved.errors) \(saved.output)")
+    }
+    let key = try folder.run(["key", "create", "app.sqlite", "--name", "phone", "--scope", "read"])
+    #expect(key.status == 0, "\(key.errors)")
+    return folder
+  }
+
+  private static let report = """
+    Person: 2 objects, compared
+    Chief: 1 objects, compared
+    Team: 1 objects, compared
+    Tag: 2 objects, compared
+    1 API keys, 1 idempotency keys
+
+    """
+
+  private static func objects(_ folder: Folder, _ store: String) throws -> [String] {
+    try [
+      ("Person", "name,age,price,size,isOpen,born,photo,key,page,style,team,friends,tags,partner"),
+      ("Chief", "name,rank"), ("Team", "title,memberCount,members"), ("Tag", "word,people"),
+    ].map { entity, names in
+      let export = try folder.run(
+        ["export", store, entity, "--format", "ndjson", "--sort", "id", "--select", names])
+      #expect(export.status == 0, "\(export.errors)")
+      return export.output
+    }
+  }
+
+  @Test("A file becomes a database and a file again, with the same objects, keys and next ids")
+  func thereAndBack() throws {
+    let folder = try Self.folder()
+    try SQLiteStore.addAnswers(
+      [StoredAnswer(key: "k", at: 2_000_000_000.5, fingerprint: "f", bytes: [0x7B, 0x7D])],
+      path: folder.file("app.sqlite"))
+    let target = try PostgresServer.shared().newDatabase()
+    let there = try folder.run(["copy", "app.sqlite", target])
+    #expect(there.status == 0, "\(there.errors)")
+    #expect(there.output == Self.report)
+    let expected = try Self.objects(folder, "app.sqlite")
+    #expect(expected[2].contains(#""members":[2,1]"#), "\(expected)")
+    #expect(try Self.objects(folder, target) == expected)
+    let back = try folder.run(["copy", target, "back.sqlite"])
+    #expect(back.status == 0, "\(back.errors)")
+    #expect(back.output == Self.report)
+    #expect(try Self.objects(folder, "back.sqlite") == expected)
+    #expect(
+      try SQLiteStore.storedAnswers(path: folder.file("back.sqlite"))
+        == [StoredAnswer(key: "k", at: 2_000_000_000.5, fingerprint: "f", bytes: [0x7B, 0x7D])])
+    for store in [target, "back.sqlite"] {
+      let keys = try folder.run(["key", "list", store])
+      #expect(keys.output.contains("phone"), "\(keys.output) \(keys.errors)")
+      // The rules hold, and no id is assigned again.
+      try folder.write(
+        #"[{"insert":"Team","values":{"title":"new","members":[1]}}]"#, to: "changes.json")
+      let saved = try folder.run(["save", store, "changes.json"])
+      #expect(saved.status == 0, "\(saved.errors)")
+      let teams = try folder.run(
+        ["export", store, "Team", "--select", "memberCount,members", "--sort", "id"])
+      #expect(teams.output == "id,memberCount,members\n1,1,[2]\n3,1,[1]\n")
+      #expect(try folder.run(["check", store]).status == 0)
+    }
+  }
+
+  @Test("A destination that is there, and a source without a model, are refused")
+  func refusals() throws {
+    let folder = try Self.folder()
+    let target = try PostgresServer.shared().newDatabase()
+    let onto = try folder.run(["copy", target, "model.json"])
+    #expect(onto.status == 65)
+    #expect(onto.errors == "livefetch: model.json: already exists and would be overwritten\n")
+    let connection = try PostgresConnection(target)
+    try connection.execute("CREATE TABLE mine(id int PRIMARY KEY)")
+    let used = try folder.run(["copy", "app.sqlite", target])
+    #expect(used.status == 65)
+    #expect(used.errors.contains("the database has tables already"), "\(used.errors)")
+    #expect(try folder.run(["copy", "nothing.sqlite", target]).status == 66)
+    let files = try folder.run(["copy", "app.sqlite", "new.sqlite"])
+    #expect(files.status == 64)
+    #expect(
+      files.errors == "livefetch: copy needs a database: `livefetch backup` copies a file\n")
+    try folder.sql("CREATE TABLE T(id INTEGER PRIMARY KEY)", on: "plain.sqlite")
+    let plain = try folder.run(["copy", "plain.sqlite", target])
+    #expect(plain.status == 65)
+    #expect(plain.errors == "livefetch: plain.sqlite: the store contains no model\n")
+    #expect(!FileManager.default.fileExists(atPath: folder.file("new.sqlite")))
+  }
+
+  @Test("A value that PostgreSQL cannot store ends the copy, and leaves an empty database")
+  func unstorable() throws {
+    let folder = try Self.folder()
+    let target = try PostgresServer.shared().newDatabase()
+    try folder.write(
+      #"[{"insert":"Tag","temporaryID":"z","values":{"word":"a\u0000b"}}]"#, to: "changes.json")
+    #expect(try folder.run(["save", "app.sqlite", "changes.json"]).status == 0)
+    let refused = try folder.run(["copy", "app.sqlite", target])
+    #expect(refused.status == 65)
+    #expect(refused.errors.contains("U+0000"), "\(refused.errors)")
+    try folder.write(#"[{"delete":"Tag","id":3}]"#, to: "changes.json")
+    #expect(try folder.run(["save", "app.sqlite", "changes.json"]).status == 0)
+    let copied = try folder.run(["copy", "app.sqlite", target, "--quiet"])
+    #expect(copied.status == 0, "\(copied.errors)")
+    #expect(copied.output.isEmpty)
+  }
+}
