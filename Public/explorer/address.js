@@ -1,6 +1,7 @@
 // The request on show ↔ the page's address, so that a link leads to the same view.
 
 import { span } from './row-window.js';
+import { sortTerms } from './sort-terms.js';
 
 const names = ['entity', 'where', 'sort', 'section', 'limit', 'offset', 'second',
   'group', 'values', 'having', 'order', 'chart'];
@@ -48,7 +49,7 @@ export function blank(schema, entity) {
 export function request(view, schema, { offset, size }) {
   const related = schema.toOne(view.entity).map(({ name }) => name);
   const { base, most } = span(view);
-  return { entity: view.entity, where: view.where.trim(), section: view.section, sort: view.sort,
+  return { entity: view.entity, where: view.where.trim(), section: view.section, sort: sortTerms(view.sort),
     limit: Math.max(0, Math.min(size, most - offset)), offset: base + offset || undefined,
     count: 'exact', expand: related };
 }

@@ -2,6 +2,7 @@
 // edge changes the width. A head that is dragged moves its column.
 
 import { h, replace } from './dom.js';
+import { sortsBy, sortTerms } from './sort-terms.js';
 
 /** How far a pointer goes before it drags. */
 const DRAG = 6;
@@ -31,7 +32,7 @@ export class ColumnHeads {
     this.#columns = columns;
     const hadFocus = this.element.contains(document.activeElement);
     if (!columns.some(({ name }) => name === this.#current)) this.#current = columns[0]?.name;
-    const terms = sort.split(',').map((term) => term.split(':')[0]);
+    const terms = sortTerms(sort);
     replace(this.element, columns.map((column, index) => this.#cell(column, index, direction(terms, column))));
     if (hadFocus) this.cell(this.#current)?.querySelector('.head-name').focus({ preventScroll: true });
   }
@@ -149,8 +150,7 @@ function follow(event, move, end = () => {}) {
 }
 
 function direction(terms, { name }) {
-  const term = terms.find((each) => each === name || each === `-${name}`
-    || each.startsWith(`${name}.`) || each.startsWith(`-${name}.`));
+  const term = terms.find((each) => sortsBy(each, name) || each.replace(/^-/, '').startsWith(`${name}.`));
   if (!term) return null;
   return term.startsWith('-') ? 'descending' : 'ascending';
 }

@@ -1,6 +1,7 @@
 // Sort, section and window: the rest of a fetch request.
 
 import { h, replace } from './dom.js';
+import { sortTerms, sortText } from './sort-terms.js';
 
 const datePieces = ['day', 'month', 'year'];
 
@@ -28,8 +29,8 @@ export class Controls {
   // MARK: Sort
 
   #sort(view, paths) {
-    const terms = view.sort.split(',').filter(Boolean);
-    const change = (list) => this.#onChange({ sort: list.join(',') });
+    const terms = sortTerms(view.sort);
+    const change = (list) => this.#onChange({ sort: sortText(list) });
     const chips = terms.map((term, index) => this.#chip(term,
       () => change(terms.with(index, reversed(term))),
       () => change(terms.toSpliced(index, 1))));

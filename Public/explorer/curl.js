@@ -3,7 +3,7 @@
 
 import { stringify } from './json.js';
 import { token as ownToken } from './session.js';
-import { clean } from '../livefetch/transport.js';
+import { clean, route } from '../livefetch/transport.js';
 
 const quote = (text) => `'${String(text).replaceAll("'", String.raw`'\''`)}'`;
 
@@ -15,10 +15,12 @@ const credential = () => (ownToken() ? ['  -H "Authorization: Bearer $LIVEFETCH_
 export function curl(request, mode, token, origin = location.origin) {
   const { entity, ...parameters } = clean(request);
   if (mode === 'poll') parameters.since = token;
+  const isGet = route({ entity, ...parameters }).method === 'GET';
+  const flags = `${isGet ? 'G' : ''}${mode === 'stream' ? 'N' : ''}`;
+  const head = [`curl${flags && ` -${flags}`}`, ...credential(), ...(mode === 'stream' ? ["  -H 'Accept: text/event-stream'"] : [])];
+  if (!isGet) return [...head, `  ${origin}/v1/fetch`, `  --json ${quote(stringify({ entity, ...parameters }))}`].join(' \\\n');
   const lines = Object.entries(parameters).map(
     ([name, value]) => `  --data-urlencode ${quote(`${name}=${written(value)}`)}`);
-  const head = mode === 'stream' ? ['curl -GN', ...credential(), "  -H 'Accept: text/event-stream'"]
-    : ['curl -G', ...credential()];
   const target = `  ${origin}/v1/objects/${encodeURIComponent(entity)}`;
   return [...head, target, ...lines].join(' \\\n');
 }

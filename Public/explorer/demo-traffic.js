@@ -2,6 +2,7 @@
 
 import { ask } from './dialogs.js';
 import { isNumeric } from './format.js';
+import { sortsBy, sortTerms } from './sort-terms.js';
 
 const PAUSE = 700;
 
@@ -61,8 +62,8 @@ export function liveliest(schema, view) {
   const { attributes, readOnly } = schema.entity(view.entity);
   if (readOnly) return null;
   const numeric = attributes.filter(({ type, readOnly: fixed }) => isNumeric(type) && !fixed);
-  const sorting = view.sort.split(',').map((term) => term.replace(/^-/, '').split(':')[0]);
-  return numeric.find(({ name }) => sorting.includes(name))?.name ?? null;
+  const terms = sortTerms(view.sort);
+  return numeric.find(({ name }) => terms.some((term) => sortsBy(term, name)))?.name ?? null;
 }
 
 /** An update that would show: a row that is seen gets a value near that of the first one. */

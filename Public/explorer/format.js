@@ -60,7 +60,7 @@ export function parse(text, { type, optional }) {
   }
   switch (type) {
     case 'integer': return parseInteger(trimmed);
-    case 'double': case 'decimal': return parseNumber(trimmed);
+    case 'double': case 'decimal': return parseNumber(trimmed, type);
     case 'boolean': return parseBoolean(trimmed);
     case 'json': return parseJSON(trimmed);
     default: return text;
@@ -68,19 +68,31 @@ export function parse(text, { type, optional }) {
 }
 
 function parseInteger(text) {
-  const digits = text.replace(/[\s_,]/g, '');
+  const digits = ungrouped(text);
   if (!/^[+-]?\d+$/.test(digits)) throw new Error('A whole number is expected.');
   const value = Number(digits);
   return Number.isSafeInteger(value) ? value : digits;
 }
 
-/** Infinities are texts in JSON. */
-function parseNumber(text) {
+/** Infinities are texts in JSON. A decimal with more digits than a number of JavaScript holds would be rounded. */
+function parseNumber(text, type) {
   if (/^[+-]?infinity$/i.test(text)) return text.startsWith('-') ? '-Infinity' : 'Infinity';
-  const value = Number(text.replace(/[\s_]/g, ''));
-  if (Number.isNaN(value)) throw new Error('A number is expected.');
+  // `1,500` may mean one and a half.
+  const digits = /,.*[.,]/.test(text) ? ungrouped(text) : text.replace(/[\s_]/g, '');
+  if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(digits)) {
+    throw new Error(`A number is expected${digits.includes(',') ? ', with a point before its decimals' : ''}.`);
+  }
+  const value = Number(digits);
   if (!Number.isFinite(value)) throw new Error('The number is too large.');
+  const significant = digits.replace(/e.*|[+-.]/gi, '').replace(/^0+|0+$/g, '');
+  if (type === 'decimal' && significant.length > 15) throw new Error('The page saves decimals of up to 15 digits.');
   return value;
+}
+
+/** The text without blanks and underscores, and without commas where they stand before every three digits. */
+function ungrouped(text) {
+  const plain = text.replace(/[\s_]/g, '');
+  return /^[+-]?\d{1,3}(,\d{3})+(?![\d,])/.test(plain) ? plain.replaceAll(',', '') : plain;
 }
 
 function parseJSON(text) {

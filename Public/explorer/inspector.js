@@ -7,6 +7,7 @@ import { bytes, isNumeric, milliseconds, number } from './format.js';
 import { stringify } from './json.js';
 import { QueryPlan } from './query-plan.js';
 import { javascript, swift } from './request-code.js';
+import { sortsBy } from './sort-terms.js';
 
 /** How often figures and charts are drawn: more often nobody can read. */
 const PAUSE = 150;
@@ -160,7 +161,7 @@ export class Inspector {
   #chooseAttribute() {
     const { schema, request } = this.#shown;
     const numeric = schema.entity(request.entity).attributes.filter(({ type }) => isNumeric(type));
-    const sorted = numeric.find(({ name }) => request.sort?.includes(name));
+    const sorted = numeric.find(({ name }) => request.sort?.some((term) => sortsBy(term, name)));
     this.#attribute = (sorted ?? numeric[0])?.name ?? null;
     replace(this.attributeChooser, numeric.map(({ name }) =>
       h('option', { value: name, selected: name === this.#attribute }, name)));

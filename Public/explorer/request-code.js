@@ -35,7 +35,7 @@ export function swift(request, isLive, origin = location.origin) {
     + 'try await controller.performFetch()\nfor await snapshot in controller.snapshots { draw(snapshot, controller.sections) }';
 }
 
-const sorts = (sort) => [sort].flat().flatMap((terms) => terms.split(',')).filter(Boolean).map((term) =>
+const sorts = (sort) => sort.map((term) =>
   `.${term.startsWith('-') ? 'descending' : 'ascending'}(${text(term.replace(/^-/, '').split(':')[0])})`).join(', ');
 
 const text = (value) => `"${value.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n')}"`;

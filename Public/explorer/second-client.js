@@ -6,6 +6,7 @@ import { liveliest } from './demo-traffic.js';
 import { h } from './dom.js';
 import { bytes, isNumeric, milliseconds } from './format.js';
 import { Grid } from './grid.js';
+import { sortsBy, sortTerms, sortText } from './sort-terms.js';
 
 const MOST = 500;
 
@@ -47,7 +48,7 @@ export class SecondClient {
     if (!this.isOpen) this.#open();
     this.#live?.close();
     this.#client ??= connect('', { stream: false, token: this.#page.token });
-    this.grid.begin(columns(schema, view.entity, request.sort), request.sort);
+    this.grid.begin(columns(schema, view.entity, request.sort), sortText(request.sort));
     this.#status.textContent = 'by long-poll';
     let isOther = true;
     this.#live = this.#client.live(request, {
@@ -90,19 +91,20 @@ export class SecondClient {
   }
 }
 
-const measure = ({ sort }) => [sort].flat()[0]?.replace(/^-/, '');
+const measure = ({ sort }) => sort?.[0].replace(/^-/, '');
 
 /** The same objects without sections, ranked by the number whose edits show best. */
 function shape(schema, view, where) {
   const number = liveliest(schema, view)
     ?? schema.entity(view.entity).attributes.find(({ type }) => isNumeric(type))?.name;
-  const sort = number ? `-${number}` : view.sort || schema.label(view.entity) || 'id';
+  const terms = number ? [`-${number}`] : sortTerms(view.sort);
+  const sort = terms.length > 0 ? terms : [schema.label(view.entity) ?? 'id'];
   return { entity: view.entity, where, sort, limit: MOST };
 }
 
 /** What it is called and what ranks it: a second client is a smaller one. */
 function columns(schema, entity, sort) {
   const all = schema.columns(entity);
-  const ranked = all.find(({ name }) => `-${name}` === sort);
+  const ranked = all.find(({ name }) => sort.some((term) => sortsBy(term, name)));
   return [all[0], ranked ?? all[1]].filter(Boolean).map((column) => ({ ...column, readOnly: true }));
 }

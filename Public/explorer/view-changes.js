@@ -1,16 +1,17 @@
 // Changes of a view's texts: another sort, a further condition.
 
 import { joined, pathText, quoted } from './predicate-text.js';
+import { sortsBy, sortTerms, sortText } from './sort-terms.js';
 
 /** `sort` after a column's head was pressed: by that path, turned round where it was there before. */
 export function sortedBy(sort, path, isFurther) {
-  const terms = sort.split(',').filter(Boolean);
-  const former = terms.find((term) => term.replace(/^-/, '').split(':')[0] === path);
+  const terms = sortTerms(sort);
+  const former = terms.find((term) => sortsBy(term, path));
   const next = former === undefined ? path : former.startsWith('-') ? former.slice(1) : `-${former}`;
-  if (!isFurther) return next;
+  if (!isFurther) return sortText([next]);
   const all = former === undefined ? [...terms, next]
     : terms.map((term) => (term === former ? next : term));
-  return all.join(',');
+  return sortText(all);
 }
 
 /** `where` with the range of an attribute as a further condition, in place of an earlier one. */

@@ -137,12 +137,12 @@ export function byteLength(text) {
 }
 
 /**
- * The method, path and body of a fetch request: GET where it fits into a target and needs no
- * typed values, else POST.
+ * The method, path and body of a fetch request: GET where it fits into a target, needs no typed values, and
+ * its lists can be joined by commas; else POST.
  */
 export function route(request) {
   const { entity, arguments: values, variables, ...rest } = clean(request);
-  if (!values && !variables) {
+  if (!values && !variables && Object.values(rest).every(isJoinable)) {
     const path = `/v1/objects/${encodeURIComponent(entity)}${query(rest)}`;
     if (path.length <= LONGEST_TARGET) return { method: 'GET', path };
   }
@@ -162,6 +162,9 @@ const isList = (name, value) => lists.has(name) && typeof value === 'string';
 function isSaid(value) {
   return value !== undefined && value !== null && value !== '' && !(value?.length === 0);
 }
+
+/** A comma or a quotation mark in an element would end it elsewhere. */
+const isJoinable = (value) => !Array.isArray(value) || !value.some((element) => /[,"']/.test(element));
 
 function query(parameters) {
   const search = new URLSearchParams();
