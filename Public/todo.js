@@ -10,7 +10,8 @@ const connection = { state: 'connecting', error: null, waiting: 0 };
 const client = connect('', { token: () => sessionStorage.getItem('livefetch-token'), offline: true,
   onQueue: (waiting) => showConnection({ waiting }),
   onRefused: ({ message, errors }) => note(errors[0]?.detail ?? message) });
-const list = await choose();
+const list = await choose().catch(({ status, message }) => note(
+  status === 401 ? 'This server wants a token: sign in in the explorer, then come back.' : message));
 if (list) start(list);
 
 /** `{entity, text, done, isTodo}`: names of the entity and its attributes, `done` may be missing. */

@@ -15,8 +15,8 @@ export function columnMenu(column, anchor, page) {
     labels: (entity) => page.schema.labels(entity), onDrawn: () => opened.place() });
   const opened = popover(anchor, [
     h('div', { class: 'menu' },
-      menuItem('Sort ascending', act(() => page.change({ sort: sortText([path]) }))),
-      menuItem('Sort descending', act(() => page.change({ sort: sortText([`-${path}`]) }))),
+      path && menuItem('Sort ascending', act(() => page.change({ sort: sortText([path]) }))),
+      path && menuItem('Sort descending', act(() => page.change({ sort: sortText([`-${path}`]) }))),
       page.columnActions?.(column).map(([text, run]) => menuItem(text, act(run)))),
     facets?.element], { label: column.name, className: 'column-menu', onClose: () => facets?.close() });
 }

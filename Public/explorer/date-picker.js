@@ -9,20 +9,21 @@ import { h } from './dom.js';
  */
 export function datePicker(column, input, commit) {
   const hasTime = column.dateFormat !== 'day';
+  const fraction = /\.\d+/.exec(input.value)?.[0] ?? '';
   const present = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/.exec(input.value)?.[0] ?? '';
   const source = h('input', { type: hasTime ? 'datetime-local' : 'date', step: hasTime ? 1 : null,
     class: 'date-source', 'aria-label': `Pick ${column.name}`, value: hasTime ? present : present.slice(0, 10) });
   source.addEventListener('change', () => {
     if (source.value === '') return;
-    input.value = inUTC(source.value);
+    input.value = inUTC(source.value, fraction);
     input.dispatchEvent(new Event('input'));
     commit();
   });
   return source;
 }
 
-/** `2024-02-29` or `2024-02-29T10:00` as the API writes dates. */
-function inUTC(text) {
+/** `2024-02-29` or `2024-02-29T10:00` as the API writes dates; the picker knows no fractions of a second. */
+export function inUTC(text, fraction = '') {
   const [day, time = '00:00:00'] = text.split('T');
-  return `${day}T${time.length === 5 ? `${time}:00` : time}Z`;
+  return `${day}T${time.length === 5 ? `${time}:00` : time}${fraction}Z`;
 }

@@ -2,7 +2,7 @@
 
 import { csvOf } from './selection-bar.js';
 import { h } from './dom.js';
-import { number } from './format.js';
+import { rowsText } from './format.js';
 import { stringify } from './json.js';
 import { popover } from './popover.js';
 
@@ -19,8 +19,8 @@ export function exportMenu(anchor, page) {
   const status = h('p', { class: 'quiet', role: 'status' });
   const begin = async (format) => {
     try {
-      const count = await save(format, page, abort.signal, (read) => { status.textContent = `${number(read)} rows …`; });
-      status.textContent = `${number(count)} rows exported`;
+      const count = await save(format, page, abort.signal, (read) => { status.textContent = `${rowsText(read)} …`; });
+      status.textContent = `${rowsText(count)} exported`;
     } catch (error) {
       if (!abort.signal.aborted) status.textContent = error.message;
     }

@@ -33,6 +33,9 @@ export function number(value) {
   return (Number.isInteger(value) ? integers : numbers).format(value);
 }
 
+/** `1 row`, `2,000 rows`. */
+export const rowsText = (count) => `${number(count)} ${count === 1 ? 'row' : 'rows'}`;
+
 export const short = (value) => compact.format(value);
 
 export function bytes(count) {

@@ -4,7 +4,7 @@
 import { decoded, parseCSV } from './csv.js';
 import { openDialog } from './dialogs.js';
 import { h, replace } from './dom.js';
-import { number, parse } from './format.js';
+import { number, parse, rowsText } from './format.js';
 
 const SHOWN = 8;
 const REPORTED = 5;
@@ -153,8 +153,6 @@ export class ImportDialog {
     }
   }
 }
-
-const rowsText = (count) => `${number(count)} ${count === 1 ? 'row' : 'rows'}`;
 
 /** A field as a value of a column; throws a sentence. */
 function valueOf(field, column) {

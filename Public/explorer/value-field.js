@@ -14,6 +14,7 @@ export class ValueField {
   #wasNull;
   /** The text that the control showed at first: a text area changes carriage returns. */
   #shown;
+  #hasCRLF;
   #nullSwitch;
   #complaint = h('p', { class: 'complaint', role: 'alert', hidden: true });
 
@@ -25,6 +26,7 @@ export class ValueField {
     this.input.setAttribute('aria-label', column.name);
     this.input.value = editable(value, column.type);
     this.#shown = this.input.value;
+    this.#hasCRLF = typeof value === 'string' && value.includes('\r\n') && !/(^|[^\r])\n/.test(value);
     this.#wasNull = value === null || value === undefined;
     this.#nullSwitch = new NullSwitch(column, this.#wasNull, this.input);
     this.element = h('div', { class: 'field-editor' }, this.input, this.#nullSwitch.element, this.#complaint);
@@ -38,7 +40,12 @@ export class ValueField {
   /** The new value as `{value}`; nothing where it is unchanged. Throws a sentence. */
   read() {
     if (!this.isChanged) return undefined;
-    return { value: this.#nullSwitch.isNull ? null : parse(this.input.value, this.#column) };
+    return { value: this.#nullSwitch.isNull ? null : parse(this.#lineEnds(this.input.value), this.#column) };
+  }
+
+  /** A text area has LF only; a text whose lines all ended in CR LF keeps them. */
+  #lineEnds(text) {
+    return this.#hasCRLF ? text.replaceAll('\n', '\r\n') : text;
   }
 
   /** Shows why the text is not a value. */

@@ -28,9 +28,12 @@ struct ValidationRules: Sendable {
       }
     }
     guard let value = Value(json, as: attribute.type) else {
+      let expectation = attribute.type.expectation
+      let isText = json.string != nil && expectation.hasSuffix("string")
       return .failure(
         .init(
-          code: .wrongType, predicate: "takes \(attribute.type.expectation), not \(json.kind)"))
+          code: .wrongType,
+          predicate: "takes \(expectation), not \(isText ? "this one" : json.kind)"))
     }
     guard let declaration = attribute.declaration else { return .success(value) }
     if let violation = declaration.violation(

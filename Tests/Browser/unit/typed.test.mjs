@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { curl } from '../../../Public/explorer/curl.js';
-import { parse } from '../../../Public/explorer/format.js';
+import { inUTC } from '../../../Public/explorer/date-picker.js';
+import { parse, rowsText } from '../../../Public/explorer/format.js';
 import { sortTerms, sortText } from '../../../Public/explorer/sort-terms.js';
 import { sortedBy } from '../../../Public/explorer/view-changes.js';
 import { route } from '../../../Public/livefetch/transport.js';
@@ -51,4 +52,13 @@ test('lists whose elements have commas or quotation marks are sent as JSON', () 
   }
   assert.equal(curl({ entity: 'T', sort: ['a,b'] }, 'stream', 't', 'http://h'),
     `curl -N \\\n  -H 'Accept: text/event-stream' \\\n  http://h/v1/fetch \\\n  --json '{"entity":"T","sort":["a,b"]}'`);
+});
+
+test('a date that is picked keeps its fraction of a second', () => {
+  assert.equal(inUTC('2024-02-29T10:00', '.125'), '2024-02-29T10:00:00.125Z');
+  assert.equal(inUTC('2024-02-29'), '2024-02-29T00:00:00Z');
+});
+
+test('rows are counted in words', () => {
+  assert.deepEqual([0, 1, 2].map(rowsText), ['0 rows', '1 row', '2 rows']);
 });
