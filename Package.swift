@@ -166,7 +166,8 @@ let package = Package(
     .testTarget(
       name: "SQLiteStoreTests",
       dependencies: [
-        "Bytes", "PostgresStore", "RequestPlans", "SQLComposer", "SQLResults", "SQLiteStore",
+        "Bytes", "LiveFetchCSQLite", "PostgresStore", "RequestPlans", "SQLComposer", "SQLResults",
+        "SQLiteStore",
         "TestSupport",
       ]),
     .testTarget(

@@ -63,6 +63,6 @@ extension ResultTransaction {
 extension FetchStatement {
   /// A statement whose columns have no meaning of their own.
   package init(_ fragment: SQLFragment) {
-    self.init(sql: fragment.text, bindings: fragment.bindings, layout: RowLayout())
+    self.init(fragment, layout: RowLayout())
   }
 }

@@ -6,7 +6,7 @@ import SQLComposer
 extension ResultTransaction {
   /// Returns the statements of a snapshot of `plan`, in order.
   ///
-  /// - Parameter cachesItems: true if the items are read one by one, unless they are in a cache.
+  /// - Parameter cachesItems: True if a statement of their own reads the items that are not in a cache.
   package func statements(
     of plan: FetchPlan, cachingItems cachesItems: Bool
   ) -> [(purpose: String, sql: SQLFragment)] {
@@ -22,9 +22,9 @@ extension ResultTransaction {
     }
     if plan.shape != .count {
       let extra = plan.isCapped ? 1 : 0
-      let window = composer.window(of: plan, extra: extra, items: cachesItems ? .apart : .inRows)
+      let window = composer.window(of: plan, extra: extra, items: cachesItems ? .separate : .inRows)
       statements.append(("items", window.fragment))
-      if cachesItems { statements.append(("item", composer.row(of: plan).fragment)) }
+      if cachesItems { statements.append(("item", composer.rows(of: plan).fragment)) }
     }
     if plan.withTotal || plan.shape == .count {
       statements.append(("total", composer.total(of: plan.definition).fragment))

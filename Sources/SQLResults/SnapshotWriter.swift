@@ -70,6 +70,24 @@ package struct SnapshotWriter {
     count += 1
   }
 
+  /// Fills the places of items that were left open by writing ``openItem``, in their order.
+  ///
+  /// - Parameter appendItem: Writes the item of the n-th open place.
+  /// - Complexity: O(bytes written).
+  package mutating func fillOpenItems(_ appendItem: (Int, inout [UInt8]) -> Void) {
+    let parts = sections.split(separator: Self.openItem, omittingEmptySubsequences: false)
+    var filled: [UInt8] = []
+    filled.reserveCapacity(sections.count * 2)
+    for (index, part) in parts.enumerated() {
+      if index > 0 { appendItem(index - 1, &filled) }
+      filled.append(contentsOf: part)
+    }
+    sections = filled
+  }
+
+  /// Marks the place of an item that is written later. JSON contains no NUL byte.
+  package static let openItem: UInt8 = 0
+
   /// Records the last position of a full window.
   package mutating func end(at last: OrderKey) {
     next = Cursor(of: plan.definition, in: model).encode(last)

@@ -77,9 +77,9 @@ extension SQLiteStore {
   }
 
   public func snapshot(
-    of filled: BoundPlan, queryClass: QueryClass
+    of bound: BoundPlan, queryClass: QueryClass
   ) throws(StoreError) -> EncodedSnapshot {
-    try read(queryClass) { transaction throws(StoreError) in try transaction.snapshot(of: filled) }
+    try read(queryClass) { transaction throws(StoreError) in try transaction.snapshot(of: bound) }
   }
 
   public func explain(

@@ -45,7 +45,7 @@ struct ComposedFetchTests {
 
     /// The ids of a fetch in their order, separated by blanks.
     func ids(_ entity: String, _ query: String) throws -> String {
-      let statement = composer.window(of: try plan(entity, query), items: .apart)
+      let statement = composer.window(of: try plan(entity, query), items: .separate)
       return try results(statement).map { $0.id().description }
         .joined(separator: " ")
     }

@@ -83,9 +83,8 @@ struct PatternParityTests {
     test.append(", \(options.rawValue))")
     test = Dialect.postgres(schema: "public").pattern(text, relation, pattern, options) ?? test
     var sql = SQLFragment("SELECT text FROM unnest(")
-    sql.append("?::text[]")
-    sql.bindings.append(.text(arrayText(texts).string ?? ""))
-    sql.append(") WITH ORDINALITY AS t (text, place) WHERE ")
+    sql.bind(.text(arrayText(texts).string ?? ""))
+    sql.append("::text[]) WITH ORDINALITY AS t (text, place) WHERE ")
     sql.append(test)
     sql.append(" ORDER BY place")
     let statement = PostgresStatement(sql)

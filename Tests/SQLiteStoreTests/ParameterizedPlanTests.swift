@@ -2,6 +2,7 @@
 // tie.
 
 import FetchModel
+import LiveFetchCSQLite
 import RequestPlans
 import SQLComposer
 import TestSupport
@@ -44,13 +45,13 @@ struct ParameterizedPlanTests {
     for id in 1...60 { try Self.change(file, id, &random) }
     var compared = 0
     for _ in 0..<40 {
-      for form in Self.queries {
-        let query = form.replacing("#", with: "\(Int.random(in: 0...9, using: &random))")
+      for text in Self.queries {
+        let query = text.replacing("#", with: "\(Int.random(in: 0...9, using: &random))")
         let target = NormalizedTarget("/v1/objects/City?" + query)
         let plan = try file.plan("City", query)
-        if let filled = cache.fetch(target) {
+        if let bound = cache.fetch(target) {
           #expect(
-            try file.transaction.snapshot(of: filled).json
+            try file.transaction.snapshot(of: bound).json
               == file.transaction.snapshot(of: plan).json,
             "seed \(seed): \(query)")
           compared += 1
@@ -83,7 +84,7 @@ struct ParameterizedPlanTests {
     }
     let plan = try file.plan("City", "where=population>=0&sort=-population&limit=5")
     let brief = try file.transaction.composer.window(
-      of: plan, extra: 1, items: .apart, order: .terms)
+      of: plan, extra: 1, items: .separate, order: .terms)
     #expect(
       brief.sql == """
         SELECT "t0"."id", "t0"."population" FROM "City" AS "t0" WHERE "t0"."population" >= ? \
@@ -92,6 +93,41 @@ struct ParameterizedPlanTests {
     #expect(try !Self.ids(file, brief, limit: 5).isExact)
     #expect(try Self.ids(file, brief, limit: 6).ids == [18, 19, 20, 15, 16, 17])
     #expect(try Self.ids(file, brief, limit: 6).isExact)
+  }
+
+  @Test("a window of items that are not cached is two statements, and one when they are")
+  func statementCounts() throws {
+    let file = try FetchFixture(Self.schema)
+    for id in 1...60 {
+      try file.tracked.file.runExternally(
+        "INSERT INTO City VALUES (\(id), 'n\(id)', \(id), \(id), NULL)")
+    }
+    let plan = try file.plan("City", "where=population>=5&sort=-population&limit=50")
+    let transaction = try file.transaction
+    // What the read transaction reads for itself: its first statements on this connection.
+    _ = try transaction.snapshot(of: plan)
+    let connection = transaction.connection
+    connection.items = RowJSONCache()
+    #expect(try Self.statements(on: connection) { _ = try transaction.snapshot(of: plan) } == 2)
+    #expect(try Self.statements(on: connection) { _ = try transaction.snapshot(of: plan) } == 1)
+  }
+
+  /// The number of statements that `body` runs.
+  private static func statements(on connection: Connection, _ body: () throws -> Void) throws -> Int
+  {
+    final class Counter { var count = 0 }
+    let counter = Counter()
+    try withExtendedLifetime(counter) {
+      sqlite3_trace_v2(
+        connection.handle, UInt32(SQLITE_TRACE_STMT),
+        { _, context, _, _ in
+          Unmanaged<Counter>.fromOpaque(context!).takeUnretainedValue().count += 1
+          return 0
+        }, Unmanaged.passUnretained(counter).toOpaque())
+      defer { sqlite3_trace_v2(connection.handle, 0, nil, nil) }
+      try body()
+    }
+    return counter.count
   }
 
   private static func ids(

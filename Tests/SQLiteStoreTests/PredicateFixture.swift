@@ -67,15 +67,15 @@ final class PredicateFixture {
   /// The condition that `predicate` became, and the ids of the objects that it holds for.
   func run(_ predicate: ResolvedPredicate, entity: String = "city") throws -> Outcome {
     let (query, condition) = compose(predicate, entity: entity)
-    let ids = try connection.all(query, condition.bindings) { $0.text(0) }
-    return Outcome(sql: condition.text, bindings: condition.bindings, ids: ids)
+    let ids = try connection.all(query, condition.values) { $0.text(0) }
+    return Outcome(sql: condition.text, bindings: condition.values, ids: ids)
   }
 
   /// SQLite's plan for the predicate: `SEARCH t0 USING INDEX …`.
   func plan(_ text: String, entity: String = "city") throws -> String {
     var (query, condition) = compose(try resolve(text, entity: entity), entity: entity)
     query.removeLast(" ORDER BY 1".count)
-    let lines = try connection.all("EXPLAIN QUERY PLAN " + query, condition.bindings) { $0.text(3) }
+    let lines = try connection.all("EXPLAIN QUERY PLAN " + query, condition.values) { $0.text(3) }
     return lines.joined(separator: "; ")
   }
 

@@ -30,7 +30,7 @@ struct ScopeCheck {
 
   private func fault(in value: ResolvedExpression, _ scopes: [Int]) -> String? {
     switch value {
-    case .constant: nil
+    case .constant, .parameter: nil
     case .path(let path): fault(in: path, scopes)
     case .arithmetic(_, let left, let right): fault(in: left, scopes) ?? fault(in: right, scopes)
     case .function(_, let values), .listAggregate(_, let values):

@@ -92,11 +92,11 @@ struct PlanCacheTests {
       let words = Self.condition(&random, depth: 2)
       for round in 0..<6 {
         let text = words.map { $0 == "#" ? Self.number(&random) : $0 }.joined(separator: " ")
-        let form = cache.fetch(Self.target(text))
+        let bound = cache.fetch(Self.target(text))
         let plan = try? Self.resolveAndInsert(text, in: cache)
-        guard let form else { continue }
-        #expect(form.plan == plan, "seed \(seed): \(text)")
-        #expect(form.plan.hashValue == plan?.hashValue, "seed \(seed): \(text)")
+        guard let bound else { continue }
+        #expect(bound.plan == plan, "seed \(seed): \(text)")
+        #expect(bound.plan.hashValue == plan?.hashValue, "seed \(seed): \(text)")
         if round > 1 { filled += 1 }
       }
     }

@@ -88,6 +88,8 @@ extension EvaluatorCompiler {
   ) -> EvaluatedOperand {
     switch expression {
     case .constant(let value): constant(value, dateFormat)
+    // Only bound plans are evaluated.
+    case .parameter: EvaluatedOperand(term: uncovered())
     case .path(let path): column(path)
     case .arithmetic(let operation, let left, let right):
       arithmetic(operation, operand(left), operand(right))

@@ -53,7 +53,7 @@ private struct GroupingCheck {
   func stray(in value: ResolvedExpression) -> PropertyPath? {
     if tabulation.groups.contains(value) { return nil }
     switch value {
-    case .constant: return nil
+    case .constant, .parameter: return nil
     case .path(let path): return tabulation.aggregate(path.path) == nil ? path.path : nil
     case .arithmetic(_, let left, let right): return stray(in: left) ?? stray(in: right)
     case .function(_, let arguments): return firstStray(arguments)

@@ -291,7 +291,7 @@ extension GroupedQueryResolver {
     case .element(let element): model.type(of: element.value) == .json
     case .conditional(_, let value, let other): areJSON([value, other])
     case .listAggregate(_, let values): areJSON(values)
-    case .constant, .arithmetic, .function: false
+    case .constant, .parameter, .arithmetic, .function: false
     }
   }
 

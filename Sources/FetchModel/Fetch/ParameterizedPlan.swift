@@ -1,116 +1,126 @@
 // Fetches that differ only in numbers → one parameterized plan, resolved once, and the numbers that
 // are bound to it.
 //
-// The plan contains markers: numbers that no client writes, one for each parameter. Promise: a plan
-// resolved from the same text with other numbers equals this plan with those numbers in place of
-// the markers. This holds because each number is only compared with a numeric attribute or an
-// object's id: there the resolver passes it on unchanged, and the SQL depends on its position and
-// not on its value.
+// The text is resolved with a parameter in place of each number. Promise: a plan resolved from the
+// same text with numbers equals this plan with these numbers bound to its parameters. This holds
+// because each parameter is only compared with a numeric attribute or an object's id: there the
+// resolver passes a number on unchanged, and the SQL depends on its position and not on its value.
 
-/// A resolved fetch with open places for numbers.
-public final class ParameterizedPlan: Sendable {
-  /// The conversion of a number to the value of a parameter.
-  enum Use: Sendable { case number, negatedNumber, id }
+/// A place in a plan for a number that each fetch provides.
+public struct PlanParameter: Sendable, Hashable {
+  /// The index of its number among those of the fetch's text.
+  public let index: Int
+  /// True if numbers with this parameter are integers.
+  public let isInteger: Bool
+  /// True if its value is the negative of the number.
+  var isNegated = false
+  /// True if its value is an object's id.
+  var isID = false
 
-  /// The plan with a marker in each open place.
-  public let plan: FetchPlan
-  /// The markers, in the order of the numbers in the text. No other value of the plan is one.
-  public let markers: [Value]
-  private let uses: [Use]
-
-  /// Makes the form of a plan.
-  ///
-  /// - Parameter numbers: the numbers with which `plan` was resolved; all are different.
-  /// - Returns: nil if one of them has a use other than being compared.
-  public init?(_ plan: FetchPlan, resolvedWith numbers: [Value], in model: Model) {
-    let compared = plan.definition.predicate.condition.comparedNumbers(in: model)
-    var markers: [Value] = []
-    var uses: [Use] = []
-    for number in numbers {
-      let found = compared.compactMap { value in
-        Use.allCases.first { $0.value(of: number) == value }
-      }
-      guard found.count == 1, let use = found.first, let marker = use.value(of: number) else {
-        return nil
-      }
-      markers.append(marker)
-      uses.append(use)
-    }
-    self.plan = plan
-    self.markers = markers
-    self.uses = uses
+  /// Makes the parameter of the number at `index`.
+  package init(index: Int, isInteger: Bool) {
+    self.index = index
+    self.isInteger = isInteger
   }
 
-  /// The plan with `numbers` as its parameters; nil if there are too few or of the wrong kind.
-  public func filled(with numbers: [Value]) -> BoundPlan? {
-    guard numbers.count == uses.count else { return nil }
-    var values: [Value] = []
-    values.reserveCapacity(uses.count)
-    for (use, number) in zip(uses, numbers) {
-      guard let value = use.value(of: number) else { return nil }
-      values.append(value)
-    }
-    return BoundPlan(form: self, values: values)
+  /// The negative of this parameter.
+  var negated: PlanParameter {
+    var parameter = self
+    parameter.isNegated.toggle()
+    return parameter
   }
-}
 
-/// A form with the values of one fetch.
-public struct BoundPlan: Sendable {
-  /// The parameterized plan that fetches of this form share.
-  public let form: ParameterizedPlan
-  /// Parallel to the form's markers.
-  public let values: [Value]
-
-  /// The plan that the fetch's text resolves to.
-  public var plan: FetchPlan {
-    let template = form.plan.definition
-    let condition = template.predicate.condition.replacingNumbers { value in
-      form.markers.firstIndex(of: value).map { values[$0] }
-    }
-    var plan = form.plan
-    plan.definition = ResultDefinition(
-      entity: template.entity,
-      predicate: ResolvedPredicate(
-        condition: condition, paths: template.predicate.paths,
-        isNondeterministic: template.predicate.isNondeterministic),
-      section: template.section, order: template.order)
-    return plan
+  /// This parameter as the id of an object.
+  var asID: PlanParameter {
+    var parameter = self
+    parameter.isID = true
+    return parameter
   }
-}
 
-extension ParameterizedPlan.Use: CaseIterable {
-  /// nil if an id is required and the number is not one.
-  fileprivate func value(of number: Value) -> Value? {
-    switch (self, number) {
-    case (.number, _): number
-    case (.negatedNumber, .integer(let integer)): .integer(-integer)
-    case (.negatedNumber, .double(let double)): .double(-double)
-    case (.id, .integer(let integer)): .id(.integer(integer))
+  /// Returns the value that `number` gives to the parameter; nil if an id is required and the
+  /// number is not one.
+  func value(of number: Value) -> Value? {
+    switch (number, isNegated) {
+    case (.integer(let integer), false): isID ? .id(.integer(integer)) : number
+    case (.integer(let integer), true): isID ? nil : .integer(-integer)
+    case (.double(let double), _) where !isID: .double(isNegated ? -double : double)
     default: nil
     }
   }
 }
 
+/// A resolved fetch with parameters.
+public final class ParameterizedPlan: Sendable {
+  /// The plan with its parameters.
+  public let template: FetchPlan
+  /// The parameters, by their index.
+  private let parameters: [PlanParameter]
+
+  /// Makes the parameterized plan of `template`.
+  ///
+  /// - Parameter count: The number of parameters with which the plan was resolved.
+  /// - Returns: nil if one of them has a use other than being compared.
+  public init?(_ template: FetchPlan, parameterCount count: Int, in model: Model) {
+    let compared = template.definition.predicate.condition.comparedParameters(in: model)
+      .sorted { $0.index < $1.index }
+    guard compared.map(\.index) == Array(0..<count) else { return nil }
+    self.template = template
+    parameters = compared
+  }
+
+  /// Binds `numbers` to the parameters; nil if there are too few or of the wrong kind.
+  public func bound(to numbers: [Value]) -> BoundPlan? {
+    guard numbers.count == parameters.count else { return nil }
+    var values: [Value] = []
+    values.reserveCapacity(numbers.count)
+    for (parameter, number) in zip(parameters, numbers) {
+      guard let value = parameter.value(of: number) else { return nil }
+      values.append(value)
+    }
+    return BoundPlan(parameterized: self, values: values)
+  }
+}
+
+/// A parameterized plan with the values of one fetch.
+public struct BoundPlan: Sendable {
+  /// The plan that fetches with the same text and other numbers share.
+  public let parameterized: ParameterizedPlan
+  /// The value of each parameter, by its index.
+  public let values: [Value]
+
+  /// The plan that the fetch's text resolves to.
+  public var plan: FetchPlan {
+    var plan = parameterized.template
+    let predicate = plan.definition.predicate
+    plan.definition = ResultDefinition(
+      entity: plan.definition.entity,
+      predicate: ResolvedPredicate(
+        condition: predicate.condition.binding(values), paths: predicate.paths,
+        isNondeterministic: predicate.isNondeterministic),
+      section: plan.definition.section, order: plan.definition.order)
+    return plan
+  }
+}
+
 extension Condition {
-  /// The constants that are compared with a numeric attribute or with an object, inside nothing but
-  /// AND and OR.
-  fileprivate func comparedNumbers(in model: Model) -> [Value] {
+  /// The parameters that are compared with a numeric attribute or with an object, inside nothing
+  /// but AND and OR.
+  fileprivate func comparedParameters(in model: Model) -> [PlanParameter] {
     switch self {
     case .and(let conditions), .or(let conditions):
-      conditions.flatMap { $0.comparedNumbers(in: model) }
-    case .comparison(let comparison) where comparison.relation.isOrder:
-      comparison.comparedNumber(in: model).map { [$0] } ?? []
+      conditions.flatMap { $0.comparedParameters(in: model) }
+    case .comparison(let comparison): comparison.parameter(in: model).map { [$0] } ?? []
     default: []
     }
   }
 
-  fileprivate func replacingNumbers(_ replacement: (Value) -> Value?) -> Condition {
+  fileprivate func binding(_ values: [Value]) -> Condition {
     switch self {
-    case .and(let conditions): return .and(conditions.map { $0.replacingNumbers(replacement) })
-    case .or(let conditions): return .or(conditions.map { $0.replacingNumbers(replacement) })
+    case .and(let conditions): return .and(conditions.map { $0.binding(values) })
+    case .or(let conditions): return .or(conditions.map { $0.binding(values) })
     case .comparison(var comparison):
-      if let value = comparison.right.constant.flatMap(replacement) {
-        comparison.right = .constant(value)
+      if case .parameter(let parameter) = comparison.right {
+        comparison.right = .constant(values[parameter.index])
       }
       return .comparison(comparison)
     default: return self
@@ -119,16 +129,14 @@ extension Condition {
 }
 
 extension Comparison {
-  fileprivate func comparedNumber(in model: Model) -> Value? {
-    guard case .path(let scoped) = left, let value = right.constant else { return nil }
-    switch (scoped.path.target, value) {
-    case (.object, .id): return value
-    case (.attribute, .integer), (.attribute, .double):
-      let type = model.type(of: scoped.path)
-      // A boolean takes 0 and 1 otherwise than other numbers.
-      return type.isNumeric && type != .boolean ? value : nil
-    default: return nil
-    }
+  /// The parameter that a numeric attribute or an object is compared with.
+  fileprivate func parameter(in model: Model) -> PlanParameter? {
+    guard relation.isOrder, case .path(let scoped) = left, case .parameter(let parameter) = right
+    else { return nil }
+    guard case .attribute = scoped.path.target else { return parameter.isID ? parameter : nil }
+    let type = model.type(of: scoped.path)
+    // A boolean takes 0 and 1 otherwise than other numbers.
+    return type.isNumeric && type != .boolean ? parameter : nil
   }
 }
 

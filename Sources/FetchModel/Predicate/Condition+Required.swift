@@ -32,9 +32,10 @@ extension Condition {
     case .and(let conditions):
       for condition in conditions { condition.addRequiredPaths(to: &paths) }
     case .comparison(let comparison):
-      guard let constant = comparison.right.constant else { return }
-      let isNotNil = constant == .null && comparison.relation == .equal && comparison.isNegated
-      guard isNotNil || constant != .null && !comparison.isNegated else { return }
+      guard comparison.right.isFixed else { return }
+      let isNil = comparison.right.constant == .null
+      let isNotNil = isNil && comparison.relation == .equal && comparison.isNegated
+      guard isNotNil || !isNil && !comparison.isNegated else { return }
       comparison.left.addPath(to: &paths)
     case .between(let interval):
       if !interval.isNegated { interval.value.addPath(to: &paths) }

@@ -17,7 +17,7 @@ private struct Size {
     count += 1
     guard count < limit else { return }
     switch value {
-    case .constant, .path: break
+    case .constant, .parameter, .path: break
     case .arithmetic(_, let left, let right):
       count(left)
       count(right)

@@ -78,6 +78,9 @@ extension Operand {
   func converted(to kind: Kind, idType: (Int) -> AttributeType) -> ResolvedExpression? {
     if self.kind == kind || self.kind == .null || kind == .null { return expression }
     if constant == .null { return expression }
+    if case .object = kind, case .parameter(let parameter) = expression, fits(kind, idType) {
+      return .parameter(parameter.asID)
+    }
     if let constant { return Self.convert(constant, to: kind, idType).map { .constant($0) } }
     return fits(kind, idType) ? expression : nil
   }

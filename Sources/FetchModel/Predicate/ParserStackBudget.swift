@@ -110,7 +110,7 @@ public enum ParserStackBudget {
 
   public static func entries(_ value: ResolvedExpression) -> Int {
     switch value {
-    case .constant: return 1
+    case .constant, .parameter: return 1
     case .path(let scoped): return path(steps: scoped.path.steps.count)
     case .arithmetic(.power, let left, let right): return arguments([left, right], quantity: false)
     case .arithmetic(let operation, let left, let right):
@@ -196,8 +196,7 @@ extension ResolvedExpression {
   /// True if its SQL gives a number or NULL, whatever the columns hold.
   fileprivate var isNumeric: Bool {
     switch self {
-    case .constant: true
-    case .arithmetic: true
+    case .constant, .parameter, .arithmetic: true
     case .function(let function, _): function.isNumeric
     case .conditional(_, let yes, let no): yes.isNumeric && no.isNumeric
     case .aggregate(let aggregation):

@@ -6,6 +6,8 @@ public enum PredicateArgument: Sendable, Hashable {
   case text(String)
   /// A typed value of a JSON body.
   case json(JSON)
+  /// A number that is bound later.
+  case parameter(PlanParameter)
 
   /// Converts a JSON value; nil for objects, which are not values.
   public init?(_ json: JSON) {
@@ -22,7 +24,7 @@ public enum PredicateArgument: Sendable, Hashable {
         let json = try? JSON(parsing: Array(text.utf8)), case .array(let elements) = json
       else { return nil }
       return elements
-    case .json: return nil
+    case .json, .parameter: return nil
     }
   }
 }

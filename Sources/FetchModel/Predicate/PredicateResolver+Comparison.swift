@@ -45,7 +45,7 @@ extension PredicateResolver {
     let (leftValue, rightValue, kind) = try unified(left, right)
     let options = kind == .text ? options.folding : []
     let condition =
-      leftValue.constant != nil && rightValue.constant == nil
+      leftValue.isFixed && !rightValue.isFixed
       ? Self.condition(rightValue, relation.mirrored, leftValue, options)
       : Self.condition(leftValue, relation, rightValue, options)
     return isNegated ? condition.negated : condition
@@ -229,8 +229,8 @@ extension PredicateResolver {
   private func isDecisive(_ left: Operand, against right: Operand) -> Bool {
     if left.kind == .untyped || left.kind == .null { return false }
     if right.kind == .untyped || right.kind == .null { return true }
-    if left.constant == nil { return true }
-    return right.constant != nil && left.kind != .text
+    if !left.expression.isFixed { return true }
+    return right.expression.isFixed && left.kind != .text
   }
 
   /// The value of an operand; text of a query string becomes a text.

@@ -21,7 +21,12 @@ extension PredicateResolver {
       return try arithmetic(operation, try operand(left), try operand(right), at: range)
     case .negation(let operand):
       let zero = Operand(Literal.integer(0), at: range)
-      return try arithmetic(.subtract, zero, try self.operand(operand), at: range)
+      var value = try self.operand(operand)
+      if case .parameter(let parameter) = value.expression {
+        value.expression = .parameter(parameter.negated)
+        return value
+      }
+      return try arithmetic(.subtract, zero, value, at: range)
     case .ternary(let condition, let yes, let no):
       return try conditional(try resolve(condition), try operand(yes), try operand(no), at: range)
     case .cast(let value, let type): return try cast(value, to: type, at: range)
@@ -102,6 +107,10 @@ extension PredicateResolver {
     switch argument {
     case .text(let text): Operand(.string(text), .untyped, at: range)
     case .json(let json): try operand(json, at: range)
+    case .parameter(let parameter):
+      Operand(
+        expression: .parameter(parameter), kind: .number(isInteger: parameter.isInteger),
+        range: range)
     }
   }
 

@@ -189,6 +189,9 @@ extension PredicateResolver {
     case .json(let json):
       throw PredicateError(
         .typeMismatch, at: range.lowerBound, found: json.kind, expected: "a key path as a string")
+    case .parameter:
+      throw PredicateError(
+        .typeMismatch, at: range.lowerBound, found: "a number", expected: "a key path as a string")
     }
   }
 

@@ -3,6 +3,8 @@
 /// A value for one object, nil among them.
 public indirect enum ResolvedExpression: Sendable, Hashable {
   case constant(Value)
+  /// A number that is bound later: in the plan of several fetches.
+  case parameter(PlanParameter)
   case path(ScopedPath)
   /// nil if an operand is nil, or the divisor is 0.
   case arithmetic(ArithmeticOperator, ResolvedExpression, ResolvedExpression)
@@ -14,6 +16,14 @@ public indirect enum ResolvedExpression: Sendable, Hashable {
   case element(OrderedElement)
   /// An aggregate over expressions of the same object: `max({a, b})`.
   case listAggregate(AggregateFunction, [ResolvedExpression])
+
+  /// True if it is the same for every object, and known when the plan is bound.
+  public var isFixed: Bool {
+    switch self {
+    case .constant, .parameter: true
+    default: false
+    }
+  }
 
   /// The value of a constant.
   public var constant: Value? {

@@ -105,7 +105,7 @@ public protocol Store: LiveStore, AnyObject {
   func snapshot(of plan: FetchPlan, queryClass: QueryClass) throws(StoreError) -> EncodedSnapshot
   /// Returns the snapshot of a bound plan. Statements prepared for the same parameterized plan are
   /// reused.
-  func snapshot(of filled: BoundPlan, queryClass: QueryClass) throws(StoreError) -> EncodedSnapshot
+  func snapshot(of bound: BoundPlan, queryClass: QueryClass) throws(StoreError) -> EncodedSnapshot
   /// Returns how the store would execute a fetch, without running it.
   func explain(_ plan: FetchPlan, queryClass: QueryClass) throws(StoreError) -> Explanation
   /// Returns an object with the values of `plan.selection`; nil if it does not exist.
@@ -213,9 +213,9 @@ extension Store {
 extension Store {
   /// The default for a store that does not reuse prepared statements.
   public func snapshot(
-    of filled: BoundPlan, queryClass: QueryClass
+    of bound: BoundPlan, queryClass: QueryClass
   ) throws(StoreError) -> EncodedSnapshot {
-    try snapshot(of: filled.plan, queryClass: queryClass)
+    try snapshot(of: bound.plan, queryClass: queryClass)
   }
 
   /// The default for a store that cannot explain its queries.

@@ -40,6 +40,8 @@ public struct FetchPredicate: Sendable, Hashable {
         switch argument {
         case .json(let json): json
         case .text(let text): .string(text)
+        // Only plans have parameters.
+        case .parameter: .null
         }
       })
   }

@@ -18,7 +18,7 @@ struct PostgresStatement: Hashable, Sendable {
   ///     infers as well, except that an integer may be beyond the column's range.
   init(_ fragment: SQLFragment, assigned: Int = 0, comparesColumns: Bool = false) {
     let bindings =
-      assigned > 0 || comparesColumns ? fragment.bindings : fragment.bindings.map(Self.exact)
+      assigned > 0 || comparesColumns ? fragment.values : fragment.values.map(Self.exact)
     var writer = Writer(bindings: bindings, assigned: assigned, comparesColumns: comparesColumns)
     writer.write(Array(fragment.text.utf8))
     sql = String(decoding: writer.output, as: UTF8.self)

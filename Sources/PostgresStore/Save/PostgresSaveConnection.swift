@@ -146,7 +146,7 @@ extension PostgresSaveConnection {
   ) throws(StoreError) -> Constraint? {
     try attempt(
       PostgresStatement(
-        SQLFragment(sql + condition.text, bindings: values + condition.bindings),
+        SQLFragment(sql + condition.text, bindings: values + condition.values),
         assigned: values.count))
   }
 

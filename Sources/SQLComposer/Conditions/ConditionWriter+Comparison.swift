@@ -28,7 +28,7 @@ extension ConditionWriter {
         left.collated + (isNegated ? dialect.isDifferent : dialect.isSame) + right.sql
       ])
     }
-    let value = comparison.right.constant == nil || !comparison.options.isEmpty ? nil : left.lookup
+    let value = comparison.right.isFixed && comparison.options.isEmpty ? left.lookup : nil
     let compared = value ?? left.collated
     guard isNegated else { return Alternatives([compared + " = " + right.sql]) }
     if comparison.isDeep { return Alternatives([compared + dialect.isDifferent + right.sql]) }

@@ -11,6 +11,10 @@ extension ConditionWriter {
   ) -> SQLOperand {
     switch expression {
     case .constant(let value): return constant(value, dateFormat)
+    case .parameter(let parameter):
+      return SQLOperand(
+        sql: SQLFragment("?", bindings: [SQLBinding.parameter(parameter)]), mayBeNull: false,
+        isInteger: parameter.isInteger, isNumber: true)
     case .path(let path): return column(path)
     case .arithmetic(let operation, let left, let right):
       let first = operand(left)

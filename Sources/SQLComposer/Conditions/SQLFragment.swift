@@ -3,17 +3,36 @@
 
 import FetchModel
 
+/// What is bound to a question mark: a value, or a parameter whose value each fetch provides.
+public enum SQLBinding: Sendable, Hashable {
+  case value(SQLValue)
+  case parameter(PlanParameter)
+
+  /// The value; NULL for a parameter.
+  var value: SQLValue {
+    if case .value(let value) = self { value } else { .null }
+  }
+}
+
 /// SQL text and the values bound to its question marks, in order.
 public struct SQLFragment: Sendable, Hashable {
   /// The SQL, with a question mark for each bound value.
   public var text: String
-  /// The bound values, in the order of the question marks.
-  public var bindings: [SQLValue]
+  /// The bound values and parameters, in the order of the question marks.
+  public var bindings: [SQLBinding]
 
-  public init(_ text: String = "", bindings: [SQLValue] = []) {
+  public init(_ text: String = "", bindings: [SQLBinding] = []) {
     self.text = text
     self.bindings = bindings
   }
+
+  /// Makes a fragment without parameters.
+  public init(_ text: String, bindings: [SQLValue]) {
+    self.init(text, bindings: bindings.map(SQLBinding.value))
+  }
+
+  /// The bound values, in the order of the question marks; NULL for a parameter.
+  public var values: [SQLValue] { bindings.map(\.value) }
 
   /// Appends SQL text without bound values.
   public mutating func append(_ text: String) {
@@ -29,7 +48,7 @@ public struct SQLFragment: Sendable, Hashable {
   /// Appends a question mark and binds `value` to it.
   public mutating func bind(_ value: SQLValue) {
     text += "?"
-    bindings.append(value)
+    bindings.append(.value(value))
   }
 }
 

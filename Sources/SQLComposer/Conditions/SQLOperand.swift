@@ -89,6 +89,6 @@ extension SQLFragment {
 
   /// A question mark with `value` bound to it.
   package static func bound(_ value: SQLValue) -> SQLFragment {
-    SQLFragment("?", bindings: [value])
+    SQLFragment("?", bindings: [SQLBinding.value(value)])
   }
 }

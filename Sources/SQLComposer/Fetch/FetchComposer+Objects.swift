@@ -14,12 +14,12 @@ extension FetchComposer {
     return rows(of: whole, ids: [id], at: .now)
   }
 
-  /// Reads the whole row of one object, by its id.
-  package func row(of plan: FetchPlan) -> FetchStatement {
+  /// Reads the whole rows of objects by their integer ids, which are bound as one JSON array.
+  package func rows(of plan: FetchPlan) -> FetchStatement {
     var whole = plan
     whole.definition = ResultDefinition(
       entity: plan.definition.entity, predicate: .everything)
-    return rows(of: whole, ids: [.integer(0)], at: .now)
+    return rows(of: whole, ids: [.integer(0), .integer(1)], at: .now)
   }
 }
 

@@ -14,7 +14,7 @@ extension FetchComposer {
     var fragment = SQLFragment("SELECT DISTINCT \(join.rootID) FROM \(join.from) WHERE ")
     if !join.joinCondition.isEmpty { fragment.append("\(join.joinCondition) AND ") }
     fragment.append(restriction.condition(ofID: join.endID))
-    fragment.bindings += restriction.idBindings
+    fragment.bindings += restriction.idBindings.map(SQLBinding.value)
     return fragment
   }
 

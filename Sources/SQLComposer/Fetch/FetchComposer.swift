@@ -9,8 +9,10 @@ import FetchModel
 /// A SELECT with its bindings and the meaning of its columns.
 package struct FetchStatement: Sendable {
   package let sql: String
-  package let bindings: [SQLValue]
+  package private(set) var bindings: [SQLValue]
   package let layout: RowLayout
+  /// The parameters among the bindings, with their indexes there.
+  private var parameters: [(binding: Int, parameter: PlanParameter)] = []
   /// The tables of which it reads past values.
   package var overlays: [HistoryLayout] = []
 
@@ -22,10 +24,27 @@ package struct FetchStatement: Sendable {
     self.layout = layout
     self.overlays = overlays
   }
+
+  /// Makes the statement of a fragment.
+  package init(_ fragment: SQLFragment, layout: RowLayout, overlays: [HistoryLayout] = []) {
+    self.init(sql: fragment.text, bindings: fragment.values, layout: layout, overlays: overlays)
+    parameters = fragment.bindings.enumerated().compactMap { index, binding in
+      if case .parameter(let parameter) = binding { (index, parameter) } else { nil }
+    }
+  }
+
+  /// Returns the statement with `values` bound to its parameters, by their index.
+  package func bound(to values: [Value]) -> FetchStatement {
+    var statement = self
+    for (binding, parameter) in parameters {
+      statement.bindings[binding] = SQLValue(values[parameter.index], nil)
+    }
+    return statement
+  }
 }
 
 /// The place from which rows take the values of their items: the same statement, or a separate one.
-package enum ItemPlace { case inRows, apart }
+package enum ItemPlace { case inRows, separate }
 
 /// Composes the statements of fetches. Composing cannot fail and runs no query.
 package struct FetchComposer {
@@ -50,7 +69,7 @@ package struct FetchComposer {
   ///
   /// - Parameters:
   ///   - extra: The number of rows beyond the limit, which show whether more exist.
-  ///   - items: `.inRows` if the rows hold the items' values; `.apart` for ids and order values only.
+  ///   - items: `.inRows` if the rows hold the items' values; `.separate` for ids and order values only.
   ///   - order: `.terms` if the reader of the rows puts ties in order.
   package func window(
     of plan: FetchPlan, extra: Int = 0, items: ItemPlace = .inRows,

@@ -8,7 +8,7 @@ package struct FetchQuery {
   let context: QueryContext
   let definition: ResultDefinition
   var scope: JoinBuilder
-  private var fromBindings: [SQLValue] = []
+  private var fromBindings: [SQLBinding] = []
   private var condition: SQLFragment
   var columns = ResultColumns()
   var layout = RowLayout()
@@ -90,15 +90,14 @@ extension FetchQuery {
     appendCondition(to: &fragment)
     fragment.append(orderClause(order))
     fragment.appendWindow(limit: limit, offset: offset, context.schema.dialect)
-    return FetchStatement(
-      sql: fragment.text, bindings: fragment.bindings, layout: layout, overlays: context.overlays)
+    return FetchStatement(fragment, layout: layout, overlays: context.overlays)
   }
 
   func countStatement() -> FetchStatement {
     var fragment = context.withClause()
     fragment.append("SELECT count(*) FROM \(scope.from)")
     appendCondition(to: &fragment)
-    return FetchStatement(sql: fragment.text, bindings: fragment.bindings, layout: layout)
+    return FetchStatement(fragment, layout: layout)
   }
 
   /// ` FROM … WHERE …`, for callers that add the rest of the statement.

@@ -27,7 +27,7 @@ final class Connection: @unchecked Sendable {
   /// Rows that this connection has recently encoded as JSON.
   var items = RowJSONCache()
   /// Statements composed for this connection.
-  var forms = PreparedPlanCache()
+  var preparedPlans = PreparedPlanCache()
   /// True while everything must be read in the open transaction. SQLite may end a transaction after
   /// an error; later queries would read another snapshot.
   var holdsReadTransaction = false

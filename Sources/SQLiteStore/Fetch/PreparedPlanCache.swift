@@ -11,24 +11,24 @@ struct PreparedPlanCache {
   /// The most plans. Clients determine them. Beyond this number, all statements are dropped.
   private static let capacity = 256
 
-  private var composed: [ObjectIdentifier: PreparedPlan] = [:]
+  private var plans: [ObjectIdentifier: PreparedPlan] = [:]
   /// The homogeneous columns at the time of composition.
   private var homogeneous: Set<ColumnPlace> = []
 
   /// Returns the statements of `parameterized`.
   ///
   /// - Parameter compose: Called for a new plan.
-  mutating func composed(
+  mutating func plan(
     _ parameterized: ParameterizedPlan, homogeneous: Set<ColumnPlace>, _ compose: () -> PreparedPlan
   ) -> PreparedPlan {
     if homogeneous != self.homogeneous {
-      composed.removeAll()
+      plans.removeAll()
       self.homogeneous = homogeneous
     }
-    if let known = composed[ObjectIdentifier(parameterized)] { return known }
-    if composed.count >= Self.capacity { composed.removeAll() }
+    if let known = plans[ObjectIdentifier(parameterized)] { return known }
+    if plans.count >= Self.capacity { plans.removeAll() }
     let new = compose()
-    composed[ObjectIdentifier(parameterized)] = new
+    plans[ObjectIdentifier(parameterized)] = new
     return new
   }
 }
@@ -37,51 +37,27 @@ struct PreparedPlanCache {
 final class PreparedPlan {
   /// Retained, so that no other object can get its address, by which the cache finds it.
   private let parameterized: ParameterizedPlan
-  /// The plan, with markers in place of values.
-  var plan: FetchPlan { parameterized.plan }
+  /// The plan with its parameters.
+  var plan: FetchPlan { parameterized.template }
   /// The kind of its items if they are cached. Then the rows hold only ids and order values.
   let kind: ItemKind?
   var items: CachedRows?
-  let window: StatementTemplate
+  let window: FetchStatement
   /// The same statement with one more row and without an order among ties; nil if that saves
   /// nothing.
-  var tieOrdered: StatementTemplate?
+  var tieOrdered: FetchStatement?
   /// True if SQLite sorted the window's rows, so that the tie-ordered statement may avoid the sort.
   var sortsRows = false
 
   init(_ parameterized: ParameterizedPlan, composer: FetchComposer, cachesItems: Bool) {
     self.parameterized = parameterized
-    let plan = parameterized.plan
+    let plan = parameterized.template
     kind = cachesItems ? plan.cachedKind(composer.schema) : nil
-    let place = kind == nil ? ItemPlace.inRows : .apart
-    window = StatementTemplate(
-      composer.window(of: plan, extra: plan.isCapped ? 1 : 0, items: place), parameterized.markers)
+    let place = kind == nil ? ItemPlace.inRows : .separate
+    window = composer.window(of: plan, extra: plan.isCapped ? 1 : 0, items: place)
     if kind != nil, plan.canOrderTies {
-      tieOrdered = StatementTemplate(
-        composer.window(of: plan, extra: 1, items: .apart, order: .terms), parameterized.markers)
+      tieOrdered = composer.window(of: plan, extra: 1, items: .separate, order: .terms)
     }
-  }
-}
-
-/// A statement with markers in place of some bindings.
-struct StatementTemplate {
-  private let statement: FetchStatement
-  /// The indexes of the bindings that are markers, and of the values that replace them.
-  private let places: [(binding: Int, marker: Int)]
-
-  init(_ statement: FetchStatement, _ markers: [Value]) {
-    self.statement = statement
-    let markers = markers.map { SQLValue($0, nil) }
-    places = statement.bindings.enumerated().compactMap { index, value in
-      markers.firstIndex(of: value).map { (index, $0) }
-    }
-  }
-
-  /// Returns the statement with `values` in place of the markers.
-  func filled(with values: [Value]) -> FetchStatement {
-    var bindings = statement.bindings
-    for place in places { bindings[place.binding] = SQLValue(values[place.marker], nil) }
-    return statement.binding(bindings)
   }
 }
 

@@ -46,11 +46,11 @@ struct RowJSONCache {
 
   /// Returns the cached items of a kind.
   ///
-  /// - Parameter row: Composes the statement that reads one of them by its id.
-  mutating func items(of kind: ItemKind, row: () -> FetchStatement) -> CachedRows {
+  /// - Parameter rows: Composes the statement that reads several of them by their ids.
+  mutating func items(of kind: ItemKind, rows: () -> FetchStatement) -> CachedRows {
     if kinds.values.reduce(0, { $0 + $1.size }) > Self.maxBytes { dropAll() }
     if let known = kinds[kind] { return known }
-    let items = CachedRows(row: row())
+    let items = CachedRows(rows: rows())
     kinds[kind] = items
     return items
   }
@@ -60,14 +60,14 @@ struct RowJSONCache {
 final class CachedRows {
   /// The largest cached item, in bytes.
   static let largestItem = 32 << 10
-  /// Reads one row by its id, its only binding.
-  let row: FetchStatement
+  /// Reads rows by their ids, a JSON array that is the only binding.
+  let rows: FetchStatement
   /// False after the cache has dropped it; its contents must not be used then.
   fileprivate(set) var isValid = true
   private var bytes: [UInt8] = []
   private var places: [Int64: Range<Int>] = [:]
 
-  init(row: FetchStatement) { self.row = row }
+  init(rows: FetchStatement) { self.rows = rows }
 
   /// The approximate size in bytes.
   var size: Int { bytes.count + 48 * places.count }

@@ -1,5 +1,5 @@
 // A plan whose items are cached → its snapshot. The query returns only ids; the cache provides the
-// items.
+// items. Items that are not cached are read by one more statement.
 
 import FetchModel
 import SQLComposer
@@ -18,8 +18,8 @@ extension SQLiteReadTransaction {
     _ plan: FetchPlan, _ kind: ItemKind, with writer: inout SnapshotWriter
   ) throws(StoreError) {
     try advanceItems()
-    let items = connection.items.items(of: kind) { composer.row(of: plan) }
-    let statement = composer.window(of: plan, extra: plan.isCapped ? 1 : 0, items: .apart)
+    let items = connection.items.items(of: kind) { composer.rows(of: plan) }
+    let statement = composer.window(of: plan, extra: plan.isCapped ? 1 : 0, items: .separate)
     _ = try write(statement, items, with: &writer)
   }
 
@@ -36,33 +36,58 @@ extension SQLiteReadTransaction {
   func write(
     _ statement: FetchStatement, _ items: CachedRows, with writer: inout SnapshotWriter
   ) throws(StoreError) -> Bool {
-    try connection.withStatement(statement.sql) { prepared throws(StoreError) in
+    var missing: [Int64] = []
+    let wereSorted = try connection.withStatement(statement.sql) { prepared throws(StoreError) in
       prepared.bind(statement.bindings)
       let reader = RowReader(
         statement: prepared.pointer, layout: statement.layout, connection: connection)
       while try prepared.step() {
         let id = reader.integerID
-        // Reads a missing item before the writer begins the row.
-        let read = items.contains(id) ? nil : try item(id, items)
         let continues = writer.add(reader) { json in
-          if let read { json.append(contentsOf: read) } else { _ = items.append(id, to: &json) }
+          if items.append(id, to: &json) { return }
+          missing.append(id)
+          json.append(SnapshotWriter.openItem)
         }
         try connection.checkAnswer(writer.size)
         if !continues { break }
       }
       return prepared.takeSortCount() > 0
     }
+    if !missing.isEmpty { try fill(&writer, with: missing, items) }
+    return wereSorted
   }
 
-  /// Reads an item and caches it.
-  func item(_ id: Int64, _ items: CachedRows) throws(StoreError) -> [UInt8] {
-    var json: [UInt8] = []
-    try run(items.row.binding([.integer(id)])) { reader in
-      reader.appendItem(to: &json)
-      return false
+  /// Reads the items of `ids` and writes them into the places that were left open.
+  private func fill(
+    _ writer: inout SnapshotWriter, with ids: [Int64], _ items: CachedRows
+  ) throws(StoreError) {
+    let large = try read(ids, items)
+    writer.fillOpenItems { index, json in
+      if !items.append(ids[index], to: &json), let item = large[ids[index]] { json += item }
     }
-    if json.count <= CachedRows.largestItem { items.insert(json[...], id) }
-    return json
+    try connection.checkAnswer(writer.size)
+  }
+
+  /// Reads the items of `ids` by one statement and caches them.
+  ///
+  /// - Returns: The items that are too large for the cache, by their ids.
+  func read(_ ids: [Int64], _ items: CachedRows) throws(StoreError) -> [Int64: [UInt8]] {
+    let list = "[" + ids.map(String.init).joined(separator: ",") + "]"
+    var large: [Int64: [UInt8]] = [:]
+    var size = 0
+    try connection.run(items.rows.binding([.text(list)])) { reader throws(StoreError) in
+      var json: [UInt8] = []
+      reader.appendItem(to: &json)
+      size += json.count
+      try connection.checkAnswer(size)
+      if json.count <= CachedRows.largestItem {
+        items.insert(json[...], reader.integerID)
+      } else {
+        large[reader.integerID] = json
+      }
+      return true
+    }
+    return large
   }
 
   /// Returns the ids changed since `since`; nil if there are too many, or if the history was

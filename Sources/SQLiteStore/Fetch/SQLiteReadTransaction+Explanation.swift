@@ -18,7 +18,7 @@ extension SQLiteReadTransaction {
       }
       statements.append(
         Explanation.Statement(
-          purpose: purpose, sql: sql.text, types: sql.bindings.map(\.typeName),
+          purpose: purpose, sql: sql.text, types: sql.values.map(\.typeName),
           plan: Self.tree(steps, below: 0), hints: hints))
     }
     return Explanation(
@@ -35,7 +35,7 @@ extension SQLiteReadTransaction {
   }
 
   private func steps(of sql: SQLFragment) throws(StoreError) -> [PlanLine] {
-    try connection.allOnce("EXPLAIN QUERY PLAN " + sql.text, sql.bindings) {
+    try connection.allOnce("EXPLAIN QUERY PLAN " + sql.text, sql.values) {
       PlanLine(id: $0.integer(0), parent: $0.integer(1), detail: $0.text(3))
     }
   }

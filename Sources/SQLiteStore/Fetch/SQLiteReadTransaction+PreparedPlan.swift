@@ -6,19 +6,21 @@ import SQLComposer
 import SQLResults
 
 extension SQLiteReadTransaction {
-  func snapshot(of filled: BoundPlan) throws(StoreError) -> EncodedSnapshot {
-    let plan = filled.form.plan
+  func snapshot(of bound: BoundPlan) throws(StoreError) -> EncodedSnapshot {
+    let plan = bound.parameterized.template
     guard plan.shape != .count, plan.tabulation == nil, !plan.withTotal, plan.expansion.isEmpty,
       plan.window.limit != 0
-    else { return try snapshot(of: filled.plan) }
-    let prepared = connection.forms.composed(filled.form, homogeneous: composer.homogeneous) {
-      PreparedPlan(filled.form, composer: composer, cachesItems: token != .untracked)
+    else { return try snapshot(of: bound.plan) }
+    let prepared = connection.preparedPlans.plan(
+      bound.parameterized, homogeneous: composer.homogeneous
+    ) {
+      PreparedPlan(bound.parameterized, composer: composer, cachesItems: token != .untracked)
     }
     var writer = SnapshotWriter(plan: plan, model: composer.model)
     if let kind = prepared.kind {
-      try writeCached(prepared, try currentItems(of: prepared, kind), filled.values, with: &writer)
+      try writeCached(prepared, try currentItems(of: prepared, kind), bound.values, with: &writer)
     } else {
-      try write(prepared.window.filled(with: filled.values), with: &writer)
+      try write(prepared.window.bound(to: bound.values), with: &writer)
     }
     return EncodedSnapshot(
       json: writer.finish(token: token, total: nil, included: nil), token: token,
@@ -30,7 +32,7 @@ extension SQLiteReadTransaction {
   ) throws(StoreError) -> CachedRows {
     try advanceItems()
     if let items = prepared.items, items.isValid { return items }
-    let items = connection.items.items(of: kind) { composer.row(of: prepared.plan) }
+    let items = connection.items.items(of: kind) { composer.rows(of: prepared.plan) }
     prepared.items = items
     return items
   }
@@ -41,14 +43,14 @@ extension SQLiteReadTransaction {
     _ prepared: PreparedPlan, _ items: CachedRows, _ values: [Value],
     with writer: inout SnapshotWriter
   ) throws(StoreError) {
-    if prepared.sortsRows, let tieOrdered = prepared.tieOrdered?.filled(with: values) {
+    if prepared.sortsRows, let tieOrdered = prepared.tieOrdered?.bound(to: values) {
       let rows = try tieOrderedRows(tieOrdered, limit: prepared.plan.window.limit ?? 0)
       if rows.wereSorted { prepared.tieOrdered = nil }
       if rows.isExact, try cache(rows.ids, items) {
         return try write(rows, items, with: &writer)
       }
     }
-    let sorts = try write(prepared.window.filled(with: values), items, with: &writer)
+    let sorts = try write(prepared.window.bound(to: values), items, with: &writer)
     prepared.sortsRows = sorts
   }
 
@@ -68,11 +70,9 @@ extension SQLiteReadTransaction {
 
   /// Caches the items that are not cached yet. Returns false if one is too large.
   private func cache(_ ids: [Int64], _ items: CachedRows) throws(StoreError) -> Bool {
-    for id in ids where !items.contains(id) {
-      _ = try item(id, items)
-      guard items.contains(id) else { return false }
-    }
-    return true
+    let missing = ids.filter { !items.contains($0) }
+    if missing.isEmpty { return true }
+    return try read(missing, items).isEmpty
   }
 
   private func write(

@@ -50,7 +50,7 @@ extension SQLiteSaveConnection {
   func attempt(
     _ sql: String, _ values: [SQLValue], where condition: SQLFragment
   ) throws(StoreError) -> Constraint? {
-    try attempt(sql + condition.text, values, condition.bindings)
+    try attempt(sql + condition.text, values, condition.values)
   }
 
   func row(_ sql: String, _ values: [SQLValue]) throws(StoreError) -> [SQLValue]? {
@@ -67,15 +67,15 @@ extension SQLiteSaveConnection {
   }
 
   func ids(_ query: SQLFragment) throws(StoreError) -> [ObjectID] {
-    try connection.all(query.text, query.bindings) { $0.id(0) }.compactMap { $0 }
+    try connection.all(query.text, query.values) { $0.id(0) }.compactMap { $0 }
   }
 
   func integer(_ query: SQLFragment) throws(StoreError) -> Int64 {
-    try connection.first(query.text, query.bindings) { $0.integer(0) } ?? 0
+    try connection.first(query.text, query.values) { $0.integer(0) } ?? 0
   }
 
   func hasRow(_ query: SQLFragment) throws(StoreError) -> Bool {
-    try connection.hasRow(query.text, query.bindings)
+    try connection.hasRow(query.text, query.values)
   }
 
   func hasRow(candidate query: SQLFragment) throws(StoreError) -> Bool { try hasRow(query) }

@@ -38,7 +38,7 @@ struct CandidateRow {
     }
     guard isStored, let key else { return typed(fragment) }
     fragment.append(" FROM \(table.source) WHERE \(table.key.lookupCondition(nil))")
-    for value in key { fragment.bindings.append(value) }
+    for value in key { fragment.bindings.append(.value(value)) }
     return typed(fragment)
   }
 
@@ -101,7 +101,7 @@ struct CandidateRow {
     query.append(comparisons.joined(separator: " AND "))
     if let key {
       query.append(" AND NOT (\(table.key.lookupCondition("o")))")
-      for value in key { query.bindings.append(value) }
+      for value in key { query.bindings.append(.value(value)) }
     }
     query.append(" LIMIT 1")
     return comparisons.isEmpty ? nil : query

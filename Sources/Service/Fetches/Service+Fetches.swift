@@ -32,7 +32,8 @@ extension Service {
     case .fetch(let entity):
       let target = NormalizedTarget(request.target)
       if !context.wantsStream, context.access?.hidesNothing ?? true,
-        let plan = planCache.fetch(target), resolver(for: context.access).admits(plan.form.plan)
+        let plan = planCache.fetch(target),
+        resolver(for: context.access).admits(plan.parameterized.template)
       {
         return .cached(plan)
       }

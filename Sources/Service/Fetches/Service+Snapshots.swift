@@ -15,7 +15,7 @@ enum SnapshotQuery: Sendable {
   var plan: FetchPlan {
     switch self {
     case .plan(let plan): plan
-    case .bound(let bound): bound.form.plan
+    case .bound(let bound): bound.parameterized.template
     }
   }
 }
