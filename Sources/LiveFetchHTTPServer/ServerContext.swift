@@ -86,13 +86,18 @@ extension ServerContext {
       let problem = HTTPProblem.bodyTooLarge(limit: limit)
       return sendDirectly(exchange, handle, render(problem))
     }
-    let charge = exchange.intake.charge ?? MemoryCharge()
-    exchange.intake.charge = charge
-    guard charge.grow(by: bytes.count, in: memory) else {
+    guard charge(bytes.count, to: exchange) else {
       return sendDirectly(exchange, handle, render(.overloaded))
     }
     exchange.intake.body.append(contentsOf: bytes)
     return chttp_yes
+  }
+
+  /// Charges bytes of a body to the memory budget; returns false if it is used up.
+  private func charge(_ count: Int, to exchange: ExchangeState) -> Bool {
+    let charge = exchange.intake.charge ?? MemoryCharge()
+    exchange.intake.charge = charge
+    return charge.grow(by: count, in: memory)
   }
 
   /// Handles a complete request.
@@ -180,6 +185,9 @@ extension ServerContext {
   ) -> MHD_Result {
     guard exchange.intake.stage == .body else { return receive(exchange, handle, bytes) }
     exchange.connection.bodyBytes.add(bytes.count, ordering: .relaxed)
+    guard charge(bytes.count, to: exchange) else {
+      return sendDirectly(exchange, handle, render(.overloaded))
+    }
     let limit = gate.bodyLimit(of: exchange.intake.method)
     switch exchange.intake.decode(bytes, limit: limit) {
     case .incomplete: return chttp_yes

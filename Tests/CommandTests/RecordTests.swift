@@ -188,6 +188,24 @@ struct RecordTests {
     #expect(try ask(address, "/v1", "Authorization: Bearer s3\r\n").hasPrefix("HTTP/1.1 429"))
   }
 
+  @Test(
+    "Requests that their head refuses count, with a body and without",
+    arguments: [
+      ("POST", "/v1/save", "Authorization: Bearer a\r\n", "{}", "401"),
+      ("GET", "/v1/nothing", "", "", "404"), ("PUT", "/v1/model", "", "", "405"),
+    ])
+  func refusedHeads(
+    method: String, target: String, headers: String, body: String, status: String
+  ) throws {
+    let folder = try folder()
+    let (_, address) = try folder.serve(
+      "w.sqlite", ["--limit", "requests-per-second=0.01"], environment: ["LIVEFETCH_TOKEN": "s3"])
+    for expected in [status, "429"] {
+      let head = try ask(address, target, method: method, headers, body: body)
+      #expect(head.hasPrefix("HTTP/1.1 \(expected)"), "\(head)")
+    }
+  }
+
   @Test("A caller has no more waiting requests than its limit, and gets room when one ends")
   func waiting() throws {
     let folder = try folder()

@@ -62,13 +62,16 @@ extension HTTPServerTests {
           "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: \(2 << 20)\r\n\r\n"
         )
         #expect(declared.response()?.status == 503)
-        let chunked = try RawClient(server.port)
-        chunked.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
-        chunked.send("200000\r\n")
-        chunked.send(piece + piece)
-        let refusal = chunked.response()
-        #expect(refusal?.status == 503)
-        #expect(refusal?.text.contains("\"code\":\"overloaded\"") == true)
+        // libmicrohttpd decodes the first form; LiveFetch decodes the second one.
+        for coding in ["chunked", "chunked "] {
+          let chunked = try RawClient(server.port)
+          chunked.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: \(coding)\r\n\r\n")
+          chunked.send("200000\r\n")
+          chunked.send(piece + piece)
+          let refusal = chunked.response()
+          #expect(refusal?.status == 503, "\(coding)|")
+          #expect(refusal?.text.contains("\"code\":\"overloaded\"") == true)
+        }
         slow.close()
         #expect(await eventually(20) { server.memoryInFlight == 0 })
         let client = try RawClient(server.port)

@@ -157,10 +157,10 @@ extension SaveWorld {
 
   /// Updates every city.
   func batch(_ store: any Store, population: Int, limit: Int) throws -> [String] {
-    let request = try SaveResolver(model: store.model).batch(
+    var request = try SaveResolver(model: store.model).batch(
       entity: store.model.entityIndex(named: "City") ?? 0,
-      values: JSON(parsing: Array("{\"population\":\(population)}".utf8)), where: .everything,
-      limit: limit)
+      values: JSON(parsing: Array("{\"population\":\(population)}".utf8)), where: .everything)
+    request.maxAffected = limit
     return outcome(of: request, in: store)
   }
 

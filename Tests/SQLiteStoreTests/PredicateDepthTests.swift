@@ -334,9 +334,10 @@ private final class DepthWorld: Sendable {
     }
     let values = JSON.object([.init(name: "rating", value: .number("1"))])
     let update = try SaveResolver(model: store.model)
-      .batch(entity: city, values: values, where: predicate, limit: 5)
-    let deletion = Change(.deleteAll(predicate, limit: 5), entity: city)
-    for save in [update, SaveRequest(changes: [deletion])] {
+      .batch(entity: city, values: values, where: predicate)
+    let deletion = Change(.deleteAll(predicate), entity: city)
+    for var save in [update, SaveRequest(changes: [deletion])] {
+      save.maxAffected = 5
       let result = await withCheckedContinuation { continuation in
         store.save(save) { continuation.resume(returning: $0) }
       }

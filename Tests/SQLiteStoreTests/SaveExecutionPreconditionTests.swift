@@ -208,18 +208,22 @@ struct SaveExecutionBatchTests {
     limit: Int? = nil
   ) throws -> SaveRequest {
     let index = try #require(fixture.model.entityIndex(named: entity))
-    return try SaveResolver(model: fixture.model).batch(
+    var request = try SaveResolver(model: fixture.model).batch(
       entity: index, values: JSON(parsing: Array(values.utf8)),
-      where: predicate(fixture, text, index), limit: limit)
+      where: predicate(fixture, text, index))
+    request.maxAffected = limit
+    return request
   }
 
   private func delete(
     _ fixture: SaveExecutionFixture, _ entity: String, _ text: String, limit: Int? = nil
   ) throws -> SaveRequest {
     let index = try #require(fixture.model.entityIndex(named: entity))
-    return SaveRequest(changes: [
-      Change(.deleteAll(try predicate(fixture, text, index), limit: limit), entity: index)
+    var request = SaveRequest(changes: [
+      Change(.deleteAll(try predicate(fixture, text, index)), entity: index)
     ])
+    request.maxAffected = limit
+    return request
   }
 
   @Test("one statement updates all that match, through relationships too")

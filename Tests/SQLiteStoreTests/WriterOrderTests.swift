@@ -47,7 +47,7 @@ private final class HeldWriter: Sendable {
   /// Queues a batch that deletes nothing.
   func batch(_ name: String, caller: String) {
     let change = Change(
-      .deleteAll(ResolvedPredicate(condition: .constant(false)), limit: nil), entity: 0)
+      .deleteAll(ResolvedPredicate(condition: .constant(false))), entity: 0)
     save(name, SaveRequest(changes: [change]), CallerID(name: caller))
   }
 
@@ -135,7 +135,7 @@ private final class HeldWriter: Sendable {
     defer { store.close() }
     let answer = Mutex<Result<SaveResult, SaveError>?>(nil)
     let change = Change(
-      .updateAll(.everything, limit: nil), entity: 0,
+      .updateAll(.everything), entity: 0,
       values: [PropertyValue(.attribute(0, .integer(1)))])
     store.endSavesWhenTheNextBegins()
     store.save(SaveRequest(changes: [change])) { result in answer.withLock { $0 = result } }

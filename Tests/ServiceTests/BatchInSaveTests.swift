@@ -36,6 +36,34 @@ struct BatchInSaveTests {
   }
 
   @Test(
+    "is refused with `max-affected` if the save would change more objects than that",
+    arguments: [
+      (#"[{"delete":"City","where":"TRUEPREDICATE"}]"#, 2, 400),
+      (#"[{"delete":"City","where":"TRUEPREDICATE"}]"#, 3, 200),
+      (
+        #"[{"update":"City","where":"id < 3","values":{"population":1}},{"delete":"City","id":3}]"#,
+        2, 400
+      ),
+      (
+        #"[{"update":"City","where":"id < 3","values":{"population":1}},{"delete":"City","id":3}]"#,
+        3, 200
+      ),
+      (#"[{"delete":"City","id":1},{"delete":"City","where":"id > 1"}]"#, 2, 400),
+    ])
+  func mostAffected(changes: String, most: Int, status: Int) throws {
+    let file = try served()
+    let answer = try file.ask(
+      "POST", "/v1/save", body: #"{"changes":\#(changes)}"#,
+      headers: [("Prefer", "max-affected=\(most)")])
+    #expect(answer.status == status)
+    guard status == 400 else { return }
+    #expect(answer.json["code"]?.string == "too-many-affected")
+    #expect(
+      try file.ask("GET", "/v1/objects/City?select=population").text.contains(
+        #"[{"id":1,"population":900},{"id":2,"population":300},{"id":3,"population":800}]"#))
+  }
+
+  @Test(
     "is refused with an invalid condition, or together with an id",
     arguments: [
       (#"{"delete":"City","where":"popluation > 1"}"#, "unknown-key-path"),

@@ -22,7 +22,7 @@ extension Problem {
         404, "unknown-id", "Not found", Self.summary(problems), listing: problems)
     case .tooManyAffected(let limit):
       self = .badRequest(
-        "too-many-affected", "The batch would change more than \(limit) objects.")
+        "too-many-affected", "The save would change more than \(limit) objects.")
     case .keyReused:
       self.init(
         422, "idempotency-key-reused", "Idempotency key reused",

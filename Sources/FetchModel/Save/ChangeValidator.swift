@@ -90,7 +90,7 @@ struct ChangeValidator {
     if let condition = draft.condition {
       guard let predicate = predicate(condition, entity) else { return nil }
       return draft.kind == .update
-        ? .updateAll(predicate, limit: nil) : .deleteAll(predicate, limit: nil)
+        ? .updateAll(predicate) : .deleteAll(predicate)
     }
     return switch (draft.kind, target(of: draft, entity: entity)) {
     case (.insert, _): .insert(temporaryID: draft.temporaryID)

@@ -16,7 +16,7 @@ public enum SaveError: Error, Sendable, Hashable {
   case preconditionFailed(ChangeProblem)
   /// The object does not exist (404).
   case notFound([ChangeProblem])
-  /// A batch would change more objects than its limit (`max-affected`).
+  /// The save would change more objects than its limit (`max-affected`).
   case tooManyAffected(limit: Int)
   /// The idempotency key was used for a different save before (422).
   case keyReused

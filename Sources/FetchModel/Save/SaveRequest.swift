@@ -19,6 +19,9 @@ public struct SaveRequest: Sendable, Hashable {
   /// True if a batch leaves out the objects that the rules do not let the caller change. Otherwise
   /// one such object refuses the save.
   public var isLenient = false
+  /// The most objects that the save may insert, update and delete (`max-affected`); nil without a
+  /// limit.
+  public var maxAffected: Int?
   /// Problems of the changes that were found without the store. A store refuses such a save; it
   /// receives the save so that the refusal can also list problems with stored objects.
   public var problems: [ChangeProblem] = []
@@ -62,8 +65,8 @@ public struct Change: Sendable, Hashable {
     case replace(ObjectID)
     case delete(ObjectReference)
     /// Every matching object. More than `limit` matches refuse the save.
-    case updateAll(ResolvedPredicate, limit: Int?)
-    case deleteAll(ResolvedPredicate, limit: Int?)
+    case updateAll(ResolvedPredicate)
+    case deleteAll(ResolvedPredicate)
     /// The draft contains no change; the save's problems say why.
     case nothing
   }

@@ -82,7 +82,7 @@ public struct SaveResolver: Sendable {
 
   /// Resolves the values of a batch update.
   public func batch(
-    entity: Int, values: JSON, where predicate: ResolvedPredicate, limit: Int?
+    entity: Int, values: JSON, where predicate: ResolvedPredicate
   ) throws(SaveError) -> SaveRequest {
     // An id of the other type, which no object of the entity can have.
     let placeholder = model.entities[entity].idType == .integer ? ObjectID.text("") : .integer(0)
@@ -95,7 +95,7 @@ public struct SaveResolver: Sendable {
           detail: "what entity an object is of is permanent"))
     }
     if request.changes[0].operation != .nothing {
-      request.changes[0].operation = .updateAll(predicate, limit: limit)
+      request.changes[0].operation = .updateAll(predicate)
     }
     return request
   }

@@ -40,7 +40,7 @@ public struct DecimalText: Sendable {
     guard let first = text.first else { return 0 }
     guard first | 0x20 == UInt8(ascii: "e") else { return nil }
     return Int(String(decoding: text.dropFirst(), as: UTF8.self)).flatMap {
-      abs($0) <= 400 ? $0 : nil
+      (-400...400).contains($0) ? $0 : nil
     }
   }
 }

@@ -88,15 +88,15 @@ private struct Matches {
 
 extension SaveRun {
   mutating func updateAll(
-    _ change: Change, at index: Int, where predicate: ResolvedPredicate, limit: Int?
+    _ change: Change, at index: Int, where predicate: ResolvedPredicate
   ) throws(StoreError) {
     let table = table(change.entity)
     guard try canBegin(change, at: index, table) else { return }
     if request.access != nil {
-      return try updatePermitted(change, at: index, where: predicate, limit: limit)
+      return try updatePermitted(change, at: index, where: predicate)
     }
     let matches = matches(predicate, table)
-    guard try isWithin(limit, matches) else { return }
+    guard try isWithinLimit(matches) else { return }
     let ids = change.editsMembers ? try self.ids(matches) : []
     if row.isEmpty {
       result.updated += try count(matches, most: nil)
@@ -110,7 +110,7 @@ extension SaveRun {
   }
 
   mutating func deleteAll(
-    _ change: Change, at index: Int, where predicate: ResolvedPredicate, limit: Int?
+    _ change: Change, at index: Int, where predicate: ResolvedPredicate
   ) throws(StoreError) {
     let table = table(change.entity)
     var matches = matches(predicate, table)
@@ -118,7 +118,7 @@ extension SaveRun {
       guard let ids = try permittedIDs(.delete, matches, at: index) else { return }
       matches = Matches(ids, of: table)
     }
-    guard try isWithin(limit, matches) else { return }
+    guard try isWithinLimit(matches) else { return }
     let sql = "DELETE FROM \(table.source) WHERE "
     if let constraint = try attempt(sql, [], where: matches.membership) {
       return try report(constraint, deleting: matches, at: index)
@@ -157,7 +157,7 @@ extension SaveRun {
 
   /// Updates the matching objects that the caller may update, before and after.
   private mutating func updatePermitted(
-    _ change: Change, at index: Int, where predicate: ResolvedPredicate, limit: Int?
+    _ change: Change, at index: Int, where predicate: ResolvedPredicate
   ) throws(StoreError) {
     let table = table(change.entity)
     guard !change.editsMembers else {
@@ -166,7 +166,7 @@ extension SaveRun {
         at: index)
     }
     guard var ids = try permittedIDs(.update, matches(predicate, table), at: index),
-      try isWithin(limit, Matches(ids, of: table))
+      try isWithinLimit(Matches(ids, of: table))
     else { return }
     if request.isLenient, !row.isEmpty {
       ids = try idsPermittedAfterwards(ids, table, at: index)
@@ -232,11 +232,12 @@ extension SaveRun {
     return false
   }
 
-  private mutating func isWithin(_ limit: Int?, _ matches: Matches) throws(StoreError) -> Bool {
-    guard let limit, limit < Int.max,
-      try count(matches, most: max(0, limit) + 1) > max(0, limit)
-    else { return true }
-    exceededLimit = limit
+  /// True if the save may change the objects of `matches` as well.
+  private mutating func isWithinLimit(_ matches: Matches) throws(StoreError) -> Bool {
+    guard let most = request.maxAffected, most < Int.max else { return true }
+    let left = max(0, most - affected)
+    guard try count(matches, most: left + 1) > left else { return true }
+    exceedsLimit = true
     return false
   }
 

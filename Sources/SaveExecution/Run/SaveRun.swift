@@ -39,7 +39,7 @@ struct SaveRun {
   var problems: [ChangeProblem] = []
   var missingObjects = 0
   var failedPrecondition: ChangeProblem?
-  var exceededLimit: Int?
+  var exceedsLimit = false
   /// True if a constraint rolled back the whole transaction. Then nothing more may be written.
   private(set) var isOver = false
   /// The index of the current change.
@@ -140,14 +140,14 @@ struct SaveRun {
     case .delete(let reference):
       guard let id = target(reference, of: index) else { return }
       try delete(change, at: index, id: id)
-    case .updateAll(let predicate, let limit):
+    case .updateAll(let predicate):
       // All other saves wait meanwhile.
       try connection.withDeadline(after: batchLimit) { () throws(StoreError) in
-        try updateAll(change, at: index, where: predicate, limit: limit)
+        try updateAll(change, at: index, where: predicate)
       }
-    case .deleteAll(let predicate, let limit):
+    case .deleteAll(let predicate):
       try connection.withDeadline(after: batchLimit) { () throws(StoreError) in
-        try deleteAll(change, at: index, where: predicate, limit: limit)
+        try deleteAll(change, at: index, where: predicate)
       }
     }
   }
@@ -252,6 +252,9 @@ extension SaveRun {
     result.objects.append(.init(change: change, entity: entity, id: id, kind: kind))
   }
 
+  /// The number of objects that were inserted, updated and deleted so far.
+  var affected: Int { result.inserted + result.updated + result.deleted }
+
   /// Returns the result of a completed save.
   func finishedResult() -> SaveResult {
     var result = result
@@ -270,7 +273,9 @@ extension SaveRun {
   /// Invalid changes (422) determine the status before conflicts with the store (409). The list
   /// contains both.
   var refusal: SaveError? {
-    if let exceededLimit { return .tooManyAffected(limit: exceededLimit) }
+    if let most = request.maxAffected, exceedsLimit || affected > most {
+      return .tooManyAffected(limit: most)
+    }
     guard !problems.isEmpty else { return nil }
     let forbidden = problems.filter { $0.code == .forbidden }
     if !forbidden.isEmpty { return .forbidden(forbidden.sorted { $0.change < $1.change }) }

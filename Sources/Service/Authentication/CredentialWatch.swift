@@ -29,10 +29,10 @@ final class CredentialWatch: Sendable {
   /// Ends every response for whose caller `isCurrent` is false. O(entries).
   func sweep(_ isCurrent: (Caller) -> Bool) {
     let ended = entries.withLock { entries in
-      entries.removeAll { $0.holder == nil }
-      let ended = entries.filter { !isCurrent($0.caller) }.compactMap(\.holder)
-      if !ended.isEmpty { entries.removeAll { !isCurrent($0.caller) } }
-      return ended
+      // `isCurrent` depends on the time, so each entry is judged once.
+      let firstEnded = entries.partition { $0.holder == nil || !isCurrent($0.caller) }
+      defer { entries.removeSubrange(firstEnded...) }
+      return entries[firstEnded...].compactMap(\.holder)
     }
     for holder in ended { holder.end(.unauthorized) }
   }

@@ -107,12 +107,36 @@ extension JWTKey {
       throw JWTKeyError(description: "holds a secret of fewer than \(minSecretBytes) bytes")
     }
     // A public key as the secret would let everyone sign who knows it.
-    guard !String(decoding: secret, as: UTF8.self).contains("-----BEGIN") else {
-      throw JWTKeyError(description: "holds a PEM key where a secret is expected")
+    guard !isPublicKey(secret) else {
+      throw JWTKeyError(
+        description: "holds a public key in a form that is not read; PEM or a JWKS is needed")
     }
     return try await JWTKey(id, .hs256, signatureBytes: 32) {
       await $0.add(hmac: HMACKey(from: secret), digestAlgorithm: .sha256)
     }
+  }
+
+  /// True if `bytes` are a public key, or keys, in a common form: PEM, DER and its base64, OpenSSH's
+  /// lines, and JSON.
+  private static func isPublicKey(_ bytes: [UInt8]) -> Bool {
+    let text = String(decoding: bytes, as: UTF8.self)
+    let words = text.drop { $0.isWhitespace || $0 == "\u{FEFF}" }
+    if text.contains("-----BEGIN") || words.hasPrefix("{") || words.hasPrefix("[") { return true }
+    if ["ssh-", "ecdsa-", "sk-"].contains(where: words.hasPrefix) { return true }
+    let compact = words.filter { !$0.isWhitespace }
+    let decoded = [UInt8](base64: String(compact), .standard)
+    return isDER(bytes) || isDER(decoded ?? [])
+  }
+
+  /// True if `bytes` are one DER sequence, as public keys and certificates are.
+  private static func isDER(_ bytes: [UInt8]) -> Bool {
+    guard bytes.count > 4, bytes[0] == 0x30 else { return false }
+    let first = Int(bytes[1])
+    guard first >= 0x80 else { return bytes.count == 2 + first }
+    let size = first - 0x80
+    guard (1...3).contains(size) else { return false }
+    let length = bytes[2..<(2 + size)].reduce(0) { $0 << 8 | Int($1) }
+    return bytes.count == 2 + size + length
   }
 
   private static func key(ofPEM text: String) async throws(JWTKeyError) -> JWTKey {

@@ -24,7 +24,12 @@ extension Service {
         authenticator.jwt?.whenFetched { [self] in handle(request, exchange, attempt: attempt) }
         return
       }
-      try identify(&context)
+      do throws(Problem) {
+        try identify(&context)
+      } catch {
+        try admit(context)
+        throw error
+      }
       try admit(context)
       try authorize(context)
       context.access = context.caller.flatMap { access(of: $0) }
@@ -50,8 +55,12 @@ extension Service {
       switch authenticator.authenticate(head) {
       case .caller(let caller): context.caller = caller
       case .refused: break
-      // The request is authenticated once its body is read.
-      case .pending: context.caller = .anonymous
+      // The request is authenticated once its body is read and the key was fetched.
+      case .pending where head.hasBody(ofAtMost: Self.mostPendingBytes):
+        context.caller = .anonymous
+      case .pending:
+        authenticator.jwt?.whenFetched {}
+        throw .overloaded("The key of the credential is being fetched; try again.")
       }
       try identify(&context)
       try admit(context, isCounted: false)
@@ -60,10 +69,24 @@ extension Service {
       if ["POST", "PATCH", "PUT"].contains(head.method) { try head.requireJSON() }
       return nil
     } catch {
+      // A request that is admitted counts once its body is read.
+      if error.status != 429 { try? admit(context) }
       var response = error.response
       response.headers += context.commonHeaders
       return response
     }
+  }
+}
+
+extension Service {
+  /// The most bytes of a body that is read before its credential can be verified.
+  private static let mostPendingBytes = 65_536
+}
+
+extension HTTPRequest {
+  /// True if the head declares a body of at most `count` bytes.
+  fileprivate func hasBody(ofAtMost count: Int) -> Bool {
+    header("Content-Length").flatMap { Int($0) }.map { $0 <= count } ?? false
   }
 }
 

@@ -148,8 +148,8 @@ extension Service {
       case .success(.changes), .failure: .summary
       }
     var request = Result { () throws(Problem) in
-      var request = try resolve(
-        try save.draft.get(), limit: save.preferences.maxAffected, access)
+      var request = try resolve(try save.draft.get(), access)
+      request.maxAffected = save.preferences.maxAffected
       request.access = access
       request.isLenient = save.preferences.handling == .lenient
       return request
@@ -165,20 +165,19 @@ extension Service {
       preferences: save.preferences, key: save.key, form: form, access: access, request: request)
   }
 
-  /// - Parameter limit: the most objects that a batch may change.
   private func resolve(
-    _ draft: SaveDraft, limit: Int?, _ access: CallerAccess?
+    _ draft: SaveDraft, _ access: CallerAccess?
   ) throws(Problem) -> SaveRequest {
     let saveResolver = saveResolver(for: access)
     switch draft {
     case .batchUpdate(let entity, let fetch, let values):
       let predicate = try batchPredicate(of: fetch, access)
       return try resolving { () throws(SaveError) in
-        try saveResolver.batch(entity: entity, values: values, where: predicate, limit: limit)
+        try saveResolver.batch(entity: entity, values: values, where: predicate)
       }
     case .batchDelete(let entity, let fetch):
       let predicate = try batchPredicate(of: fetch, access)
-      return try batchDelete(entity, predicate, limit)
+      return try batchDelete(entity, predicate)
     case .change(let kind, let target, let values, let precondition):
       guard let id = target.id else { throw Self.noSuchObject }
       return try resolving { () throws(SaveError) in
@@ -205,7 +204,7 @@ extension Service {
   }
 
   private func batchDelete(
-    _ entity: Int, _ predicate: ResolvedPredicate, _ limit: Int?
+    _ entity: Int, _ predicate: ResolvedPredicate
   ) throws(Problem) -> SaveRequest {
     guard store.model.entities[entity].isWritable else {
       let name = store.model.entities[entity].name
@@ -213,7 +212,7 @@ extension Service {
       let problem = ChangeProblem(change: 0, code: .readOnlyEntity, detail: detail)
       throw Problem(.invalid([problem]), model: store.model)
     }
-    return SaveRequest(changes: [Change(.deleteAll(predicate, limit: limit), entity: entity)])
+    return SaveRequest(changes: [Change(.deleteAll(predicate), entity: entity)])
   }
 
   private func resolving<Value>(

@@ -239,6 +239,18 @@ struct JWTTests {
       (#"{"keys":[{"kty":"RSA","n":"AQAB","e":"AQAB"}]}"#, "holds no key for HS256"),
       (#"{"keys":[{"kty":"oct","k":"c2hvcnQ"}]}"#, "holds a secret of fewer than 32 bytes"),
       ("{", "is not JSON"),
+      (
+        "MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=",
+        "holds a public key in a form that is not read"
+      ),
+      (
+        "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBm/RAlphM3+hUG6wWfcO5bIUIaqMLa2ywxcOK1wMWbh a",
+        "holds a public key in a form that is not read"
+      ),
+      (
+        #"[{"kty":"OKP","crv":"Ed25519","x":"Gb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE"}]"#,
+        "holds a public key in a form that is not read"
+      ),
       ("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----", "holds a private key"),
       ("-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----", "holds no RSA"),
     ])

@@ -46,7 +46,7 @@ public enum ProblemCatalogue {
         "bad-cursor": "not a cursor of this order",
         "bad-etag": "a precondition that cannot be read",
         "missing-where": "a batch without `where`",
-        "too-many-affected": "a batch that would change more than `max-affected`",
+        "too-many-affected": "a save that would change more objects than `max-affected`",
         "unknown-entity": "an entity, named in a body, that is not there",
         "unknown-key-path": "a property that its entity does not have",
         "not-observable": "a fetch that cannot be followed",
