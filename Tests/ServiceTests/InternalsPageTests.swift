@@ -23,7 +23,9 @@ struct InternalsPageTests {
   private static func labels(of name: String, in type: String) throws -> [String] {
     let declaration = try Regex("(class|struct|enum|actor|extension|protocol) \(type)\\b")
     let function = try Regex("func \(name)(<[^>]*>)?\\(")
-    return try sources.get().filter { $0.firstMatch(of: declaration) != nil }.flatMap { text in
+    // Searching for texts first is faster by far than a regular expression over every file.
+    let candidates = try sources.get().filter { $0.contains("func \(name)") && $0.contains(type) }
+    return candidates.filter { $0.firstMatch(of: declaration) != nil }.flatMap { text in
       text.matches(of: function).map { match in
         labels(text[match.range.upperBound...].prefix(2_000).replacing("->", with: " "))
       }
