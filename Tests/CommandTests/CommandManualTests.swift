@@ -126,7 +126,7 @@ struct CommandManualTests {
       shell.waitUntilExit()
       #expect(shell.terminationStatus == 0, "\(page): \(text)")
       for use in text.replacing("\\\n", with: "").matches(
-        of: /livefetch +([a-z]+)( [a-z]+)?([^|;\n]*)/)
+        of: /livefetch +(?!livefetch)([a-z]+)( [a-z]+)?([^|;\n]*)/)
       {
         let words = String(use.1) + (use.2.map(String.init) ?? "")
         let command = commands[words] ?? commands[String(use.1)]
