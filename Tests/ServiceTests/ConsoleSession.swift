@@ -5,7 +5,7 @@
 // and a token represents the one that the server really gives, the same one everywhere on the page.
 // A command that ends with `&` runs in the background; the next `json` block is its output.
 // `make run &` starts the server of the sample cities again, `livefetch serve … &` another server in
-// its place.
+// its place, and `kill %1` ends the server.
 
 import Foundation
 import TestSupport
@@ -59,7 +59,7 @@ final class ConsoleSession {
   }
 
   private func endServer() {
-    server.process.terminate()
+    if server.process.isRunning { server.process.terminate() }
     _ = server.end()
   }
 
@@ -70,6 +70,8 @@ final class ConsoleSession {
       commandCount += 1
       if command == "make run &" {
         server = try Self.serve(directory)
+      } else if command == "kill %1" {
+        endServer()
       } else if let match = command.wholeMatch(of: /livefetch (serve [^'"]+) &/) {
         endServer()
         let arguments = match.1.replacing("\\", with: " ").split(whereSeparator: \.isWhitespace)

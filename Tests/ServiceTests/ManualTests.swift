@@ -100,7 +100,8 @@ struct ManualTests {
       ("README.md", 6), ("Public/docs/predicates.md", 1), ("Public/docs/api.md", 4),
       ("Public/docs/protocol.md", 6), ("Public/docs/cli.md", 6), ("Public/docs/access.md", 8),
       ("Public/docs/errors.md", 2), ("Public/docs/metrics.md", 2), ("Public/docs/tutorial.md", 25),
-      ("Public/docs/howto.md", 15),
+      ("Public/docs/howto.md", 15), ("Public/docs/operations.md", 3), ("Public/docs/sqlite.md", 6),
+      ("Public/docs/models.md", 10), ("Public/docs/upgrade.md", 5),
     ])
   func consoleBlocks(page: String, leastCommands: Int) async throws {
     let sample = try Self.sampleFile()
