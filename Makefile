@@ -85,8 +85,8 @@ dist: deps ## pack a release into dist/: tarball, Debian package, Python wheel, 
 	@bash docker/build.sh .build-dist
 	@python3 .ci/dist.py .build-dist/opt/livefetch dist
 	@# Packed again, under another time zone and umask, it has the same bytes.
-	@umask 077; TZ=Asia/Tokyo python3 .ci/dist.py .build-dist/opt/livefetch .build-dist/again > /dev/null
-	@diff -r dist .build-dist/again
+	@umask 077; TZ=Asia/Tokyo python3 .ci/dist.py .build-dist/opt/livefetch .build-again > /dev/null
+	@diff -r dist .build-again
 	@bash Tests/Packages/run dist
 
 proxies: deps ## try the settings of nginx, HAProxy and Caddy in docker/deploy/ with the real proxies
