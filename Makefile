@@ -84,6 +84,9 @@ docc: deps ## build the Swift library's documentation; links that lead nowhere f
 dist: deps ## pack a release into dist/: tarball, Debian package, Python wheel, checksums
 	@bash docker/build.sh .build-dist
 	@python3 .ci/dist.py .build-dist/opt/livefetch dist
+	@# Packed again, under another time zone and umask, it has the same bytes.
+	@umask 077; TZ=Asia/Tokyo python3 .ci/dist.py .build-dist/opt/livefetch .build-again > /dev/null
+	@diff -r dist .build-again
 	@bash Tests/Packages/run dist
 
 proxies: deps ## try the settings of nginx, HAProxy and Caddy in docker/deploy/ with the real proxies
@@ -124,8 +127,11 @@ soak: ## the same in its long forms, an hour, or SECONDS each (ONLY, ARGS="--kil
 sanitize: deps ## run the tests under the thread and the address sanitizer (ONLY=thread, FILTER=…)
 	@bash Tests/Sanitizers/run $(if $(ONLY),$(ONLY),thread address)
 
-lint: ## check the style of the Swift sources
+lint: ## check the style of the Swift sources, and that the manual's pages are current
 	@swift format lint --strict -r $(SOURCES)
+	@bash .ci/install --optional python3-markdown-it
+	@if /usr/bin/python3 -c 'import markdown_it' 2> /dev/null; then \
+	  /usr/bin/python3 .ci/manual.py --check; fi
 
 format: ## bring the Swift sources into style
 	@swift format -i -r $(SOURCES)

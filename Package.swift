@@ -2,6 +2,26 @@
 import CompilerPluginSupport
 import PackageDescription
 
+/// The commit that is built, in hexadecimal digits, from the environment: docker/build.sh sets it. Not
+/// from git, so that sources without a repository build too and a commit does not have the next build
+/// compile anything.
+let commit = Context.environment["LIVEFETCH_COMMIT"].flatMap { text in
+  text.isEmpty || !text.allSatisfy(\.isHexDigit) ? nil : text
+}
+
+/// The releases of a dependency that fit. A build that names its commit, such as the container's, takes
+/// the first one alone, so that a commit is built from the same sources always.
+func releases(from first: Version) -> Range<Version> {
+  let (major, minor, patch) = (first.major, first.minor, first.patch)
+  return first..<(commit == nil ? Version(major + 1, 0, 0) : Version(major, minor, patch + 1))
+}
+
+/// What the dependencies depend on.
+let indirect: [Package.Dependency] = [
+  .package(url: "https://github.com/apple/swift-asn1.git", releases(from: "1.7.4")),
+  .package(url: "https://github.com/apple/swift-certificates.git", releases(from: "1.21.1")),
+]
+
 let package = Package(
   name: "LiveFetch",
   platforms: [.macOS(.v15), .iOS(.v18)],
@@ -14,13 +34,13 @@ let package = Package(
     .trait(name: "Macros", description: "The macro @Entity, which builds swift-syntax.")
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-    .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
-    .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
-    .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
-    .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
-  ],
+    .package(url: "https://github.com/apple/swift-argument-parser.git", releases(from: "1.8.2")),
+    .package(url: "https://github.com/apple/swift-collections", releases(from: "1.6.0")),
+    .package(url: "https://github.com/apple/swift-crypto.git", releases(from: "4.5.2")),
+    .package(url: "https://github.com/apple/swift-log.git", releases(from: "1.16.2")),
+    .package(url: "https://github.com/swiftlang/swift-syntax", releases(from: "603.0.1")),
+    .package(url: "https://github.com/vapor/jwt-kit", releases(from: "5.7.1")),
+  ] + (commit == nil ? [] : indirect),
   targets: [
     // The C libraries
     .systemLibrary(
@@ -40,6 +60,11 @@ let package = Package(
 
     // Mapped files that other programs truncate: the handler of SIGBUS
     .target(name: "LiveFetchCMappedFiles"),
+
+    // The commit of the build
+    .target(
+      name: "LiveFetchCVersion",
+      cSettings: commit.map { [.define("LIVEFETCH_COMMIT", to: $0)] } ?? []),
 
     // Pure functions of bytes: percent-encoding and hashes
     .target(name: "Bytes"),
@@ -90,9 +115,9 @@ let package = Package(
     .target(
       name: "PostgresStore",
       dependencies: [
-        "Bytes", "CPostgres", "FetchModel", "LiveFetchThreads", "ModelStorage", "Patterns",
-        "SQLComposer",
-        "SQLResults", "SaveExecution",
+        "Bytes", "CPostgres", "FetchModel", "LiveFetchMetrics",
+        "LiveFetchThreads", "ModelStorage", "Patterns", "SQLComposer", "SQLResults",
+        "SaveExecution",
       ]),
     .target(
       name: "LiveQueries",
@@ -115,8 +140,8 @@ let package = Package(
     .target(
       name: "Service",
       dependencies: [
-        "Bytes", "FetchModel", "LiveQueries", "LiveFetchHTTPServer", "LiveFetchMetrics",
-        "LiveFetchThreads", "RequestPlans",
+        "Bytes", "FetchModel", "LiveQueries", "LiveFetchHTTPServer", "LiveFetchCVersion",
+        "LiveFetchMetrics", "LiveFetchThreads", "RequestPlans",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
         .product(name: "JWTKit", package: "jwt-kit"),
@@ -205,9 +230,10 @@ let package = Package(
       name: "CommandTests",
       dependencies: [
         "LiveFetchCommand", "HTTPClient", "LiveFetchHTTPServer", "LiveFetchCSQLite", "FetchModel",
-        "WebPage",
+        "WebPage", "Service",
         "TestSupport",
-      ]),
+      ],
+      exclude: ["Stores"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -180,11 +180,13 @@ def shutil_copy(source, target):
     shutil.copy(source, target)
 
 
-def wheel(path, version, seconds):
-    """Writes the wheel of Public/livefetch.py."""
+def wheel(folder, version, seconds):
+    """Writes the wheel of Public/livefetch.py, as a package, because only packages can have a py.typed."""
+    version = version.replace("-dev", ".dev0")
     information = f"livefetch-{version}.dist-info"
     files = {
-        "livefetch.py": (ROOT / "Public/livefetch.py").read_bytes(),
+        "livefetch/__init__.py": (ROOT / "Public/livefetch.py").read_bytes(),
+        "livefetch/py.typed": b"",
         f"{information}/METADATA": (
             f"Metadata-Version: 2.1\nName: livefetch\nVersion: {version}\n"
             "Summary: Client of LiveFetch servers, on the standard library alone\n"
@@ -196,6 +198,7 @@ def wheel(path, version, seconds):
     record = "".join(
         f"{n},sha256={digest64(c)},{len(c)}\n" for n, c in files.items())
     files[f"{information}/RECORD"] = (record + f"{information}/RECORD,,\n").encode()
+    path = folder / f"livefetch-{version}-py3-none-any.whl"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, contents in files.items():
             entry = zipfile.ZipInfo(name, time.gmtime(seconds)[:6])
@@ -209,7 +212,7 @@ def digest64(contents):
 
 def main():
     program, target = (pathlib.Path(a).resolve() for a in sys.argv[1:])
-    version = re.match(r"[0-9.]+", output(program / "livefetch", "--version"))[0]
+    version = output(program / "livefetch", "--version").split()[0]
     seconds = commit_time()
     date = time.strftime("%Y-%m-%d", time.gmtime(seconds))
     architecture = output("dpkg", "--print-architecture").strip()
@@ -220,10 +223,12 @@ def main():
         lay_out(program, folder, version, date)
         set_attributes(folder, seconds)
         tarball(folder, target / f"{folder.name}.tar.gz", seconds)
+        # Debian's order: `~dev` precedes the release.
+        debian = version.replace("-", "~")
         debian_package(
-            program, target / f"livefetch_{version}_{architecture}.deb", version, architecture,
+            program, target / f"livefetch_{debian}_{architecture}.deb", debian, architecture,
             date, seconds, pathlib.Path(name))
-    wheel(target / f"livefetch-{version}-py3-none-any.whl", version, seconds)
+    wheel(target, version, seconds)
     sums = "".join(
         f"{hashlib.sha256(f.read_bytes()).hexdigest()}  {f.name}\n" for f in sorted(target.iterdir()))
     (target / "SHA256SUMS").write_text(sums)

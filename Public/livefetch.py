@@ -22,6 +22,7 @@ import threading
 import time
 import urllib.parse
 import uuid
+from operator import itemgetter
 from typing import Any, AsyncIterator, Callable, Dict, Iterator, List, Optional, Union
 
 Result = Dict[str, Any]
@@ -86,17 +87,17 @@ def _apply(old: List[Any], changed: Dict[str, Any], entries: Dict[str, Any]) -> 
     sections = [{**section, "items": list(section["items"])} for section in old]
     try:
         moved = {}
-        for entry in sorted(entries["deleted"] + entries["moved"], key=_from, reverse=True):
+        for entry in sorted(entries["deleted"] + entries["moved"], key=itemgetter("from"), reverse=True):
             section, index = entry["from"]
             moved[str(entry["id"])] = item = sections[section]["items"].pop(index)
             _expect(item, entry)
-        for section in sorted(changed["deleted"], key=_index, reverse=True):
+        for section in sorted(changed["deleted"], key=itemgetter("index"), reverse=True):
             if sections.pop(section["index"])["items"]:
                 raise OutOfStep(f"section {section['index']} is deleted and not empty")
-        for section in sorted(changed["inserted"], key=_index):
+        for section in sorted(changed["inserted"], key=itemgetter("index")):
             info = {name: section[name] for name in section if name != "index"}
             sections.insert(section["index"], {**info, "items": []})
-        for entry in sorted(entries["inserted"] + entries["moved"], key=_to):
+        for entry in sorted(entries["inserted"] + entries["moved"], key=itemgetter("to")):
             section, index = entry["to"]
             if index > len(sections[section]["items"]):
                 raise OutOfStep(f"there is no place {entry['to']}")
@@ -121,18 +122,6 @@ def _merge(item: Any, entry: Dict[str, Any]) -> Any:
 def _expect(item: Any, entry: Dict[str, Any]) -> None:
     if identity(item) != entry["id"]:
         raise OutOfStep(f"{identity(item)} is where {entry['id']} is expected")
-
-
-def _from(entry: Dict[str, Any]) -> Any:
-    return entry["from"]
-
-
-def _to(entry: Dict[str, Any]) -> Any:
-    return entry["to"]
-
-
-def _index(section: Dict[str, Any]) -> Any:
-    return section["index"]
 
 
 class _Float(float):
@@ -262,11 +251,9 @@ def _json(text: bytes) -> Any:
 
 
 def _request(entity: str, parameters: Dict[str, Any]) -> Dict[str, Any]:
-    request = {name.rstrip("_"): value for name, value in parameters.items() if value is not None}
-    for name in ("sort", "select", "expand", "group"):
-        if isinstance(request.get(name), str):
-            request[name] = request[name].split(",")
-    return {"entity": entity, **request}
+    # The server splits lists that are one text.
+    named = {name.rstrip("_"): value for name, value in parameters.items() if value is not None}
+    return {"entity": entity, **named}
 
 
 class _Follower:

@@ -23,6 +23,22 @@ make_store() {
   export LIVEFETCH_CREATE=true
 }
 
+# Secrets that an engine mounts as files, where no variable gives them.
+token_file=/run/secrets/livefetch-token
+if [ -z "${LIVEFETCH_TOKEN+set}${LIVEFETCH_TOKEN_FILE+set}" ] && [ -s "$token_file" ]; then
+  export LIVEFETCH_TOKEN_FILE="$token_file"
+fi
+password_file=/run/secrets/postgres-password
+if [ -z "${PGPASSWORD:-}" ] && [ -s "$password_file" ]; then
+  PGPASSWORD=$(cat "$password_file")
+  export PGPASSWORD
+fi
+
+# Plain `docker stop` gives 10 s. A settings file that is named decides itself.
+if [ -z "${LIVEFETCH_CONFIG:-}" ]; then
+  export LIVEFETCH_SHUTDOWN_TIMEOUT="${LIVEFETCH_SHUTDOWN_TIMEOUT:-8}"
+fi
+
 store=/data/store.sqlite
 case "${1:-}" in
   demo) shift; check_folder /data/world.sqlite; set -- demo --data /data/world.sqlite "$@" ;;

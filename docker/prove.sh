@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
 # Proves the image without a Docker engine, on Debian 12 as root: runs the build stage here and
 # the run stage in a fresh minimal Debian, starts the entry point there as the image's user, and
-# checks the refusal without a token, the start on an empty volume, readiness, the page, one fetch, the
-# import of a file, a read-only root, another user, and the exit after SIGTERM.
+# checks the refusal without a token, the start on an empty volume, readiness, also with TLS, the page,
+# one fetch, the import of a file, a token from a mounted secret, a read-only root, another user, the
+# exit after SIGTERM, and the compressed size.
+#
+# usage: prove.sh [BUILT]
+# BUILT is a folder that docker/build.sh has laid out already, such as `make dist`'s .build-dist.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -39,8 +43,12 @@ in_stage() {
   ' in_stage "$root" "$frozen" "$@"
 }
 
-step "build stage"
-sh docker/build.sh "$work/out" >"$work/build.log" 2>&1 || { cat "$work/build.log"; fail "build"; }
+if [ -n "${1:-}" ]; then
+  cp -R "$1" "$work/out"
+else
+  step "build stage"
+  sh docker/build.sh "$work/out" >"$work/build.log" 2>&1 || { cat "$work/build.log"; fail "build"; }
+fi
 
 step "run stage"
 mirror=$(apt-get indextargets --format '$(REPO_URI)' \
@@ -53,6 +61,15 @@ cp docker/prepare.sh "$root/tmp/"
 (in_stage 0:0 sh /tmp/prepare.sh) >"$work/log" 2>&1 || { tail "$work/log"; fail "prepare.sh"; }
 cp -R "$work/out/." "$root/"
 
+# What the registry stores: the files of the base image, without what the slim one leaves out, and ours.
+step "compressed size"
+bytes=$(tar -C "$root" --one-file-system --exclude=./proc/* --exclude=./dev/* --exclude=./tmp/* \
+  --exclude=./var/cache/apt/* --exclude=./var/lib/apt/lists/* --exclude=./var/log/* \
+  --exclude=./usr/share/doc/* --exclude=./usr/share/man/* --exclude=./usr/share/locale/* \
+  --exclude=./usr/share/info/* -c . | gzip | wc -c)
+echo "prove: $((bytes / 1000000)) MB"
+[ "$bytes" -le 60000000 ] || fail "more than 60 MB"
+
 image() { sed -n "s/^$1 //p" docker/Dockerfile | tail -n 1; }
 user=$(image USER)
 entry=$(image ENTRYPOINT | tr -d '[]"')
@@ -64,9 +81,10 @@ step "refuses to start without a token"
 if (in_stage "$user" PORT="$port" "$entry" demo) >"$work/log" 2>&1; then fail "started"; fi
 grep -q LIVEFETCH_TOKEN "$work/log" || fail "no word about the token"
 
+settings=(LIVEFETCH_TOKEN="$token")
 # Starts the entry point with the arguments and waits until it is ready.
 start() {
-  (in_stage "$user" PORT="$port" LIVEFETCH_TOKEN="$token" "$entry" "$@") >"$work/server.log" 2>&1 &
+  (in_stage "$user" PORT="$port" "${settings[@]}" "$entry" "$@") >"$work/server.log" 2>&1 &
   server=$!
   for _ in $(seq 300); do
     if (in_stage "$user" PORT="$port" /opt/livefetch/health.sh) 2>/dev/null; then return; fi
@@ -135,6 +153,20 @@ PYTHON
 
 step "ends on $(image STOPSIGNAL)"
 stop
+
+step "is ready by HTTPS, and takes the token from a mounted secret"
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=notes.example \
+  -keyout "$root/tmp/key.pem" -out "$root/tmp/cert.pem" 2>/dev/null
+chown "$user" "$root/tmp/key.pem"
+install -d "$root/run/secrets"
+echo "$token" >"$root/run/secrets/livefetch-token"
+settings=(LIVEFETCH_TLS_CERT=/tmp/cert.pem LIVEFETCH_TLS_KEY=/tmp/key.pem)
+start
+curl -sfk -H "Authorization: Bearer $token" "https://127.0.0.1:$port/v1" >/dev/null ||
+  fail "not the secret's token"
+stop
+settings=(LIVEFETCH_TOKEN="$token")
+rm -r "$root/run/secrets"
 
 step "loads a file into the store"
 printf 'id,text\n1,first\n2,second\n' >"$root/tmp/notes.csv"

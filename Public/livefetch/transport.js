@@ -153,7 +153,27 @@ export function route(request) {
 export function clean(request) {
   const entries = Object.entries(request).filter(([, value]) => isSaid(value));
   return Object.fromEntries(
-    entries.map(([name, value]) => [name, isList(name, value) ? value.split(',') : value]));
+    entries.map(([name, value]) => [name, isList(name, value) ? elements(name, value) : value]));
+}
+
+/** The elements of a list, as the server splits it: in `select` not at commas within brackets and quotes. */
+function elements(name, text) {
+  const parts = name === 'select' ? expressions(text) : null;
+  return (parts ?? text.split(',')).map((part) => part.replace(/^ +/, ''));
+}
+
+/** Null where brackets or quotes are not closed. */
+function expressions(text) {
+  const parts = [''];
+  let depth = 0;
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|./gs)) {
+    if (token === '"' || token === "'") return null;
+    if (token === '(' || token === '{') depth += 1;
+    if (token === ')' || token === '}') depth -= 1;
+    if (token === ',' && depth === 0) parts.push('');
+    else parts[parts.length - 1] += token;
+  }
+  return depth === 0 ? parts : null;
 }
 
 const lists = new Set(['sort', 'select', 'expand', 'group']);

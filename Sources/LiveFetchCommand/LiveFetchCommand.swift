@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Foundation
+import Service
 
 /// `livefetch`
 @main
@@ -26,7 +27,7 @@ struct LiveFetchCommand: ParsableCommand {
 
       Shell completion: `livefetch --generate-completion-script bash|zsh|fish` prints a script.
       """,
-    version: "0.1.0",
+    version: LiveFetchVersion.description,
     subcommands: [
       Serve.self, Demo.self, FetchCommand.self, SaveCommand.self, ImportCommand.self,
       ExportCommand.self, CopyCommand.self, BackupCommand.self, RestoreCommand.self,

@@ -50,6 +50,18 @@ public struct MetricFamily: Sendable, Hashable {
   }
 }
 
+extension MetricFamily {
+  /// The connections that a store has to its file or database.
+  public init(storeConnections idle: Int, busy: Int) {
+    self.init(
+      "livefetch_store_connections", "Connections that read the store, by state.", .gauge,
+      [
+        .init(labels: [.init("state", "busy")], value: Double(busy)),
+        .init(labels: [.init("state", "idle")], value: Double(idle)),
+      ])
+  }
+}
+
 /// Counts of observed values in buckets.
 public struct Histogram: Sendable, Hashable {
   /// The upper bounds of the buckets, ascending. An additional bucket holds larger values.

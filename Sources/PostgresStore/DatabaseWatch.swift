@@ -19,6 +19,8 @@ final class DatabaseWatch: Sendable {
     var healthChecks: [@Sendable ([StoreFault]) -> Void] = []
     /// The newest token whose observers have been called.
     var newest: Token?
+    /// The extent of the history when it was pruned last; nil before it was measured.
+    var extent: DatabaseStatus.HistoryExtent?
     /// The readers that wait for changes.
     var waiting: Set<ObjectIdentifier> = []
   }
@@ -133,6 +135,9 @@ final class DatabaseWatch: Sendable {
   /// The newest token that has been reported to the observers; nil before the first one.
   var newest: Token? { state.withLock(\.newest) }
 
+  /// The extent of the history, measured within the last minute; nil if it is unknown.
+  var extent: DatabaseStatus.HistoryExtent? { state.withLock(\.extent) }
+
   /// Calls the observers of changes if a served table may have changed.
   private func note(_ report: CommitMonitor.Report, hasChanged: Bool) {
     let observers = state.withLock { state in
@@ -152,6 +157,7 @@ extension DatabaseWatch {
   private struct Work {
     var checksCatalogue: Bool
     var prunes: Bool
+    var measures: Bool
     var healthChecks: [@Sendable ([StoreFault]) -> Void]
   }
 
@@ -183,13 +189,15 @@ extension DatabaseWatch {
       if checks { state.mustCheck = false }
       defer { state.healthChecks = [] }
       return Work(
-        checksCatalogue: checks, prunes: prunes, healthChecks: state.healthChecks)
+        checksCatalogue: checks, prunes: prunes,
+        measures: captured != nil && (prunes || state.extent == nil),
+        healthChecks: state.healthChecks)
     }
   }
 
   /// Returns false if the database cannot be reached.
   private func perform(_ work: Work, on connection: inout PostgresConnection?) -> Bool {
-    guard work.checksCatalogue || work.prunes || !work.healthChecks.isEmpty else { return true }
+    guard work.checksCatalogue || work.measures || !work.healthChecks.isEmpty else { return true }
     do throws(PostgresError) {
       let current: PostgresConnection
       // The server may have closed an idle connection.
@@ -202,6 +210,10 @@ extension DatabaseWatch {
       current.deadline = .now + .seconds(10)
       if work.checksCatalogue, try !isIntact(current) { reportOutdated() }
       if work.prunes { try prune(on: current) }
+      if work.measures {
+        let extent = try PostgresStore.history(current)
+        state.withLock { $0.extent = extent }
+      }
       try current.query("SELECT 1")
       return true
     } catch {

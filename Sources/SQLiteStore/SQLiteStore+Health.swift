@@ -30,11 +30,16 @@ extension SQLiteStore {
 
   /// Reported only if the store accepts saves. An unknown amount of free space is no fault.
   private var spaceFault: StoreFault? {
-    var found = statvfs()
-    guard writer != nil, statvfs(file.path, &found) == 0, found.f_blocks > 0 else { return nil }
-    let blocks = geteuid() == 0 ? found.f_bfree : found.f_bavail
-    guard UInt64(blocks) &* UInt64(found.f_frsize) < Self.leastSpace else { return nil }
+    guard writer != nil, let bytes = freeBytes, bytes < Self.leastSpace else { return nil }
     return StoreFault("disk-full", "The disk is full.")
+  }
+
+  /// The bytes that this process may still write to the disk of the file; nil if unknown.
+  var freeBytes: UInt64? {
+    var found = statvfs()
+    guard statvfs(file.path, &found) == 0, found.f_blocks > 0 else { return nil }
+    let blocks = geteuid() == 0 ? found.f_bfree : found.f_bavail
+    return UInt64(blocks) &* UInt64(found.f_frsize)
   }
 
   private var readFault: StoreFault? {

@@ -8,7 +8,7 @@ import Logging
 /// The settings of a ``Service``.
 public struct ServiceConfiguration: Sendable {
   /// The version in `GET /v1`.
-  public var version = "0.1.0"
+  public var version = LiveFetchVersion.number
   /// The most items of a snapshot.
   public var maxItems = 10_000
   /// Seconds that a request without `wait` waits for a change.

@@ -165,6 +165,7 @@ extension ServiceHost {
       return (state.waiting, state.isDraining)
     }
     guard !isLate else { return served.store.close() }
+    metrics.observe(served.store.newestToken)
     serve(waiting, served.service)
     // Called at once if the store is outdated already.
     served.store.onOutdated { [weak self] reason in

@@ -166,6 +166,15 @@ class Requesting(unittest.TestCase):
         self.assertIn("Authorization: Bearer old\r\n", server.requests[0])
         self.assertIn("Authorization: Bearer new\r\n", server.requests[1])
 
+    def test_lists_are_sent_as_they_are_for_the_server_to_split(self):
+        server = Answering(answer(200, {"token": "a"}))
+        livefetch.Client(server.url).fetch(
+            "City", as_="dictionaries", select="x:max({a,b}),n:@count", group=["a", "b"])
+        body = json.loads(server.requests[0].split("\r\n\r\n")[1])
+        self.assertEqual(
+            body,
+            {"entity": "City", "as": "dictionaries", "select": "x:max({a,b}),n:@count", "group": ["a", "b"]})
+
     def test_asynchronous_live_results_end_when_they_are_closed(self):
         first = {"entity": "City", "token": "a", "total": 1}
         server = Answering(answer(200, first))

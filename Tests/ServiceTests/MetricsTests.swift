@@ -118,9 +118,38 @@ struct MetricsTests {
     try serving(file) { get in
       // Requests are counted once there was one.
       _ = try get("/v1", [:])
+      _ = try get("/v1/objects/city?since=now&wait=0", [:])
       let metrics = try MetricsText(get("/metrics", [:]).text)
       #expect(metrics.kinds == listed)
     }
+  }
+
+  @Test("A database has metrics that the manual lists, and those of saves and of the history")
+  func database() throws {
+    let page = try ManualPage("Public/docs/metrics.md").text
+    let database = try ServedDatabase("CREATE TABLE city(id int PRIMARY KEY, name text);")
+    let isMeasured = try eventually(within: .seconds(300)) {
+      try MetricsText(database.ask("/metrics").text)["livefetch_history_rows"] == 0
+    }
+    #expect(isMeasured)
+    let metrics = try MetricsText(database.ask("/metrics").text)
+    for name in metrics.kinds.keys { #expect(page.contains("| `\(name)` | "), "\(name)") }
+    #expect(metrics["livefetch_saves_total"] == 0)
+    #expect(metrics["livefetch_store_connections", ["state": "idle"]].map { $0 >= 1 } == true)
+    #expect(metrics["livefetch_ready"] == 1)
+  }
+
+  @Test("An epoch that begins with a store that is opened again is counted")
+  func epochs() throws {
+    let file = try HostedFile("CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT);")
+    func epochs() throws -> Double? {
+      try MetricsText(file.ask("/metrics").text)["livefetch_epochs_total"]
+    }
+    #expect(try epochs() == 0)
+    try file.shell("ALTER TABLE city ADD COLUMN area REAL;")
+    #expect(file.reopenings(atLeast: 1) == 1)
+    #expect(try epochs() == 1)
+    #expect(try epochs() == 1)
   }
 
   private func checkBuckets(of name: String, _ metrics: MetricsText) throws {
@@ -150,6 +179,16 @@ struct MetricsTests {
       #expect(metrics["livefetch_requests_total", ["kind": "poll", "status": "200"]] == 1)
       #expect(metrics["livefetch_request_seconds_count", ["kind": "fetch"]] == 6)
       #expect(metrics["livefetch_request_seconds_count", ["kind": "poll"]] == nil)
+      #expect(metrics["livefetch_wait_seconds_count", ["kind": "poll"]] == 1)
+      #expect(metrics["livefetch_wait_seconds_count", ["kind": "fetch"]] == nil)
+      #expect(metrics["livefetch_live_lag"] == 0)
+      #expect(metrics["livefetch_live_seconds_total"].map { $0 > 0 } == true)
+      #expect(metrics["livefetch_store_connections", ["state": "idle"]].map { $0 >= 1 } == true)
+      #expect(metrics["livefetch_wal_bytes"].map { $0 > 0 } == true)
+      #expect(metrics["livefetch_disk_free_bytes"].map { $0 > 0 } == true)
+      #expect(metrics["livefetch_ready"] == 1)
+      let build = ["version": LiveFetchVersion.number, "commit": LiveFetchVersion.commit ?? ""]
+      #expect(metrics["livefetch_build_info", build] == 1)
       #expect(metrics["livefetch_snapshot_cache_hits_total"] == 3)
       #expect(metrics["livefetch_saves_total"] == 1)
       #expect(metrics["livefetch_commit_saves_count"] == 1)

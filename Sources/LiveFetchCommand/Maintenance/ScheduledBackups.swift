@@ -52,6 +52,7 @@ final class ScheduledBackups: Sendable {
     for name in names(ending: Self.partial) {
       try? files.removeItem(atPath: "\(directory)/\(name)")
     }
+    metrics.scheduleBackups(every: interval, last: newest?.timeIntervalSince1970)
     Thread.detachNewThread { self.run() }
   }
 

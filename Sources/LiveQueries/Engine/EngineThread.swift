@@ -3,6 +3,7 @@
 // The thread owns every live query. It waits for commands, opens one read transaction if the store
 // changed or must be read, catches up with that snapshot, and then serves new followers.
 
+import Dispatch
 import FetchModel
 import LiveFetchThreads
 
@@ -52,6 +53,7 @@ final class EngineThread {
   func run() {
     while true {
       let batch = commandQueue.take(until: wakeTime())
+      let start = DispatchTime.now().uptimeNanoseconds
       if batch.isStopped {
         send(.nothing)
         for drain in batch.drains { drain.signal() }
@@ -61,6 +63,9 @@ final class EngineThread {
       if demand == .nothing, !batch.commands.isEmpty { send(.new) }
       handle(batch)
       answer()
+      queries.counters.nanoseconds += DispatchTime.now().uptimeNanoseconds - start
+      queries.counters.current = queries.hasActiveQueries ? queries.current : nil
+      report(queries.counters)
       for drain in batch.drains { drain.signal() }
     }
   }

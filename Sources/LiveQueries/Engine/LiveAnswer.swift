@@ -99,6 +99,10 @@ public struct LiveCounters: Sendable, Hashable {
   /// The number of diffs, and of clients that received them.
   public var diffs = 0
   public var delivered = 0
+  /// The time that the engine's thread has worked, in nanoseconds.
+  public var nanoseconds: UInt64 = 0
+  /// The token up to which the engine has followed the store; nil while no client waits.
+  public var current: Token?
 
   public init() {}
 }

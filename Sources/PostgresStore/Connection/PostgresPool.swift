@@ -21,6 +21,8 @@ final class PostgresPool: Sendable {
   private let lock = NSLock()
   /// The most recently used one is taken first.
   nonisolated(unsafe) private var idle = Idle()
+  /// The number of connections in use.
+  private let busy = Atomic(0)
   /// As many permits as there may be connections.
   private let permits: MonotonicSemaphore
   private let threads: ThreadPool
@@ -53,7 +55,11 @@ final class PostgresPool: Sendable {
     guard permits.wait(seconds: waitLimit / .seconds(1)) else { throw .busy }
     defer { permits.signal() }
     let connection = try take()
-    defer { giveBack(connection) }
+    busy.add(1, ordering: .relaxed)
+    defer {
+      busy.subtract(1, ordering: .relaxed)
+      giveBack(connection)
+    }
     return try body(connection)
   }
 
@@ -89,6 +95,11 @@ final class PostgresPool: Sendable {
       isCancelled.set()
     }
     return try result.get()
+  }
+
+  /// The numbers of open connections.
+  var connectionCounts: (idle: Int, busy: Int) {
+    (lock.withLock { idle.connections.count }, busy.load(ordering: .relaxed))
   }
 
   private func run<Value>(

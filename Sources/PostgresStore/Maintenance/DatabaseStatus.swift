@@ -50,7 +50,7 @@ extension PostgresStore {
     }
   }
 
-  private static func history(
+  static func history(
     _ connection: PostgresConnection
   ) throws(PostgresError) -> DatabaseStatus.HistoryExtent? {
     let exists = try connection.query("SELECT to_regclass('livefetch.store') IS NOT NULL")

@@ -29,6 +29,8 @@ final class PostgresSaveExecutor: Sendable {
   /// Protects the executors that no save uses.
   let idle = Mutex<[SaveExecutor]>([])
   let isCancelled = Atomic(false)
+  let made = Atomic(0)
+  let refused = Atomic(0)
   /// The number of saves that have no result yet.
   private let open = Mutex(0)
   private let done = MonotonicSemaphore()
@@ -99,6 +101,11 @@ final class PostgresSaveExecutor: Sendable {
   ) {
     open.withLock { $0 += 1 }
     let finish: @Sendable (Result<Value, SaveError>) -> Void = { [self] result in
+      if case .success = result {
+        made.add(1, ordering: .relaxed)
+      } else {
+        refused.add(1, ordering: .relaxed)
+      }
       completion(result)
       if open.withLock({ open in
         open -= 1
@@ -114,6 +121,9 @@ final class PostgresSaveExecutor: Sendable {
       },
       { finish(Result { () throws(SaveError) in try body() }) })
   }
+
+  /// The number of saves that wait for a thread.
+  var waitingCount: Int { threads.waiting }
 
   /// Refuses waiting and later saves. Returns when those that were accepted have their results.
   func end(cancellingRunning: Bool) {

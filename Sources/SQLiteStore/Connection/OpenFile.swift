@@ -141,7 +141,7 @@ struct OpenFile {
   }
 
   /// Opens a file for reading. In a directory that is not writable, SQLite has no place for its
-  /// locks.
+  /// locks, and the file is opened without them.
   static func openForReading(
     _ path: String
   ) throws(StoreError) -> (Connection, Connection.Access) {
@@ -150,14 +150,31 @@ struct OpenFile {
       _ = try connection.first("SELECT count(*) FROM sqlite_schema") { _ in true }
       return (connection, .readOnlyFile)
     } catch .readOnly {
-      return (try Connection(path: path, access: .immutableFile), .immutableFile)
+      return try openWithoutLocks(path)
     } catch .unusable(let reason) {
       throw .unusable(reason)
     } catch .damaged(let reason) {
       throw .damaged("\(reason) (restore it from a backup)")
     } catch {
-      return (try Connection(path: path, access: .immutableFile), .immutableFile)
+      return try openWithoutLocks(path)
     }
+  }
+
+  /// Opens a file without its log, which SQLite then ignores.
+  ///
+  /// - Throws: ``StoreError/unusable(_:)`` if the log has data: the newest saves may be in it alone.
+  private static func openWithoutLocks(
+    _ path: String
+  ) throws(StoreError) -> (Connection, Connection.Access) {
+    let log = resolvedPath(path) + "-wal"
+    if let bytes = FileStatus(log)?.size, bytes > 0 {
+      throw .unusable(
+        """
+        its log \(log) has data that cannot be read without writing \(path)-shm (make the directory \
+        writable, or copy both files to one that is)
+        """)
+    }
+    return (try Connection(path: path, access: .immutableFile), .immutableFile)
   }
 }
 

@@ -16,6 +16,8 @@ final class ReaderPool: Sendable {
   /// Protects the idle connections. The most recently used one is taken first, because its page
   /// cache is warm.
   private let idle = Mutex(Idle())
+  /// The number of connections in use.
+  private let busy = Atomic(0)
   /// As many permits as there may be connections.
   private let permits: MonotonicSemaphore
   private let waitLimit: Double
@@ -47,7 +49,11 @@ final class ReaderPool: Sendable {
     guard permits.wait(seconds: waitLimit) else { throw .busy }
     defer { permits.signal() }
     let connection = try take()
-    defer { giveBack(connection) }
+    busy.add(1, ordering: .relaxed)
+    defer {
+      busy.subtract(1, ordering: .relaxed)
+      giveBack(connection)
+    }
     return try connection.withDeadline(after: limit) { () throws(StoreError) in
       try noting { () throws(StoreError) in try connection.run("BEGIN") }
       connection.holdsReadTransaction = true
@@ -57,6 +63,11 @@ final class ReaderPool: Sendable {
       try checkFiles()
       return result
     }
+  }
+
+  /// The numbers of open connections.
+  var connectionCounts: (idle: Int, busy: Int) {
+    (idle.withLock { $0.connections.count }, busy.load(ordering: .relaxed))
   }
 
   private func noting<Result>(

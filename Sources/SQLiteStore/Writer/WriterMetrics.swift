@@ -9,8 +9,6 @@ struct WriterMetrics: Sendable {
   var refused = 0
   /// Detected commits of other processes.
   var externalCommits = 0
-  /// Epochs begun because history had a gap.
-  var restarts = 0
   var groupSizes = Histogram(bounds: [1, 2, 4, 8, 16, 32, 64, 128, 256])
   /// Durations of commits in seconds.
   var commitTimes = Histogram(
@@ -30,10 +28,8 @@ struct WriterMetrics: Sendable {
 
   mutating func count(_ commit: Writer.Commit) {
     switch commit {
-    case .saves: break
+    case .saves, .restarted, .outdated: break
     case .others: externalCommits += 1
-    case .restarted: restarts += 1
-    case .outdated: restarts += 1
     }
   }
 
@@ -54,8 +50,6 @@ struct WriterMetrics: Sendable {
         "livefetch_foreign_commits_total", "Commits of other programs that were noticed.",
         .counter, externalCommits),
       MetricFamily(
-        "livefetch_epochs_total", "Epochs begun while the file was served.", .counter, restarts),
-      MetricFamily(
         "livefetch_history_rows", "Changed rows that the history contains.", .gauge, historyRows),
       MetricFamily(
         "livefetch_history_bytes", "Bytes that history takes, about.", .gauge, historyBytes),
@@ -64,8 +58,28 @@ struct WriterMetrics: Sendable {
 }
 
 extension SQLiteStore: MetricsSource {
-  /// The metrics of the writer and of the history; empty for a read-only store.
+  /// The metrics of the connections and of the disk, and, unless the store is read-only, of the writer
+  /// and the history.
   public var metrics: [MetricFamily] {
+    let connections = readers.connectionCounts
+    let log = FileStatus(resolvedPath(file.path) + "-wal")?.size ?? 0
+    return [
+      MetricFamily(
+        storeConnections: connections.idle, busy: connections.busy),
+      MetricFamily("livefetch_wal_bytes", "Bytes of the write-ahead log.", .gauge, log),
+    ] + diskFamilies + writerFamilies
+  }
+
+  /// Empty if the amount of free space is unknown.
+  private var diskFamilies: [MetricFamily] {
+    guard let bytes = freeBytes else { return [] }
+    return [
+      MetricFamily(
+        "livefetch_disk_free_bytes", "Bytes that are free on the disk of the file.", .gauge, bytes)
+    ]
+  }
+
+  private var writerFamilies: [MetricFamily] {
     guard let writer else { return [] }
     return writer.metrics.families + [
       MetricFamily(

@@ -17,10 +17,9 @@ extension Service {
         return .response(.json(openAPI.bytes))
       }
       return .response(.json(OpenAPIBytes(openAPIDocument(access.model)).bytes))
-    case .metrics: return .response(metricsResponse)
     case .options(let allow, let entity):
       return .response(try optionsResponse(allow, entity, context))
-    case .liveness, .readiness: return .health(context.route)
+    case .liveness, .readiness, .metrics: return .health(context.route)
     default:
       guard var response = fileResponse(to: context.request) else { throw .noSuchPath }
       response.headers += Self.pageHeaders

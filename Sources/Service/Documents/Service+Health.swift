@@ -1,4 +1,5 @@
-// `/health/live` and `/health/ready` → 200, or 503 with the reasons as JSON.
+// `/health/live` and `/health/ready` → 200, or 503 with the reasons as JSON; `/metrics`, of which
+// readiness is one.
 
 import FetchModel
 import LiveFetchHTTPServer
@@ -8,19 +9,29 @@ extension Service {
   private static let healthTimeout = 2.0
 
   func queryHealth(_ context: RequestContext, _ route: Route) {
-    guard route == .readiness else { return context.respond(json: Health.ok) }
-    if isDraining {
-      return context.refuse(Health.notReady([isStopping ? Health.draining : Health.reopening]))
+    switch route {
+    case .readiness:
+      checkReadiness { faults in
+        faults.isEmpty ? context.respond(json: Health.ok) : context.refuse(Health.notReady(faults))
+      }
+    case .metrics:
+      checkReadiness { [self] faults in
+        context.respond(metricsResponse(isReady: faults.isEmpty))
+      }
+    default: context.respond(json: Health.ok)
     }
-    // The first response counts.
-    let deadline = deadlines.schedule(after: Self.healthTimeout) {
-      context.refuse(Health.notReady([Health.slow]))
-    }
+  }
+
+  /// Calls `body` with the reasons why the server is not ready, within ``healthTimeout``. It may be
+  /// called again later: the first response counts.
+  private func checkReadiness(_ body: @escaping @Sendable ([StoreFault]) -> Void) {
+    if isDraining { return body([isStopping ? Health.draining : Health.reopening]) }
+    let deadline = deadlines.schedule(after: Self.healthTimeout) { body([Health.slow]) }
     store.checkHealth { [weak self] faults in
       deadline.cancel()
       var all = self?.isDraining == true ? [Health.draining] + faults : faults
       if let fault = self?.configuration.audit?.fault { all.append(fault) }
-      all.isEmpty ? context.respond(json: Health.ok) : context.refuse(Health.notReady(all))
+      body(all)
     }
   }
 }

@@ -14,9 +14,13 @@ extension Service {
   }
 
   /// `GET /metrics`.
-  var metricsResponse: HTTPResponse {
+  func metricsResponse(isReady: Bool) -> HTTPResponse {
+    configuration.metrics.observe(store.newestToken)
+    let ready = MetricFamily(
+      "livefetch_ready", "1 if the server is ready, as /health/ready says.", .gauge,
+      isReady ? 1 : 0)
     var text = ""
-    for family in families { family.append(to: &text) }
+    for family in [ready] + families { family.append(to: &text) }
     let headers = [
       (name: "Content-Type", value: "text/plain; version=0.0.4; charset=utf-8"),
       (name: "Cache-Control", value: "no-store"),
@@ -26,8 +30,19 @@ extension Service {
 
   private var families: [MetricFamily] {
     configuration.metrics.families + poolFamilies + engine.counters.families
+      + [lagFamily]
       + ((store as? any MetricsSource)?.metrics ?? [])
       + ProcessMetrics.families
+  }
+
+  private var lagFamily: MetricFamily {
+    let newest = store.newestToken
+    let lag = engine.counters.current.map { current in
+      current.epoch == newest.epoch ? max(0, newest.position.number - current.position.number) : 0
+    }
+    return MetricFamily(
+      "livefetch_live_lag", "Positions of the history that the engine has still to process.",
+      .gauge, lag ?? 0)
   }
 
   private var poolFamilies: [MetricFamily] {
@@ -64,6 +79,9 @@ extension LiveCounters {
       MetricFamily("livefetch_live_diffs_total", "Diffs made.", .counter, diffs),
       MetricFamily(
         "livefetch_live_delivered_total", "Answers given to waiting clients.", .counter, delivered),
+      MetricFamily(
+        "livefetch_live_seconds_total", "Time that the engine's thread has worked.", .counter,
+        [.init(value: Double(nanoseconds) / 1e9)]),
     ]
   }
 }

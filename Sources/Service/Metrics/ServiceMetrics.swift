@@ -1,5 +1,6 @@
-// Counts requests by kind and status, and measures those that do not wait for a change. Promises: a
-// request costs three additions to atomic numbers; everything else is computed when metrics are read.
+// Counts requests by kind and status, and measures their times: those that may wait for a change apart
+// from the others. Promises: a request costs three additions to atomic numbers; everything else is
+// computed when metrics are read.
 
 import FetchModel
 import LiveFetchHTTPServer
@@ -13,8 +14,37 @@ enum RequestKind: UInt8, CaseIterable {
   case about, model, fetch, object, value, write, batch, save, changes, poll, live, stream, openapi,
     health, metrics, file, options
 
-  /// True if it may wait for a change: then its time is not measured.
-  var mayWait: Bool { [.none, .changes, .poll, .live, .stream].contains(self) }
+  /// The metric of its time; nil if it is not measured.
+  var times: RequestTimes? {
+    switch self {
+    case .none: nil
+    case .changes, .poll, .live, .stream: .waiting
+    default: .answered
+    }
+  }
+}
+
+/// The two metrics of requests' times.
+struct RequestTimes: Sendable {
+  let name: String
+  let help: String
+  /// The bounds of the buckets in seconds; both have as many.
+  let bounds: [Double]
+
+  static let answered = RequestTimes(
+    name: "livefetch_request_seconds",
+    help:
+      "Time from a request's last byte to its answer, of requests that do not wait for a change.",
+    bounds: [
+      0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
+      10,
+    ])
+  static let waiting = RequestTimes(
+    name: "livefetch_wait_seconds",
+    help: "Time from a request's last byte to its answer or its stream's end, waiting included.",
+    bounds: [
+      0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 600,
+    ])
 }
 
 /// A number that many threads add to.
@@ -28,12 +58,11 @@ final class Counter: Sendable {
 
 /// The metrics of a service. They outlive the store that it serves.
 public final class ServiceMetrics: Sendable {
-  /// Seconds.
-  private static let bounds = [
-    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
-    10,
-  ]
-  private static let nanoseconds = bounds.map { UInt64($0 * 1e9) }
+  /// By kind: the bounds of its buckets in nanoseconds; empty if its time is not measured.
+  private static let bounds = RequestKind.allCases.map { kind in
+    (kind.times?.bounds ?? []).map { UInt64($0 * 1e9) }
+  }
+  private static let bucketCount = RequestTimes.answered.bounds.count + 1
   private static let statuses = [
     200, 201, 204, 206, 304, 400, 401, 403, 404, 405, 409, 410, 412, 413, 415, 416, 422, 429, 431,
     500, 501, 503, 504, 507,
@@ -53,6 +82,8 @@ public final class ServiceMetrics: Sendable {
   let cacheHits = Counter()
   let cacheMisses = Counter()
   let openStreams = Counter()
+  // Protects the epoch.
+  private let epochs = Mutex(Epochs())
   // Protects the counts.
   private let backups = Mutex(Backups())
   // Protects the server; set once.
@@ -62,7 +93,15 @@ public final class ServiceMetrics: Sendable {
     weak var server: HTTPServer?
   }
 
+  private struct Epochs {
+    /// The epoch that was observed last; nil before the first.
+    var current: String?
+    var begun = 0
+  }
+
   private struct Backups {
+    /// Seconds between two of them; 0 without a schedule.
+    var interval = 0.0
     var made = 0
     var failed = 0
     /// Seconds since 1970; 0 before the first.
@@ -72,13 +111,32 @@ public final class ServiceMetrics: Sendable {
   public init() {
     let kinds = RequestKind.allCases.count
     requests = (0..<kinds * Self.statusCount).map { _ in Counter() }
-    buckets = (0..<kinds * (Self.bounds.count + 1)).map { _ in Counter() }
+    buckets = (0..<kinds * Self.bucketCount).map { _ in Counter() }
     times = (0..<kinds).map { _ in Counter() }
   }
 
   /// Adds the metrics of `server`.
   public func watch(_ server: HTTPServer) {
     self.server.withLock { $0.server = server }
+  }
+
+  /// Counts an epoch if `token` belongs to another one than the token before. A store is opened again
+  /// with a new epoch, so its own counters would begin at 0 with it.
+  func observe(_ token: Token) {
+    epochs.withLock { epochs in
+      if let current = epochs.current, current != token.epoch { epochs.begun += 1 }
+      epochs.current = token.epoch
+    }
+  }
+
+  /// Records that backups are made every `interval` seconds.
+  ///
+  /// - Parameter last: when the newest copy of an earlier run began, in seconds since 1970.
+  public func scheduleBackups(every interval: Double, last: Double?) {
+    backups.withLock { backups in
+      backups.interval = interval
+      backups.last = last ?? 0
+    }
   }
 
   /// Counts a scheduled backup.
@@ -100,9 +158,10 @@ public final class ServiceMetrics: Sendable {
     guard (200...599).contains(status), let kind = RequestKind(rawValue: mark) else { return }
     let index = Int(Self.statusIndex[status - 200])
     requests[Int(mark) * Self.statusCount + index].add()
-    guard !kind.mayWait else { return }
-    let bucket = Self.nanoseconds.firstIndex { nanoseconds <= $0 } ?? Self.nanoseconds.count
-    buckets[Int(mark) * (Self.bounds.count + 1) + bucket].add()
+    let bounds = Self.bounds[Int(mark)]
+    guard !bounds.isEmpty else { return }
+    let bucket = bounds.firstIndex { nanoseconds <= $0 } ?? bounds.count
+    buckets[Int(mark) * Self.bucketCount + bucket].add()
     times[Int(mark)].add(Int(truncatingIfNeeded: nanoseconds))
   }
 }
@@ -113,12 +172,21 @@ extension ServiceMetrics {
   var families: [MetricFamily] {
     [
       MetricFamily(
+        "livefetch_build_info", "1, with the version and the commit of the program.", .gauge,
+        [
+          .init(
+            labels: [
+              .init("version", LiveFetchVersion.number),
+              .init("commit", LiveFetchVersion.commit ?? ""),
+            ], value: 1)
+        ]),
+      MetricFamily(
+        "livefetch_epochs_total", "Epochs begun while the store was served.", .counter,
+        epochs.withLock { $0.begun }),
+      MetricFamily(
         "livefetch_requests_total", "Requests answered, by what they asked for and status.",
         .counter, requestSamples),
-      MetricFamily(
-        "livefetch_request_seconds",
-        "Time from a request's last byte to its answer, of requests that do not wait for a change.",
-        .histogram, timeSamples),
+      family(of: .answered), family(of: .waiting),
       MetricFamily(
         "livefetch_streams_open", "Streams of server-sent events.", .gauge, openStreams.value),
       MetricFamily(
@@ -142,6 +210,9 @@ extension ServiceMetrics {
         "livefetch_backup_last_timestamp_seconds",
         "When the last of them began, in seconds since 1970; 0 before the first.", .gauge,
         [.init(value: backups.last)]),
+      MetricFamily(
+        "livefetch_backup_interval_seconds", "Time between two backups; 0 without a schedule.",
+        .gauge, [.init(value: backups.interval)]),
     ]
   }
 
@@ -171,15 +242,16 @@ extension ServiceMetrics {
     }
   }
 
-  private var timeSamples: [MetricFamily.Sample] {
-    RequestKind.allCases.filter { !$0.mayWait }.flatMap { kind -> [MetricFamily.Sample] in
-      let width = Self.bounds.count + 1
-      let first = Int(kind.rawValue) * width
-      let counts = buckets[first..<(first + width)].map(\.value)
+  private func family(of times: RequestTimes) -> MetricFamily {
+    let kinds = RequestKind.allCases.filter { $0.times?.name == times.name }
+    let samples = kinds.flatMap { kind -> [MetricFamily.Sample] in
+      let first = Int(kind.rawValue) * Self.bucketCount
+      let counts = buckets[first..<(first + Self.bucketCount)].map(\.value)
       guard counts.contains(where: { $0 > 0 }) else { return [] }
-      let sum = Double(times[Int(kind.rawValue)].value) / 1e9
-      return Histogram(bounds: Self.bounds, counts: counts, sum: sum)
+      let sum = Double(self.times[Int(kind.rawValue)].value) / 1e9
+      return Histogram(bounds: times.bounds, counts: counts, sum: sum)
         .samples([.init("kind", "\(kind)")])
     }
+    return MetricFamily(times.name, times.help, .histogram, samples)
   }
 }

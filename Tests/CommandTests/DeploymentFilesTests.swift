@@ -1,0 +1,100 @@
+// docker/ and docker/deploy/ as text: what can be seen without an engine or a service manager.
+
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The files of a deployment")
+struct DeploymentFilesTests {
+  private static func text(_ name: String) throws -> String {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("../../docker").standardizedFileURL
+    return try String(contentsOf: root.appendingPathComponent(name), encoding: .utf8)
+  }
+
+  /// The texts after `key: ` in lines of a YAML file.
+  private static func values(_ key: String, _ text: String) -> [String] {
+    text.split(separator: "\n").compactMap { line in
+      let line = line.trimmingCharacters(in: CharacterSet(charactersIn: " -"))
+      return line.hasPrefix("\(key): ") ? String(line.dropFirst(key.count + 2)) : nil
+    }
+  }
+
+  private static func number(_ address: some StringProtocol) -> UInt32 {
+    address.split(separator: ".").reduce(0) { $0 << 8 | (UInt32($1) ?? 0) }
+  }
+
+  /// The first and the last address of `a.b.c.d/n`.
+  private static func range(_ text: String) throws -> ClosedRange<UInt32> {
+    let parts = text.split(separator: "/")
+    let first = number(try #require(parts.first))
+    let bits = try #require(parts.last.flatMap { Int($0) })
+    return first...(first + (1 << (32 - bits) - 1))
+  }
+
+  @Test("Compose: fixed addresses are in the subnet, and Docker gives out none of them")
+  func addresses() throws {
+    let compose = try Self.text("compose.yaml")
+    let subnet = try Self.range(try #require(Self.values("subnet", compose).first))
+    let given = try Self.range(try #require(Self.values("ip_range", compose).first))
+    #expect(subnet.contains(given.lowerBound) && subnet.contains(given.upperBound))
+    let fixed = Self.values("ipv4_address", compose) + Self.values("gateway", compose)
+    #expect(fixed.count == 3)
+    for address in fixed {
+      #expect(subnet.contains(Self.number(address)), "\(address)")
+      #expect(!given.contains(Self.number(address)), "\(address)")
+    }
+    // The proxies that are believed are those.
+    #expect(
+      Set(Self.values("LIVEFETCH_TRUST_PROXY", compose))
+        == Set(Self.values("ipv4_address", compose)))
+  }
+
+  @Test("Compose: our image has its name, those of others have a version")
+  func images() throws {
+    let images = Self.values("image", try Self.text("compose.yaml"))
+    #expect(images.filter { $0 == "livefetch" }.count == 2)
+    for image in images where image != "livefetch" {
+      #expect(image.contains(/^[a-z]+:\d+\.\d+(\.\d+)?-[a-z]+$/), "\(image)")
+    }
+  }
+
+  @Test("Compose: no variable of one profile is required in another")
+  func requiredVariables() throws {
+    let lines = try Self.text("compose.yaml").split(separator: "\n")
+      .filter { !$0.trimmingCharacters(in: .whitespaces).hasPrefix("#") }
+    let required = lines.filter {
+      $0.contains(/[^$]\$\{[A-Z_]+:?\?|[^$]\$\{[A-Z_]+:-\$\{[A-Z_]+:\?/)
+    }
+    #expect(required.count == 1)
+    #expect(
+      required.first?.hasPrefix("x-token: ${LIVEFETCH_TOKEN_FILE:-${LIVEFETCH_TOKEN:?") == true)
+    // The shell of `password-check` requires this one.
+    #expect(lines.contains { $0.contains("$${POSTGRES_PASSWORD_FILE:?") })
+  }
+
+  @Test("The server stops within the time that its manager gives")
+  func stopping() throws {
+    let compose = try Self.text("compose.yaml")
+    #expect(Self.values("LIVEFETCH_SHUTDOWN_TIMEOUT", compose) == ["20", "20"])
+    #expect(Self.values("stop_grace_period", compose) == ["30s", "60s", "30s"])
+    #expect(try Self.text("entrypoint.sh").contains("${LIVEFETCH_SHUTDOWN_TIMEOUT:-8}"))
+    let service = try Self.text("deploy/systemd/livefetch.service")
+    #expect(service.contains("\nTimeoutStopSec=30\n"))
+    #expect(service.contains("\nStartLimitIntervalSec=0\n"))
+  }
+
+  @Test("Debian: removal stops every unit, and an upgrade does not depend on the service's start")
+  func maintainerScripts() throws {
+    let removal = try Self.text("deploy/debian/prerm")
+    for unit in ["livefetch.socket", "livefetch.service", "livefetch-backup.timer"] {
+      #expect(removal.contains(unit))
+    }
+    #expect(
+      try Self.text("deploy/debian/postinst")
+        .contains("systemctl try-restart livefetch.service || "))
+    #expect(
+      try Self.text("deploy/systemd/livefetch-backup.service")
+        .contains("\nReadWritePaths=/var/lib/livefetch\n"))
+  }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import Service
+import TestSupport
+import Testing
+
+@Suite("The version", .mayBlock)
+struct VersionTests {
+  private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .appendingPathComponent("../..").standardizedFileURL
+
+  private static func text(_ path: String) throws -> String {
+    try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+  }
+
+  @Test("is the same in the program and in the JavaScript packages")
+  func agreement() throws {
+    let printed = try Folder().run("--version").output
+    #expect(printed == LiveFetchVersion.description + "\n")
+    #expect(printed.hasPrefix(LiveFetchVersion.number))
+    for path in ["Public/package.json", "Public/jsr.json"] {
+      let json = try JSONSerialization.jsonObject(with: Data(Self.text(path).utf8))
+      #expect((json as? [String: Any])?["version"] as? String == LiveFetchVersion.number, "\(path)")
+    }
+  }
+
+  @Test("is written in one Swift file")
+  func once() throws {
+    let sources = Self.root.appendingPathComponent("Sources")
+    let files = FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil)
+    var places: [String] = []
+    for case let file as URL in try #require(files) where file.pathExtension == "swift" {
+      let text = try String(contentsOf: file, encoding: .utf8)
+      if text.contains("\"\(LiveFetchVersion.number)\"") { places.append(file.lastPathComponent) }
+    }
+    #expect(places == ["LiveFetchVersion.swift"])
+  }
+
+  @Test("is that of the changelog's newest release, or a later one in development")
+  func changelog() throws {
+    let headings = try Self.text("CHANGELOG.md").split(separator: "\n")
+      .filter { $0.hasPrefix("## ") }.map { String($0.dropFirst(3)) }
+    let number = LiveFetchVersion.number
+    if headings.first == "Unreleased" {
+      #expect(number.hasSuffix("-dev"))
+      #expect(!headings.contains(String(number.dropLast("-dev".count))))
+    } else {
+      #expect(headings.first == number)
+    }
+  }
+}
