@@ -318,7 +318,7 @@ export class LiveFetchError extends Error {
   constructor(problem: Record<string, any>, options?: { cause?: unknown });
   /** The HTTP status; 0 where there was no answer. */
   readonly status: number;
-  /** Stable, in kebab-case; `unreachable` where there was no answer. */
+  /** Stable, in kebab-case; with status 0 `unreachable`, `not-an-answer`, `token-failed` or `failed`. */
   readonly code: string;
   /** The byte of a predicate at which it went wrong. */
   readonly offset?: number;

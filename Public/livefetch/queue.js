@@ -7,7 +7,7 @@
 import { Backoff, onWaking } from './backoff.js';
 import { Pages, randomText } from './pages.js';
 import { withIDs } from './pending.js';
-import { LiveFetchError, warnOfRefusal } from './transport.js';
+import { asLiveFetchError, LiveFetchError, warnOfRefusal } from './transport.js';
 
 const PREFIX = 'save/';
 /** A server keeps idempotency keys for 24 hours; one hour allows for clocks. */
@@ -63,7 +63,8 @@ export class SaveQueue {
       try {
         await this.#pages.exclusively(() => this.#sendAll());
         this.#backoff.succeeded();
-      } catch (error) {
+      } catch (cause) {
+        const error = asLiveFetchError(cause);
         this.#changed(error);
         await this.#backoff.wait(this.#closed.signal, error.retryAfter);
       }
@@ -131,7 +132,7 @@ export class SaveQueue {
     try {
       ({ data } = await this.#post(save, item.signal));
     } catch (error) {
-      if (!mayBeSentLater(error)) return this.#finish(item, error);
+      if (item.signal?.aborted || isRefusal(error)) return this.#finish(item, error);
       // These answers say that nothing was saved, so the key has not begun to age.
       if ([401, 429].includes(error.status)) await this.#storage.set(item.key, { ...save, sentAt: undefined });
       throw error;
@@ -203,8 +204,13 @@ export class SaveQueue {
   }
 }
 
-function mayBeSentLater({ status, isTransient }) {
-  return status === 401 || isTransient === true && status !== 500;
+/** True where the server itself has refused the save for good; after any other error the save waits. */
+function isRefusal(error) {
+  const { status, code, isTransient } = error;
+  // The server's limit or that of a proxy: no later attempt would pass.
+  if (status === 413) return true;
+  const isServers = error instanceof LiveFetchError && !['unknown', 'no-problem-object'].includes(code);
+  return isServers && status !== 401 && (!isTransient || status === 500);
 }
 
 function unknownOutcome() {
