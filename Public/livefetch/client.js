@@ -236,7 +236,12 @@ class Client {
 
   /** A connection to the server was opened. */
   reached() {
-    this.#queue?.wake();
+    this.#queue?.reached();
+  }
+
+  /** A connection to the server was lost. */
+  lost() {
+    this.#queue?.lost();
   }
 
   resultChanged(live) {

@@ -27,7 +27,7 @@ export class Live {
   #confirmation = null;
   #listeners = new Set();
 
-  /** @param client what it needs of it: `{transport, pending, answers(), reached(),
+  /** @param client what it needs of it: `{transport, pending, answers(), reached(), lost(),
    * resultChanged(live), forgetSettled(), drop(live)}`. */
   constructor(request, handlers, client, { checksDigest, int64 }) {
     this.request = request;
@@ -88,6 +88,7 @@ export class Live {
   }
 
   lost(error) {
+    if (error) this.#client.lost();
     this.#become('offline', error);
   }
 
