@@ -4,6 +4,7 @@ import { action } from './actions.js';
 import { exportMenu } from './export.js';
 import { acceptDrops, ImportDialog } from './import-dialog.js';
 import { SelectionBar } from './selection-bar.js';
+import { attemptOf } from './staged.js';
 import { TableColumns } from './table-columns.js';
 
 export class TableTools {
@@ -59,9 +60,12 @@ export class TableTools {
     const columns = [{ ...key, readOnly: false, optional: true }, ...others.filter(({ readOnly }) => !readOnly)]
       .map((column) => (column.type === 'relationship' ? { ...column, idType: schema.entity(column.destination).idType } : column));
     const bytes = await file.arrayBuffer();
+    let attempt = null;
     new ImportDialog(entity, columns, file.name, bytes, async (rows) => {
       const sentAt = performance.now();
-      const { token } = await client.save(rows.map((values) => ({ insert: entity, values })), { optimistic: false });
+      const changes = rows.map((values, index) => ({ insert: entity, temporaryID: `row-${index}`, values }));
+      attempt = attemptOf(changes, attempt);
+      const { token } = await client.save(changes, { optimistic: false, idempotencyKey: attempt.key });
       this.#page.saved(token, sentAt);
     });
   }
