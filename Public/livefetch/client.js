@@ -1,6 +1,7 @@
 // The client: one server, its live fetches, its saves.
 
 import { Feed } from './feed.js';
+import { copied } from './json.js';
 import { Live } from './live.js';
 import { canShare, randomText } from './pages.js';
 import { Pending, sendable } from './pending.js';
@@ -115,7 +116,7 @@ class Client {
   live(request, handlers = {}) {
     const { int64, digest, multiplex } = this.#options;
     const hasDigest = digest && ['objects', 'ids'].includes(request.as ?? 'objects');
-    const live = new Live(clean(request), handlers, this, { int64, checksDigest: hasDigest });
+    const live = new Live(clean(copied(request)), handlers, this, { int64, checksDigest: hasDigest });
     this.#lives.add(live);
     const follow = () => (multiplex ? this.#shared.add(live) : this.#followAlone(live));
     if (this.#storage) this.#restore(live).then(() => live.isClosed || follow());

@@ -55,6 +55,14 @@ function mapped(value, change) {
   return copy;
 }
 
+/** A copy of the value as JSON has it: proxies of a framework cannot be posted to another page. */
+export function copied(value) {
+  if (Array.isArray(value)) return value.map(copied);
+  if (value === null || typeof value !== 'object') return value;
+  if (typeof value.toJSON === 'function') return copied(value.toJSON());
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, copied(each)]));
+}
+
 /** A value as text; a BigInt is its digits. */
 export function stringify(value) {
   if (typeof value === 'bigint') return String(value);

@@ -25,6 +25,8 @@ export class SharedStream {
   #leader;
   #turn = 0;
   #missed = 0;
+  /** True once the token has been another one at each call: no other page has the same group. */
+  #isAlone = false;
   #left = new AbortController();
   #releaseLeadership = () => {};
 
@@ -34,6 +36,7 @@ export class SharedStream {
 
   /** The events of these subscriptions, from wherever the stream is. */
   async *source(transport, subscriptions, signal) {
+    if (this.#isAlone) return yield* streamMany(transport, subscriptions, signal);
     await this.#join();
     const inbox = new Inbox(signal);
     this.#inbox = inbox;
@@ -42,6 +45,7 @@ export class SharedStream {
       this.#follow(subscriptions);
       for (;;) {
         const event = await inbox.next();
+        if (event.kind === 'left' && this.#isAlone) return yield* streamMany(transport, subscriptions, signal);
         if (event.kind === 'left') await this.#join();
         if (event.kind === 'leader' || event.kind === 'left') this.#follow(subscriptions);
         else yield event;
@@ -112,6 +116,7 @@ export class SharedStream {
   async *#stream(...args) {
     const name = await groupName(this.#transport);
     if (name === this.#name) return yield* streamMany(...args);
+    this.#isAlone = name !== await groupName(this.#transport);
     this.#leave();
     this.#inbox?.put({ kind: 'left' });
   }
