@@ -14,7 +14,8 @@ export class Cursor {
   /** Whether the row at `#at` becomes the current one as soon as it has been fetched. */
   #isAwaited = false;
   #column = 0;
-  #editor = null;
+  /** The open editors by their cells: `{key, editor, layer}`; one with an invalid value stays open. */
+  #editors = new Map();
 
   constructor(grid, handlers) {
     this.#grid = grid;
@@ -32,8 +33,9 @@ export class Cursor {
     return this.#id;
   }
 
-  get isEditing() {
-    return this.#editor !== null;
+  /** The rows whose cells are edited, by their ids as text. */
+  get editedRows() {
+    return new Set([...this.#editors.values()].map(({ key }) => key));
   }
 
   /** Marks the current cell among the rows that show now. */
@@ -60,7 +62,7 @@ export class Cursor {
   }
 
   #key(event) {
-    if (this.#editor || event.target.closest('.editor')) return;
+    if (event.target.closest('.editor')) return;
     const moves = {
       ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1],
       PageDown: [this.#grid.pageSize, 0], PageUp: [-this.#grid.pageSize, 0],
@@ -145,7 +147,7 @@ export class Cursor {
 
   /** @param isPointer whether a pointer chose the row. */
   #report(isPointer) {
-    if (this.#id !== null && !this.#editor) this.#handlers.onCurrent?.(this.#id, isPointer);
+    if (this.#id !== null && this.#editors.size === 0) this.#handlers.onCurrent?.(this.#id, isPointer);
   }
 
   /**
@@ -163,6 +165,7 @@ export class Cursor {
 
   /** Leaves the current row: none is current. */
   reset() {
+    this.finish();
     [this.#id, this.#at, this.#isAwaited] = [null, -1, false];
   }
 
@@ -217,23 +220,35 @@ export class Cursor {
   edit() {
     const row = this.#id === null ? null : this.#grid.row(this.#id);
     const column = this.#grid.columns[this.#column];
-    if (!row || !column || column.readOnly || this.#editor) return;
-    this.#editor = this.#handlers.editor(row.item, column, {
-      close: (step) => this.#closeEditor(step) });
-    if (!this.#editor) return;
+    if (!row || !column || column.readOnly) return;
+    const place = `${this.#id} ${column.name}`;
+    if (this.#editors.has(place)) return this.#editors.get(place).editor.focus();
+    const editor = this.#handlers.editor(row.item, column, { close: (step) => this.#closeEditor(place, step) });
+    if (!editor) return;
     // Over the row, not in the cell: a diff may fill the cell while it is edited.
     const cell = row.cell(this.#column);
-    const layer = h('div', { class: 'editor' }, this.#editor.element);
+    const layer = h('div', { class: 'editor' }, editor.element);
     layer.style.left = `${cell.offsetLeft}px`;
     layer.style.width = `${Math.max(cell.offsetWidth, 150)}px`;
+    this.#editors.set(place, { key: String(this.#id), editor, layer });
     row.element.append(layer);
-    this.#editor.focus();
+    editor.focus();
   }
 
-  #closeEditor(step = 0) {
-    const element = this.#editor?.element.closest('.editor');
-    this.#editor = null;
-    element?.remove();
+  /** Ends the editors of a row, or all, before their elements go: what was typed is staged if it is a value. */
+  finish(key) {
+    for (const [place, open] of this.#editors) {
+      if (key !== undefined && open.key !== key) continue;
+      open.editor.finish();
+      this.#closeEditor(place);
+    }
+  }
+
+  #closeEditor(place, step = 0) {
+    const open = this.#editors.get(place);
+    if (!open) return;
+    this.#editors.delete(place);
+    open.layer.remove();
     this.#grid.element.focus({ preventScroll: true });
     if (step === 0) return;
     this.#move(0, step);

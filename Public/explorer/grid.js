@@ -106,6 +106,7 @@ export class Grid {
   }
 
   #setColumns(columns) {
+    this.cursor?.finish();
     this.#columns = columns;
     this.#widths.begin(columns);
     this.#rows.forEach((row) => row.element.remove());
@@ -315,12 +316,27 @@ export class Grid {
       }
     }
     this.#rowsElement.append(...fresh.map((row) => row.element));
+    this.#keepEdited(former);
     if (plays) this.#enter(fresh, before, shift, isNews);
     this.#leave(former, plays, shift, isNews);
     this.#headers.draw(this.#layout, { from: top - MARGIN, to: bottom + MARGIN, plays, shift });
     this.strip.mark(this.#headers.pin(this.#layout, top));
     this.cursor.draw();
     this.#reportRange(top, bottom - HEAD);
+  }
+
+  /** A row with an open cell stays while the result has it; before it goes, its editors end. */
+  #keepEdited(former) {
+    const keys = [...this.cursor.editedRows].filter((key) => former.has(key));
+    const places = keys.length > 0 ? this.#layout.find(new Set(keys)) : new Map();
+    for (const key of keys) {
+      if (!places.has(key)) this.cursor.finish(key);
+      else {
+        this.#rows.set(key, former.get(key));
+        former.get(key).move(places.get(key));
+        former.delete(key);
+      }
+    }
   }
 
   #reportRange(top, bottom) {

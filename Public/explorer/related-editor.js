@@ -48,6 +48,11 @@ export class RelatedEditor {
     this.#begin('');
   }
 
+  /** Leaves the value as it is: what was typed is a search. */
+  finish() {
+    this.#options.cancel(0);
+  }
+
   /** What was typed has no answer yet: Enter waits for it. */
   #typed() {
     this.#search += 1;
@@ -106,6 +111,7 @@ export class RelatedEditor {
   }
 
   #key(event) {
+    if (event.isComposing) return undefined;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!step) return onKey(event, (next) => this.#commit(next), this.#options.cancel);
     const count = this.#found.length;
