@@ -74,7 +74,7 @@ function start({ entity, text, done, needed, isTodo }) {
     const key = () => element.item.id;
     check.onchange = () => client.update(entity, key(), { [done]: check.checked });
     field.onchange = () => client.update(entity, key(), { [text]: field.value });
-    field.onkeydown = (event) => event.key === 'Enter' && field.blur();
+    field.onkeydown = (event) => event.key === 'Enter' && !event.isComposing && field.blur();
     remove.onclick = () => client.delete(entity, key());
     element.append(check, field, remove);
     element.dataset.id = id;

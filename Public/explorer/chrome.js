@@ -61,7 +61,8 @@ export function startKeys(actions) {
     const { key, ctrlKey, metaKey, altKey, target } = event;
     if ((ctrlKey || metaKey) && key === 's') {
       event.preventDefault();
-      target.blur?.();
+      // A field stages its value when it is left; the grid keeps the focus.
+      if (target.matches?.('input, textarea, select')) target.blur();
       return actions.save();
     }
     const isTyping = target.matches?.('input, textarea, select') || document.querySelector('dialog[open]');

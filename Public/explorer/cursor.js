@@ -3,6 +3,7 @@
 import { copyText } from './cell-menu.js';
 import { h } from './dom.js';
 import { editable } from './format.js';
+import { own } from './json.js';
 
 export class Cursor {
   #grid;
@@ -44,6 +45,7 @@ export class Cursor {
     element.querySelector('.cell.is-current')?.classList.remove('is-current');
     element.querySelector('.row.is-current')?.classList.remove('is-current');
     const row = this.#id === null ? null : this.#grid.row(this.#id);
+    this.#column = Math.max(0, Math.min(this.#grid.columns.length - 1, this.#column));
     const cell = row?.cell(this.#column);
     if (cell) element.setAttribute('aria-activedescendant', cell.id);
     else element.removeAttribute('aria-activedescendant');
@@ -133,6 +135,13 @@ export class Cursor {
     return this.#grid.columns[this.#column];
   }
 
+  /** The value of the current cell as it is shown: the staged one, or the stored one. */
+  get #valueNow() {
+    const { name } = this.#columnNow;
+    const staged = this.#handlers.staged(this.#id)?.values;
+    return own(staged && Object.hasOwn(staged, name) ? staged : this.#item, name);
+  }
+
   get #item() {
     return this.#id === null ? undefined : this.#grid.row(this.#id)?.item;
   }
@@ -203,7 +212,7 @@ export class Cursor {
     }
     if (key !== 'c' || !getSelection().isCollapsed || !this.#item) return false;
     if (this.#grid.selection.size > 0) this.#handlers.onCopy();
-    else copyText(editable(this.#item[this.#columnNow.name], this.#columnNow.type));
+    else copyText(editable(this.#valueNow, this.#columnNow.type));
     return true;
   }
 

@@ -17,6 +17,7 @@ import { Row } from './row.js';
 import { Scroller } from './scroller.js';
 import { SectionHeaders } from './section-headers.js';
 import { Selection } from './selection.js';
+import { enter, leave } from './transitions.js';
 
 /** Rows kept ready above and below what shows. */
 const MARGIN = 6 * 32;
@@ -33,6 +34,7 @@ export class Grid {
   #rowHandlers;
   #result = null;
   #isScheduled = false;
+  #closed = new AbortController();
   /** The number that is drawn as bars: `{column, most}`, or null. */
   #measure = null;
   #measureName;
@@ -66,7 +68,7 @@ export class Grid {
     this.scroller = new Scroller(this.element, this.#body);
     parent.append(h('div', { class: 'grid-frame' }, this.element, this.strip.element, this.#loading));
     new ResizeObserver(() => this.#resized()).observe(this.element);
-    phone.addEventListener('change', () => this.#remeasure());
+    phone.addEventListener('change', () => this.#remeasure(), { signal: this.#closed.signal });
   }
 
   #heads;
@@ -75,6 +77,11 @@ export class Grid {
   /** Holds the rows and headers; it is as far down as the window's first row. */
   #rowsElement;
   #loading;
+
+  /** Ends what outlives the element. */
+  close() {
+    this.#closed.abort();
+  }
 
   get columns() {
     return this.#columns;
@@ -317,8 +324,10 @@ export class Grid {
     }
     this.#rowsElement.append(...fresh.map((row) => row.element));
     this.#keepEdited(former);
-    if (plays) this.#enter(fresh, before, shift, isNews);
-    this.#leave(former, plays, shift, isNews);
+    const change = { before, after: this.#layout, shift, isNews, reach: this.element.clientHeight };
+    if (plays) enter(fresh, this.#motion, change);
+    if (plays) leave(former, this.#motion, change);
+    else former.forEach((row) => row.element.remove());
     this.#headers.draw(this.#layout, { from: top - MARGIN, to: bottom + MARGIN, plays, shift });
     this.strip.mark(this.#headers.pin(this.#layout, top));
     this.cursor.draw();
@@ -387,29 +396,4 @@ export class Grid {
     if (id === null || id === undefined) return '';
     return this.#handlers.nameOf(destination, id) ?? `${destination} ${id}`;
   }
-
-  /** Rows that were elsewhere slide in from there, as far as it shows; others appear. */
-  #enter(fresh, before, shift, isNews) {
-    const keys = new Set(fresh.map((row) => String(row.item.id)));
-    const places = keys.size > 0 ? before.find(keys) : new Map();
-    const reach = this.element.clientHeight;
-    for (const row of fresh) {
-      const from = places.get(String(row.item.id));
-      if (from === undefined) this.#motion.appear(row, isNews);
-      else this.#motion.slide(row, clamp(from + shift, row.y - reach, row.y + reach), true);
-    }
-  }
-
-  /** Rows that are elsewhere now slide there; others fade. */
-  #leave(former, plays, shift, isNews) {
-    if (!plays) return former.forEach((row) => row.element.remove());
-    const places = former.size > 0 ? this.#layout.find(new Set(former.keys())) : new Map();
-    for (const [key, row] of former) {
-      row.move(row.y + shift);
-      if (places.has(key)) row.element.remove();
-      else this.#motion.leave(row, isNews);
-    }
-  }
 }
-
-const clamp = (value, low, high) => Math.max(low, Math.min(high, value));

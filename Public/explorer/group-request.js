@@ -26,7 +26,8 @@ export function groupColumns(view, schema) {
 
 /** The aggregates of a view: `{text, alias, name, type, select}`. */
 export function valueColumns(view, schema) {
-  return list(view.values).map((text) => {
+  const texts = list(view.values).filter((text) => /^@\w/.test(text));
+  return (texts.length > 0 ? texts : ['@count']).map((text) => {
     const [, kind, path = ''] = /^@(\w+)\.?(.*)$/.exec(text);
     const isDifferent = kind === 'distinctUnionOfObjects';
     const subject = path.replace(/\.@count$/, '');
@@ -79,7 +80,9 @@ export function groupRequest(view, schema, where) {
 /** The value of a group as it is shown and compared: a day is its date. */
 export function groupValue({ alias, isDay }, row) {
   const value = row[alias];
-  return isDay && value !== null ? new Date(EPOCH + value * DAY).toISOString().slice(0, 10) : value;
+  if (!isDay || value === null) return value;
+  const date = new Date(EPOCH + value * DAY);
+  return Number.isNaN(date.getTime()) ? `day ${value}` : date.toISOString().slice(0, -14);
 }
 
 /** The condition that holds for the rows of a group. */
@@ -87,7 +90,10 @@ export function groupCondition(groups, row) {
   return groups.map((column) => {
     const value = groupValue(column, row);
     if (!column.isDay || value === null) return equals(column.path, value);
-    const next = new Date(Date.parse(value) + DAY).toISOString().slice(0, 10);
+    const after = new Date(Date.parse(value) + DAY);
+    // No text says a day outside the years of JavaScript's dates.
+    if (Number.isNaN(after.getTime())) return 'FALSEPREDICATE';
+    const next = after.toISOString().slice(0, -14);
     const path = pathText(column.path);
     return `${path} >= ${quoted(`${value}T00:00:00Z`)} AND ${path} < ${quoted(`${next}T00:00:00Z`)}`;
   }).join(' AND ');

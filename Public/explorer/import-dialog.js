@@ -11,10 +11,15 @@ const REPORTED = 5;
 
 /** Lets a file be dropped on an element. @param onFile called with the file. */
 export function acceptDrops(element, canDrop, onFile) {
-  const isFile = (event) => [...event.dataTransfer.types].includes('Files') && canDrop();
+  // A file that is not taken would be opened in place of the page.
+  const isFile = (event) => {
+    const isOne = [...event.dataTransfer.types].includes('Files');
+    if (isOne) event.preventDefault();
+    if (isOne && !canDrop()) event.dataTransfer.dropEffect = 'none';
+    return isOne && canDrop();
+  };
   element.addEventListener('dragover', (event) => {
     if (!isFile(event)) return;
-    event.preventDefault();
     element.classList.add('is-drop-target');
   });
   for (const name of ['dragleave', 'drop']) {
@@ -22,7 +27,6 @@ export function acceptDrops(element, canDrop, onFile) {
   }
   element.addEventListener('drop', (event) => {
     if (!isFile(event)) return;
-    event.preventDefault();
     const [file] = event.dataTransfer.files;
     if (file) onFile(file);
   });

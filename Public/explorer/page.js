@@ -104,6 +104,7 @@ export class Page {
   /** Goes to a view. @param isStep whether the browser's back button returns from it. */
   go(view, isStep = false) {
     const isOther = view.entity !== this.view?.entity;
+    if (view.where !== this.view?.where) this.grid.selection.clear();
     this.view = { ...view, second: this.second.isOpen || view.second ? '1' : '' };
     address.write(this.view, isStep);
     document.title = [`${view.entity}${view.where ? ` where ${view.where}` : ''}`, this.about.database, 'LiveFetch'].filter(Boolean).join(' · ');
@@ -173,6 +174,7 @@ export class Page {
     const granted = await signIn('The token is no longer valid.');
     showSession(granted);
     this.mayWrite = granted.write;
+    this.rowPanel.restart();
     this.#restart();
   }
 

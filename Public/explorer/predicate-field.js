@@ -154,12 +154,13 @@ export class PredicateField {
   }
 
   #key(event) {
+    if (event.isComposing) return;
     const isListed = this.#options.items.length > 0;
-    const { key } = event;
+    const { key, shiftKey } = event;
     if (key === ' ' && (event.ctrlKey || event.metaKey)) this.#suggest();
     else if (isListed && (key === 'ArrowDown' || key === 'ArrowUp')) {
       this.#choose(this.#options.chosen + (key === 'ArrowDown' ? 1 : -1));
-    } else if (isListed && (key === 'Tab' || (key === 'Enter' && this.#options.chosen >= 0))) {
+    } else if (isListed && ((key === 'Tab' && !shiftKey) || (key === 'Enter' && this.#options.chosen >= 0))) {
       this.#accept(Math.max(0, this.#options.chosen));
     } else if (key === 'Enter' && !event.shiftKey) {
       this.#close();

@@ -58,6 +58,11 @@ export class RowPanel {
     this.#page.closed();
   }
 
+  /** Follows the row again: the token is another one now. */
+  restart() {
+    if (this.isOpen) this.#begin(this.#row.entity, this.#row.id);
+  }
+
   /** Shows what is staged. */
   refill() {
     if (this.#item) this.#draw();

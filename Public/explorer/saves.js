@@ -24,9 +24,9 @@ export async function watchSaves(client, token, { onSaves, onReset, onUnauthoriz
         await onUnauthorized();
         continue;
       }
-      if (error.status >= 400 && error.status < 500 && error.status !== 410) return;
+      if (error.status !== 410 && error.isTransient === false) return;
       since = (error.status === 410 && await newestToken(client, onReset, error.code === 'schema-changed')) || since;
-      if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, RETRY));
+      if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, Math.max(RETRY, 1000 * (error.retryAfter ?? 0))));
     } finally {
       end();
     }

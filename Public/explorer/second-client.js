@@ -38,6 +38,7 @@ export class SecondClient {
   close() {
     this.#live?.close();
     this.#pane?.remove();
+    this.grid?.close();
     [this.#live, this.#pane, this.grid] = [null, null, null];
   }
 

@@ -37,9 +37,10 @@ export class SelectionBar {
     return this.#page.grid.selectedItems;
   }
 
-  /** Copies the selected rows, or those given. */
-  async copy(format, button, items = this.#items) {
-    const { columns } = this.#page.grid;
+  /** Copies the selected rows as they are shown, with their staged values. */
+  async copy(format, button) {
+    const { grid: { columns }, editing: { staged }, view } = this.#page;
+    const items = this.#items.map((item) => ({ ...item, ...staged.of(view.entity, item.id)?.values }));
     const isDone = await copyText(format === 'csv' ? csvOf(columns, items) : jsonOf(columns, items));
     if (!button) return;
     const text = button.textContent;

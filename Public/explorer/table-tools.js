@@ -1,6 +1,7 @@
 // What a table offers beside its rows: its columns, the selection, export and import.
 
 import { action } from './actions.js';
+import { openDialog } from './dialogs.js';
 import { exportMenu } from './export.js';
 import { acceptDrops, ImportDialog } from './import-dialog.js';
 import { SelectionBar } from './selection-bar.js';
@@ -59,7 +60,8 @@ export class TableTools {
     const [key, ...others] = schema.fields(entity);
     const columns = [{ ...key, readOnly: false, optional: true }, ...others.filter(({ readOnly }) => !readOnly)]
       .map((column) => (column.type === 'relationship' ? { ...column, idType: schema.entity(column.destination).idType } : column));
-    const bytes = await file.arrayBuffer();
+    const bytes = await file.arrayBuffer().catch((error) => openDialog('question', `${file.name} cannot be read`, error.message));
+    if (!(bytes instanceof ArrayBuffer)) return;
     let attempt = null;
     new ImportDialog(entity, columns, file.name, bytes, async (rows) => {
       const sentAt = performance.now();

@@ -2,7 +2,7 @@
 // connection, hands on what comes, and when it breaks opens it again from where each one stands.
 
 import { OutOfStep } from './apply.js';
-import { LiveFetchError } from './transport.js';
+import { asLiveFetchError, LiveFetchError } from './transport.js';
 import { StreamHeldBack, pollMany, pollOne, streamMany, streamOne } from './sources.js';
 import { Backoff, onWaking } from './backoff.js';
 import { Visibility } from './visibility.js';
@@ -124,12 +124,13 @@ export class Feed {
     }
   }
 
-  async #failed(error, subscriptions, signal) {
-    if (error instanceof StreamHeldBack) {
+  async #failed(cause, subscriptions, signal) {
+    if (cause instanceof StreamHeldBack) {
       this.#isStreaming = false;
       return;
     }
-    if (!(error instanceof LiveFetchError)) console.error('livefetch:', error);
+    if (!(cause instanceof LiveFetchError)) console.error('livefetch:', cause);
+    const error = asLiveFetchError(cause);
     const concerned = error.subscription ? [error.subscription] : subscriptions;
     if (error.status === 410) {
       concerned.forEach((subscription) => subscription.forget(null));

@@ -6,11 +6,12 @@
 import { advance, isEmptyDiff, OutOfStep, sameSummary } from './apply.js';
 import { digest } from './digest.js';
 import { overlay } from './overlay.js';
-import { route, warnOfRefusal } from './transport.js';
+import { call, route, warnOfRefusal } from './transport.js';
 import { hasReached } from './pending.js';
 
-/** After this long without news of a save, ask whether the fetch has anything to say of it. */
+/** Milliseconds after a save before the server is asked if the fetch contains it; doubled each time, up to the longest. */
 const CONFIRM_AFTER = 1000;
+const LONGEST_CONFIRM = 30_000;
 let counter = 0;
 
 export class Live {
@@ -25,6 +26,7 @@ export class Live {
   #client;
   #checksDigest;
   #confirmation = null;
+  #confirmations = 0;
   #listeners = new Set();
 
   /** @param client what it needs of it: `{transport, pending, answers(), reached(), lost(),
@@ -95,7 +97,7 @@ export class Live {
   fail(error) {
     this.#become('failed', error);
     const { onError, onState } = this.#handlers;
-    onError?.(error);
+    call(onError, error);
     if (!onError && !onState) warnOfRefusal(`The fetch of ${this.request.entity}`, error);
   }
 
@@ -152,9 +154,9 @@ export class Live {
     if (!this.#base || this.isClosed) return;
     if (cause !== 'token') this.#show();
     const info = { cause, bytes };
-    if (cause === 'snapshot') this.#handlers.onSnapshot?.(this.#current, data, info);
-    if (cause === 'diff') this.#handlers.onDiff?.(data, this.#current, info);
-    if (cause !== 'token') this.#handlers.onChange?.(this.#current, info);
+    if (cause === 'snapshot') call(this.#handlers.onSnapshot, this.#current, data, info);
+    if (cause === 'diff') call(this.#handlers.onDiff, data, this.#current, info);
+    if (cause !== 'token') call(this.#handlers.onChange, this.#current, info);
     this.#notify();
   }
 
@@ -175,6 +177,7 @@ export class Live {
   /** Called when a save was answered. */
   answered() {
     if (this.#settle()) this.refresh('settled');
+    this.#confirmations = 0;
     if (this.#pending().length > 0) this.#confirmSoon();
   }
 
@@ -192,10 +195,12 @@ export class Live {
   }
 
   #confirmSoon() {
+    if (this.state !== 'live') return;
     this.#confirmation ??= setTimeout(() => {
       this.#confirmation = null;
+      this.#confirmations += 1;
       this.#confirm();
-    }, CONFIRM_AFTER);
+    }, Math.min(LONGEST_CONFIRM, CONFIRM_AFTER * 2 ** this.#confirmations));
   }
 
   /**
@@ -205,7 +210,7 @@ export class Live {
   async #confirm() {
     const asked = this.resumeToken;
     const waiting = this.#pending().filter(({ token }) => token);
-    if (this.isClosed || waiting.length === 0) return;
+    if (this.state !== 'live' || waiting.length === 0) return;
     const isQuiet = asked !== undefined && (await this.#saysNothing(asked));
     if (isQuiet && asked === this.resumeToken) {
       this.#letGo(waiting);
@@ -232,17 +237,18 @@ export class Live {
     this.error = error;
     if (this.state === state) return;
     this.state = state;
-    this.#handlers.onState?.(state, error);
+    call(this.#handlers.onState, state, error);
     this.#notify();
+    if (state === 'live' && this.#pending().some(({ token }) => token)) this.#confirmSoon();
   }
 
   #report(kind, details) {
     const report = { kind, request: this.request, ...details };
-    if (this.#handlers.onReport) this.#handlers.onReport(report);
+    if (this.#handlers.onReport) call(this.#handlers.onReport, report);
     else console.warn('livefetch:', kind, report);
   }
 
   #notify() {
-    for (const listener of this.#listeners) listener();
+    for (const listener of this.#listeners) call(listener);
   }
 }

@@ -7,7 +7,7 @@
 import { Backoff, onWaking } from './backoff.js';
 import { Pages, randomText } from './pages.js';
 import { withIDs } from './pending.js';
-import { asLiveFetchError, LiveFetchError, warnOfRefusal } from './transport.js';
+import { asLiveFetchError, call, LiveFetchError, warnOfRefusal } from './transport.js';
 
 const PREFIX = 'save/';
 /** A server keeps idempotency keys for 24 hours; one hour allows for clocks. */
@@ -225,13 +225,13 @@ export class SaveQueue {
     item.reject(error);
     const { changes, page } = item.save;
     const { onRefused } = this.#handlers;
-    if (onRefused && (isOrphan || page === this.#pages.id)) onRefused(error, { changes });
+    if (onRefused && (isOrphan || page === this.#pages.id)) call(onRefused, asLiveFetchError(error), { changes });
     else if (isOrphan) warnOfRefusal('A save of an earlier page', error);
   }
 
   #changed(error) {
     this.#error = error;
-    this.#handlers.onQueue?.(this.#items.size, error);
+    call(this.#handlers.onQueue, this.#items.size, error);
   }
 }
 

@@ -38,6 +38,15 @@ export function asLiveFetchError(cause) {
   return new LiveFetchError({ status: 0, code: 'failed', detail: cause?.message ?? String(cause) }, { cause });
 }
 
+/** Calls a handler of the application, if there is one. What it throws is the application's, and goes to the console. */
+export function call(handler, ...args) {
+  try {
+    handler?.(...args);
+  } catch (error) {
+    console.error('livefetch: a handler has thrown:', error);
+  }
+}
+
 /** Writes a refusal that the application does not handle to the console. */
 export function warnOfRefusal(subject, { code, message, hint }) {
   console.warn(`livefetch: ${subject} was refused: ${code}: ${message}${hint ? ` Hint: ${hint}` : ''}`);
