@@ -1,4 +1,4 @@
-// What surrounds the content: light and dark, drawers on narrow screens, keys for the whole page.
+// The page around the content: light and dark, drawers on narrow screens, keys for the whole page.
 
 import { helpDialog } from './dialogs.js';
 

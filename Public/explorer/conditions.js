@@ -20,7 +20,7 @@ export function operatorsFor(type) {
   return nulls;
 }
 
-/** How many values an operator takes. */
+/** The number of values that an operator takes. */
 export const valueCount = (operator) => (operator.endsWith(' NULL') ? 0 : operator === 'BETWEEN' ? 2 : 1);
 
 /** A condition `{path, type, operator, values}` as text; null while it is not complete. */

@@ -12,7 +12,7 @@ export class Cursor {
   #id = null;
   /** The row's index when it was last seen: it goes on from there when the row is gone. */
   #at = -1;
-  /** Whether the row at `#at` becomes the current one as soon as it has been fetched. */
+  /** True if the row at `#at` becomes the current one as soon as it has been fetched. */
   #isAwaited = false;
   #column = 0;
   /** The open editors by their cells: `{key, editor, layer}`; one with an invalid value stays open. */

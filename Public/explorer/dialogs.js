@@ -154,10 +154,10 @@ function conflictRow(conflict, index) {
 }
 
 const shortcuts = [
-  ['/', 'search and filter'], ['Ctrl Space', 'complete'], ['↑ ↓ ← →', 'walk over the cells'],
+  ['/', 'search and filter'], ['Ctrl Space', 'complete'], ['↑ ↓ ← →', 'move between the cells'],
   ['Enter', 'edit the cell'], ['Tab', 'next cell'], ['Shift Enter', 'a line break'], ['Alt N', 'NULL'],
   ['Esc', 'leave the cell as it was'], ['Alt Click', 'filter by a value'], ['Shift F10', 'the menu of the cell'],
-  ['Space', 'the row in full'], ['Del', 'delete the row, or not'], ['N', 'new row'], ['Ctrl S', 'save what is collected'],
+  ['Space', 'the row in full'], ['Del', 'delete or restore the row'], ['N', 'new row'], ['Ctrl S', 'save the staged changes'],
   ['[ ]', 'previous, next section'], ['?', 'this list']];
 
 export function helpDialog() {

@@ -34,7 +34,7 @@ export function replace(parent, ...children) {
 
 const labelOf = (element) => element.getAttribute('aria-label') ?? (element.getAttribute('name') || element.textContent);
 
-/** Where a control is: its kind, its label, and the indexes that lead to it. */
+/** The place of a control: its kind, its label, and the indexes that lead to it. */
 function placeOf(element, parent) {
   const path = [];
   for (let node = element; node !== parent; node = node.parentElement) path.unshift([...node.parentElement.children].indexOf(node));

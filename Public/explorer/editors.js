@@ -1,4 +1,4 @@
-// What edits a cell: a field, a choice, or a search among the objects of a relationship.
+// The editors of a cell: a field, a choice, or a search among the objects of a relationship.
 //
 // Promise: an editor that is opened and left as it was stages nothing, whatever the value is.
 

@@ -7,7 +7,7 @@ import { rowsText } from './format.js';
 import { stringify } from './json.js';
 import { popover } from './popover.js';
 
-/** How many rows one request asks for. */
+/** The rows of one request. */
 const PAGE = 5000;
 
 /**

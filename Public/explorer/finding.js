@@ -27,7 +27,7 @@ export class Finding {
     return schema.entity(view.entity) ? predicateOf(view.where, schema, view.entity) : '';
   }
 
-  /** What the grid asks. */
+  /** The handlers of the grid. */
   get handlers() {
     return { onColumn: (column, anchor) => this.#columnMenu(column, anchor),
       onCell: (...cell) => this.#cellMenu(...cell),

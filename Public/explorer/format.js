@@ -61,7 +61,7 @@ export function editable(value, type) {
   return typeof value === 'object' || type === 'json' ? stringify(value) : String(value);
 }
 
-/** What was typed as a value. An empty text is a text and nothing else. Throws a sentence. */
+/** The typed text as a value. An empty text is a text. Throws a sentence. */
 export function parse(text, { type, optional }) {
   const trimmed = text.trim();
   if (trimmed === '' && !['string', 'binary'].includes(type)) {

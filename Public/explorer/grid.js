@@ -121,12 +121,12 @@ export class Grid {
     this.element.setAttribute('aria-colcount', columns.length + (this.#handlers.onOpen ? 1 : 0));
   }
 
-  /** How wide a column is. */
+  /** The width of a column. */
   widthOf(name) {
     return this.#heads.cell(name)?.getBoundingClientRect().width ?? 0;
   }
 
-  /** How wide a column is to be so that the values which are seen are whole. */
+  /** The width at which the values that are seen fit. */
   fittingWidth(name) {
     const index = this.#columns.findIndex((column) => column.name === name);
     const head = this.#heads.cell(name);
@@ -196,7 +196,7 @@ export class Grid {
     for (const row of this.#rows.values()) this.#fill(row, row.item);
   }
 
-  /** Where what is seen begins, counted from the window's first row. */
+  /** The height of the first pixel that is seen, from the window's first row. */
   get #top() {
     return this.scroller.position - this.#layout.top;
   }
@@ -219,7 +219,7 @@ export class Grid {
     this.#draw({});
   }
 
-  /** How many whole rows show at once. */
+  /** The number of whole rows that show at once. */
   get pageSize() {
     return Math.max(1, Math.floor((this.element.clientHeight - HEAD - this.#layout.header) / ROW) - 1);
   }
@@ -313,7 +313,7 @@ export class Grid {
     for (const { value, y, section, item } of this.#layout.rows(top - MARGIN, bottom + MARGIN)) {
       const key = String(value.id);
       const row = former.get(key) ?? this.#newRow(fresh);
-      // One that goes on to where it was going is left alone.
+      // A row with the same target keeps its animation.
       const isElsewhere = row.y !== y || shift !== 0;
       former.delete(key);
       this.#rows.set(key, row);

@@ -7,7 +7,7 @@ import { equals, isName, pathText, quoted } from './predicate-text.js';
 /** The most groups that are shown. */
 export const MOST = 1000;
 const DAY = 86_400_000;
-/** What `CAST(date, "NSNumber")` counts from. */
+/** The epoch of `CAST(date, "NSNumber")`. */
 const EPOCH = Date.UTC(2001, 0, 1);
 
 const list = (text) => text.split(',').filter(Boolean);
@@ -39,7 +39,7 @@ export function valueColumns(view, schema) {
   });
 }
 
-/** What a view may group by: attributes, those of to-one relationships, the days of dates. */
+/** The columns that a view may group by: attributes, those of to-one relationships, the days of dates. */
 export function groupChoices(view, schema) {
   return schema.paths(view.entity).filter(({ path, type }) => path.split('.').every(isName) && schema.resolve(view.entity, path) && !['binary', 'json'].includes(type))
     .flatMap(({ path, type }) => (type === 'date' ? [path, `${path}:day`] : [path]));

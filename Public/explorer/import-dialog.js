@@ -37,9 +37,9 @@ export class ImportDialog {
   #heads;
   /** `{line, fields}`. */
   #rows;
-  /** What is wrong with the file itself. */
+  /** The problems of the file itself. */
   #damage;
-  /** The table's column for each column of the file; null where it is left out. */
+  /** The table's column for each column of the file; null where it is not imported. */
   #targets;
   #preview = h('div', { class: 'import-preview', tabindex: 0 });
   #complaint = h('ul', { class: 'complaint', role: 'alert' });
@@ -81,7 +81,7 @@ export class ImportDialog {
     return h('select', { class: 'field small', 'aria-label': `Column for ${this.#heads[index]}`, onchange: ({ target }) => {
       this.#targets[index] = this.#columns[Number(target.value)] ?? null;
       this.#draw();
-    } }, h('option', { value: -1 }, 'left out'), this.#columns.map((column, at) =>
+    } }, h('option', { value: -1 }, 'not imported'), this.#columns.map((column, at) =>
       h('option', { value: at, selected: column === this.#targets[index] }, column.name)));
   }
 
@@ -121,7 +121,7 @@ export class ImportDialog {
   #problems() {
     const twice = this.#targets.filter((column, index) => column && this.#targets.indexOf(column) !== index);
     const shared = [...new Set(twice)].map((column) =>
-      `Line 1: ${this.#heads.filter((_, index) => this.#targets[index] === column).join(' and ')} are both taken for ${column.name}: leave one out.`);
+      `Line 1: ${this.#heads.filter((_, index) => this.#targets[index] === column).join(' and ')} are both imported into ${column.name}: choose “not imported” for one.`);
     const damage = [...this.#damage, ...shared];
     return damage.length > 0 ? damage : this.#values().problems;
   }

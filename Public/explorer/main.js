@@ -19,7 +19,7 @@ const closeDrawers = startDrawers();
 const client = connect('', { token });
 startLinks(client.transport);
 
-/** What the token may do; everything on a server that needs none. */
+/** The scopes of the token; all of them on a server that needs none. */
 const granted = async () =>
   (token() === null ? { read: true, write: true, admin: true } : scopes(client.transport));
 

@@ -1,4 +1,4 @@
-// What is shown in the table's place when there are no rows: why, and what to do next.
+// The notes in the table's place when there are no rows: the reason, and the next step.
 
 import { randomText } from '../livefetch/pages.js';
 import { curlInsert } from './curl.js';

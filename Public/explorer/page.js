@@ -40,7 +40,7 @@ export class Page {
   live = null;
   traffic = new Traffic();
   #generation = 0;
-  /** Whether the next result is that of another request. */
+  /** True if the next result is that of another request. */
   #isOther = false;
   /** Why the rows shown are not live; null where they are. */
   #notLive = null;
@@ -56,7 +56,7 @@ export class Page {
   constructor(schema, { client = connect(), closeDrawers, about = {}, mayWrite = true }) {
     this.client = client;
     this.about = about;
-    /** Whether the server takes no saves and follows no fetch. */
+    /** True if the server takes no saves and follows no fetch. */
     this.storeIsReadOnly = about.readOnly === true;
     this.mayWrite = mayWrite;
     this.schema = schema;

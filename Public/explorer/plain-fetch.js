@@ -3,7 +3,7 @@
 import { route } from '../livefetch.js';
 import { asLiveFetchError } from '../livefetch/transport.js';
 
-/** How long to wait before the next attempt to reach the server. */
+/** Milliseconds before the next attempt to reach the server. */
 const RETRY = 1500;
 
 /** Has the properties and handlers of a live fetch; its state is `plain` once rows are shown. */

@@ -13,7 +13,7 @@ export class RelatedEditor {
   #input;
   #list;
   #name;
-  /** What the list says below its choices. */
+  /** The note below the choices. */
   #note = '';
   /** `{id, name, key}` of the objects that the list shows. */
   #found = [];
@@ -56,7 +56,7 @@ export class RelatedEditor {
     this.#options.cancel(0);
   }
 
-  /** What was typed has no answer yet: Enter waits for it. */
+  /** The typed text has no answer yet: Enter waits for it. */
   #typed() {
     this.#search += 1;
     this.#searching = new Promise((resolve) => { this.#searched = resolve; });

@@ -1,4 +1,4 @@
-// How many rows each table has, as the list of tables shows it.
+// The number of rows of each table, for the list of tables.
 
 import { throttle } from './dom.js';
 

@@ -17,11 +17,11 @@ export class RowField {
   #column;
   #options;
   #signature;
-  /** What the control was made from: `[item, value, isReadOnly]`. */
+  /** The values of the control: `[item, value, isReadOnly]`. */
   #shown = [];
   /** The arguments of the last `show`. */
   #latest;
-  /** Whether the control has just committed its value. */
+  /** True if the control has just committed its value. */
   #isDone = false;
   #control = h('div', { class: 'row-control' });
   #filter = h('button', { class: 'text-button row-filter', type: 'button', onclick: () => this.#addFilter() }, 'filter');

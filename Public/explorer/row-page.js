@@ -1,4 +1,4 @@
-// What the row panel needs of the page.
+// The page as the row panel uses it.
 
 import * as address from './address.js';
 import { RowPanel } from './row-panel.js';

@@ -119,7 +119,7 @@ export class RowPanel {
 
   #gone() {
     this.#item = null;
-    replace(this.#body, h('p', { class: 'quiet' }, 'This row does not exist, or not any more.'));
+    replace(this.#body, h('p', { class: 'quiet' }, 'This row does not exist; it may have been deleted.'));
     this.#drawHead();
   }
 

@@ -1,4 +1,4 @@
-// The store's own feed: how many saves there were, whoever made them.
+// The store's change feed: the number of saves, by any program.
 
 const WAIT = 25;
 const RETRY = 1000;

@@ -1,4 +1,4 @@
-// What can be done with the selected rows: edit a column of all, delete, copy. Edits and deletions
+// The actions on the selected rows: edit a column of all, delete, copy. Edits and deletions
 // are staged, so that one save has them all.
 
 import { copyText } from './cell-menu.js';
@@ -90,7 +90,7 @@ export class SelectionBar {
       columns.map(({ name }, index) => h('option', { value: index }, name)));
     const opened = popover(anchor, [h('p', {}, `Set a column of ${number(this.#items.length)} rows`),
       h('div', { class: 'batch-edit' }, select, holder), complaint,
-      h('p', { class: 'builder-foot' }, h('span', { class: 'quiet' }, 'Staged, and saved together.'),
+      h('p', { class: 'builder-foot' }, h('span', { class: 'quiet' }, 'Staged; one save has all of them.'),
         h('button', { class: 'button primary', type: 'button', onclick: apply }, 'Stage'))],
     { label: 'Edit the selected rows', className: 'batch-editor' });
     choose(columns[0]);

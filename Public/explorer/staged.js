@@ -76,7 +76,7 @@ export class Staged {
     return this.#objects.size + this.#inserts.length;
   }
 
-  /** What is staged for an object: `{values, base, isDeleted}`. */
+  /** The staged change of an object: `{values, base, isDeleted}`. */
   of(entity, id) {
     return this.#objects.get(key(entity, id));
   }

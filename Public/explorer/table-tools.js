@@ -1,4 +1,4 @@
-// What a table offers beside its rows: its columns, the selection, export and import.
+// The tools of a table: its columns, the selection, export and import.
 
 import { action } from './actions.js';
 import { openDialog } from './dialogs.js';
@@ -22,7 +22,7 @@ export class TableTools {
     acceptDrops(element, () => page.editing.canInsert, (file) => this.#import(file));
   }
 
-  /** What the grid calls. */
+  /** The handlers of the grid. */
   get handlers() {
     return { ...this.columns.handlers, onFit: (column) => this.columns.fit(column),
       onSelection: (selection) => this.selection.show(selection), onCopy: () => this.selection.copy('csv'),

@@ -1,4 +1,4 @@
-// How rows come into a table and leave it when its result changes.
+// Animations of rows that come into a table and leave it when its result changes.
 
 const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 

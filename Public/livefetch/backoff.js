@@ -1,4 +1,4 @@
-// How long to wait before trying again.
+// The wait before the next attempt.
 
 const SHORTEST = 250;
 const LONGEST = 20_000;

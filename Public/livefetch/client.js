@@ -11,7 +11,7 @@ import { StoredResults } from './results.js';
 import { indexedDBStorage, tolerant } from './storage.js';
 import { clean, LiveFetchError, route, Transport } from './transport.js';
 
-/** How long a diff is held back for the answer of a save that inserts. */
+/** Milliseconds for which a diff waits for the answer of a save that inserts. */
 const ANSWER_SOON = 150;
 
 /**
@@ -148,7 +148,7 @@ class Client {
     return this.#save(changes, options, (answer) => answer);
   }
 
-  /** What is `wanted` of the answer; a change that cannot be sent rejects at once. */
+  /** The part of the answer that `wanted` gives; a change that cannot be sent rejects at once. */
   #save(changes, options, wanted) {
     let named;
     try {

@@ -5,7 +5,7 @@
 
 /** Takes pieces of text, gives the events that are complete. */
 export class EventParser {
-  /** What has come of the present line, in pieces: a long one is joined once. */
+  /** The pieces of the present line; a long one is joined once. */
   #pieces = [];
   #event = { event: 'message', data: [], id: undefined };
 

@@ -1,7 +1,7 @@
-// A live fetch: the result that a client holds, kept in step by what a Feed hands to it.
+// A live fetch: the result that a client holds, kept current by the events of a Feed.
 //
-// Two results are kept: what the server has said, and what is shown, which also has the local
-// edits under way laid over it. `current` is what is shown, a new object whenever it changes.
+// It keeps two results: the server's, and the shown one, which also has the local edits that are not
+// confirmed. `current` is the shown one, a new object whenever it changes.
 
 import { advance, isEmptyDiff, OutOfStep, sameSummary } from './apply.js';
 import { digest } from './digest.js';
@@ -41,7 +41,7 @@ export class Live {
     this.#checksDigest = checksDigest;
   }
 
-  /** What is shown: `{entity, token, sections, count, total, next, truncated, isPending}`. */
+  /** The shown result: `{entity, token, sections, count, total, next, truncated, isPending}`. */
   get current() {
     return this.#current;
   }
@@ -109,14 +109,14 @@ export class Live {
 
   /** @throws OutOfStep where a diff does not fit, or its digest says that something was lost. */
   async receive({ kind, data, bytes }) {
-    // A new object of our own would stand twice until the save's answer tells its id.
+    // A new object of our own would stand twice until the save's answer has its id.
     await this.#client.answers();
     if (this.isClosed) return;
     const before = this.#base;
     if (kind === 'snapshot') this.#replace(data);
     else this.#advance(data);
     this.#settle();
-    // An expired wait says only that time went by; a count has no entries, and is what it says.
+    // An expired wait changes nothing. A count has no entries.
     const isQuiet = kind === 'diff' && (data.items ? isEmptyDiff(data) : !data.reset)
       && sameSummary(before, this.#base);
     this.#client.resultChanged(this);
@@ -149,7 +149,7 @@ export class Live {
 
   // MARK: Local edits
 
-  /** Shows anew what is held and pending. */
+  /** Recomputes the shown result. */
   refresh(cause, { data, bytes } = {}) {
     if (!this.#base || this.isClosed) return;
     if (cause !== 'token') this.#show();
@@ -181,7 +181,7 @@ export class Live {
     if (this.#pending().length > 0) this.#confirmSoon();
   }
 
-  /** Lets go of the edits that what is held contains; whether there were any. */
+  /** Drops the edits that the result contains; true if there were any. */
   #settle() {
     const contained = this.#pending().filter(
       ({ token }) => token && hasReached(this.#base?.token, token));
@@ -204,8 +204,8 @@ export class Live {
   }
 
   /**
-   * A save that does not change the result wakes nobody, so no diff will ever tell: ask. An empty
-   * diff from what is held means that what is held contains every save answered before.
+   * No diff comes of a save that does not change the result, so this requests one. An empty diff
+   * means that the present result contains every save that was answered before.
    */
   async #confirm() {
     const asked = this.resumeToken;
@@ -229,7 +229,7 @@ export class Live {
     }
   }
 
-  // MARK: Telling
+  // MARK: Notifying
 
   /** The error belongs to the state: a state that is entered without one has none. */
   #become(state, error = null) {

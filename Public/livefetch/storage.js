@@ -1,4 +1,4 @@
-// Where a client keeps snapshots and saves: `{get(key), set(key, value), delete(key), keys()}`, all
+// The storage of a client's snapshots and saves: `{get(key), set(key, value), delete(key), keys()}`, all
 // asynchronous; keys are text, values are JSON. A key without a value gives undefined.
 
 import { packed, unpacked } from './json.js';

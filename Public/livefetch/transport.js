@@ -26,7 +26,7 @@ export class LiveFetchError extends Error {
     this.retryAfter = problem.retryAfter;
   }
 
-  /** Whether the same request may succeed later. */
+  /** True if the same request may succeed later. */
   get isTransient() {
     return this.status === 0 || this.status === 429 || this.status >= 500 && this.status !== 501;
   }
@@ -182,7 +182,7 @@ export function route(request) {
   return { method: 'POST', path: '/v1/fetch', body: clean(request) };
 }
 
-/** The request without what says nothing, lists as arrays. */
+/** The request without empty parameters, lists as arrays. */
 export function clean(request) {
   const entries = Object.entries(request).filter(([, value]) => isSaid(value));
   return Object.fromEntries(
@@ -196,7 +196,7 @@ function isSaid(value) {
   return value !== undefined && value !== null && value !== '' && !(value?.length === 0);
 }
 
-/** A comma or a quotation mark in an element would end it elsewhere. */
+/** A comma or a quotation mark in an element would split it. */
 const isJoinable = (value) => !Array.isArray(value) || !value.some((element) => /[,"']/.test(element));
 
 function query(parameters) {

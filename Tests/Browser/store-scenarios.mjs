@@ -31,7 +31,7 @@ async function otherStore({ browser, server, shoot }) {
   await page.until(() => document.title.includes('other.sqlite'), { timeout: 30_000, what: 'the title follows' });
   await page.until(() => globalThis.livefetch?.page.live?.state === 'live');
   assert.deepEqual(await page.run(stagedValues), []);
-  assert.match(await page.run(tray), /^Kept aside: 1 change of demo\.sqlite, for this is other\.sqlite\.Discard$/);
+  assert.match(await page.run(tray), /^Not shown: 1 change of demo\.sqlite; this server serves other\.sqlite\.Discard$/);
   await shoot(page, 'kept-aside');
   await page.key('s', { ctrl: true });
   await pause(300);

@@ -33,7 +33,7 @@ test('what is staged for one store is not offered in another, and is there again
   assert.deepEqual(stagedFor(later, tab).of('t', 1).values, { name: 'edited' });
 });
 
-test('what is kept aside is said in one sentence', () => {
+test('changes of other stores are named in one sentence', () => {
   const tab = new TabStorage();
   edited(a, tab);
   const notes = (about) => {
@@ -42,12 +42,12 @@ test('what is kept aside is said in one sentence', () => {
     return aside.notes.map(({ text, actions }) => [text, actions.map(([name]) => name)]);
   };
   assert.deepEqual(notes(later), []);
-  assert.deepEqual(notes(b), [['Kept aside: 1 change of a.sqlite, for this is b.sqlite.', ['Discard']]]);
+  assert.deepEqual(notes(b), [['Not shown: 1 change of a.sqlite; this server serves b.sqlite.', ['Discard']]]);
   assert.deepEqual(notes(restored),
-    [['Kept aside: 1 change of an earlier a.sqlite, before its tables or the file changed.', ['Take over', 'Discard']]]);
+    [['Not shown: 1 change of an earlier a.sqlite, from before its tables or the file changed.', ['Restore', 'Discard']]]);
 });
 
-test('changes of an earlier state of the same file are taken over on request', () => {
+test('changes of an earlier state of the same file are restored on request', () => {
   const tab = new TabStorage();
   edited(a, tab);
   const storage = new StagedStorage(restored, tab);
