@@ -25,6 +25,8 @@ export class SharedStream {
   #leader;
   #turn = 0;
   #missed = 0;
+  /** The sources that are open or opening. */
+  #sources = 0;
   /** True once the token has been another one at each call: no other page has the same group. */
   #isAlone = false;
   #left = new AbortController();
@@ -37,11 +39,12 @@ export class SharedStream {
   /** The events of these subscriptions, from wherever the stream is. */
   async *source(transport, subscriptions, signal) {
     if (this.#isAlone) return yield* streamMany(transport, subscriptions, signal);
-    await this.#join();
     const inbox = new Inbox(signal);
-    this.#inbox = inbox;
-    this.#turn += 1;
+    this.#sources += 1;
     try {
+      await this.#join();
+      this.#inbox = inbox;
+      this.#turn += 1;
       this.#follow(subscriptions);
       for (;;) {
         const event = await inbox.next();
@@ -52,7 +55,8 @@ export class SharedStream {
       }
     } finally {
       if (this.#inbox === inbox) this.#inbox = null;
-      setTimeout(() => this.#inbox === null && this.#leave(), IDLE);
+      this.#sources -= 1;
+      setTimeout(() => this.#sources === 0 && this.#leave(), IDLE);
     }
   }
 
