@@ -60,7 +60,7 @@ export interface Result<T = Item> {
   count: number;
   /** With `count: 'exact'`: how many match without the window. */
   total?: number;
-  /** Where the next window starts; present exactly when this one is full. */
+  /** The start of the next window; present exactly when this one is full. */
   next?: string;
   truncated?: boolean;
   digest?: string;
@@ -141,7 +141,7 @@ export interface ChangeInfo {
 
 export type State = 'connecting' | 'live' | 'offline' | 'failed' | 'closed';
 
-/** Something went wrong that was mended by a new snapshot, or a check that had to be given up. */
+/** A fault that a new snapshot has repaired, or a check that was cancelled. */
 export interface Report {
   kind: 'digest-mismatch' | 'digest-unusable' | 'out-of-step';
   request: FetchRequest<Shape>;
@@ -246,7 +246,7 @@ export interface Client {
 
 type Token = string | null | undefined;
 
-/** Where a client keeps snapshots and saves: values are JSON, a missing one is undefined. */
+/** The storage of a client's snapshots and saves: values are JSON, a missing one is undefined. */
 export interface Storage {
   /** Names the storage where several pages use it at the same time. */
   readonly name?: string;
@@ -303,7 +303,7 @@ export function digest(sections: Section<any>[]): string;
 export function fnv1a(text: string, hash?: number): number;
 export function idOf(item: Item | ID): ID;
 export function isEmptyDiff(diff: Diff<any>): boolean;
-/** Whether an item holds local values that the server has not confirmed yet. */
+/** True if an item has local values that the server has not confirmed yet. */
 export function isPending(item: unknown): boolean;
 /** Method, path and body of a fetch request. */
 export function route(request: FetchRequest<Shape>):
@@ -318,7 +318,7 @@ export class LiveFetchError extends Error {
   constructor(problem: Record<string, any>, options?: { cause?: unknown });
   /** The HTTP status; 0 where there was no answer. */
   readonly status: number;
-  /** Stable, in kebab-case; `unreachable` where there was no answer. */
+  /** Stable, in kebab-case; with status 0 `unreachable`, `not-an-answer`, `token-failed` or `failed`. */
   readonly code: string;
   /** The byte of a predicate at which it went wrong. */
   readonly offset?: number;
@@ -329,6 +329,6 @@ export class LiveFetchError extends Error {
   readonly retryAfter?: number;
   readonly errors: { change: number; property?: string; code: string; detail: string;
     stored?: Value; given?: Value }[];
-  /** Whether the same request may succeed later. */
+  /** True if the same request may succeed later. */
   readonly isTransient: boolean;
 }

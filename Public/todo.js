@@ -11,7 +11,7 @@ const client = connect('', { token: () => sessionStorage.getItem('livefetch-toke
   onQueue: (waiting) => showConnection({ waiting }),
   onRefused: ({ message, errors }) => note(errors[0]?.detail ?? message) });
 const list = await choose().catch(({ status, message }) => note(
-  status === 401 ? 'This server wants a token: sign in in the explorer, then come back.' : message));
+  status === 401 ? 'This server needs a token: sign in on the explorer page, then open this page again.' : message));
 if (list) start(list);
 
 /** `{entity, text, done, isTodo}`: names of the entity and its attributes, `done` may be missing. */
@@ -56,7 +56,7 @@ function start({ entity, text, done, needed, isTodo }) {
   function draw(items) {
     const rows = new Map([...at('list').children].map((row) => [row.dataset.id, row]));
     const wanted = items.map((item) => fill(rows.get(String(item.id)) ?? row(String(item.id)), item));
-    // Only what is elsewhere is moved: a field that is being typed in keeps the focus.
+    // Only rows with another place are moved: a field that is being typed in keeps the focus.
     wanted.forEach((element, index) => {
       const there = at('list').children[index];
       if (there !== element) at('list').insertBefore(element, there ?? null);
@@ -74,7 +74,7 @@ function start({ entity, text, done, needed, isTodo }) {
     const key = () => element.item.id;
     check.onchange = () => client.update(entity, key(), { [done]: check.checked });
     field.onchange = () => client.update(entity, key(), { [text]: field.value });
-    field.onkeydown = (event) => event.key === 'Enter' && field.blur();
+    field.onkeydown = (event) => event.key === 'Enter' && !event.isComposing && field.blur();
     remove.onclick = () => client.delete(entity, key());
     element.append(check, field, remove);
     element.dataset.id = id;

@@ -1,5 +1,4 @@
-// What can be done with the result, at the end of the line above it; and the same for whoever is
-// here for the first time, with a word about why.
+// The buttons at the end of the line above the result, and the note for the first visit.
 
 import { h, replace } from './dom.js';
 

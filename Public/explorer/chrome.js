@@ -1,4 +1,4 @@
-// What surrounds the content: light and dark, drawers on narrow screens, keys for the whole page.
+// The page around the content: light and dark, drawers on narrow screens, keys for the whole page.
 
 import { helpDialog } from './dialogs.js';
 
@@ -61,7 +61,8 @@ export function startKeys(actions) {
     const { key, ctrlKey, metaKey, altKey, target } = event;
     if ((ctrlKey || metaKey) && key === 's') {
       event.preventDefault();
-      target.blur?.();
+      // A field stages its value when it is left; the grid keeps the focus.
+      if (target.matches?.('input, textarea, select')) target.blur();
       return actions.save();
     }
     const isTyping = target.matches?.('input, textarea, select') || document.querySelector('dialog[open]');

@@ -4,7 +4,7 @@
 import { h, replace } from './dom.js';
 import { sortsBy, sortTerms } from './sort-terms.js';
 
-/** How far a pointer goes before it drags. */
+/** Pixels that a pointer moves before it drags. */
 const DRAG = 6;
 /** The widest window of a phone, in pixels. */
 const PHONE = 760;
@@ -14,7 +14,7 @@ export class ColumnHeads {
   #columns = [];
   /** The name of the column whose head is reached by Tab. */
   #current;
-  /** Whether the press that is about to end was a drag, and sorts nothing. */
+  /** True if the press that is about to end was a drag, and sorts nothing. */
   #isDragged = false;
 
   /**

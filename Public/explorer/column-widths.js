@@ -1,4 +1,4 @@
-// How wide the columns are. A number is never cut: its column is at least as wide as the longest one
+// The widths of the columns. A number is never cut: its column is at least as wide as the longest one
 // that has been shown.
 
 import { isNumeric } from './format.js';

@@ -1,6 +1,7 @@
 // A place in a predicate → what could be written there.
 
 import { connectives, context, operators, quantifiers } from './predicate-language.js';
+import { isName } from './predicate-text.js';
 
 const MOST = 60;
 
@@ -33,13 +34,17 @@ function operands(schema, entity, partial) {
   const home = steps.length === 0 ? entity : schema.resolve(entity, steps.join('.'))?.entity;
   const prefix = steps.map((step) => `${step}.`).join('');
   if (!home) return [];
-  const { attributes, relationships } = schema.entity(home);
+  const { attributes, relationships } = named(schema.entity(home));
   const own = attributes.map(({ name, type }) => ({ insert: `${prefix}${name} `, about: type }));
   const related = relationships.map(({ name, destination, toMany }) => ({
     insert: toMany ? `${prefix}${name}.@count ` : `${prefix}${name}.`,
     about: toMany ? `how many ${destination}` : destination, isOpen: !toMany }));
   return steps.length > 0 ? [...own, ...related] : [...own, ...related, ...beginnings(relationships)];
 }
+
+/** The properties that a predicate can name. */
+const named = ({ attributes, relationships }) => ({
+  attributes: attributes.filter(({ name }) => isName(name)), relationships: relationships.filter(({ name }) => isName(name)) });
 
 function beginnings(relationships) {
   const toMany = relationships.filter((relationship) => relationship.toMany);

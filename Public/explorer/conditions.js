@@ -20,7 +20,7 @@ export function operatorsFor(type) {
   return nulls;
 }
 
-/** How many values an operator takes. */
+/** The number of values that an operator takes. */
 export const valueCount = (operator) => (operator.endsWith(' NULL') ? 0 : operator === 'BETWEEN' ? 2 : 1);
 
 /** A condition `{path, type, operator, values}` as text; null while it is not complete. */
@@ -62,7 +62,17 @@ export function conditionsOf(where, typeOf) {
   return joins.size > 1 || conditions.includes(null) ? null : { conditions, word: [...joins][0] ?? 'AND' };
 }
 
-function condition([path, operator, ...rest], typeOf) {
+/** The tokens with a minus and the number behind it as one. */
+function signed(list) {
+  return list.flatMap((token, index) => {
+    const next = list[index + 1];
+    if (token.text === '-' && next?.kind === 'number') return [];
+    return token.kind === 'number' && list[index - 1]?.text === '-' ? [{ ...token, text: `-${token.text}` }] : [token];
+  });
+}
+
+function condition([path, operator, ...others], typeOf) {
+  const rest = signed(others);
   if (!path || !operator || !isComparison(operator)) return null;
   const name = path.text.replaceAll('#', '');
   const type = path.kind === 'string' || path.kind === 'number' ? undefined : typeOf(name);

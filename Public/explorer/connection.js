@@ -24,7 +24,7 @@ const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hour12: 
  * @param actions buttons at the end of the line.
  */
 export function showSummary(parent, { view, result, traffic, nameOfEntity, notLive, range }, actions) {
-  if (!result) return replace(parent, h('span', {}, 'asking …'));
+  if (!result) return replace(parent, h('span', {}, 'Loading …'));
   const { sections } = result;
   const count = rowCount(view, result.total);
   const { base, most } = span(view);

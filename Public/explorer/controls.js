@@ -43,7 +43,7 @@ export class Controls {
     const isDown = term.startsWith('-');
     const label = `${pathOf(term)}, ${isDown ? 'descending' : 'ascending'}`;
     return h('span', { class: 'chip' },
-      h('button', { onclick: turn, 'aria-label': `${label}; turn round` },
+      h('button', { onclick: turn, 'aria-label': `${label}; reverse` },
         term.replace(/^-/, ''), h('span', { class: 'arrow' }, isDown ? '↓' : '↑')),
       h('button', { class: 'remove', onclick: remove, 'aria-label': `Remove ${pathOf(term)}` }, '×'));
   }
@@ -71,7 +71,7 @@ export class Controls {
       h('select', { class: 'field', onchange: pick, 'aria-label': 'Section' },
         h('option', { value: '', selected: current === '' }, 'none'), options),
       current && h('span', { class: 'chip' },
-        h('button', { onclick: turn, 'aria-label': 'Turn the order of sections round' },
+        h('button', { onclick: turn, 'aria-label': 'Reverse the order of sections' },
           h('span', { class: 'arrow' }, isDown ? '↓' : '↑'))));
   }
 

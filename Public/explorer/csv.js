@@ -21,7 +21,9 @@ export function parseCSV(source) {
   const rows = [];
   while (!reader.isDone) rows.push(reader.row());
   const isBlank = ({ fields: [first, ...others] }) => others.length === 0 && first.text === '' && !first.isQuoted;
-  return { rows: rows.filter((row) => !isBlank(row)), problems: reader.problems };
+  // In a file of one column an empty line is NULL.
+  const isOne = rows[0]?.fields.length === 1;
+  return { rows: rows.filter((row) => isOne || !isBlank(row)), problems: reader.problems };
 }
 
 class Reader {

@@ -7,6 +7,9 @@ import { clean, route } from '../livefetch/transport.js';
 
 const quote = (text) => `'${String(text).replaceAll("'", String.raw`'\''`)}'`;
 
+/** A URL, in quotes where a shell would read its characters: `encodeURIComponent` leaves parentheses and `'`. */
+const address = (url) => (/^[\w:/.%@~[\]-]*$/.test(url) ? url : quote(url));
+
 const credential = () => (ownToken() ? ['  -H "Authorization: Bearer $LIVEFETCH_TOKEN"'] : []);
 
 /**
@@ -21,7 +24,7 @@ export function curl(request, mode, token, origin = location.origin) {
   if (!isGet) return [...head, `  ${origin}/v1/fetch`, `  --json ${quote(stringify({ entity, ...parameters }))}`].join(' \\\n');
   const lines = Object.entries(parameters).map(
     ([name, value]) => `  --data-urlencode ${quote(`${name}=${written(value)}`)}`);
-  const target = `  ${origin}/v1/objects/${encodeURIComponent(entity)}`;
+  const target = `  ${address(`${origin}/v1/objects/${encodeURIComponent(entity)}`)}`;
   return [...head, target, ...lines].join(' \\\n');
 }
 
@@ -31,12 +34,12 @@ const written = (value) => (Array.isArray(value) ? value.join(',') : value);
 /** The command line that changes one object. */
 export function curlUpdate(entity, id, values, origin = location.origin) {
   const place = [entity, id].map(encodeURIComponent).join('/');
-  return ['curl -X PATCH', ...credential(), `  ${origin}/v1/objects/${place}`,
+  return ['curl -X PATCH', ...credential(), `  ${address(`${origin}/v1/objects/${place}`)}`,
     `  --json ${quote(stringify(values))}`].join(' \\\n');
 }
 
 /** The command line that inserts one object. */
 export function curlInsert(entity, values, origin = location.origin) {
-  return ['curl', ...credential(), `  ${origin}/v1/objects/${encodeURIComponent(entity)}`,
+  return ['curl', ...credential(), `  ${address(`${origin}/v1/objects/${encodeURIComponent(entity)}`)}`,
     `  --json ${quote(stringify(values))}`].join(' \\\n');
 }

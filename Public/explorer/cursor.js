@@ -3,6 +3,7 @@
 import { copyText } from './cell-menu.js';
 import { h } from './dom.js';
 import { editable } from './format.js';
+import { own } from './json.js';
 
 export class Cursor {
   #grid;
@@ -11,10 +12,11 @@ export class Cursor {
   #id = null;
   /** The row's index when it was last seen: it goes on from there when the row is gone. */
   #at = -1;
-  /** Whether the row at `#at` becomes the current one as soon as it has been fetched. */
+  /** True if the row at `#at` becomes the current one as soon as it has been fetched. */
   #isAwaited = false;
   #column = 0;
-  #editor = null;
+  /** The open editors by their cells: `{key, editor, layer}`; one with an invalid value stays open. */
+  #editors = new Map();
 
   constructor(grid, handlers) {
     this.#grid = grid;
@@ -32,8 +34,9 @@ export class Cursor {
     return this.#id;
   }
 
-  get isEditing() {
-    return this.#editor !== null;
+  /** The rows whose cells are edited, by their ids as text. */
+  get editedRows() {
+    return new Set([...this.#editors.values()].map(({ key }) => key));
   }
 
   /** Marks the current cell among the rows that show now. */
@@ -42,6 +45,7 @@ export class Cursor {
     element.querySelector('.cell.is-current')?.classList.remove('is-current');
     element.querySelector('.row.is-current')?.classList.remove('is-current');
     const row = this.#id === null ? null : this.#grid.row(this.#id);
+    this.#column = Math.max(0, Math.min(this.#grid.columns.length - 1, this.#column));
     const cell = row?.cell(this.#column);
     if (cell) element.setAttribute('aria-activedescendant', cell.id);
     else element.removeAttribute('aria-activedescendant');
@@ -60,7 +64,7 @@ export class Cursor {
   }
 
   #key(event) {
-    if (this.#editor || event.target.closest('.editor')) return;
+    if (event.target.closest('.editor')) return;
     const moves = {
       ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1],
       PageDown: [this.#grid.pageSize, 0], PageUp: [-this.#grid.pageSize, 0],
@@ -131,6 +135,13 @@ export class Cursor {
     return this.#grid.columns[this.#column];
   }
 
+  /** The value of the current cell as it is shown: the staged one, or the stored one. */
+  get #valueNow() {
+    const { name } = this.#columnNow;
+    const staged = this.#handlers.staged(this.#id)?.values;
+    return own(staged && Object.hasOwn(staged, name) ? staged : this.#item, name);
+  }
+
   get #item() {
     return this.#id === null ? undefined : this.#grid.row(this.#id)?.item;
   }
@@ -145,7 +156,7 @@ export class Cursor {
 
   /** @param isPointer whether a pointer chose the row. */
   #report(isPointer) {
-    if (this.#id !== null && !this.#editor) this.#handlers.onCurrent?.(this.#id, isPointer);
+    if (this.#id !== null && this.#editors.size === 0) this.#handlers.onCurrent?.(this.#id, isPointer);
   }
 
   /**
@@ -163,6 +174,7 @@ export class Cursor {
 
   /** Leaves the current row: none is current. */
   reset() {
+    this.finish();
     [this.#id, this.#at, this.#isAwaited] = [null, -1, false];
   }
 
@@ -200,7 +212,7 @@ export class Cursor {
     }
     if (key !== 'c' || !getSelection().isCollapsed || !this.#item) return false;
     if (this.#grid.selection.size > 0) this.#handlers.onCopy();
-    else copyText(editable(this.#item[this.#columnNow.name], this.#columnNow.type));
+    else copyText(editable(this.#valueNow, this.#columnNow.type));
     return true;
   }
 
@@ -217,23 +229,35 @@ export class Cursor {
   edit() {
     const row = this.#id === null ? null : this.#grid.row(this.#id);
     const column = this.#grid.columns[this.#column];
-    if (!row || !column || column.readOnly || this.#editor) return;
-    this.#editor = this.#handlers.editor(row.item, column, {
-      close: (step) => this.#closeEditor(step) });
-    if (!this.#editor) return;
+    if (!row || !column || column.readOnly) return;
+    const place = `${this.#id} ${column.name}`;
+    if (this.#editors.has(place)) return this.#editors.get(place).editor.focus();
+    const editor = this.#handlers.editor(row.item, column, { close: (step) => this.#closeEditor(place, step) });
+    if (!editor) return;
     // Over the row, not in the cell: a diff may fill the cell while it is edited.
     const cell = row.cell(this.#column);
-    const layer = h('div', { class: 'editor' }, this.#editor.element);
+    const layer = h('div', { class: 'editor' }, editor.element);
     layer.style.left = `${cell.offsetLeft}px`;
     layer.style.width = `${Math.max(cell.offsetWidth, 150)}px`;
+    this.#editors.set(place, { key: String(this.#id), editor, layer });
     row.element.append(layer);
-    this.#editor.focus();
+    editor.focus();
   }
 
-  #closeEditor(step = 0) {
-    const element = this.#editor?.element.closest('.editor');
-    this.#editor = null;
-    element?.remove();
+  /** Ends the editors of a row, or all, before their elements go: what was typed is staged if it is a value. */
+  finish(key) {
+    for (const [place, open] of this.#editors) {
+      if (key !== undefined && open.key !== key) continue;
+      open.editor.finish();
+      this.#closeEditor(place);
+    }
+  }
+
+  #closeEditor(place, step = 0) {
+    const open = this.#editors.get(place);
+    if (!open) return;
+    this.#editors.delete(place);
+    open.layer.remove();
     this.#grid.element.focus({ preventScroll: true });
     if (step === 0) return;
     this.#move(0, step);

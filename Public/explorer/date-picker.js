@@ -3,7 +3,8 @@
 import { h } from './dom.js';
 
 /**
- * A button that opens the picker; what is picked stands in `input` and is committed.
+ * A button that opens the picker; what is picked stands in `input`, and is committed when the picker is
+ * left: a date that is typed changes with each of its parts.
  *
  * @param column a date column; `dateFormat` `day` has no time.
  */
@@ -17,8 +18,9 @@ export function datePicker(column, input, commit) {
     if (source.value === '') return;
     input.value = inUTC(source.value, fraction);
     input.dispatchEvent(new Event('input'));
-    commit();
   });
+  source.addEventListener('focusout', () => commit());
+  source.addEventListener('keydown', ({ key }) => key === 'Enter' && commit());
   return source;
 }
 

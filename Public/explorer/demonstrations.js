@@ -1,4 +1,4 @@
-// What shows that the table is live: random edits in the sample data, and a second client beside it.
+// Demonstrations of a live table: random edits in the sample data, and a second client beside it.
 
 import { action } from './actions.js';
 import { DemoTraffic, liveliest } from './demo-traffic.js';

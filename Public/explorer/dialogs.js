@@ -3,15 +3,28 @@
 import { h } from './dom.js';
 import { parse, show } from './format.js';
 import { RelatedEditor } from './related-editor.js';
+import { ValueField } from './value-field.js';
 
 export function openDialog(className, title, ...content) {
   const dialog = h('dialog', { class: `dialog ${className}`, 'aria-label': title },
     h('h2', {}, title), content);
   dialog.addEventListener('close', () => dialog.remove());
-  dialog.addEventListener('click', (event) => event.target === dialog && dialog.close());
+  // A press in its padding and a selection that ends outside have the dialog as target as well.
+  let isOutside = false;
+  dialog.addEventListener('pointerdown', (event) => { isOutside = event.target === dialog && !contains(dialog, event); });
+  dialog.addEventListener('click', (event) => {
+    const isCancelled = isOutside && event.target === dialog && !contains(dialog, event)
+      && dialog.dispatchEvent(new Event('cancel', { cancelable: true }));
+    if (isCancelled) dialog.close();
+  });
   document.getElementById('dialogs').append(dialog);
   dialog.showModal();
   return dialog;
+}
+
+function contains(element, { clientX: x, clientY: y }) {
+  const { left, right, top, bottom } = element.getBoundingClientRect();
+  return x >= left && x <= right && y >= top && y <= bottom;
 }
 
 const button = (text, onclick, kind = '') =>
@@ -29,17 +42,17 @@ export function ask(title, text, yes) {
 
 /** The fields of a new object; `add(values)` stages it. A key that is left empty is the database's to make. */
 export function insertDialog(entity, columns, { add, search, nameOf }) {
-  const values = Object.create(null);
   const key = columns.filter(({ isID }) => isID).map((column) => ({ ...column, optional: true }));
   const others = columns.filter((column) => !column.readOnly && !column.isID);
   const writable = key.some(({ type }) => type !== 'integer') ? [...key, ...others] : [...others, ...key];
   const fields = writable.map((column) => (column.type === 'relationship'
-    ? relatedField(column, values, { search, nameOf }) : textField(column, values)));
+    ? relatedField(column, { search, nameOf }) : valueField(column)));
   const complaint = h('p', { class: 'complaint', role: 'alert', hidden: true });
   const submit = (event) => {
     event.preventDefault();
     try {
-      fields.forEach((field) => field.read());
+      const values = Object.create(null);
+      fields.forEach((field) => field.read(values));
       add(values);
       dialog.close();
     } catch (error) {
@@ -47,46 +60,66 @@ export function insertDialog(entity, columns, { add, search, nameOf }) {
       complaint.hidden = false;
     }
   };
-  const dialog = openDialog('insert', `New ${entity}`, h('form', { onsubmit: submit },
-    fields.map(({ element }) => element), complaint, h('div', { class: 'dialog-actions' },
-      button('Cancel', () => dialog.close()),
-      h('button', { class: 'button primary', type: 'submit' }, 'Add to the save'))));
+  const form = h('form', { onsubmit: submit }, fields.map(({ element }) => element), complaint,
+    h('div', { class: 'dialog-actions' }, button('Cancel', () => dialog.close()),
+      h('button', { class: 'button primary', type: 'submit' }, 'Add to the save')));
+  const dialog = openDialog('insert', `New ${entity}`, form);
+  fields[0]?.focus();
+  dialog.addEventListener('cancel', async (event) => {
+    if (!fields.some(({ isFilled }) => isFilled())) return;
+    event.preventDefault();
+    if (event.isTrusted && await ask('Discard the new row?', 'What you have typed is lost.', 'Discard')) dialog.close();
+  });
 }
 
 function labelled(column, control) {
   const note = column.optional || column.default ? column.type : `${column.type}, required`;
-  return h('label', { class: 'dialog-field' }, h('span', {}, column.name, h('small', {}, note)), control);
+  return h('div', { class: 'dialog-field' }, h('span', {}, column.label ?? column.name, h('small', {}, note)), control);
 }
 
-function textField(column, values) {
-  const input = h('input', { class: 'field', name: column.name });
-  const read = () => {
-    if (input.value === '' && (column.optional || column.default)) return;
+/** A field is left out of the values while it is untouched; that of a required column is read in any case. */
+function valueField(column) {
+  const field = new ValueField(column, column.optional ? null : '');
+  field.input.name = column.name;
+  const read = (values) => {
     try {
-      values[column.name] = parse(input.value, column);
+      const changed = field.read();
+      if (changed) values[column.name] = changed.value;
+      else if (!column.optional && !column.default) values[column.name] = parse('', column);
     } catch (error) {
-      input.focus();
+      field.focus();
       throw new Error(`${column.name}: ${error.message}`);
     }
   };
-  return { element: labelled(column, input), read };
+  field.element.addEventListener('keydown', (event) => {
+    if (field.key(event) || event.isComposing || event.key !== 'Enter' || event.shiftKey || event.target !== field.input) return;
+    event.preventDefault();
+    field.input.form.requestSubmit();
+  });
+  return { element: labelled(column, h('div', { class: 'row-control batch-value' }, field.element)), read,
+    isFilled: () => field.isChanged, focus: () => field.focus() };
 }
 
-function relatedField(column, values, options) {
-  const text = h('button', { class: 'field related-value', type: 'button' }, 'choose …');
+function relatedField(column, options) {
+  let chosen;
+  const text = h('button', { class: 'field related-value', type: 'button', 'aria-label': column.name }, 'choose …');
   const holder = h('span', { class: 'related-holder' }, text);
-  const closeWith = (name) => { text.textContent = name; holder.replaceChildren(text); };
+  const close = () => {
+    const hadFocus = holder.contains(document.activeElement);
+    const name = chosen === undefined ? 'choose …' : options.nameOf(column.destination, chosen) ?? String(chosen ?? 'NULL');
+    text.textContent = name;
+    text.setAttribute('aria-label', `${column.name}: ${name}`);
+    holder.replaceChildren(text);
+    if (hadFocus) text.focus();
+  };
   text.addEventListener('click', () => {
-    const done = (id) => {
-      values[column.name] = id;
-      closeWith(options.nameOf(column.destination, id) ?? String(id ?? 'NULL'));
-    };
-    const related = new RelatedEditor(column, values[column.name], {
-      ...options, done, cancel: () => closeWith(text.textContent) });
+    const related = new RelatedEditor(column, chosen, { ...options, cancel: close,
+      done: (id) => { chosen = id; close(); } });
     holder.replaceChildren(h('span', { class: 'editor' }, related.element));
     related.focus();
   });
-  return { element: h('div', {}, labelled(column, holder)), read() {} };
+  return { element: labelled(column, holder), isFilled: () => chosen !== undefined, focus: () => text.focus(),
+    read: (values) => { if (chosen !== undefined) values[column.name] = chosen; } };
 }
 
 /**
@@ -121,10 +154,10 @@ function conflictRow(conflict, index) {
 }
 
 const shortcuts = [
-  ['/', 'search and filter'], ['Ctrl Space', 'complete'], ['↑ ↓ ← →', 'walk over the cells'],
+  ['/', 'search and filter'], ['Ctrl Space', 'complete'], ['↑ ↓ ← →', 'move between the cells'],
   ['Enter', 'edit the cell'], ['Tab', 'next cell'], ['Shift Enter', 'a line break'], ['Alt N', 'NULL'],
   ['Esc', 'leave the cell as it was'], ['Alt Click', 'filter by a value'], ['Shift F10', 'the menu of the cell'],
-  ['Space', 'the row in full'], ['Del', 'delete the row, or not'], ['N', 'new row'], ['Ctrl S', 'save what is collected'],
+  ['Space', 'the row in full'], ['Del', 'delete or restore the row'], ['N', 'new row'], ['Ctrl S', 'save the staged changes'],
   ['[ ]', 'previous, next section'], ['?', 'this list']];
 
 export function helpDialog() {

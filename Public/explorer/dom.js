@@ -24,8 +24,27 @@ function set(element, name, value) {
   else element.setAttribute(name, value === true ? '' : value);
 }
 
+/** Puts other children into an element; the focus stays at the control with the same label, or in the same place. */
 export function replace(parent, ...children) {
+  const focused = document.activeElement;
+  const place = focused && focused !== parent && parent.contains(focused) ? placeOf(focused, parent) : null;
   parent.replaceChildren(...children.flat(3).filter((child) => child != null && child !== false));
+  if (place && !focused.isConnected) focusAt(parent, place);
+}
+
+const labelOf = (element) => element.getAttribute('aria-label') ?? (element.getAttribute('name') || element.textContent);
+
+/** The place of a control: its kind, its label, and the indexes that lead to it. */
+function placeOf(element, parent) {
+  const path = [];
+  for (let node = element; node !== parent; node = node.parentElement) path.unshift([...node.parentElement.children].indexOf(node));
+  return { kind: element.localName, label: labelOf(element), path };
+}
+
+function focusAt(parent, { kind, label, path }) {
+  const same = [...parent.querySelectorAll(kind)].find((element) => labelOf(element) === label);
+  const there = path.reduce((node, index) => node?.children[index], parent);
+  (same ?? (there?.localName === kind ? there : null))?.focus({ preventScroll: true });
 }
 
 /** A sentence of the server's, with what stands in backticks as code. */

@@ -57,7 +57,7 @@ export class Editing {
       add: (values) => this.staged.insert(entity, values, client.temporaryID()), ...this.lookups });
   }
 
-  /** What the grid asks. */
+  /** The handlers of the grid. */
   get handlers() {
     const page = this.#page;
     return {
@@ -130,7 +130,7 @@ export class Editing {
       cancel: (step = 0) => close(step), ...this.lookups });
   }
 
-  /** How related rows are found and called. */
+  /** Finds and names related rows. */
   get lookups() {
     const { names } = this.#page;
     return {

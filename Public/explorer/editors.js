@@ -1,4 +1,4 @@
-// What edits a cell: a field, a choice, or a search among the objects of a relationship.
+// The editors of a cell: a field, a choice, or a search among the objects of a relationship.
 //
 // Promise: an editor that is opened and left as it was stages nothing, whatever the value is.
 
@@ -7,8 +7,8 @@ import { RelatedEditor } from './related-editor.js';
 import { choiceField, choices, ValueField } from './value-field.js';
 
 /**
- * An editor for a column: `{element, focus()}`. `done(value, step)` ends it with another value,
- * `cancel(step)` without one; `step` is 1 for the next cell, -1 for the one before.
+ * An editor for a column: `{element, focus(), finish()}`. `done(value, step)` ends it with another value,
+ * `cancel(step)` without one; `finish()` ends it with what was typed, as far as that is a value; `step` is 1 for the next cell, -1 for the one before.
  */
 export function editor(column, value, options) {
   if (column.type === 'relationship') return new RelatedEditor(column, value, options);
@@ -32,7 +32,7 @@ function fieldEditor(column, value, { done, cancel }) {
   element.addEventListener('focusout', ({ relatedTarget }) => {
     if (element.isConnected && !element.contains(relatedTarget)) commit(0);
   });
-  return { element, focus: () => field.focus() };
+  return { element, focus: () => field.focus(), finish: () => commit(0) };
 }
 
 function choiceEditor(column, value, { done, cancel }) {
@@ -45,12 +45,13 @@ function choiceEditor(column, value, { done, cancel }) {
   };
   select.addEventListener('keydown', (event) => onKey(event, commit, cancel));
   select.addEventListener('blur', () => select.isConnected && commit(0));
-  return { element: h('div', {}, select), focus: () => select.focus() };
+  return { element: h('div', {}, select), focus: () => select.focus(), finish: () => commit(0) };
 }
 
 /** Enter and Tab end an editor with its value, Escape without. Shift Enter is a line break. */
 export function onKey(event, commit, cancel) {
   const { key } = event;
+  if (event.isComposing) return;
   if (key === 'Enter' && !event.shiftKey) commit(0);
   else if (key === 'Tab') commit(event.shiftKey ? -1 : 1);
   else if (key === 'Escape') cancel(0);

@@ -1,4 +1,4 @@
-// What a column holds within the present filter: how many values, the most frequent ones, the
+// The values of a column within the present filter: their number, the most frequent ones, the
 // smallest and largest, a histogram. Asked for through `as=dictionaries`.
 
 import { drawBins } from './charts.js';
@@ -9,7 +9,7 @@ import { equals, filterProblem, isComparable, isName, pathText } from './predica
 const MOST = 12;
 const BINS = 24;
 const rounded = (value) => (Math.abs(value) >= 100 ? number(Math.round(value)) : number(Number(value.toPrecision(4))));
-/** What `CAST(date, "NSNumber")` counts from. */
+/** The epoch of `CAST(date, "NSNumber")`. */
 const EPOCH = Date.UTC(2001, 0, 1);
 
 export class Facets {

@@ -5,7 +5,7 @@ import { cellMenu } from './cell-menu.js';
 import { columnMenu } from './column-menu.js';
 import { FilterBuilder } from './filter-builder.js';
 import { show } from './format.js';
-import { equals, isComparable, joined } from './predicate-text.js';
+import { equals, isComparable, isName, joined } from './predicate-text.js';
 import { predicateOf } from './search-words.js';
 import { narrowed } from './view-changes.js';
 
@@ -27,7 +27,7 @@ export class Finding {
     return schema.entity(view.entity) ? predicateOf(view.where, schema, view.entity) : '';
   }
 
-  /** What the grid asks. */
+  /** The handlers of the grid. */
   get handlers() {
     return { onColumn: (column, anchor) => this.#columnMenu(column, anchor),
       onCell: (...cell) => this.#cellMenu(...cell),
@@ -39,9 +39,9 @@ export class Finding {
     this.#page.change({ where: joined(this.where, condition) });
   }
 
-  /** Filters by a range of an attribute. */
+  /** Filters by a range of an attribute that a predicate can name. */
   narrow(name, from, to) {
-    this.#page.change({ where: narrowed(this.where, name, from, to) });
+    if (isName(name)) this.#page.change({ where: narrowed(this.where, name, from, to) });
   }
 
   build(anchor) {

@@ -12,10 +12,16 @@ export const isNumeric = (type) => ['integer', 'double', 'decimal'].includes(typ
 export function show(value, type) {
   if (value === null || value === undefined) return '';
   if (type === 'boolean' && typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (type === 'date') return String(value).replace('T', ' ').replace(/(\.\d+)?Z$/, '').replace(/( 00:00|(:\d\d)):00$/, '$2');
+  if (type === 'date') return dateText(String(value));
   if (type === 'binary' && typeof value === 'string') return `${bytes(value.length * 0.75 - (/=*$/.exec(value)[0].length))} of data`;
   if (typeof value === 'number') return number(value);
   return typeof value === 'object' ? structure(value) : String(value);
+}
+
+/** A date without what says nothing; another text as it is. */
+function dateText(text) {
+  if (!/^[+-]?\d{4,}-\d\d-\d\dT/.test(text)) return text;
+  return text.replace('T', ' ').replace(/(\.\d+)?Z$/, '').replace(/( 00:00|(:\d\d)):00$/, '$2');
 }
 
 /** An object of a class by its name and fields, anything else as JSON. */
@@ -55,7 +61,7 @@ export function editable(value, type) {
   return typeof value === 'object' || type === 'json' ? stringify(value) : String(value);
 }
 
-/** What was typed as a value. An empty text is a text and nothing else. Throws a sentence. */
+/** The typed text as a value. An empty text is a text. Throws a sentence. */
 export function parse(text, { type, optional }) {
   const trimmed = text.trim();
   if (trimmed === '' && !['string', 'binary'].includes(type)) {
@@ -74,7 +80,7 @@ function parseInteger(text) {
   const digits = ungrouped(text);
   if (!/^[+-]?\d+$/.test(digits)) throw new Error('A whole number is expected.');
   const value = Number(digits);
-  return Number.isSafeInteger(value) ? value : digits;
+  return Number.isSafeInteger(value) ? value : digits.replace(/^\+/, '');
 }
 
 /** Infinities are texts in JSON. A decimal with more digits than a number of JavaScript holds would be rounded. */

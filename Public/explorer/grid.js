@@ -17,6 +17,7 @@ import { Row } from './row.js';
 import { Scroller } from './scroller.js';
 import { SectionHeaders } from './section-headers.js';
 import { Selection } from './selection.js';
+import { enter, leave } from './transitions.js';
 
 /** Rows kept ready above and below what shows. */
 const MARGIN = 6 * 32;
@@ -33,6 +34,7 @@ export class Grid {
   #rowHandlers;
   #result = null;
   #isScheduled = false;
+  #closed = new AbortController();
   /** The number that is drawn as bars: `{column, most}`, or null. */
   #measure = null;
   #measureName;
@@ -66,7 +68,7 @@ export class Grid {
     this.scroller = new Scroller(this.element, this.#body);
     parent.append(h('div', { class: 'grid-frame' }, this.element, this.strip.element, this.#loading));
     new ResizeObserver(() => this.#resized()).observe(this.element);
-    phone.addEventListener('change', () => this.#remeasure());
+    phone.addEventListener('change', () => this.#remeasure(), { signal: this.#closed.signal });
   }
 
   #heads;
@@ -75,6 +77,11 @@ export class Grid {
   /** Holds the rows and headers; it is as far down as the window's first row. */
   #rowsElement;
   #loading;
+
+  /** Ends what outlives the element. */
+  close() {
+    this.#closed.abort();
+  }
 
   get columns() {
     return this.#columns;
@@ -106,6 +113,7 @@ export class Grid {
   }
 
   #setColumns(columns) {
+    this.cursor?.finish();
     this.#columns = columns;
     this.#widths.begin(columns);
     this.#rows.forEach((row) => row.element.remove());
@@ -113,12 +121,12 @@ export class Grid {
     this.element.setAttribute('aria-colcount', columns.length + (this.#handlers.onOpen ? 1 : 0));
   }
 
-  /** How wide a column is. */
+  /** The width of a column. */
   widthOf(name) {
     return this.#heads.cell(name)?.getBoundingClientRect().width ?? 0;
   }
 
-  /** How wide a column is to be so that the values which are seen are whole. */
+  /** The width at which the values that are seen fit. */
   fittingWidth(name) {
     const index = this.#columns.findIndex((column) => column.name === name);
     const head = this.#heads.cell(name);
@@ -188,7 +196,7 @@ export class Grid {
     for (const row of this.#rows.values()) this.#fill(row, row.item);
   }
 
-  /** Where what is seen begins, counted from the window's first row. */
+  /** The height of the first pixel that is seen, from the window's first row. */
   get #top() {
     return this.scroller.position - this.#layout.top;
   }
@@ -211,7 +219,7 @@ export class Grid {
     this.#draw({});
   }
 
-  /** How many whole rows show at once. */
+  /** The number of whole rows that show at once. */
   get pageSize() {
     return Math.max(1, Math.floor((this.element.clientHeight - HEAD - this.#layout.header) / ROW) - 1);
   }
@@ -305,7 +313,7 @@ export class Grid {
     for (const { value, y, section, item } of this.#layout.rows(top - MARGIN, bottom + MARGIN)) {
       const key = String(value.id);
       const row = former.get(key) ?? this.#newRow(fresh);
-      // One that goes on to where it was going is left alone.
+      // A row with the same target keeps its animation.
       const isElsewhere = row.y !== y || shift !== 0;
       former.delete(key);
       this.#rows.set(key, row);
@@ -315,12 +323,29 @@ export class Grid {
       }
     }
     this.#rowsElement.append(...fresh.map((row) => row.element));
-    if (plays) this.#enter(fresh, before, shift, isNews);
-    this.#leave(former, plays, shift, isNews);
+    this.#keepEdited(former);
+    const change = { before, after: this.#layout, shift, isNews, reach: this.element.clientHeight };
+    if (plays) enter(fresh, this.#motion, change);
+    if (plays) leave(former, this.#motion, change);
+    else former.forEach((row) => row.element.remove());
     this.#headers.draw(this.#layout, { from: top - MARGIN, to: bottom + MARGIN, plays, shift });
     this.strip.mark(this.#headers.pin(this.#layout, top));
     this.cursor.draw();
     this.#reportRange(top, bottom - HEAD);
+  }
+
+  /** A row with an open cell stays while the result has it; before it goes, its editors end. */
+  #keepEdited(former) {
+    const keys = [...this.cursor.editedRows].filter((key) => former.has(key));
+    const places = keys.length > 0 ? this.#layout.find(new Set(keys)) : new Map();
+    for (const key of keys) {
+      if (!places.has(key)) this.cursor.finish(key);
+      else {
+        this.#rows.set(key, former.get(key));
+        former.get(key).move(places.get(key));
+        former.delete(key);
+      }
+    }
   }
 
   #reportRange(top, bottom) {
@@ -371,29 +396,4 @@ export class Grid {
     if (id === null || id === undefined) return '';
     return this.#handlers.nameOf(destination, id) ?? `${destination} ${id}`;
   }
-
-  /** Rows that were elsewhere slide in from there, as far as it shows; others appear. */
-  #enter(fresh, before, shift, isNews) {
-    const keys = new Set(fresh.map((row) => String(row.item.id)));
-    const places = keys.size > 0 ? before.find(keys) : new Map();
-    const reach = this.element.clientHeight;
-    for (const row of fresh) {
-      const from = places.get(String(row.item.id));
-      if (from === undefined) this.#motion.appear(row, isNews);
-      else this.#motion.slide(row, clamp(from + shift, row.y - reach, row.y + reach), true);
-    }
-  }
-
-  /** Rows that are elsewhere now slide there; others fade. */
-  #leave(former, plays, shift, isNews) {
-    if (!plays) return former.forEach((row) => row.element.remove());
-    const places = former.size > 0 ? this.#layout.find(new Set(former.keys())) : new Map();
-    for (const [key, row] of former) {
-      row.move(row.y + shift);
-      if (places.has(key)) row.element.remove();
-      else this.#motion.leave(row, isNews);
-    }
-  }
 }
-
-const clamp = (value, low, high) => Math.max(low, Math.min(high, value));

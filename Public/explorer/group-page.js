@@ -1,4 +1,4 @@
-// What the groups need of the page.
+// The page as the groups use it.
 
 import { joined } from './predicate-text.js';
 

@@ -7,7 +7,7 @@ import { equals, isName, pathText, quoted } from './predicate-text.js';
 /** The most groups that are shown. */
 export const MOST = 1000;
 const DAY = 86_400_000;
-/** What `CAST(date, "NSNumber")` counts from. */
+/** The epoch of `CAST(date, "NSNumber")`. */
 const EPOCH = Date.UTC(2001, 0, 1);
 
 const list = (text) => text.split(',').filter(Boolean);
@@ -26,7 +26,8 @@ export function groupColumns(view, schema) {
 
 /** The aggregates of a view: `{text, alias, name, type, select}`. */
 export function valueColumns(view, schema) {
-  return list(view.values).map((text) => {
+  const texts = list(view.values).filter((text) => /^@\w/.test(text));
+  return (texts.length > 0 ? texts : ['@count']).map((text) => {
     const [, kind, path = ''] = /^@(\w+)\.?(.*)$/.exec(text);
     const isDifferent = kind === 'distinctUnionOfObjects';
     const subject = path.replace(/\.@count$/, '');
@@ -38,7 +39,7 @@ export function valueColumns(view, schema) {
   });
 }
 
-/** What a view may group by: attributes, those of to-one relationships, the days of dates. */
+/** The columns that a view may group by: attributes, those of to-one relationships, the days of dates. */
 export function groupChoices(view, schema) {
   return schema.paths(view.entity).filter(({ path, type }) => path.split('.').every(isName) && schema.resolve(view.entity, path) && !['binary', 'json'].includes(type))
     .flatMap(({ path, type }) => (type === 'date' ? [path, `${path}:day`] : [path]));
@@ -79,7 +80,9 @@ export function groupRequest(view, schema, where) {
 /** The value of a group as it is shown and compared: a day is its date. */
 export function groupValue({ alias, isDay }, row) {
   const value = row[alias];
-  return isDay && value !== null ? new Date(EPOCH + value * DAY).toISOString().slice(0, 10) : value;
+  if (!isDay || value === null) return value;
+  const date = new Date(EPOCH + value * DAY);
+  return Number.isNaN(date.getTime()) ? `day ${value}` : date.toISOString().slice(0, -14);
 }
 
 /** The condition that holds for the rows of a group. */
@@ -87,7 +90,10 @@ export function groupCondition(groups, row) {
   return groups.map((column) => {
     const value = groupValue(column, row);
     if (!column.isDay || value === null) return equals(column.path, value);
-    const next = new Date(Date.parse(value) + DAY).toISOString().slice(0, 10);
+    const after = new Date(Date.parse(value) + DAY);
+    // No text says a day outside the years of JavaScript's dates.
+    if (Number.isNaN(after.getTime())) return 'FALSEPREDICATE';
+    const next = after.toISOString().slice(0, -14);
     const path = pathText(column.path);
     return `${path} >= ${quoted(`${value}T00:00:00Z`)} AND ${path} < ${quoted(`${next}T00:00:00Z`)}`;
   }).join(' AND ');

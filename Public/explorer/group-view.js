@@ -9,7 +9,7 @@ import { PlainFetch } from './plain-fetch.js';
 
 const TYPING = 400;
 const kinds = [['table', 'Table', groupTable], ['bars', 'Bars', groupBars], ['line', 'Line', groupLine]];
-/** What a view has without groups. */
+/** The properties of a view without groups. */
 export const noGroups = { group: '', values: '', having: '', order: '', chart: '' };
 
 export class GroupView {

@@ -11,10 +11,15 @@ const REPORTED = 5;
 
 /** Lets a file be dropped on an element. @param onFile called with the file. */
 export function acceptDrops(element, canDrop, onFile) {
-  const isFile = (event) => [...event.dataTransfer.types].includes('Files') && canDrop();
+  // A file that is not taken would be opened in place of the page.
+  const isFile = (event) => {
+    const isOne = [...event.dataTransfer.types].includes('Files');
+    if (isOne) event.preventDefault();
+    if (isOne && !canDrop()) event.dataTransfer.dropEffect = 'none';
+    return isOne && canDrop();
+  };
   element.addEventListener('dragover', (event) => {
     if (!isFile(event)) return;
-    event.preventDefault();
     element.classList.add('is-drop-target');
   });
   for (const name of ['dragleave', 'drop']) {
@@ -22,7 +27,6 @@ export function acceptDrops(element, canDrop, onFile) {
   }
   element.addEventListener('drop', (event) => {
     if (!isFile(event)) return;
-    event.preventDefault();
     const [file] = event.dataTransfer.files;
     if (file) onFile(file);
   });
@@ -33,9 +37,9 @@ export class ImportDialog {
   #heads;
   /** `{line, fields}`. */
   #rows;
-  /** What is wrong with the file itself. */
+  /** The problems of the file itself. */
   #damage;
-  /** The table's column for each column of the file; null where it is left out. */
+  /** The table's column for each column of the file; null where it is not imported. */
   #targets;
   #preview = h('div', { class: 'import-preview', tabindex: 0 });
   #complaint = h('ul', { class: 'complaint', role: 'alert' });
@@ -77,7 +81,7 @@ export class ImportDialog {
     return h('select', { class: 'field small', 'aria-label': `Column for ${this.#heads[index]}`, onchange: ({ target }) => {
       this.#targets[index] = this.#columns[Number(target.value)] ?? null;
       this.#draw();
-    } }, h('option', { value: -1 }, 'left out'), this.#columns.map((column, at) =>
+    } }, h('option', { value: -1 }, 'not imported'), this.#columns.map((column, at) =>
       h('option', { value: at, selected: column === this.#targets[index] }, column.name)));
   }
 
@@ -117,7 +121,7 @@ export class ImportDialog {
   #problems() {
     const twice = this.#targets.filter((column, index) => column && this.#targets.indexOf(column) !== index);
     const shared = [...new Set(twice)].map((column) =>
-      `Line 1: ${this.#heads.filter((_, index) => this.#targets[index] === column).join(' and ')} are both taken for ${column.name}: leave one out.`);
+      `Line 1: ${this.#heads.filter((_, index) => this.#targets[index] === column).join(' and ')} are both imported into ${column.name}: choose “not imported” for one.`);
     const damage = [...this.#damage, ...shared];
     return damage.length > 0 ? damage : this.#values().problems;
   }

@@ -30,7 +30,7 @@ export class IndexStrip {
     this.#draw();
   }
 
-  /** As many letters as there is room for; the rest is told by dots. */
+  /** As many letters as there is room for; the others have none. */
   #draw() {
     const room = Math.max(3, Math.floor((this.element.parentElement?.clientHeight - 60) / LETTER));
     const step = Math.max(1, Math.ceil(this.#titles.length / room));

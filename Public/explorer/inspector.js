@@ -1,4 +1,4 @@
-// The panel at the right: the request as curl, figures, the last diffs as they came, charts.
+// The panel at the right: the request as curl, metrics, the last diffs as they came, charts.
 
 import { h, replace, throttle } from './dom.js';
 import { histogram, SavesChart } from './charts.js';
@@ -9,7 +9,7 @@ import { QueryPlan } from './query-plan.js';
 import { javascript, swift } from './request-code.js';
 import { sortsBy } from './sort-terms.js';
 
-/** How often figures and charts are drawn: more often nobody can read. */
+/** Milliseconds between two drawings of metrics and charts. */
 const PAUSE = 150;
 /** The parts that show diffs and saves. */
 const liveParts = ['figures', 'diffs', 'saves'];
@@ -102,7 +102,7 @@ export class Inspector {
     return curl(request, mode, result?.token ?? 'now');
   }
 
-  // MARK: Figures
+  // MARK: Metrics
 
   #drawFigures() {
     const { traffic, result } = this.#shown;
@@ -134,7 +134,7 @@ export class Inspector {
     const list = body.querySelector('ul') ?? body.appendChild(h('ul', { class: 'diffs' }));
     const lines = new Map([...list.children].map((line) => [line.entry, line]));
     replace(list, traffic.diffs.map((entry) => lines.get(entry) ?? diffLine(entry)));
-    for (const line of list.children) line.tell();
+    for (const line of list.children) line.update();
   }
 
   /** Before the first diff: what to do for one, from a terminal too. */
@@ -144,7 +144,7 @@ export class Inspector {
     if (body.signature === `for ${text}`) return;
     body.signature = `for ${text}`;
     replace(body, h('p', { class: 'quiet' },
-      `Nothing has changed yet. Edit a cell${example ? ', or in a terminal:' : ', or save from elsewhere.'}`),
+      `Nothing has changed yet. Edit a cell${example ? ', or in a terminal:' : ', or save by another program.'}`),
     example && codeBlock(text));
   }
 
@@ -190,12 +190,12 @@ function figure(name, value, note) {
 }
 
 function saving(received, refetch) {
-  if (refetch === 0) return 'would have cost';
-  return `would have cost, ${Math.round(refetch / Math.max(1, received))}\u00a0×\u00a0as\u00a0much`;
+  if (refetch === 0) return 'estimated cost';
+  return `estimated cost, ${Math.round(refetch / Math.max(1, received))}\u00a0×\u00a0the\u00a0diffs`;
 }
 
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hour12: false });
-const marks = [['inserted', '+', 'came'], ['deleted', '−', 'left'], ['moved', '⇅', 'moved'],
+const marks = [['inserted', '+', 'inserted'], ['deleted', '−', 'deleted'], ['moved', '⇅', 'moved'],
   ['updated', '~', 'changed']];
 
 function diffLine(entry) {
@@ -207,12 +207,12 @@ function diffLine(entry) {
   const note = h('span', { class: 'diff-size' });
   const line = h('li', {}, h('details', { ontoggle: fill },
     h('summary', {}, h('time', {}, clock.format(at)), chips, note), text));
-  const tell = () => {
+  const update = () => {
     const { latency } = entry;
-    const told = latency === undefined ? bytes(size) : `${bytes(size)} in ${milliseconds(latency)}`;
-    if (note.textContent !== told) note.textContent = told;
+    const text = latency === undefined ? bytes(size) : `${bytes(size)} in ${milliseconds(latency)}`;
+    if (note.textContent !== text) note.textContent = text;
   };
-  return Object.assign(line, { entry, tell });
+  return Object.assign(line, { entry, update });
 }
 
 async function copy(text, target) {

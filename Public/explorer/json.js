@@ -23,8 +23,8 @@ export function stringify(value, indent) {
   return text?.replace(marks, '$1');
 }
 
-/** What stands under a user's name: `constructor` too is nothing where nothing was put. */
+/** The value of a user's name: names such as `constructor` have none unless it was set. */
 export const own = (values, name) => (values && Object.hasOwn(values, name) ? values[name] : undefined);
 
-/** Whether two values are the same JSON; nothing is null. */
+/** True if two values are the same JSON; nothing is null. */
 export const isSame = (left, right) => stringify(left ?? null) === stringify(right ?? null);

@@ -1,4 +1,4 @@
-// What a row is called: the columns that people know it by.
+// The name of a row: the columns that people know it by.
 
 const names = ['name', 'fullname', 'displayname'];
 const titles = ['title', 'label', 'subject', 'username'];

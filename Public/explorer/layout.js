@@ -1,4 +1,4 @@
-// Sections → where every row stands. O(sections) to make, O(log sections) to ask.
+// Sections → the place of every row. O(sections) to make, O(log sections) to look up.
 //
 // The sections may be a window of a longer table. Heights count from the window's first row, indexes
 // from the table's.
@@ -16,22 +16,22 @@ export function useTouchSizes(isTouch) {
 const GAP = 10;
 
 export class Layout {
-  /** @param options `before`: how many rows stand before the window; `total`: how many there are. */
+  /** @param options `before`: the number of rows before the window; `total`: of all rows. */
   constructor(sections, hasHeaders, { before = 0, total = 0 } = {}) {
     this.sections = sections;
     this.before = before;
     this.header = hasHeaders ? HEADER : 0;
     const gap = hasHeaders ? GAP : 0;
-    /** Where each section begins. */
+    /** The height at which each section begins. */
     this.tops = new Float64Array(sections.length + 1);
-    /** How many items stand before each section. */
+    /** The number of items before each section. */
     this.counts = new Float64Array(sections.length + 1);
     this.counts[0] = before;
     sections.forEach(({ items }, index) => {
       this.tops[index + 1] = this.tops[index] + this.header + items.length * ROW + gap;
       this.counts[index + 1] = this.counts[index] + items.length;
     });
-    /** How many rows the whole table has. */
+    /** The number of rows of the whole table. */
     this.total = Math.max(total, this.end);
   }
 
@@ -44,7 +44,7 @@ export class Layout {
     return this.counts[this.sections.length];
   }
 
-  /** How many rows the window has. */
+  /** The number of rows of the window. */
   get count() {
     return this.end - this.before;
   }
@@ -59,7 +59,7 @@ export class Layout {
     return this.top + this.height + (this.total - this.end) * ROW;
   }
 
-  /** Whether a section may have rows outside the window. */
+  /** True if a section may have rows outside the window. */
   isCut(section) {
     return (section === 0 && this.before > 0)
       || (section === this.sections.length - 1 && this.end < this.total);
@@ -122,7 +122,7 @@ export class Layout {
     }
   }
 
-  /** Where the items with these keys stand, in one walk over everything. */
+  /** The heights of the items with these keys. O(items). */
   find(keys) {
     const found = new Map();
     for (let section = 0; section < this.sections.length && found.size < keys.size; section += 1) {

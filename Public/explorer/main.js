@@ -19,18 +19,22 @@ const closeDrawers = startDrawers();
 const client = connect('', { token });
 startLinks(client.transport);
 
+/** The scopes of the token; all of them on a server that needs none. */
+const granted = async () =>
+  (token() === null ? { read: true, write: true, admin: true } : scopes(client.transport));
+
 async function load() {
   try {
-    return await Promise.all([client.model(), client.about()]);
+    return await Promise.all([client.model(), client.about(), granted()]);
   } catch (error) {
     if (error.status === 401 || error.status === 403) {
       showConnection('unauthorized');
       await signIn(token() === null ? '' : `The token kept for this tab is refused. ${error.message}`);
       return load();
     }
-    showConnection(error.status === 0 ? 'offline' : 'failed', error.message);
-    if (error.status !== 0) throw error;
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+    showConnection(error.isTransient ? 'offline' : 'failed', error.message);
+    if (!error.isTransient) throw error;
+    await new Promise((resolve) => setTimeout(resolve, 1000 * (error.retryAfter ?? 1.5)));
     return load();
   }
 }
@@ -41,12 +45,7 @@ function describe({ database, store, version, readOnly }) {
   document.getElementById('store').textContent = parts.filter(Boolean).join(' · ');
 }
 
-/** What the token may do; everything on a server that needs none. */
-const granted = async () =>
-  (token() === null ? { read: true, write: true, admin: true } : scopes(client.transport));
-
-const [model, about] = await load();
-const may = await granted();
+const [model, about, may] = await load();
 showSession(may);
 const schema = new Schema(model, browserStorage);
 schema.sample = about.sample;
@@ -67,5 +66,8 @@ globalThis.livefetch = { client, page };
 if (!about.readOnly) {
   watchSaves(client, about.token, { onReset: (...news) => page.renewed(...news),
     onUnauthorized: () => signIn('The token is no longer valid.'),
-    onSaves: (count) => page.inspector.savesChart.count(count) });
+    onSaves: (count) => {
+      page.inspector.savesChart.count(count);
+      page.counts.refresh();
+    } });
 }

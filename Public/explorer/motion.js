@@ -1,5 +1,4 @@
-// How rows move when the result changes: calmly, so that the eye can follow, and never longer than
-// there is time for.
+// Animations of rows when the result changes. They are shorter when changes come quickly.
 
 import { prefersCalm } from './dom.js';
 
@@ -15,7 +14,7 @@ export class Motion {
   /**
    * Begins a change; false where nothing is to move.
    *
-   * @param isNews whether the server said it: own edits come just before, and do not count.
+   * @param isNews true for a change of the server: own edits come just before, and do not count.
    */
   begin(isNews) {
     const now = performance.now();

@@ -1,4 +1,4 @@
-// What related objects are called: from what came along with the result, else asked for once.
+// The names of related objects: from those that are included in the result, else fetched once.
 
 import { own } from './json.js';
 

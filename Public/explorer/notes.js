@@ -1,5 +1,6 @@
-// What is shown in the table's place when there are no rows: why, and what to do next.
+// The notes in the table's place when there are no rows: the reason, and the next step.
 
+import { randomText } from '../livefetch/pages.js';
 import { curlInsert } from './curl.js';
 import { h } from './dom.js';
 import { codeBlock } from './inspector.js';
@@ -62,4 +63,10 @@ export function exampleValues(schema, entity) {
   return { ...id, ...Object.fromEntries(shown.map(({ name, type }) => [name, example(type)])) };
 }
 
-const example = (type) => (type === 'uuid' ? crypto.randomUUID() : examples[type] ?? null);
+/** `crypto.randomUUID` is not there on pages without HTTPS. */
+function randomUUID() {
+  const [one, two] = [randomText(), randomText()];
+  return `${one.slice(0, 8)}-${one.slice(8, 12)}-4${one.slice(13, 16)}-a${one.slice(17, 20)}-${two.slice(0, 12)}`;
+}
+
+const example = (type) => (type === 'uuid' ? randomUUID() : examples[type] ?? null);

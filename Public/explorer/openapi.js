@@ -6,7 +6,7 @@ import { h, replace, sentence } from './dom.js';
 import { token } from './session.js';
 import { signIn, startLinks } from './sign-in.js';
 
-/** How deep the properties of a schema are written out. */
+/** The depth to which the properties of a schema are written out. */
 const DEEPEST = 4;
 const methods = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options'];
 

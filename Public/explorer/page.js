@@ -40,7 +40,7 @@ export class Page {
   live = null;
   traffic = new Traffic();
   #generation = 0;
-  /** Whether the next result is that of another request. */
+  /** True if the next result is that of another request. */
   #isOther = false;
   /** Why the rows shown are not live; null where they are. */
   #notLive = null;
@@ -56,7 +56,7 @@ export class Page {
   constructor(schema, { client = connect(), closeDrawers, about = {}, mayWrite = true }) {
     this.client = client;
     this.about = about;
-    /** Whether the server takes no saves and follows no fetch. */
+    /** True if the server takes no saves and follows no fetch. */
     this.storeIsReadOnly = about.readOnly === true;
     this.mayWrite = mayWrite;
     this.schema = schema;
@@ -104,6 +104,7 @@ export class Page {
   /** Goes to a view. @param isStep whether the browser's back button returns from it. */
   go(view, isStep = false) {
     const isOther = view.entity !== this.view?.entity;
+    if (view.where !== this.view?.where) this.grid.selection.clear();
     this.view = { ...view, second: this.second.isOpen || view.second ? '1' : '' };
     address.write(this.view, isStep);
     document.title = [`${view.entity}${view.where ? ` where ${view.where}` : ''}`, this.about.database, 'LiveFetch'].filter(Boolean).join(' · ');
@@ -173,6 +174,7 @@ export class Page {
     const granted = await signIn('The token is no longer valid.');
     showSession(granted);
     this.mayWrite = granted.write;
+    this.rowPanel.restart();
     this.#restart();
   }
 

@@ -1,8 +1,9 @@
 // The result of a fetch that cannot be followed: fetched once, and again on request.
 
 import { route } from '../livefetch.js';
+import { asLiveFetchError } from '../livefetch/transport.js';
 
-/** How long to wait before the next attempt to reach the server. */
+/** Milliseconds before the next attempt to reach the server. */
 const RETRY = 1500;
 
 /** Has the properties and handlers of a live fetch; its state is `plain` once rows are shown. */
@@ -52,7 +53,8 @@ export class PlainFetch {
     this.#handlers.onChange?.(this.current, info);
   }
 
-  #failed(error) {
+  #failed(cause) {
+    const error = asLiveFetchError(cause);
     this.#become(error.isTransient ? 'offline' : 'failed', error);
     if (!error.isTransient) return this.#handlers.onError?.(error);
     this.#retry = setTimeout(() => this.refresh(), RETRY);

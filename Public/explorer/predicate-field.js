@@ -51,7 +51,7 @@ export class PredicateField {
     this.#text.select();
   }
 
-  /** Puts text where the caret is, for a click on a name elsewhere. */
+  /** Puts text where the caret is, for a click on a name. */
   insert(text) {
     const { selectionStart: start, selectionEnd: end, value } = this.#text;
     const gap = start > 0 && !/[\s(]$/.test(value.slice(0, start)) ? ' ' : '';
@@ -64,7 +64,7 @@ export class PredicateField {
   objection(problem) {
     this.#problem = problem;
     this.#error.hidden = !problem;
-    // What is still being written is not wrong, only not finished.
+    // A predicate that is still being typed is not finished rather than wrong.
     const isUnfinished = problem?.problem.found === 'the end' && document.activeElement === this.#text;
     this.isUnfinished = isUnfinished;
     this.#box.classList.toggle('has-error', !!problem && !isUnfinished);
@@ -77,7 +77,8 @@ export class PredicateField {
   /** The problem for people: its place is shown by the caret, its hint by the button. */
   #sentence({ message, problem, hint }) {
     const { found, expected } = problem;
-    const text = expected ? `${found ? `Found ${found}, ` : ''}expected ${expected}`
+    const text = expected === 'the end' && found ? `Unexpected ${found}`
+      : expected ? `Expected ${expected}${found ? `, found ${found}` : ''}`
       : message.replace(/^`where`:? (at \d+: )?/, '');
     const isAdvice = / /.test(hint ?? '');
     const whole = hint && (!expected || isAdvice) ? `${text}; ${hint}` : text;
@@ -93,7 +94,7 @@ export class PredicateField {
     return this.#options.items.length > 0 && this.#options.chosen >= 0;
   }
 
-  /** Whether what is typed may become the name of a column. */
+  /** True if the typed text may become the name of a column. */
   get isCompleting() {
     return this.#options.items.length > 0;
   }
@@ -154,12 +155,13 @@ export class PredicateField {
   }
 
   #key(event) {
+    if (event.isComposing) return;
     const isListed = this.#options.items.length > 0;
-    const { key } = event;
+    const { key, shiftKey } = event;
     if (key === ' ' && (event.ctrlKey || event.metaKey)) this.#suggest();
     else if (isListed && (key === 'ArrowDown' || key === 'ArrowUp')) {
       this.#choose(this.#options.chosen + (key === 'ArrowDown' ? 1 : -1));
-    } else if (isListed && (key === 'Tab' || (key === 'Enter' && this.#options.chosen >= 0))) {
+    } else if (isListed && ((key === 'Tab' && !shiftKey) || (key === 'Enter' && this.#options.chosen >= 0))) {
       this.#accept(Math.max(0, this.#options.chosen));
     } else if (key === 'Enter' && !event.shiftKey) {
       this.#close();

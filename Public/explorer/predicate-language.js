@@ -27,7 +27,7 @@ export function tokens(text) {
 }
 
 /**
- * What may stand at the caret: `{expects, partial, start, path}`; `expects` is `operand`,
+ * The tokens that may follow at the caret: `{expects, partial, start, path}`; `expects` is `operand`,
  * `operator`, `value` or `connective`, `path` the key path that an operator or value belongs to.
  */
 export function context(text, caret) {
@@ -75,8 +75,8 @@ export const isComparison = ({ kind, text }) =>
 export function operators(type) {
   const equal = [['==', 'equals'], ['!=', 'differs']];
   const order = [['>=', 'at least'], ['<=', 'at most'], ['>', 'more than'], ['<', 'less than'],
-    ['BETWEEN {', 'from … to, both ends in']];
-  const text = [['CONTAINS[cd] ', 'whatever case and accents'], ['BEGINSWITH[cd] ', 'starts with'],
+    ['BETWEEN {', 'from … to, inclusive']];
+  const text = [['CONTAINS[cd] ', 'ignoring case and accents'], ['BEGINSWITH[cd] ', 'starts with'],
     ['ENDSWITH[cd] ', 'ends with'], ['LIKE[cd] ', '? and * as wildcards'],
     ['MATCHES ', 'a regular expression']];
   const list = [['IN {', 'one of']];

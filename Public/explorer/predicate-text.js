@@ -15,7 +15,7 @@ export function pathText(path) {
   return path.split('.').map((step) => (keywords.has(step.toUpperCase()) ? `#${step}` : step)).join('.');
 }
 
-/** Whether a predicate can name a column: `first name` can be no more than an argument of `%K`. */
+/** True if a predicate can name a column: `first name` can be no more than an argument of `%K`. */
 export const isName = (name) => /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name);
 
 /** Why a column has no filter; nothing where it can have one. */
@@ -35,7 +35,7 @@ export function equals(path, value, isNot = false) {
   return `${pathText(path)} ${isNot ? '!=' : '=='} ${quoted(value)}`;
 }
 
-/** Whether the value of a column can be compared in a predicate. */
+/** True if the value of a column can be compared in a predicate. */
 export function isComparable(column, value) {
   return isName(column.name) && (value === null || value === undefined || !['binary', 'json'].includes(column.type));
 }

@@ -1,4 +1,4 @@
-// How the server would run the request: the SQL, SQLite's plan, and an index that would help. Asked
+// The plan of the request: the SQL, SQLite's plan, and an index that would help. Asked
 // for on demand; servers allow it with `--explain`.
 
 import { h, replace } from './dom.js';

@@ -13,7 +13,7 @@ export class RelatedEditor {
   #input;
   #list;
   #name;
-  /** What the list says below its choices. */
+  /** The note below the choices. */
   #note = '';
   /** `{id, name, key}` of the objects that the list shows. */
   #found = [];
@@ -26,11 +26,14 @@ export class RelatedEditor {
   #searching = null;
   #searchSoon = debounce(() => this.#begin(this.#input.value), 120);
 
-  /** @param options also `search(entity, text)` → `[{id, name, key}]` and `nameOf(entity, id)`. */
+  /**
+   * @param value undefined where there is no present value: NULL can be chosen as well.
+   * @param options also `search(entity, text)` → `[{id, name, key}]` and `nameOf(entity, id)`.
+   */
   constructor(column, value, options) {
     this.#column = column;
     this.#options = options;
-    this.#value = value ?? null;
+    this.#value = value;
     this.#name = `choices-${lists += 1}`;
     this.#input = h('input', {
       value: options.nameOf(column.destination, value) ?? value ?? '', 'aria-label': column.name,
@@ -48,7 +51,12 @@ export class RelatedEditor {
     this.#begin('');
   }
 
-  /** What was typed has no answer yet: Enter waits for it. */
+  /** Leaves the value as it is: what was typed is a search. */
+  finish() {
+    this.#options.cancel(0);
+  }
+
+  /** The typed text has no answer yet: Enter waits for it. */
   #typed() {
     this.#search += 1;
     this.#searching = new Promise((resolve) => { this.#searched = resolve; });
@@ -60,20 +68,22 @@ export class RelatedEditor {
   async #begin(text) {
     const number = this.#search += 1;
     let found = [];
+    let failure = '';
     try {
       found = await this.#options.search(this.#column.destination, text);
-    } finally {
-      if (number === this.#search) this.#show(found, text);
+    } catch (error) {
+      failure = error.message;
     }
+    if (number === this.#search) this.#show(found, text, failure);
   }
 
-  #show(found, text) {
+  #show(found, text, failure) {
     const none = this.#column.optional ? [{ id: null, name: 'NULL' }] : [];
     this.#found = text === '' ? [...found, ...none] : found;
     const isOwn = ({ id }) => String(id) === String(this.#value);
     this.#chosen = text === '' ? this.#found.findIndex(isOwn) : Math.min(0, found.length - 1);
-    this.#note = found.length >= MOST ? 'Type a name or a key to find others.'
-      : text !== '' && found.length === 0 ? 'No row has this name or key.' : '';
+    this.#note = failure || (found.length >= MOST ? 'Type a name or a key to find others.'
+      : text !== '' && found.length === 0 ? 'No row has this name or key.' : '');
     this.#searching = null;
     this.#draw();
     this.#searched();
@@ -106,6 +116,7 @@ export class RelatedEditor {
   }
 
   #key(event) {
+    if (event.isComposing) return undefined;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!step) return onKey(event, (next) => this.#commit(next), this.#options.cancel);
     const count = this.#found.length;
@@ -122,7 +133,7 @@ export class RelatedEditor {
 
   #take(index, step) {
     const chosen = this.#found[index];
-    if (!chosen || String(chosen.id) === String(this.#value)) this.#options.cancel(step);
+    if (!chosen || (this.#value !== undefined && String(chosen.id) === String(this.#value))) this.#options.cancel(step);
     else this.#options.done(chosen.id, step);
   }
 }

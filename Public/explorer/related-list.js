@@ -6,7 +6,7 @@ import { PlainFetch } from './plain-fetch.js';
 import { quoted } from './predicate-text.js';
 import { RelatedEditor } from './related-editor.js';
 
-/** How many rows are listed; the others are in the table. */
+/** The most rows that are listed; the others are in the table. */
 const MOST = 20;
 
 export class RelatedList {
@@ -14,7 +14,7 @@ export class RelatedList {
   #options;
   #live;
   #result = null;
-  /** What is staged: `{add: [id], remove: [id]}`. */
+  /** The staged changes: `{add: [id], remove: [id]}`. */
   #staged = { add: [], remove: [] };
   #isReadOnly = true;
   #head = h('p', { class: 'row-label' });

@@ -17,9 +17,11 @@ export class RowField {
   #column;
   #options;
   #signature;
-  /** What the control was made from: `[item, value, isReadOnly]`. */
+  /** The values of the control: `[item, value, isReadOnly]`. */
   #shown = [];
-  /** Whether the control has just committed its value. */
+  /** The arguments of the last `show`. */
+  #latest;
+  /** True if the control has just committed its value. */
   #isDone = false;
   #control = h('div', { class: 'row-control' });
   #filter = h('button', { class: 'text-button row-filter', type: 'button', onclick: () => this.#addFilter() }, 'filter');
@@ -35,10 +37,17 @@ export class RowField {
     this.element = h('div', { class: 'row-field', dataset: { property: column.name } },
       h('p', { class: 'row-label' }, h('span', {}, column.label ?? column.name), this.#filter, h('small', {}, typeName(column))),
       this.#control, this.#preview);
+    this.#control.addEventListener('focusout', () => queueMicrotask(() => this.#left()));
+  }
+
+  /** The control was left: the row may have changed while it had the focus. */
+  #left() {
+    if (!this.#control.querySelector('.is-wrong')) this.show(...this.#latest);
   }
 
   /** @param staged the staged values of the row. */
   show(item, staged = {}, isReadOnly) {
+    this.#latest = [item, staged, isReadOnly];
     const { name, type } = this.#column;
     const isStaged = Object.hasOwn(staged, name);
     const value = own(isStaged ? staged : item, name);
@@ -104,7 +113,7 @@ export class RowField {
 
   /** Enter ends a line's value, Escape takes back what was typed. */
   #key(event, field, commit) {
-    if (field.key(event)) return;
+    if (event.isComposing || field.key(event)) return;
     if (event.key === 'Enter' && event.target.localName === 'input') commit();
     else if (event.key === 'Escape' && field.isChanged) {
       this.#draw();
@@ -130,7 +139,11 @@ export class RowField {
     const button = h('button', { class: 'related-value', type: 'button', 'aria-label': `${name}: ${text}; choose another`,
       onclick: () => edit() }, text);
     const holder = h('span', { class: 'related-holder' }, button);
-    const close = () => holder.replaceChildren(button);
+    const close = () => {
+      const hadFocus = holder.contains(document.activeElement);
+      holder.replaceChildren(button);
+      if (hadFocus) button.focus();
+    };
     const edit = () => {
       const editor = new RelatedEditor(this.#column, value, { nameOf, search, cancel: close,
         done: (id) => { close(); this.#commit(item, id); } });

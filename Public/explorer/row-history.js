@@ -4,7 +4,7 @@ import { h, replace } from './dom.js';
 import { number } from './format.js';
 import { own } from './json.js';
 
-/** How many saves of the store one answer has, and how many answers are read at most. */
+/** The saves of one answer, and the most answers that are read. */
 const PAGE = 1000;
 const PAGES = 50;
 const SHOWN = 100;
@@ -77,7 +77,7 @@ export class RowHistory {
     }
   }
 
-  /** What a save did to this row, as a list of at most one. */
+  /** The change that a save made to this row, as a list of at most one. */
   #own({ at, inserted, updated, deleted }) {
     const names = this.#page.schema.family(this.#entity);
     const isOwn = (id) => String(id) === this.#id;
@@ -91,7 +91,7 @@ export class RowHistory {
   #draw() {
     const newest = this.#entries.slice(-SHOWN).reverse();
     replace(this.#body, newest.length === 0
-      ? h('p', { class: 'quiet' }, `None of the ${number(this.#read)} saves that the server keeps changed this row.`)
+      ? h('p', { class: 'quiet' }, `No change of this row in the last ${number(this.#read)} saves.`)
       : h('ul', {}, newest.map(({ at, text }) => h('li', {},
         h('time', { datetime: at }, when.format(new Date(at))), h('span', {}, text)))));
   }

@@ -1,4 +1,4 @@
-// What the row panel needs of the page.
+// The page as the row panel uses it.
 
 import * as address from './address.js';
 import { RowPanel } from './row-panel.js';
@@ -10,7 +10,7 @@ const PHONE = 760;
 export function rowPanel(page, element) {
   const go = (entity, where) => page.go({ ...address.blank(page.schema, entity), where }, true);
   return new RowPanel(element, { client: page.client, schema: page.schema, names: page.names, editing: page.editing,
-    storeIsReadOnly: page.storeIsReadOnly, mayWrite: page.mayWrite, go,
+    get storeIsReadOnly() { return page.storeIsReadOnly; }, get mayWrite() { return page.mayWrite; }, go,
     // The row may be of another table than the one that is shown.
     filter: (entity, condition) =>
       (entity === page.view.entity ? page.finding.add(condition) : go(entity, condition)),

@@ -58,6 +58,11 @@ export class RowPanel {
     this.#page.closed();
   }
 
+  /** Follows the row again: the token is another one now. */
+  restart() {
+    if (this.isOpen) this.#begin(this.#row.entity, this.#row.id);
+  }
+
   /** Shows what is staged. */
   refill() {
     if (this.#item) this.#draw();
@@ -114,7 +119,7 @@ export class RowPanel {
 
   #gone() {
     this.#item = null;
-    replace(this.#body, h('p', { class: 'quiet' }, 'This row does not exist, or not any more.'));
+    replace(this.#body, h('p', { class: 'quiet' }, 'This row does not exist; it may have been deleted.'));
     this.#drawHead();
   }
 

@@ -1,8 +1,8 @@
 // Which part of a long table is fetched: the rows around those that are seen.
 
-/** How many rows the first fetch of a view asks for. Tables with fewer are there as a whole. */
+/** The rows of the first fetch of a view. Tables with fewer are there as a whole. */
 export const FIRST = 5000;
-/** How many rows the next ones ask for. */
+/** The rows of the next ones. */
 export const SIZE = 1000;
 /** A window moves when fewer rows than this are left beyond those that are seen. */
 const MARGIN = 200;
@@ -30,7 +30,7 @@ export function span(view) {
   return { base: Number(view.offset) || 0, most: view.limit === '' ? Infinity : Number(view.limit) };
 }
 
-/** How many rows a view has, of `total` that match. */
+/** The number of rows of a view, of `total` that match. */
 export function rowCount(view, total) {
   const { base, most } = span(view);
   return Math.max(0, Math.min(most, total - base));

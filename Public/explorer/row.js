@@ -5,7 +5,7 @@ import { h } from './dom.js';
 import { isNumeric, show } from './format.js';
 import { own } from './json.js';
 
-/** How many rows were made: for the ids of their cells. */
+/** The number of rows that were made, for the ids of their cells. */
 let rows = 0;
 
 export class Row {
@@ -85,7 +85,7 @@ export class Row {
     this.element.style.transform = `translateY(${y}px)`;
   }
 
-  /** Where it is seen, in the middle of a movement too: asking the browser then is dear. */
+  /** The height at which it is seen. Reading the style during an animation is slow. */
   get seenAt() {
     if (!this.isSliding) return this.y;
     const { transform } = getComputedStyle(this.element);

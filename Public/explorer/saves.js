@@ -1,4 +1,4 @@
-// The store's own feed: how many saves there were, whoever made them.
+// The store's change feed: the number of saves, by any program.
 
 const WAIT = 25;
 const RETRY = 1000;
@@ -24,9 +24,9 @@ export async function watchSaves(client, token, { onSaves, onReset, onUnauthoriz
         await onUnauthorized();
         continue;
       }
-      if (error.status >= 400 && error.status < 500 && error.status !== 410) return;
+      if (error.status !== 410 && error.isTransient === false) return;
       since = (error.status === 410 && await newestToken(client, onReset, error.code === 'schema-changed')) || since;
-      if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, RETRY));
+      if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, Math.max(RETRY, 1000 * (error.retryAfter ?? 0))));
     } finally {
       end();
     }

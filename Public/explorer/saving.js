@@ -35,9 +35,11 @@ export class Saving {
   async #send(chosen) {
     const taken = this.#staged.take(chosen);
     const list = listOf(taken);
+    const changes = saveChanges(list);
     const sentAt = performance.now();
     try {
-      const { token } = await this.#client.save(saveChanges(list));
+      const { token } = await this.#client.save(changes, { idempotencyKey: this.#staged.keyOf(changes) });
+      this.#staged.saved(taken);
       this.#page.saved(token, sentAt);
       this.#page.complain(null);
     } catch (error) {

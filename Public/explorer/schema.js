@@ -30,10 +30,10 @@ export class Schema {
     return this.byName.get(name);
   }
 
-  /** Whether the server says that it serves a sample of `livefetch demo`. */
+  /** True if the server says that it serves a sample of `livefetch demo`. */
   sample;
 
-  /** Whether this is the model of such a sample; where the server does not say so, by its names. */
+  /** True if this is the model of such a sample; without a word of the server, by its names. */
   get isSample() {
     if (this.sample !== undefined) return this.sample;
     const names = this.entities.map(({ name }) => name).sort().join();
@@ -48,7 +48,7 @@ export class Schema {
     return isView ? `${name} is a view` : `${name} has no primary key`;
   }
 
-  /** How many entities it inherits from. */
+  /** The number of entities that it inherits from. */
   depth({ parent }) {
     return parent ? 1 + this.depth(this.entity(parent) ?? {}) : 0;
   }
@@ -70,7 +70,7 @@ export class Schema {
     return this.entity(entity).relationships.filter((relationship) => relationship.toMany);
   }
 
-  /** What a row is called; empty where it has no text. */
+  /** The name of a row; empty where it has no text. */
   title(entity, item) {
     return this.labels(entity).map((name) => own(item, name))
       .filter((text) => text !== null && text !== undefined && text !== '').join(' ');
@@ -111,7 +111,7 @@ export class Schema {
     return Boolean(this.#storage?.read(`${prefix}${entity}`));
   }
 
-  /** What a key path leads to: `{attribute}`, `{relationship, entity}` or nothing. */
+  /** The target of a key path: `{attribute}`, `{relationship, entity}` or nothing. */
   resolve(entity, path) {
     let place = entity;
     let found;

@@ -15,7 +15,7 @@ export class Scroller {
   #body;
   /** The position minus `scrollTop`. */
   #shift = 0;
-  /** How many pixels of the table the element does not have. */
+  /** The pixels of the table beyond the element's height. */
   #excess = 0;
   #last = 0;
   #timer;
@@ -26,7 +26,7 @@ export class Scroller {
     this.#body = body;
   }
 
-  /** Where the first pixel of the element is in what is scrolled. */
+  /** The position of the element's first pixel. */
   get shift() {
     return this.#shift;
   }

@@ -4,7 +4,7 @@ import { isNumeric } from './format.js';
 import { isComparison, tokens } from './predicate-language.js';
 import { isName, pathText, quoted } from './predicate-text.js';
 
-/** Whether a text is words to search for, and no predicate. */
+/** True if a text is words to search for, and no predicate. */
 export function isSearch(text) {
   const list = tokens(text).filter(({ kind }) => kind !== 'space');
   if (list.length === 0) return false;
@@ -13,7 +13,7 @@ export function isSearch(text) {
   return !isPredicate;
 }
 
-/** Whether a text may be meant as words, though one of them is that of a comparison, like `in`. */
+/** True if a text may be meant as words, though one of them is that of a comparison, like `in`. */
 export const hasOnlyWords = (text) => tokens(text).every(({ kind }) => ['space', 'word', 'keyword'].includes(kind));
 
 /** The words of a text; what stands in quotes is one. */

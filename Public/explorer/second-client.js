@@ -17,7 +17,7 @@ export class SecondClient {
   #live = null;
   #client = null;
   #status = h('span', { class: 'second-status' });
-  /** When the first client heard of each token. */
+  /** The times at which the first client received each token. */
   #heard = new Map();
 
   /** @param page `{schema, names, view, where, token(), onClose()}`. */
@@ -38,6 +38,7 @@ export class SecondClient {
   close() {
     this.#live?.close();
     this.#pane?.remove();
+    this.grid?.close();
     [this.#live, this.#pane, this.grid] = [null, null, null];
   }
 
@@ -61,7 +62,7 @@ export class SecondClient {
       onState: (state) => { this.#pane.dataset.state = state; } });
   }
 
-  /** The first client has heard of a token. */
+  /** The first client has received a token. */
   heard(token) {
     this.#heard.set(token, performance.now());
     if (this.#heard.size > 40) this.#heard.delete(this.#heard.keys().next().value);
@@ -102,7 +103,7 @@ function shape(schema, view, where) {
   return { entity: view.entity, where, sort, limit: MOST };
 }
 
-/** What it is called and what ranks it: a second client is a smaller one. */
+/** The label and the column that ranks the rows. */
 function columns(schema, entity, sort) {
   const all = schema.columns(entity);
   const ranked = all.find(({ name }) => sort.some((term) => sortsBy(term, name)));

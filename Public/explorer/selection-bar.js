@@ -1,4 +1,4 @@
-// What can be done with the selected rows: edit a column of all, delete, copy. Edits and deletions
+// The actions on the selected rows: edit a column of all, delete, copy. Edits and deletions
 // are staged, so that one save has them all.
 
 import { copyText } from './cell-menu.js';
@@ -37,9 +37,10 @@ export class SelectionBar {
     return this.#page.grid.selectedItems;
   }
 
-  /** Copies the selected rows, or those given. */
-  async copy(format, button, items = this.#items) {
-    const { columns } = this.#page.grid;
+  /** Copies the selected rows as they are shown, with their staged values. */
+  async copy(format, button) {
+    const { grid: { columns }, editing: { staged }, view } = this.#page;
+    const items = this.#items.map((item) => ({ ...item, ...staged.of(view.entity, item.id)?.values }));
     const isDone = await copyText(format === 'csv' ? csvOf(columns, items) : jsonOf(columns, items));
     if (!button) return;
     const text = button.textContent;
@@ -89,7 +90,7 @@ export class SelectionBar {
       columns.map(({ name }, index) => h('option', { value: index }, name)));
     const opened = popover(anchor, [h('p', {}, `Set a column of ${number(this.#items.length)} rows`),
       h('div', { class: 'batch-edit' }, select, holder), complaint,
-      h('p', { class: 'builder-foot' }, h('span', { class: 'quiet' }, 'Staged, and saved together.'),
+      h('p', { class: 'builder-foot' }, h('span', { class: 'quiet' }, 'Staged; one save has all of them.'),
         h('button', { class: 'button primary', type: 'button', onclick: apply }, 'Stage'))],
     { label: 'Edit the selected rows', className: 'batch-editor' });
     choose(columns[0]);

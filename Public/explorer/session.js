@@ -15,7 +15,7 @@ export function signOut() {
 }
 
 /**
- * What a token may do: `{read, write, admin}`. Each scope is tried with a request that changes
+ * The scopes of a token: `{read, write, admin}`. Each scope is tried with a request that changes
  * nothing. Throws the refusal of a token that the server does not know.
  *
  * @param transport that of a client which sends the token.

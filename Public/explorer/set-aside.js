@@ -1,4 +1,4 @@
-// What was staged for other stores in this tab: it is said, and never offered as if it were of the
+// Staged changes of other stores in this tab: the tray names them, and never shows them as changes of the
 // store that is served.
 
 import { number } from './format.js';
@@ -10,28 +10,28 @@ export class SetAside {
   /** `{key, database, isNamesake, changes}`. */
   #list = [];
 
-  /** @param settled called after changes were discarded, or with those that are taken over. */
+  /** @param settled called after changes were discarded, or with those to restore. */
   constructor(storage, settled) {
     this.#storage = storage;
     this.#settled = settled;
   }
 
-  /** Looks for what is kept of other stores; whether there is some. */
+  /** Reads the changes of other stores; true if there are any. */
   look() {
     this.#list = this.#storage.others.map((other) => ({ ...other, changes: changesIn(this.#storage.read(other.key)) }));
     return this.#list.length > 0;
   }
 
-  /** What the tray says: `{text, actions}`. A former state of the same file may be taken over. */
+  /** The notes of the tray: `{text, actions}`. Changes of a former state of the same file can be restored. */
   get notes() {
     const { database = 'another database' } = this.#storage.about;
     return this.#list.map((other) => {
       const count = other.changes.objects.size + other.changes.inserts.length;
       const changes = `${number(count)} ${count === 1 ? 'change' : 'changes'}`;
       const discard = ['Discard', () => this.#forget(other)];
-      if (!other.isNamesake) return { text: `Kept aside: ${changes} of ${other.database}, for this is ${database}.`, actions: [discard] };
-      return { text: `Kept aside: ${changes} of an earlier ${database}, before its tables or the file changed.`,
-        actions: [['Take over', () => this.#forget(other, other.changes)], discard] };
+      if (!other.isNamesake) return { text: `Not shown: ${changes} of ${other.database}; this server serves ${database}.`, actions: [discard] };
+      return { text: `Not shown: ${changes} of an earlier ${database}, from before its tables or the file changed.`,
+        actions: [['Restore', () => this.#forget(other, other.changes)], discard] };
     });
   }
 

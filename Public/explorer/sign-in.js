@@ -112,9 +112,15 @@ export function startLinks(transport) {
     const link = event.target.closest?.('a[data-credential]');
     if (!link || token() === null) return;
     event.preventDefault();
-    const response = await transport.send({ path: new URL(link.href).pathname });
-    const address = URL.createObjectURL(await response.blob());
-    h('a', { href: address, download: link.pathname.split('/').at(-1) }).click();
-    setTimeout(() => URL.revokeObjectURL(address), 10_000);
+    try {
+      const response = await transport.send({ path: new URL(link.href).pathname });
+      const address = URL.createObjectURL(await response.blob());
+      h('a', { href: address, download: link.pathname.split('/').at(-1) }).click();
+      setTimeout(() => URL.revokeObjectURL(address), 10_000);
+    } catch (error) {
+      const dialog = open('The file was not loaded', h('p', { class: 'complaint', role: 'alert' }, error.message),
+        h('div', { class: 'dialog-actions' }, h('button', { class: 'button', type: 'button', onclick: () => dialog.close() }, 'Close')));
+      dialog.addEventListener('close', () => dialog.remove());
+    }
   });
 }

@@ -16,7 +16,7 @@ export function sortText(terms) {
   return terms.some((term) => /^\[|,/.test(term)) ? JSON.stringify(terms) : terms.join(',');
 }
 
-/** Whether a term sorts by a path, with or without options behind it. */
+/** True if a term sorts by a path, with or without options behind it. */
 export function sortsBy(term, path) {
   const own = term.replace(/^-/, '');
   return own === path || own.startsWith(`${path}:`);

@@ -1,13 +1,13 @@
-// Where what is staged outlives a reload of its tab: for every store apart, so that changes of one
+// Keeps staged changes over a reload of the tab: each store has its own, so that changes of one
 // are never saved into another that is served at the same address later.
 
 const PREFIX = 'livefetch.staged ';
 
-/** What tells a store from others: its name, and the history that its tokens begin with. */
+/** The key of a store: its name, and the history that its tokens begin with. */
 const keyOf = ({ database = '', token = '' }) => `${PREFIX}${token.split('-')[0]} ${database}`;
 const databaseOf = (key) => key.slice(PREFIX.length).replace(/^\S* /, '');
 
-/** Whether two answers of `GET /v1` are of one store. */
+/** True if two answers of `GET /v1` are of one store. */
 export const isSameStore = (left, right) => keyOf(left) === keyOf(right);
 
 export class StagedStorage {
@@ -31,7 +31,7 @@ export class StagedStorage {
     this.#about = about;
   }
 
-  /** Whether a reload loses nothing. */
+  /** True if a reload loses nothing. */
   get isKept() {
     return this.#unkept.size === 0;
   }
@@ -47,12 +47,12 @@ export class StagedStorage {
       else this.#storage.setItem(key, text);
     } catch {
       if (text !== null) this.#unkept.set(key, text);
-      // What was kept before is not what is staged now.
+      // The text that was kept before is outdated.
       try { this.#storage.removeItem(key); } catch { /* The browser keeps nothing at all. */ }
     }
   }
 
-  /** What other stores have: `{key, database, isNamesake}`, the last for a former state of this one. */
+  /** The texts of other stores: `{key, database, isNamesake}`, the last for a former state of this one. */
   get others() {
     const keys = new Set(this.#unkept.keys());
     try { Object.keys(this.#storage).forEach((key) => keys.add(key)); } catch { /* It has none. */ }

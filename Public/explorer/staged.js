@@ -1,11 +1,20 @@
 // Changes that were made on the page and not saved yet: collected by object, sent as one save, and
 // kept over a reload.
 
+import { fnv1a } from '../livefetch/digest.js';
+import { randomText } from '../livefetch/pages.js';
 import { isSame, own, parse, stringify } from './json.js';
+import { merged } from './staged-merge.js';
+
+const nothing = () => ({ objects: new Map(), inserts: [] });
 
 export class Staged {
   #objects = new Map();
   #inserts = [];
+  /** The changes that are being saved: kept over a reload as well. */
+  #taken = nothing();
+  /** The last save that was sent, as `{digest, key}`: sent again it has the same idempotency key. */
+  #attempt = null;
   #onChange;
   #storage;
 
@@ -17,9 +26,11 @@ export class Staged {
   }
 
   #read() {
-    const { objects, inserts } = changesIn(this.#storage?.read());
+    const { objects, inserts, attempt } = changesIn(this.#storage?.read());
     this.#objects = objects;
     this.#inserts = inserts;
+    this.#taken = nothing();
+    this.#attempt = attempt;
   }
 
   /** Goes on with what is kept: the storage is another one now. */
@@ -43,10 +54,14 @@ export class Staged {
 
   #changed() {
     if (this.#isBatch) return;
-    const isEmpty = this.count === 0;
-    this.#storage?.write(isEmpty ? null
-      : stringify({ objects: [...this.#objects], inserts: this.#inserts }));
+    this.#write();
     this.#onChange();
+  }
+
+  #write() {
+    const { objects, inserts } = merged(this.#taken, { objects: this.#objects, inserts: this.#inserts });
+    const isEmpty = objects.size + inserts.length === 0;
+    this.#storage?.write(isEmpty ? null : stringify({ objects: [...objects], inserts, attempt: this.#attempt }));
   }
 
   /** Drops what is staged for entities that are not there. */
@@ -61,7 +76,7 @@ export class Staged {
     return this.#objects.size + this.#inserts.length;
   }
 
-  /** What is staged for an object: `{values, base, isDeleted}`. */
+  /** The staged change of an object: `{values, base, isDeleted}`. */
   of(entity, id) {
     return this.#objects.get(key(entity, id));
   }
@@ -112,7 +127,7 @@ export class Staged {
     this.#changed();
   }
 
-  /** Takes changes of the list out to be saved; `restore` puts them back. */
+  /** Takes changes of the list out to be saved; `restore` puts them back, `saved` ends them. */
   take(list) {
     const objects = new Map();
     for (const { isInsert, entity, id } of list) {
@@ -124,14 +139,36 @@ export class Staged {
     const isTaken = ({ temporaryID }) => list.some((change) => change.isInsert && change.temporaryID === temporaryID);
     const inserts = this.#inserts.filter(isTaken);
     this.#inserts = this.#inserts.filter((insert) => !isTaken(insert));
+    this.#taken = { objects, inserts };
     this.#changed();
-    return { objects, inserts };
+    return this.#taken;
   }
 
-  /** What was staged meanwhile stays in front of what comes back. */
-  restore({ objects, inserts }) {
-    this.#objects = new Map([...objects, ...this.#objects]);
-    this.#inserts = [...inserts, ...this.#inserts];
+  /** The idempotency key of a save: that of the attempt before where the changes are the same. */
+  keyOf(changes) {
+    this.#attempt = attemptOf(changes, this.#attempt);
+    this.#write();
+    return this.#attempt.key;
+  }
+
+  /** The changes that were taken are saved. */
+  saved({ objects, inserts }) {
+    this.#taken = nothing();
+    this.#attempt = null;
+    // They may have been read from the storage meanwhile.
+    for (const [name, { values }] of objects) {
+      if (isSame(this.#objects.get(name)?.values, values)) this.#objects.delete(name);
+    }
+    this.#inserts = this.#inserts.filter(({ temporaryID }) => !inserts.some((insert) => insert.temporaryID === temporaryID));
+    this.#changed();
+  }
+
+  /** Puts changes back; those that were staged meanwhile are made on them. */
+  restore(changes) {
+    if (changes === this.#taken) this.#taken = nothing();
+    const { objects, inserts } = merged(changes, { objects: this.#objects, inserts: this.#inserts });
+    this.#objects = objects;
+    this.#inserts = inserts;
     this.#changed();
   }
 
@@ -154,14 +191,21 @@ export class Staged {
   }
 }
 
-/** What was kept as `{objects, inserts}`; a text that is not of this page counts as nothing. */
+/** The changes of a stored text, as `{objects, inserts, attempt}`; a text that is not of this page counts as nothing. */
 export function changesIn(text) {
   try {
-    const { objects, inserts } = parse(text ?? '{}');
-    return { objects: new Map(objects), inserts: inserts ?? [] };
+    const { objects, inserts, attempt } = parse(text ?? '{}');
+    return { objects: new Map(objects), inserts: inserts ?? [], attempt: attempt ?? null };
   } catch {
-    return { objects: new Map(), inserts: [] };
+    return { ...nothing(), attempt: null };
   }
+}
+
+/** A save as `{digest, key}`: the attempt before it where that has the same changes. */
+export function attemptOf(changes, former) {
+  const text = stringify(changes);
+  const digest = `${text.length}-${fnv1a(text)}`;
+  return former?.digest === digest ? former : { digest, key: randomText() };
 }
 
 /** Changes as `list` gives them. */

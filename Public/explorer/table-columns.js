@@ -1,4 +1,4 @@
-// Changes of the table's columns by its reader: wider, hidden, elsewhere, as they were.
+// Changes of the table's columns by its reader: widths, order, hidden ones, reset.
 
 import { ColumnSettings } from './column-settings.js';
 import { h } from './dom.js';
@@ -24,7 +24,7 @@ export class TableColumns {
     return this.#settings.arrange(this.#entity, this.#page.schema.columns(this.#entity));
   }
 
-  /** What the heads call. */
+  /** The handlers of the heads. */
   get handlers() {
     return {
       onWidth: (column, width) => this.#change(() => this.#settings.setWidth(this.#entity, column.name, width)),
@@ -56,7 +56,7 @@ export class TableColumns {
       this.#change(() => {});
     };
     if (schema.hasChosenLabel(this.#entity) && schema.label(this.#entity) === name) {
-      return [['Name rows as before', choose(null)]];
+      return [['Name rows by the default column', choose(null)]];
     }
     const isLabel = schema.labels(this.#entity).includes(name);
     return type === 'string' && !isLabel ? [['Name rows by this column', choose(name)]] : [];
@@ -76,7 +76,7 @@ export class TableColumns {
     const reset = h('button', { class: 'menu-item', type: 'button', onclick: () => {
       opened.close();
       this.#change(() => this.#settings.reset(this.#entity));
-    } }, 'As they were at first');
+    } }, 'Reset columns');
     const opened = popover(anchor, h('div', { class: 'menu' }, schema.columns(this.#entity).map(line),
       this.#settings.isChanged(this.#entity) && reset), { label: 'Columns', className: 'columns-menu' });
   }

@@ -1,9 +1,11 @@
-// What a table offers beside its rows: its columns, the selection, export and import.
+// The tools of a table: its columns, the selection, export and import.
 
 import { action } from './actions.js';
+import { openDialog } from './dialogs.js';
 import { exportMenu } from './export.js';
 import { acceptDrops, ImportDialog } from './import-dialog.js';
 import { SelectionBar } from './selection-bar.js';
+import { attemptOf } from './staged.js';
 import { TableColumns } from './table-columns.js';
 
 export class TableTools {
@@ -20,7 +22,7 @@ export class TableTools {
     acceptDrops(element, () => page.editing.canInsert, (file) => this.#import(file));
   }
 
-  /** What the grid calls. */
+  /** The handlers of the grid. */
   get handlers() {
     return { ...this.columns.handlers, onFit: (column) => this.columns.fit(column),
       onSelection: (selection) => this.selection.show(selection), onCopy: () => this.selection.copy('csv'),
@@ -58,10 +60,14 @@ export class TableTools {
     const [key, ...others] = schema.fields(entity);
     const columns = [{ ...key, readOnly: false, optional: true }, ...others.filter(({ readOnly }) => !readOnly)]
       .map((column) => (column.type === 'relationship' ? { ...column, idType: schema.entity(column.destination).idType } : column));
-    const bytes = await file.arrayBuffer();
+    const bytes = await file.arrayBuffer().catch((error) => openDialog('question', `${file.name} cannot be read`, error.message));
+    if (!(bytes instanceof ArrayBuffer)) return;
+    let attempt = null;
     new ImportDialog(entity, columns, file.name, bytes, async (rows) => {
       const sentAt = performance.now();
-      const { token } = await client.save(rows.map((values) => ({ insert: entity, values })), { optimistic: false });
+      const changes = rows.map((values, index) => ({ insert: entity, temporaryID: `row-${index}`, values }));
+      attempt = attemptOf(changes, attempt);
+      const { token } = await client.save(changes, { optimistic: false, idempotencyKey: attempt.key });
       this.#page.saved(token, sentAt);
     });
   }

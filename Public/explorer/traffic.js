@@ -1,4 +1,4 @@
-// Figures of a live result: what came, what a refetch would have cost, how fast a save was seen.
+// Metrics of a live result: the bytes of diffs, the estimated cost of refetching, the latency of saves.
 
 /** Keeps the last few diffs and the sums of all. */
 export class Traffic {

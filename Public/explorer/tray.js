@@ -1,4 +1,4 @@
-// What is not saved yet, at the lower edge: how much, what exactly, save or discard.
+// The staged changes at the lower edge: their number, their details, save and discard.
 
 import { h, replace, sentence } from './dom.js';
 import { show } from './format.js';
@@ -57,7 +57,7 @@ export class Tray {
     return h('div', { class: 'tray-line' },
       h('button', { class: 'text-button', onclick: turn, 'aria-expanded': String(this.#isOpen) },
         summary(list)),
-      h('span', { class: 'tray-note' }, 'saved together or not at all'),
+      h('span', { class: 'tray-note' }, 'saved in one transaction'),
       h('button', { class: 'button', onclick: this.#handlers.onDiscard }, 'Discard'),
       h('button', { class: 'button primary', disabled: isSaving, onclick: this.#handlers.onSave },
         'Save', h('kbd', {}, 'Ctrl S')));

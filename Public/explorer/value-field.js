@@ -119,7 +119,7 @@ class NullSwitch {
 }
 
 /**
- * What a boolean may become: `[value, name]`. A stored value that is neither true nor false is a
+ * The choices of a boolean: `[value, name]`. A stored value that is neither true nor false is a
  * choice as well, so that it can stay.
  */
 export function choices(column, value) {

@@ -18,7 +18,7 @@ export function sortedBy(sort, path, isFurther) {
 export function narrowed(where, attribute, from, to) {
   const path = pathText(attribute);
   const range = `${path} BETWEEN {${bound(from)}, ${bound(to)}}`;
-  const own = new RegExp(`(^|\\s+AND\\s+)${path.replace('$', '\\$')} BETWEEN \\{[^}]*\\}`);
+  const own = new RegExp(`(^|\\s+AND\\s+)${path.replaceAll(/[$.]/g, '\\$&')} BETWEEN \\{[^}]*\\}(?=\\s+AND\\s|\\s*$)`);
   const rest = where.replace(own, '').trim().replace(/^AND\s+/, '');
   return joined(rest, range);
 }

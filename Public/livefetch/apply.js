@@ -1,6 +1,6 @@
-// Diffs onto snapshots. Enters: what was held and a diff; leaves: what the server holds now.
-// Promises: pure (nothing that enters is changed, untouched sections and items are shared) and
-// exact (a diff that does not fit what is held throws OutOfStep instead of guessing).
+// Diffs onto snapshots. Enters: the present result and a diff; leaves: the result that the server has now.
+// Promises: pure (nothing that enters is changed, unchanged sections and items are shared) and
+// exact (a diff that does not fit throws OutOfStep).
 
 /** A diff that does not belong to the snapshot it was applied to. */
 export class OutOfStep extends Error {
@@ -10,10 +10,10 @@ export class OutOfStep extends Error {
   }
 }
 
-/** What a result says of itself beside its sections, and what may change without them. */
+/** The properties of a result beside its sections; they may change without them. */
 const summary = ['count', 'next', 'total', 'truncated'];
 
-/** Whether two results say the same of themselves. */
+/** True if two results have the same summary. */
 export function sameSummary(left, right) {
   return summary.every((name) => left[name] === right[name]);
 }
@@ -23,7 +23,7 @@ export function idOf(item) {
   return item !== null && typeof item === 'object' ? item.id : item;
 }
 
-/** Whether a diff says nothing but that time went by. */
+/** True if a diff changes nothing. */
 export function isEmptyDiff(diff) {
   if (diff.reset !== undefined) return !diff.reset;
   if (!diff.items) return isUnchanged(diff);
@@ -33,7 +33,7 @@ export function isEmptyDiff(diff) {
     && !Object.values(included).some((objects) => Object.keys(objects).length > 0);
 }
 
-/** Whether a diff has nothing but its tokens, as of dictionaries that are what they were. */
+/** True if a diff has only its tokens, as that of unchanged dictionaries. */
 function isUnchanged(diff) {
   return !diff.reset && !['items', 'total', 'changed', 'deleted'].some((name) => name in diff);
 }
@@ -41,7 +41,7 @@ function isUnchanged(diff) {
 /**
  * Applies a diff to the sections of the snapshot that it starts from.
  *
- * Costs O(the items of the sections touched), whatever the number of entries.
+ * Costs O(the items of the changed sections), whatever the number of entries.
  */
 export function apply(sections, diff) {
   if (diff.reset) return diff.sections;

@@ -1,4 +1,4 @@
-// How long to wait before trying again.
+// The wait before the next attempt.
 
 const SHORTEST = 250;
 const LONGEST = 20_000;
@@ -22,6 +22,7 @@ export class Backoff {
 
   /** @param atLeast seconds that the server asked for. */
   async wait(signal, atLeast = 0) {
+    if (signal.aborted) return;
     const most = Math.min(LONGEST, SHORTEST * 2 ** this.#failures);
     this.#failures += 1;
     const delay = Math.max(atLeast * 1000, most * (0.5 + Math.random() / 2));

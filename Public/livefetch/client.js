@@ -1,6 +1,7 @@
 // The client: one server, its live fetches, its saves.
 
 import { Feed } from './feed.js';
+import { copied } from './json.js';
 import { Live } from './live.js';
 import { canShare, randomText } from './pages.js';
 import { Pending, sendable } from './pending.js';
@@ -10,7 +11,7 @@ import { StoredResults } from './results.js';
 import { indexedDBStorage, tolerant } from './storage.js';
 import { clean, LiveFetchError, route, Transport } from './transport.js';
 
-/** How long a diff is held back for the answer of a save that inserts. */
+/** Milliseconds for which a diff waits for the answer of a save that inserts. */
 const ANSWER_SOON = 150;
 
 /**
@@ -115,7 +116,7 @@ class Client {
   live(request, handlers = {}) {
     const { int64, digest, multiplex } = this.#options;
     const hasDigest = digest && ['objects', 'ids'].includes(request.as ?? 'objects');
-    const live = new Live(clean(request), handlers, this, { int64, checksDigest: hasDigest });
+    const live = new Live(clean(copied(request)), handlers, this, { int64, checksDigest: hasDigest });
     this.#lives.add(live);
     const follow = () => (multiplex ? this.#shared.add(live) : this.#followAlone(live));
     if (this.#storage) this.#restore(live).then(() => live.isClosed || follow());
@@ -147,7 +148,7 @@ class Client {
     return this.#save(changes, options, (answer) => answer);
   }
 
-  /** What is `wanted` of the answer; a change that cannot be sent rejects at once. */
+  /** The part of the answer that `wanted` gives; a change that cannot be sent rejects at once. */
   #save(changes, options, wanted) {
     let named;
     try {
@@ -236,7 +237,12 @@ class Client {
 
   /** A connection to the server was opened. */
   reached() {
-    this.#queue?.wake();
+    this.#queue?.reached();
+  }
+
+  /** A connection to the server was lost. */
+  lost() {
+    this.#queue?.lost();
   }
 
   resultChanged(live) {

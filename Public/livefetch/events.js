@@ -5,16 +5,21 @@
 
 /** Takes pieces of text, gives the events that are complete. */
 export class EventParser {
-  #rest = '';
+  /** The pieces of the present line; a long one is joined once. */
+  #pieces = [];
   #event = { event: 'message', data: [], id: undefined };
 
   push(text) {
     const events = [];
-    let buffer = this.#rest + text;
+    if (!/[\r\n]/.test(text) && !this.#pieces.at(-1)?.endsWith('\r')) {
+      if (text !== '') this.#pieces.push(text);
+      return events;
+    }
+    const buffer = this.#pieces.join('') + text;
     // A CR at the very end may be the first half of CRLF: wait for what follows.
     const keep = buffer.endsWith('\r') ? 1 : 0;
     const lines = buffer.slice(0, buffer.length - keep).split(/\r\n|\n|\r/);
-    this.#rest = lines.pop() + buffer.slice(buffer.length - keep);
+    this.#pieces = [lines.pop() + buffer.slice(buffer.length - keep)];
     for (const line of lines) {
       if (line === '') this.#dispatch(events);
       else this.#field(line);

@@ -2,7 +2,7 @@
 // connection, hands on what comes, and when it breaks opens it again from where each one stands.
 
 import { OutOfStep } from './apply.js';
-import { LiveFetchError } from './transport.js';
+import { asLiveFetchError, LiveFetchError } from './transport.js';
 import { StreamHeldBack, pollMany, pollOne, streamMany, streamOne } from './sources.js';
 import { Backoff, onWaking } from './backoff.js';
 import { Visibility } from './visibility.js';
@@ -53,7 +53,7 @@ export class Feed {
     if (this.#subscriptions.delete(subscription)) this.restart();
   }
 
-  /** Opens the connection anew, from the tokens that the subscriptions now have. */
+  /** Opens the connection again, from the tokens that the subscriptions now have. */
   restart() {
     this.#session?.abort(RESTART);
     this.#backoff.hurry();
@@ -113,7 +113,7 @@ export class Feed {
       throw Object.assign(new LiveFetchError(event.data), subscription && { subscription });
     }
     if (!subscription || subscription.isClosed) return;
-    // The next request begins it anew.
+    // The next request begins with a snapshot.
     if (event.kind === 'expired') return subscription.forget(null);
     try {
       await subscription.receive(event);
@@ -124,25 +124,26 @@ export class Feed {
     }
   }
 
-  async #failed(error, subscriptions, signal) {
-    if (error instanceof StreamHeldBack) {
+  async #failed(cause, subscriptions, signal) {
+    if (cause instanceof StreamHeldBack) {
       this.#isStreaming = false;
       return;
     }
-    if (!(error instanceof LiveFetchError)) console.error('livefetch:', error);
+    if (!(cause instanceof LiveFetchError)) console.error('livefetch:', cause);
+    const error = asLiveFetchError(cause);
     const concerned = error.subscription ? [error.subscription] : subscriptions;
     if (error.status === 410) {
       concerned.forEach((subscription) => subscription.forget(null));
     } else if (error.isTransient === false) {
       const isOne = error.subscription !== undefined;
-      if (isOne || !this.#onRefused(error, subscriptions)) this.#giveUp(error, concerned);
+      if (isOne || !this.#onRefused(error, subscriptions)) this.#end(error, concerned);
       return;
     }
     this.#lost(subscriptions, error);
     await this.#backoff.wait(signal, error.retryAfter);
   }
 
-  #giveUp(error, subscriptions) {
+  #end(error, subscriptions) {
     for (const subscription of subscriptions) {
       this.#subscriptions.delete(subscription);
       subscription.fail(error);

@@ -1,9 +1,9 @@
-// What the adapters for frameworks have in common.
+// Types of all adapters for frameworks.
 
 import type { CountResult, FetchRequest, ID, Item, LiveFetchError, Result, Shape, Shown, State }
   from '../livefetch.js';
 
-/** What a component shows of a live fetch. */
+/** The state of a live fetch that a component shows. */
 export interface Followed<R> {
   /** Null before the first result. While another request connects, the result of the request before. */
   readonly data: Shown<R> | null;

@@ -6,8 +6,8 @@ import { randomText } from './pages.js';
 const long = /(?:^|[:,[\s-])\d{16}/;
 
 /**
- * A text as a value. Integers that a number cannot hold are BigInts, where the engine tells their digits
- * (Node 21, Chrome 114, Firefox 135, Safari 18.4); elsewhere they are the nearest number.
+ * A text as a value. Integers that a number cannot hold are BigInts, where the engine gives their digits
+ * (Node 21, Chrome 114, Firefox 135, Safari 18.4); in others they are the nearest number.
  */
 export function parse(text) {
   return long.test(text) ? JSON.parse(text, exactly) : JSON.parse(text);
@@ -33,7 +33,7 @@ export function packed(value) {
   return isTagged(value) ? { [tag]: inner } : inner;
 }
 
-/** What was packed. */
+/** The value that was packed. */
 export function unpacked(value) {
   if (!isTagged(value)) return mapped(value, unpacked);
   return typeof value[tag] === 'string' ? BigInt(value[tag]) : mapped(value[tag], unpacked);
@@ -53,6 +53,14 @@ function mapped(value, change) {
     copy[key] = each;
   }
   return copy;
+}
+
+/** A copy of the value as JSON has it: proxies of a framework cannot be posted to another page. */
+export function copied(value) {
+  if (Array.isArray(value)) return value.map(copied);
+  if (value === null || typeof value !== 'object') return value;
+  if (typeof value.toJSON === 'function') return copied(value.toJSON());
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, copied(each)]));
 }
 
 /** A value as text; a BigInt is its digits. */

@@ -1,16 +1,17 @@
-// A live fetch: the result that a client holds, kept in step by what a Feed hands to it.
+// A live fetch: the result that a client holds, kept current by the events of a Feed.
 //
-// Two results are kept: what the server has said, and what is shown, which also has the local
-// edits under way laid over it. `current` is what is shown, a new object whenever it changes.
+// It keeps two results: the server's, and the shown one, which also has the local edits that are not
+// confirmed. `current` is the shown one, a new object whenever it changes.
 
 import { advance, isEmptyDiff, OutOfStep, sameSummary } from './apply.js';
 import { digest } from './digest.js';
 import { overlay } from './overlay.js';
-import { route, warnOfRefusal } from './transport.js';
+import { call, route, warnOfRefusal } from './transport.js';
 import { hasReached } from './pending.js';
 
-/** After this long without news of a save, ask whether the fetch has anything to say of it. */
+/** Milliseconds after a save before the server is asked if the fetch contains it; doubled each time, up to the longest. */
 const CONFIRM_AFTER = 1000;
+const LONGEST_CONFIRM = 30_000;
 let counter = 0;
 
 export class Live {
@@ -25,9 +26,10 @@ export class Live {
   #client;
   #checksDigest;
   #confirmation = null;
+  #confirmations = 0;
   #listeners = new Set();
 
-  /** @param client what it needs of it: `{transport, pending, answers(), reached(),
+  /** @param client what it needs of it: `{transport, pending, answers(), reached(), lost(),
    * resultChanged(live), forgetSettled(), drop(live)}`. */
   constructor(request, handlers, client, { checksDigest, int64 }) {
     this.request = request;
@@ -39,7 +41,7 @@ export class Live {
     this.#checksDigest = checksDigest;
   }
 
-  /** What is shown: `{entity, token, sections, count, total, next, truncated, isPending}`. */
+  /** The shown result: `{entity, token, sections, count, total, next, truncated, isPending}`. */
   get current() {
     return this.#current;
   }
@@ -88,13 +90,14 @@ export class Live {
   }
 
   lost(error) {
+    if (error) this.#client.lost();
     this.#become('offline', error);
   }
 
   fail(error) {
     this.#become('failed', error);
     const { onError, onState } = this.#handlers;
-    onError?.(error);
+    call(onError, error);
     if (!onError && !onState) warnOfRefusal(`The fetch of ${this.request.entity}`, error);
   }
 
@@ -106,14 +109,14 @@ export class Live {
 
   /** @throws OutOfStep where a diff does not fit, or its digest says that something was lost. */
   async receive({ kind, data, bytes }) {
-    // A new object of our own would stand twice until the save's answer tells its id.
+    // A new object of our own would stand twice until the save's answer has its id.
     await this.#client.answers();
     if (this.isClosed) return;
     const before = this.#base;
     if (kind === 'snapshot') this.#replace(data);
     else this.#advance(data);
     this.#settle();
-    // An expired wait says only that time went by; a count has no entries, and is what it says.
+    // An expired wait changes nothing. A count has no entries.
     const isQuiet = kind === 'diff' && (data.items ? isEmptyDiff(data) : !data.reset)
       && sameSummary(before, this.#base);
     this.#client.resultChanged(this);
@@ -146,14 +149,14 @@ export class Live {
 
   // MARK: Local edits
 
-  /** Shows anew what is held and pending. */
+  /** Recomputes the shown result. */
   refresh(cause, { data, bytes } = {}) {
     if (!this.#base || this.isClosed) return;
     if (cause !== 'token') this.#show();
     const info = { cause, bytes };
-    if (cause === 'snapshot') this.#handlers.onSnapshot?.(this.#current, data, info);
-    if (cause === 'diff') this.#handlers.onDiff?.(data, this.#current, info);
-    if (cause !== 'token') this.#handlers.onChange?.(this.#current, info);
+    if (cause === 'snapshot') call(this.#handlers.onSnapshot, this.#current, data, info);
+    if (cause === 'diff') call(this.#handlers.onDiff, data, this.#current, info);
+    if (cause !== 'token') call(this.#handlers.onChange, this.#current, info);
     this.#notify();
   }
 
@@ -174,10 +177,11 @@ export class Live {
   /** Called when a save was answered. */
   answered() {
     if (this.#settle()) this.refresh('settled');
+    this.#confirmations = 0;
     if (this.#pending().length > 0) this.#confirmSoon();
   }
 
-  /** Lets go of the edits that what is held contains; whether there were any. */
+  /** Drops the edits that the result contains; true if there were any. */
   #settle() {
     const contained = this.#pending().filter(
       ({ token }) => token && hasReached(this.#base?.token, token));
@@ -191,20 +195,22 @@ export class Live {
   }
 
   #confirmSoon() {
+    if (this.state !== 'live') return;
     this.#confirmation ??= setTimeout(() => {
       this.#confirmation = null;
+      this.#confirmations += 1;
       this.#confirm();
-    }, CONFIRM_AFTER);
+    }, Math.min(LONGEST_CONFIRM, CONFIRM_AFTER * 2 ** this.#confirmations));
   }
 
   /**
-   * A save that does not change the result wakes nobody, so no diff will ever tell: ask. An empty
-   * diff from what is held means that what is held contains every save answered before.
+   * No diff comes of a save that does not change the result, so this requests one. An empty diff
+   * means that the present result contains every save that was answered before.
    */
   async #confirm() {
     const asked = this.resumeToken;
     const waiting = this.#pending().filter(({ token }) => token);
-    if (this.isClosed || waiting.length === 0) return;
+    if (this.state !== 'live' || waiting.length === 0) return;
     const isQuiet = asked !== undefined && (await this.#saysNothing(asked));
     if (isQuiet && asked === this.resumeToken) {
       this.#letGo(waiting);
@@ -223,7 +229,7 @@ export class Live {
     }
   }
 
-  // MARK: Telling
+  // MARK: Notifying
 
   /** The error belongs to the state: a state that is entered without one has none. */
   #become(state, error = null) {
@@ -231,17 +237,18 @@ export class Live {
     this.error = error;
     if (this.state === state) return;
     this.state = state;
-    this.#handlers.onState?.(state, error);
+    call(this.#handlers.onState, state, error);
     this.#notify();
+    if (state === 'live' && this.#pending().some(({ token }) => token)) this.#confirmSoon();
   }
 
   #report(kind, details) {
     const report = { kind, request: this.request, ...details };
-    if (this.#handlers.onReport) this.#handlers.onReport(report);
+    if (this.#handlers.onReport) call(this.#handlers.onReport, report);
     else console.warn('livefetch:', kind, report);
   }
 
   #notify() {
-    for (const listener of this.#listeners) listener();
+    for (const listener of this.#listeners) call(listener);
   }
 }

@@ -8,7 +8,7 @@ import { plainInteger } from './json.js';
 
 const guesses = new WeakSet();
 
-/** Whether an item holds local values that the server has not confirmed yet. */
+/** True if an item has local values that the server has not confirmed yet. */
 export function isPending(item) {
   return item !== null && typeof item === 'object' && guesses.has(item);
 }
@@ -34,7 +34,7 @@ function windowed(sections, { limit, section: path }) {
   return path ? list.filter(({ items }) => items.length > 0) : list;
 }
 
-/** What becomes of each object: `edits` by id (null: deleted), `inserts` by temporary id. */
+/** The changes of each object: `edits` by id (null: deleted), `inserts` by temporary id. */
 function collect(changes, entity) {
   const edits = new Map();
   const inserts = new Map();

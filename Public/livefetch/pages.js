@@ -47,7 +47,7 @@ export class Pages {
     }
   }
 
-  /** Whether the page of this id is still there. */
+  /** True while the page of this id is open. */
   async isOpen(id) {
     if (!this.#channel) return id === this.id;
     const { held } = await navigator.locks.query();

@@ -1,6 +1,6 @@
 // A save under way, from the click until every live fetch that shows its entities contains it.
 
-/** Whether a result at `token` contains the save at `target`, as far as the tokens tell. */
+/** True if a result at `token` contains the save at `target`, as far as the tokens show. */
 export function hasReached(token, target) {
   if (token === undefined) return false;
   if (token === target) return true;

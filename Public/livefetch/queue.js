@@ -7,11 +7,13 @@
 import { Backoff, onWaking } from './backoff.js';
 import { Pages, randomText } from './pages.js';
 import { withIDs } from './pending.js';
-import { LiveFetchError, warnOfRefusal } from './transport.js';
+import { asLiveFetchError, call, LiveFetchError, warnOfRefusal } from './transport.js';
 
 const PREFIX = 'save/';
 /** A server keeps idempotency keys for 24 hours; one hour allows for clocks. */
 const KEY_LIFETIME = 23 * 3_600_000;
+/** Milliseconds to wait for the message with the outcome of a save that another page has sent. */
+const OUTCOME_SOON = 1000;
 
 export class SaveQueue {
   #items = new Map();
@@ -23,6 +25,8 @@ export class SaveQueue {
   #closed = new AbortController();
   #isSending = false;
   #error = null;
+  /** True while the last that is known of the server is that it answers. */
+  #isReached = false;
   #lastTime = 0;
   #ids = {};
   #stopWatching;
@@ -45,14 +49,25 @@ export class SaveQueue {
 
   /** Keeps a save and sends it in its turn; the promise `answer` of the item settles afterwards. */
   add(changes, { signal, mergePolicy, prefer, optimistic, idempotencyKey = randomText() }) {
-    const isFirst = this.#items.size === 0 && !this.#error;
+    const isNext = this.#items.size === 0 && this.#isReached;
     const save = { changes: withIDs(changes, this.#ids), mergePolicy, prefer, optimistic, idempotencyKey,
-      page: this.#pages.id, sentAt: isFirst ? Date.now() : undefined };
+      page: this.#pages.id, sentAt: isNext ? Date.now() : undefined };
     const item = this.#take(this.#nextKey(), save, signal);
     item.stored = this.#storage.set(item.key, save);
     item.stored.then(() => this.#pages.post({ kind: 'queued' }));
     this.wake();
     return item;
+  }
+
+  /** The connection of a live fetch was opened. */
+  reached() {
+    this.#isReached = true;
+    this.wake();
+  }
+
+  /** The connection of a live fetch was lost. */
+  lost() {
+    this.#isReached = false;
   }
 
   /** Sends what waits now: the server may be there again. */
@@ -63,7 +78,9 @@ export class SaveQueue {
       try {
         await this.#pages.exclusively(() => this.#sendAll());
         this.#backoff.succeeded();
-      } catch (error) {
+      } catch (cause) {
+        const error = asLiveFetchError(cause);
+        this.#isReached = false;
         this.#changed(error);
         await this.#backoff.wait(this.#closed.signal, error.retryAfter);
       }
@@ -106,37 +123,49 @@ export class SaveQueue {
   // MARK: Sending
 
   #first() {
-    const waiting = [...this.#items.values()].filter(({ isDone }) => !isDone);
-    return waiting.sort((left, right) => (left.key < right.key ? -1 : 1))[0];
+    return [...this.#items.values()].sort((left, right) => (left.key < right.key ? -1 : 1))[0];
   }
 
   async #sendAll() {
     await this.#load();
     for (let item = this.#first(); item && !this.#closed.signal.aborted; item = this.#first()) {
       await item.stored;
-      const save = await this.#storage.get(item.key);
-      // Another page has sent it: its message with the outcome is on the way.
-      if (save) await this.#sendOne(item, save);
-      else item.isDone = true;
+      const save = await this.#storage.get(item.key, item.save) ?? await this.#unsettled(item);
+      if (save) await this.#sendOne(item, { ...save, changes: withIDs(save.changes, this.#ids) });
     }
+  }
+
+  /**
+   * The save of an item that the storage no longer has: another page has sent it, and posts the outcome.
+   * Without a message the storage was emptied; sent again under its key, the save is made once.
+   */
+  async #unsettled(item) {
+    const soon = new Promise((resolve) => { setTimeout(resolve, OUTCOME_SOON); });
+    await Promise.race([soon, item.answer.catch(() => {})]);
+    return item.isDone ? undefined : item.save;
   }
 
   async #sendOne(item, save) {
     if (save.sentAt && Date.now() - save.sentAt > KEY_LIFETIME) return this.#finish(item, unknownOutcome());
-    if (this.#error) await this.#probe();
-    if (!save.sentAt) await this.#storage.set(item.key, { ...save, sentAt: Date.now() });
+    if (!this.#isReached || globalThis.navigator?.onLine === false) await this.#probe();
+    if (!save.sentAt) await this.#store(item, { ...save, sentAt: Date.now() });
     this.#pages.post({ kind: 'sending', key: item.key });
     this.#handlers.onSending(item);
     let data;
     try {
       ({ data } = await this.#post(save, item.signal));
     } catch (error) {
-      if (!mayBeSentLater(error)) return this.#finish(item, error);
+      if (item.signal?.aborted || isRefusal(error)) return this.#finish(item, error);
       // These answers say that nothing was saved, so the key has not begun to age.
-      if ([401, 429].includes(error.status)) await this.#storage.set(item.key, { ...save, sentAt: undefined });
+      if ([401, 429].includes(error.status)) await this.#store(item, { ...save, sentAt: undefined });
       throw error;
     }
     await this.#finish(item, null, data);
+  }
+
+  #store(item, save) {
+    item.save = save;
+    return this.#storage.set(item.key, save);
   }
 
   /** Throws while the server cannot be reached, so that the key of a save begins to age only then. */
@@ -155,6 +184,9 @@ export class SaveQueue {
   // MARK: Outcomes
 
   async #finish(item, error, data) {
+    this.#isReached = true;
+    // First, as saves are added while the storage is written.
+    Object.assign(this.#ids, data?.ids);
     if (data) await this.#replaceIDs(item, data.ids);
     await this.#storage.delete(item.key);
     const problem = error && (error.problem ?? { code: 'not-sent', detail: error.message });
@@ -165,10 +197,10 @@ export class SaveQueue {
 
   /** Saves that wait may name objects that this one has inserted. */
   async #replaceIDs(answered, ids) {
-    for (const { key } of this.#items.values()) {
-      const save = key === answered.key ? undefined : await this.#storage.get(key);
+    for (const item of this.#items.values()) {
+      const save = item === answered ? undefined : await this.#storage.get(item.key, item.save);
       const changes = save && withIDs(save.changes, ids);
-      if (changes && changes !== save.changes) await this.#storage.set(key, { ...save, changes });
+      if (changes && changes !== save.changes) await this.#store(item, { ...save, changes });
     }
   }
 
@@ -193,18 +225,23 @@ export class SaveQueue {
     item.reject(error);
     const { changes, page } = item.save;
     const { onRefused } = this.#handlers;
-    if (onRefused && (isOrphan || page === this.#pages.id)) onRefused(error, { changes });
+    if (onRefused && (isOrphan || page === this.#pages.id)) call(onRefused, asLiveFetchError(error), { changes });
     else if (isOrphan) warnOfRefusal('A save of an earlier page', error);
   }
 
   #changed(error) {
     this.#error = error;
-    this.#handlers.onQueue?.(this.#items.size, error);
+    call(this.#handlers.onQueue, this.#items.size, error);
   }
 }
 
-function mayBeSentLater({ status, isTransient }) {
-  return status === 401 || isTransient === true && status !== 500;
+/** True where the server itself has refused the save for good; after any other error the save waits. */
+function isRefusal(error) {
+  const { status, code, isTransient } = error;
+  // The server's limit or that of a proxy: no later attempt would pass.
+  if (status === 413) return true;
+  const isServers = error instanceof LiveFetchError && !['unknown', 'no-problem-object'].includes(code);
+  return isServers && status !== 401 && (!isTransient || status === 500);
 }
 
 function unknownOutcome() {

@@ -25,6 +25,10 @@ export class SharedStream {
   #leader;
   #turn = 0;
   #missed = 0;
+  /** The sources that are open or opening. */
+  #sources = 0;
+  /** True once the token has been another one at each call: no other page has the same group. */
+  #isAlone = false;
   #left = new AbortController();
   #releaseLeadership = () => {};
 
@@ -34,21 +38,25 @@ export class SharedStream {
 
   /** The events of these subscriptions, from wherever the stream is. */
   async *source(transport, subscriptions, signal) {
-    await this.#join();
+    if (this.#isAlone) return yield* streamMany(transport, subscriptions, signal);
     const inbox = new Inbox(signal);
-    this.#inbox = inbox;
-    this.#turn += 1;
+    this.#sources += 1;
     try {
+      await this.#join();
+      this.#inbox = inbox;
+      this.#turn += 1;
       this.#follow(subscriptions);
       for (;;) {
         const event = await inbox.next();
+        if (event.kind === 'left' && this.#isAlone) return yield* streamMany(transport, subscriptions, signal);
         if (event.kind === 'left') await this.#join();
         if (event.kind === 'leader' || event.kind === 'left') this.#follow(subscriptions);
         else yield event;
       }
     } finally {
       if (this.#inbox === inbox) this.#inbox = null;
-      setTimeout(() => this.#inbox === null && this.#leave(), IDLE);
+      this.#sources -= 1;
+      setTimeout(() => this.#sources === 0 && this.#leave(), IDLE);
     }
   }
 
@@ -112,6 +120,7 @@ export class SharedStream {
   async *#stream(...args) {
     const name = await groupName(this.#transport);
     if (name === this.#name) return yield* streamMany(...args);
+    this.#isAlone = name !== await groupName(this.#transport);
     this.#leave();
     this.#inbox?.put({ kind: 'left' });
   }

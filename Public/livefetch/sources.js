@@ -1,4 +1,4 @@
-// Four ways to hear of changes, one face: each is an async generator of
+// Four sources of changes with one interface: each is an async generator of
 // `{name, kind, data, bytes}` with kind `open`, `snapshot`, `diff`, `expired` or `error`.
 //
 // A stream is preferred; a long-poll does where a proxy holds streams back. Each comes for one
@@ -83,7 +83,7 @@ export async function* pollMany(transport, subscriptions, signal) {
 
 function kind(result) {
   if (result.entity !== undefined) return result.from === undefined ? 'snapshot' : 'diff';
-  // A problem: the fetch has ended, as its table is gone, or it has to begin anew.
+  // A problem: the fetch has ended, as its table is gone, or it has to begin again.
   return result.status === 410 ? 'expired' : 'error';
 }
 

@@ -1,22 +1,27 @@
-// Where a client keeps snapshots and saves: `{get(key), set(key, value), delete(key), keys()}`, all
+// The storage of a client's snapshots and saves: `{get(key), set(key, value), delete(key), keys()}`, all
 // asynchronous; keys are text, values are JSON. A key without a value gives undefined.
 
 import { packed, unpacked } from './json.js';
 
-/** A storage in IndexedDB, for browsers: a database of this name. */
+/** A storage in IndexedDB, for browsers: a database of this name, opened again after the browser has closed it. */
 export function indexedDBStorage(name) {
   let database;
+  const close = () => { database = undefined; };
   const open = () => {
-    database ??= new Promise((resolve, reject) => {
-      const request = indexedDB.open(name, 1);
-      request.onupgradeneeded = () => request.result.createObjectStore('values');
-      request.onsuccess = () => resolve(request.result);
-      request.onerror = () => reject(request.error);
-    });
+    database ??= opened(name, close);
     return database;
   };
+  const begin = async (mode) => {
+    try {
+      return (await open()).transaction('values', mode);
+    } catch (error) {
+      close();
+      if (error?.name !== 'InvalidStateError') throw error;
+      return (await open()).transaction('values', mode);
+    }
+  };
   const run = async (mode, work) => {
-    const transaction = (await open()).transaction('values', mode);
+    const transaction = await begin(mode);
     const request = work(transaction.objectStore('values'));
     // Without it a browser aborts what is under way when the page closes.
     transaction.commit?.();
@@ -34,6 +39,25 @@ export function indexedDBStorage(name) {
   };
 }
 
+/** The connection to a database; `onClosed` is called when it can no longer be used. */
+function opened(name, onClosed) {
+  return new Promise((resolve, reject) => {
+    const request = indexedDB.open(name, 1);
+    request.onupgradeneeded = () => request.result.createObjectStore('values');
+    request.onerror = () => reject(request.error);
+    request.onsuccess = () => {
+      const { result } = request;
+      result.onclose = onClosed;
+      // Another page deletes the database: it waits until every connection is closed.
+      result.onversionchange = () => {
+        onClosed();
+        result.close();
+      };
+      resolve(result);
+    };
+  });
+}
+
 /** A storage that ends with the program. */
 export function memoryStorage() {
   const values = new Map();
@@ -45,20 +69,35 @@ export function memoryStorage() {
   };
 }
 
-/** The same storage, also for BigInts; one that fails (no room, not allowed) is replaced by memory, with a warning. */
+/**
+ * The same storage, also for BigInts. A value that it does not take (no room, not allowed) stays in memory,
+ * with one warning; `get` gives `otherwise` where the storage cannot be read.
+ */
 export function tolerant(storage) {
-  let current = storage;
-  const memory = memoryStorage();
-  const call = (name) => async (...args) => {
+  const memory = new Map();
+  let hasWarned = false;
+  const attempt = async (run, otherwise) => {
     try {
-      return await current[name](...args);
+      return await run();
     } catch (error) {
-      if (current !== memory) console.warn('livefetch: nothing is stored from now on:', error);
-      current = memory;
-      return memory[name](...args);
+      if (!hasWarned) console.warn('livefetch: the storage has failed, values are kept in memory:', error);
+      hasWarned = true;
+      return otherwise();
     }
   };
-  const [get, set] = [call('get'), call('set')];
-  return { name: storage.name, get: async (key) => unpacked(await get(key)),
-    set: (key, value) => set(key, packed(value)), delete: call('delete'), keys: call('keys') };
+  return {
+    name: storage.name,
+    get: async (key, otherwise) => (memory.has(key) ? memory.get(key)
+      : attempt(async () => unpacked(await storage.get(key)), () => otherwise)),
+    set: (key, value) => attempt(async () => {
+      await storage.set(key, packed(value));
+      memory.delete(key);
+    }, () => { memory.set(key, value); }),
+    delete: (key) => attempt(async () => {
+      await storage.delete(key);
+      memory.delete(key);
+    }, () => { memory.set(key, undefined); }),
+    keys: async () => [...new Set([...await attempt(() => storage.keys(), () => []), ...memory.keys()])]
+      .filter((key) => !memory.has(key) || memory.get(key) !== undefined),
+  };
 }

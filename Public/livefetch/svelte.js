@@ -18,7 +18,8 @@ export function liveStore(client, request) {
     });
     const stop = request?.subscribe?.((value) => follower.follow(value)) ?? follower.follow(request);
     return () => {
-      stop?.();
+      if (typeof stop === 'function') stop();
+      else stop?.unsubscribe?.();
       follower.close();
     };
   };

@@ -14,7 +14,7 @@ export class LiveFetchError extends Error {
     this.name = 'LiveFetchError';
     /** The HTTP status; 0 where there was no answer. */
     this.status = problem.status ?? 0;
-    /** Stable, in kebab-case; `unreachable` where there was no answer. */
+    /** Stable, in kebab-case; with status 0 `unreachable`, `not-an-answer`, `token-failed` or `failed`. */
     this.code = problem.code ?? 'unknown';
     /** The byte of a predicate at which it went wrong. */
     this.offset = problem.offset;
@@ -26,9 +26,24 @@ export class LiveFetchError extends Error {
     this.retryAfter = problem.retryAfter;
   }
 
-  /** Whether the same request may succeed later. */
+  /** True if the same request may succeed later. */
   get isTransient() {
     return this.status === 0 || this.status === 429 || this.status >= 500 && this.status !== 501;
+  }
+}
+
+/** The error as a LiveFetchError; one of another class gets the code `failed`. */
+export function asLiveFetchError(cause) {
+  if (cause instanceof LiveFetchError) return cause;
+  return new LiveFetchError({ status: 0, code: 'failed', detail: cause?.message ?? String(cause) }, { cause });
+}
+
+/** Calls a handler of the application, if there is one. What it throws is the application's, and goes to the console. */
+export function call(handler, ...args) {
+  try {
+    handler?.(...args);
+  } catch (error) {
+    console.error('livefetch: a handler has thrown:', error);
   }
 }
 
@@ -85,8 +100,16 @@ export class Transport {
       if (request.signal?.aborted) throw request.signal.reason;
       throw unreachable(cause);
     }
-    const data = text === '' ? null : this.parse(text);
+    const data = text === '' ? null : this.#parsed(text);
     return { data, bytes: byteLength(text), headers: response.headers, status: response.status };
+  }
+
+  #parsed(text) {
+    try {
+      return this.parse(text);
+    } catch (cause) {
+      throw notAnAnswer('The answer is not JSON: something other than the server has sent it.', cause);
+    }
   }
 
   /** Sends changes as one transaction; ids beyond ±2^53 in the answer are text, as in items. */
@@ -94,7 +117,8 @@ export class Transport {
     const headers = clean({ 'Idempotency-Key': idempotencyKey, Prefer: prefer });
     const body = clean({ changes, mergePolicy });
     const answer = await this.json({ method: 'POST', path: '/v1/save', body, headers, signal });
-    for (const [name, id] of Object.entries(answer.data?.ids ?? {})) answer.data.ids[name] = plainInteger(id);
+    if (typeof answer.data?.token !== 'string') throw notAnAnswer('The answer to the save has no token.');
+    for (const [name, id] of Object.entries(answer.data.ids ?? {})) answer.data.ids[name] = plainInteger(id);
     return answer;
   }
 
@@ -103,7 +127,7 @@ export class Transport {
    * a character that no header can carry: no server would ever see it.
    */
   async credentials() {
-    const token = typeof this.#token === 'function' ? await this.#token() : this.#token;
+    const token = await this.#currentToken();
     const headers = token ? { ...this.headers, Authorization: `Bearer ${token}` } : this.headers;
     try {
       new Headers(headers);
@@ -111,6 +135,15 @@ export class Transport {
       throw unsendable(cause);
     }
     return headers;
+  }
+
+  async #currentToken() {
+    try {
+      return typeof this.#token === 'function' ? await this.#token() : this.#token;
+    } catch (cause) {
+      const detail = `The function that gives the token has failed: ${cause?.message ?? cause}`;
+      throw new LiveFetchError({ status: 0, code: 'token-failed', detail }, { cause });
+    }
   }
 
   async #refusal(response) {
@@ -149,7 +182,7 @@ export function route(request) {
   return { method: 'POST', path: '/v1/fetch', body: clean(request) };
 }
 
-/** The request without what says nothing, lists as arrays. */
+/** The request without empty parameters, lists as arrays. */
 export function clean(request) {
   const entries = Object.entries(request).filter(([, value]) => isSaid(value));
   return Object.fromEntries(
@@ -183,7 +216,7 @@ function isSaid(value) {
   return value !== undefined && value !== null && value !== '' && !(value?.length === 0);
 }
 
-/** A comma or a quotation mark in an element would end it elsewhere. */
+/** A comma or a quotation mark in an element would split it. */
 const isJoinable = (value) => !Array.isArray(value) || !value.some((element) => /[,"']/.test(element));
 
 function query(parameters) {
@@ -198,6 +231,11 @@ function query(parameters) {
 function unsendable(cause) {
   const detail = 'The token or another header contains a character that a header cannot carry.';
   return new LiveFetchError({ status: 401, code: 'unauthorized', title: 'Unauthorized', detail }, { cause });
+}
+
+/** Something other than the server has answered: a proxy, or the sign-in page of a network. */
+function notAnAnswer(detail, cause) {
+  return new LiveFetchError({ status: 0, code: 'not-an-answer', detail }, { cause });
 }
 
 function unreachable(cause) {

@@ -1,4 +1,4 @@
-// Whether the page is seen: a hidden one releases its connection after a while.
+// The visibility of the page: a hidden one releases its connection after a while.
 
 /** Watches the page; where there is none (Node, workers) it always counts as shown. */
 export class Visibility {

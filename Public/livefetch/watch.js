@@ -15,7 +15,7 @@ const nothing = { subscribe: () => () => {}, read: () => idle, ready: Promise.re
 /** The live fetches that are open, by client and request. */
 const opened = new WeakMap();
 
-/** What is shown before the first result: `idle` without a request. */
+/** The value before the first result: `idle` without a request. */
 export function initial(request) {
   return request ? connecting : idle;
 }

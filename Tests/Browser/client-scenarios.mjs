@@ -284,6 +284,49 @@ async function firstExample({ server }) {
   return note;
 }
 
+/** A token function that gives another token at each call: the page has a stream of its own. */
+async function freshTokens({ browser, server }) {
+  await serveTodo(server);
+  const page = await browser.open(`${server.address}/style.css`);
+  await page.run(async () => {
+    const { connect } = await import('/livefetch.js');
+    let number = 0;
+    globalThis.live = connect('', { token: async () => `token-${number += 1}` }).live({ entity: 'todo' });
+  });
+  await page.until(() => globalThis.live.state === 'live', { what: 'it connects' });
+  await connect(server.address).insert('todo', { title: 'Seen', done: false });
+  await page.until(() => globalThis.live.sections[0].items.length === 1);
+  await server.kill();
+  await page.until(() => globalThis.live.state === 'offline');
+  await server.begin();
+  await page.until(() => globalThis.live.state === 'live', { timeout: 30_000, what: 'it connects again' });
+  await page.close();
+}
+
+/** A request that a framework has wrapped in proxies, in two pages: the second one posts it to the first. */
+async function proxiedRequest({ browser, server }) {
+  await serveTodo(server);
+  const pages = [];
+  for (const title of ['One', 'Two']) {
+    const page = await browser.open(`${server.address}/style.css`);
+    await page.run(async (text) => {
+      const { connect } = await import('/livefetch.js');
+      const reactive = (value) => new Proxy(value, { get: (target, name) =>
+        (target[name] !== null && typeof target[name] === 'object' ? reactive(target[name]) : target[name]) });
+      globalThis.live = connect('').live(reactive({ entity: 'todo', where: 'title IN %@', arguments: [[text]] }));
+    }, title);
+    await page.until(() => globalThis.live.state === 'live', { what: `page ${title} is live` });
+    pages.push(page);
+  }
+  await connect(server.address).insert('todo', { title: 'Two', done: false });
+  await pages[1].until(() => globalThis.live.sections[0].items.length === 1);
+  assert.equal(await pages[0].run(() => globalThis.live.sections[0].items.length), 0);
+  for (const page of pages) {
+    assert.deepEqual(page.problems, []);
+    await page.close();
+  }
+}
+
 export const clientScenarios = {
   'what is typed offline is sent after a reload, and a refusal is shown': { run: offlineTodo },
   'two pages have one queue, which outlives each': { run: sharedQueue },
@@ -292,5 +335,7 @@ export const clientScenarios = {
   'a hidden page releases the stream, and resumes when it is shown': { run: hiddenPages },
   'the first example of the documentation runs in Node, with the package': { run: firstExample },
   'pages with different credentials share nothing': { run: credentials },
+  'a token function that gives another token at each call connects': { run: freshTokens },
+  'a request of proxies is followed in two pages': { run: proxiedRequest },
   'a suspended page loses the lead': { run: suspendedLeader },
 };

@@ -177,7 +177,9 @@ async function keys({ browser, server }) {
     await page.run(() => globalThis.livefetch.page.editing.insert());
     await page.run((fields) => {
       for (const [name, text] of Object.entries(fields)) {
-        document.querySelector(`dialog [name="${name}"]`).value = text;
+        const field = document.querySelector(`dialog [name="${name}"]`);
+        field.value = text;
+        field.dispatchEvent(new Event('input'));
       }
     }, values);
     await page.click('dialog .button.primary');

@@ -121,7 +121,11 @@ async function inheritedColumns({ browser, server, shoot }) {
   await page.until(() => /None of the/.test(document.querySelector('.row-history').textContent), { what: 'the history of a row of `constructor`' });
   await page.run(() => globalThis.livefetch.page.rowPanel.close());
   await page.run(() => globalThis.livefetch.page.editing.insert());
-  await page.run((wanted) => wanted.forEach((name) => { document.querySelector(`dialog [name="${name}"]`).value = `made ${name}`; }), names);
+  await page.run((wanted) => wanted.forEach((name) => {
+    const field = document.querySelector(`dialog [name="${name}"]`);
+    field.value = `made ${name}`;
+    field.dispatchEvent(new Event('input'));
+  }), names);
   await page.click('dialog .button.primary');
   await page.key('s', { ctrl: true });
   await page.until(isSaved);

@@ -94,8 +94,10 @@ async function editFields(page) {
   await page.run(() => document.activeElement.blur());
   await page.run(() => {
     const source = document.querySelector('[data-property=published] .date-source');
+    source.focus();
     source.value = '1974-06-01';
     source.dispatchEvent(new Event('change'));
+    document.querySelector('.row-panel-head button').focus();
   });
   await page.run(() => {
     const choice = document.querySelector('[data-property=is_signed] select');

@@ -14,6 +14,7 @@ import { apiScenarios } from './api-scenarios.mjs';
 import { frameworksScenarios } from './frameworks-scenarios.mjs';
 import { groupScenarios } from './group-scenarios.mjs';
 import { hostileScenarios } from './hostile-scenarios.mjs';
+import { openScenarios } from './open-scenarios.mjs';
 import { rowScenarios } from './row-scenarios.mjs';
 import { storeScenarios } from './store-scenarios.mjs';
 import { tableScenarios } from './table-scenarios.mjs';
@@ -477,6 +478,6 @@ export const scenarios = {
   ...frameworksScenarios,
   ...editingScenarios,
   ...fileScenarios, ...rowScenarios, ...findingScenarios, ...tableScenarios, ...groupScenarios, ...apiScenarios, ...accessibilityScenarios, ...hostileScenarios,
-  ...storeScenarios, ...chinookScenarios, ...accessScenarios,
+  ...openScenarios, ...storeScenarios, ...chinookScenarios, ...accessScenarios,
   'a table of many rows scrolls': { run: manyRows, options: ['--max-items', '200000', '--durability', 'normal'] },
 };

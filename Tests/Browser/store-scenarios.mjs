@@ -31,7 +31,7 @@ async function otherStore({ browser, server, shoot }) {
   await page.until(() => document.title.includes('other.sqlite'), { timeout: 30_000, what: 'the title follows' });
   await page.until(() => globalThis.livefetch?.page.live?.state === 'live');
   assert.deepEqual(await page.run(stagedValues), []);
-  assert.match(await page.run(tray), /^Kept aside: 1 change of demo\.sqlite, for this is other\.sqlite\.Discard$/);
+  assert.match(await page.run(tray), /^Not shown: 1 change of demo\.sqlite; this server serves other\.sqlite\.Discard$/);
   await shoot(page, 'kept-aside');
   await page.key('s', { ctrl: true });
   await pause(300);
@@ -107,6 +107,54 @@ async function outage({ browser, server }) {
   await page.close();
 }
 
+/** The answers to saves are lost as often as `globalThis.lost` says. */
+const loseAnswers = () => {
+  const send = globalThis.fetch;
+  globalThis.fetch = async (url, init) => {
+    const response = await send(url, init);
+    if (!String(url).endsWith('/v1/save') || globalThis.lost <= 0) return response;
+    globalThis.lost -= 1;
+    throw new TypeError('the connection was lost');
+  };
+};
+
+/** A new row is saved once, though its answer is lost and the page is reloaded before it is saved again. */
+async function lostAnswer({ browser, server }) {
+  const page = await openPage(browser, `${server.address}/?entity=t`);
+  await page.run(loseAnswers);
+  await page.run(() => {
+    globalThis.lost = 1;
+    const { client, page: { editing } } = globalThis.livefetch;
+    editing.staged.insert('t', { name: 'once' }, client.temporaryID());
+  });
+  await page.key('s', { ctrl: true });
+  await page.until(() => document.querySelector('.tray-problem'), { what: 'the tray complains' });
+  await page.send('Page.reload');
+  await pause(300);
+  await page.until(() => globalThis.livefetch?.page.editing.staged.count === 1);
+  await page.key('s', { ctrl: true });
+  await page.until(isSaved);
+  assert.deepEqual((await connect(server.address).fetch({ entity: 't', sort: 'id' })).sections[0].items.map(({ name }) => name), ['A', 'once']);
+  await importedOnce(page, server);
+  await page.close();
+}
+
+async function importedOnce(page, server) {
+  await page.run(loseAnswers);
+  await page.run(() => {
+    globalThis.lost = 1;
+    const data = new DataTransfer();
+    data.items.add(new File(['name\nrow'], 'rows.csv'));
+    document.querySelector('#result').dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true }));
+  });
+  await page.until(() => document.querySelector('.import .primary:not(:disabled)'));
+  await page.click('.import .primary');
+  await page.until(() => document.querySelector('.import .complaint li'), { what: 'the import complains' });
+  await page.click('.import .primary');
+  await page.until(() => !document.querySelector('.import'));
+  assert.equal((await connect(server.address).fetch({ entity: 't', as: 'count' })).total, 3);
+}
+
 const fixture = table('A');
 
 export const storeScenarios = {
@@ -114,5 +162,6 @@ export const storeScenarios = {
   'a save that meets another database at the same address saves nothing': { run: saveMeetsOtherStore, fixture },
   'what is staged outlives a change of the tables': { run: schemaChange, fixture },
   'staged changes that the browser does not keep are said, and leaving asks': { run: tooMuch, fixture },
+  'a save whose answer is lost is made once': { run: lostAnswer, fixture },
   'the tray forgets an outage when the server is back': { run: outage, fixture },
 };

@@ -242,7 +242,7 @@ async function damagedImport({ browser, server, shoot }) {
   assert.deepEqual(await complaintsOf('title,price\nOne\nTwo,2,3\n'),
     ['Line 2: 1 field where the first line has 2.', 'Line 3: 3 fields where the first line has 2.']);
   assert.deepEqual(await complaintsOf('title,TITLE,price\nOne,Uno,1\n'),
-    ['Line 1: title and TITLE are both taken for title: leave one out.']);
+    ['Line 1: title and TITLE are both imported into title: choose “not imported” for one.']);
   await page.run(drop, 'books.csv', 'title\nOne\n');
   await page.until(() => document.querySelector('.import .primary')?.textContent === 'Import 1 row');
   assert.match(await page.run(() => document.querySelector('.import p').textContent), /^1 row\./);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SetAside } from '../../../Public/explorer/set-aside.js';
-import { Staged } from '../../../Public/explorer/staged.js';
+import { listOf, saveChanges, Staged } from '../../../Public/explorer/staged.js';
 import { StagedStorage } from '../../../Public/explorer/staged-storage.js';
 
 const a = { database: 'a.sqlite', token: 'k3-1042-9f3c0000' };
@@ -33,7 +33,7 @@ test('what is staged for one store is not offered in another, and is there again
   assert.deepEqual(stagedFor(later, tab).of('t', 1).values, { name: 'edited' });
 });
 
-test('what is kept aside is said in one sentence', () => {
+test('changes of other stores are named in one sentence', () => {
   const tab = new TabStorage();
   edited(a, tab);
   const notes = (about) => {
@@ -42,12 +42,12 @@ test('what is kept aside is said in one sentence', () => {
     return aside.notes.map(({ text, actions }) => [text, actions.map(([name]) => name)]);
   };
   assert.deepEqual(notes(later), []);
-  assert.deepEqual(notes(b), [['Kept aside: 1 change of a.sqlite, for this is b.sqlite.', ['Discard']]]);
+  assert.deepEqual(notes(b), [['Not shown: 1 change of a.sqlite; this server serves b.sqlite.', ['Discard']]]);
   assert.deepEqual(notes(restored),
-    [['Kept aside: 1 change of an earlier a.sqlite, before its tables or the file changed.', ['Take over', 'Discard']]]);
+    [['Not shown: 1 change of an earlier a.sqlite, from before its tables or the file changed.', ['Restore', 'Discard']]]);
 });
 
-test('changes of an earlier state of the same file are taken over on request', () => {
+test('changes of an earlier state of the same file are restored on request', () => {
   const tab = new TabStorage();
   edited(a, tab);
   const storage = new StagedStorage(restored, tab);
@@ -85,4 +85,94 @@ test('a browser without storage is no error', () => {
   assert.deepEqual(storage.others, []);
   staged.clear();
   assert.equal(storage.isKept, true);
+});
+
+// MARK: While a save is under way
+
+const kabul = { id: 1, name: 'Kabul', population: 1, country: 5 };
+
+test('edits of a row that is being saved are kept beside those that come back', () => {
+  const staged = stagedFor(a, new TabStorage());
+  staged.set('City', kabul, 'name', 'K');
+  staged.set('City', kabul, 'population', 2);
+  const taken = staged.take(staged.list);
+  staged.set('City', { ...kabul, name: 'K', population: 2 }, 'population', 3);
+  staged.set('City', { ...kabul, name: 'K', population: 2 }, 'country', 6);
+  staged.restore(taken);
+  const { values, base } = staged.of('City', 1);
+  assert.deepEqual(values, { name: 'K', population: 3, country: 6 });
+  assert.deepEqual(base, { name: 'Kabul', population: 1, country: 5 });
+});
+
+test('an edit that goes back to the stored value while the first one is being saved leaves nothing staged', () => {
+  const staged = stagedFor(a, new TabStorage());
+  staged.set('City', kabul, 'name', 'K');
+  const taken = staged.take(staged.list);
+  staged.set('City', { ...kabul, name: 'K' }, 'name', 'Kabul');
+  staged.restore(taken);
+  assert.equal(staged.count, 0);
+});
+
+test('related rows that are added and removed while a save is under way are joined with those that come back', () => {
+  const staged = stagedFor(a, new TabStorage());
+  staged.set('List', { id: 1 }, 'items', { add: [1, 2], remove: [3, 4] });
+  const taken = staged.take(staged.list);
+  staged.set('List', { id: 1 }, 'items', { add: [3, 5], remove: [2] });
+  staged.restore(taken);
+  assert.deepEqual(staged.of('List', 1).values, { items: { add: [1, 3, 5], remove: [4, 2] } });
+});
+
+test('a row that is deleted while an edit of it is being saved stays to be deleted', () => {
+  const staged = stagedFor(a, new TabStorage());
+  staged.set('City', kabul, 'name', 'K');
+  const taken = staged.take(staged.list);
+  staged.toggleDeletion('City', { ...kabul, name: 'K' }, { name: 'K', population: 1 });
+  staged.restore(taken);
+  const [{ kind, seen, values }] = staged.list;
+  assert.deepEqual({ kind, seen, values }, { kind: 'delete', seen: { name: 'Kabul', population: 1 }, values: { name: 'K' } });
+});
+
+test('a page that is reloaded while it saves has the changes again, under the same key', () => {
+  const tab = new TabStorage();
+  const staged = stagedFor(a, tab);
+  staged.insert('City', { name: 'Atlantis' }, 'new-1');
+  staged.set('City', kabul, 'name', 'K');
+  const key = staged.keyOf(saveChanges(listOf(staged.take(staged.list))));
+  assert.equal(staged.count, 0);
+  const reloaded = stagedFor(a, tab);
+  assert.equal(reloaded.count, 2);
+  assert.equal(reloaded.keyOf(saveChanges(listOf(reloaded.take(reloaded.list)))), key);
+});
+
+test('a save that is sent again has the key of its first attempt, and another one after a change', () => {
+  const staged = stagedFor(a, new TabStorage());
+  staged.insert('City', { name: 'Atlantis' }, 'new-1');
+  const attempt = () => {
+    const taken = staged.take(staged.list);
+    return [taken, staged.keyOf(saveChanges(listOf(taken)))];
+  };
+  const [first, key] = attempt();
+  staged.restore(first);
+  const [second, again] = attempt();
+  assert.equal(again, key);
+  staged.restore(second);
+  staged.insert('City', { name: 'Lyonesse' }, 'new-2');
+  const [third, other] = attempt();
+  assert.notEqual(other, key);
+  staged.saved(third);
+  staged.insert('City', { name: 'Atlantis' }, 'new-1');
+  assert.notEqual(attempt()[1], key, 'what was saved is not saved again under its key');
+});
+
+test('what was saved while the store was found to be another one is not staged again', () => {
+  const tab = new TabStorage();
+  const staged = stagedFor(a, tab);
+  staged.insert('City', { name: 'Atlantis' }, 'new-1');
+  staged.set('City', kabul, 'name', 'K');
+  const taken = staged.take(staged.list);
+  staged.readAgain();
+  assert.equal(staged.count, 2);
+  staged.saved(taken);
+  assert.equal(staged.count, 0);
+  assert.equal(stagedFor(a, tab).count, 0);
 });

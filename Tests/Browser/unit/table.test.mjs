@@ -68,7 +68,7 @@ test('damaged CSV is complained about with the line', () => {
   assert.deepEqual(complaints('a,b\n"5" pipe,x\n'), ['Line 2: “pipe” stands behind a closing quote; within a text in quotes a quote is written twice.']);
   assert.deepEqual(complaints('a,b\n1,"l\nm"\n2,"open\n3,x\n'), ['Line 4: a quote is opened and never closed.']);
   assert.deepEqual(complaints('a,b\r\n5" pipe,"x" \r\n'), []);
-  assert.deepEqual(parseCSV('a\n"l\nm"\n\nz').rows.map(({ line }) => line), [1, 2, 5]);
+  assert.deepEqual(parseCSV('a\n"l\nm"\n\nz').rows.map(({ line }) => line), [1, 2, 4, 5], 'in a file of one column an empty line is NULL');
 });
 
 test('a file that is not UTF-8 is complained about with the line', () => {

@@ -1,0 +1,169 @@
+// Cells and dialogs that are open while something else happens: what was typed is not lost.
+
+import assert from 'node:assert/strict';
+import { connect } from '../../Public/livefetch.js';
+import { pause } from './browser.mjs';
+import { isSaved, openPage, stagedValues } from './pages.mjs';
+
+const rows = `
+  CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, amount INTEGER, note TEXT, day DATE);
+  WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400) INSERT INTO item SELECT i, 'item ' || printf('%03d', i), i, NULL, NULL FROM n;
+  CREATE TABLE needed (id INTEGER PRIMARY KEY, title TEXT NOT NULL, note TEXT, state TEXT NOT NULL DEFAULT 'new', size INTEGER);`;
+
+const view = '/?entity=item&sort=id';
+
+/** Opens a cell by a double click and types into it. */
+async function type(page, id, column, text) {
+  await page.run((row, name) => {
+    document.querySelectorAll('[data-test]').forEach((cell) => delete cell.dataset.test);
+    const { grid } = globalThis.livefetch.page;
+    grid.row(row).cell(grid.columns.findIndex((each) => each.name === name)).dataset.test = 'edit';
+  }, id, column);
+  await page.click('[data-test="edit"]', { count: 2 });
+  await page.until(() => document.activeElement.closest('.editor') !== null);
+  await page.run(() => document.activeElement.select());
+  await page.type(text);
+}
+
+const scrollTo = (page, top) => page.run(async (position) => {
+  globalThis.livefetch.page.grid.element.scrollTop = position;
+  await new Promise((done) => { setTimeout(done, 200); });
+}, top);
+
+async function openCell({ browser, server }) {
+  const page = await openPage(browser, server.address + view);
+  await type(page, 3, 'name', 'typed');
+  await scrollTo(page, 9000);
+  await scrollTo(page, 0);
+  assert.equal(await page.run(() => document.querySelector('.editor textarea')?.value), 'typed', 'the cell is open after scrolling');
+  await page.key('Enter');
+  assert.deepEqual(await page.run(stagedValues), [{ name: 'typed' }]);
+  await deletedRow(page, server);
+  await otherTable(page);
+  await invalidCell(page);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+/** The row of an open cell is deleted by another program: what was typed is staged, and the grid takes keys. */
+async function deletedRow(page, server) {
+  await type(page, 5, 'name', 'last words');
+  await connect(server.address).delete('item', 5);
+  await page.until(() => !globalThis.livefetch.page.grid.row(5));
+  assert.deepEqual(await page.run(stagedValues), [{ name: 'typed' }, { name: 'last words' }]);
+  await type(page, 6, 'name', 'six');
+  await page.key('Enter');
+  assert.equal((await page.run(stagedValues)).length, 3);
+}
+
+async function otherTable(page) {
+  await type(page, 7, 'name', 'seven');
+  await page.run(() => globalThis.livefetch.page.goTo('needed'));
+  await page.until(() => globalThis.livefetch.page.view.entity === 'needed' && globalThis.livefetch.page.live.state === 'live');
+  assert.deepEqual((await page.run(stagedValues)).at(-1), { name: 'seven' });
+  await page.run(() => globalThis.livefetch.page.goTo('item'));
+  await page.until(() => globalThis.livefetch.page.grid.row(8) !== undefined);
+  await type(page, 8, 'name', 'eight');
+  await page.key('Enter');
+  assert.deepEqual((await page.run(stagedValues)).at(-1), { name: 'eight' });
+}
+
+/** A cell with an invalid value stays open; other cells open beside it. */
+async function invalidCell(page) {
+  await type(page, 9, 'amount', 'many');
+  await page.key('Enter');
+  await page.until(() => document.querySelector('.editor .complaint:not([hidden])'));
+  await type(page, 10, 'name', 'ten');
+  await page.key('Enter');
+  assert.deepEqual((await page.run(stagedValues)).at(-1), { name: 'ten' });
+  assert.equal(await page.run(() => document.querySelector('.editor input').value), 'many');
+  await page.run(() => { const input = document.querySelector('.editor input'); input.focus(); input.value = '12'; });
+  await page.key('Enter');
+  assert.deepEqual((await page.run(stagedValues)).at(-1), { amount: 12 });
+  assert.equal(await page.run(() => document.querySelector('.editor') === null), true);
+}
+
+const mouse = (page, kind, x, y) => page.send('Input.dispatchMouseEvent', { type: `mouse${kind}`, x, y, button: 'left', clickCount: 1 });
+const dialogBox = () => { const { x, y, width, height } = document.querySelector('dialog.insert').getBoundingClientRect(); return { x, y, width, height }; };
+
+async function newRow({ browser, server, shoot }) {
+  const page = await openPage(browser, `${server.address}/?entity=needed`);
+  const isOpen = () => page.run(() => document.querySelector('dialog.insert') !== null);
+  await page.run(() => globalThis.livefetch.page.editing.insert());
+  const box = await page.run(dialogBox);
+  await mouse(page, 'Pressed', box.x + 6, box.y + 6);
+  await mouse(page, 'Released', box.x + 6, box.y + 6);
+  assert.ok(await isOpen(), 'a press in its padding does not close it');
+  await mouse(page, 'Pressed', box.x + box.width / 2, box.y + 100);
+  await mouse(page, 'Released', 5, 5);
+  assert.ok(await isOpen(), 'a selection that ends outside does not close it');
+  await page.run(() => document.querySelector('dialog [name=title]').focus());
+  await page.type('one');
+  await page.key('Enter', { shift: true });
+  await page.type('two');
+  await shoot(page, 'new-row');
+  await mouse(page, 'Pressed', 5, 5);
+  await mouse(page, 'Released', 5, 5);
+  assert.ok(await isOpen(), 'a press outside does not lose what is typed');
+  await page.key('Escape');
+  await page.until(() => document.querySelector('dialog.question'), { what: 'Escape asks' });
+  await page.click('dialog.question .button:not(.primary)');
+  assert.ok(await isOpen());
+  await cleared(page);
+  assert.deepEqual(await page.run(stagedValues), [{ title: 'one\ntwo', note: '' }]);
+  await page.key('s', { ctrl: true });
+  await page.until(isSaved);
+  assert.deepEqual((await connect(server.address).fetch({ entity: 'needed' })).sections[0].items,
+    [{ id: 1, title: 'one\ntwo', note: '', state: 'new', size: null }]);
+  await page.run(() => globalThis.livefetch.page.editing.insert());
+  await mouse(page, 'Pressed', 5, 5);
+  await mouse(page, 'Released', 5, 5);
+  await page.until(() => !document.querySelector('dialog.insert'), { what: 'an empty one is closed by a press outside' });
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+/** A value that was refused once and then cleared is not sent; an empty text is one, NULL another. */
+async function cleared(page) {
+  const set = (name, text) => page.run((wanted, value) => {
+    const field = document.querySelector(`dialog [name=${wanted}]`);
+    field.value = value;
+    field.dispatchEvent(new Event('input'));
+  }, name, text);
+  await set('state', 'old');
+  await set('size', 'big');
+  await page.click('dialog.insert .primary');
+  assert.match(await page.run(() => document.querySelector('dialog.insert .complaint:not([hidden])').textContent), /size: A whole number/);
+  await set('state', '');
+  await page.run(() => [...document.querySelectorAll('dialog.insert .dialog-field')]
+    .filter((field) => field.querySelector('[name=size]')).forEach((field) => field.querySelector('.null-switch').click()));
+  await set('note', '');
+  await page.click('dialog.insert .primary');
+  await pause(50);
+}
+
+/** A date that is typed part by part into the picker is staged once, when the picker is left. */
+async function picker({ browser, server }) {
+  const page = await openPage(browser, server.address + view);
+  await page.run(() => globalThis.livefetch.page.rowPanel.open('item', 1));
+  await page.until(() => document.querySelector('.date-source'));
+  const pick = (text) => page.run((value) => {
+    const source = document.querySelector('.date-source');
+    source.focus();
+    source.value = value;
+    source.dispatchEvent(new Event('change'));
+  }, text);
+  for (const text of ['0002-01-01', '0020-01-01', '2024-01-01']) await pick(text);
+  assert.deepEqual(await page.run(stagedValues), []);
+  assert.equal(await page.run(() => document.activeElement.className), 'date-source', 'the picker is still there');
+  await page.run(() => globalThis.livefetch.page.grid.element.focus());
+  await page.until(() => globalThis.livefetch.page.editing.staged.count === 1);
+  assert.deepEqual(await page.run(stagedValues), [{ day: '2024-01-01T00:00:00Z' }]);
+  await page.close();
+}
+
+export const openScenarios = {
+  'an open cell outlives its row, and an invalid one does not block the others': { run: openCell, fixture: rows },
+  'a new row that is filled in is not lost': { run: newRow, fixture: rows },
+  'a picked date is staged when the picker is left': { run: picker, fixture: rows },
+};
