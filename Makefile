@@ -21,7 +21,7 @@ SOURCES := $(wildcard Package.swift Sources Tests)
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help deps run test browser conformance openapi schema docs docc dist proxies bench fuzz harden chaos soak sanitize lint format
+.PHONY: help deps run test browser conformance openapi schema docs docc figures dist proxies bench fuzz harden chaos soak sanitize lint format
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -80,6 +80,10 @@ docs: ## render the manual, Public/docs/*.md, to the pages that the program carr
 
 docc: deps ## build the Swift library's documentation; links that lead nowhere fail
 	@bash .ci/docs .build-docs
+
+figures: deps ## count the Swift library's public symbols and lines
+	@swift build --target LiveFetchPredicates
+	@python3 .ci/figures.py "$$(swift build --show-bin-path)"
 
 dist: deps ## pack a release into dist/: tarball, Debian package, Python wheel, checksums
 	@bash docker/build.sh .build-dist

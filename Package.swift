@@ -28,6 +28,7 @@ let package = Package(
   products: [
     .executable(name: "livefetch", targets: ["LiveFetchCommand"]),
     .library(name: "LiveFetch", targets: ["LiveFetch"]),
+    .library(name: "LiveFetchPredicates", targets: ["LiveFetchPredicates"]),
     .library(name: "Service", targets: ["Service"]),
   ],
   traits: [
@@ -164,6 +165,8 @@ let package = Package(
         .target(name: "LiveFetchMacros", condition: .when(traits: ["Macros"])),
         .product(name: "DequeModule", package: "swift-collections"),
       ]),
+    // Predicates of typed keys, whose operators only their users see
+    .target(name: "LiveFetchPredicates", dependencies: ["Bytes", "FetchModel", "LiveFetch"]),
     .executableTarget(name: "LiveCities", dependencies: ["LiveFetch"]),
     .executableTarget(
       name: "LiveFetchCommand",
@@ -209,7 +212,8 @@ let package = Package(
     .testTarget(
       name: "LiveFetchTests",
       dependencies: [
-        "LiveFetch", "HTTPClient", "SQLiteStore", "Service", "LiveFetchHTTPServer", "TestSupport",
+        "LiveFetch", "LiveFetchPredicates", "HTTPClient", "SQLiteStore", "Service",
+        "LiveFetchHTTPServer", "TestSupport",
         // Run as a program.
         "LiveCities",
       ]),

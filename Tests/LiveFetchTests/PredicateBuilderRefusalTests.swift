@@ -24,6 +24,7 @@ struct PredicateBuilderRefusalTests {
 
   private static let entities = """
     import LiveFetch
+    import LiveFetchPredicates
     enum City: Queryable {
       static let entityName = "City"
       static let keys = Keys()
@@ -50,7 +51,7 @@ struct PredicateBuilderRefusalTests {
     .appendingPathComponent("../../Sources").standardizedFileURL
 
   private static let canCompile = FileManager.default.fileExists(
-    atPath: modules.appendingPathComponent("LiveFetch.swiftmodule").path)
+    atPath: modules.appendingPathComponent("LiveFetchPredicates.swiftmodule").path)
 
   @Test("types that do not fit do not compile", .enabled(if: canCompile))
   func refusals() throws {

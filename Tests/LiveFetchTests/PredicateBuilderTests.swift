@@ -2,6 +2,7 @@
 
 import FetchModel
 import LiveFetch
+import LiveFetchPredicates
 import Testing
 
 private enum TypedCity: Queryable {

@@ -2,6 +2,7 @@
 // compiler refuses an expression for which it tries too many overloads.
 
 import LiveFetch
+import LiveFetchPredicates
 import Testing
 
 @Suite("With the library's operators visible")

@@ -6,7 +6,6 @@ import FetchModel
 ///
 /// ```swift
 /// FetchPredicate("population >= %ld AND country.continent == %@", 1_000_000, "Europe")
-/// FetchPredicate(City.predicate { $0.population >= 1_000_000 })
 /// ```
 public struct FetchPredicate: Sendable, Hashable {
   /// In NSPredicate's format language.
@@ -24,11 +23,6 @@ public struct FetchPredicate: Sendable, Hashable {
   public init(format: String, arguments: [JSON]) {
     self.format = format
     self.arguments = arguments
-  }
-
-  /// Converts a predicate that the compiler checked.
-  public init<Root>(_ predicate: TypedPredicate<Root>) {
-    self.init(predicate.predicate)
   }
 
   /// Converts a syntax tree.

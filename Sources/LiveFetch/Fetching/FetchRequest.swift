@@ -37,11 +37,6 @@ public struct FetchRequest<Element: Fetchable>: Sendable, Hashable {
     sortDescriptors = terms
   }
 
-  /// Creates a request with a predicate that the compiler checked.
-  public init<Root>(where predicate: TypedPredicate<Root>, sortedBy terms: [SortTerm] = []) {
-    self.init(where: FetchPredicate(predicate), sortedBy: terms)
-  }
-
   /// Throws if a limit, offset or batch size is negative.
   func checkWindow() throws(FetchError) {
     let numbers = [

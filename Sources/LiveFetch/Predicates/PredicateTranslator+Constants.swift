@@ -22,7 +22,9 @@ extension PredicateTranslator {
     case let number as any BinaryInteger:
       guard let integer = Int64(exactly: number) else { throw refused(constant) }
       return Expression(.literal(.integer(integer)))
-    case let value as any PredicateValue: return Expression(.literal(value.literal))
+    // An empty array of any type would be one of bytes, too.
+    case let bytes as [UInt8] where type(of: constant) == [UInt8].self:
+      return Expression(.literal(.string(Data(bytes).base64EncodedString())))
     case let character as Character: return Expression(.literal(.string(String(character))))
     case let text as Substring: return Expression(.literal(.string(String(text))))
     case let value as any PredicateArgumentConvertible: return try literal(json: value, constant)

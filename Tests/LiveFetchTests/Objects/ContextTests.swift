@@ -2,6 +2,7 @@
 
 import Foundation
 import LiveFetch
+import LiveFetchPredicates
 import TestSupport
 import Testing
 

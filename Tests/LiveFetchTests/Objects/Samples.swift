@@ -2,6 +2,7 @@
 
 import Foundation
 import LiveFetch
+import LiveFetchPredicates
 import SQLiteStore
 
 /// A temporary store of one of the sample models, deleted after the test.

@@ -112,11 +112,4 @@ extension Fetchable {
   public static func sortedFetchRequest(where predicate: FetchPredicate) -> FetchRequest<Self> {
     FetchRequest(where: predicate, sortedBy: defaultSortDescriptors)
   }
-
-  /// The objects that match the default predicate and this one, which the compiler checked.
-  public static func sortedFetchRequest<Root>(
-    where predicate: TypedPredicate<Root>
-  ) -> FetchRequest<Self> {
-    sortedFetchRequest(where: FetchPredicate(predicate))
-  }
 }

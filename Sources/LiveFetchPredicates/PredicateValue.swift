@@ -1,5 +1,6 @@
 // Swift values that predicates compare with, as literals.
 
+import Bytes
 import FetchModel
 
 /// A type whose values may occur in a predicate.
