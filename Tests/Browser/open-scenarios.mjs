@@ -193,6 +193,9 @@ async function severalRows({ browser, server }) {
   await page.run(() => globalThis.livefetch.page.change({ where: 'age > 3' }));
   await page.until(() => globalThis.livefetch.page.grid.layout.total === 1);
   assert.equal(await page.run(() => globalThis.livefetch.page.grid.selection.size), 0, 'another filter ends the selection');
+  await connect(server.address).insert('owner', { name: 'Cid' });
+  await page.until(() => document.querySelector('.entity[data-entity=owner] .count').textContent === '3',
+    { timeout: 20_000, what: 'the number of rows of another table follows' });
   assert.deepEqual(page.problems, []);
   await page.close();
 }
