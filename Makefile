@@ -47,12 +47,12 @@ test: deps ## build everything and run the tests
 	@echo "All tests, over SQLite files:"
 	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) swift test --skip-build
 
-browser: deps ## run the web page's tests in headless Chromium
+browser: deps ## run the web page's tests in headless Chromium; screenshots in .build-shots
 	@bash .ci/install --optional chromium nodejs node-typescript node-react node-react-dom python3-pip
 	@node --test Tests/Browser/unit/
 	@if command -v tsc > /dev/null; then tsc -p Tests/Browser/types; fi
 	@swift build -c release --product livefetch
-	@node Tests/Browser/run.mjs "$$(swift build -c release --show-bin-path)/livefetch"
+	@node Tests/Browser/run.mjs "$$(swift build -c release --show-bin-path)/livefetch" --shots .build-shots
 
 conformance: deps ## check the JavaScript and the Python client by Public/conformance.py
 	@bash .ci/install python3

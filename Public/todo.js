@@ -1,5 +1,5 @@
 // A shared to-do list. It takes the first entity that looks like one (a text, and a yes or no);
-// where the model has none it says so and lists the first entity that can be edited by its name.
+// where the model has none it shows a note and lists the first entity that can be edited by its name.
 
 import { connect, isPending } from './livefetch.js';
 import { startTheme } from './explorer/chrome.js';

@@ -15,7 +15,7 @@ const icons = {
   minus: h('path', { d: 'M3.5 8h9' }),
   plus: h('path', { d: 'M8 3.5v9M3.5 8h9' }) };
 
-/** A button with a drawing; `short` is what it says where there is little room. */
+/** A button with a drawing; `short` is its text where there is little room. */
 export function action(icon, text, short, onclick, { isPressed, isPrimary } = {}) {
   return h('button', {
     class: `action${isPrimary ? ' is-primary' : ''}`, onclick, 'aria-label': text,

@@ -45,17 +45,26 @@ export function drawBins(parent, list, { onPick, text, end = text }) {
   const step = WIDTH / list.length;
   const bars = list.map(({ from, to, count }, index) => {
     const height = count === 0 ? 0 : Math.max(2, Math.sqrt(count / most) * HEIGHT);
-    const bar = h('g', { class: 'bar-hit', onclick: () => onPick(from, to) },
+    const name = `${text(from)} – ${text(to)}: ${number(count)}`;
+    const bar = h('g', { class: 'bar-hit', role: 'button', tabindex: 0, 'aria-label': name, onclick: () => onPick(from, to),
+      onkeydown: (event) => pressed(event) && onPick(from, to) },
       h('rect', { class: 'hit', x: index * step, y: 0, width: step, height: HEIGHT }),
       h('rect', { class: 'fill', x: index * step + 1, y: HEIGHT - height, width: step - 2, height,
-        rx: 1.5 }), h('svg:title', {}, `${text(from)} – ${text(to)}: ${number(count)}`));
+        rx: 1.5 }), h('svg:title', {}, name));
     return bar;
   });
   const ends = list.length > 0 ? [end(list[0].from), end(list.at(-1).to)] : ['', ''];
   const total = list.reduce((sum, { count }) => sum + count, 0);
-  replace(parent, h('svg', { class: 'histogram', viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img',
+  replace(parent, h('svg', { class: 'histogram', viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'group',
     'aria-label': `${total} values from ${ends[0]} to ${ends[1]}` }, bars),
   h('p', { class: 'axis' }, h('span', {}, ends[0]), list.length > 1 && h('span', {}, ends[1])));
+}
+
+/** True for the keys that press a button; the page does not scroll. */
+export function pressed(event) {
+  if (event.key !== 'Enter' && event.key !== ' ') return false;
+  event.preventDefault();
+  return true;
 }
 
 /** Saves of the last minute, a bar a second. */

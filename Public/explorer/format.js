@@ -18,7 +18,7 @@ export function show(value, type) {
   return typeof value === 'object' ? structure(value) : String(value);
 }
 
-/** A date without what says nothing; another text as it is. */
+/** A date without `T`, `Z`, fractions and a time of 00:00; another text as it is. */
 function dateText(text) {
   if (!/^[+-]?\d{4,}-\d\d-\d\dT/.test(text)) return text;
   return text.replace('T', ' ').replace(/(\.\d+)?Z$/, '').replace(/( 00:00|(:\d\d)):00$/, '$2');

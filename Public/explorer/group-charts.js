@@ -1,5 +1,6 @@
 // Groups as a table, as bars, as a line.
 
+import { pressed } from './charts.js';
 import { h } from './dom.js';
 import { number, show } from './format.js';
 import { groupValue } from './group-request.js';
@@ -67,13 +68,14 @@ export function groupLine({ groups, values, rows, room }, { onPick }) {
   const y = (value) => HEIGHT - EDGE.bottom - (value - low) / (high - low || 1) * (HEIGHT - EDGE.top - EDGE.bottom);
   const line = numbers.map((value, index) => `${x(index).toFixed(1)},${y(value).toFixed(1)}`).join(' ');
   const dots = points.length > 120 ? [] : points.map((row, index) => h('circle', { class: 'group-dot', r: 4,
-    cx: x(index), cy: y(numbers[index]), onclick: () => onPick(row) }, h('svg:title', {}, `${labelOf(groups, row)}: ${text(first, row)}`)));
+    cx: x(index), cy: y(numbers[index]), role: 'button', tabindex: 0, 'aria-label': `${labelOf(groups, row)}: ${text(first, row)}`,
+    onclick: () => onPick(row), onkeydown: (event) => pressed(event) && onPick(row) }, h('svg:title', {}, `${labelOf(groups, row)}: ${text(first, row)}`)));
   const marks = [low, (low + high) / 2, high].map((value) => [
     h('line', { class: 'group-rule', x1: EDGE.left, x2: width - EDGE.right, y1: y(value), y2: y(value) }),
     h('text', { class: 'group-mark is-end', x: EDGE.left - 8, y: y(value) + 4 }, number(Number(value.toPrecision(4))))]);
   const names = [0, Math.floor((points.length - 1) / 2), points.length - 1].map((index, at) =>
     h('text', { class: `group-mark${['', ' is-middle', ' is-end'][at]}`, x: x(index), y: HEIGHT - 8 }, labelOf(groups, points[index])));
-  return h('svg', { class: 'group-line', width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, role: 'img',
+  return h('svg', { class: 'group-line', width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, role: 'group',
     'aria-label': `${first.name} by ${groups.map((column) => column.text).join(', ')}: ${points.length} values` },
   marks, h('polyline', { points: line }), names, dots);
 }

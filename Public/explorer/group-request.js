@@ -91,7 +91,7 @@ export function groupCondition(groups, row) {
     const value = groupValue(column, row);
     if (!column.isDay || value === null) return equals(column.path, value);
     const after = new Date(Date.parse(value) + DAY);
-    // No text says a day outside the years of JavaScript's dates.
+    // A day outside the years of JavaScript's dates has no text.
     if (Number.isNaN(after.getTime())) return 'FALSEPREDICATE';
     const next = after.toISOString().slice(0, -14);
     const path = pathText(column.path);

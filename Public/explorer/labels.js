@@ -4,7 +4,7 @@ const names = ['name', 'fullname', 'displayname'];
 const titles = ['title', 'label', 'subject', 'username'];
 const first = ['firstname', 'givenname', 'forename'];
 const last = ['lastname', 'surname', 'familyname'];
-/** Long texts say what a row is about, not what it is called. */
+/** Long texts describe a row rather than name it. */
 const long = /^(description|summary|comment|remark|note|bio|body|content)s?$/;
 
 const plain = (name) => name.toLowerCase().replace(/[_\s-]/g, '');

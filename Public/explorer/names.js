@@ -38,7 +38,7 @@ export class Names {
 
   /**
    * The row whose key is the text, then those whose name begins with it or has all its words:
-   * `[{id, name, key}]`. `key` is there where the name alone does not say which row it is.
+   * `[{id, name, key}]`. `key` is there where several rows have the name.
    */
   async search(entity, text) {
     const labels = this.#schema.labels(entity);

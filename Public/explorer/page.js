@@ -148,7 +148,7 @@ export class Page {
   /**
    * The tables may have changed, or the store itself.
    *
-   * @param isSchemaChange whether the server says that it is the same store.
+   * @param isSchemaChange true if it is the same store.
    */
   renewed(about, isSchemaChange) {
     if (about.database !== this.about.database) return location.reload();

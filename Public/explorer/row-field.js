@@ -1,8 +1,8 @@
 // One value of a row in the panel: its control, always open, and a preview where the value is JSON
 // or binary.
 //
-// Promise: a control that is left as it was stages nothing; one that is edited while the row changes
-// elsewhere keeps what was typed, and the save is based on the value that was seen.
+// Promise: a control that is left as it was stages nothing; one that is edited while another save changes
+// the row keeps what was typed, and the save is based on the value that was seen.
 
 import { binaryPreview } from './binary-preview.js';
 import { datePicker } from './date-picker.js';

@@ -17,7 +17,7 @@ let shown = null;
  * Asks for a token until the server accepts one; resolves to its scopes. Calls at the same time
  * share one panel.
  *
- * @param reason what the panel says at first, where there is something to say.
+ * @param reason the text that the panel shows at first, if any.
  */
 export function signIn(reason = '') {
   shown ??= ask(reason).finally(() => { shown = null; });

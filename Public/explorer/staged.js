@@ -3,6 +3,7 @@
 
 import { fnv1a } from '../livefetch/digest.js';
 import { randomText } from '../livefetch/pages.js';
+import { isTemporary } from '../livefetch/pending.js';
 import { isSame, own, parse, stringify } from './json.js';
 import { merged } from './staged-merge.js';
 
@@ -201,11 +202,16 @@ export function changesIn(text) {
   }
 }
 
-/** A save as `{digest, key}`: the attempt before it where that has the same changes. */
+/**
+ * A save as `{digest, key}`: the attempt before it where that has the same changes. Temporary ids of a client
+ * are random, so a save that inserts has its key by them: a tab and its duplicate save the same rows once.
+ */
 export function attemptOf(changes, former) {
   const text = stringify(changes);
   const digest = `${text.length}-${fnv1a(text)}`;
-  return former?.digest === digest ? former : { digest, key: randomText() };
+  if (former?.digest === digest) return former;
+  const { temporaryID } = changes.find((change) => isTemporary(change.temporaryID)) ?? {};
+  return { digest, key: temporaryID ? `${temporaryID}-${digest}` : randomText() };
 }
 
 /** Changes as `list` gives them. */

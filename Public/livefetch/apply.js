@@ -56,7 +56,7 @@ export function advance(result, diff) {
   if (diff.from !== result.token) {
     throw new OutOfStep(`a diff from ${diff.from} does not fit ${result.token}`);
   }
-  // An expired wait for dictionaries repeats nothing: what it does not say is as it was.
+  // An expired wait for dictionaries has only tokens: the result is unchanged.
   if (isUnchanged(diff)) return { ...result, token: diff.to };
   const next = { entity: result.entity, token: diff.to };
   for (const name of [...summary, 'digest']) if (diff[name] !== undefined) next[name] = diff[name];

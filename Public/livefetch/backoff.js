@@ -5,7 +5,7 @@ const LONGEST = 20_000;
 
 /**
  * Waits, longer after each failure, at random so that clients do not come back all at once; ends
- * early when the signal says so or the network is back.
+ * early when the signal is aborted or the network is back.
  */
 export class Backoff {
   #failures = 0;

@@ -267,7 +267,7 @@ class Client {
 
   /**
    * One connection for all is refused: the fetch that is to blame has one of its own, and its own
-   * refusal; where nobody says which that is, each has.
+   * refusal; without a name in the refusal, each has.
    */
   #refused(error, lives) {
     const isRouteMissing = error.code !== 'unknown-entity' && [404, 405, 501].includes(error.status);

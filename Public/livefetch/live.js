@@ -107,7 +107,7 @@ export class Live {
     if (this.#base) this.#base = { ...this.#base, token: undefined };
   }
 
-  /** @throws OutOfStep where a diff does not fit, or its digest says that something was lost. */
+  /** @throws OutOfStep where a diff does not fit, or its digest shows that something was lost. */
   async receive({ kind, data, bytes }) {
     // A new object of our own would stand twice until the save's answer has its id.
     await this.#client.answers();

@@ -2,7 +2,7 @@
 //
 // Enters: sections as the server gave them, the request, and the changes of saves under way.
 // Leaves: sections as they will probably be. It is a guess that a diff soon replaces: values change
-// in place, deleted items go, new ones stand where `sort` puts them as far as that can be told.
+// in place, deleted items go, new ones are placed by `sort` as far as its key paths are in the items.
 
 import { plainInteger } from './json.js';
 
@@ -97,7 +97,7 @@ function insert(sections, request, item) {
   return list;
 }
 
-/** The section that the item belongs to; -1 where that cannot be told. */
+/** The section that the item belongs to; -1 where its value is not in the items. */
 function sectionIndex(sections, path, item) {
   if (!path) return 0;
   const [root] = path.replace(/^-/, '').split(/[.:]/);

@@ -11,13 +11,14 @@ export function hasReached(token, target) {
 
 /** Ids that a client made up: `new-`, random text, a number. Others may be values as well. */
 const temporary = /^new-[0-9a-f]{24}-\d+$/;
+export const isTemporary = (id) => typeof id === 'string' && temporary.test(id);
 
 /** The changes with ids of inserted objects in place of temporary ones; the same array if none is. */
 export function withIDs(changes, ids) {
   let isChanged = false;
   const replace = (value) => {
     const name = value?.temporaryID ?? value;
-    if (typeof name === 'string' && temporary.test(name) && ids[name] !== undefined) {
+    if (isTemporary(name) && ids[name] !== undefined) {
       isChanged = true;
       return ids[name];
     }

@@ -41,7 +41,7 @@ export class SaveQueue {
     this.#storage = storage;
     this.#transport = transport;
     this.#handlers = handlers;
-    this.#pages = new Pages(`livefetch queue ${storage.name ?? transport.base}`, (message) => this.#hear(message));
+    this.#pages = new Pages(`livefetch queue ${storage.name ?? transport.base}`, (message) => this.#receive(message));
     this.#stopWatching = onWaking(() => this.wake());
     this.loaded = this.#load();
     this.loaded.then(() => this.wake());
@@ -156,7 +156,7 @@ export class SaveQueue {
       ({ data } = await this.#post(save, item.signal));
     } catch (error) {
       if (item.signal?.aborted || isRefusal(error)) return this.#finish(item, error);
-      // These answers say that nothing was saved, so the key has not begun to age.
+      // With these answers nothing was saved, so the key has not begun to age.
       if ([401, 429].includes(error.status)) await this.#store(item, { ...save, sentAt: undefined });
       throw error;
     }
@@ -204,7 +204,7 @@ export class SaveQueue {
     }
   }
 
-  #hear({ kind, key, problem, data }) {
+  #receive({ kind, key, problem, data }) {
     if (kind === 'queued') return this.#load().then(() => this.wake());
     const item = this.#items.get(key);
     if (item && kind === 'sending') return this.#handlers.onSending(item);

@@ -69,7 +69,7 @@ export class SharedStream {
     this.#name = name;
     this.#left = new AbortController();
     this.#leader = undefined;
-    this.#pages = new Pages(name, (message) => this.#hear(message));
+    this.#pages = new Pages(name, (message) => this.#receive(message));
     await this.#pages.ready;
     this.#requestLeadership({ signal: this.#left.signal });
     const timer = setInterval(() => this.#ping(), PING);
@@ -149,13 +149,13 @@ export class SharedStream {
   }
 
   #toLeader(message) {
-    if (this.#hub) this.#hub.hear(message);
+    if (this.#hub) this.#hub.receive(message);
     else this.#pages.post(message);
   }
 
-  #hear(message) {
+  #receive(message) {
     if (message.kind === 'leader') this.#take(message);
-    else if (this.#hub) this.#hub.hear(message);
+    else if (this.#hub) this.#hub.receive(message);
     else if (message.page === this.#pages?.id) this.#take(message);
   }
 
@@ -185,11 +185,11 @@ class Hub {
       onRefused: (error, subscriptions) => this.#refused(error, subscriptions) });
   }
 
-  hear({ kind, page, leader, turn, fetches }) {
+  receive({ kind, page, leader, turn, fetches }) {
     if (leader && leader !== this.#pages.id) return;
     if (kind === 'follow') this.#follow(page, turn, fetches);
     if (kind === 'leave') this.#drop(page);
-    // A page that is not known follows when it hears of a leader: its message was lost.
+    // A page that is not known follows after the leader's message: its own was lost.
     if (kind === 'ping') this.#send({ kind: this.#followers.has(page) ? 'pong' : 'leader', page });
   }
 

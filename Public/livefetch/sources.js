@@ -42,7 +42,7 @@ async function* stream(transport, request, signal, nameOf) {
     const type = response.headers.get('Content-Type') ?? '';
     if (!type.startsWith('text/event-stream') || !response.body) throw new StreamHeldBack(type);
     yield { kind: 'open' };
-    for await (const { event, data } of events(response.body, () => watch.heard())) {
+    for await (const { event, data } of events(response.body, () => watch.received())) {
       const parsed = transport.parse(data);
       yield { name: nameOf(parsed), kind: event, data: parsed, bytes: byteLength(data) };
     }
@@ -53,7 +53,7 @@ async function* stream(transport, request, signal, nameOf) {
   }
 }
 
-/** One fetch by requests that the server holds until there is something to say. */
+/** One fetch by requests that the server holds until the result changes. */
 export async function* pollOne(transport, [subscription], signal) {
   const { name, wire } = subscription;
   for (let isFirst = true; ; isFirst = false) {
@@ -105,13 +105,13 @@ async function timed(transport, request, signal) {
   }
 }
 
-/** Aborts a request that has been silent for too long, and says afterwards why it ended. */
+/** Aborts a request that has been silent for too long, and gives the reason of its end afterwards. */
 class Watch {
   #controller = new AbortController();
   #outer;
   #timer;
   #last = Date.now();
-  #hasHeard = false;
+  #hasReceived = false;
   #limit;
   #stop = () => this.#controller.abort(this.#outer.reason);
 
@@ -127,9 +127,9 @@ class Watch {
     return this.#controller.signal;
   }
 
-  heard() {
+  received() {
     this.#last = Date.now();
-    this.#hasHeard = true;
+    this.#hasReceived = true;
     this.#limit = SILENCE;
   }
 
@@ -149,7 +149,7 @@ class Watch {
 
   #check() {
     if (Date.now() - this.#last < this.#limit) return;
-    const isHeldBack = !this.#hasHeard && this.#limit === FIRST_BYTES;
+    const isHeldBack = !this.#hasReceived && this.#limit === FIRST_BYTES;
     const problem = { status: 0, code: 'unreachable', detail: 'The connection went silent.' };
     this.#controller.abort(isHeldBack ? new StreamHeldBack() : new LiveFetchError(problem));
   }

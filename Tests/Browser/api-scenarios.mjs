@@ -68,7 +68,20 @@ async function openAPI({ browser, server, shoot }) {
   }
 }
 
+/** The policy that the server itself sends with its pages, under which the other scenarios run. */
+async function ownPolicy({ server }) {
+  for (const path of ['/', '/todo.html', '/openapi.html', '/docs/']) {
+    const { headers } = await fetch(server.address + path);
+    const directives = headers.get('Content-Security-Policy').split(/;\s*/);
+    for (const wanted of ["default-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"]) {
+      assert.ok(directives.includes(wanted), `${path} has ${wanted}`);
+    }
+    assert.ok(directives.every((directive) => !/unsafe|\*|https?:/.test(directive)), `${path}: ${directives}`);
+  }
+}
+
 export const apiScenarios = {
+  'the server sends its pages with a strict policy': { run: ownPolicy },
   'a query plan with an index hint, and the request in three languages': { run: explained, fixture: library, options: ['--explain'] },
   'a server without --explain says so': { run: notExplained, fixture: library },
   'the OpenAPI document is rendered without external fetches': { run: openAPI, fixture: library },

@@ -6,6 +6,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } fr
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connect } from '../../Public/livefetch.js';
+import { openPage } from './pages.mjs';
 import { edit } from './sqlite.mjs';
 
 /** Serves a file with a table of things to do. */
@@ -123,10 +124,13 @@ async function manyPages({ browser, server }) {
       { args: [JSON.stringify(wanted)], timeout: 20_000, what: `every page shows ${wanted}` });
     }
   };
+  const explorer = await openPage(browser, `${server.address}/?entity=todo`);
   await write(pages[7], 'From the eighth');
   await all(['From the eighth']);
   await connect(server.address).insert('todo', { title: 'From elsewhere', done: false });
   await all(['From elsewhere', 'From the eighth']);
+  await explorer.until(() => document.querySelectorAll('.row').length === 2, { what: 'the explorer is live beside them' });
+  await explorer.close();
   await pages.shift().close();
   await write(pages[0], 'After the first page has closed');
   await all(['After the first page has closed', 'From elsewhere', 'From the eighth']);

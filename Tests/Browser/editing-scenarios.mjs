@@ -30,6 +30,7 @@ const columnOf = (page, name) => page.run(
 
 /** Presses a cell and opens it. */
 async function openCell(page, row, column) {
+  await page.until(() => [...document.querySelectorAll('.row')].every(({ livefetchRow }) => !livefetchRow.isSliding), { what: 'the rows stand still' });
   await page.run((wanted, index) => {
     document.querySelectorAll('[data-test]').forEach((cell) => delete cell.dataset.test);
     const cell = [...document.querySelectorAll('.row')].find(({ livefetchRow: { item } }) => item.id === wanted)

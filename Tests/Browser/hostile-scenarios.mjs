@@ -118,7 +118,7 @@ async function inheritedColumns({ browser, server, shoot }) {
   await page.run(() => globalThis.livefetch.page.rowPanel.open('constructor', 7));
   await page.until(() => document.querySelector('.row-panel summary'));
   await page.run(() => document.querySelector('.row-panel details').setAttribute('open', ''));
-  await page.until(() => /None of the/.test(document.querySelector('.row-history').textContent), { what: 'the history of a row of `constructor`' });
+  await page.until(() => /No change of this row/.test(document.querySelector('.row-history').textContent), { what: 'the history of a row of `constructor`' });
   await page.run(() => globalThis.livefetch.page.rowPanel.close());
   await page.run(() => globalThis.livefetch.page.editing.insert());
   await page.run((wanted) => wanted.forEach((name) => {

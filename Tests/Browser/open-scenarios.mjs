@@ -162,7 +162,135 @@ async function picker({ browser, server }) {
   await page.close();
 }
 
+const links = `
+  CREATE TABLE owner (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO owner VALUES (1, 'Ann'), (2, 'Bob');
+  CREATE TABLE pet (id INTEGER PRIMARY KEY, name TEXT, age INTEGER, owner_id INTEGER REFERENCES owner(id), mark UUID NOT NULL DEFAULT '6fa459ea-ee8a-3ca4-894e-db77e160355e');
+  INSERT INTO pet (id, name, age, owner_id) VALUES (1, 'Rex', 3, 1), (2, 'Tom', 4, 2);
+  CREATE TABLE tag (id INTEGER PRIMARY KEY, code UUID NOT NULL);`;
+
+/** A relationship of several rows becomes NULL; what is copied is what is shown. */
+async function severalRows({ browser, server }) {
+  const page = await openPage(browser, `${server.address}/?entity=pet&sort=id`);
+  await page.run(() => {
+    Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { globalThis.copiedText = text; } } });
+    const { grid } = globalThis.livefetch.page;
+    grid.selection.all(grid.layout);
+  });
+  await page.run(() => [...document.querySelectorAll('.selection-bar .button')].find(({ textContent }) => /^Edit/.test(textContent)).click());
+  await page.run(() => {
+    const select = document.querySelector('.batch-edit select');
+    select.value = [...select.options].find(({ textContent }) => textContent === 'owner').value;
+    select.dispatchEvent(new Event('change'));
+    document.querySelector('.batch-value .related-value').click();
+  });
+  await page.until(() => document.querySelector('.batch-value .choices .is-nil'), { what: 'NULL is offered' });
+  await page.run(() => document.querySelector('.batch-value .choices .is-nil').dispatchEvent(new PointerEvent('pointerdown', { cancelable: true })));
+  await page.click('.batch-editor .primary');
+  assert.deepEqual(await page.run(stagedValues), [{ owner: null }, { owner: null }]);
+  await page.run(() => [...document.querySelectorAll('.selection-bar .button')].find(({ textContent }) => /JSON/.test(textContent)).click());
+  await page.until(() => globalThis.copiedText);
+  assert.deepEqual(JSON.parse(await page.run(() => globalThis.copiedText)).map(({ owner }) => owner), [null, null]);
+  await page.run(() => globalThis.livefetch.page.change({ where: 'age > 3' }));
+  await page.until(() => globalThis.livefetch.page.grid.layout.total === 1);
+  assert.equal(await page.run(() => globalThis.livefetch.page.grid.selection.size), 0, 'another filter ends the selection');
+  await connect(server.address).insert('owner', { name: 'Cid' });
+  await page.until(() => document.querySelector('.entity[data-entity=owner] .count').textContent === '3',
+    { timeout: 20_000, what: 'the number of rows of another table follows' });
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+/** The focus outlives redraws, and keys of other purposes are left alone. */
+async function focus({ browser, server }) {
+  const page = await openPage(browser, `${server.address}/?entity=pet&sort=id`);
+  const focused = () => page.run(() => document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent);
+  await page.click('.row .cell');
+  await page.key('s', { ctrl: true });
+  assert.equal(await page.run(() => document.activeElement.className.includes('grid')), true, 'Ctrl S leaves the focus in the grid');
+  await page.run(() => document.querySelector('.summary .action[aria-label="Groups"]').focus());
+  await connect(server.address).insert('pet', { name: 'New', age: 1 });
+  await page.until(() => globalThis.livefetch.page.grid.layout.total === 3);
+  assert.equal(await focused(), 'Groups');
+  await page.run(() => [...document.querySelectorAll('.controls .chip button')][0].focus());
+  await page.key('Enter');
+  await page.until(() => location.search.includes('sort=-id'));
+  assert.match(await focused(), /^id, /);
+  await page.run(() => document.querySelector('#where').focus());
+  await page.type('na');
+  await page.until(() => !document.querySelector('#completions').hidden);
+  await page.key('Tab', { shift: true });
+  assert.equal(await page.run(() => document.querySelector('#where').value), 'na', 'Shift Tab completes nothing');
+  await composing(page);
+  await hiddenColumn(page);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+/** Enter that ends a composition of an input method does not end the editor. */
+async function composing(page) {
+  await page.run(() => globalThis.livefetch.page.change({ where: '', sort: 'id' }));
+  await page.until(() => globalThis.livefetch.page.grid.layout.total === 3 && globalThis.livefetch.page.live.state === 'live');
+  await type(page, 1, 'name', 'にほん');
+  await page.run(() => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, isComposing: true })));
+  assert.ok(await page.run(() => document.querySelector('.editor') !== null));
+  await page.key('Escape');
+  await page.until(() => document.querySelector('.editor') === null);
+}
+
+/** The current column is hidden: the keys go on at the last one. */
+async function hiddenColumn(page) {
+  await page.key('End', {});
+  for (let step = 0; step < 6; step += 1) await page.key('ArrowRight');
+  await page.run(() => {
+    const { grid, tools } = globalThis.livefetch.page;
+    const items = grid.columns.map(({ name }) => name);
+    grid.arrange(grid.columns.slice(0, items.length - 1), 'id');
+    return tools !== undefined;
+  });
+  await page.key('c', { ctrl: true });
+  assert.ok(await page.run(() => document.querySelector('.cell.is-current') !== null));
+}
+
+/** A page without HTTPS has no `crypto.randomUUID`; a file that is dropped on a read-only table does not replace the page. */
+async function plainPage({ browser, server }) {
+  const page = await openPage(browser, `${server.address}/?entity=pet`);
+  await page.run(() => { Object.defineProperty(crypto, 'randomUUID', { value: undefined }); });
+  await page.run(() => globalThis.livefetch.page.goTo('tag'));
+  await page.until(() => /"code":"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}"/.test(document.querySelector('.empty')?.textContent),
+    { what: 'an example with a UUID' });
+  const isPrevented = await page.run(() => {
+    globalThis.livefetch.page.mayWrite = false;
+    const data = new DataTransfer();
+    data.items.add(new File(['a'], 'a.csv'));
+    const event = new DragEvent('drop', { dataTransfer: data, cancelable: true });
+    document.querySelector('#result').dispatchEvent(event);
+    return event.defaultPrevented;
+  });
+  assert.equal(isPrevented, true);
+  assert.equal(await page.run(() => document.querySelector('.import') === null), true);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+/** A field that has the focus, and is left as it was, shows the value that was saved meanwhile. */
+async function staleField({ browser, server }) {
+  const page = await openPage(browser, `${server.address}/?entity=pet`);
+  await page.run(() => globalThis.livefetch.page.rowPanel.open('pet', 1));
+  await page.until(() => document.querySelector('[data-property=name] textarea'));
+  await page.run(() => document.querySelector('[data-property=name] textarea').focus());
+  await connect(server.address).update('pet', 1, { name: 'Max' });
+  await page.until(() => document.querySelector('.row-panel-name').textContent === 'Max');
+  await page.run(() => document.querySelector('[data-property=age] input').focus());
+  await page.until(() => document.querySelector('[data-property=name] textarea').value === 'Max', { what: 'the field shows the new value' });
+  assert.deepEqual(await page.run(stagedValues), []);
+  await page.close();
+}
+
 export const openScenarios = {
+  'a relationship of several rows becomes NULL, and staged values are copied': { run: severalRows, fixture: links },
+  'the focus outlives redraws, and keys of other purposes are left alone': { run: focus, fixture: links },
+  'a page without HTTPS, and a file on a read-only table': { run: plainPage, fixture: links },
+  'a field of the row panel shows what was saved while it had the focus': { run: staleField, fixture: links },
   'an open cell outlives its row, and an invalid one does not block the others': { run: openCell, fixture: rows },
   'a new row that is filled in is not lost': { run: newRow, fixture: rows },
   'a picked date is staged when the picker is left': { run: picker, fixture: rows },

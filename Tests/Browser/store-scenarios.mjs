@@ -155,6 +155,24 @@ async function importedOnce(page, server) {
   assert.equal((await connect(server.address).fetch({ entity: 't', as: 'count' })).total, 3);
 }
 
+/** The first answers of some paths come from a proxy that is busy. */
+const busyAtFirst = `const send = globalThis.fetch;
+  const left = { '/v1/model': [503], '/v1': [429], '/v1/save': [502], '/v1/changes': [429, 503] };
+  globalThis.fetch = (url, init) => {
+    const status = left[new URL(url, location.href).pathname]?.shift();
+    return status ? Promise.resolve(new Response('<h1>busy</h1>', { status })) : send(url, init);
+  };`;
+
+async function busyProxy({ browser, server }) {
+  const page = await browser.open();
+  await page.send('Page.addScriptToEvaluateOnNewDocument', { source: busyAtFirst });
+  await page.go(`${server.address}/?entity=t`);
+  await page.until(() => globalThis.livefetch?.page.live?.state === 'live', { timeout: 20_000, what: 'the page starts' });
+  script(server.file, 'ALTER TABLE t ADD COLUMN note TEXT');
+  await page.until(() => globalThis.livefetch.page.schema.attribute('t', 'note'), { timeout: 20_000, what: 'the change feed goes on' });
+  await page.close();
+}
+
 const fixture = table('A');
 
 export const storeScenarios = {
@@ -163,5 +181,6 @@ export const storeScenarios = {
   'what is staged outlives a change of the tables': { run: schemaChange, fixture },
   'staged changes that the browser does not keep are said, and leaving asks': { run: tooMuch, fixture },
   'a save whose answer is lost is made once': { run: lostAnswer, fixture },
+  'a proxy that is busy at first delays the page, and does not end it': { run: busyProxy, fixture },
   'the tray forgets an outage when the server is back': { run: outage, fixture },
 };

@@ -176,3 +176,14 @@ test('what was saved while the store was found to be another one is not staged a
   assert.equal(staged.count, 0);
   assert.equal(stagedFor(a, tab).count, 0);
 });
+
+test('a tab that is duplicated saves its new rows under the key of the first tab', () => {
+  const tab = new TabStorage();
+  stagedFor(a, tab).insert('City', { name: 'Atlantis' }, 'new-0123456789abcdef01234567-000001');
+  const copy = Object.assign(new TabStorage(), tab);
+  const keyIn = (storage) => {
+    const staged = stagedFor(a, storage);
+    return staged.keyOf(saveChanges(listOf(staged.take(staged.list))));
+  };
+  assert.equal(keyIn(tab), keyIn(copy));
+});
