@@ -233,7 +233,11 @@
     /// The event that a result of libcurl represents.
     func lastEvent(_ result: CURLcode) -> TransferEvent {
       if let fault { return .failed(.failed(fault)) }
-      guard result == CURLE_OK else { return .failed(error(result)) }
+      guard result == CURLE_OK else {
+        let error = error(result)
+        guard phase == .connect, case .failed(let reason) = error else { return .failed(error) }
+        return .failed(.notConnected(reason))
+      }
       // libcurl takes a head that breaks off for a whole one.
       return hasHead ? .end : .failed(.failed(Self.closedEarly))
     }

@@ -15,8 +15,18 @@ package enum TransferError: Error, Sendable, Equatable {
   case cancelled
   /// A limit of ``TransferTimeLimits`` has passed.
   case timedOut(Phase)
-  /// The connection could not be made, broke, or carried something other than HTTP; for a person.
+  /// The connection could not be made, so nothing was sent; for a person.
+  case notConnected(String)
+  /// The connection broke, or carried something other than HTTP; for a person.
   case failed(String)
+
+  /// True if the server has received nothing of the request.
+  package var isUnsent: Bool {
+    switch self {
+    case .notConnected, .timedOut(.connect): true
+    case .cancelled, .timedOut, .failed: false
+    }
+  }
 }
 
 extension TransferError {
@@ -27,7 +37,7 @@ extension TransferError {
     case .timedOut(.connect): "no connection within \(Int(limits.connect)) s"
     case .timedOut(.response): "no response within \(Int(limits.response)) s"
     case .timedOut(.body): "the response paused for more than \(Int(limits.idle)) s"
-    case .failed(let reason): reason
+    case .notConnected(let reason), .failed(let reason): reason
     }
   }
 }

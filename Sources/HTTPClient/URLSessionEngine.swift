@@ -168,6 +168,10 @@
       case .cancelled: end(task.taskIdentifier, .failed(.cancelled))
       case .timedOut:
         end(task.taskIdentifier, .failed(.timedOut(hasBody ? .body : .response)))
+      case .cannotFindHost, .cannotConnectToHost, .dnsLookupFailed, .notConnectedToInternet,
+        .secureConnectionFailed, .serverCertificateUntrusted,
+        .appTransportSecurityRequiresSecureConnection:
+        end(task.taskIdentifier, .failed(.notConnected(error.localizedDescription)))
       default: end(task.taskIdentifier, .failed(.failed(error.localizedDescription)))
       }
     }

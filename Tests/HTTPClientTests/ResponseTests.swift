@@ -141,12 +141,12 @@ struct ResponseTests {
 
   @Test("A refused connection and a host without an address have their reasons")
   func unreachable() async throws {
-    await #expect(throws: TransferError.failed("Connection refused")) {
+    await #expect(throws: TransferError.notConnected("Connection refused")) {
       try await ClientRequest("GET", "http://127.0.0.1:1/").response()
     }
     var request = ClientRequest("GET", "http://nowhere.invalid/")
     request.limits.connect = 120
-    await #expect(throws: TransferError.failed("there is no such host")) {
+    await #expect(throws: TransferError.notConnected("there is no such host")) {
       try await request.response()
     }
   }

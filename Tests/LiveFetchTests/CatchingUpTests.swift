@@ -2,6 +2,7 @@
 
 import Foundation
 import LiveFetch
+import Synchronization
 import TestSupport
 import Testing
 
@@ -39,6 +40,18 @@ struct CatchingUpTests {
     #expect(controller.fetchedObjects?.count == 4)
   }
 
+  @Test("returns when a store that lags behind has the save")
+  func lagging() async throws {
+    let cities = try Cities(.local)
+    let controller = FetchedResultsController(
+      fetchRequest: FetchRequest<City>(where: FetchPredicate("population >= 200")),
+      context: ManagedObjectContext(store: LaggingStore(cities.store)))
+    try await controller.performFetch()
+    let receipt = try await cities.save(#"{"update":"City","id":4,"values":{"population":41}}"#)
+    try await controller.caughtUp(to: receipt.token)
+    #expect(controller.fetchedObjects?.count == 4)
+  }
+
   @Test("throws without a fetch, after stop, and for a text that is no token")
   func refusals() async throws {
     let cities = try Cities(.local)
@@ -51,6 +64,31 @@ struct CatchingUpTests {
     await #expect(throws: FetchError.self) { try await cancelled.value }
     controller.stop()
     await #expect(throws: FetchError.self) { try await controller.caughtUp(to: token) }
+  }
+}
+
+/// Says at the first request for an immediate answer that nothing happened since the token.
+private final class LaggingStore: ObjectStore {
+  private let store: any ObjectStore
+  // True once a request was answered with the old token.
+  private let hasLagged = Mutex(false)
+
+  init(_ store: any ObjectStore) { self.store = store }
+
+  func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
+    let answer = try await store.fetch(request)
+    guard request["wait"] == .number("0"), let since = request["since"],
+      case .object(let members) = answer,
+      !hasLagged.withLock({ hasLagged in
+        defer { hasLagged = true }
+        return hasLagged
+      })
+    else { return answer }
+    return .object(members.map { $0.name == "to" ? .init(name: "to", value: since) : $0 })
+  }
+
+  func save(_ request: JSON) async throws(ObjectStoreError) -> SaveReceipt {
+    try await store.save(request)
   }
 }
 

@@ -189,6 +189,53 @@ struct OfflineStoreTests {
     store.close()
   }
 
+  @Test("does not count a save as sent while no connection was made")
+  func neverSent() async throws {
+    server.stop()
+    let store = try open()
+    let saving = Task { try await store.save(grow(3, to: 1)) }
+    try await eventually { reports.errors > 1 }
+    let data = try #require(storage.value(forKey: "save-1"))
+    #expect(try JSON(parsing: Array(data))["sent"] == nil)
+    if case .unreachable? = store.queueError {} else { Issue.record("no reason") }
+    try server.start()
+    #expect(try await saving.value.updated == 1)
+    #expect(store.queueError == nil)
+    store.close()
+  }
+
+  @Test("keeps a save that it gave up until the application has received it")
+  func givenUp() async throws {
+    server.stop()
+    let old = #"{"number":1,"idempotencyKey":"k","body":{"changes":[]},"sent":1}"#
+    storage.setValue(Data(old.utf8), forKey: "save-1")
+    let silent = try OfflineStore(RemoteStore(server.address), storage: storage)
+    try await eventually { silent.refusedSaves.count == 1 && silent.queuedSaves.isEmpty }
+    silent.close()
+
+    let store = try open()
+    try await eventually { reports.refused.count == 1 && store.refusedSaves.isEmpty }
+    #expect(reports.refused.first?.error.code == "outcome-unknown")
+    #expect(try reports.refused.first?.request == json(#"{"changes":[]}"#))
+    try await eventually { !storage.keys().contains { $0.hasPrefix("refused-") } }
+    store.close()
+  }
+
+  @Test("reports why a save waits that another server answers, and refuses what can never send")
+  func notUnderstood() async throws {
+    let proxy = try FaultProxy(host: "127.0.0.1", port: 1)
+    proxy.set(.answer("HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nPage"))
+    let address = try #require(URL(string: "http://127.0.0.1:\(proxy.port)"))
+    let store = try OfflineStore(RemoteStore(address), storage: storage)
+    let saving = Task { try await store.save(grow(3, to: 1)) }
+    try await eventually { if case .notUnderstood? = store.queueError { true } else { false } }
+    #expect(store.queuedSaves.count == 1)
+    store.close()
+    await #expect(throws: ObjectStoreError.self) { try await saving.value }
+    let invalid = RemoteStore(address, token: "a\nb")
+    #expect(throws: ObjectStoreError.self) { try OfflineStore(invalid, storage: storage) }
+  }
+
   @Test("is replaced in previews by a store in memory with rows")
   func canned() async throws {
     let model = try ModelFile(

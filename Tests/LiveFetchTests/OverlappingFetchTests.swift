@@ -41,6 +41,7 @@ private final class GatedStore: ObjectStore {
         if !isHeld { continuation.resume() }
       }
     }
+    guard !Task.isCancelled else { throw .cancelled }
     return try await store.fetch(request)
   }
 
@@ -137,6 +138,23 @@ struct OverlappingFetchTests {
     #expect(controller.fetchRequest == request("population > 500"))
     #expect(controller.fetchedObjects?.map(\.id) == [1, 3])
     #expect(isFollowing)
+  }
+
+  @Test("a fetch that is overtaken by a cancelled one fetches again")
+  func overtakenByCancelled() async throws {
+    store.hold()
+    let first = Task { try await controller.performFetch() }
+    try await eventually { store.waiting == 1 }
+    let second = Task { try await controller.performFetch() }
+    try await eventually { store.waiting == 2 }
+    second.cancel()
+    store.release(0)
+    store.release(1)
+    await #expect(throws: FetchError.self) { try await second.value }
+    try await eventually { store.count == 3 }
+    store.release(2)
+    try await first.value
+    #expect(controller.fetchedObjects?.count == 5)
   }
 
   @Test("a fetch that is overtaken waits for the last call, and ends as it does")

@@ -46,6 +46,7 @@ final class PausingStore: ObjectStore {
   func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
     let answer = try await store.fetch(request)
     await pass(request["since"] == nil ? .snapshots : .diffs)
+    guard !Task.isCancelled else { throw .cancelled }
     return answer
   }
 

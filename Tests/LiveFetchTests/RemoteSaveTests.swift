@@ -51,6 +51,21 @@ struct RemoteSaveTests {
     #expect(try await count("Ur", in: fixture) == 1)
   }
 
+  @Test("is made once by a context that saves again")
+  func savedAgain() async throws {
+    let fixture = try await FaultFixture(.longPoll, isFollowing: false)
+    let context = ManagedObjectContext(store: fixture.store)
+    let ur: ManagedCity = context.insertObject()
+    ur.name = "Ur"
+    fixture.proxy.set(.cut(after: 0))
+    await #expect(throws: ContextError.self) { try await context.save() }
+    #expect(context.hasChanges)
+    fixture.proxy.set(.none)
+    #expect(try await context.save()?.inserted == 1)
+    #expect(try await count("Ur", in: fixture) == 1)
+    #expect(!ur.objectID.isTemporary)
+  }
+
   @Test("is not repeated if the server refused")
   func refused() async throws {
     let fixture = try await FaultFixture(.longPoll, isFollowing: false)

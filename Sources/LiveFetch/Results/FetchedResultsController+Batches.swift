@@ -136,12 +136,17 @@ extension FetchedResultsController {
 
   /// Loads accessed batches and reports them.
   func loadRequestedBatches(isolation: isolated (any Actor)?) {
+    guard let actor = isolation else { return }
     let (batches, continuation) = AsyncStream.makeStream(of: Range<Int>.self)
     batchRequests = continuation
     requestedBatches = []
-    Task { [weak self] in
-      _ = isolation
-      for await batch in batches { await self?.loadRequestedBatch(batch, isolation: isolation) }
+    let reference = IsolatedReference(self, on: actor)
+    Task {
+      for await batch in batches {
+        await reference.run { controller, isolation in
+          await controller.loadRequestedBatch(batch, isolation: isolation)
+        }
+      }
     }
   }
 

@@ -25,35 +25,56 @@ extension FetchedResultsController {
     catchUps[number] = continuation
     defer { catchUps[number] = nil }
     var iterator = news.makeAsyncIterator()
-    while try await !contains(target, isolation: isolation) {
-      await iterator.next(isolation: isolation)
+    var hold = 0
+    while true {
+      switch try await progress(to: target, hold: hold, isolation: isolation) {
+      case .reached: return
+      case .changing:
+        hold = 0
+        await iterator.next(isolation: isolation)
+      case .behind: hold = 1
+      }
       guard !Task.isCancelled else { throw .store(.cancelled) }
     }
   }
 
-  /// True if the content contains the state at `target`. Asks the store whether anything changed in
-  /// between, because the content's token advances with its changes only.
-  private func contains(
-    _ target: Token, isolation: isolated (any Actor)?
-  ) async throws(FetchError) -> Bool {
+  private enum Progress {
+    /// The content contains the state.
+    case reached
+    /// A new content or state is coming.
+    case changing
+    /// The store itself does not contain the state yet.
+    case behind
+  }
+
+  /// Asks the store whether anything changed in between, because the content's token advances with
+  /// its changes only.
+  ///
+  /// - Parameter hold: the seconds for which the store may wait for a change.
+  private func progress(
+    to target: Token, hold: Int, isolation: isolated (any Actor)?
+  ) async throws(FetchError) -> Progress {
     guard isBegun else { throw .superseded }
-    guard let text = storedContent?.state.token, let current = Token(text) else { return false }
-    if current.epoch == target.epoch, current.position >= target.position { return true }
+    guard let text = storedContent?.state.token, let current = Token(text) else {
+      return .changing
+    }
+    if current.epoch == target.epoch, current.position >= target.position { return .reached }
     let request = followedBody
     let since: [JSON.Member] = [
-      .init(name: "since", value: .string(text)), .init(name: "wait", value: .number("0")),
+      .init(name: "since", value: .string(text)), .init(name: "wait", value: .number("\(hold)")),
     ]
     do throws(ObjectStoreError) {
       let answer = try await context.store.fetch(.object(request + since))
       // A content that arrived in the meantime resumes the caller's loop.
       guard storedContent?.state.token == text, let diff = Diff(json: answer),
         let to = Token(diff.to)
-      else { return false }
+      else { return .changing }
       guard to.epoch == target.epoch else { throw .refused(.badToken) }
-      return diff.isEmpty && to.position >= target.position
+      guard diff.isEmpty else { return .changing }
+      return to.position >= target.position ? .reached : .behind
     } catch {
       // The controller fetches again, or waits for the store.
-      if error.endsHistory || error.mayPass { return false }
+      if error.endsHistory || error.mayPass { return .changing }
       throw .store(error)
     }
   }

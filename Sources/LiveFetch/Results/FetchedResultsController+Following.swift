@@ -91,10 +91,14 @@ extension FetchedResultsController {
         ? PendingResults(request, section: section, in: context) : nil
     }
     let result = await content(of: request, section, pending, isolation: isolation)
-    guard fetch == fetches else { return try await waitForLater(update, isolation: isolation) }
+    guard fetch == fetches else {
+      return try await waitForLater(request, section, update, isolation: isolation)
+    }
     let isTaken = result.map { replaceContent(with: $0, pending: (try? pending.get()) ?? nil) }
     // A delegate callback may have stopped the controller.
-    guard fetch == fetches else { return try await waitForLater(update, isolation: isolation) }
+    guard fetch == fetches else {
+      return try await waitForLater(request, section, update, isolation: isolation)
+    }
     end(isTaken, request, section, isolation: isolation)
     try isTaken.get()
     try checkReadable()
@@ -133,15 +137,20 @@ extension FetchedResultsController {
     for call in calls { call.resume() }
   }
 
-  /// Waits for the overtaking call and returns its outcome. An update whose request is obsolete
-  /// throws.
+  /// Waits for the overtaking call and returns its outcome. Fetches again if that call was cancelled
+  /// and this one was not. An update whose request is obsolete throws.
   private func waitForLater(
-    _ update: Int?, isolation: isolated (any Actor)?
+    _ request: FetchRequest<Element>, _ section: SortTerm?, _ update: Int?,
+    isolation: isolated (any Actor)?
   ) async throws(FetchError) {
     while outcome == nil, update == nil || update == updates {
       await withCheckedContinuation(isolation: isolation) { overtaken.append($0) }
     }
     guard update == nil || update == updates else { throw .superseded }
+    if case .failure(.store(.cancelled))? = outcome, !Task.isCancelled {
+      let own = update == nil ? (fetchRequest, self.section) : (request, section)
+      return try await fetch(own.0, own.1, update: update, isolation: isolation)
+    }
     try outcome?.get()
   }
 
@@ -228,21 +237,23 @@ extension FetchedResultsController {
   private func follow(
     after unavailability: ObjectStoreError? = nil, isolation: isolated (any Actor)?
   ) {
-    var follower = Follower(
+    guard let actor = isolation else { return }
+    let follower = Follower(
       store: context.store, request: followedBody, hold: holdTime, token: followedToken,
       after: unavailability)
     if unavailability == nil { set(stateOfFollowing) }
     if fetchRequest.fetchBatchSize > 0, pendingResults == nil {
       loadRequestedBatches(isolation: isolation)
     }
-    following = Task { [weak self] in
-      _ = isolation
+    let reference = IsolatedReference(self, on: actor)
+    following = Task {
+      var follower = follower
       while !Task.isCancelled {
         let event = await follower.next()
-        guard !Task.isCancelled, let step = await self?.receive(event, isolation: isolation) else {
-          return
+        let step = await reference.run { controller, isolation in
+          Task.isCancelled ? Step.end : await controller.receive(event, isolation: isolation)
         }
-        switch step {
+        switch step ?? .end {
         case .goOn(let token): follower.token = token
         case .fetchAgain: follower.token = nil
         case .end: return
@@ -255,13 +266,6 @@ extension FetchedResultsController {
   private var stateOfFollowing: State {
     let state = pendingResults?.base ?? storedContent?.source
     return state?.isStored == true ? .loading : .following
-  }
-
-  /// The follower's next step.
-  private enum Step {
-    case goOn(token: String)
-    case fetchAgain
-    case end
   }
 
   private func receive(_ event: Follower.Event, isolation: isolated (any Actor)?) async -> Step {
@@ -329,6 +333,13 @@ extension FetchedResultsController {
     }
     return .goOn(token: state.token)
   }
+}
+
+/// The follower's next step.
+private enum Step: Sendable {
+  case goOn(token: String)
+  case fetchAgain
+  case end
 }
 
 extension ResultState {

@@ -44,7 +44,8 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
   public weak var delegate: (any FetchedResultsControllerDelegate<Element>)?
   /// Called with every new ``state``, for example when the store becomes unreachable or returns.
   public var stateDidChange: ((State) -> Void)?
-  /// The wait of one request for changes, in seconds.
+  /// The wait of one request for changes, in seconds: 0 to 60, which servers accept. Other values
+  /// count as the nearest of these.
   public var holdTime = 25.0
 
   /// True to show unsaved changes of the context and its parents: new objects, changed values at

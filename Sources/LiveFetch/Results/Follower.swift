@@ -34,7 +34,7 @@ struct Follower: Sendable {
   ) {
     self.store = store
     self.request = .object(request + [.init(name: "digest", value: .boolean(true))])
-    self.hold = hold
+    self.hold = min(max(0, hold), 60)
     self.token = token
     feed = store.feed(of: self.request)
     if let unavailability { note(unavailability) }

@@ -100,7 +100,9 @@ final class PendingResults<Element: Fetchable> {
   func content(
     of base: ResultState, isolation: isolated (any Actor)?
   ) async throws(ContextError) -> FetchedContent<Element> {
-    await context.saveIsSettled(isolation: isolation)
+    if !base.isStored, base.sections.contains(where: { $0.items.contains { made[$0.id] == nil } }) {
+      await context.saveIsSettled(isolation: isolation)
+    }
     let new = base.sections.flatMap(\.items).filter { made[$0.id]?.item != $0 }
     if !new.isEmpty { await complete(new, of: base, isolation: isolation) }
     let problems = make(new, of: base)
@@ -117,8 +119,8 @@ final class PendingResults<Element: Fetchable> {
     _ items: [Item], of base: ResultState, isolation: isolated (any Actor)?
   ) async {
     context.root.noteToken(base.token)
-    try? await context.completeItems(items, as: type, isolation: isolation)
     await context.learnDestinations(for: Element.self, isolation: isolation)
+    try? await context.completeItems(items, as: type, isolation: isolation)
   }
 
   /// Creates the elements of items, and returns the problems of unreadable ones.
@@ -286,35 +288,38 @@ extension FetchedResultsController {
   ) -> Bool {
     guard let state = results.base?.applying(diff) else { return false }
     results.base = state
-    pendingDidChange(isolation: isolation)
+    if let isolation { pendingDidChange(IsolatedReference(self, on: isolation)) }
     return true
   }
 
   /// Shows the unsaved changes from now on, after the present code of the actor.
   func observePendingChanges(isolation: isolated (any Actor)?) {
+    guard let actor = isolation else { return }
+    let reference = IsolatedReference(self, on: actor)
     pendingResults?.observe(isolation: isolation) { [weak self] in
-      self?.pendingDidChange(isolation: isolation)
+      self?.pendingDidChange(reference)
     }
     // The context may have changed since the content was created.
-    pendingDidChange(isolation: isolation)
+    pendingDidChange(reference)
   }
 
-  private func pendingDidChange(isolation: isolated (any Actor)?) {
+  private func pendingDidChange(_ reference: IsolatedReference<FetchedResultsController>) {
     guard let results = pendingResults else { return }
     results.isStale = true
     guard !results.isRefreshing else { return }
     results.isRefreshing = true
-    Task { [weak self] in
-      _ = isolation
-      await self?.refreshPending(results, isolation: isolation)
+    Task {
+      await reference.run { controller, isolation in
+        await controller.refreshPending(isolation: isolation)
+      }
     }
   }
 
   /// Replaces the content until no change arrived in the meantime. If values could not be read, the
   /// next change tries again.
-  private func refreshPending(
-    _ results: PendingResults<Element>, isolation: isolated (any Actor)?
-  ) async {
+  private func refreshPending(isolation: isolated (any Actor)?) async {
+    guard let results = pendingResults else { return }
+    results.isRefreshing = true
     while results.isStale, let base = results.base, results === pendingResults {
       results.isStale = false
       guard let content = try? await results.content(of: base, isolation: isolation),

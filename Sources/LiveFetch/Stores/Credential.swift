@@ -40,14 +40,16 @@ final class Credential: Sendable {
     do {
       let token = try await renewal.value
       guard Self.isValid(token) else {
-        throw ObjectStoreError.notUnderstood("the token holds a control character")
+        throw ObjectStoreError.notUnderstood("the token contains a control character")
       }
       return token
     } catch let error as ObjectStoreError {
       throw error
     } catch {
       if Task.isCancelled { throw .cancelled }
-      throw .unreachable(ServiceUnavailable("there is no credential: \(error)"))
+      var unavailability = ServiceUnavailable("there is no credential: \(error)")
+      unavailability.isUnsent = true
+      throw .unreachable(unavailability)
     }
   }
 

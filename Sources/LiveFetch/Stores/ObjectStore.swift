@@ -13,6 +13,16 @@ public protocol ObjectStore: Sendable {
   /// Makes all changes of a save, in the form of `POST /v1/save`, or none.
   func save(_ request: JSON) async throws(ObjectStoreError) -> SaveReceipt
 
+  /// Makes a save that may be submitted again under the same key, or keeps it in order to make it
+  /// later, as an ``OfflineStore`` does. The default makes it by ``save(_:)``, without the key.
+  ///
+  /// - Parameters:
+  ///   - request: the changes, as ``save(_:)`` takes them.
+  ///   - idempotencyKey: unique to these changes.
+  func submit(
+    _ request: JSON, idempotencyKey: String
+  ) async throws(ObjectStoreError) -> SubmittedSave
+
   /// Returns saves after `token`, oldest first, as `GET /v1/changes` gives them: some of them, up to the
   /// token `to`; none if there are no more.
   ///
@@ -33,6 +43,12 @@ public protocol ObjectStore: Sendable {
 
 extension ObjectStore {
   public func relationshipDestinations() async -> RelationshipDestinations? { nil }
+
+  public func submit(
+    _ request: JSON, idempotencyKey: String
+  ) async throws(ObjectStoreError) -> SubmittedSave {
+    .made(try await save(request))
+  }
 
   public func changes(since token: String) async throws(ObjectStoreError) -> JSON {
     throw .refused(

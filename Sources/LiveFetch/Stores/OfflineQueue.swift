@@ -5,61 +5,28 @@ import FetchModel
 import Foundation
 import Synchronization
 
-/// A save that a server refused after its caller had stopped waiting, for example in an earlier run
-/// of the program.
-public struct RefusedSave: Sendable {
-  /// The save, in the form of ``ObjectStore/save(_:)``.
-  public let request: JSON
-  /// The refusal: a conflict, a rule, a constraint; or `outcome-unknown` for a save that was sent
-  /// more than 23 hours ago and not answered.
-  public let error: ObjectStoreError
-}
-
 /// The queue of an ``OfflineStore``.
 final class OfflineQueue: Sendable {
-  private struct Entry {
-    let number: Int
-    let idempotencyKey: String
-    var body: JSON
-    /// When it was sent for the first time, in seconds since 1970.
-    var sent: Double?
+  typealias Answer = QueuedSave.Answer
 
-    var key: String { "save-\(number)" }
-
-    var data: Data {
-      var members: [JSON.Member] = [
-        .init(name: "number", value: .number("\(number)")),
-        .init(name: "idempotencyKey", value: .string(idempotencyKey)),
-        .init(name: "body", value: body),
-      ]
-      if let sent { members.append(.init(name: "sent", value: .number("\(sent)"))) }
-      return Data(JSON.object(members).bytes)
-    }
-
-    init(number: Int, body: JSON) {
-      (self.number, self.body) = (number, body)
-      idempotencyKey = UUID().uuidString
-    }
-
-    init?(_ data: Data) {
-      guard let json = try? JSON(parsing: [UInt8](data)), let number = json["number"]?.integer,
-        let key = json["idempotencyKey"]?.string, let body = json["body"]
-      else { return nil }
-      (self.number, idempotencyKey, self.body) = (Int(number), key, body)
-      sent = json["sent"]?.double
-    }
+  /// Who waits for the answer to a save.
+  private struct Caller {
+    /// Resumed with the answer; with nil if the caller is to wait no longer.
+    let waiter: SingleShotContinuation<Answer?>
+    /// nil if the caller waits for the answer in any case.
+    let handle: QueuedSave?
   }
-
-  typealias Answer = Result<SaveReceipt, ObjectStoreError>
 
   private struct State {
     /// In the order in which they are sent.
     var entries: [Entry]
+    var refusals: [Refusal]
     var lastNumber: Int
-    /// The callers that wait for an answer.
-    var callers: [Int: SingleShotContinuation<Answer>] = [:]
+    var callers: [Int: Caller] = [:]
     /// The permanent ids of answered inserts, by temporary id.
     var ids: [String: ObjectID] = [:]
+    /// Why the first save could not be sent the last time.
+    var failure: ObjectStoreError?
     var isClosed = false
   }
 
@@ -81,7 +48,9 @@ final class OfflineQueue: Sendable {
     let keys = try storage.keys().filter { $0.hasPrefix("save-") }
     let entries = try keys.compactMap { try storage.value(forKey: $0).flatMap { Entry($0) } }
       .sorted { $0.number < $1.number }
-    state = Mutex(State(entries: entries, lastNumber: entries.last?.number ?? 0))
+    let refusals = try Refusal.all(in: storage)
+    let last = max(entries.last?.number ?? 0, refusals.last?.number ?? 0)
+    state = Mutex(State(entries: entries, refusals: refusals, lastNumber: last))
     (self.storage, self.send) = (storage, send)
     (self.onQueue, self.onRefused) = (onQueue, onRefused)
     (news, newsContinuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -90,26 +59,67 @@ final class OfflineQueue: Sendable {
   /// The saves that wait, in their order.
   var bodies: [JSON] { state.withLock { $0.entries.map(\.body) } }
 
-  /// Stores a save and waits for the server's answer. A caller that is cancelled leaves the save in
-  /// the queue.
-  func save(_ body: JSON) async -> Answer {
-    let caller = SingleShotContinuation<Answer>()
-    return await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        guard caller.begin(continuation) else { return }
-        if let error = append(body, caller) { caller.end(.failure(error)) }
+  /// Why the first save waits; nil if none was sent in vain.
+  var failure: ObjectStoreError? { state.withLock { $0.failure } }
+
+  /// The refused saves that nobody received.
+  var refusedSaves: [RefusedSave] { state.withLock { $0.refusals.map(\.save) } }
+
+  func removeRefusedSaves() {
+    state.withLock { state in
+      for refusal in state.refusals {
+        try? storage.setValue(nil, forKey: Refusal.key(refusal.number))
       }
-    } onCancel: {
-      caller.end(.failure(.cancelled))
+      state.refusals = []
     }
   }
 
+  // MARK: - Callers
+
+  /// Stores a save and waits for the server's answer. A caller that is cancelled leaves the save in
+  /// the queue.
+  func save(_ body: JSON) async -> Answer {
+    switch await append(body, UUID().uuidString, handle: nil) {
+    case .success(let answer): answer ?? .failure(.cancelled)
+    case .failure(let error): .failure(error)
+    }
+  }
+
+  /// Stores a save, and waits for the server's answer while one can be expected soon.
+  func submit(_ body: JSON, _ key: String) async -> Result<SubmittedSave, ObjectStoreError> {
+    let handle = QueuedSave()
+    return await append(body, key, handle: handle).flatMap { answer in
+      answer.map { $0.map { .made($0) } } ?? .success(.queued(handle))
+    }
+  }
+
+  /// - Returns: the answer; nil if the caller is to wait no longer; an error if the save is not
+  ///   stored.
   private func append(
-    _ body: JSON, _ caller: SingleShotContinuation<Answer>
-  ) -> ObjectStoreError? {
+    _ body: JSON, _ key: String, handle: QueuedSave?
+  ) async -> Result<Answer?, ObjectStoreError> {
+    let caller = Caller(waiter: SingleShotContinuation(), handle: handle)
+    let refusal = Mutex<ObjectStoreError?>(nil)
+    let answer = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        guard caller.waiter.begin(continuation) || handle != nil else { return }
+        if let error = append(body, key, caller) {
+          refusal.withLock { $0 = error }
+          caller.waiter.end(nil)
+        }
+      }
+    } onCancel: {
+      caller.waiter.end(nil)
+    }
+    if let error = refusal.withLock({ $0 }) { return .failure(error) }
+    return .success(answer)
+  }
+
+  private func append(_ body: JSON, _ key: String, _ caller: Caller) -> ObjectStoreError? {
     let result: Result<Int, ObjectStoreError> = state.withLock { state in
       guard !state.isClosed else { return .failure(.cancelled) }
-      let entry = Entry(number: state.lastNumber + 1, body: body.withIDs(state.ids))
+      let entry = Entry(
+        number: state.lastNumber + 1, body: body.withIDs(state.ids), idempotencyKey: key)
       do {
         try storage.setValue(entry.data, forKey: entry.key)
       } catch {
@@ -124,13 +134,30 @@ final class OfflineQueue: Sendable {
     case .success(let count):
       onQueue?(count, nil)
       newsContinuation.yield()
+      if caller.handle != nil { limitWait(of: caller) }
       return nil
     case .failure(let error): return error
     }
   }
 
+  /// A caller that may go on before the answer does so at once if the server cannot be reached, else
+  /// after two seconds.
+  private func limitWait(of caller: Caller) {
+    guard failure == nil else {
+      caller.waiter.end(nil)
+      return
+    }
+    Task {
+      try? await Task.sleep(for: .seconds(2))
+      caller.waiter.end(nil)
+    }
+  }
+
+  // MARK: - Sending
+
   /// Sends the saves until the queue is closed or the task is cancelled.
   func run() async {
+    reportRefusals()
     var news = news.makeAsyncIterator()
     var failures = 0
     while !Task.isCancelled {
@@ -144,7 +171,7 @@ final class OfflineQueue: Sendable {
         }
       guard !Task.isCancelled else { return }
       if case .failure(let error) = answer, error.leavesQueued {
-        onQueue?(bodies.count, error)
+        keepFirst(entry, after: error)
         failures += 1
         let pause = max(
           min(5, 0.1 * Double(1 << min(failures - 1, 6))),
@@ -160,6 +187,8 @@ final class OfflineQueue: Sendable {
   private struct Sending {
     let number: Int
     let isOutcomeUnknown: Bool
+    /// True if the server has not received the save before.
+    let isFirst: Bool
     let body: JSON
     let idempotencyKey: String
   }
@@ -169,41 +198,86 @@ final class OfflineQueue: Sendable {
     state.withLock { state in
       guard !state.isClosed, var entry = state.entries.first else { return nil }
       let now = Date().timeIntervalSince1970
-      let isUnknown = entry.sent.map { now - $0 > 23 * 3_600 } ?? false
+      let sending = Sending(
+        number: entry.number, isOutcomeUnknown: entry.sent.map { now - $0 > 23 * 3_600 } ?? false,
+        isFirst: entry.sent == nil, body: entry.body, idempotencyKey: entry.idempotencyKey)
       if entry.sent == nil {
         entry.sent = now
         try? storage.setValue(entry.data, forKey: entry.key)
         state.entries[0] = entry
+        state.callers[entry.number]?.handle?.enter(.sent)
       }
-      return Sending(
-        number: entry.number, isOutcomeUnknown: isUnknown, body: entry.body,
-        idempotencyKey: entry.idempotencyKey)
+      return sending
     }
+  }
+
+  /// Keeps a save that was not answered. Callers that need not wait for answers go on.
+  private func keepFirst(_ sending: Sending, after error: ObjectStoreError) {
+    let (count, waiters) = state.withLock { state in
+      state.failure = error
+      if sending.isFirst, !error.mayBeMade, !state.entries.isEmpty {
+        state.entries[0].sent = nil
+        try? storage.setValue(state.entries[0].data, forKey: state.entries[0].key)
+        state.callers[sending.number]?.handle?.enter(.waiting)
+      }
+      let waiters = state.callers.values.filter { $0.handle != nil }.map(\.waiter)
+      return (state.entries.count, waiters)
+    }
+    for waiter in waiters { waiter.end(nil) }
+    onQueue?(count, error)
   }
 
   /// Removes an answered save. Later saves get the permanent ids first: if the program ends in
   /// between, the save is sent once more and answered with the same ids.
   private func end(_ number: Int, _ answer: Answer) {
-    let ended = state.withLock { state in
+    let (entry, caller, count) = state.withLock { state in
       let entry = state.entries.removeFirst()
-      if case .success(let receipt) = answer, !receipt.ids.isEmpty {
-        state.ids.merge(receipt.ids) { $1 }
-        for index in state.entries.indices {
-          let body = state.entries[index].body.withIDs(receipt.ids)
-          guard body != state.entries[index].body else { continue }
-          state.entries[index].body = body
-          try? storage.setValue(state.entries[index].data, forKey: state.entries[index].key)
-        }
-      }
-      try? storage.setValue(nil, forKey: entry.key)
+      state.failure = nil
+      if case .success(let receipt) = answer { replaceIDs(receipt.ids, &state) }
       return (entry, state.callers.removeValue(forKey: number), state.entries.count)
     }
-    let (entry, caller, count) = ended
-    let isTaken = caller?.end(answer) ?? false
-    if case .failure(let error) = answer, !isTaken {
-      onRefused?(RefusedSave(request: entry.body, error: error))
-    }
+    let isTaken = caller?.waiter.end(answer) ?? false
+    if case .failure(let error) = answer, !isTaken { keep(entry, refusedFor: error) }
+    try? storage.setValue(nil, forKey: entry.key)
+    caller?.handle?.enter(.answered(answer))
+    reportRefusals()
     onQueue?(count, nil)
+  }
+
+  private func replaceIDs(_ ids: [String: ObjectID], _ state: inout State) {
+    guard !ids.isEmpty else { return }
+    state.ids.merge(ids) { $1 }
+    for index in state.entries.indices {
+      let body = state.entries[index].body.withIDs(ids)
+      guard body != state.entries[index].body else { continue }
+      state.entries[index].body = body
+      try? storage.setValue(state.entries[index].data, forKey: state.entries[index].key)
+    }
+  }
+
+  // MARK: - Refusals
+
+  /// Stores a refused save until the application has received it.
+  private func keep(_ entry: Entry, refusedFor error: ObjectStoreError) {
+    let refusal = Refusal(
+      number: entry.number, save: RefusedSave(request: entry.body, error: error))
+    state.withLock { state in
+      try? storage.setValue(refusal.save.data, forKey: Refusal.key(refusal.number))
+      state.refusals.append(refusal)
+    }
+  }
+
+  /// Gives the refused saves to the application, also those of earlier runs.
+  private func reportRefusals() {
+    guard let onRefused else { return }
+    let refusals = state.withLock { state in
+      defer { state.refusals = [] }
+      return state.refusals
+    }
+    for refusal in refusals {
+      onRefused(refusal.save)
+      try? storage.setValue(nil, forKey: Refusal.key(refusal.number))
+    }
   }
 
   /// Ends the callers. The saves stay in the storage.
@@ -214,47 +288,9 @@ final class OfflineQueue: Sendable {
       return state.callers.values
     }
     newsContinuation.finish()
-    for caller in callers { caller.end(.failure(.cancelled)) }
-  }
-}
-
-extension ObjectStoreError {
-  fileprivate static let outcomeUnknown = refused(
-    Problem(
-      409, "outcome-unknown", "Outcome unknown",
-      "The save was sent more than 23 hours ago and not answered; it may have been made."))
-
-  /// True if the save may be sent again. A refusal of the server's own ends it, except that of a
-  /// credential.
-  fileprivate var leavesQueued: Bool {
-    switch self {
-    case .refused(let problem): mayPass || problem.status == 401
-    case .tokenExpired: false
-    case .unreachable, .notUnderstood, .cancelled: true
-    }
-  }
-}
-
-extension JSON {
-  /// A save whose references to temporary ids are permanent ids, except to its own inserts.
-  fileprivate func withIDs(_ ids: [String: ObjectID]) -> JSON {
-    guard !ids.isEmpty, case .array(let changes)? = self["changes"] else { return self }
-    var ids = ids
-    for change in changes where change["insert"] != nil {
-      if let name = change["temporaryID"]?.string { ids[name] = nil }
-    }
-    return replacing(ids)
-  }
-
-  private func replacing(_ ids: [String: ObjectID]) -> JSON {
-    switch self {
-    case .array(let elements): return .array(elements.map { $0.replacing(ids) })
-    case .object(let members):
-      if members.count == 1, let name = self["temporaryID"]?.string, let id = ids[name] {
-        return id.predicateArgument
-      }
-      return .object(members.map { Member(name: $0.name, value: $0.value.replacing(ids)) })
-    case .null, .boolean, .number, .string: return self
+    for caller in callers {
+      caller.waiter.end(nil)
+      caller.handle?.enter(.answered(.failure(.cancelled)))
     }
   }
 }

@@ -19,7 +19,11 @@ import Foundation
 ///
 /// A save is stored before it is sent. Saves are sent one at a time in their order, each under one
 /// idempotency key, and again after a restart of the program until the server has answered, so each is
-/// made once. A save that inserts an object may be followed by saves that use its temporary id.
+/// made once. A save that inserts an object may be followed by saves that use its temporary id. A
+/// refused save whose caller waits no longer is kept until the application has received it.
+///
+/// ``ManagedObjectContext/save(isolation:)`` returns when the save is stored, if the server does not
+/// answer soon. The context then treats the changes as saved, with temporary ids until the answer.
 ///
 /// One store at a time may use a storage.
 public final class OfflineStore: ObjectStore {
@@ -37,14 +41,18 @@ public final class OfflineStore: ObjectStore {
   ///   - onQueue: called with the number of saves that wait, and with the error if the first of them
   ///     could not be sent.
   ///   - onRefused: called for a save that the server refused if its caller waits no longer: the
-  ///     task was cancelled, or the program was started again. The application resolves the conflict,
-  ///     for example by another save.
-  /// - Throws: the storage's error if it cannot be read.
+  ///     task was cancelled, the program was started again, or a context went on. The application
+  ///     resolves the conflict, for example by another save; the changes of a context in this run are
+  ///     unsaved again. Without it, ``refusedSaves`` has these saves, and a later run may receive
+  ///     them.
+  /// - Throws: the storage's error if it cannot be read; ``ObjectStoreError/notUnderstood(_:)`` if
+  ///   the remote store's address, token or headers are invalid, because no save could ever be sent.
   public init(
     _ remote: RemoteStore, storage: any OfflineStorage,
     onQueue: (@Sendable (Int, ObjectStoreError?) -> Void)? = nil,
     onRefused: (@Sendable (RefusedSave) -> Void)? = nil
   ) throws {
+    guard remote.isValid else { throw RemoteStore.invalid }
     self.remote = remote
     results = OfflineResults(storage)
     let queue = try OfflineQueue(
@@ -77,6 +85,19 @@ public final class OfflineStore: ObjectStore {
   /// The saves that the server has not answered yet, in their order, also those of earlier runs.
   public var queuedSaves: [JSON] { queue.bodies }
 
+  /// Why the first of ``queuedSaves`` waits, as of its last attempt; nil if there was none in vain.
+  ///
+  /// `unreachable` passes. ``ObjectStoreError/notUnderstood(_:)``, for example for the page of
+  /// another server, and `unauthorized` last until the address or the credential is put right.
+  public var queueError: ObjectStoreError? { queue.failure }
+
+  /// The saves that the server refused and `onRefused` did not receive, oldest first, also those of
+  /// earlier runs.
+  public var refusedSaves: [RefusedSave] { queue.refusedSaves }
+
+  /// Removes ``refusedSaves`` from the storage.
+  public func removeRefusedSaves() { queue.removeRefusedSaves() }
+
   // MARK: - ObjectStore
 
   public func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
@@ -101,6 +122,16 @@ public final class OfflineStore: ObjectStore {
   ///   be written: the save is not made then.
   public func save(_ request: JSON) async throws(ObjectStoreError) -> SaveReceipt {
     try await queue.save(request).get()
+  }
+
+  /// Stores the save. Waits for the server's answer for at most two seconds, and not at all while the
+  /// server cannot be reached; a refusal that comes later is given to `onRefused`.
+  ///
+  /// - Throws: as ``save(_:)``.
+  public func submit(
+    _ request: JSON, idempotencyKey: String
+  ) async throws(ObjectStoreError) -> SubmittedSave {
+    try await queue.submit(request, idempotencyKey).get()
   }
 
   public func changes(since token: String) async throws(ObjectStoreError) -> JSON {

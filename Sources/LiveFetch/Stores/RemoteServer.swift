@@ -65,7 +65,10 @@ struct RemoteServer: Sendable {
     } catch {
       switch error {
       case .cancelled: throw .cancelled
-      default: throw .unreachable(ServiceUnavailable(error.reason(within: request.limits)))
+      default:
+        var unavailability = ServiceUnavailable(error.reason(within: request.limits))
+        unavailability.isUnsent = error.isUnsent
+        throw .unreachable(unavailability)
       }
     }
   }

@@ -115,10 +115,11 @@ public final class RemoteStore: ObjectStore {
   }
 
   /// Makes a save under an idempotency key of its own. If the response is lost (the connection broke,
-  /// a gateway timed out), the save is requested once more under the same key, so it is made once.
+  /// a gateway timed out), the save is requested once more under the same key.
   ///
-  /// - Throws: ``ObjectStoreError``. If it is `unreachable` without an ``ServiceUnavailable/code``, the save may
-  ///   have been made; ``save(_:idempotencyKey:)`` lets a caller find out.
+  /// - Throws: ``ObjectStoreError``. If it is `unreachable` without a ``ServiceUnavailable/code``, the save
+  ///   may have been made, and a second call may make it twice; ``save(_:idempotencyKey:)`` lets a
+  ///   caller find out. A context repeats unchanged changes under the same key.
   public func save(_ request: JSON) async throws(ObjectStoreError) -> SaveReceipt {
     try await save(request, idempotencyKey: UUID().uuidString)
   }
@@ -136,15 +137,26 @@ public final class RemoteStore: ObjectStore {
     let answer: JSON
     do throws(ObjectStoreError) {
       answer = try await post("/v1/save", request, idempotencyKey: idempotencyKey)
-    } catch .unreachable(let unavailability) where unavailability.isAnswerLost {
-      let pause = min(unavailability.retryAfter ?? 0.2, 5) * Double.random(in: 1...1.25)
+    } catch .unreachable(let first) where first.mayRepeat {
+      let pause = min(first.retryAfter ?? 0.2, 5) * Double.random(in: 1...1.25)
       do { try await Task.sleep(for: .seconds(pause)) } catch { throw .cancelled }
-      answer = try await post("/v1/save", request, idempotencyKey: idempotencyKey)
+      do throws(ObjectStoreError) {
+        answer = try await post("/v1/save", request, idempotencyKey: idempotencyKey)
+      } catch .unreachable(var second) {
+        second.isUnsent = second.isUnsent && first.isUnsent
+        throw .unreachable(second)
+      }
     }
     guard let receipt = SaveReceipt(json: answer) else {
       throw .notUnderstood("the response is not a save's")
     }
     return receipt
+  }
+
+  public func submit(
+    _ request: JSON, idempotencyKey: String
+  ) async throws(ObjectStoreError) -> SubmittedSave {
+    .made(try await save(request, idempotencyKey: idempotencyKey))
   }
 
   public func changes(since token: String) async throws(ObjectStoreError) -> JSON {
@@ -170,6 +182,12 @@ public final class RemoteStore: ObjectStore {
     return EventFeed(server, request: request.members, polls: polls)
   }
 
+  /// False if the store refuses every request.
+  var isValid: Bool { server != nil }
+
+  static let invalid = ObjectStoreError.notUnderstood(
+    "the address is not http or https, or the token or a header is invalid")
+
   private func post(
     _ path: String, _ body: JSON, idempotencyKey: String? = nil, timeout: Double? = nil
   ) async throws(ObjectStoreError) -> JSON {
@@ -184,10 +202,7 @@ public final class RemoteStore: ObjectStore {
     _ method: String, _ target: String, _ headers: [(name: String, value: String)] = [],
     _ body: [UInt8] = [], _ timeout: Double? = nil
   ) async throws(ObjectStoreError) -> JSON {
-    guard let server else {
-      throw .notUnderstood(
-        "the address is not http or https, or the token or a header is invalid")
-    }
+    guard let server else { throw Self.invalid }
     return try await server.response(
       method, target, headers: headers, body: body, timeout: timeout ?? self.timeout
     ).json()

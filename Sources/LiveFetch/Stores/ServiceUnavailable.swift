@@ -14,6 +14,8 @@ public struct ServiceUnavailable: Sendable, Hashable {
   public let code: String?
   /// Seconds to wait before the next request (`Retry-After`); nil if the caller may choose.
   public let retryAfter: Double?
+  /// True if the store has received nothing of the request: there was no connection.
+  var isUnsent = false
 
   public init(
     _ reason: String, status: Int? = nil, code: String? = nil, retryAfter: Double? = nil
@@ -25,7 +27,10 @@ public struct ServiceUnavailable: Sendable, Hashable {
   }
 
   /// True if the request may have been carried out although no answer came.
-  var isAnswerLost: Bool { code == nil && status != 429 }
+  var isAnswerLost: Bool { mayRepeat && !isUnsent }
+
+  /// True if a request with an idempotency key is repeated at once.
+  var mayRepeat: Bool { code == nil && status != 429 }
 
   /// Reads a store's own refusal; nil if the refusal is final.
   ///

@@ -2,7 +2,6 @@
 // sequences.
 
 import DequeModule
-import Synchronization
 
 /// An event of a context.
 public protocol ContextEvent {}
@@ -102,24 +101,25 @@ extension ManagedObjectContext {
     return ObservationToken { [weak self] in self?.observers.remove(number) }
   }
 
-  /// The events of a kind from now on. Unread events are buffered.
+  /// The events of a kind from now on. The newest 1,000 unread events are buffered.
   public func events<Event: ContextEvent>(
     _ event: Event.Type, isolation: isolated (any Actor)? = #isolation
   ) -> ContextEvents<Event> {
-    let queue = EventQueue<Event>()
-    let token = observe(event) { [weak queue] in queue?.append($0) }
-    queue.token = token
-    return ContextEvents(queue: queue)
+    let buffer = EventBuffer(UnreadEvents<Event>())
+    let token = observe(event) { event in buffer.put { $0.append(event) } }
+    return ContextEvents(buffer: buffer, token: token)
   }
 
   /// Sends pending changes from now on when `isolation` has finished its current code.
   private func sendPendingChanges(on isolation: isolated (any Actor)?) {
-    guard isolation != nil, schedulePendingChanges == nil else { return }
-    schedulePendingChanges = { [weak self] in
+    guard let isolation, schedulePendingChanges == nil else { return }
+    let reference = IsolatedReference(self, on: isolation)
+    schedulePendingChanges = {
       Task {
-        _ = isolation
-        self?.isSendingScheduled = false
-        self?.processPendingChanges()
+        await reference.run { context, _ in
+          context.isSendingScheduled = false
+          context.processPendingChanges()
+        }
       }
     }
   }
@@ -174,84 +174,43 @@ struct ContextObservers {
 
 // MARK: - Sequences
 
-/// The events of a context as a sequence, for the context's isolation domain.
+/// The events of a context as a sequence, for the context's isolation domain and one reader: while
+/// one loop waits, a second one ends. A reader that is cancelled ends the sequence.
 public struct ContextEvents<Event: ContextEvent>: AsyncSequence {
-  let queue: EventQueue<Event>
+  let buffer: EventBuffer<UnreadEvents<Event>>
+  let token: ObservationToken
 
-  public func makeAsyncIterator() -> Iterator { Iterator(queue: queue) }
+  public func makeAsyncIterator() -> Iterator { Iterator(buffer: buffer, token: token) }
 
   public struct Iterator: AsyncIteratorProtocol {
-    let queue: EventQueue<Event>
+    let buffer: EventBuffer<UnreadEvents<Event>>
+    let token: ObservationToken
 
     public mutating func next() async -> Event? { await next(isolation: #isolation) }
 
     public mutating func next(
       isolation: isolated (any Actor)?
     ) async -> Event? {
-      await queue.next(isolation: isolation)
+      await buffer.next { [buffer] in buffer.put { $0.isFinished = true } }?.event
     }
   }
 }
 
-/// A buffer of events for one reader.
-final class EventQueue<Event> {
-  private var events: Deque<Event> = []
-  private let reader = WaitingReader()
-  var token: ObservationToken?
+/// The newest events that a reader has not received.
+struct UnreadEvents<Event>: EventBufferContent {
+  /// An event on its way to a reader in the same isolation domain.
+  struct Delivery: @unchecked Sendable { let event: Event }
 
-  func append(_ event: Event) {
-    events.append(event)
-    reader.wake()
+  static var limit: Int { 1_000 }
+
+  private var events: Deque<Delivery> = []
+  var isFinished = false
+
+  mutating func append(_ event: Event) {
+    guard !isFinished else { return }
+    if events.count >= Self.limit { events.removeFirst() }
+    events.append(Delivery(event: event))
   }
 
-  /// The next event; nil if the task is cancelled.
-  func next(isolation: isolated (any Actor)?) async -> Event? {
-    while true {
-      if let event = events.popFirst() { return event }
-      guard await reader.wait(isolation: isolation) else { return nil }
-    }
-  }
-}
-
-/// A task that waits to be resumed.
-private final class WaitingReader: Sendable {
-  private struct State {
-    var isWoken = false
-    var isCancelled = false
-    var continuation: CheckedContinuation<Void, Never>?
-  }
-
-  // Protects the continuation: resuming and cancelling may happen on any thread.
-  private let state = Mutex(State())
-
-  func wake() { resume { $0.isWoken = true } }
-
-  /// Returns false if the task was cancelled.
-  func wait(isolation: isolated (any Actor)?) async -> Bool {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let isDone = state.withLock { state in
-          if state.isWoken || state.isCancelled || state.continuation != nil { return true }
-          state.continuation = continuation
-          return false
-        }
-        if isDone { continuation.resume() }
-      }
-    } onCancel: {
-      resume { $0.isCancelled = true }
-    }
-    return state.withLock { state in
-      state.isWoken = false
-      return !state.isCancelled
-    }
-  }
-
-  private func resume(after change: (inout State) -> Void) {
-    let continuation = state.withLock { state in
-      change(&state)
-      defer { state.continuation = nil }
-      return state.continuation
-    }
-    continuation?.resume()
-  }
+  mutating func take() -> Delivery? { events.popFirst() }
 }

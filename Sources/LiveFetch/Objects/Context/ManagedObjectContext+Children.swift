@@ -86,6 +86,7 @@ extension ManagedObjectContext {
     for object in objects where object.isInserted || isNewAbove(key(of: object)) {
       guard case .temporary(let name) = object.objectID,
         root.sending?.isNamed(object.objectID) != true,
+        root.registry[key(of: object)]?.object?.queued == nil,
         let type = type(of: object) as? any ManagedObjectType.Type
       else { continue }
       ids[name] = type.makePermanentID()

@@ -9,6 +9,7 @@ extension ManagedObjectContext {
     isolation: isolated (any Actor)? = #isolation
   ) async throws(ContextError) {
     if let parent { return try await parent.mergeChanges(isolation: isolation) }
+    await processAnswers(isolation: isolation)
     guard let start = lastToken else { return }
     let found = try await remoteChanges(since: start, isolation: isolation)
     try await reread(found.changes, isolation: isolation)
@@ -40,7 +41,7 @@ extension ManagedObjectContext {
     if mergeChanges {
       for name in object.edits.keys { object.bases[name] = object.row[name] ?? .null }
     } else {
-      object.discardEdits()
+      object.showQueued()
       updates.remove(object)
       pending.updatedObjects.remove(object)
     }

@@ -27,7 +27,7 @@ extension ManagedObjectContext {
     } catch {
       throw .store(error)
     }
-    await saveIsSettled(isolation: isolation)
+    if !answer.state.isStored { await saveIsSettled(isolation: isolation) }
     return answer
   }
 
@@ -146,6 +146,7 @@ extension ManagedObjectContext {
     try await completeItems(items, as: type, isolation: isolation)
   }
 
+  /// The complete items are those of the last call: create the objects before the next suspension.
   func completeItems(
     _ items: [Item], as type: any ManagedEntity.Type, isolation: isolated (any Actor)?
   ) async throws(ContextError) {
@@ -182,10 +183,10 @@ extension ManagedObjectContext {
     of state: ResultState, as type: Element.Type, isolation: isolated (any Actor)?
   ) async {
     root.noteToken(state.token)
+    await learnDestinations(for: type, isolation: isolation)
+    if !state.isStored { await saveIsSettled(isolation: isolation) }
     let items = state.sections.flatMap(\.items)
     try? await completeItems(items, as: type, isolation: isolation)
-    await learnDestinations(for: type, isolation: isolation)
-    await saveIsSettled(isolation: isolation)
   }
 
   /// Reads missing properties before a controller creates the objects that `diff`, which leads to

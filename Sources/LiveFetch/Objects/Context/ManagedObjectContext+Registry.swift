@@ -54,6 +54,7 @@ extension ManagedObjectContext {
     deletions.remove(object)
     referrers[object.objectID] = nil
     object.stage = stage
+    object.queued = nil
     object.related = [:]
     object.managedObjectContext = nil
   }

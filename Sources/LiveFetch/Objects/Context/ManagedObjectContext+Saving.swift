@@ -2,6 +2,7 @@
 // get the values that the store computed.
 
 import DequeModule
+import Foundation
 
 extension ManagedObjectContext {
   /// Saves all changes as one transaction, to the store or into the parent context.
@@ -11,10 +12,17 @@ extension ManagedObjectContext {
   /// attributes and inverse relationships are merged into the objects in memory. A property that is
   /// set again during the save remains unsaved.
   ///
-  /// - Returns: the store's answer; nil if there was nothing to save or a parent received the
-  ///   changes.
+  /// A store with a queue may store the changes to send them later, as an ``OfflineStore`` does: they
+  /// are saved for this context then, new objects keep their temporary ids until the server has
+  /// answered, and a refusal makes the changes unsaved again. Outside an actor, the answer is
+  /// processed by the context's next fetch, merge or save.
+  ///
+  /// - Returns: the store's answer; nil if there was nothing to save, or if a parent or a queue
+  ///   received the changes.
   /// - Throws: ``ContextError/refused(_:)`` with every failure, or ``ContextError/store(_:)``.
-  ///   Nothing was saved then, and all changes are kept.
+  ///   All changes are kept. Nothing was saved, unless the answer of a remote store was lost: the
+  ///   error is `unreachable` without a ``ServiceUnavailable/code`` then, and a second call with the
+  ///   same changes saves them once.
   @discardableResult
   public func save(
     isolation: isolated (any Actor)? = #isolation
@@ -28,6 +36,7 @@ extension ManagedObjectContext {
   private func saveInTurn(
     isolation: isolated (any Actor)?
   ) async throws(ContextError) -> SaveReceipt? {
+    await processAnswers(isolation: isolation)
     guard hasChanges else { return nil }
     let linked = insertions.first { layout(of: $0).properties.contains { $0.destination != nil } }
     if let object = linked {
@@ -74,40 +83,57 @@ extension ManagedObjectContext {
 
   private func saveToStore(
     isolation: isolated (any Actor)?
-  ) async throws(ContextError) -> SaveReceipt {
+  ) async throws(ContextError) -> SaveReceipt? {
     var draft = draft()
     sending = SentChanges(draft)
     defer { endSending() }
-    let receipt: SaveReceipt
+    let submitted: SubmittedSave
     do throws(ContextError) {
-      receipt = try await send(&draft, isolation: isolation)
+      submitted = try await send(&draft, isolation: isolation)
     } catch {
       dropUnwanted(draft)
       throw error
     }
-    saves += 1
     let summary = summary(of: draft)
-    settle(draft, receipt)
-    observers.notify(DidSettle(summary, token: receipt.token))
-    endSending()
-    await takeOverSave(draft, receipt, isolation: isolation)
+    var answer: SaveReceipt?
+    switch submitted {
+    case .made(let receipt):
+      answer = receipt
+      removeSentValues()
+      settle(draft, receipt, summary)
+      endSending()
+      await takeOverSave(draft, receipt, isolation: isolation)
+    case .queued(let save): keepQueued(draft, save, isolation: isolation)
+    }
     processChangesOfTree()
     for case .insertion(let sent) in draft.origins { sent.object.didSave() }
     for case .update(let sent) in draft.origins { sent.object.didSave() }
     observers.notify(summary)
-    return receipt
+    return answer
+  }
+
+  /// Turns the values of an answered save into stored ones.
+  func settle(_ draft: SaveDraft, _ receipt: SaveReceipt, _ summary: DidSave) {
+    saves += 1
+    settle(draft, receipt)
+    observers.notify(DidSettle(summary, token: receipt.token))
+  }
+
+  /// Removes the sent changes of values.
+  func removeSentValues() {
+    valueChanges.removeFirst(min(sending?.valueCount ?? 0, valueChanges.count))
   }
 
   private func send(
     _ draft: inout SaveDraft, isolation: isolated (any Actor)?
-  ) async throws(ContextError) -> SaveReceipt {
+  ) async throws(ContextError) -> SubmittedSave {
     while true {
       var body = draft.body
       if mergePolicy != .error {
         body.append(.init(name: "mergePolicy", value: .string(mergePolicy.rawValue)))
       }
       do throws(ObjectStoreError) {
-        return try await store.save(.object(body))
+        return try await submit(.object(body), isolation: isolation)
       } catch {
         let refusal = ContextError(error, draft)
         guard draft.dropMissingDeletions(error) else { throw refusal }
@@ -115,23 +141,42 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Submits a save, under the key of the last one if that is the same and its answer was lost.
+  private func submit(
+    _ body: JSON, isolation: isolated (any Actor)?
+  ) async throws(ObjectStoreError) -> SubmittedSave {
+    let known = unansweredSave.flatMap { $0.body == body ? $0.key : nil }
+    let key = known ?? UUID().uuidString
+    unansweredSave = (body, key)
+    do throws(ObjectStoreError) {
+      let submitted = try await store.submit(body, idempotencyKey: key)
+      unansweredSave = nil
+      return submitted
+    } catch {
+      if known == nil, !error.mayBeMade { unansweredSave = nil }
+      throw error
+    }
+  }
+
   /// Waits until no save is in progress whose ids are unknown: changes reported in the meantime may
-  /// concern objects with temporary ids.
+  /// concern objects with temporary ids. A save that waits in a queue is in progress once the server
+  /// may have made it.
   func saveIsSettled(isolation: isolated (any Actor)?) async {
     let root = root
     while root.isSending {
       await withCheckedContinuation(isolation: isolation) { root.saveWaiters.append($0) }
     }
+    await root.queueIsSettled(isolation: isolation)
   }
 
-  private func endSending() {
+  func endSending() {
     sending = nil
     let waiting = saveWaiters
     saveWaiters = []
     for continuation in waiting { continuation.resume() }
   }
 
-  private func summary(of draft: SaveDraft) -> DidSave {
+  func summary(of draft: SaveDraft) -> DidSave {
     var summary = DidSave(context: self)
     for origin in draft.origins {
       switch origin {
@@ -158,17 +203,16 @@ extension ManagedObjectContext {
       case .deletion, .value: break
       }
     }
-    valueChanges.removeFirst(min(sending?.valueCount ?? 0, valueChanges.count))
   }
 
   private func settle(_ sent: SaveDraft.Sent, _ receipt: SaveReceipt) {
-    let (object, ids) = (sent.object, receipt.ids)
+    let object = sent.object
     guard object.managedObjectContext === self else { return }
     for (name, json) in sent.edits {
-      let stored = json.resolved(ids)
+      let stored = json.resolved { givenIDs[$0] }
       if object.edits[name] == nil, object.row[name] != stored { object.forgetValue(of: name) }
       object.row[name] = stored
-      if object.edits[name] == stored {
+      if object.edits[name] == stored, object.queued?.edits[name] == nil {
         object.edits[name] = nil
         object.bases[name] = nil
       } else if object.edits[name] != nil {
@@ -177,8 +221,10 @@ extension ManagedObjectContext {
     }
     for (name, edits) in sent.memberEdits {
       var edits = edits
-      edits.resolve(ids)
-      guard object.memberEdits[name] == edits else { continue }
+      edits.resolve { givenIDs[$0] }
+      guard object.memberEdits[name] == edits, object.queued?.memberEdits[name] == nil else {
+        continue
+      }
       let now = object.memberIDs(of: name)
       object.memberEdits[name] = nil
       object.row[name] = now.map { .array($0.map(\.json)) }
@@ -188,7 +234,7 @@ extension ManagedObjectContext {
       object.stage = .stored
     }
     updates.remove(object)
-    if object.stage == .stored, object.hasEdits { updates.insert(object) }
+    if object.stage == .stored, object.hasUnsavedEdits { updates.insert(object) }
     let names = Array(sent.edits.keys) + Array(sent.memberEdits.keys)
     note(Reading(saves: saves, token: receipt.token), of: names, key(of: object))
   }
@@ -222,7 +268,7 @@ extension ManagedObjectContext {
     for name in ids.keys { referrers[.temporary(name)] = nil }
     for (key, entry) in registry {
       guard let object = entry.object else { continue }
-      object.resolve(ids)
+      object.resolve { ids[$0] }
       guard object.objectID != key.id else { continue }
       registry[key] = nil
       registry[RegistryKey(root: key.root, id: object.objectID)] = entry
@@ -243,16 +289,6 @@ extension ManagedObjectContext {
     if !object.isDeleted { pending.deletedObjects.insert(object) }
     forget(object, as: .gone)
     processPendingChanges()
-  }
-}
-
-extension JSON {
-  /// Replaces a temporary id by its permanent one.
-  fileprivate func resolved(_ ids: [String: ObjectID]) -> JSON {
-    guard case .temporary(let name)? = ManagedObjectID(json: self), let id = ids[name] else {
-      return self
-    }
-    return id.predicateArgument
   }
 }
 

@@ -66,6 +66,12 @@ public final class ManagedObjectContext {
   var saveQueue = SaveQueue()
   /// The save in progress whose ids are not known yet.
   var sending: SentChanges?
+  /// The saves that wait in the store's queue, oldest first; used in the root context only.
+  var queuedSaves: [QueuedChanges] = []
+  /// Answered saves of the queue whose effects were not read yet.
+  var settledSaves: [(draft: SaveDraft, receipt: SaveReceipt)] = []
+  /// The last save whose answer was lost: submitting it again uses the same key.
+  var unansweredSave: (body: JSON, key: String)?
   var saveWaiters: [CheckedContinuation<Void, Never>] = []
 
   /// Creates a context that saves to `store`.
@@ -138,7 +144,7 @@ public final class ManagedObjectContext {
   public func delete(_ object: ManagedObject) {
     guard object.managedObjectContext === self else { return }
     switch object.stage {
-    case .inserted where sending?.insertion(of: object) == nil:
+    case .inserted where sending?.insertion(of: object) == nil && object.queued == nil:
       object.prepareForDeletion()
       drop(object, as: .gone)
     case .inserted, .stored:
@@ -193,13 +199,17 @@ public final class ManagedObjectContext {
   /// those that a child saved into this one; child contexts show the stored values again.
   ///
   /// Changes that were sent and not answered yet are not discarded: their new objects stay with the
-  /// sent values if the save succeeds, and leave if it is refused.
+  /// sent values if the save succeeds, and leave if it is refused. Nor are those that wait in the queue
+  /// of an ``OfflineStore``.
   public func rollback() {
     let changed = insertions.elements + updates.elements + deletions.elements
     let kept = changed.filter { sending?.insertion(of: $0) != nil }
     for object in changed {
       if let sent = sending?.rollBack(object) {
         object.showAgain(sent)
+      } else if object.queued != nil {
+        takeBack(object)
+        object.showQueued()
       } else if object.stage == .inserted {
         drop(object, as: .detached)
         continue
@@ -224,8 +234,11 @@ public final class ManagedObjectContext {
   /// values. Child contexts lose the changes, as after ``rollback()``.
   public func reset() {
     for object in updates.elements + deletions.elements { takeBack(object) }
-    for object in insertions { removeFromDescendants(object, as: .detached) }
+    for object in insertions.elements + queuedObjects where object.isInserted {
+      removeFromDescendants(object, as: .detached)
+    }
     for object in registeredObjects { forget(object, as: .detached) }
+    queuedSaves = []
     registry = [:]
     classes = [:]
     referrers = [:]
@@ -248,11 +261,11 @@ public final class ManagedObjectContext {
   func objectDidChange(_ object: ManagedObject) {
     guard object.stage == .stored || object.stage == .inserted else { return }
     pending.updatedObjects.insert(object)
-    guard object.stage == .stored else { return }
-    if !object.hasEdits {
-      updates.remove(object)
-    } else {
+    guard object.stage == .stored || object.queued != nil else { return }
+    if object.hasUnsavedEdits {
       updates.insert(object)
+    } else {
+      updates.remove(object)
     }
   }
 }

@@ -81,15 +81,18 @@ struct SaveDraft {
       ])
   }
 
-  /// Appends an update with the values that the object was read with.
-  mutating func append(_ id: ObjectID, _ sent: Sent, _ values: [JSON.Member]) {
+  /// Appends an update with the values that the object was read with. An object that waits in the
+  /// store's queue is called by its temporary id.
+  mutating func appendUpdate(_ sent: Sent, _ values: [JSON.Member]) {
     var change: [JSON.Member] = [
       .init(name: "update", value: .string(sent.object.entityName)),
-      .init(name: "id", value: id.predicateArgument),
+      .init(name: "id", value: sent.object.objectID.json),
       .init(name: "values", value: .object(values)),
     ]
-    let base = sent.edits.keys.sorted().map { name in
-      JSON.Member(name: name, value: sent.bases[name] ?? .null)
+    let isNew = sent.object.stage == .inserted
+    let base = sent.edits.keys.sorted().compactMap { name in
+      // Values that a queued insertion leaves to the store are not known.
+      (sent.bases[name] ?? (isNew ? nil : .null)).map { JSON.Member(name: name, value: $0) }
     }
     if !base.isEmpty { change.append(.init(name: "base", value: .object(base))) }
     append(.update(sent), change)
@@ -151,44 +154,53 @@ extension ManagedObjectContext {
     let late = plain.isEmpty ? [] : insertions.filter { !$0.memberEdits.isEmpty }
     let ordered = early + plain + late + updates.filter { !$0.memberEdits.isEmpty }
     for object in ordered {
-      let (sent, values) = (sent(object, names), values(of: object, names))
-      if object.stage == .inserted {
+      let sent = sent(object, names)
+      let values = values(of: sent, names)
+      if object.stage == .inserted, object.queued == nil {
         draft.append(object, sent, values)
-      } else if let id = object.objectID.permanentID {
-        draft.append(id, sent, values)
+      } else {
+        draft.appendUpdate(sent, values)
       }
     }
     for change in valueChanges { draft.append(.value(change), change.change(mergePolicy)) }
     for object in deletions {
-      guard let id = object.objectID.permanentID else { continue }
-      let change = ValueChange(entity: object.entityName, kind: .delete(id))
-      draft.append(.deletion(object), change.change(mergePolicy))
+      draft.append(
+        .deletion(object),
+        [
+          .init(name: "delete", value: .string(object.entityName)),
+          .init(name: "id", value: object.objectID.json),
+        ])
     }
     return draft
   }
 
-  /// The temporary id of each insertion, including those that already have a permanent id.
+  /// The temporary id of each insertion, including those that already have a permanent id. The same
+  /// insertions have the same names, so that an unchanged save can be recognised.
   private func insertionNames() -> [ObjectIdentifier: String] {
     var names: [ObjectIdentifier: String] = [:]
     for object in insertions {
       names[ObjectIdentifier(object)] =
-        object.objectID.isTemporary ? object.objectID.description : TemporaryNames.next()
+        object.objectID.isTemporary
+        ? object.objectID.description : "\(object.entityName) \(object.objectID)"
     }
     return names
   }
 
   private func sent(_ object: ManagedObject, _ names: [ObjectIdentifier: String]) -> SaveDraft.Sent
   {
-    SaveDraft.Sent(
-      object: object, name: names[ObjectIdentifier(object)] ?? "", edits: object.edits,
-      memberEdits: object.memberEdits, bases: object.bases)
+    let queued = object.queued
+    return SaveDraft.Sent(
+      object: object, name: names[ObjectIdentifier(object)] ?? "",
+      edits: object.edits.filter { queued?.edits[$0.key] != $0.value },
+      memberEdits: object.memberEdits.filter { queued?.memberEdits[$0.key] != $0.value },
+      bases: object.bases.merging(queued?.edits ?? [:]) { $1 })
   }
 
   /// The values of a change. Objects of the same save are referred to by temporary id.
   private func values(
-    of object: ManagedObject, _ names: [ObjectIdentifier: String]
+    of sent: SaveDraft.Sent, _ names: [ObjectIdentifier: String]
   ) -> [JSON.Member] {
-    let layout = layout(of: object)
+    let layout = layout(of: sent.object)
     func link(_ json: JSON, _ name: String) -> JSON {
       guard let destination = layout[name]?.destination, let id = ManagedObjectID(json: json),
         let target = registeredObject(destination, id),
@@ -197,10 +209,10 @@ extension ManagedObjectContext {
       return ManagedObjectID.temporary(called).json
     }
     var members: [JSON.Member] = []
-    for (name, json) in object.edits.sorted(by: { $0.key < $1.key }) {
+    for (name, json) in sent.edits.sorted(by: { $0.key < $1.key }) {
       members.append(.init(name: name, value: link(json, name)))
     }
-    for (name, edits) in object.memberEdits.sorted(by: { $0.key < $1.key }) {
+    for (name, edits) in sent.memberEdits.sorted(by: { $0.key < $1.key }) {
       members.append(.init(name: name, value: edits.json.mappingElements { link($0, name) }))
     }
     return members

@@ -46,7 +46,7 @@ extension ManagedObject {
     of name: String, _ ids: [ManagedObjectID], _ edit: (inout MemberEdits) -> Void
   ) {
     edit(&memberEdits[name, default: MemberEdits()])
-    if let stored = storedMembers(of: name) {
+    if queued?.memberEdits[name] == nil, let stored = storedMembers(of: name) {
       for id in ids { memberEdits[name]?.dropUseless(id, isStored: stored.contains(id)) }
     }
     if memberEdits[name]?.isEmpty == true { memberEdits[name] = nil }
@@ -115,15 +115,15 @@ struct MemberEdits: Equatable {
   }
 
   /// Replaces temporary ids by permanent ones.
-  mutating func resolve(_ ids: [String: ObjectID]) {
-    func isResolved(_ id: ManagedObjectID) -> Bool {
-      if case .temporary(let name) = id { ids[name] != nil } else { false }
+  mutating func resolve(_ id: (String) -> ObjectID?) {
+    func isResolved(_ member: ManagedObjectID) -> Bool {
+      if case .temporary(let name) = member { id(name) != nil } else { false }
     }
     func resolve(_ members: inout InsertionOrderedSet<ManagedObjectID>) {
       guard members.contains(where: isResolved) else { return }
       members = InsertionOrderedSet(
-        members.map { id in
-          guard case .temporary(let name) = id, let permanent = ids[name] else { return id }
+        members.map { member in
+          guard case .temporary(let name) = member, let permanent = id(name) else { return member }
           return .permanent(permanent)
         })
     }

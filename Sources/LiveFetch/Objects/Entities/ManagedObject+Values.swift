@@ -35,7 +35,7 @@ extension ManagedObject {
     related[name] = nil
     if stage == .inserted || stage == .detached {
       edits[name] = json
-    } else if row[name] == json {
+    } else if row[name] == json, queued?.edits[name] == nil {
       edits[name] = nil
       bases[name] = nil
     } else {
@@ -105,11 +105,12 @@ extension ManagedObject {
   }
 
   /// Replaces temporary ids by permanent ones.
-  func resolve(_ ids: [String: ObjectID]) {
+  func resolve(_ id: (String) -> ObjectID?) {
     func resolved(_ json: JSON) -> JSON? {
       guard case .temporary(let name)? = ManagedObjectID(json: json) else { return nil }
-      return ids[name]?.predicateArgument
+      return id(name)?.predicateArgument
     }
+    queued?.resolve(id)
     for (name, json) in row {
       if let json = resolved(json) { row[name] = json }
       if case .array(let elements) = json, elements.contains(where: { resolved($0) != nil }) {
@@ -118,7 +119,7 @@ extension ManagedObject {
     }
     for (name, json) in edits { if let json = resolved(json) { edits[name] = json } }
     for (name, json) in bases { if let json = resolved(json) { bases[name] = json } }
-    for name in memberEdits.keys { memberEdits[name]?.resolve(ids) }
-    if case .temporary(let name) = objectID, let id = ids[name] { objectID = .permanent(id) }
+    for name in memberEdits.keys { memberEdits[name]?.resolve(id) }
+    if case .temporary(let name) = objectID, let id = id(name) { objectID = .permanent(id) }
   }
 }

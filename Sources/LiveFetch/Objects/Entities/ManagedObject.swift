@@ -61,6 +61,8 @@ open class ManagedObject: Hashable, CustomStringConvertible {
   var rowReading = Reading(saves: 0)
   /// When single values of `row` were read, if later.
   var readings: [String: Reading] = [:]
+  /// The changes that wait in the store's queue; nil if there are none.
+  var queued: QueuedEdits?
   /// When the store no longer had the object; it is kept for its unsaved changes only.
   var missing: Reading?
   /// Notifies those who read properties; nil before the first read.
@@ -77,9 +79,16 @@ open class ManagedObject: Hashable, CustomStringConvertible {
   /// True if it was deleted in its context or in the store.
   public var isDeleted: Bool { stage == .deleted || stage == .gone }
   /// True if it is stored and has unsaved changes.
-  public var isUpdated: Bool { stage == .stored && hasEdits }
+  public var isUpdated: Bool { stage == .stored && hasUnsavedEdits }
   /// True if a save would write or delete it.
-  public var hasChanges: Bool { stage == .inserted || stage == .deleted || isUpdated }
+  public var hasChanges: Bool {
+    switch stage {
+    case .inserted: queued == nil || hasUnsavedEdits
+    case .deleted: queued?.isDeletion != true
+    case .stored: hasUnsavedEdits
+    case .detached, .gone: false
+    }
+  }
 
   var hasEdits: Bool { !edits.isEmpty || !memberEdits.isEmpty || !unstorable.isEmpty }
 

@@ -81,16 +81,20 @@ extension ManagedObjectContext {
       candidates: candidates, deleted: deleted)
   }
 
-  private var hasUnsavedChanges: Bool { hasChanges || parent?.hasUnsavedChanges == true }
+  private var hasUnsavedChanges: Bool {
+    hasChanges || !queuedSaves.isEmpty || parent?.hasUnsavedChanges == true
+  }
 
-  /// The changed objects of this context and its parents, without duplicates.
+  /// The changed objects of this context and its parents, without duplicates. Changes that wait in
+  /// the store's queue count as well.
   private func unsavedObjects<Element>(of type: Element.Type) -> [ManagedObject] {
     var seen: Set<RegistryKey> = []
     var found: [ManagedObject] = []
     var context: ManagedObjectContext? = self
     while let here = context {
       let changed =
-        here.deletions.elements + here.insertions.elements + here.updates.elements
+        here.deletions.elements + here.insertions.elements + here.queuedObjects
+        + here.updates.elements
       for object in changed where object is Element {
         if seen.insert(here.key(of: object)).inserted { found.append(object) }
       }
