@@ -8,7 +8,7 @@ SECONDS ?= 60
 TESTS_AT_ONCE ?= 4
 PACKAGES := libmicrohttpd-dev libsqlite3-dev libcurl4-openssl-dev zlib1g-dev libpq-dev
 # The suites of the service that run over both stores.
-BOTH_STORES := AccessProof|Access(Reading|Saving|RuleMatrix)|BatchInSave|CachingContract|$(strip \
+BOTH_STORES := AccessProof|Access(Live|Reading|Saving|RuleMatrix)|BatchInSave|CachingContract|$(strip \
   )DeleteRule|DerivedChain|DictionariesContract|DictionariesLive|DisconnectedClients|$(strip \
   )EntityName|ErrorContract|EveryFailure|FetchContract|HeadRefusal|$(strip \
   )Idempotency|JSONValues|LongPoll|ManyFetches|ManyFetchesStream|$(strip \

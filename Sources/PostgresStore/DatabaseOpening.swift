@@ -14,6 +14,8 @@ struct DatabaseOpening {
   private(set) var captured: [CapturedTable]?
   private(set) var newlyTracked: [String] = []
   private(set) var readOnlyReason: String?
+  /// True if the server was in recovery.
+  let isStandby: Bool
   /// Statements that every connection runs first.
   let connectionSetup: String
   let history: PostgresHistory
@@ -36,7 +38,8 @@ struct DatabaseOpening {
     var found: (captured: [CapturedTable], changed: [String])?
     let model = ModelInstallation(
       connection: connection, schema: options.schema, given: options.model)
-    (found, readOnlyReason) = try Self.install(history, model, connection, options)
+    isStandby = try storing { () throws(PostgresError) in try Self.isStandby(connection) }
+    (found, readOnlyReason) = try Self.install(history, model, connection, isStandby, options)
     captured = found?.captured
     newlyTracked = found?.changed ?? []
     let schemas = history.schemas
@@ -49,6 +52,10 @@ struct DatabaseOpening {
     introspection = try .of(
       catalogue.composed(observable: Set(captured?.map(\.id) ?? [])), try model.tables(),
       .postgres(schema: options.schema, captured: captured ?? []))
+  }
+
+  static func isStandby(_ connection: PostgresConnection) throws(PostgresError) -> Bool {
+    try connection.query("SELECT pg_is_in_recovery()").bool(0, 0)
   }
 
   private static func check(_ connection: PostgresConnection) throws(StoreError) {
@@ -67,13 +74,10 @@ struct DatabaseOpening {
   /// read, and the reason if the options do not ask for that.
   private static func install(
     _ history: PostgresHistory, _ model: ModelInstallation, _ connection: PostgresConnection,
-    _ options: PostgresStoreOptions
+    _ isStandby: Bool, _ options: PostgresStoreOptions
   ) throws(StoreError) -> ((captured: [CapturedTable], changed: [String])?, String?) {
     if options.isReadOnly { return (nil, nil) }
     do throws(StoreError) {
-      let isStandby = try storing { () throws(PostgresError) in
-        try connection.query("SELECT pg_is_in_recovery()").bool(0, 0)
-      }
       if isStandby { return (nil, "the server is a standby") }
       try model.install()
       let result = try storing { () throws(PostgresError) in
@@ -85,7 +89,10 @@ struct DatabaseOpening {
     } catch {
       switch error {
       case .readOnly:
-        return (nil, "the role does not own every table, or the server accepts no writes")
+        return (
+          nil,
+          "the role may not create the schema livefetch, or does not own it, or the server accepts no writes"
+        )
       case .busy: throw .unusable("a transaction holds a lock of a table; try again when it ends")
       default: throw error
       }

@@ -14,20 +14,18 @@ final class DatabaseWatch: Sendable {
     var isClosed = false
     /// True if the catalogue has to be compared.
     var mustCheck = false
-    /// The monitor's error since its last successful query.
-    var fault: PostgresError?
     var healthChecks: [@Sendable ([StoreFault]) -> Void] = []
     /// The newest token whose observers have been called.
     var newest: Token?
     /// The extent of the history when it was pruned last; nil before it was measured.
     var extent: DatabaseStatus.HistoryExtent?
+    var measured: ContinuousClock.Instant?
     /// The readers that wait for changes.
     var waiting: Set<ObjectIdentifier> = []
   }
 
-  private static let pruningInterval = Duration.seconds(60)
-  /// The most rows that one statement deletes.
-  private static let prunedAtOnce = 5_000
+  /// The age of the monitor's last answer after which the store is not healthy.
+  private static let longestBlindness = Duration.seconds(10)
   /// The pause between two comparisons of the catalogue.
   private static let pause: Double = 1
 
@@ -37,11 +35,13 @@ final class DatabaseWatch: Sendable {
   private let target: String
   private let catalogue: Catalogue
   private let history: PostgresHistory
-  private let captured: [CapturedTable]?
-  private let keptTime: Duration
+  /// False without a history.
+  private let isTracked: Bool
+  private let isStandby: Bool
   private let setup: String
   /// nil without a history.
   private let monitor = Mutex<CommitMonitor?>(nil)
+  private let pruner: HistoryPruner?
 
   init(
     _ target: String, _ opening: DatabaseOpening, _ options: PostgresStoreOptions
@@ -49,13 +49,18 @@ final class DatabaseWatch: Sendable {
     self.target = target
     catalogue = opening.catalogue
     history = opening.history
-    captured = opening.captured
-    keptTime = .seconds(options.keptSeconds)
-    setup = opening.connectionSetup
-    if captured != nil {
+    isTracked = opening.captured != nil
+    isStandby = opening.isStandby
+    let setup = opening.connectionSetup
+    self.setup = setup
+    pruner = try opening.captured.map { tables throws(PostgresError) in
+      try HistoryPruner(opening.history, tables, keeping: .seconds(options.keptSeconds)) {
+        () throws(PostgresError) in try PostgresConnection(target, setup: setup)
+      }
+    }
+    if let tables = opening.captured {
       let monitor = try CommitMonitor(
-        target, tables: opening.captured?.map(\.historyName) ?? [],
-        failed: { [weak self] error in self?.state.withLock { $0.fault = error } },
+        target, tables: tables.map(\.historyName),
         report: { [weak self] in self?.note($0, hasChanged: $1) })
       self.monitor.withLock { $0 = monitor }
     }
@@ -102,6 +107,14 @@ final class DatabaseWatch: Sendable {
 
   private static let fault = StoreFault(
     "read-failed", "The database cannot be reached, or does not answer.")
+  private static let blindness = StoreFault(
+    "read-failed", "Commits in the database have not been noticed for more than 10 seconds.")
+
+  /// The faults of a database that answers.
+  private var faults: [StoreFault] {
+    let age = monitor.withLock { $0 }?.age ?? .zero
+    return age > Self.longestBlindness ? [Self.blindness] : []
+  }
 
   /// True if no captured table has changed after `token`, as far as the last poll shows, which was a
   /// moment ago.
@@ -129,6 +142,7 @@ final class DatabaseWatch: Sendable {
     }
     for check in checks { check([Self.fault]) }
     monitor.withLock { $0 }?.close()
+    pruner?.close()
     wakeup.signal()
   }
 
@@ -141,7 +155,6 @@ final class DatabaseWatch: Sendable {
   /// Calls the observers of changes if a served table may have changed.
   private func note(_ report: CommitMonitor.Report, hasChanged: Bool) {
     let observers = state.withLock { state in
-      state.fault = nil
       state.mustCheck = true
       return hasChanged ? state.changeObservers : []
     }
@@ -156,7 +169,6 @@ final class DatabaseWatch: Sendable {
 extension DatabaseWatch {
   private struct Work {
     var checksCatalogue: Bool
-    var prunes: Bool
     var measures: Bool
     var healthChecks: [@Sendable ([StoreFault]) -> Void]
   }
@@ -164,34 +176,29 @@ extension DatabaseWatch {
   private func serve() {
     var connection: PostgresConnection?
     var lastCheck = ContinuousClock.now
-    var lastPruning = ContinuousClock.now
     while true {
       // A read-only store has no monitor that reports commits.
       _ = wakeup.wait(seconds: 2 * Self.pause)
-      guard let work = takeWork(lastCheck, lastPruning) else { break }
+      guard let work = takeWork(lastCheck) else { break }
       let isReachable = perform(work, on: &connection)
       if work.checksCatalogue { lastCheck = .now }
-      if work.prunes { lastPruning = .now }
-      for check in work.healthChecks { check(isReachable ? [] : [Self.fault]) }
+      for check in work.healthChecks { check(isReachable ? faults : [Self.fault]) }
     }
     connection?.close()
   }
 
   /// Returns nil if the store is closed.
-  private func takeWork(
-    _ lastCheck: ContinuousClock.Instant, _ lastPruning: ContinuousClock.Instant
-  ) -> Work? {
-    let prunes = captured != nil && ContinuousClock.now - lastPruning >= Self.pruningInterval
-    return state.withLock { state in
+  private func takeWork(_ lastCheck: ContinuousClock.Instant) -> Work? {
+    state.withLock { state in
       if state.isClosed { return nil }
       let isDue = ContinuousClock.now - lastCheck >= .seconds(Self.pause)
-      let checks = isDue && (state.mustCheck || captured == nil) && !state.isOutdated
+      let checks = isDue && (state.mustCheck || !isTracked) && !state.isOutdated
       if checks { state.mustCheck = false }
       defer { state.healthChecks = [] }
+      let measures =
+        isTracked && state.measured.map { ContinuousClock.now - $0 >= .seconds(60) } ?? true
       return Work(
-        checksCatalogue: checks, prunes: prunes,
-        measures: captured != nil && (prunes || state.extent == nil),
-        healthChecks: state.healthChecks)
+        checksCatalogue: checks, measures: measures, healthChecks: state.healthChecks)
     }
   }
 
@@ -209,10 +216,9 @@ extension DatabaseWatch {
       }
       current.deadline = .now + .seconds(10)
       if work.checksCatalogue, try !isIntact(current) { reportOutdated() }
-      if work.prunes { try prune(on: current) }
       if work.measures {
         let extent = try PostgresStore.history(current)
-        state.withLock { $0.extent = extent }
+        state.withLock { ($0.extent, $0.measured) = (extent, .now) }
       }
       try current.query("SELECT 1")
       return true
@@ -224,21 +230,10 @@ extension DatabaseWatch {
     }
   }
 
-  /// Several servers may do this at the same time.
-  private func prune(on connection: PostgresConnection) throws(PostgresError) {
-    try history.mark(on: connection)
-    try history.advanceHorizon(keeping: keptTime, on: connection)
-    for table in captured ?? [] {
-      while try history.prune(table, limit: Self.prunedAtOnce, on: connection) == Self.prunedAtOnce
-      {
-        guard !state.withLock(\.isClosed) else { return }
-        connection.deadline = .now + .seconds(10)
-      }
-    }
-  }
-
+  /// A standby that is promoted, and a primary that becomes a standby, are opened again too.
   private func isIntact(_ connection: PostgresConnection) throws(PostgresError) -> Bool {
-    if captured != nil, try !history.isIntact(on: connection) { return false }
+    guard try DatabaseOpening.isStandby(connection) == isStandby else { return false }
+    if isTracked, try !history.isIntact(on: connection) { return false }
     let current = try CatalogueReader(connection: connection, schemas: history.schemas).read()
     return current == catalogue
   }

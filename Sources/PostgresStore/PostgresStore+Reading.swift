@@ -69,19 +69,20 @@ extension PostgresStore {
   ) throws(PostgresError) {
     let cancellation = QueryCancellation.current
     let own = ContinuousClock.now + timeLimit
+    let deadline = min(own, cancellation?.deadline ?? own)
     var attemptsLeft = 3
     while true {
       do throws(PostgresError) {
-        return try pool.withConnection { connection throws(PostgresError) in
+        return try pool.withConnection(until: deadline) { connection throws(PostgresError) in
           let outer = (connection.deadline, connection.isCancelled)
           defer { (connection.deadline, connection.isCancelled) = outer }
-          connection.deadline = min(own, cancellation?.deadline ?? own)
+          connection.deadline = deadline
           connection.isCancelled = cancellation?.isOver
           try work(connection)
         }
       } catch {
         attemptsLeft -= 1
-        guard !isOver(), attemptsLeft > 0,
+        guard !isOver(), attemptsLeft > 0, ContinuousClock.now < deadline,
           error.isRetryable || error.isDisconnected || error.isStaleStatement
         else { throw error }
       }
@@ -103,7 +104,10 @@ extension PostgresStore {
   ) throws(PostgresError) {
     guard let captured else {
       return try connection.withTransaction(HistoryTransaction.begin) {
-        () throws(PostgresError) in body(transaction(on: connection, begun: .untracked))
+        () throws(PostgresError) in
+        body(transaction(on: connection, begun: .untracked))
+        // The body reports its own error.
+        if connection.hasFailed { connection.rollBack() }
       }
     }
     let (token, logEnd) = try HistoryTransaction.read(captured, on: connection) {

@@ -81,7 +81,8 @@ public final class PostgresStore: ReopenableStore {
       ? nil : PostgresSaveExecutor(pool, opening, changeQueries, options)
     saves?.onCommit { [weak self] token in self?.noteSave(token) }
     do throws(StoreError) {
-      _ = try read { transaction throws(StoreError) in transaction.token }
+      let token = try read { transaction throws(StoreError) in transaction.token }
+      saves?.earlierToken.withLock { $0 = token }
     } catch {
       close()
       throw error

@@ -56,12 +56,14 @@ public final class ServiceHost: HTTPHandler {
     }
   }
 
-  /// The number of attempts to open the store before waiting requests are refused.
-  private static let maxTries = 50
+  /// Seconds of attempts to open the store before waiting requests are refused.
+  private static let longestWait = Duration.seconds(5)
   /// Seconds until a request that failed because of the schema is handled again.
   private static let retryDelay = 0.1
-  /// Microseconds between two tries.
+  /// Microseconds between two tries until requests are refused. Then it doubles: a try may hold up
+  /// writers of the database.
   private static let pause: UInt32 = 100_000
+  private static let longestPause: UInt32 = 5_000_000
 
   private let open: Opening
   private let configuration: ServiceConfiguration
@@ -183,18 +185,28 @@ extension ServiceHost {
     guard isCurrent else { return }
     old.service.retire(reason.problem)
     old.store.close()
-    var tries = 0
+    let start = ContinuousClock.now
+    var pause = Self.pause
     while !state.withLock({ $0.isDraining }) {
       do throws(StoreError) {
         begin(try reopen())
         return onEvent(.reopened)
       } catch {
-        if tries == Self.maxTries {
+        if pause > Self.pause {
+          pause = min(pause * 2, Self.longestPause)
+        } else if ContinuousClock.now - start > Self.longestWait {
           onEvent(.cannotReopen(error))
           refuseWaiting()
+          pause *= 2
         }
       }
-      tries += 1
+      sleep(microseconds: pause)
+    }
+  }
+
+  /// Sleeps until the time is over or the host is drained.
+  private func sleep(microseconds: UInt32) {
+    for _ in 0..<microseconds / Self.pause where !state.withLock({ $0.isDraining }) {
       usleep(Self.pause)
     }
   }

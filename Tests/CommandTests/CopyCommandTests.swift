@@ -128,6 +128,25 @@ struct CopyCommandTests {
     }
   }
 
+  @Test("A revoked key is revoked in the copy, and its name can be another key's")
+  func revokedKeys() throws {
+    let folder = try Self.folder()
+    let target = try PostgresServer.shared().newDatabase()
+    func run(_ arguments: String...) throws {
+      let outcome = try folder.run(arguments)
+      #expect(outcome.status == 0, "\(outcome.errors)")
+    }
+    try run("key", "revoke", "app.sqlite", "phone")
+    try run("key", "create", "app.sqlite", "--name", "phone", "--scope", "read")
+    let keys = try SQLiteStore.apiKeys(path: folder.file("app.sqlite"))
+    #expect(keys.map(\.name) == ["phone", "phone"])
+    #expect(keys.filter { $0.revoked == nil }.count == 1)
+    try run("copy", "app.sqlite", target, "--quiet")
+    #expect(try PostgresStore.apiKeys(target) == keys)
+    try run("copy", target, "back.sqlite", "--quiet")
+    #expect(try SQLiteStore.apiKeys(path: folder.file("back.sqlite")) == keys)
+  }
+
   @Test("A destination that is there, and a source without a model, are refused")
   func refusals() throws {
     let folder = try Self.folder()

@@ -261,8 +261,9 @@ struct CaptureTests {
       "ALTER TABLE city ALTER COLUMN size TYPE text", "ALTER TABLE city ADD COLUMN more int",
       "ALTER TABLE city RENAME TO town", "ALTER TABLE city DROP CONSTRAINT city_pkey",
       "ALTER TABLE city DISABLE TRIGGER ALL", "ALTER TABLE city SET SCHEMA other",
-      "DROP TRIGGER \"!livefetch_update\" ON city", "CREATE TABLE another (id int PRIMARY KEY)",
+      "DROP TRIGGER \"!livefetch_%_update\" ON city", "CREATE TABLE another (id int PRIMARY KEY)",
       "ALTER TYPE mood ADD VALUE 'new'", "DROP TABLE livefetch.history_%",
+      "ALTER TABLE city ALTER COLUMN size TYPE float8 USING size * 2",
       "ALTER TABLE city ADD CHECK (size IS NULL OR size::text <> '7'), ADD UNIQUE (name)",
     ])
   func schemaChanges(_ change: String) throws {

@@ -164,40 +164,6 @@ struct CommitMonitorTests {
     #expect(reports.all.withLock { $0.count } <= 3)
   }
 
-  @Test("a position that another server issued is waited for")
-  func waiting() async throws {
-    let (target, connection) = try Self.database()
-    let reports = Reports()
-    let monitor = try reports.monitor(target)
-    defer { monitor.close() }
-    let now = try position(connection)
-    #expect(await monitor.wait(for: now, limit: .seconds(60)) == .reached)
-    let future = PostgresPosition(
-      epoch: now.epoch, snapshot: PostgresSnapshot(end: now.snapshot.end + 1, inProgress: []))
-    async let result = monitor.wait(for: future, limit: .seconds(60))
-    try connection.execute("INSERT INTO city VALUES (2); INSERT INTO city VALUES (3)")
-    try connection.execute("INSERT INTO city VALUES (4)")
-    #expect(await result == .reached)
-    let far = PostgresPosition(
-      epoch: now.epoch, snapshot: PostgresSnapshot(end: now.snapshot.end << 20, inProgress: []))
-    #expect(await monitor.wait(for: far, limit: .milliseconds(50)) == .notReached)
-    let foreign = PostgresPosition(epoch: "other", snapshot: now.snapshot)
-    #expect(await monitor.wait(for: foreign, limit: .seconds(60)) == .expired)
-  }
-
-  @Test("closing ends the waits")
-  func closing() async throws {
-    let (target, connection) = try Self.database()
-    let monitor = try Reports().monitor(target)
-    let now = try position(connection)
-    let far = PostgresPosition(
-      epoch: now.epoch, snapshot: PostgresSnapshot(end: now.snapshot.end << 20, inProgress: []))
-    async let result = monitor.wait(for: far, limit: .seconds(600))
-    try await Task.sleep(for: .milliseconds(20))
-    monitor.close()
-    #expect(await result == .notReached)
-  }
-
   @Test("a lost connection is reported and opened again")
   func reconnecting() throws {
     let (target, connection) = try Self.database()
@@ -213,6 +179,27 @@ struct CommitMonitorTests {
     let after = try position(connection).snapshot
     #expect(
       eventually(within: .seconds(60)) { reports.last.map { after.isSubset(of: $0) } == true })
+  }
+
+  @Test("a server that no longer answers is left after a time limit")
+  func frozenServer() throws {
+    let (target, connection) = try Self.database()
+    let reports = Reports()
+    let monitor = try reports.monitor(target, .init(longestPoll: .milliseconds(500)))
+    defer { monitor.close() }
+    #expect(eventually(within: .seconds(60)) { reports.last != nil })
+    let process = try connection.query(
+      "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE $1",
+      ["%livefetch.history_seq%"])
+    let frozen = pid_t(try process.integer(0, 0))
+    kill(frozen, SIGSTOP)
+    defer { kill(frozen, SIGCONT) }
+    #expect(eventually(within: .seconds(60)) { !reports.failures.withLock(\.isEmpty) })
+    try connection.execute("INSERT INTO city VALUES (1)")
+    let after = try position(connection).snapshot
+    #expect(
+      eventually(within: .seconds(60)) { reports.last.map { after.isSubset(of: $0) } == true })
+    #expect(eventually(within: .seconds(60)) { monitor.age < .seconds(10) })
   }
 
   @Test("a commit that is visible but not flushed is flushed before it is used")

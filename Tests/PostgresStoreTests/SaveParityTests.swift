@@ -326,28 +326,13 @@ struct SaveParityTests {
     #expect(world.postgres.newestToken.position >= token.position)
   }
 
-  @Test("a transaction's own snapshot contains its changes and no other open or later ones")
+  @Test("a snapshot with a transaction contains its changes and no other open or later ones")
   func ownSnapshot() throws {
-    try withDatabase("CREATE TABLE t(id int)") { connection, target in
-      func number(_ connection: PostgresConnection) throws -> UInt64 {
-        try UInt64(connection.query("SELECT pg_current_xact_id()::text").text(0, 0)) ?? 0
-      }
-      let other = try PostgresConnection(target)
-      let later = try PostgresConnection(target)
-      try other.execute("BEGIN")
-      let before = try number(other)
-      try connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
-      #expect(try !PostgresSnapshot.own(connection).contains(before))
-      try later.execute("BEGIN")
-      let committed = try number(later)
-      try later.execute("COMMIT")
-      let own = try number(connection)
-      let snapshot = try PostgresSnapshot.own(connection)
-      #expect(snapshot.contains(own))
-      #expect(!snapshot.contains(before) && !snapshot.contains(committed))
-      #expect(!snapshot.contains(own + 1))
-      for connection in [other, later] { connection.close() }
-    }
+    let snapshot = PostgresSnapshot(end: 10, inProgress: [5, 7])
+    let later = try #require(snapshot.adding(12, most: 2))
+    #expect(later == PostgresSnapshot(end: 13, inProgress: [5, 7, 10, 11]))
+    #expect(snapshot.adding(5, most: 2) == PostgresSnapshot(end: 10, inProgress: [7]))
+    #expect(snapshot.adding(13, most: 2) == nil)
   }
 
   @Test("saves that write the same row at the same time are made one after the other")

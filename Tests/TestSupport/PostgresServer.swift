@@ -121,6 +121,23 @@ public final class PostgresServer: Sendable {
     return target(name)
   }
 
+  /// Copies a database by `pg_dump` and `psql`. Returns the connection string of the copy.
+  public func dumpedCopy(of target: String) throws -> String {
+    let copy = try newDatabase()
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    process.arguments = [
+      "-c", #""$1/pg_dump" "$2" | "$1/psql" -q -v ON_ERROR_STOP=1 -o /dev/null "$3""#, "sh",
+      Self.binaries ?? "", target, copy,
+    ]
+    try process.run()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else {
+      throw Failure(description: "psql ends with \(process.terminationStatus)")
+    }
+    return copy
+  }
+
   /// Runs a script on a database.
   public func run(_ script: String, on database: String) throws {
     let connection = PQconnectdb(target(database))

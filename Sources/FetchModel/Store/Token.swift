@@ -19,7 +19,7 @@ public struct Token: Sendable, Hashable {
   }
 
   /// The most bytes of a token's text. PostgreSQL's transactions in progress need a few bytes each.
-  private static let longestText = 4096
+  private static let longestText = 8192
 
   /// Parses a token's text; nil if it is not well-formed.
   public init?(_ text: String) {

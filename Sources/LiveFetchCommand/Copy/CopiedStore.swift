@@ -80,13 +80,19 @@ enum CopiedStore {
       options.model = model
       try SQLiteStore(path: path, options: options).close()
       try SQLiteStore.addAnswers(answers, path: path)
-      for key in keys { _ = try SQLiteStore.addAPIKey(key, path: path) }
+      for key in keys where try !SQLiteStore.addAPIKey(key, path: path) { throw refusal(of: key) }
     case .database(let target):
       var options = PostgresStoreOptions()
       options.model = model
       try PostgresStore(target.text, options: options).close()
       try PostgresStore.addAnswers(answers, to: target.text)
-      for key in keys { _ = try PostgresStore.addAPIKey(key, to: target.text) }
+      for key in keys where try !PostgresStore.addAPIKey(key, to: target.text) {
+        throw refusal(of: key)
+      }
     }
+  }
+
+  private func refusal(of key: APIKeyRecord) -> StoreError {
+    .unusable("it has another API key with the name \(key.name)")
   }
 }

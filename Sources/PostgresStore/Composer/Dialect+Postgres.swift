@@ -211,11 +211,16 @@ extension Dialect {
       case .multiply: "times"
       default: "over"
       }
-    var sql = SQLFragment("livefetch_\(name)(")
+    return call("livefetch_\(name)", calculation)
+  }
+
+  /// A call of a function of two doubles.
+  private static func call(_ function: String, _ calculation: Calculation) -> SQLFragment {
+    var sql = SQLFragment("\(function)(livefetch_double(")
     sql.append(calculation.left)
-    sql.append("::float8, ")
+    sql.append("), livefetch_double(")
     sql.append(calculation.right)
-    sql.append("::float8)")
+    sql.append("))")
     return sql
   }
 
@@ -224,12 +229,12 @@ extension Dialect {
   private static func arithmetic(_ calculation: Calculation) -> SQLFragment {
     let divides = calculation.operation == .divide
     if calculation.operation == .power {
-      let type = calculation.isInteger ? "numeric" : "float8"
+      guard calculation.isInteger else { return call("livefetch_power", calculation) }
       var sql = SQLFragment("livefetch_power((")
       sql.append(calculation.left)
-      sql.append(")::\(type), (")
+      sql.append(")::numeric, (")
       sql.append(calculation.right)
-      sql.append(")::\(type))")
+      sql.append(")::numeric)")
       return sql
     }
     let type = calculation.isExact && !(divides && !calculation.isInteger) ? "numeric" : "float8"

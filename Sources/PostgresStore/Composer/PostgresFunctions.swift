@@ -28,8 +28,15 @@ enum PostgresFunctions {
 
   private static let script = [
     PostgresFolding.functions, quantities, texts, conversions, searches, dates, calculations,
-    aggregates, wholeParts, numbers, integers, powers,
+    aggregates, wholeParts, numbers, integers, powers, rights,
   ].joined(separator: "\n")
+
+  /// Roles that only read use the functions that another one has created.
+  private static let rights = """
+    GRANT USAGE ON SCHEMA livefetch TO PUBLIC;
+    GRANT SELECT ON livefetch.folding TO PUBLIC;
+
+    """
 
   /// - Parameters:
   ///   - parameters: the types, separated by commas.
@@ -69,9 +76,18 @@ enum PostgresFunctions {
     function("value", "text, integer", "text", "lower($1)"),
   ].joined()
 
-  /// CAST of a number to text, and of text to a number.
+  /// CAST of a number to text, and of text to a number. A number that is too large for a double is
+  /// infinite, and one that is too small is 0.
   private static let conversions =
-    ["smallint", "integer", "bigint"].map { function("text", $0, "text", "$1::text") }.joined()
+    function("double", "float8", "float8", "$1")
+    + function(
+      "double", "numeric", "float8",
+      """
+      CASE WHEN $1 = 'NaN' THEN 'NaN' WHEN $1 >= 1.797693134862315808e308 THEN 'Infinity'
+        WHEN $1 <= -1.797693134862315808e308 THEN '-Infinity'
+        WHEN abs($1) < 2.470328229206232721e-324 THEN 0 ELSE $1 END::float8
+      """)
+    + ["smallint", "integer", "bigint"].map { function("text", $0, "text", "$1::text") }.joined()
     + [
       function("text", "boolean", "text", "$1::int::text"),
       function(
@@ -82,7 +98,8 @@ enum PostgresFunctions {
           ELSE $1::text END
         """),
       function("text", "real", "text", "livefetch.livefetch_text($1::float8)"),
-      function("text", "numeric", "text", "livefetch.livefetch_text($1::float8)"),
+      function(
+        "text", "numeric", "text", "livefetch.livefetch_text(livefetch.livefetch_double($1))"),
       function(
         "number", "text", "numeric",
         #"""
@@ -238,8 +255,12 @@ enum PostgresFunctions {
       (SFUNC = livefetch.livefetch_add, STYPE = double precision, INITCOND = '0');
     """,
     function(
-      "quotient", "numeric[]", "float8", "$1[1]::float8 / nullif($1[2], 0)::float8"),
-    function("exact_quotient", "numeric[]", "float8", "($1[1] / nullif($1[2], 0))::float8"),
+      "quotient", "numeric[]", "float8",
+      "livefetch.livefetch_double($1[1]) / nullif($1[2], 0)::float8"),
+    function(
+      "exact_quotient", "numeric[]", "float8",
+      "livefetch.livefetch_double($1[1] / nullif($1[2], 0))"
+    ),
     """
     CREATE OR REPLACE FUNCTION livefetch.livefetch_add(numeric[], boolean) RETURNS numeric[]
       LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -255,7 +276,8 @@ enum PostgresFunctions {
        FINALFUNC = livefetch.livefetch_exact_quotient);
     CREATE OR REPLACE FUNCTION livefetch.livefetch_add(float8[], float8) RETURNS float8[]
       LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-      SELECT CASE WHEN $2 IS NULL THEN $1 ELSE ARRAY[$1[1] + $2, $1[2] + 1] END $$;
+      SELECT CASE WHEN $2 IS NULL THEN $1
+          ELSE ARRAY[livefetch.livefetch_plus($1[1], $2), $1[2] + 1] END $$;
     """,
     function("quotient", "float8[]", "float8", "$1[1] / nullif($1[2], 0)"),
     """
@@ -296,19 +318,33 @@ enum PostgresFunctions {
 
   /// Operators over integers of 64 bits. A remainder of a division by zero is NULL.
   private static let integers = [
-    function("and", "numeric, numeric", "bigint", "$1::bigint & $2::bigint"),
-    function("or", "numeric, numeric", "bigint", "$1::bigint | $2::bigint"),
+    // The nearest integer of 64 bits towards 0.
+    function(
+      "whole", "numeric", "bigint",
+      """
+      CASE WHEN $1 >= 9223372036854775807 THEN 9223372036854775807
+        WHEN $1 <= -9223372036854775808 THEN (-9223372036854775808)::bigint
+        ELSE trunc($1)::bigint END
+      """),
+    function(
+      "and", "numeric, numeric", "bigint",
+      "livefetch.livefetch_whole($1) & livefetch.livefetch_whole($2)"),
+    function(
+      "or", "numeric, numeric", "bigint",
+      "livefetch.livefetch_whole($1) | livefetch.livefetch_whole($2)"),
     function("bitwiseXor", "bigint, bigint", "bigint", "$1 # $2"),
-    function("not", "numeric", "bigint", "~($1::bigint)"),
+    function("not", "numeric", "bigint", "~livefetch.livefetch_whole($1)"),
     function(
       "left", "numeric, numeric", "bigint",
       """
-      CASE WHEN $2 BETWEEN 0 AND 63 THEN $1::bigint << $2::int
-        WHEN $2 BETWEEN -63 AND -1 THEN $1::bigint >> (-$2)::int
+      CASE WHEN $2 BETWEEN 0 AND 63 THEN livefetch.livefetch_whole($1) << trunc($2)::int
+        WHEN $2 BETWEEN -63 AND -1 THEN livefetch.livefetch_whole($1) >> trunc(-$2)::int
         WHEN $2 > 63 THEN 0 WHEN $1 < 0 THEN -1 WHEN $2 IS NOT NULL AND $1 IS NOT NULL THEN 0 END
       """),
     function("right", "numeric, numeric", "bigint", "livefetch.livefetch_left($1, -$2)"),
-    function("remainder", "numeric, numeric", "numeric", "$1 % nullif($2, 0)"),
+    function(
+      "remainder", "numeric, numeric", "numeric",
+      "(livefetch.livefetch_whole($1) % nullif(livefetch.livefetch_whole($2), 0))::numeric"),
   ].joined()
 
   /// Powers and remainders as C computes them. A power of integers is an integer while 64 bits hold it.
@@ -346,7 +382,8 @@ enum PostgresFunctions {
         END LOOP;
         IF result BETWEEN -9223372036854775808 AND 9223372036854775807 THEN RETURN result; END IF;
       END IF;
-      RETURN livefetch.livefetch_power(x::float8, y::float8)::text::numeric;
+      RETURN livefetch.livefetch_power(
+        livefetch.livefetch_double(x), livefetch.livefetch_double(y))::text::numeric;
     END $$;
     CREATE OR REPLACE FUNCTION livefetch.livefetch_modulus(x float8, y float8) RETURNS float8
       LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$

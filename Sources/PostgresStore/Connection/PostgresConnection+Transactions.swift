@@ -18,7 +18,7 @@ extension PostgresConnection {
     do {
       try execute("\(begin); \(statementTimeout); \(script)")
       let result = try body()
-      try execute("COMMIT")
+      try commit("")
       return result
     } catch {
       rollBack()
@@ -53,6 +53,17 @@ extension PostgresConnection {
       rollBack()
       throw error
     }
+  }
+
+  /// Commits. Returns the value of `query`, which runs first in the same round trip. Throws if the
+  /// transaction had failed, so that the server has rolled it back.
+  @discardableResult
+  func commit(_ query: String) throws(PostgresError) -> String {
+    let results = try execute("\(query); COMMIT")
+    guard results.last?.command == "COMMIT" else {
+      throw .refused(ServerError(sqlState: "25P02", message: "the transaction had failed"))
+    }
+    return results.first?.text(0, 0) ?? ""
   }
 
   private func sendCommit() throws(PostgresError) {

@@ -54,7 +54,7 @@ extension PostgresConnection {
       let writes = PQflush(handle)
       if writes < 0 { throw sendFailure }
       if cancellation == nil, !isStopping, let reason = stopReason {
-        cancellation = Cancellation(self, reason)
+        cancellation = Cancellation(self, reason, end: .now + cancellationLimit)
       }
       if let current = cancellation, current.isIgnored {
         guard !current.isOverdue else { throw abandon("the server did not cancel") }
@@ -148,7 +148,7 @@ final class Cancellation: Sendable {
 
   fileprivate init(
     _ connection: PostgresConnection, _ reason: PostgresError,
-    end: ContinuousClock.Instant = .now + .seconds(20)
+    end: ContinuousClock.Instant
   ) {
     self.reason = reason
     self.end = end

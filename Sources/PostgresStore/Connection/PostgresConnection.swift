@@ -19,6 +19,8 @@ final class PostgresConnection: @unchecked Sendable {
   /// Returns true if the running query is cancelled, for example because its client has
   /// disconnected.
   var isCancelled: (@Sendable () -> Bool)?
+  /// The longest wait for the server to cancel a query, after which the connection is abandoned.
+  var cancellationLimit = Duration.seconds(20)
   /// True while the result of a COMMIT of a read transaction has not been read.
   var isCommitting = false
   private var isClosed = false
@@ -36,8 +38,11 @@ final class PostgresConnection: @unchecked Sendable {
   ///   - target: a URL such as `postgres://host/database` or a list of `keyword=value`;
   ///   empty to take everything from the environment.
   ///   - setup: statements that are run at once.
-  init(_ target: String, setup: String = "") throws(PostgresError) {
-    guard let handle = Self.connect(target) else { throw .disconnected("out of memory") }
+  ///   - limit: the time limit, in whole seconds from 2 to the default, unless `target` has one.
+  init(
+    _ target: String, setup: String = "", within limit: Duration = defaultLimit
+  ) throws(PostgresError) {
+    guard let handle = Self.connect(target, limit) else { throw .disconnected("out of memory") }
     self.handle = handle
     guard PQstatus(handle) == CONNECTION_OK else {
       let message = lastMessage
@@ -47,7 +52,9 @@ final class PostgresConnection: @unchecked Sendable {
     cpostgres_ignore_notices(handle)
     PQsetnonblocking(handle, 1)
     do {
-      try execute(setup.isEmpty ? Self.settings : "\(Self.settings); \(setup)")
+      try withDeadline(Self.defaultLimit) { () throws(PostgresError) in
+        _ = try execute(setup.isEmpty ? Self.settings : "\(Self.settings); \(setup)")
+      }
     } catch {
       close()
       throw error
@@ -63,16 +70,29 @@ final class PostgresConnection: @unchecked Sendable {
     PQfinish(handle)
   }
 
-  private static func connect(_ target: String) -> OpaquePointer? {
-    var keywords = ["fallback_application_name"]
-    var values = ["livefetch"]
-    if getenv("PGCONNECT_TIMEOUT") == nil {
-      keywords.append("connect_timeout")
-      values.append("10")
+  /// The time limit of connecting.
+  static let defaultLimit = Duration.seconds(10)
+
+  /// Settings that the target and the environment may replace: a peer that is lost without a sign is
+  /// noticed after 20 seconds.
+  private static func defaults(_ target: String, _ limit: Duration) -> [(String, String)] {
+    let seconds = Int((min(max(limit, .seconds(2)), defaultLimit) / .seconds(1)).rounded(.up))
+    var settings = [("fallback_application_name", "livefetch")]
+    // Settings of a service would not replace these.
+    if getenv("PGSERVICE") == nil, !target.contains("service=") {
+      if getenv("PGCONNECT_TIMEOUT") == nil { settings.append(("connect_timeout", "\(seconds)")) }
+      settings += [
+        ("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "2"),
+        ("tcp_user_timeout", "20000"),
+      ]
     }
+    return settings
+  }
+
+  private static func connect(_ target: String, _ limit: Duration) -> OpaquePointer? {
     // Settings in the target replace those before it.
-    keywords.append("dbname")
-    values.append(target)
+    let settings = defaults(target, limit) + [("dbname", target)]
+    let (keywords, values) = (settings.map(\.0), settings.map(\.1))
     return withCStrings(keywords) { keywords in
       withCStrings(values) { values in PQconnectdbParams(keywords, values, 1) }
     }
@@ -91,6 +111,9 @@ final class PostgresConnection: @unchecked Sendable {
   var isInTransaction: Bool {
     !isClosed && [PQTRANS_INTRANS, PQTRANS_INERROR].contains(PQtransactionStatus(handle))
   }
+
+  /// True if a statement of the open transaction has failed.
+  var hasFailed: Bool { !isClosed && PQtransactionStatus(handle) == PQTRANS_INERROR }
 
   var lastMessage: String {
     let text = PQerrorMessage(handle).map { String(cString: $0) } ?? ""

@@ -49,12 +49,16 @@ final class PostgresPool: Sendable {
   var waiting: Int { threads.waiting }
 
   /// Runs `body` with a connection on this thread, which waits for both.
+  ///
+  /// - Parameter deadline: the end of the wait for a connection.
   func withConnection<Result>(
+    until deadline: ContinuousClock.Instant? = nil,
     _ body: (PostgresConnection) throws(PostgresError) -> Result
   ) throws(PostgresError) -> Result {
-    guard permits.wait(seconds: waitLimit / .seconds(1)) else { throw .busy }
+    let limit = deadline.map { min(waitLimit, max(.zero, $0 - .now)) } ?? waitLimit
+    guard permits.wait(seconds: limit / .seconds(1)) else { throw .busy }
     defer { permits.signal() }
-    let connection = try take()
+    let connection = try take(until: deadline)
     busy.add(1, ordering: .relaxed)
     defer {
       busy.subtract(1, ordering: .relaxed)
@@ -124,11 +128,16 @@ final class PostgresPool: Sendable {
     }
   }
 
-  private func take() throws(PostgresError) -> PostgresConnection {
+  private func take(
+    until deadline: ContinuousClock.Instant?
+  ) throws(PostgresError) -> PostgresConnection {
     while true {
       let (known, isClosed) = lock.withLock { (idle.connections.popLast(), idle.isClosed) }
       if isClosed { throw .closed }
-      guard let known else { return try PostgresConnection(target, setup: setup) }
+      guard let known else {
+        let limit = deadline.map { $0 - .now } ?? PostgresConnection.defaultLimit
+        return try PostgresConnection(target, setup: setup, within: limit)
+      }
       if known.isQuiet { return known }
       known.close()
     }

@@ -25,6 +25,9 @@ final class QueryResult: @unchecked Sendable {
 
   deinit { PQclear(pointer) }
 
+  /// The command that the server has executed, such as `COMMIT` or `INSERT 0 1`.
+  var command: String { String(cString: PQcmdStatus(pointer)) }
+
   /// The number of rows that an INSERT, UPDATE, DELETE, COPY or SELECT affected.
   var affectedRows: Int { Int(String(cString: PQcmdTuples(pointer))) ?? 0 }
 

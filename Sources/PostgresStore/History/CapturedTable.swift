@@ -42,9 +42,11 @@ struct CapturedTable: Hashable, Sendable {
   let truncated: [UInt32]
 
   /// nil if changes of the table cannot be recorded: a view or foreign table, a table without a key,
-  /// one with inheriting tables, or one with a column whose name contains `livefetch`.
+  /// one with inheriting tables, one that belongs to another role or to an extension, or one with a
+  /// column whose name contains `livefetch`.
   init?(_ table: CatalogueTable) {
     guard table.kind == .table || table.kind == .partitionedTable, !table.hasInheritingTables,
+      !table.isForeign,
       let key = table.key, !table.columns.contains(where: { $0.name.contains("livefetch") })
     else { return nil }
     id = table.id
@@ -85,7 +87,7 @@ extension CapturedTable {
           livefetch_before tid, livefetch_after tid, \(columns),
           PRIMARY KEY (livefetch_xid, livefetch_seq))
         """
-      ] + Event.allCases.map(function) + triggers
+      ] + Event.allCases.map(function) + [rights] + triggers
     return statements.joined(separator: ";\n")
   }
 
@@ -96,7 +98,9 @@ extension CapturedTable {
       + ["DROP TABLE IF EXISTS livefetch.history_\(table)"]).joined(separator: ";\n")
   }
 
-  /// The names sort before those of most other triggers, which fire in the order of their names.
+  /// The names sort before those of most other triggers, which fire in the order of their names. They
+  /// contain the object id: a table that becomes a partition gets the triggers of its parent beside its
+  /// own, and a restored table has triggers of the table that was dumped.
   private var triggers: [String] {
     var statements: [String] = []
     for event in Event.allCases where event != .truncate {
@@ -118,7 +122,7 @@ extension CapturedTable {
   private func trigger(
     _ event: Event, on table: String, _ time: String, _ level: String
   ) -> [String] {
-    let name = "\"!livefetch_\(event)\""
+    let name = "\"!livefetch_\(id)_\(event)\""
     return [
       """
       CREATE TRIGGER \(name) \(time) \(event.rawValue.uppercased()) ON \(table) \(level) \
@@ -141,6 +145,18 @@ extension CapturedTable {
       RETURN NULL;
     END $livefetch$
     """
+  }
+
+  /// Only the table's owner may use the functions in triggers, as it does when it creates a partition.
+  private var rights: String {
+    let functions = Event.allCases.map { "livefetch.capture_\($0)_\(id)()" }.joined(separator: ", ")
+    return """
+      REVOKE EXECUTE ON FUNCTION \(functions) FROM PUBLIC;
+      DO $livefetch$ BEGIN
+        EXECUTE format('GRANT EXECUTE ON FUNCTION \(functions) TO %I',
+          (SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = \(id)));
+      END $livefetch$
+      """
   }
 
   private func body(of event: Event) -> String {

@@ -26,6 +26,9 @@ final class CommitMonitor: Sendable {
     var longestUnchanged: Duration = .seconds(60)
     /// The shortest time between two notifications to other servers.
     var notificationInterval: Duration = .milliseconds(5)
+    /// The time limit of a poll, after which the monitor opens another connection: a server or a
+    /// network that is lost without a sign does not answer.
+    var longestPoll: Duration = .seconds(5)
   }
 
   /// A reported state.
@@ -48,18 +51,6 @@ final class CommitMonitor: Sendable {
     /// True if a save of this server has not been announced yet.
     var mustNotify = false
     var isClosed = false
-    /// Waits for a position, by number.
-    var waits: [Int: (position: PostgresPosition, resume: @Sendable (WaitResult) -> Void)] = [:]
-    var nextWait = 0
-  }
-
-  /// The result of waiting for a position.
-  enum WaitResult: Hashable, Sendable {
-    case reached
-    /// The position belongs to another epoch.
-    case expired
-    /// The time limit passed, or the monitor ends.
-    case notReached
   }
 
   // Protects the state; never held while a query runs or a closure is called.
@@ -69,6 +60,7 @@ final class CommitMonitor: Sendable {
   private let tables: [String]
   private let settings: Settings
   private let wakeup: WakeupPipe
+  private let created = ContinuousClock.now
   private let report: @Sendable (Report, Bool) -> Void
   private let failed: @Sendable (PostgresError) -> Void
 
@@ -116,7 +108,10 @@ final class CommitMonitor: Sendable {
     }
   }
 
-  /// Ends the thread. Waits end with ``WaitResult/notReached``.
+  /// The time since the last successful query began, or since the monitor was created.
+  var age: Duration { ContinuousClock.now - (state.withLock(\.lastQuery) ?? created) }
+
+  /// Ends the thread.
   func close() {
     state.withLock { $0.isClosed = true }
     wakeup.signal()
@@ -136,39 +131,6 @@ final class CommitMonitor: Sendable {
     state.withLock { $0.mustNotify = true }
     wakeup.signal()
   }
-
-  /// Waits until a snapshot contains the position, which another server may have issued. No thread
-  /// waits.
-  func wait(for position: PostgresPosition, limit: Duration) async -> WaitResult {
-    let number = state.withLock { state in
-      state.nextWait += 1
-      return state.nextWait
-    }
-    let timer = Task {
-      try await Task.sleep(for: limit)
-      end(number)
-    }
-    defer { timer.cancel() }
-    return await withCheckedContinuation { continuation in
-      let result = state.withLock { state -> WaitResult? in
-        if let result = Self.result(of: position, state.latest) { return result }
-        guard !state.isClosed, !timer.isCancelled else { return .notReached }
-        state.waits[number] = (position, { continuation.resume(returning: $0) })
-        return nil
-      }
-      if let result { continuation.resume(returning: result) } else { wakeup.signal() }
-    }
-  }
-
-  private func end(_ number: Int) {
-    state.withLock { $0.waits.removeValue(forKey: number) }?.resume(.notReached)
-  }
-
-  private static func result(of position: PostgresPosition, _ report: Report?) -> WaitResult? {
-    guard let report else { return nil }
-    guard report.position.epoch == position.epoch else { return .expired }
-    return position.snapshot.isSubset(of: report.position.snapshot) ? .reached : nil
-  }
 }
 
 // MARK: - The thread
@@ -178,7 +140,9 @@ extension CommitMonitor {
     var pause = Duration.milliseconds(100)
     while !state.withLock(\.isClosed) {
       do {
-        let connection = try PostgresConnection(target)
+        let connection = try PostgresConnection(target, within: settings.longestPoll)
+        defer { connection.close() }
+        connection.cancellationLimit = .zero
         try connection.execute("LISTEN \(Self.channel)")
         pause = .milliseconds(100)
         try poll(connection)
@@ -188,11 +152,6 @@ extension CommitMonitor {
         pause = min(pause * 2, .seconds(5))
       }
     }
-    let waits = state.withLock { state in
-      defer { state.waits = [:] }
-      return Array(state.waits.values)
-    }
-    for wait in waits { wait.resume(.notReached) }
   }
 
   private func poll(_ connection: PostgresConnection) throws(PostgresError) {
@@ -201,6 +160,7 @@ extension CommitMonitor {
     while true {
       let (isClosed, mustNotify) = state.withLock { ($0.isClosed, $0.mustNotify) }
       if isClosed { return }
+      connection.deadline = .now + settings.longestPoll
       if try readReport(connection) { lastChange = .now }
       if mustNotify, isDue(lastNotification) {
         state.withLock { $0.mustNotify = false }
@@ -219,7 +179,7 @@ extension CommitMonitor {
 
   private func interval(since lastChange: ContinuousClock.Instant) -> Duration {
     let (hasWaiters, mustNotify) = state.withLock {
-      ($0.hasWaiters || !$0.waits.isEmpty, $0.mustNotify)
+      ($0.hasWaiters, $0.mustNotify)
     }
     if mustNotify { return settings.notificationInterval }
     let isActive = ContinuousClock.now - lastChange < settings.activePeriod
@@ -246,12 +206,12 @@ extension CommitMonitor {
       position: PostgresPosition(epoch: results[1].text(0, 0), snapshot: snapshot),
       sequence: before...after)
     let hasChanged = try hasChanged(in: report, connection)
-    let (isNew, ended) = state.withLock { state in
+    let isNew = state.withLock { state in
       state.lastQuery = start
       if hasChanged { state.unchanged = (report, start) }
-      return install(report, in: &state)
+      defer { state.latest = report }
+      return state.latest?.position != report.position
     }
-    for (resume, result) in ended { resume(result) }
     if isNew { self.report(report, hasChanged) }
     return isNew
   }
@@ -279,20 +239,6 @@ extension CommitMonitor {
     ).bool(0, 0)
   }
 
-  /// Returns the waits that end with the report.
-  private func install(
-    _ report: Report, in state: inout State
-  ) -> (isNew: Bool, ended: [(@Sendable (WaitResult) -> Void, WaitResult)]) {
-    let isNew = state.latest?.position != report.position
-    state.latest = report
-    var ended: [(@Sendable (WaitResult) -> Void, WaitResult)] = []
-    for (number, wait) in state.waits {
-      guard let result = Self.result(of: wait.position, report) else { continue }
-      state.waits[number] = nil
-      ended.append((wait.resume, result))
-    }
-    return (isNew, ended)
-  }
 }
 
 /// Wakes a thread that waits for a descriptor.

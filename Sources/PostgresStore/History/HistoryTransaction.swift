@@ -30,22 +30,56 @@ struct HistoryTransaction {
   let logEnd: UInt64
   /// True if the log was flushed up to its end when the transaction began.
   let isFlushed: Bool
+  /// The tables that have to be locked before they are read.
+  private let unlocked: [CapturedTable]
 
   static let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
   /// Runs `body` in a read transaction.
   ///
-  /// - Parameter tables: the tables that `body` reads. They are locked before the snapshot is taken:
-  ///   TRUNCATE and ALTER TABLE show their effect also to snapshots from before their commit.
+  /// - Parameter tables: the tables that `body` may read. They are locked before the snapshot is taken:
+  ///   TRUNCATE and ALTER TABLE show their effect also to snapshots from before their commit. If
+  ///   another session holds or waits for an exclusive lock of one, each statement locks its own
+  ///   tables instead; see ``lock(for:)``.
   static func read<Result>(
     _ tables: [CapturedTable], on connection: PostgresConnection,
     _ body: (HistoryTransaction) throws(PostgresError) -> Result
   ) throws(PostgresError) -> Result {
+    var isLocked = false
+    func run(
+      _ lock: String, _ unlocked: [CapturedTable]
+    ) throws(PostgresError) -> Result {
+      try connection.withReadTransaction(begin, lock, query) { result throws(PostgresError) in
+        isLocked = true
+        return try body(try HistoryTransaction(connection, result, unlocked))
+      }
+    }
+    guard !tables.isEmpty else { return try run("", []) }
     let names = tables.map(\.quotedName).joined(separator: ", ")
-    let lock = tables.isEmpty ? "" : "LOCK TABLE \(names) IN ACCESS SHARE MODE"
-    return try connection.withReadTransaction(begin, lock, query) {
-      result throws(PostgresError) in
-      try body(try HistoryTransaction(connection, result))
+    do throws(PostgresError) {
+      return try run("LOCK TABLE \(names) IN ACCESS SHARE MODE NOWAIT", [])
+    } catch {
+      guard error.sqlState == "55P03", !isLocked else { throw error }
+      return try run("", tables)
+    }
+  }
+
+  /// Locks the tables that a statement names. Throws a serialization failure if the snapshot is older
+  /// than a table's file: it would not show the rows that a TRUNCATE has removed since.
+  func lock(for sql: String) throws(PostgresError) {
+    let tables = unlocked.filter { sql.contains($0.quotedName) }
+    guard !tables.isEmpty else { return }
+    let names = tables.map(\.quotedName).joined(separator: ", ")
+    try connection.execute("LOCK TABLE \(names) IN ACCESS SHARE MODE")
+    let ids = tables.flatMap(\.truncated).map { String($0) }.joined(separator: ",")
+    let isOld = try connection.query(
+      """
+      SELECT EXISTS (SELECT FROM pg_catalog.pg_class
+        WHERE oid = ANY ($1::oid[]) AND relfilenode <> pg_catalog.pg_relation_filenode(oid))
+      """, [.text("{\(ids)}")])
+    guard try !isOld.bool(0, 0) else {
+      throw .refused(
+        ServerError(sqlState: "40001", message: "a table was replaced after the snapshot"))
     }
   }
 
@@ -57,13 +91,14 @@ struct HistoryTransaction {
     """
 
   private init(
-    _ connection: PostgresConnection, _ result: QueryResult
+    _ connection: PostgresConnection, _ result: QueryResult, _ unlocked: [CapturedTable]
   ) throws(PostgresError) {
     guard result.rowCount == 1,
       let snapshot = PostgresSnapshot(postgresText: result.text(0, 1)),
       let horizon = PostgresSnapshot(postgresText: result.text(0, 2))
     else { throw .malformed("no snapshot, or too many open transactions") }
     self.connection = connection
+    self.unlocked = unlocked
     position = PostgresPosition(epoch: result.text(0, 0), snapshot: snapshot)
     self.horizon = horizon
     logEnd = UInt64(clamping: try result.integer(0, 3))
@@ -193,12 +228,18 @@ enum HistoryEpoch {
   /// The identifier stands in a file. ``setup`` reads it once for each connection, because that takes
   /// longer than the fetch of a page.
   static let expression = """
-    substr(md5(concat_ws(' ', coalesce(current_setting('livefetch.system_identifier', true),
-        (SELECT system_identifier::text FROM pg_control_system())),
-      substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8),
-      (SELECT oid FROM pg_database WHERE datname = current_database()),
-      'livefetch'::regnamespace::oid, s.nonce,
+    substr(md5(concat_ws(' ', \(database), substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8),
+      s.nonce,
       (SELECT concat(count(*), ' ', sum(seq)) FROM livefetch.hole))), 1, 12)
+    """
+
+  /// SQL for the server, the database and the schema. Transaction ids and object ids of another one mean
+  /// nothing here.
+  static let database = """
+    concat_ws(' ', coalesce(current_setting('livefetch.system_identifier', true),
+        (SELECT system_identifier::text FROM pg_control_system())),
+      (SELECT oid FROM pg_database WHERE datname = current_database()),
+      'livefetch'::regnamespace::oid)
     """
 
   /// A statement for new connections. It does nothing for a role that may not read the identifier.

@@ -1,14 +1,17 @@
 // Tables and triggers as they are → a signature for each, which is compared with the stored one.
 
 extension PostgresHistory {
-  /// SQL for the signature of the table whose object id is `r.relation`: its name, columns, keys and
-  /// partitions, the labels of its enums, its history table, and the state of the triggers.
+  /// SQL for the signature of the table whose object id is `r.relation`: the database, the table's
+  /// name, columns, keys and partitions, the labels of its enums, its history table, and the state of
+  /// the triggers. The `xmin` of a column's entry changes with `ALTER COLUMN … TYPE int USING c * 2`,
+  /// and not with TRUNCATE, CLUSTER and VACUUM FULL.
   private static let expression = """
-    md5(concat_ws(';',
+    md5(concat_ws(';', \(HistoryEpoch.database),
       (SELECT concat_ws(' ', n.nspname, c.relname, c.relkind) FROM pg_catalog.pg_class AS c
         JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = r.relation),
       (SELECT string_agg(concat_ws(' ', a.attrelid = r.relation, a.attnum, a.attname, a.atttypid,
           a.atttypmod, a.attcollation, a.attnotnull, a.attgenerated, a.attidentity,
+          CASE WHEN a.attrelid = r.relation THEN a.xmin END,
           (SELECT string_agg(e.enumlabel, ' ' ORDER BY e.enumsortorder)
             FROM pg_catalog.pg_enum AS e WHERE e.enumtypid = a.atttypid)),
           ',' ORDER BY a.attrelid = r.relation, a.attnum)

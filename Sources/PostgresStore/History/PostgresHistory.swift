@@ -19,8 +19,6 @@ struct PostgresHistory: Sendable {
     var changed: [String] = []
     /// The tables whose changes are recorded.
     var captured: [CapturedTable] = []
-    /// Tables whose changes cannot be recorded.
-    var skipped: [String] = []
   }
 
   /// The format of the schema that this version creates and reads.
@@ -28,12 +26,13 @@ struct PostgresHistory: Sendable {
 
   /// The time limit for a table's lock, after which the installation fails. A waiting statement blocks
   /// later writers of the table.
-  static let lockTimeout = "5s"
+  static let lockTimeout = "3s"
 
   /// Creates what is missing and replaces what differs, in one transaction. Begins a new epoch if
   /// anything did. Servers that install at the same time wait for each other.
   ///
-  /// Throws SQLSTATE 42501 if the role does not own a table, 55P03 if a writer held it for too long.
+  /// Throws SQLSTATE 42501 if the role may not create the schema or does not own what is in it, 55P03 if
+  /// a writer held a table for too long.
   func install(on connection: PostgresConnection) throws(PostgresError) -> Installation {
     try connection.withTransaction { () throws(PostgresError) in
       try connection.execute(
@@ -78,19 +77,15 @@ struct PostgresHistory: Sendable {
   ) throws(PostgresError) -> Installation {
     var result = Installation()
     let stored = try storedSignatures(on: connection)
-    for table in catalogue.tables {
-      guard let captured = CapturedTable(table) else {
-        result.skipped.append(table.name)
-        continue
-      }
-      result.captured.append(captured)
+    result.captured = catalogue.tables.compactMap(CapturedTable.init)
+    let gone = Set(stored.keys).subtracting(result.captured.map(\.id))
+    for id in gone.sorted() { try remove(id, on: connection) }
+    for captured in result.captured {
       let signature = try Self.signature(of: captured.id, on: connection)
       guard signature == nil || signature != stored[captured.id] else { continue }
       try create(captured, on: connection)
-      result.changed.append(table.name)
+      result.changed.append(captured.name)
     }
-    let gone = Set(stored.keys).subtracting(result.captured.map(\.id))
-    for id in gone.sorted() { try remove(id, on: connection) }
     let isIncomplete = try connection.query(
       """
       SELECT EXISTS (SELECT FROM livefetch.hole) OR NOT EXISTS (SELECT FROM livefetch.store)

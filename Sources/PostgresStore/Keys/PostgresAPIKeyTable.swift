@@ -47,13 +47,15 @@ enum PostgresAPIKeyTable {
   ) throws(PostgresError) {
     try connection.query(
       """
-      INSERT INTO livefetch.key (id, name, digest, scopes, roles, "user", created, expires)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+      INSERT INTO livefetch.key (id, name, digest, scopes, roles, "user", created, expires,
+        revoked)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
       """,
       [
         .text(key.id), .text(key.name), .bytes(key.digest), .text(APIKeyRecord.json(key.scopes)),
         .text(APIKeyRecord.json(key.roles)), key.userID.map { .text($0) } ?? .null,
         .double(key.created), key.expires.map { .double($0) } ?? .null,
+        key.revoked.map { .double($0) } ?? .null,
       ])
   }
 

@@ -21,14 +21,18 @@ extension PostgresStore {
     }
   }
 
-  /// Stores `key` in a database; returns false if a key that is not revoked has its name.
+  /// Stores `key` in a database; returns false if neither it nor another key
+  /// with its name is revoked.
   public static func addAPIKey(
     _ key: APIKeyRecord, to target: String
   ) throws(StoreError) -> Bool {
     try changeAPIKeys(target) { connection throws(PostgresError) in
       try connection.execute(PostgresAPIKeyTable.creation)
       let keys = try PostgresAPIKeyTable.all(on: connection)
-      guard !keys.contains(where: { $0.name == key.name && $0.revoked == nil }) else {
+      guard
+        key.revoked != nil
+          || !keys.contains(where: { $0.name == key.name && $0.revoked == nil })
+      else {
         return false
       }
       try PostgresAPIKeyTable.insert(key, on: connection)

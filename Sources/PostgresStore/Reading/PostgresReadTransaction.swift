@@ -99,6 +99,7 @@ struct PostgresReadTransaction: ResultTransaction {
       try single.run(statement, on: connection, take)
     } else {
       try storing { () throws(PostgresError) in
+        try history?.lock(for: statement.sql)
         try connection.stream(statement.sql, statement.parameters, take)
       }
     }

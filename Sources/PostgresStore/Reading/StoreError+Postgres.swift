@@ -16,6 +16,8 @@ extension StoreError {
 
   private init(_ error: ServerError) {
     switch error.sqlState {
+    case "3F000" where error.message.contains("\"livefetch\""):
+      self = .unsupported(Self.functions)
     // A composed statement names what existed when the catalogue was read.
     case "42P01", "42703", "3F000": self = .schemaChanged(entity: "")
     case "0A000" where error.message.contains("cached plan"): self = .schemaChanged(entity: "")
@@ -25,7 +27,13 @@ extension StoreError {
     // An expression that PostgreSQL finds too complex.
     case "2201B": self = .unsupported(Self.pattern)
     case "22021", "22P05": self = .unsupported("Text with the character U+0000 over PostgreSQL")
+    // What the functions of LiveFetch do not bring into range.
+    case let state where state.hasPrefix("22"):
+      self = .unsupported("A calculation beyond the range of PostgreSQL's types")
     case "25006", "42501": self = .readOnly
+    // The server was the primary when the store was opened.
+    case "55000" where error.message.contains("recovery"):
+      self = .storageFailed("PostgreSQL \(error)")
     case "40001", "40P01", "55P03": self = .busy
     case "53100": self = .diskFull
     case "53300": self = .overloaded
@@ -44,6 +52,10 @@ extension StoreError {
     let name = message.dropFirst(prefix.count).prefix { $0 != "(" }
     return name == "matches" ? pattern : "`\(name)` over PostgreSQL"
   }
+
+  private static let functions =
+    "A predicate or an aggregate of LiveFetch's own, in a database in which no server without "
+    + "`--read-only` has created the schema `livefetch`,"
 
   private static let pattern = "This pattern of MATCHES over PostgreSQL"
 }

@@ -3,7 +3,8 @@
 //     livefetch.answer(key, at, fingerprint, answer)
 //
 // A row is written in the transaction of its save, so that neither exists without the other. Of two
-// transactions that insert the same key, the second one waits for the first and then fails.
+// transactions that insert the same key, the second one waits for the first and then fails. The history's
+// pruning deletes what has expired.
 
 import FetchModel
 
@@ -66,18 +67,30 @@ enum PostgresIdempotencyTable {
       ])
   }
 
-  /// Stores a response, and deletes some that have expired.
+  /// Stores a response, in place of one that has expired. Returns false if the key has one.
   static func keep(
     _ answer: [UInt8], _ once: IdempotentSave, on connection: PostgresConnection
-  ) throws(PostgresError) {
+  ) throws(PostgresError) -> Bool {
+    try connection.query(
+      """
+      INSERT INTO livefetch.answer AS a (key, fingerprint, answer) VALUES ($1, $2, $3)
+      ON CONFLICT (key) DO UPDATE
+        SET at = excluded.at, fingerprint = excluded.fingerprint, answer = excluded.answer
+        WHERE a.at <= \(expiry)
+      """, [.text(once.key), .text(once.fingerprint), .bytes(answer)]
+    ).affectedRows > 0
+  }
+
+  /// Deletes at most `limit` responses that have expired. Returns their number.
+  static func prune(
+    limit: Int, on connection: PostgresConnection
+  ) throws(PostgresError) -> Int {
     try connection.query(
       """
       DELETE FROM livefetch.answer WHERE key IN (
-        SELECT key FROM livefetch.answer WHERE at <= \(expiry) ORDER BY at LIMIT 100
-        FOR UPDATE SKIP LOCKED) OR key = $1 AND at <= \(expiry)
-      """, [.text(once.key)])
-    try connection.query(
-      "INSERT INTO livefetch.answer (key, fingerprint, answer) VALUES ($1, $2, $3)",
-      [.text(once.key), .text(once.fingerprint), .bytes(answer)])
+        SELECT key FROM livefetch.answer WHERE at <= \(expiry) ORDER BY at LIMIT $1::bigint
+        FOR UPDATE SKIP LOCKED)
+      """, [.integer(Int64(limit))]
+    ).affectedRows
   }
 }

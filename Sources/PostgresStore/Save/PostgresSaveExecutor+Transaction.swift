@@ -45,7 +45,7 @@ extension PostgresSaveExecutor {
   ) throws(SaveError) -> Step {
     let result: Result<Step, SaveError>
     do throws(PostgresError) {
-      result = try pool.withConnection { (connection) throws(PostgresError) in
+      result = try pool.withConnection(until: end) { (connection) throws(PostgresError) in
         let outer = (connection.deadline, connection.isCancelled)
         defer { (connection.deadline, connection.isCancelled) = outer }
         connection.deadline = end
@@ -84,17 +84,46 @@ extension PostgresSaveExecutor {
   private func commit(_ save: PostgresSaveConnection) throws(SaveError) -> Token {
     let connection = save.connection
     connection.isCancelled = nil
-    connection.deadline = .now + max(timeLimit, .seconds(10))
+    let deadline = ContinuousClock.now + max(timeLimit, .seconds(10))
+    connection.deadline = deadline
     return try Self.storing { () throws(PostgresError) in
+      let transaction: String
       do throws(PostgresError) {
-        try connection.execute("COMMIT")
+        transaction = try connection.commit("SELECT pg_current_xact_id_if_assigned()::text")
       } catch {
         save.note(error)
         throw error
       }
-      let token = try newestToken(connection)
+      let token: Token
+      do throws(PostgresError) {
+        token = try newestToken(connection)
+      } catch {
+        token = try newestToken(after: transaction, until: deadline)
+      }
       committed.withLock { $0 }(token)
       return token
+    }
+  }
+
+  /// Returns the newest token, read on another connection after the commit of a transaction.
+  ///
+  /// A crash can lose a transaction that committed with `synchronous_commit = off`: then this throws.
+  /// If no token can be read, returns one from before the commit, whose diff repeats the save.
+  private func newestToken(
+    after transaction: String, until deadline: ContinuousClock.Instant
+  ) throws(PostgresError) -> Token {
+    do throws(PostgresError) {
+      return try pool.withConnection(until: deadline) { connection throws(PostgresError) in
+        try connection.withDeadline(deadline - .now) { () throws(PostgresError) in
+          let status = try connection.query(
+            "SELECT pg_xact_status(nullif($1, '')::xid8) = 'aborted'", [.text(transaction)])
+          if !status.isNull(0, 0), try status.bool(0, 0) { throw .closed }
+          return try newestToken(connection)
+        }
+      }
+    } catch {
+      guard error != .closed else { throw .disconnected("the server has lost the save") }
+      return earlierToken.withLock { $0 }
     }
   }
 
@@ -135,21 +164,46 @@ extension PostgresSaveExecutor {
     result.token = try Self.storing { () throws(PostgresError) in
       Token(
         PostgresPosition(
-          epoch: try HistoryEpoch.current(connection),
-          snapshot: try PostgresSnapshot.own(connection)))
+          epoch: try HistoryEpoch.current(connection), snapshot: try snapshot(after: connection)))
     }
     let answer: [UInt8]
     do { answer = try once.answer(result, reader(connection, result.token)) } catch {
       throw .store(error)
     }
     do throws(PostgresError) {
-      try PostgresIdempotencyTable.keep(answer, once, on: connection)
+      if try PostgresIdempotencyTable.keep(answer, once, on: connection) {
+        return StoredResponse(bytes: answer, isRepeated: false)
+      }
     } catch {
-      // Another save with the key came first: the next transaction finds its response.
-      if error.sqlState == "23505" { save.repeatUnchanged() } else { save.note(error) }
+      save.note(error)
       throw .store(StoreError(error))
     }
-    return StoredResponse(bytes: answer, isRepeated: false)
+    // Another save with the key came first: the next transaction finds its response.
+    save.repeatUnchanged()
+    throw .store(.busy)
+  }
+
+  /// Returns a snapshot together with the changes of the open transaction: the transaction's own one,
+  /// or a later one if many transactions have begun since.
+  private func snapshot(
+    after connection: PostgresConnection
+  ) throws(PostgresError) -> PostgresSnapshot {
+    let result = try connection.query(
+      "SELECT pg_current_snapshot()::text, pg_current_xact_id_if_assigned()::text")
+    guard let snapshot = PostgresSnapshot(postgresText: result.text(0, 0)) else {
+      throw .malformed("no snapshot, or too many open transactions")
+    }
+    guard let own = UInt64(result.text(0, 1)) else { return snapshot }
+    if let snapshot = snapshot.adding(own, most: 100) { return snapshot }
+    return try pool.withConnection(until: connection.deadline) { other throws(PostgresError) in
+      let later = try other.withDeadline(timeLimit) { () throws(PostgresError) in
+        try other.query("SELECT pg_current_snapshot()::text").text(0, 0)
+      }
+      guard let later = PostgresSnapshot(postgresText: later)?.adding(own, most: 100) else {
+        throw .malformed("no snapshot, or too many open transactions")
+      }
+      return later
+    }
   }
 
   /// Reads the state that the open transaction leaves.
@@ -186,22 +240,14 @@ extension HistoryEpoch {
 }
 
 extension PostgresSnapshot {
-  /// Returns the snapshot of an open transaction together with the transaction's own changes.
-  static func own(_ connection: PostgresConnection) throws(PostgresError) -> PostgresSnapshot {
-    let result = try connection.query(
-      "SELECT pg_current_snapshot()::text, pg_current_xact_id_if_assigned()::text")
-    guard let snapshot = PostgresSnapshot(postgresText: result.text(0, 0)) else {
-      throw .malformed("no snapshot, or too many open transactions")
+  /// Returns the snapshot together with the changes of a transaction that it does not show; nil if more
+  /// than `most` other transactions have begun between them.
+  func adding(_ transaction: UInt64, most: Int) -> PostgresSnapshot? {
+    guard end <= transaction else {
+      return PostgresSnapshot(end: end, inProgress: inProgress.filter { $0 != transaction })
     }
-    guard let own = UInt64(result.text(0, 1)) else { return snapshot }
-    guard snapshot.end <= own else {
-      return PostgresSnapshot(
-        end: snapshot.end, inProgress: snapshot.inProgress.filter { $0 != own })
-    }
-    guard own - snapshot.end + UInt64(snapshot.inProgress.count) <= UInt64(maxInProgress) else {
-      throw .malformed("too many transactions began during this one")
-    }
+    guard transaction - end <= UInt64(most) else { return nil }
     return PostgresSnapshot(
-      end: own + 1, inProgress: snapshot.inProgress + Array(snapshot.end..<own))
+      end: transaction + 1, inProgress: inProgress + Array(end..<transaction))
   }
 }

@@ -24,6 +24,8 @@ final class PostgresSaveExecutor: Sendable {
   let changeQueries: ChangeQueries
   /// Called after a commit with the newest token.
   let committed = Mutex<@Sendable (Token) -> Void>({ _ in })
+  /// Protects a token from before every running save's commit.
+  let earlierToken = Mutex(Token.untracked)
   let pool: PostgresPool
   private let threads: ThreadPool
   /// Protects the executors that no save uses.

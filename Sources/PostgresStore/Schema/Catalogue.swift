@@ -24,6 +24,8 @@ struct CatalogueTable: Hashable, Sendable {
   var kind: Kind
   /// True if other tables inherit from it, so that its rows include theirs.
   var hasInheritingTables: Bool
+  /// True if it belongs to a role that this one does not have, or to an extension.
+  var isForeign = false
   var columns: [CatalogueColumn] = []
   /// The columns of the primary key; empty if there is none.
   var primaryKey: [String] = []

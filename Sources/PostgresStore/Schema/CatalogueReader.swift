@@ -43,7 +43,9 @@ struct CatalogueReader {
     let rows = try query(
       """
       SELECT c.oid, n.nspname, c.relname, c.relkind, c.relkind = 'r' AND EXISTS (
-        SELECT FROM pg_inherits AS i WHERE i.inhparent = c.oid)
+        SELECT FROM pg_inherits AS i WHERE i.inhparent = c.oid),
+        NOT pg_has_role(c.relowner, 'USAGE') OR EXISTS (SELECT FROM pg_depend AS d
+          WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
       FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
       WHERE n.nspname = ANY ($1::text[]) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
         AND NOT c.relispartition AND c.relpersistence <> 't'
@@ -54,7 +56,7 @@ struct CatalogueReader {
       else { continue }
       tables[id] = CatalogueTable(
         id: id, schema: row[1].string ?? "", name: row[2].string ?? "", kind: kind,
-        hasInheritingTables: row[4] == true)
+        hasInheritingTables: row[4] == true, isForeign: row[5] == true)
     }
     return tables
   }

@@ -48,14 +48,15 @@ enum APIKeyTable {
   static func insert(_ key: APIKeyRecord, on connection: Connection) throws(StoreError) {
     try connection.run(
       """
-      INSERT INTO main.livefetch_key(id, name, digest, scopes, roles, user, created, expires)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO main.livefetch_key(id, name, digest, scopes, roles, user, created, expires,
+        revoked)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
         .text(key.id), .text(key.name), .blob(key.digest), .text(APIKeyRecord.json(key.scopes)),
         .text(APIKeyRecord.json(key.roles)), key.userID.map { .text($0) } ?? .null,
-        .double(key.created),
-        key.expires.map { .double($0) } ?? .null,
+        .double(key.created), key.expires.map { .double($0) } ?? .null,
+        key.revoked.map { .double($0) } ?? .null,
       ])
   }
 

@@ -18,10 +18,14 @@ extension SQLiteStore {
     return try APIKeyTable.all(on: connection)
   }
 
-  /// Stores `key` in the file at `path`; returns false if a key that is not revoked has its name.
+  /// Stores `key` in the file at `path`; returns false if neither it nor another key
+  /// with its name is revoked.
   public static func addAPIKey(_ key: APIKeyRecord, path: String) throws(StoreError) -> Bool {
     try changeAPIKeys(path) { keys, connection throws(StoreError) in
-      guard !keys.contains(where: { $0.name == key.name && $0.revoked == nil }) else {
+      guard
+        key.revoked != nil
+          || !keys.contains(where: { $0.name == key.name && $0.revoked == nil })
+      else {
         return false
       }
       try connection.execute(APIKeyTable.tables)

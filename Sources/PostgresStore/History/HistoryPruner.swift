@@ -1,0 +1,72 @@
+// Once a minute: what no client can need any more leaves the database, on a thread and a connection of
+// its own, so that nothing else waits for it. Several servers may do this at the same time.
+
+import LiveFetchThreads
+import Synchronization
+
+/// Prunes a history while a store serves it. Used from any thread.
+final class HistoryPruner: Sendable {
+  private static let interval: Double = 60
+  /// The most rows that one statement deletes.
+  private static let limit = 5_000
+  /// The time limit of one statement.
+  private static let timeLimit = Duration.seconds(10)
+
+  private let history: PostgresHistory
+  private let tables: [CapturedTable]
+  private let keptTime: Duration
+  private let connect: @Sendable () throws(PostgresError) -> PostgresConnection
+  private let wakeup = MonotonicSemaphore()
+  private let isClosed = Atomic(false)
+
+  init(
+    _ history: PostgresHistory, _ tables: [CapturedTable], keeping time: Duration,
+    connect: @escaping @Sendable () throws(PostgresError) -> PostgresConnection
+  ) throws(PostgresError) {
+    self.history = history
+    self.tables = tables
+    keptTime = time
+    self.connect = connect
+    guard startThread(name: "lf-pg-prune", { [self] in serve() }) else {
+      throw .disconnected("no thread is left")
+    }
+  }
+
+  func close() {
+    isClosed.store(true, ordering: .relaxed)
+    wakeup.signal()
+  }
+
+  private func serve() {
+    while !isClosed.load(ordering: .relaxed) {
+      guard !wakeup.wait(seconds: Self.interval) else { continue }
+      // What fails is tried again a minute later.
+      try? prune()
+    }
+  }
+
+  private func prune() throws(PostgresError) {
+    let connection = try connect()
+    defer { connection.close() }
+    connection.deadline = .now + Self.timeLimit
+    try history.mark(on: connection)
+    try history.advanceHorizon(keeping: keptTime, on: connection)
+    for table in tables {
+      try batches(on: connection) { () throws(PostgresError) in
+        try history.prune(table, limit: Self.limit, on: connection)
+      }
+    }
+    try batches(on: connection) { () throws(PostgresError) in
+      try PostgresIdempotencyTable.prune(limit: Self.limit, on: connection)
+    }
+  }
+
+  /// Runs `body` until it returns less than the limit.
+  private func batches(
+    on connection: PostgresConnection, _ body: () throws(PostgresError) -> Int
+  ) throws(PostgresError) {
+    repeat {
+      connection.deadline = .now + Self.timeLimit
+    } while try body() == Self.limit && !isClosed.load(ordering: .relaxed)
+  }
+}
