@@ -92,6 +92,25 @@ struct DataStoreTests {
     return (controller, log)
   }
 
+  @Test("may have a request that reads the store or the draft that asks it")
+  func readingRequests() async throws {
+    let (store, draft) = (store, store.draft())
+    for request in [
+      FilterRequest<Town> { $0.people > store.results.count },
+      FilterRequest<Town> { $0.people > draft.changes.count && draft.hasChanges },
+    ] {
+      try await draft.insert(Town(id: 9, name: "Oslo", people: 40))
+      let controller = TownsController(store: draft, request: request)
+      try await controller.performFetch()
+      try await eventually { controller.fetchedResults.map(\.id) == [1, 2, 3, 9] }
+      try await store.update(Town(id: 3, name: "Cork", people: 1))
+      try await eventually { controller.fetchedResults.map(\.id) == [1, 2, 9] }
+      #expect(controller.fetchedResults.map(\.id) == [1, 2, 9])
+      draft.reset()
+      try await store.update(Town(id: 3, name: "Cork", people: 10))
+    }
+  }
+
   @Test("fetches nothing by itself; then everything, in sections and in order")
   func fetching() async throws {
     let controller = TownsController(store: store, request: FilterRequest())

@@ -66,11 +66,6 @@ final class Place: PredicateKeyPathProviding, @unchecked Sendable {
   }
 }
 
-private struct Emblem: PredicateKeyPathProviding {
-  let image: [UInt8]
-  static var predicateKeyPaths: [AnyKeyPath: String] { [\Emblem.image: "image"] }
-}
-
 /// Places and nations in memory and in a file.
 final class Gazetteer: Sendable {
   static let schema = """
@@ -247,10 +242,6 @@ struct SwiftPredicateTests {
     #expect(
       try FetchPredicate(#Predicate<Nation> { $0.towns.filter { $0.area > 1 }.count > 2 }).format
         == "SUBQUERY(place, $x1, $x1.area > 1.0).@count > 2")
-    let (bytes, none): ([UInt8], [Int]) = ([1, 2], [])
-    #expect(
-      try FetchPredicate(#Predicate<Emblem> { $0.image == bytes }).format == #"image == "AQI=""#)
-    #expect(try text(#Predicate { none.contains($0.id) }) == "id IN {}")
   }
 
   @Test("refuses unsupported operations and names them")

@@ -1,5 +1,6 @@
 // A data store over results in memory.
 
+import Foundation
 import Synchronization
 
 /// A store of results in memory, in insertion order.
@@ -13,7 +14,10 @@ public final class ArrayDataStore<
     var queries: [Query] = []
   }
 
-  // Protects the results and the running queries. Queries receive changes in order.
+  // Held while queries receive changes, which are therefore in order. Requests are the user's code
+  // and run under it; it is recursive, so that they may execute requests of this store.
+  private let order = NSRecursiveLock()
+  // Protects the results and the running queries; never held while a request decides.
   private let state: Mutex<State>
 
   public init(_ results: [Result] = []) {
@@ -25,9 +29,12 @@ public final class ArrayDataStore<
   public var results: [Result] { state.withLock { $0.results } }
 
   public override func execute(_ query: Query) {
-    state.withLock { state in
-      state.queries.append(query)
-      query.enqueue(all: state.results.filter { query.request.includes($0) ?? true })
+    order.withLock {
+      let results = state.withLock { state in
+        state.queries.append(query)
+        return state.results
+      }
+      query.enqueue(all: results.filter { query.request.includes($0) ?? true })
     }
     query.processPendingChanges()
   }
@@ -37,18 +44,21 @@ public final class ArrayDataStore<
   }
 
   public override func save(_ changes: [Change]) async throws {
-    let queries = try state.withLock { state in
-      var results = state.results
+    let queries = try order.withLock {
+      var results = self.results
       let replaced = try changes.map { try Self.apply($0, to: &results) }
-      state.results = results
-      for query in state.queries {
+      let queries = state.withLock { state in
+        state.results = results
+        return state.queries
+      }
+      for query in queries {
         if Self.returns(changes, replaced, to: query.request) {
           query.enqueue(all: results.filter { query.request.includes($0) ?? true })
         } else {
           Self.notify(changes, to: query)
         }
       }
-      return state.queries
+      return queries
     }
     for query in queries { query.processPendingChanges() }
   }

@@ -1,5 +1,6 @@
 // A store that adds uncommitted changes to the results of another store.
 
+import Foundation
 import Synchronization
 
 /// Uncommitted changes over another store.
@@ -37,8 +38,13 @@ public final class DataStoreDraft<
   }
 
   private let source: DataStore<Result, Request>
-  // Protects the changes and the overlays. Queries receive changes in order.
-  private let state = Mutex(State())
+  // Held during changes, so that queries receive them in order. Requests are the user's code and run
+  // under it.
+  private let order = NSRecursiveLock()
+  // Protected by `order`.
+  private var state = State()
+  // The changes for readers, which may be requests; never held while a request decides.
+  private let recorded = Mutex<[DraftChange<Result>]>([])
 
   init(parent: DataStore<Result, Request>) {
     source = parent
@@ -46,22 +52,33 @@ public final class DataStoreDraft<
   }
 
   /// The changes that a commit saves, in order.
-  public var changes: [Change] { state.withLock { $0.changes.map(\.change) } }
+  public var changes: [Change] { recorded.withLock { $0 }.map(\.change) }
   /// True if there are changes to commit.
-  public var hasChanges: Bool { state.withLock { !$0.changes.isEmpty } }
+  public var hasChanges: Bool { recorded.withLock { !$0.isEmpty } }
+
+  /// Reads or changes the state in turn.
+  private func withState<Value>(_ body: (inout State) throws -> Value) rethrows -> Value {
+    try order.withLock { try body(&state) }
+  }
+
+  /// Replaces the changes, also for readers.
+  private func record(_ changes: [DraftChange<Result>], _ state: inout State) {
+    state.changes = changes
+    recorded.withLock { $0 = changes }
+  }
 
   // MARK: - Changes
 
   /// Records the changes. An update of a deleted result and an insert of an existing one are
   /// refused.
   public override func save(_ changes: [Change]) async throws {
-    try state.withLock { state in
+    try withState { state in
       var draft = state.changes
       for change in changes {
         state.version += 1
         try Self.add(change, base: Self.base(of: change, in: state), state.version, to: &draft)
       }
-      state.changes = draft
+      record(draft, &state)
       notify(Set(changes.map(\.result.instanceID)), &state)
     }
     widen()
@@ -71,12 +88,12 @@ public final class DataStoreDraft<
   ///
   /// - Throws: the parent's error; the draft then keeps its changes.
   public func commit() async throws {
-    let committed = state.withLock { $0.changes }
+    let committed = recorded.withLock { $0 }
     guard !committed.isEmpty else { return }
     try await source.save(committed.map(\.change))
-    state.withLock { state in
+    withState { state in
       let versions = Set(committed.map(\.version))
-      state.changes.removeAll { versions.contains($0.version) }
+      record(state.changes.filter { !versions.contains($0.version) }, &state)
       // The draft shows the committed changes until the parent reports them.
       for index in state.overlays.indices {
         let request = state.overlays[index].query.request
@@ -89,9 +106,9 @@ public final class DataStoreDraft<
 
   /// Discards the changes.
   public func reset() {
-    state.withLock { state in
+    withState { state in
       let ids = Set(state.changes.map(\.id))
-      state.changes = []
+      record([], &state)
       notify(ids, &state)
     }
   }
@@ -134,7 +151,7 @@ public final class DataStoreDraft<
 
   public override func execute(_ query: Query) {
     let inner = source.start(query.request, throttle: query.throttle)
-    state.withLock { $0.overlays.append(Overlay(query: query, inner: inner)) }
+    withState { $0.overlays.append(Overlay(query: query, inner: inner)) }
     read(inner)
     widen()
   }
@@ -146,7 +163,7 @@ public final class DataStoreDraft<
   }
 
   public override func stop(_ query: Query) {
-    let ended = state.withLock { state in
+    let ended = withState { state in
       let place = state.overlays.firstIndex { $0.query === query }
       return place.map { state.overlays.remove(at: $0) }
     }
@@ -161,7 +178,7 @@ public final class DataStoreDraft<
   }
 
   private func receive(_ event: Query.Event, _ inner: Query) {
-    let query = state.withLock { state in state.overlays.first { $0.reads(inner) }?.query }
+    let query = withState { state in state.overlays.first { $0.reads(inner) }?.query }
     guard let query else { return }
     switch event {
     case .batch(let batch): receive(batch, inner)
@@ -173,7 +190,7 @@ public final class DataStoreDraft<
   }
 
   private func receive(_ batch: DataStoreBatch<Result>, _ inner: Query) {
-    let replaced: Query? = state.withLock { state -> Query? in
+    let replaced = withState { state -> Query? in
       guard let place = state.overlays.firstIndex(where: { $0.reads(inner) }) else { return nil }
       let replaced = state.overlays[place].take(inner)
       let isFirst = !state.overlays[place].hasBase || replaced != nil
@@ -194,7 +211,7 @@ public final class DataStoreDraft<
 
   /// Requests more results from the source if the changes remove results from its window.
   private func widen() {
-    let (begun, ended) = state.withLock { state in
+    let (begun, ended) = withState { state in
       let changes = state.changes
       var (begun, ended) = ([Query](), [Query]())
       for index in state.overlays.indices {

@@ -2,8 +2,7 @@
 
 /// Sections and items by identifier, and the items with new values.
 ///
-/// A value type: compare two snapshots, compute and apply their difference, or map sections and
-/// items to types of your own.
+/// A value type: compare two snapshots, or map sections and items to types of your own.
 public struct DiffableSnapshot<SectionID: Hashable, ItemID: Hashable> {
   /// A section and its items, in order.
   public struct Section {
@@ -90,74 +89,3 @@ extension DiffableSnapshot.Section: Sendable where SectionID: Sendable, ItemID: 
 extension DiffableSnapshot: Equatable {}
 extension DiffableSnapshot: Hashable {}
 extension DiffableSnapshot: Sendable where SectionID: Sendable, ItemID: Sendable {}
-
-// MARK: - Differences
-
-extension DiffableSnapshot {
-  /// The difference that transforms `other` into this snapshot.
-  public func difference(from other: Self) -> Difference {
-    let (oldItems, newItems) = (other.flattened, flattened)
-    return Difference(
-      sections: sectionIdentifiers.difference(from: other.sectionIdentifiers),
-      items: newItems.difference(from: oldItems).inferringMoves(),
-      reconfigured: reconfiguredItemIdentifiers, reloaded: reloadedItemIdentifiers)
-  }
-
-  /// This snapshot after `difference`; nil if the difference starts from another snapshot.
-  public func applying(_ difference: Difference) -> Self? {
-    guard let ids = sectionIdentifiers.applying(difference.sections),
-      let items = flattened.applying(difference.items)
-    else { return nil }
-    var result = Self(
-      sections: ids.map { Section(id: $0, items: []) },
-      reconfigured: difference.reconfigured, reloaded: difference.reloaded)
-    let numbers = Dictionary(ids.enumerated().map { ($1, $0) }) { first, _ in first }
-    for item in items {
-      guard let number = numbers[item.section] else { return nil }
-      result.sections[number].items.append(item.id)
-    }
-    return result
-  }
-
-  /// Applies `difference` to this snapshot.
-  ///
-  /// - Returns: false if the difference starts from another snapshot; this one is then unchanged.
-  @discardableResult
-  public mutating func apply(_ difference: Difference) -> Bool {
-    guard let result = applying(difference) else { return false }
-    self = result
-    return true
-  }
-
-  /// The difference of two snapshots, as Swift's `CollectionDifference` of sections and items.
-  public struct Difference {
-    /// Inserted and removed sections.
-    public let sections: CollectionDifference<SectionID>
-    /// An item that changed its section is removed and inserted.
-    public let items: CollectionDifference<PlacedItem>
-    /// Items with changed values: configure their cells again.
-    public let reconfigured: Set<ItemID>
-    /// Items whose position changed as well: reload their cells.
-    public let reloaded: Set<ItemID>
-
-    /// True if the snapshots are equal and no item has changed values.
-    public var isEmpty: Bool {
-      sections.isEmpty && items.isEmpty && reconfigured.isEmpty && reloaded.isEmpty
-    }
-  }
-
-  /// An item and its section.
-  public struct PlacedItem: Hashable {
-    /// The identifier of the item's section.
-    public let section: SectionID
-    /// The item's identifier.
-    public let id: ItemID
-  }
-
-  private var flattened: [PlacedItem] {
-    sections.flatMap { section in section.items.map { PlacedItem(section: section.id, id: $0) } }
-  }
-}
-
-extension DiffableSnapshot.PlacedItem: Sendable where SectionID: Sendable, ItemID: Sendable {}
-extension DiffableSnapshot.Difference: Sendable where SectionID: Sendable, ItemID: Sendable {}
