@@ -185,7 +185,7 @@ struct OfflineStoreTests {
     try await eventually { store.queuedSaves.count == 1 }
     try server.start()
     #expect(try await waiting.value.updated == 1)
-    #expect(reports.sizes == [1, 0])
+    try await eventually { reports.sizes == [1, 0] }
     store.close()
   }
 
@@ -223,12 +223,17 @@ struct OfflineStoreTests {
 
   @Test("reports why a save waits that another server answers, and refuses what can never send")
   func notUnderstood() async throws {
-    let proxy = try FaultProxy(host: "127.0.0.1", port: 1)
+    let upstream = try FaultProxy(host: "127.0.0.1", port: 1)
+    let proxy = try FaultProxy(host: "127.0.0.1", port: upstream.port)
     proxy.set(.answer("HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nPage"))
     let address = try #require(URL(string: "http://127.0.0.1:\(proxy.port)"))
     let store = try OfflineStore(RemoteStore(address), storage: storage)
     let saving = Task { try await store.save(grow(3, to: 1)) }
-    try await eventually { if case .notUnderstood? = store.queueError { true } else { false } }
+    try await eventually { store.queueError != nil }
+    guard case .notUnderstood? = store.queueError else {
+      Issue.record("\(store.queueError.debugDescription)")
+      return
+    }
     #expect(store.queuedSaves.count == 1)
     store.close()
     await #expect(throws: ObjectStoreError.self) { try await saving.value }

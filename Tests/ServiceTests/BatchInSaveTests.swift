@@ -63,6 +63,19 @@ struct BatchInSaveTests {
         #"[{"id":1,"population":900},{"id":2,"population":300},{"id":3,"population":800}]"#))
   }
 
+  @Test("a refusal lists each of many problems once")
+  func manyProblems() throws {
+    let changes = (1...20_000).map { #"{"delete":"City","id":\#(-$0)}"# }.joined(separator: ",")
+    let answer = try served().ask("POST", "/v1/save", body: #"{"changes":[\#(changes)]}"#)
+    #expect(answer.status == 409)
+    guard case .array(let errors)? = answer.json["errors"] else {
+      Issue.record("\(answer.text.prefix(200))")
+      return
+    }
+    #expect(errors.count == 20_000)
+    #expect(errors.last?["change"]?.integer == 19_999)
+  }
+
   @Test(
     "is refused with an invalid condition, or together with an id",
     arguments: [

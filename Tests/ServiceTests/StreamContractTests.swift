@@ -44,6 +44,21 @@ struct StreamContractTests {
     #expect(second.contains("event: diff\n"), "\(second)")
   }
 
+  @Test("line breaks within a stored JSON value do not end the line of an event")
+  func lineBreaks() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE note(id INTEGER PRIMARY KEY, content JSON);
+      INSERT INTO note VALUES (1, '{' || char(13, 10) || '"a":1}');
+      """)
+    let pending = file.begin(
+      "GET", "/v1/objects/note", headers: [("Accept", "text/event-stream")])
+    _ = try #require(pending.wait())
+    let stream = try #require(pending.stream)
+    let event = try text(stream, until: "]}]}\n\n")
+    #expect(event.contains(#""items":[{"id":1,"content":{  "a":1}}]}]}"#), "\(event)")
+  }
+
   @Test func changesListTheObjectsOfEachSave() throws {
     let file = try ServedFile(contractWorld)
     let token = try #require(file.ask("/v1").json["token"]?.string)

@@ -185,7 +185,7 @@ extension SaveRun {
       change: change, property: property, code: .forbidden,
       detail: "the access rules do not allow the caller to \(verb) this \(name)")
     problem.entity = name
-    if !problems.contains(problem) { problems.append(problem) }
+    add(problem)
   }
 }
 

@@ -68,7 +68,7 @@ extension SaveRun {
 
   private mutating func append(_ problem: ChangeProblem) {
     progress[problem.change] = .failed
-    problems.append(problem)
+    add(problem)
   }
 
   /// Returns the object as JSON, as its caller reads it; nil if it does not exist.

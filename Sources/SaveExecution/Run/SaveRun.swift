@@ -36,7 +36,9 @@ struct SaveRun {
 
   /// The caller's permissions; nil if no access rules restrict the caller.
   var permissions: SavePermissions?
-  var problems: [ChangeProblem] = []
+  private(set) var problems: [ChangeProblem] = []
+  /// The same problems, to find repeated ones in O(1).
+  private var reported: Set<ChangeProblem> = []
   var missingObjects = 0
   var failedPrecondition: ChangeProblem?
   var exceedsLimit = false
@@ -293,7 +295,12 @@ extension SaveRun {
   ) {
     progress[change] = .failed
     let problem = ChangeProblem(change: change, property: property, code: code, detail: detail)
-    if !problems.contains(problem) { problems.append(problem) }
+    add(problem)
+  }
+
+  /// Appends a problem unless it was reported before.
+  mutating func add(_ problem: ChangeProblem) {
+    if reported.insert(problem).inserted { problems.append(problem) }
   }
 
   /// Reports that the object of a change does not exist.

@@ -45,7 +45,13 @@ struct EventOutput {
       event.append(contentsOf: token.description.utf8)
     }
     event.append(json: "\ndata: ")
-    event.append(contentsOf: json)
+    // A stored JSON value may contain line breaks, which would end the line of the event. In JSON
+    // they are white space.
+    if json.contains(0x0A) || json.contains(0x0D) {
+      event.append(contentsOf: json.lazy.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 })
+    } else {
+      event.append(contentsOf: json)
+    }
     event.append(json: "\n\n")
     return event
   }
