@@ -63,6 +63,22 @@ struct BatchInSaveTests {
         #"[{"id":1,"population":900},{"id":2,"population":300},{"id":3,"population":800}]"#))
   }
 
+  @Test(
+    "is refused if a change has both `ifMatch` and `base`, of which one would be ignored",
+    arguments: [
+      #"{"update":"City","id":1,"values":{"population":11},"ifMatch":"\"q\"","base":{}}"#,
+      #"{"delete":"City","id":1,"ifMatch":"\"q\"","base":{"name":"Tokyo"}}"#,
+    ])
+  func twoPreconditions(change: String) throws {
+    let file = try served()
+    let answer = try file.ask("POST", "/v1/save", body: #"{"changes":[\#(change)]}"#)
+    #expect(answer.status == 400)
+    #expect(answer.json["code"]?.string == "malformed-save")
+    #expect(
+      try file.ask("GET", "/v1/objects/City/1").text
+        == #"{"id":1,"name":"Tokyo","population":900}"#)
+  }
+
   @Test("a refusal lists each of many problems once")
   func manyProblems() throws {
     let changes = (1...20_000).map { #"{"delete":"City","id":\#(-$0)}"# }.joined(separator: ",")

@@ -68,6 +68,9 @@ public struct ChangeDraft: Sendable {
       self.temporaryID = text
     }
     if let base = json["base"] {
+      guard json["ifMatch"] == nil else {
+        throw .malformed("\(place): give `ifMatch` or `base`, not both")
+      }
       guard let members = base.members else {
         throw .malformed("\(place): `base` is an object")
       }
