@@ -64,12 +64,12 @@ async function everyTable({ browser, server, shoot }) {
 /** Rows are called by what people call them, and a to-one relationship to the own table as well. */
 async function relatedLabels({ browser, server }) {
   for (const [entity, column, expected] of [
-    ['Album', 'ArtistId', ['The Fixtures', 'The Fixtures', 'Nulls and Voids']],
-    ['Track', 'AlbumId', ['First Rows', 'First Rows', 'Empty Sets']],
+    ['Album', 'Artist', ['The Fixtures', 'The Fixtures', 'Nulls and Voids']],
+    ['Track', 'Album', ['First Rows', 'First Rows', 'Empty Sets']],
     ['Employee', 'ReportsTo', ['NULL', 'Ada Adler']],
-    ['Customer', 'SupportRepId', ['Bo Berg', 'Bo Berg']],
-    ['Invoice', 'CustomerId', ['Cleo Cruz', 'Dan Dietz']],
-    ['InvoiceLine', 'TrackId', ['One', 'Two', 'Two']],
+    ['Customer', 'SupportRep', ['Bo Berg', 'Bo Berg']],
+    ['Invoice', 'Customer', ['Cleo Cruz', 'Dan Dietz']],
+    ['InvoiceLine', 'Track', ['One', 'Two', 'Two']],
   ]) {
     const page = await openPage(browser, `${server.address}/?entity=${entity}&sort=${entity}Id`, { width: 1920, height: 1080 });
     await page.until((found, name) => document.querySelectorAll('.row').length === found

@@ -36,6 +36,26 @@ struct NamingContractTests {
     INSERT INTO seconds VALUES (1,1577934245),(2,1577934245.5),(3,'2020-01-01');
     """
 
+  @Test(
+    "a foreign key's column without its suffix is the name of the relationship",
+    arguments: [
+      ("countryId", "country"), ("CountryID", "Country"), ("countryID", "country"),
+      ("Country_ID", "Country"), ("homeCountryId", "homeCountry"), ("grid", "grid"),
+      ("GRID", "GRID"), ("Id2", "Id2"), ("home", "home"),
+    ])
+  func suffixes(column: String, name: String) throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE country(key INTEGER PRIMARY KEY);
+      CREATE TABLE city(key INTEGER PRIMARY KEY, \(column) INTEGER REFERENCES country(key));
+      INSERT INTO country VALUES (7);
+      INSERT INTO city VALUES (1, 7);
+      """)
+    #expect(
+      try file.ask("/v1/objects/city?where=\(column)%3D%3D7").text.contains(
+        #"[{"id":1,"\#(name)":7}]"#))
+  }
+
   /// Entity and query → the items.
   @Test(arguments: [
     (

@@ -68,7 +68,7 @@ public final class PostgresServer: Sendable {
       >"$2/log" 2>&1 || exit 1
     "$1/postgres" -D "$2/data" -k "$2" -c listen_addresses= -c fsync=off \
       -c max_connections=200 -c max_prepared_transactions=20 -c shared_buffers=64MB \
-      -c autovacuum_naptime=5s -c deadlock_timeout=100ms >>"$2/log" 2>&1 </dev/null &
+      -c autovacuum_naptime=60s -c deadlock_timeout=100ms >>"$2/log" 2>&1 </dev/null &
     server=$!
     trap '' INT TERM HUP
     until "$1/pg_isready" -q -h "$2" 2>/dev/null; do

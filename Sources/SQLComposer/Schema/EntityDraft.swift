@@ -87,10 +87,15 @@ struct EntityDraft {
     link.key.columns.count == 1 && Self.stripped(link.key.columns[0]) == nil
   }
 
-  /// Returns `country` for `country_id`; nil for names without that suffix.
+  /// Returns `country` for `country_id` and `countryId`, `Country` for `CountryID`; nil for other
+  /// names, `grid` and `GRID` among them.
   private static func stripped(_ column: String) -> String? {
-    guard folded(column).hasSuffix("_id"), column.utf8.count > 3 else { return nil }
-    return String(column.dropLast(3))
+    if folded(column).hasSuffix("_id"), column.utf8.count > 3 { return String(column.dropLast(3)) }
+    let name = column.dropLast(2)
+    guard column.hasSuffix("Id") || column.hasSuffix("ID"), let last = name.last,
+      last.isLowercase || last.isNumber
+    else { return nil }
+    return String(name)
   }
 
   private mutating func addToOnes(_ links: [CatalogueLinks.Link]) {
