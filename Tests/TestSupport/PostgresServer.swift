@@ -60,7 +60,8 @@ public final class PostgresServer: Sendable {
     supervisor.waitUntilExit()
   }
 
-  /// Runs until its standard input ends.
+  /// Runs until its standard input ends. Without autovacuum, whose commits move the tokens of all
+  /// databases between two requests of a test.
   private static let script = """
     umask 077
     mkdir -m 700 "$2" || exit 1
@@ -68,7 +69,7 @@ public final class PostgresServer: Sendable {
       >"$2/log" 2>&1 || exit 1
     "$1/postgres" -D "$2/data" -k "$2" -c listen_addresses= -c fsync=off \
       -c max_connections=200 -c max_prepared_transactions=20 -c shared_buffers=64MB \
-      -c autovacuum_naptime=60s -c deadlock_timeout=100ms >>"$2/log" 2>&1 </dev/null &
+      -c autovacuum=off -c deadlock_timeout=100ms >>"$2/log" 2>&1 </dev/null &
     server=$!
     trap '' INT TERM HUP
     until "$1/pg_isready" -q -h "$2" 2>/dev/null; do
