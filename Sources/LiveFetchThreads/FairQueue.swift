@@ -53,9 +53,10 @@ package struct FairQueue<Element> {
     return .replaced(last)
   }
 
-  /// Removes and returns the next element.
-  package mutating func popFirst() -> Element? {
-    let element = callers.popFirst { $0.popFirst { $0.popFirst() } }
+  /// Removes and returns the next element of the callers for which `isAllowed` returns true. Others
+  /// keep their turns. O(callers) if it returns false.
+  package mutating func popFirst(where isAllowed: (String) -> Bool = { _ in true }) -> Element? {
+    let element = callers.popFirst(where: isAllowed) { $0.popFirst { $0.popFirst() } }
     if element != nil { count -= 1 }
     return element
   }
@@ -116,9 +117,13 @@ private struct Rotation<Key: Hashable, Member: Holding>: Holding {
 
   var last: Key? { turns.last }
 
-  /// Removes an element of the member whose turn it is.
-  mutating func popFirst<Element>(_ take: (inout Member) -> Element?) -> Element? {
-    guard let key = turns.popFirst(), let index = members.index(forKey: key) else { return nil }
+  /// Removes an element of the first member in turn for whose key `isAllowed` returns true.
+  mutating func popFirst<Element>(
+    where isAllowed: (Key) -> Bool = { _ in true }, _ take: (inout Member) -> Element?
+  ) -> Element? {
+    guard let key = turns.popFirst(where: isAllowed), let index = members.index(forKey: key) else {
+      return nil
+    }
     let element = take(&members.values[index])
     if element != nil { total -= 1 }
     if members.values[index].total > 0 {
@@ -174,6 +179,17 @@ private struct FIFO<Element>: Holding {
       head = 0
     }
     return element
+  }
+
+  mutating func popFirst(where isAllowed: (Element) -> Bool) -> Element? {
+    guard let first else { return nil }
+    if isAllowed(first) { return popFirst() }
+    for index in elements.indices.dropFirst(head + 1) {
+      guard let element = elements[index], isAllowed(element) else { continue }
+      elements.remove(at: index)
+      return element
+    }
+    return nil
   }
 
   mutating func popLast() -> Element? { total > 0 ? elements.removeLast() : nil }

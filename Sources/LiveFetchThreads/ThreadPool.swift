@@ -1,5 +1,6 @@
 // Closures of many callers → a few background threads that run them, in an order that is fair
-// between the callers.
+// between the callers. A pool may leave some of its threads to other callers than the one that has
+// most work.
 
 import Synchronization
 
@@ -17,6 +18,7 @@ package final class ThreadPool: Sendable {
   }
 
   private struct Work: Sendable {
+    let caller: String
     /// The end of the wait, on the monotonic clock.
     let deadline: ContinuousClock.Instant?
     /// Called if the work is refused later; nil for work that is not refused once it is queued.
@@ -35,7 +37,23 @@ package final class ThreadPool: Sendable {
     /// Threads that sleep and have not been woken yet.
     var idle = 0
     var threads = 0
+    /// The number of threads that run work of each caller.
+    var running: [String: Int] = [:]
     var isClosed = false
+
+    /// Removes the next work of a caller that uses fewer than `limit` threads.
+    mutating func next(limit: Int) -> Work? {
+      guard let work = queue.popFirst(where: { running[$0, default: 0] < limit }) else {
+        return nil
+      }
+      running[work.caller, default: 0] += 1
+      return work
+    }
+
+    mutating func end(_ work: Work) {
+      running[work.caller, default: 1] -= 1
+      if running[work.caller] == 0 { running[work.caller] = nil }
+    }
   }
 
   // Protects the queue; never held while work runs.
@@ -43,14 +61,17 @@ package final class ThreadPool: Sendable {
   private let ready = MonotonicSemaphore()
   private let name: String
   private let maxThreads: Int
+  private let maxThreadsPerCaller: Int
 
   /// - Parameters:
   ///   - name: the name of its threads in system tools.
   ///   - threads: the most threads; at least one.
+  ///   - leftToOthers: how many of them one caller leaves to others; it may use one in any case.
   ///   - queue: the most closures that may wait while all threads are busy.
-  package init(name: String = "livefetch", threads: Int, queue: Int) {
+  package init(name: String = "livefetch", threads: Int, leftToOthers: Int = 0, queue: Int) {
     self.name = name
     maxThreads = max(1, threads)
+    maxThreadsPerCaller = max(1, maxThreads - leftToOthers)
     state = Mutex(State(queue: FairQueue(capacity: queue)))
   }
 
@@ -63,7 +84,7 @@ package final class ThreadPool: Sendable {
   /// Queues `work` for one of the threads, in the order of arrival. Returns false if the queue is
   /// full or the pool is closed.
   package func run(_ work: @escaping @Sendable () -> Void) -> Bool {
-    take(Work(deadline: nil, refused: nil, run: work), for: QueueKey()) == nil
+    take(Work(caller: "", deadline: nil, refused: nil, run: work), for: QueueKey()) == nil
   }
 
   /// Queues `work` for one of the threads, in its caller's turn. Exactly one of `work` and
@@ -74,9 +95,8 @@ package final class ThreadPool: Sendable {
     for key: QueueKey, until deadline: ContinuousClock.Instant?,
     refused: @escaping @Sendable (Refusal) -> Void, _ work: @escaping @Sendable () -> Void
   ) {
-    if let refusal = take(Work(deadline: deadline, refused: refused, run: work), for: key) {
-      refused(refusal)
-    }
+    let work = Work(caller: key.caller, deadline: deadline, refused: refused, run: work)
+    if let refusal = take(work, for: key) { refused(refusal) }
   }
 
   private func take(_ work: Work, for key: QueueKey) -> Refusal? {
@@ -155,9 +175,11 @@ package final class ThreadPool: Sendable {
       case work(Work)
       case sleep, end
     }
+    var done: Work?
     while true {
       let step: Step = state.withLock { state in
-        if let work = state.queue.popFirst() { return .work(work) }
+        if let done { state.end(done) }
+        if let work = state.next(limit: maxThreadsPerCaller) { return .work(work) }
         if state.isClosed {
           state.threads -= 1
           return .end
@@ -165,8 +187,11 @@ package final class ThreadPool: Sendable {
         state.idle += 1
         return .sleep
       }
+      done = nil
       switch step {
-      case .work(let work): work.isExpired(at: .now) ? work.refuse(.expired) : work.run()
+      case .work(let work):
+        work.isExpired(at: .now) ? work.refuse(.expired) : work.run()
+        done = work
       case .sleep: ready.wait()
       case .end: return
       }

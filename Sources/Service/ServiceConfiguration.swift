@@ -50,7 +50,8 @@ public struct ServiceConfiguration: Sendable {
   /// The time limit of a query in seconds, from the request's arrival on. The store has a limit of its
   /// own for running queries.
   public var queryTimeout = 10.0
-  /// The number of slow queries that may run at the same time.
+  /// The number of slow queries that may run at the same time. One caller leaves a thread to others, if
+  /// there is more than one.
   public var slowQueries = 4
   /// The number of slow queries that may wait; further ones are refused with 503.
   public var slowQueryQueue = 1024

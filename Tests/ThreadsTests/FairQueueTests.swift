@@ -25,6 +25,17 @@ import Testing
     #expect(queue.isEmpty)
   }
 
+  @Test func `a caller that is not allowed keeps its turn and its elements`() {
+    var queue = FairQueue<String>(capacity: 100)
+    for (caller, name) in [("a", "a1"), ("a", "a2"), ("b", "b1"), ("c", "c1"), ("c", "c2")] {
+      _ = queue.append(name, for: Self.key(caller))
+    }
+    #expect(queue.popFirst { $0 != "a" && $0 != "b" } == "c1")
+    #expect(queue.popFirst { $0 == "d" } == nil)
+    #expect(queue.count == 4)
+    #expect(Self.taken(&queue) == ["a1", "b1", "c2", "a2"])
+  }
+
   @Test func `one caller's elements keep their order`() {
     var queue = FairQueue<String>(capacity: 100)
     for number in 0..<20 { _ = queue.append("\(number)", for: QueueKey()) }

@@ -91,6 +91,35 @@ private final class Gate: Sendable {
     pool.close()
   }
 
+  @Test func `one caller leaves threads to others, and uses them one after the other`() throws {
+    let (pool, gate) = (ThreadPool(threads: 3, leftToOthers: 1, queue: 100), Gate())
+    let run = { (caller: String, number: Int) in
+      pool.run(for: QueueKey(caller: caller), until: nil, refused: ignore) { gate.pass(number) }
+    }
+    for number in 0..<4 { run("a", number) }
+    for _ in 0..<2 { try #require(gate.entered.wait(seconds: 300)) }
+    #expect(!gate.entered.wait(seconds: 0.02))
+    #expect(pool.running == 2)
+    #expect(pool.waiting == 2)
+    run("b", 4)
+    try #require(gate.entered.wait(seconds: 300))
+    #expect(pool.waiting == 2)
+    gate.open(5)
+    #expect(eventually(within: .seconds(300)) { gate.done.withLock { $0.count == 5 } })
+    pool.close()
+    #expect(gate.done.withLock { $0.sorted() } == [0, 1, 2, 3, 4])
+  }
+
+  @Test func `a closed pool runs the work that one caller may not run at once`() {
+    let (pool, gate) = (ThreadPool(threads: 2, leftToOthers: 1, queue: 100), Gate())
+    for number in 0..<3 {
+      pool.run(for: QueueKey(caller: "a"), until: nil, refused: ignore) { gate.pass(number) }
+    }
+    pool.close()
+    gate.open(3)
+    #expect(gate.did(0..<3))
+  }
+
   @Test func `work that waited until its deadline is refused, and not done`() throws {
     let (pool, gate) = (ThreadPool(threads: 1, queue: 100), Gate())
     let refused = Mutex<[ThreadPool.Refusal]>([])

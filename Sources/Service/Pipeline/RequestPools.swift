@@ -10,7 +10,8 @@
 //     diffs                            the engine's thread; to more than 16 clients: `deliveries`
 //
 // The attempts and the long reads are queues that are fair between callers, and between the
-// connections of one caller. The time that a query waits counts towards its time limit.
+// connections of one caller. Where work may take long, one caller leaves a thread to others. The time
+// that a query waits counts towards its time limit.
 
 import FetchModel
 import LiveFetchHTTPServer
@@ -41,7 +42,8 @@ final class RequestPools: Sendable {
   private let parsing = ThreadPool(name: "livefetch-parse", threads: 2, queue: 1_024)
   /// In the order in which a query goes through them.
   private let attempts: [Attempt]
-  private let longReads = ThreadPool(name: "livefetch-many", threads: 2, queue: 1_024)
+  private let longReads = ThreadPool(
+    name: "livefetch-many", threads: 3, leftToOthers: 1, queue: 1_024)
   private let saveResponses = ThreadPool(threads: 2, queue: .max)
   private let deliveries = ThreadPool(threads: 1, queue: .max)
   /// Observers of the history look at it here, one after the other.
@@ -56,12 +58,18 @@ final class RequestPools: Sendable {
   init(_ configuration: ServiceConfiguration, connections: Int, _ deadlines: Deadlines) {
     let queue = configuration.slowQueryQueue
     let first = max(2, connections - Self.laterThreads)
+    let slow = configuration.slowQueries
     attempts = [
-      ("livefetch-50ms", first, .milliseconds(50)), ("livefetch-500ms", 2, .milliseconds(500)),
-      ("livefetch-slow", configuration.slowQueries, nil),
-    ].map { name, threads, limit in
-      Attempt(pool: ThreadPool(name: name, threads: threads, queue: queue), limit: limit)
-    }
+      Attempt(
+        pool: ThreadPool(name: "livefetch-50ms", threads: first, queue: queue),
+        limit: .milliseconds(50)),
+      Attempt(
+        pool: ThreadPool(name: "livefetch-500ms", threads: 2, queue: queue),
+        limit: .milliseconds(500)),
+      Attempt(
+        pool: ThreadPool(name: "livefetch-slow", threads: slow, leftToOthers: 1, queue: queue),
+        limit: nil),
+    ]
     timeLimit = .seconds(configuration.queryTimeout)
     self.deadlines = deadlines
   }
