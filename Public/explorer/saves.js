@@ -1,22 +1,27 @@
 // The store's change feed: the number of saves, by any program.
 
+import { canShare } from '../livefetch/pages.js';
+
+const NAME = 'livefetch saves';
 const WAIT = 25;
 const RETRY = 1000;
+/** Milliseconds between two requests of a page that cannot share the one that the server holds. */
+const PAUSE = 5_000;
 
 /**
- * Calls `onSaves(count)` for every answer that names some, while the page is seen: a browser has
- * six connections to a server, and a hidden page leaves this one to others. Calls `onReset()` after
+ * Calls `onSaves(count)` for every answer that names some, while the page is seen. Calls `onReset()` after
  * the tables may have changed, with the answer of `GET /v1` and whether it is still the same store
  * by the server's word, and awaits `onUnauthorized()` after the token has ended. Ends where
  * the server has no history.
  */
 export async function watchSaves(client, token, { onSaves, onReset, onUnauthorized }) {
+  const turns = new Turns();
   let since = token;
   for (;;) {
     const { signal, end } = await whileSeen();
     try {
-      const path = `/v1/changes?since=${encodeURIComponent(since)}&wait=${WAIT}`;
-      const { data } = await client.transport.json({ path, signal });
+      const { data } = await turns.ask(signal, (wait) => client.transport.json({
+        path: `/v1/changes?since=${encodeURIComponent(since)}&wait=${wait}`, signal }));
       since = data.to;
       if (data.saves.length > 0) onSaves(data.saves.length);
     } catch (error) {
@@ -29,6 +34,47 @@ export async function watchSaves(client, token, { onSaves, onReset, onUnauthoriz
       if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, Math.max(RETRY, 1000 * (error.retryAfter ?? 0))));
     } finally {
       end();
+    }
+  }
+}
+
+/**
+ * A browser has six connections to a server: of the pages that are seen one at a time waits for the server,
+ * and then tells the others to ask.
+ */
+class Turns {
+  #channel = canShare() ? new BroadcastChannel(NAME) : null;
+  /** Aborted when another page was answered after this one had asked; the first request waits for nothing. */
+  #told = new AbortController();
+
+  constructor() {
+    this.#told.abort();
+    if (this.#channel) this.#channel.onmessage = () => this.#told.abort();
+  }
+
+  /** The answer of `read(wait)` to the next request; `wait` is the seconds that the server may hold it. */
+  async ask(signal, read) {
+    const told = this.#told.signal;
+    try {
+      if (!told.aborted) return await this.#wait(AbortSignal.any([signal, told]), read);
+    } catch (error) {
+      if (signal.aborted || !told.aborted) throw error;
+    }
+    this.#told = new AbortController();
+    return read(0);
+  }
+
+  async #wait(signal, read) {
+    if (this.#channel) return navigator.locks.request(NAME, { signal }, () => this.#lead(read));
+    await new Promise((resolve) => setTimeout(resolve, PAUSE));
+    return read(0);
+  }
+
+  async #lead(read) {
+    try {
+      return await read(WAIT);
+    } finally {
+      this.#channel.postMessage(null);
     }
   }
 }

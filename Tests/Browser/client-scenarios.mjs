@@ -6,6 +6,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } fr
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connect } from '../../Public/livefetch.js';
+import { pause } from './browser.mjs';
 import { openPage } from './pages.mjs';
 import { edit } from './sqlite.mjs';
 
@@ -142,6 +143,71 @@ async function manyPages({ browser, server }) {
   await all(['After the restart', 'After the first page has closed', 'From elsewhere', 'From the eighth']);
   for (const page of pages) assert.deepEqual(page.problems, []);
   await Promise.all(pages.map((page) => page.close()));
+}
+
+/** Counts the requests that the server holds until something is saved. */
+const countWaiting = `const send = globalThis.fetch;
+  globalThis.waiting = 0;
+  globalThis.fetch = async (url, init) => {
+    const isHeld = /^\\/v1\\/changes.*wait=[1-9]/.test(url);
+    globalThis.waiting += isHeld;
+    try { return await send(url, init); } finally { globalThis.waiting -= isHeld; }
+  };`;
+
+/** Waits until one of the pages waits for the server, and the others do not. */
+async function oneWaits(pages) {
+  const read = async () => (await Promise.all(pages.map((page) => page.run(() => globalThis.waiting)))).reduce((a, b) => a + b);
+  for (let tries = 0; tries < 100 && await read() !== 1; tries += 1) await pause(100);
+  for (let tries = 0; tries < 10; tries += 1, await pause(100)) assert.equal(await read(), 1, 'one page waits for news');
+}
+
+/** Eight pages that are seen at the same time: one of them waits for the news of all tables. */
+async function manyWindows({ browser, server }) {
+  await serveTodo(server);
+  const pages = [];
+  for (let number = 0; number < 8; number += 1) {
+    const page = await browser.open();
+    await page.send('Page.addScriptToEvaluateOnNewDocument', { source: countWaiting });
+    await page.go(`${server.address}/?entity=todo`);
+    await page.until(() => globalThis.livefetch?.page.live?.state === 'live');
+    pages.push(page);
+  }
+  const all = async (entity) => {
+    edit(server.file, `CREATE TABLE ${entity} (id INTEGER PRIMARY KEY)`);
+    for (const [index, page] of pages.entries()) {
+      await page.until((name) => document.querySelector(`[data-entity=${name}]`) && globalThis.livefetch.page.live.state === 'live',
+        { args: [entity], timeout: 20_000, what: `page ${index + 1} lists the table ${entity}` });
+    }
+  };
+  await oneWaits(pages);
+  await all('one');
+  await pages.shift().close();
+  await all('two');
+  for (const page of pages.slice(1)) await page.run(appear, 'hidden');
+  const hidden = pages.splice(1);
+  await all('three');
+  await oneWaits([...pages, ...hidden]);
+  await connect(server.address).insert('todo', { title: 'Seen', done: false });
+  await pages[0].until(() => document.querySelectorAll('.row').length === 1);
+  for (const page of [...pages, ...hidden]) {
+    assert.deepEqual(page.problems, []);
+    await page.close();
+  }
+}
+
+/** A page that is not served by HTTPS has no Web Locks: it holds no request, and asks now and then. */
+async function withoutLocks({ browser, server }) {
+  await serveTodo(server);
+  const page = await browser.open();
+  await page.send('Page.addScriptToEvaluateOnNewDocument',
+    { source: `Object.defineProperty(Navigator.prototype, 'locks', { value: undefined }); ${countWaiting}` });
+  await page.go(`${server.address}/?entity=todo`);
+  await page.until(() => globalThis.livefetch?.page.live?.state === 'live');
+  edit(server.file, 'CREATE TABLE one (id INTEGER PRIMARY KEY)');
+  await page.until(() => document.querySelector('[data-entity=one]'), { timeout: 20_000, what: 'the new table is listed' });
+  assert.equal(await page.run(() => globalThis.waiting), 0);
+  assert.deepEqual(page.problems, []);
+  await page.close();
 }
 
 /** Makes a page believe that it is hidden or shown. */
@@ -336,6 +402,8 @@ export const clientScenarios = {
   'two pages have one queue, which outlives each': { run: sharedQueue },
   'a start without the server shows the last state, and resumes': { run: storedTodo },
   'eight pages follow one server, and go on when the first one closes': { run: manyPages },
+  'eight windows that are all seen hear of new tables, also when the first one closes': { run: manyWindows },
+  'a page without Web Locks hears of new tables': { run: withoutLocks },
   'a hidden page releases the stream, and resumes when it is shown': { run: hiddenPages },
   'the first example of the documentation runs in Node, with the package': { run: firstExample },
   'pages with different credentials share nothing': { run: credentials },
