@@ -18,6 +18,7 @@ export class Editing {
   #tray;
   #storage;
   #aside;
+  #isReloading = false;
 
   /** @param page `{client, about, schema, names, view, isReadOnly, refill(), saved(token, sentAt), renewed(about)}`. */
   constructor(page, element) {
@@ -32,7 +33,7 @@ export class Editing {
       redraw: () => this.#changed(), complain: (...refusal) => this.#tray.complain(...refusal),
       saved: (token, sentAt) => page.saved(token, sentAt), nameOf: (change) => this.#nameOf(change),
       isElsewhere: () => this.#isElsewhere() });
-    addEventListener('beforeunload', (event) => this.#storage.isKept || event.preventDefault());
+    addEventListener('beforeunload', (event) => this.#isUnsaved && event.preventDefault());
     this.#tray = new Tray(element, {
       onSave: () => this.saving.save(), onDiscard: () => this.staged.clear(),
       onDrop: (change) => this.staged.drop(change), nameOf: (change) => this.#nameOf(change),
@@ -99,6 +100,21 @@ export class Editing {
     if (text !== null) this.#storage.write(text);
     this.staged.readAgain();
     this.#lookAside();
+  }
+
+  /** Loads the page again, which keeps what is staged. */
+  reload() {
+    this.#isReloading = this.#storage.isKept;
+    location.reload();
+  }
+
+  /** Whether something is lost with the tab. An open cell stages what was typed before. */
+  get #isUnsaved() {
+    if (this.#isReloading) return false;
+    document.activeElement?.blur();
+    const isFilled = (dialog) => !dialog.dispatchEvent(new Event('cancel', { cancelable: true }));
+    return this.staged.count > 0 || !this.#storage.isKept || document.querySelector('input.is-wrong, textarea.is-wrong') !== null
+      || [...document.querySelectorAll('dialog.insert')].some(isFilled);
   }
 
   async #isElsewhere() {

@@ -151,7 +151,7 @@ export class Page {
    * @param isSchemaChange true if it is the same store.
    */
   renewed(about, isSchemaChange) {
-    if (about.database !== this.about.database) return location.reload();
+    if (about.database !== this.about.database) return this.editing.reload();
     this.about = about;
     this.editing.follow(about, isSchemaChange);
     return this.reload();

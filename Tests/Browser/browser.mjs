@@ -86,6 +86,9 @@ export class Browser {
 export class Page {
   /** Everything on the page's console, but for requests that were refused. */
   problems = [];
+  /** The kinds of the browser's own dialogs that were opened; each is answered by `agrees`. */
+  questions = [];
+  agrees = true;
   #browser;
   #session;
   #target;
@@ -103,6 +106,10 @@ export class Page {
 
   take(method, params) {
     if (method === 'Page.loadEventFired') this.#loaded();
+    if (method === 'Page.javascriptDialogOpening') {
+      this.questions.push(params.type);
+      this.send('Page.handleJavaScriptDialog', { accept: this.agrees });
+    }
     if (method === 'Runtime.exceptionThrown') {
       const { text, exception } = params.exceptionDetails;
       this.problems.push(exception?.description ?? text);

@@ -286,7 +286,50 @@ async function staleField({ browser, server }) {
   await page.close();
 }
 
+/** Closes the tab as its user does. @param isLeft what the user answers if the browser asks. */
+async function closeTab(page, isLeft = false) {
+  page.agrees = isLeft;
+  page.questions.length = 0;
+  await page.send('Page.close');
+  await pause(400);
+  return page.questions;
+}
+
+/** The browser asks before a tab is closed in which something is not saved: staged, open, invalid or in the dialog. */
+async function closing({ browser, server }) {
+  const page = await openPage(browser, server.address + view);
+  await type(page, 3, 'name', 'typed');
+  assert.deepEqual(await closeTab(page), ['beforeunload'], 'an open cell');
+  assert.deepEqual(await page.run(stagedValues), [{ name: 'typed' }], 'what was typed is staged');
+  assert.deepEqual(await closeTab(page), ['beforeunload'], 'a staged change');
+  await page.key('s', { ctrl: true });
+  await page.until(isSaved);
+  await type(page, 4, 'amount', 'many');
+  assert.deepEqual(await closeTab(page), ['beforeunload'], 'an invalid value');
+  await page.run(() => document.querySelector('.editor input').focus());
+  await page.key('Escape');
+  await page.run(() => globalThis.livefetch.page.editing.insert());
+  await page.run(() => document.querySelector('dialog.insert [name=name]').focus());
+  await page.type('new');
+  assert.deepEqual(await closeTab(page), ['beforeunload'], 'a new row');
+  await page.key('Escape');
+  await page.until(() => document.querySelector('dialog.question'));
+  await page.click('dialog.question .primary');
+  await page.until(() => !document.querySelector('dialog'));
+  await type(page, 5, 'name', 'kept');
+  page.agrees = true;
+  await page.send('Page.reload');
+  await pause(300);
+  await page.until(() => globalThis.livefetch?.page.live?.state === 'live');
+  assert.deepEqual(await page.run(stagedValues), [{ name: 'kept' }], 'a reload keeps what was typed');
+  await page.run(() => globalThis.livefetch.page.editing.staged.clear());
+  assert.deepEqual(page.problems, []);
+  assert.deepEqual(await closeTab(page), [], 'nothing is unsaved');
+  assert.equal((await browser.send('Target.getTargets')).targetInfos.some(({ url }) => url.startsWith(server.address)), false);
+}
+
 export const openScenarios = {
+  'a tab with something unsaved asks before it is closed': { run: closing, fixture: rows },
   'a relationship of several rows becomes NULL, and staged values are copied': { run: severalRows, fixture: links },
   'the focus outlives redraws, and keys of other purposes are left alone': { run: focus, fixture: links },
   'a page without HTTPS, and a file on a read-only table': { run: plainPage, fixture: links },

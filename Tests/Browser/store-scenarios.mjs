@@ -78,7 +78,6 @@ async function tooMuch({ browser, server, shoot }) {
     dispatchEvent(event);
     return event.defaultPrevented;
   };
-  await stage(page, 'small');
   assert.equal(await page.run(asks), false);
   await page.run(() => { globalThis.large = 'x'.repeat(6_000_000); });
   await page.run(() => {
