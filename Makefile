@@ -48,7 +48,7 @@ test: deps ## build everything and run the tests
 	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) swift test --skip-build
 
 browser: deps ## run the web page's tests in headless Chromium; screenshots in .build-shots
-	@bash .ci/install --optional chromium nodejs node-typescript node-react node-react-dom python3-pip
+	@bash .ci/install --optional chromium nodejs node-typescript node-react node-react-dom python3-pip postgresql
 	@node --test Tests/Browser/unit/
 	@if command -v tsc > /dev/null; then tsc -p Tests/Browser/types; fi
 	@swift build -c release --product livefetch

@@ -44,7 +44,7 @@ export class Welcome {
     if (this.#parent.hidden) return false;
     replace(this.#parent,
       h('p', {}, h('strong', {}, 'This table is live. '),
-        'Whatever anybody saves, here, in another window, by curl or in the sqlite3 shell, arrives '
+        'Whatever anybody saves, here, in another window, by curl or by any other program, arrives '
         + 'as the smallest diff, and the rows move.'),
       h('span', { class: 'welcome-actions' }, buttons),
       h('button', { class: 'icon-button', 'aria-label': 'Close this note',

@@ -15,6 +15,7 @@ import { frameworksScenarios } from './frameworks-scenarios.mjs';
 import { groupScenarios } from './group-scenarios.mjs';
 import { hostileScenarios } from './hostile-scenarios.mjs';
 import { openScenarios } from './open-scenarios.mjs';
+import { postgresScenarios } from './postgres-scenarios.mjs';
 import { rowScenarios } from './row-scenarios.mjs';
 import { storeScenarios } from './store-scenarios.mjs';
 import { tableScenarios } from './table-scenarios.mjs';
@@ -478,6 +479,6 @@ export const scenarios = {
   ...frameworksScenarios,
   ...editingScenarios,
   ...fileScenarios, ...rowScenarios, ...findingScenarios, ...tableScenarios, ...groupScenarios, ...apiScenarios, ...accessibilityScenarios, ...hostileScenarios,
-  ...openScenarios, ...storeScenarios, ...chinookScenarios, ...accessScenarios,
+  ...openScenarios, ...storeScenarios, ...chinookScenarios, ...postgresScenarios, ...accessScenarios,
   'a table of many rows scrolls': { run: manyRows, options: ['--max-items', '200000', '--durability', 'normal'] },
 };

@@ -1,0 +1,114 @@
+// The page on a PostgreSQL database that another program has made.
+
+import assert from 'node:assert/strict';
+import { connect } from '../../Public/livefetch.js';
+import { everything } from './hostile-scenarios.mjs';
+import { isSaved, openPage, stagedValues } from './pages.mjs';
+import { Postgres } from './postgres.mjs';
+
+const shop = `
+  CREATE TYPE state AS ENUM ('new', 'paid', 'sent');
+  CREATE TABLE customer (customer_id uuid PRIMARY KEY DEFAULT gen_random_uuid(), full_name text NOT NULL, email varchar(80) UNIQUE);
+  CREATE TABLE "Order" (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, customer_id uuid REFERENCES customer, placed timestamptz NOT NULL DEFAULT now(),
+    total numeric(10, 2) NOT NULL, state state NOT NULL DEFAULT 'new', is_gift boolean, tags text[], details jsonb, scan bytea, day date);
+  CREATE TABLE line (order_id bigint REFERENCES "Order", position int, product text NOT NULL, PRIMARY KEY (order_id, position));
+  CREATE TABLE visit (at timestamptz, path text);
+  CREATE TABLE nothing (id serial PRIMARY KEY, note text);
+  CREATE VIEW paid AS SELECT id, total FROM "Order" WHERE state = 'paid';
+  INSERT INTO customer VALUES ('6fa459ea-ee8a-3ca4-894e-db77e160355e', 'Ada Adler', 'ada@example.com'),
+    ('16fd2706-8baf-433b-82eb-8c7fada847da', 'Bo Berg', NULL);
+  INSERT INTO "Order" (customer_id, placed, total, state, is_gift, tags, details, scan, day)
+    SELECT (ARRAY['6fa459ea-ee8a-3ca4-894e-db77e160355e', '16fd2706-8baf-433b-82eb-8c7fada847da'])[1 + n % 2]::uuid,
+      '2024-01-01'::timestamptz + n * interval '1 day', n * 1.25, (ARRAY['new', 'paid', 'sent'])[1 + n % 3]::state, n % 2 = 0,
+      ARRAY['a', 'b"' || n], jsonb_build_object('n', n), '\\x00ff', '2024-02-29' FROM generate_series(1, 60) n;
+  INSERT INTO "Order" (total) VALUES (0);
+  INSERT INTO line VALUES (1, 1, 'Pen'), (1, 2, 'Ink'), (2, 1, 'Paper');
+  INSERT INTO visit VALUES ('2024-01-01', '/'), (NULL, NULL);`;
+
+const cells = (column) => {
+  const { grid } = globalThis.livefetch.page;
+  const place = grid.columns.findIndex(({ name }) => name === column);
+  return [...document.querySelectorAll('.grid-body .row:not(.is-leaving)')].sort((a, b) => a.livefetchRow.y - b.livefetchRow.y)
+    .map((row) => row.querySelectorAll('.cell')[place].textContent);
+};
+
+const shows = (page, column, ...texts) => page.until((name, wanted, read) => {
+  const shown = eval(`(${read})`)(name);
+  return JSON.stringify(shown.slice(0, wanted.length)) === JSON.stringify(wanted);
+}, { args: [column, texts, String(cells)], what: `${column} begins with ${texts}` });
+
+async function ownDatabase({ browser, server, shoot }) {
+  const postgres = await Postgres.start();
+  if (!postgres) return 'PostgreSQL is not installed';
+  try {
+    postgres.run(shop);
+    await server.kill('SIGTERM');
+    server.isSample = false;
+    server.file = postgres.address;
+    await server.begin();
+    await orders({ browser, server, shoot, postgres });
+    await tools({ browser, server });
+    await server.kill('SIGTERM');
+  } finally {
+    await postgres.end();
+  }
+  return 'served by a PostgreSQL of its own';
+}
+
+/** Filters, sorts, edits a cell, and sees what psql and another client change. */
+async function orders({ browser, server, shoot, postgres }) {
+  const page = await openPage(browser, `${server.address}/?entity=Order&sort=id`, { width: 1920, height: 1080 });
+  assert.equal(await page.run(() => globalThis.livefetch.page.live.state), 'live');
+  await shows(page, 'total', '1.25', '2.5', '3.75');
+  await shows(page, 'customer', 'Bo Berg', 'Ada Adler');
+  await page.run(() => document.querySelector('#where').focus());
+  await page.type("state == 'paid' AND customer.full_name == 'Ada Adler'");
+  await page.key('Enter');
+  await page.until(() => globalThis.livefetch.page.live.current?.total === 10, { what: 'ten orders are found' });
+  await page.run(() => document.querySelector('.head-cell[data-column=total] .head-name').click());
+  await shows(page, 'total', '5', '12.5');
+  await page.run(() => document.querySelector('.head-cell[data-column=total] .head-name').click());
+  await shows(page, 'total', '72.5', '65');
+  await edited(page, postgres);
+  postgres.run('UPDATE "Order" SET total = 99.9 WHERE id = 4');
+  await shows(page, 'total', '99.9', '80.25', '65');
+  await connect(server.address).update('Order', 10, { total: 98 });
+  await shows(page, 'total', '99.9', '98', '80.25');
+  postgres.run('INSERT INTO customer (full_name) VALUES (\'Cy\'); DELETE FROM "Order" WHERE id = 4');
+  await shows(page, 'total', '98', '80.25');
+  await shoot(page, 'postgres');
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+async function edited(page, postgres) {
+  await page.run(() => {
+    const { grid } = globalThis.livefetch.page;
+    const cell = grid.row(58).cell(grid.columns.findIndex(({ name }) => name === 'total'));
+    cell.dataset.test = 'edit';
+  });
+  await page.click('[data-test="edit"]', { count: 2 });
+  await page.until(() => document.activeElement.closest('.editor') !== null);
+  await page.run(() => document.activeElement.select());
+  await page.type('80.25');
+  await page.key('Enter');
+  assert.deepEqual(await page.run(stagedValues), [{ total: 80.25 }]);
+  await page.key('s', { ctrl: true });
+  await page.until(isSaved);
+  postgres.run("DO $$ BEGIN ASSERT (SELECT total FROM \"Order\" WHERE id = 58) = 80.25, 'the save is stored'; END $$");
+}
+
+/** Every table has the same tools; one without a key, and a view, are shown without being live. */
+async function tools({ browser, server }) {
+  for (const [entity, count, state] of [['customer', 3, 'live'], ['line', 3, 'live'], ['visit', 2, 'plain'], ['nothing', 0, 'live']]) {
+    const page = await openPage(browser, `${server.address}/?entity=${entity}`);
+    assert.equal(await page.run(() => globalThis.livefetch.page.live.state), state, entity);
+    if (count > 0) await everything(page, entity, count);
+    assert.deepEqual(page.problems, [], entity);
+    await page.close();
+  }
+}
+
+export const postgresScenarios = {
+  'a PostgreSQL database of somebody else is filtered, sorted, edited and live': { run: ownDatabase },
+};
