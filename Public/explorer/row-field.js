@@ -83,10 +83,11 @@ export class RowField {
 
   #text(value) {
     const { type, name } = this.#column;
-    if (type === 'relationship') return this.#link(value);
     if (type === 'binary') return null;
-    const text = value === null || value === undefined ? 'NULL' : show(value, type);
-    return h('p', { class: `row-text${value === null ? ' is-nil' : ''}`, 'aria-label': name }, text);
+    const isNil = value === null || value === undefined;
+    const isRelated = !isNil && type === 'relationship';
+    const text = isRelated ? this.#relatedName(value) : isNil ? 'NULL' : show(value, type);
+    return [h('p', { class: `row-text${isNil ? ' is-nil' : ''}`, 'aria-label': name }, text), isRelated && this.#link(value)];
   }
 
   #editor(item, value) {
@@ -134,8 +135,8 @@ export class RowField {
 
   #relatedEditor(item, value) {
     const { nameOf, search } = this.#options;
-    const { destination, name } = this.#column;
-    const text = value === null || value === undefined ? 'NULL' : nameOf(destination, value) ?? `${destination} ${value}`;
+    const { name } = this.#column;
+    const text = value === null || value === undefined ? 'NULL' : this.#relatedName(value);
     const button = h('button', { class: 'related-value', type: 'button', 'aria-label': `${name}: ${text}; choose another`,
       onclick: () => edit() }, text);
     const holder = h('span', { class: 'related-holder' }, button);
@@ -156,9 +157,14 @@ export class RowField {
   #link(value) {
     const { destination } = this.#column;
     if (value === null || value === undefined) return h('span', { class: 'quiet' }, '');
-    const text = this.#options.nameOf(destination, value) ?? `${destination} ${value}`;
+    const text = this.#relatedName(value);
     return h('button', { class: 'text-button row-link', type: 'button', title: `Show ${destination} ${value}`,
       'aria-label': `Show ${text}`, onclick: () => this.#options.open(destination, value) }, 'show →');
+  }
+
+  #relatedName(id) {
+    const { destination } = this.#column;
+    return this.#options.nameOf(destination, id) ?? `${destination} ${id}`;
   }
 
   // MARK: Previews

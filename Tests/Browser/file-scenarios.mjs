@@ -75,6 +75,9 @@ async function readOnly(scenario) {
     await showsPlainRows(page, 'the database is served read-only');
     assert.match(await page.run(() => document.querySelector('.row').textContent), /Artist 1/);
     assert.ok(await page.run(() => document.documentElement.scrollWidth <= innerWidth), 'nothing is wider than the page');
+    await page.run(() => globalThis.livefetch.page.rowPanel.open('Album', 1));
+    await page.until(() => document.querySelector('.row-panel [data-property=Artist] .row-text')?.textContent === 'Artist 1',
+      { what: 'the panel names the related row' });
     await scenario.shoot(page, `read-only-${width}`);
     assert.deepEqual(page.problems, []);
     await page.close();
