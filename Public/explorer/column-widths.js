@@ -1,17 +1,22 @@
 // The widths of the columns. A number is never cut: its column is at least as wide as the longest one
-// that has been shown.
+// that has been shown. Nor is a name of common length, unless somebody makes its column narrower.
 
 import { isNumeric } from './format.js';
 
 /** The padding of a cell, and room for a mark. */
 const PADDING = 22;
 const INSETS = 20;
+/** The padding of a head, the button of its menu and the arrow of the order. */
+const HEAD_ROOM = 54;
+const WIDEST_HEAD = 180;
 
 export class ColumnWidths {
   #grid;
   #columns = [];
   /** The pixels that the numbers of each column need. */
   #needed = [];
+  /** The pixels that the name of each column needs. */
+  #heads = [];
   #longest = [];
   #context = document.createElement('canvas').getContext('2d');
 
@@ -24,6 +29,13 @@ export class ColumnWidths {
     this.#columns = columns;
     this.#needed = columns.map(() => 0);
     this.#longest = columns.map(() => 0);
+    this.#context.font = `600 11px ${getComputedStyle(this.#grid).fontFamily}`;
+    this.#context.letterSpacing = '.22px';
+    this.#heads = columns.map(({ label, name }) => {
+      const needed = Math.ceil(this.#context.measureText(label ?? name).width) + HEAD_ROOM;
+      return Math.min(needed, WIDEST_HEAD);
+    });
+    this.#context.letterSpacing = '0px';
   }
 
   /** Takes note of the text of a cell; whether its column has to be wider. */
@@ -60,20 +72,21 @@ export class ColumnWidths {
     const needed = this.#needed[index];
     const count = this.#columns.length;
     if (column.width) return `${Math.max(column.width, needed)}px`;
-    if (room) return `${Math.max(needed, narrowWidth(column, index, room, count))}px`;
-    if (count === 2) return index === 0 ? 'minmax(0, 1fr)' : `minmax(${Math.max(120, needed)}px, 46%)`;
-    if (column.isID) return `${Math.max(92, needed)}px`;
-    if (isNumeric(column.type)) return `minmax(${Math.max(92, needed)}px, .7fr)`;
-    if (index === 0) return 'minmax(160px, 1.6fr)';
-    if (column.type === 'boolean') return '96px';
-    if (column.type === 'date') return '160px';
-    return 'minmax(104px, 1fr)';
+    const head = this.#heads[index];
+    if (room) return `${Math.max(needed, narrowWidth(index, room, count) ?? Math.max(column.isID ? 92 : 108, head))}px`;
+    const atLeast = (pixels) => Math.max(pixels, needed, head);
+    if (count === 2) return index === 0 ? 'minmax(0, 1fr)' : `minmax(${atLeast(120)}px, 46%)`;
+    if (column.isID) return `${atLeast(92)}px`;
+    if (isNumeric(column.type)) return `minmax(${atLeast(92)}px, .7fr)`;
+    if (index === 0) return `minmax(${atLeast(160)}px, 1.6fr)`;
+    if (column.type === 'boolean') return `${atLeast(96)}px`;
+    if (column.type === 'date') return `${atLeast(160)}px`;
+    return `minmax(${atLeast(104)}px, 1fr)`;
   }
 }
 
-/** Whole columns fill the screen; the others are a swipe away. */
-function narrowWidth(column, index, room, count) {
+/** Whole columns fill the screen; the others, which have no share of it, are a swipe away. */
+function narrowWidth(index, room, count) {
   const shares = count === 2 ? [0.56, 0.44] : [0.38, 0.32, 0.3];
-  if (index < shares.length) return Math.floor((room - INSETS) * shares[index]);
-  return column.isID ? 92 : 108;
+  return index < shares.length ? Math.floor((room - INSETS) * shares[index]) : undefined;
 }

@@ -66,7 +66,7 @@ async function byKeys(page) {
 }
 
 const wide = `CREATE TABLE ledger (id INTEGER PRIMARY KEY, name TEXT, a INTEGER, b INTEGER, c REAL, d REAL, e INTEGER,
-    f INTEGER, g INTEGER, h INTEGER, i INTEGER, j INTEGER, remark TEXT);
+    f INTEGER, g INTEGER, h INTEGER, i INTEGER, number_of_rows INTEGER, remark TEXT);
   INSERT INTO ledger VALUES (9007199254740993, 'long', 9223372036854775807, -9223372036854775808, 3.14159265358979, 1e300, 1, 2, 3, 4, 5, 6,
     'a remark that is far too long for the column in which it stands, and goes on and on'), (2, 'short', 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 'x');`;
 
@@ -79,6 +79,9 @@ async function nothingCut({ browser, server, shoot }) {
     const cut = await page.run(() => [...document.querySelectorAll('.cell.is-number, .cell.is-id')]
       .filter((cell) => cell.scrollWidth > cell.clientWidth).map(({ textContent }) => textContent));
     assert.deepEqual(cut, [], `${width}`);
+    const heads = await page.run(() => [...document.querySelectorAll('.head-name')]
+      .filter((head) => head.scrollWidth > head.clientWidth).map(({ textContent }) => textContent));
+    assert.deepEqual(heads, [], `heads at ${width}`);
     await shoot(page, `numbers-${width}`);
     if (!isTouch) await tooltip(page);
     assert.deepEqual(page.problems, []);
