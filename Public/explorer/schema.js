@@ -1,6 +1,5 @@
 // The model as the page asks it: entities, key paths, what to call an object.
 
-import { isNumeric } from './format.js';
 import { own } from './json.js';
 import { labelsOf } from './labels.js';
 
@@ -158,20 +157,18 @@ export class Schema {
   }
 
   /**
-   * The columns of a table of this entity's items: what it is called, what it belongs to, its
-   * numbers; what is left, and the id last.
+   * The columns of a table of this entity's items: what it is called, what it belongs to, the others in
+   * the order of the database, and the id last.
    */
   columns(entity) {
     const labels = this.labels(entity);
     const attributes = this.entity(entity).attributes.map((attribute) => ({ ...attribute }));
     const first = labels.map((label) => attributes.find(({ name }) => name === label));
     const others = attributes.filter(({ name }) => !labels.includes(name));
-    const numbers = others.filter(({ type }) => isNumeric(type));
-    const rest = others.filter(({ type }) => !isNumeric(type));
     const related = this.toOne(entity).map(
       (relationship) => ({ ...relationship, type: 'relationship' }));
     const id = this.#key(entity);
-    return [...first, ...this.kind(entity), ...related.slice(0, 1), ...numbers, ...rest, ...related.slice(1), id];
+    return [...first, ...this.kind(entity), ...related.slice(0, 1), ...others, ...related.slice(1), id];
   }
 }
 

@@ -127,14 +127,14 @@ async function heads(page) {
   assert.equal(await page.run(() => document.querySelectorAll('.head-cell [tabindex="0"]').length), 1);
   await page.key('ArrowRight');
   await page.key('ArrowRight');
-  assert.equal(await page.run(() => document.activeElement.textContent), 'price');
+  assert.equal(await page.run(() => document.activeElement.textContent), 'summary');
   await page.key('Enter');
-  await page.until(() => globalThis.livefetch.page.view.sort === 'price');
-  await page.until(() => document.activeElement.textContent === 'price ↑', { what: 'the focus stays' });
+  await page.until(() => globalThis.livefetch.page.view.sort === 'summary');
+  await page.until(() => document.activeElement.textContent === 'summary ↑', { what: 'the focus stays' });
   await page.send('Input.dispatchKeyEvent', { type: 'keyDown', key: 'ArrowDown', code: 'ArrowDown', modifiers: 1 });
   await page.until(() => document.querySelector('.column-menu'));
   await page.key('Escape');
-  assert.equal(await page.run(() => document.activeElement.closest('.head-cell')?.dataset.column), 'price');
+  assert.equal(await page.run(() => document.activeElement.closest('.head-cell')?.dataset.column), 'summary');
 }
 
 export const accessibilityScenarios = {

@@ -46,7 +46,7 @@ async function columns({ browser, server, shoot }) {
   assert.equal(await page.run(widthOf, 'summary'), before + 80 - 24, 'the width is remembered');
   await page.run(() => [...document.querySelectorAll('.action')].find(({ ariaLabel }) => ariaLabel === 'Columns').click());
   await page.run(() => [...document.querySelectorAll('.columns-menu button')].at(-1).click());
-  assert.deepEqual(await page.run(names), ['title', 'author', 'price', 'summary', 'published', 'lent', 'is_signed', 'cover', 'details', 'id']);
+  assert.deepEqual(await page.run(names), ['title', 'author', 'summary', 'published', 'lent', 'price', 'is_signed', 'cover', 'details', 'id']);
   assert.deepEqual(page.problems, []);
   await page.close();
 }
@@ -142,9 +142,9 @@ async function copies(page) {
     return copied;
   });
   const [head, first] = texts[0].split('\r\n');
-  assert.equal(head, 'title,author,price,summary,published,lent,is_signed,cover,details,id');
-  assert.ok(first.startsWith('The Dispossessed,1,12.5,"An ambiguous utopia.\nTwo worlds, one wall.",1974-05-01T00:00:00Z,2024-02-29T10:00:00Z,true,'));
-  assert.ok(texts[0].includes('\r\nAgua Viva,3,,"",,,,,,3\r\n'), 'NULL is empty, an empty text is quoted');
+  assert.equal(head, 'title,author,summary,published,lent,price,is_signed,cover,details,id');
+  assert.ok(first.startsWith('The Dispossessed,1,"An ambiguous utopia.\nTwo worlds, one wall.",1974-05-01T00:00:00Z,2024-02-29T10:00:00Z,12.5,true,'));
+  assert.ok(texts[0].includes('\r\nAgua Viva,3,"",,,,,,,3\r\n'), 'NULL is empty, an empty text is quoted');
   assert.equal(JSON.parse(texts[1])[2].summary, '');
 }
 
