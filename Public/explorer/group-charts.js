@@ -9,6 +9,10 @@ const WIDEST = 1300;
 const HEIGHT = 320;
 const EDGE = { left: 64, right: 16, top: 14, bottom: 30 };
 
+/** Pixels for the name of a point below a line, and its letters. */
+const NAME = 130;
+const LONGEST_NAME = 18;
+
 const text = (column, row) => {
   const value = column.path ? groupValue(column, row) : row[column.alias];
   if (value === null || value === undefined) return 'NULL';
@@ -56,6 +60,12 @@ export function groupBars({ groups, values, rows }, { onPick }) {
   }));
 }
 
+/** The indexes of a list of at least two that are spread over it: both ends, and at most `most`. */
+export function spread(length, most) {
+  const count = Math.max(2, Math.min(length, most));
+  return Array.from({ length: count }, (_, index) => Math.round(index * (length - 1) / (count - 1)));
+}
+
 /** A line through the first aggregate, in the order of the first group. @param room pixels for its width. */
 export function groupLine({ groups, values, rows, room }, { onPick }) {
   const width = Math.max(300, Math.min(WIDEST, room));
@@ -73,8 +83,12 @@ export function groupLine({ groups, values, rows, room }, { onPick }) {
   const marks = [low, (low + high) / 2, high].map((value) => [
     h('line', { class: 'group-rule', x1: EDGE.left, x2: width - EDGE.right, y1: y(value), y2: y(value) }),
     h('text', { class: 'group-mark is-end', x: EDGE.left - 8, y: y(value) + 4 }, number(Number(value.toPrecision(4))))]);
-  const names = [0, Math.floor((points.length - 1) / 2), points.length - 1].map((index, at) =>
-    h('text', { class: `group-mark${['', ' is-middle', ' is-end'][at]}`, x: x(index), y: HEIGHT - 8 }, labelOf(groups, points[index])));
+  const names = spread(points.length, Math.floor(width / NAME)).map((index) => {
+    const name = labelOf(groups, points[index]);
+    const end = index === 0 ? '' : index === points.length - 1 ? ' is-end' : ' is-middle';
+    return h('text', { class: `group-mark${end}`, x: x(index), y: HEIGHT - 8 },
+      name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name, h('svg:title', {}, name));
+  });
   return h('svg', { class: 'group-line', width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, role: 'group',
     'aria-label': `${first.name} by ${groups.map((column) => column.text).join(', ')}: ${points.length} values` },
   marks, h('polyline', { points: line }), names, dots);

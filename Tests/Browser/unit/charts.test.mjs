@@ -1,8 +1,9 @@
-// Values → the bars of a histogram.
+// Values → the bars of a histogram, and the names below a line.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bins } from '../../../Public/explorer/charts.js';
+import { spread } from '../../../Public/explorer/group-charts.js';
 
 test('equal values are one bar from that value to itself', () => {
   assert.deepEqual(bins([3, 3, 3]), [{ from: 3, to: 3, count: 3 }]);
@@ -20,4 +21,10 @@ test('a value far larger than most makes the bars logarithmic', () => {
   const list = bins([1, 1, 2, 1_000], 4);
   assert.ok(list[1].to - list[1].from < list[2].to - list[2].from);
   assert.equal(list.reduce((sum, { count }) => sum + count, 0), 4);
+});
+
+test('the names below a line are spread from its first point to its last', () => {
+  assert.deepEqual(spread(6, 9), [0, 1, 2, 3, 4, 5]);
+  assert.deepEqual(spread(100, 4), [0, 33, 66, 99]);
+  assert.deepEqual(spread(5, 1), [0, 4]);
 });
