@@ -56,6 +56,11 @@ export class Browser {
     return page;
   }
 
+  /** What the pages have written to their consoles since the last call. */
+  takeProblems() {
+    return [...this.#pages.values()].flatMap(({ problems }) => problems.splice(0));
+  }
+
   async end() {
     const ended = new Promise((resolve) => this.#process.once('exit', resolve));
     this.send('Browser.close').catch(() => {});

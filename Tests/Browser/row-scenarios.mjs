@@ -169,6 +169,7 @@ async function rowOnPhone({ browser, server, shoot }) {
     await page.until(() => document.querySelector('.row-panel [data-property=title] textarea'));
     assert.ok(await page.run(() => document.querySelector('.row-panel').getBoundingClientRect().width === 390));
     assert.ok(await page.run(() => document.documentElement.scrollWidth <= innerWidth));
+    await editOnPhone(page, server, `Renamed in ${scheme}`);
     await page.click('.row-panel-actions button');
     await page.until(() => document.querySelector('.row-panel.is-removed'));
     await shoot(page, `row-panel-phone-${scheme}`);
@@ -177,6 +178,18 @@ async function rowOnPhone({ browser, server, shoot }) {
     assert.deepEqual(page.problems, []);
     await page.close();
   }
+}
+
+/** Types another title, and saves it by the button. */
+async function editOnPhone(page, server, title) {
+  await page.click(`${field('title')} textarea`);
+  await page.run(() => document.activeElement.select());
+  await page.type(title);
+  await page.run(() => document.activeElement.blur());
+  await page.until(() => document.querySelector('#tray:not([hidden]) .primary'));
+  await page.click('#tray .primary');
+  await page.until(isSaved);
+  assert.equal((await connect(server.address).object('book', 1)).object.title, title);
 }
 
 const long = `CREATE TABLE page (id INTEGER PRIMARY KEY, text TEXT); INSERT INTO page VALUES (1, '${'many words '.repeat(700)}');`;
@@ -199,5 +212,5 @@ export const rowScenarios = {
   'a row with a long name has two lines of it as its title': { run: longLabel, fixture: long },
   'a row is shown in full beside the table, and edited there': { run: rowInFull, fixture: library },
   'related rows are added, removed and followed in the row panel': { run: relatedRows, fixture: library },
-  'a row is deleted on a phone': { run: rowOnPhone, fixture: library },
+  'a row is edited and deleted on a phone': { run: rowOnPhone, fixture: library },
 };

@@ -34,8 +34,11 @@ for (const [name, { run, options, ...files }] of Object.entries(scenarios)) {
   const began = Date.now();
   try {
     const note = await run({ browser, server, seed, rows: Number(values.rows), shoot });
+    const problems = browser.takeProblems();
+    if (problems.length > 0) throw new Error(`a page has written to the console: ${problems.join('; ')}`);
     console.log(`ok    ${name} (${((Date.now() - began) / 1000).toFixed(1)} s)${note ? `: ${note}` : ''}`);
   } catch (error) {
+    browser.takeProblems();
     failures += 1;
     console.log(`FAIL  ${name}\n      ${error.stack.replaceAll('\n', '\n      ')}`);
   } finally {
