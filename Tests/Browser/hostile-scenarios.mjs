@@ -169,7 +169,7 @@ async function oddFile({ browser, server, shoot }) {
 }
 
 /** Types another value in the row panel and saves it. */
-async function editInPanel(page, server, { entity, id, column }) {
+export async function editInPanel(page, server, { entity, id, column }) {
   const value = column === 'a' ? 77 : `new of ${id}`;
   await page.run((name, key) => globalThis.livefetch.page.rowPanel.open(name, key), entity, id);
   const field = `.row-panel [data-property="${column.replaceAll('"', '\\"')}"] :is(textarea, input)`;

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
-import { everything } from './hostile-scenarios.mjs';
+import { editInPanel, everything } from './hostile-scenarios.mjs';
 import { isSaved, openPage, stagedValues } from './pages.mjs';
 import { Postgres } from './postgres.mjs';
 
@@ -14,6 +14,14 @@ const shop = `
   CREATE TABLE line (order_id bigint REFERENCES "Order", position int, product text NOT NULL, PRIMARY KEY (order_id, position));
   CREATE TABLE visit (at timestamptz, path text);
   CREATE TABLE nothing (id serial PRIMARY KEY, note text);
+  CREATE TABLE "Every type" (key text PRIMARY KEY, "a b" text, small smallint, big bigint, precise numeric, single real, double double precision, flag boolean,
+    at timestamp, at_zone timestamptz, day date, clock time, span interval, address inet, states state[], grid int[][], doc json, docb jsonb, data bytea,
+    cash money, place point, range int4range, words tsvector, code char(3), bits bit(3));
+  INSERT INTO "Every type" VALUES ('full', 'text', 1, 9223372036854775807, 12345678901234567890.123456789, 0.1, 'NaN', true, '2024-02-29 10:00', '2024-02-29 10:00+02',
+    'infinity', '10:00', '1 day', '10.0.0.1', '{new,paid}', '{{1,2},{3,4}}', '{"a": 1}', '{"a": 1}', '\\x00ff', 1.5, '(1,2)', '[1,5)', 'a fat cat', 'ab', B'101'),
+    ('empty', '', 0, -9223372036854775808, 0, 0, '-Infinity', false, '-infinity', '0044-03-15 BC', '0001-01-01', '24:00', '0', '::1', '{}', '{}', 'null', 'null', '',
+    0, '(0,0)', 'empty', '', '', B'000');
+  INSERT INTO "Every type" (key) VALUES ('null/?#');
   CREATE VIEW paid AS SELECT id, total FROM "Order" WHERE state = 'paid';
   INSERT INTO customer VALUES ('6fa459ea-ee8a-3ca4-894e-db77e160355e', 'Ada Adler', 'ada@example.com'),
     ('16fd2706-8baf-433b-82eb-8c7fada847da', 'Bo Berg', NULL);
@@ -47,7 +55,7 @@ async function ownDatabase({ browser, server, shoot }) {
     server.file = postgres.address;
     await server.begin();
     await orders({ browser, server, shoot, postgres });
-    await tools({ browser, server });
+    await tools({ browser, server, shoot });
     await server.kill('SIGTERM');
   } finally {
     await postgres.end();
@@ -99,11 +107,13 @@ async function edited(page, postgres) {
 }
 
 /** Every table has the same tools; one without a key, and a view, are shown without being live. */
-async function tools({ browser, server }) {
-  for (const [entity, count, state] of [['customer', 3, 'live'], ['line', 3, 'live'], ['visit', 2, 'plain'], ['nothing', 0, 'live']]) {
-    const page = await openPage(browser, `${server.address}/?entity=${entity}`);
+async function tools({ browser, server, shoot }) {
+  for (const [entity, count, state] of [['Every type', 3, 'live'], ['customer', 3, 'live'], ['line', 3, 'live'], ['visit', 2, 'plain'], ['nothing', 0, 'live']]) {
+    const page = await openPage(browser, `${server.address}/?entity=${encodeURIComponent(entity)}`, { width: 1920, height: 1080, scheme: 'dark' });
     assert.equal(await page.run(() => globalThis.livefetch.page.live.state), state, entity);
     if (count > 0) await everything(page, entity, count);
+    if (entity === 'Every type') await editInPanel(page, server, { entity, id: 'null/?#', column: 'a b' });
+    await shoot(page, `postgres-${entity.replace(' ', '-')}`);
     assert.deepEqual(page.problems, [], entity);
     await page.close();
   }
