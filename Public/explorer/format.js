@@ -2,8 +2,9 @@
 
 import { parse as parseText, stringify } from './json.js';
 
-const integers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
-const numbers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 17 });
+/** A year has no separator: numbers are grouped from 10,000 on. */
+const integers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0, useGrouping: 'min2' });
+const numbers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 17, useGrouping: 'min2' });
 const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
 
 export const isNumeric = (type) => ['integer', 'double', 'decimal'].includes(type);

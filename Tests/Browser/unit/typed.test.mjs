@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { curl } from '../../../Public/explorer/curl.js';
 import { inUTC } from '../../../Public/explorer/date-picker.js';
-import { parse, rowsText } from '../../../Public/explorer/format.js';
+import { parse, rowsText, show } from '../../../Public/explorer/format.js';
 import { sortTerms, sortText } from '../../../Public/explorer/sort-terms.js';
 import { sortedBy } from '../../../Public/explorer/view-changes.js';
 import { route } from '../../../Public/livefetch/transport.js';
@@ -61,4 +61,8 @@ test('a date that is picked keeps its fraction of a second', () => {
 
 test('rows are counted in words', () => {
   assert.deepEqual([0, 1, 2].map(rowsText), ['0 rows', '1 row', '2 rows']);
+});
+
+test('a year has no separator of thousands, a larger number has', () => {
+  assert.deepEqual([1951, 1951.5, 19_510].map((value) => show(value, 'double').replace(/[^\d]/g, '·')), ['1951', '1951·5', '19·510']);
 });
