@@ -133,6 +133,13 @@ export class Page {
     await loaded;
   }
 
+  /** Loads the page again; where it asks before, `agrees` answers. */
+  async reload() {
+    const loaded = new Promise((resolve) => { this.#loaded = resolve; });
+    await this.send('Page.reload');
+    await loaded;
+  }
+
   size(width, height, isTouch = false) {
     return this.send('Emulation.setDeviceMetricsOverride',
       { width, height, deviceScaleFactor: 1, mobile: isTouch });

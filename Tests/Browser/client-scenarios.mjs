@@ -169,14 +169,14 @@ async function manyWindows({ browser, server }) {
     const page = await browser.open();
     await page.send('Page.addScriptToEvaluateOnNewDocument', { source: countWaiting });
     await page.go(`${server.address}/?entity=todo`);
-    await page.until(() => globalThis.livefetch?.page.live?.state === 'live');
+    await page.until(() => globalThis.livefetch?.page.live?.state === 'live', { timeout: 30_000 });
     pages.push(page);
   }
   const all = async (entity) => {
     edit(server.file, `CREATE TABLE ${entity} (id INTEGER PRIMARY KEY)`);
     for (const [index, page] of pages.entries()) {
       await page.until((name) => document.querySelector(`[data-entity=${name}]`) && globalThis.livefetch.page.live.state === 'live',
-        { args: [entity], timeout: 20_000, what: `page ${index + 1} lists the table ${entity}` });
+        { args: [entity], timeout: 40_000, what: `page ${index + 1} lists the table ${entity}` });
     }
   };
   await oneWaits(pages);

@@ -141,8 +141,7 @@ async function staging({ browser, server, shoot }) {
   await openCell(page, 2, await columnOf(page, 'text'));
   await page.type('kept');
   await page.key('Enter');
-  await page.send('Page.reload');
-  await pause(300);
+  await page.reload();
   await page.until(isLive);
   await page.until(() => document.querySelector('.tray-line')?.textContent.includes('1 edited'));
   assert.equal(await page.run(stagedCount), 2);

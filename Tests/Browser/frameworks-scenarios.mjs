@@ -216,9 +216,10 @@ async function withoutFramework(context) {
   await page.close();
 }
 
+// React's development build writes to the console.
 export const frameworksScenarios = {
-  'React: a hook follows a fetch, in StrictMode, without an empty list between requests': { run: inReact },
-  'React: a component suspends until the first result, a refusal goes to the boundary': { run: suspended },
+  'React: a hook follows a fetch, in StrictMode, without an empty list between requests': { run: inReact, writesToConsole: true },
+  'React: a component suspends until the first result, a refusal goes to the boundary': { run: suspended, writesToConsole: true },
   'Vue: refs follow a fetch': { run: inVue },
   'Svelte: a store follows a fetch': { run: inSvelte },
   'EventTarget: a list of the document follows a fetch': { run: withoutFramework },

@@ -318,8 +318,7 @@ async function closing({ browser, server }) {
   await page.until(() => !document.querySelector('dialog'));
   await type(page, 5, 'name', 'kept');
   page.agrees = true;
-  await page.send('Page.reload');
-  await pause(300);
+  await page.reload();
   await page.until(() => globalThis.livefetch?.page.live?.state === 'live');
   assert.deepEqual(await page.run(stagedValues), [{ name: 'kept' }], 'a reload keeps what was typed');
   await page.run(() => globalThis.livefetch.page.editing.staged.clear());

@@ -128,8 +128,7 @@ async function lostAnswer({ browser, server }) {
   });
   await page.key('s', { ctrl: true });
   await page.until(() => document.querySelector('.tray-problem'), { what: 'the tray complains' });
-  await page.send('Page.reload');
-  await pause(300);
+  await page.reload();
   await page.until(() => globalThis.livefetch?.page.editing.staged.count === 1);
   await page.key('s', { ctrl: true });
   await page.until(isSaved);
