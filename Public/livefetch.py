@@ -1,19 +1,16 @@
 """LiveFetch for Python 3.9 and later: fetches that stay current. One file, the standard library alone.
 
-    import livefetch
-
     client = livefetch.Client("http://127.0.0.1:8080")
     for result in client.live("City", sort="-population", limit=10):
         print(result["token"], [item["name"] for item in livefetch.items(result)])
 
 A result is a snapshot as the server sends it: a dictionary with `entity`, `token`, `sections` and more.
-`client.live` yields the first snapshot and then the whole result after every change; `AsyncClient` has
-the same methods for `async for` and `await`. Errors are `LiveFetchError` with the server's `code`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextlib
 import http.client
 import json
@@ -51,9 +48,6 @@ class OutOfStep(Exception):
     """A diff that does not fit the result it was applied to."""
 
 
-# -- Results
-
-
 def items(result: Result) -> List[Any]:
     """The items of all sections, in order."""
     return [item for section in result.get("sections", ()) for item in section["items"]]
@@ -75,7 +69,10 @@ def advance(result: Result, diff: Dict[str, Any]) -> Result:
     if diff.get("reset"):
         new["sections"] = diff["sections"]
     elif "items" in diff:
-        new["sections"] = _apply(result["sections"], diff["sections"], diff["items"])
+        try:
+            new["sections"] = _apply(result["sections"], diff["sections"], diff["items"])
+        except IndexError as error:
+            raise OutOfStep("a place of the diff does not exist") from error
     if "included" in result:
         new["included"] = dict(result["included"])
         for entity, objects in diff.get("included", {}).items():
@@ -85,60 +82,32 @@ def advance(result: Result, diff: Dict[str, Any]) -> Result:
 
 def _apply(old: List[Any], changed: Dict[str, Any], entries: Dict[str, Any]) -> List[Any]:
     sections = [{**section, "items": list(section["items"])} for section in old]
-    try:
-        moved = {}
-        for entry in sorted(entries["deleted"] + entries["moved"], key=itemgetter("from"), reverse=True):
-            section, index = entry["from"]
-            moved[str(entry["id"])] = item = sections[section]["items"].pop(index)
-            _expect(item, entry)
-        for section in sorted(changed["deleted"], key=itemgetter("index"), reverse=True):
-            if sections.pop(section["index"])["items"]:
-                raise OutOfStep(f"section {section['index']} is deleted and not empty")
-        for section in sorted(changed["inserted"], key=itemgetter("index")):
-            info = {name: section[name] for name in section if name != "index"}
-            sections.insert(section["index"], {**info, "items": []})
-        for entry in sorted(entries["inserted"] + entries["moved"], key=itemgetter("to")):
-            section, index = entry["to"]
-            if index > len(sections[section]["items"]):
-                raise OutOfStep(f"there is no place {entry['to']}")
-            item = entry.get("item", entry.get("id"))
-            if "from" in entry:
-                item = _merge(moved[str(entry["id"])], entry)
-            sections[section]["items"].insert(index, item)
-        for entry in entries["updated"]:
-            section, index = entry["to"]
-            item = sections[section]["items"][index]
-            _expect(item, entry)
-            sections[section]["items"][index] = _merge(item, entry)
-    except IndexError as error:
-        raise OutOfStep("a place of the diff does not exist") from error
+    taken = {}
+    for entry in sorted(entries["deleted"] + entries["moved"], key=itemgetter("from"), reverse=True):
+        section, index = entry["from"]
+        taken[str(entry["id"])] = _changed(sections[section]["items"].pop(index), entry)
+    for gone in sorted(changed["deleted"], key=itemgetter("index"), reverse=True):
+        if sections.pop(gone["index"])["items"]:
+            raise OutOfStep(f"section {gone['index']} is deleted and not empty")
+    for added in sorted(changed["inserted"], key=itemgetter("index")):
+        info = {name: value for name, value in added.items() if name != "index"}
+        sections.insert(added["index"], {**info, "items": []})
+    for entry in sorted(entries["inserted"] + entries["moved"], key=itemgetter("to")):
+        section, index = entry["to"]
+        if index > len(sections[section]["items"]):
+            raise OutOfStep(f"there is no place {entry['to']}")
+        item = taken[str(entry["id"])] if "from" in entry else entry.get("item", entry.get("id"))
+        sections[section]["items"].insert(index, item)
+    for entry in entries["updated"]:
+        section, index = entry["to"]
+        sections[section]["items"][index] = _changed(sections[section]["items"][index], entry)
     return sections
 
 
-def _merge(item: Any, entry: Dict[str, Any]) -> Any:
-    return {**item, **entry.get("changed", {})} if isinstance(item, dict) else item
-
-
-def _expect(item: Any, entry: Dict[str, Any]) -> None:
+def _changed(item: Any, entry: Dict[str, Any]) -> Any:
     if identity(item) != entry["id"]:
         raise OutOfStep(f"{identity(item)} is where {entry['id']} is expected")
-
-
-class _Float(float):
-    """A number that keeps the text in which the server sent it."""
-
-    text = ""
-
-    def __new__(cls, text: str) -> "_Float":
-        number = super().__new__(cls, text)
-        number.text = text
-        return number
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, _Float):
-        return value.text
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return {**item, **entry.get("changed", {})} if isinstance(item, dict) else item
 
 
 def digest(result: Result) -> str:
@@ -148,19 +117,24 @@ def digest(result: Result) -> str:
         previous = ""
         for item in section["items"]:
             own = _text(identity(item))
-            total += _fnv1a(f"{_text(section['value'])}\x1f{previous}\x1e{own}")
-            previous = own
+            hash = 0x811C9DC5
+            for byte in f"{_text(section['value'])}\x1f{previous}\x1e{own}".encode():
+                hash = (hash ^ byte) * 0x01000193 & 0xFFFFFFFF
+            total, previous = total + hash, own
     return f"{total & 0xFFFFFFFF:08x}"
 
 
-def _fnv1a(text: str) -> int:
-    hash = 0x811C9DC5
-    for byte in text.encode():
-        hash = (hash ^ byte) * 0x01000193 & 0xFFFFFFFF
-    return hash
+class _Float(float):
+    """A number with the text in which the server sent it."""
+
+    def __init__(self, text: str):
+        self.text = text
 
 
-# -- Requests
+def _text(value: Any) -> str:
+    if isinstance(value, _Float):
+        return value.text
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 class Client:
@@ -168,23 +142,45 @@ class Client:
     use it; calls that do not wait share one connection."""
 
     def __init__(self, url: str, token: Token = None, timeout: float = 10.0):
-        self._address = urllib.parse.urlsplit(url)
-        self._token, self._timeout = token, timeout
-        self._shared, self._lock = self._connect(), threading.Lock()
+        self._address, self._token, self._timeout = urllib.parse.urlsplit(url), token, timeout
+        self._waiting: List[http.client.HTTPConnection] = []
+        self._shared, self._lock, self._closed = self._connect(), threading.Lock(), threading.Event()
 
     def fetch(self, entity: str, **parameters: Any) -> Result:
         """A snapshot. Parameters as in `POST /v1/fetch`; `as_` stands for `as`."""
         return self._call("POST", "/v1/fetch", _request(entity, parameters))
 
     def live(self, entity: str, **parameters: Any) -> Iterator[Result]:
-        """The result now and after every change, without end. Goes on after lost connections and
+        """The result now and after every change, until `close`. Goes on after lost connections and
         restarts of the server; raises `LiveFetchError` if the request itself is wrong."""
-        follower = _Follower(self, _request(entity, parameters))
+        request, connection = _request(entity, parameters), self._connect(wait=WAIT)
+        result: Optional[Result] = None
+        pause = SHORTEST_PAUSE
+        self._waiting.append(connection)
         try:
-            while True:
-                yield follower.next()
+            while not self._closed.is_set():
+                before = result
+                seconds: Optional[float] = None
+                try:
+                    result = self._advanced(connection, request, before)
+                except OutOfStep:
+                    result = None
+                except LiveFetchError as error:
+                    if error.status == 410:
+                        result = None
+                    elif not error.is_transient:
+                        raise
+                    seconds = error.retry_after
+                else:
+                    pause = SHORTEST_PAUSE
+                    if before is None or {**before, "token": ""} != {**result, "token": ""}:
+                        yield result
+                    continue
+                self._closed.wait(pause if seconds is None else seconds)
+                pause = min(pause * 2, LONGEST_PAUSE)
         finally:
-            follower.close()
+            self._waiting.remove(connection)
+            connection.close()
 
     def save(self, changes: List[Dict[str, Any]], key: Optional[str] = None, **more: Any) -> Any:
         """Saves all changes or none. Repeats the request while there is no answer, under one
@@ -203,24 +199,38 @@ class Client:
         parts = (urllib.parse.quote(str(part), safe="") for part in (entity, id))
         return self._call("GET", "/v1/objects/" + "/".join(parts))
 
-    def _call(self, method: str, path: str, body: Any = None, headers: Any = {}) -> Any:
+    def close(self) -> None:
+        """Ends every `live`, also those that wait on other threads."""
+        self._closed.set()
+        for connection in list(self._waiting):
+            with contextlib.suppress(OSError, AttributeError):  # a lost connection has no socket
+                connection.sock.shutdown(socket.SHUT_RDWR)
+
+    def _advanced(self, connection: Any, request: Result, result: Optional[Result]) -> Result:
+        if result is not None:
+            request = {**request, "since": result["token"], "wait": WAIT}
+        answer = self._send(connection, "POST", "/v1/fetch", request)
+        new = answer if result is None else advance(result, answer)
+        if "digest" in new and "sections" in new and digest(new) != new["digest"]:
+            raise OutOfStep("the digest differs")
+        return new
+
+    def _call(self, *arguments: Any) -> Result:
         with self._lock:
             try:
-                return self._send(self._shared, method, path, body, headers)
+                return self._send(self._shared, *arguments)
             except LiveFetchError as error:
                 if error.status:
                     raise
             # The server closes connections that are idle. What is sent here may be sent twice.
-            return self._send(self._shared, method, path, body, headers)
+            return self._send(self._shared, *arguments)
 
     def _connect(self, wait: float = 0) -> http.client.HTTPConnection:
         secure = self._address.scheme == "https"
         kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
         return kind(self._address.netloc, timeout=self._timeout + wait)
 
-    def _send(
-        self, connection: http.client.HTTPConnection, method: str, path: str, body: Any, more: Any
-    ) -> Any:
+    def _send(self, connection: Any, method: str, path: str, body: Any = None, more: Any = {}) -> Result:
         headers = {"Content-Type": "application/json", **more}
         token = self._token() if callable(self._token) else self._token
         if token:
@@ -233,21 +243,16 @@ class Client:
         except (OSError, http.client.HTTPException) as error:
             connection.close()
             raise LiveFetchError({"detail": str(error)}) from error
-        value = _json(text)
-        if response.status >= 400:
-            problem = value if isinstance(value, dict) else {}
-            pause = response.headers.get("Retry-After", "")
-            raise LiveFetchError(
-                {**problem, "status": response.status}, float(pause) if pause.isdigit() else None
-            )
-        return value
-
-
-def _json(text: bytes) -> Any:
-    try:
-        return json.loads(text, parse_float=_Float)
-    except ValueError:
-        return None  # an error page of a proxy
+        try:
+            value = json.loads(text, parse_float=_Float)
+        except ValueError:
+            value = None  # a page of a proxy
+        if response.status < 400 and isinstance(value, dict):
+            return value
+        problem = value if isinstance(value, dict) else {"code": "not-an-answer"}
+        problem["status"] = response.status if response.status >= 400 else 0
+        pause = response.headers.get("Retry-After", "")
+        raise LiveFetchError(problem, float(pause) if pause.isdigit() else None)
 
 
 def _request(entity: str, parameters: Dict[str, Any]) -> Dict[str, Any]:
@@ -256,84 +261,30 @@ def _request(entity: str, parameters: Dict[str, Any]) -> Dict[str, Any]:
     return {"entity": entity, **named}
 
 
-class _Follower:
-    """A request that is repeated with the token of what came before."""
-
-    def __init__(self, client: Client, request: Dict[str, Any]):
-        self._client, self._request = client, request
-        self._connection = client._connect(wait=WAIT)
-        self._result: Optional[Result] = None
-        self._pause = SHORTEST_PAUSE
-        self.is_closed = False
-
-    def next(self) -> Result:
-        """The next result that differs from the one before. Waits for it."""
-        while not self.is_closed:
-            before = self._result
-            try:
-                self._step()
-            except OutOfStep:
-                self._result = None
-            except LiveFetchError as error:
-                if error.status == 410:
-                    self._result = None
-                elif error.is_transient:
-                    self._wait(error.retry_after)
-                else:
-                    raise
-            else:
-                self._pause = SHORTEST_PAUSE
-                if self._result is not None and not _is_same(before, self._result):
-                    return self._result
-        raise LiveFetchError({"code": "closed", "detail": "The client was closed."})
-
-    def _step(self) -> None:
-        request = dict(self._request)
-        if self._result:
-            request.update(since=self._result["token"], wait=WAIT)
-        answer = self._client._send(self._connection, "POST", "/v1/fetch", request, {})
-        if not isinstance(answer, dict):
-            raise LiveFetchError({"detail": "The answer is no JSON object."})
-        new = advance(self._result, answer) if self._result else answer
-        if "digest" in new and "sections" in new and digest(new) != new["digest"]:
-            raise OutOfStep("the digest differs")
-        self._result = new
-
-    def _wait(self, seconds: Optional[float]) -> None:
-        time.sleep(seconds if seconds is not None else self._pause)
-        self._pause = min(self._pause * 2, LONGEST_PAUSE)
-
-    def close(self) -> None:
-        self.is_closed = True
-        if self._connection.sock:
-            with contextlib.suppress(OSError):
-                self._connection.sock.shutdown(socket.SHUT_RDWR)
-        self._connection.close()
-
-
-def _is_same(old: Optional[Result], new: Result) -> bool:
-    return old is not None and {**old, "token": ""} == {**new, "token": ""}
-
-
 class AsyncClient:
-    """The same for asyncio. Each call runs on a thread of the loop's executor."""
+    """The same for asyncio: `await` and `async for`. Calls run on threads of the loop's executor,
+    and each `live` on a thread of its own."""
 
     def __init__(self, url: str, token: Token = None, timeout: float = 10.0):
-        self._client = Client(url, token, timeout)
+        self._settings = (url, token, timeout)
+        self._client = Client(*self._settings)
 
     async def fetch(self, entity: str, **parameters: Any) -> Result:
         return await asyncio.to_thread(self._client.fetch, entity, **parameters)
 
-    async def save(self, changes: List[Dict[str, Any]], **more: Any) -> Any:
-        return await asyncio.to_thread(self._client.save, changes, **more)
+    async def save(self, changes: List[Dict[str, Any]], key: Optional[str] = None, **more: Any) -> Any:
+        return await asyncio.to_thread(self._client.save, changes, key, **more)
 
     async def object(self, entity: str, id: Any) -> Dict[str, Any]:
         return await asyncio.to_thread(self._client.object, entity, id)
 
     async def live(self, entity: str, **parameters: Any) -> AsyncIterator[Result]:
-        follower = _Follower(self._client, _request(entity, parameters))
+        # Of its own too, since closing it ends the wait on the thread.
+        client, thread = Client(*self._settings), concurrent.futures.ThreadPoolExecutor(1)
+        results = client.live(entity, **parameters)
         try:
             while True:
-                yield await asyncio.to_thread(follower.next)
+                yield await asyncio.get_running_loop().run_in_executor(thread, next, results)
         finally:
-            follower.close()
+            client.close()
+            thread.shutdown(wait=False)

@@ -134,6 +134,34 @@ class Answering(threading.Thread):
                 client.sendall(answer)
 
 
+class Holding:
+    """A server that answers fetches at once, and those with `since` never: it counts them in `holds`."""
+
+    def __init__(self):
+        self.holds = threading.Semaphore(0)
+        self.socket = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        while True:
+            client, _ = self.socket.accept()
+            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+
+    def serve(self, client):
+        with client:
+            data = client.recv(1 << 16)
+            while data:
+                while not data.endswith(b"}"):
+                    data += client.recv(1 << 16)
+                if b'"since"' in data:
+                    self.holds.release()
+                else:
+                    body = b'{"token":"a","total":1}'
+                    client.sendall(b"HTTP/1.1 200 X\r\nContent-Length: 23\r\n\r\n" + body)
+                data = client.recv(1 << 16)
+
+
 def answer(status, body, *headers):
     data = json.dumps(body).encode()
     lines = [f"HTTP/1.1 {status} X", f"Content-Length: {len(data)}", "Connection: close", *headers]
@@ -186,6 +214,43 @@ class Requesting(unittest.TestCase):
                 return result
 
         self.assertEqual(asyncio.run(follow()), first)
+
+    def test_an_answer_that_is_no_json_is_asked_for_again(self):
+        page = b"HTTP/1.1 200 X\r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>"
+        server = Answering(page, answer(200, {"token": "a", "total": 1}))
+        results = livefetch.Client(server.url).live("City", as_="count")
+        self.assertEqual(next(results), {"token": "a", "total": 1})
+        self.assertEqual(len(server.requests), 2)
+
+    def test_closing_a_client_ends_the_live_results_that_wait_on_other_threads(self):
+        server = Holding()
+        client, seen = livefetch.Client(server.url), []
+        thread = threading.Thread(target=lambda: seen.extend(client.live("City", as_="count")))
+        thread.start()
+        self.assertTrue(server.holds.acquire(timeout=60))
+        client.close()
+        thread.join(60)
+        self.assertEqual((thread.is_alive(), seen), (False, [{"token": "a", "total": 1}]))
+
+    def test_many_asynchronous_live_results_leave_room_for_other_calls(self):
+        server = Holding()
+
+        async def follow():
+            client = livefetch.AsyncClient(server.url)
+            followers = [client.live("City", as_="count") for _ in range(40)]
+            for results in followers:
+                await results.__anext__()
+            waits = [asyncio.ensure_future(results.__anext__()) for results in followers]
+            for _ in waits:
+                self.assertTrue(await asyncio.to_thread(server.holds.acquire, timeout=60))
+            answer = await client.fetch("City", as_="count")
+            for wait in waits:
+                wait.cancel()
+            await asyncio.gather(*waits, return_exceptions=True)
+            return answer
+
+        answer = asyncio.run(asyncio.wait_for(follow(), 120))
+        self.assertEqual(answer, {"token": "a", "total": 1})
 
 
 if __name__ == "__main__":
