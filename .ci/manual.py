@@ -97,6 +97,23 @@ def prepare(tokens):
     return sections
 
 
+def label_cells(tokens):
+    """Gives each cell of a table with more than two columns the head of its column: phones show it."""
+    for index, token in enumerate(tokens):
+        if token.type == "table_open":
+            table, heads = token, []
+        elif token.type == "th_open":
+            heads.append(text_of(tokens[index + 1]))
+        elif token.type == "thead_close" and len(heads) > 2:
+            table.attrSet("class", "many")
+        elif token.type == "tr_open":
+            column = 0
+        elif token.type == "td_open":
+            if len(heads) > 2 and column > 0 and heads[column]:
+                token.attrSet("data-head", heads[column])
+            column += 1
+
+
 def render_body(parser, tokens):
     body = parser.renderer.render(tokens, parser.options, {})
     body = re.sub(
@@ -104,7 +121,7 @@ def render_body(parser, tokens):
         r'<h\1 id="\2">\3 <a class="anchor" href="#\2" aria-label="Link to this section">#</a></h\1>',
         body)
     # Wide tables and blocks scroll by themselves; the keyboard reaches them.
-    body = body.replace("<table>", '<div class="wide" tabindex="0"><table>')
+    body = body.replace("<table", '<div class="wide" tabindex="0"><table')
     return body.replace("</table>", "</table></div>").replace("<pre>", '<pre tabindex="0">')
 
 
@@ -149,7 +166,9 @@ def render():
         source = (DOCS / f"{name}.md").read_bytes()
         tokens = parser.parse(source.decode())
         sections = prepare(tokens)
-        entries += [[name, title, s[0], s[1], " ".join(s[2].split())] for s in sections]
+        label_cells(tokens)
+        entries += [[name, title, s[0], "" if s[3] == "h1" else s[1], " ".join(s[2].split())]
+                    for s in sections]
         files[f"{name}.html"] = PAGE.format(
             digest=hashlib.sha256(source).hexdigest(), title=html.escape(title), name=name,
             pages=navigation(name, order), contents=list_of_contents(sections),

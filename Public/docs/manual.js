@@ -14,18 +14,27 @@ openPages()
 let index
 const loadIndex = () => (index ??= fetch('/docs/search.json').then((answer) => answer.json()))
 
-// A section counts when it has every word; words in headings and titles count more.
+// A section counts when it has every word. Words in headings and titles count more, and so do words
+// that are repeated, or are more than a part of another one.
 function rank([, title, , heading, text], words) {
   const name = (title + ' ' + heading).toLowerCase()
   const body = text.toLowerCase()
   let sum = 0
   for (const word of words) {
-    if (heading.toLowerCase() === word) sum += 20
-    if (name.includes(word)) sum += 10
-    else if (body.includes(word)) sum += 1
+    const places = Math.min(starts(body, word), 8)
+    if ((heading || title).toLowerCase() === word) sum += 20
+    if (starts(name, word)) sum += 10 + places
+    else if (places) sum += 1 + places
+    else if (name.includes(word) || body.includes(word)) sum += 1
     else return 0
   }
   return sum
+}
+
+// How many words of a text begin with a word.
+function starts(text, word) {
+  const literal = word.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')
+  return text.match(new RegExp(`(?<![\\p{L}\\p{N}])${literal}`, 'gu'))?.length ?? 0
 }
 
 function excerpt(text, word) {
@@ -37,7 +46,7 @@ function entry([page, title, anchor, heading, text], words) {
   const item = document.createElement('li')
   const link = document.createElement('a')
   link.href = (page === 'index' ? '/docs/' : `/docs/${page}.html`) + '#' + anchor
-  link.textContent = heading === title ? title : `${title}: ${heading}`
+  link.textContent = heading ? `${title}: ${heading}` : title
   const small = document.createElement('small')
   small.textContent = excerpt(text, words[0])
   link.append(small)
