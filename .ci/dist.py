@@ -161,9 +161,10 @@ Section: database
 Priority: optional
 Depends: {DEPENDS}
 Installed-Size: {size}
-Description: live, sorted, sectioned fetches over SQLite by HTTP
- Serves the tables of an SQLite file. After each save a client gets the
- difference between the result that it holds and the present one.
+Description: live, sorted, sectioned fetches over SQLite and PostgreSQL by HTTP
+ Serves the tables of an SQLite file or of a PostgreSQL database. After each
+ save a client gets the difference between the result that it has and the
+ present one.
 """)
     write(root / "DEBIAN/conffiles", "/etc/livefetch/livefetch.json\n")
     for script in ("postinst", "prerm", "postrm"):
