@@ -138,13 +138,14 @@ def _text(value: Any) -> str:
 
 
 class Client:
-    """A server's address and a credential: a text, or a function that returns one. Any thread may
-    use it; calls that do not wait share one connection."""
+    """A server's address and a credential: a text, or a function that returns one. Any threads may
+    use it at the same time."""
 
     def __init__(self, url: str, token: Token = None, timeout: float = 10.0):
         self._address, self._token, self._timeout = urllib.parse.urlsplit(url), token, timeout
+        self._idle: List[http.client.HTTPConnection] = []
         self._waiting: List[http.client.HTTPConnection] = []
-        self._shared, self._lock, self._closed = self._connect(), threading.Lock(), threading.Event()
+        self._closed = threading.Event()
 
     def fetch(self, entity: str, **parameters: Any) -> Result:
         """A snapshot. Parameters as in `POST /v1/fetch`; `as_` stands for `as`."""
@@ -216,14 +217,19 @@ class Client:
         return new
 
     def _call(self, *arguments: Any) -> Result:
-        with self._lock:
-            try:
-                return self._send(self._shared, *arguments)
-            except LiveFetchError as error:
-                if error.status:
-                    raise
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = self._connect()
+        try:
+            return self._send(connection, *arguments)
+        except LiveFetchError as error:
+            if error.status:
+                raise
             # The server closes connections that are idle. What is sent here may be sent twice.
-            return self._send(self._shared, *arguments)
+            return self._send(connection, *arguments)
+        finally:
+            self._idle.append(connection)
 
     def _connect(self, wait: float = 0) -> http.client.HTTPConnection:
         secure = self._address.scheme == "https"

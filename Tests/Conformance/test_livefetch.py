@@ -232,6 +232,16 @@ class Requesting(unittest.TestCase):
         thread.join(60)
         self.assertEqual((thread.is_alive(), seen), (False, [{"token": "a", "total": 1}]))
 
+    def test_a_call_does_not_wait_for_another_one(self):
+        server = Holding()
+        client = livefetch.Client(server.url, timeout=20)
+        held = threading.Thread(target=client.fetch, args=("City",), kwargs={"since": "a"}, daemon=True)
+        held.start()
+        self.assertTrue(server.holds.acquire(timeout=60))
+        self.assertEqual(client.fetch("City", as_="count"), {"token": "a", "total": 1})
+        # The first call still waits for its first answer: it has not given up and asked again.
+        self.assertFalse(server.holds.acquire(blocking=False))
+
     def test_many_asynchronous_live_results_leave_room_for_other_calls(self):
         server = Holding()
 
