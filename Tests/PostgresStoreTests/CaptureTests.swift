@@ -8,24 +8,6 @@ import Testing
 
 private let history = PostgresHistory()
 
-/// The position of a new read transaction.
-func position(_ connection: PostgresConnection) throws -> PostgresPosition {
-  try HistoryTransaction.read([], on: connection) { (transaction) throws(PostgresError) in
-    transaction.position
-  }
-}
-
-/// The rows changed since a position, by their keys' texts.
-func oldRows(
-  of table: CapturedTable, since position: PostgresPosition, on connection: PostgresConnection
-) throws -> [[PostgresValue]: [PostgresValue]?] {
-  let rows = try HistoryTransaction.read([table], on: connection) {
-    (transaction) throws(PostgresError) in
-    try transaction.changedRows(of: table, since: position.snapshot)
-  }
-  return Dictionary(uniqueKeysWithValues: rows.map { ($0.key, $0.old) })
-}
-
 @Suite(.mayBlock)
 struct CaptureTests {
   private static let city = "CREATE TABLE city (id int PRIMARY KEY, name text, size float8)"
@@ -74,7 +56,7 @@ struct CaptureTests {
     let changed = try await withThrowingTaskGroup(of: Int.self) { group in
       for _ in 0..<4 {
         group.addTask {
-          try await pool.perform { (connection) throws(PostgresError) in
+          try pool.withConnection { (connection) throws(PostgresError) in
             try history.install(on: connection).changed.count
           }
         }
@@ -200,7 +182,10 @@ struct CaptureTests {
       #expect(old[0] == 9_007_199_254_740_993)
       #expect(old[4] == .double(-0.0))
       #expect(old[5] == .numeric("1.500"))
-      #expect(old[10] == "glad")
+      guard case .other(_, Array("glad".utf8)) = old[10] else {
+        Issue.record("\(old[10])")
+        return
+      }
     }
   }
 
@@ -334,7 +319,7 @@ struct CaptureTests {
     #expect(try position(copy).epoch != start.epoch)
   }
 
-  @Test("a position before the horizon is expired, and one that is not reached yet is later")
+  @Test("the history contains positions from its horizon to the present, and none that it has lost")
   func validity() throws {
     try withDatabase(Self.city) { connection, target in
       _ = try install(connection)
@@ -344,24 +329,21 @@ struct CaptureTests {
       let first = try position(connection)
       try open.execute("COMMIT")
       let second = try position(connection)
-      func validity(_ position: PostgresPosition, _ horizon: PostgresPosition) throws
-        -> HistoryTransaction.Validity
-      {
+      func isKnown(_ position: PostgresPosition, _ horizon: PostgresPosition) throws -> Bool {
         try connection.query(
           "UPDATE livefetch.store SET horizon = $1::pg_snapshot",
           [.text(horizon.snapshot.postgresText)])
         return try HistoryTransaction.read([], on: connection) {
-          (transaction) throws(PostgresError) in transaction.validity(of: position)
+          (transaction) throws(PostgresError) in transaction.contains(position)
         }
       }
-      #expect(try validity(first, first) == .known)
-      #expect(try validity(first, second) == .expired)
+      #expect(try isKnown(first, first))
+      #expect(try !isKnown(first, second))
       let end = second.snapshot.end + 1_000_000
       let future = PostgresPosition(
         epoch: first.epoch, snapshot: PostgresSnapshot(end: end, inProgress: []))
-      #expect(try validity(future, first) == .later)
-      #expect(
-        try validity(PostgresPosition(epoch: "x", snapshot: first.snapshot), first) == .expired)
+      #expect(try !isKnown(future, first))
+      #expect(try !isKnown(PostgresPosition(epoch: "x", snapshot: first.snapshot), first))
     }
   }
 

@@ -1,6 +1,7 @@
 // Concurrent writers of every kind; readers that compute old states from old snapshots and compare
 // them with what they read then.
 
+import FetchModel
 import Foundation
 import Synchronization
 import TestSupport
@@ -106,7 +107,7 @@ struct HistoryProofTests {
 
     private mutating func takeStep() throws {
       let picks = known.isEmpty ? [] : (0..<4).map { _ in random.pick(Array(known.indices)) }
-      var olds: [(Int, String, [ChangedRow])] = []
+      var olds: [(Int, String, [[PostgresValue]: [PostgresValue]?])] = []
       let (snapshot, now) = try HistoryTransaction.read(tables, on: connection) {
         (transaction) throws(PostgresError) in
         var state: State = [:]
@@ -116,9 +117,8 @@ struct HistoryProofTests {
         }
         for index in picks {
           for table in tables {
-            let since = PostgresSnapshot(known[index].snapshot.description)
-            guard let since else { throw .malformed("a token does not read back") }
-            let rows = try transaction.changedRows(of: table, since: since)
+            let since = HistoryPosition(known[index].snapshot)
+            let rows = try oldRows(of: table, since: since, on: connection)
             olds.append((index, table.quotedName, rows))
           }
         }
@@ -126,7 +126,7 @@ struct HistoryProofTests {
       }
       for (index, table, rows) in olds {
         var state = now[table] ?? [:]
-        for row in rows { state[row.key] = row.old }
+        for (key, old) in rows { state[key] = old }
         comparisons += 1
         changedRows += rows.count
         guard state != known[index].state[table] else { continue }
@@ -138,7 +138,7 @@ struct HistoryProofTests {
       if let last = known.last, !last.snapshot.isSubset(of: snapshot) {
         mismatches.append("\(last.snapshot.postgresText) is not part of \(snapshot.postgresText)")
       }
-      longestToken = max(longestToken, snapshot.description.utf8.count)
+      longestToken = max(longestToken, HistoryPosition(snapshot).description.utf8.count)
       known.append((snapshot, now))
       if known.count > 40 { known.removeFirst() }
     }

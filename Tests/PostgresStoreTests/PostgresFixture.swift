@@ -1,6 +1,8 @@
-// A database of its own for each test.
+// A database of its own for each test, and what its history contains.
 
+import FetchModel
 import Foundation
+import SQLComposer
 import TestSupport
 
 @testable import PostgresStore
@@ -15,4 +17,37 @@ func withDatabase<Result>(
   defer { connection.close() }
   if !script.isEmpty { try connection.execute(script) }
   return try body(connection, target)
+}
+
+/// The position of a new read transaction.
+func position(_ connection: PostgresConnection) throws -> PostgresPosition {
+  try HistoryTransaction.read([], on: connection) { (transaction) throws(PostgresError) in
+    transaction.position
+  }
+}
+
+/// The rows changed since a position, by their keys, with their values then; nil for a row that did not
+/// exist.
+func oldRows(
+  of table: CapturedTable, since position: PostgresPosition, on connection: PostgresConnection
+) throws -> [[PostgresValue]: [PostgresValue]?] {
+  try HistoryTransaction.read([table], on: connection) { (_) throws(PostgresError) in
+    try oldRows(of: table, since: HistoryPosition(position.snapshot), on: connection)
+  }
+}
+
+/// The same in an open transaction.
+func oldRows(
+  of table: CapturedTable, since position: HistoryPosition, on connection: PostgresConnection
+) throws(PostgresError) -> [[PostgresValue]: [PostgresValue]?] {
+  var fragment = table.overlay("old", at: position)
+  fragment.text = "WITH \(fragment.text) SELECT * FROM old"
+  let statement = PostgresStatement(fragment)
+  let rows = try connection.query(statement.sql, statement.parameters).rows()
+  let places = table.key.compactMap { name in table.columns.firstIndex { $0.name == name } }
+  let pairs = rows.map { row in
+    let values = Array(row.dropFirst())
+    return (places.map { values[$0] }, row[0] == true ? values : nil)
+  }
+  return Dictionary(uniqueKeysWithValues: pairs)
 }

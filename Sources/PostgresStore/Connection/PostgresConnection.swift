@@ -132,16 +132,6 @@ final class PostgresConnection: @unchecked Sendable {
     }
     return try body()
   }
-
-  /// Runs `body`; its queries end with ``PostgresError/cancelled`` once `isCancelled` returns true.
-  func withCancellation<Result>(
-    _ isCancelled: @escaping @Sendable () -> Bool, _ body: () throws(PostgresError) -> Result
-  ) throws(PostgresError) -> Result {
-    let outer = self.isCancelled
-    defer { self.isCancelled = outer }
-    self.isCancelled = isCancelled
-    return try body()
-  }
 }
 
 /// Calls `body` with an array of C strings that ends with nil.

@@ -11,14 +11,6 @@ struct PostgresPosition: Hashable, Sendable {
   var snapshot: PostgresSnapshot
 }
 
-/// A row that was written after a position. Its values may be the same as then.
-struct ChangedRow: Hashable, Sendable {
-  /// The values of the key's columns.
-  var key: [PostgresValue]
-  /// The values of all columns at the position; nil if the row did not exist.
-  var old: [PostgresValue]?
-}
-
 /// An open read transaction, whose statements all read the state of its position.
 struct HistoryTransaction {
   let connection: PostgresConnection
@@ -105,87 +97,48 @@ struct HistoryTransaction {
     isFlushed = try result.bool(0, 4)
   }
 
-  /// The validity of a token's position.
-  enum Validity: Hashable, Sendable {
-    case known
-    /// The history does not reach back to it, or it belongs to another history.
-    case expired
-    /// The position is later than this transaction's, and can be waited for.
-    case later
-  }
-
-  func validity(of token: PostgresPosition) -> Validity {
-    guard token.epoch == position.epoch, horizon.isSubset(of: token.snapshot) else {
-      return .expired
-    }
-    return token.snapshot.isSubset(of: position.snapshot) ? .known : .later
-  }
-
-  /// The rows changed after `snapshot` and their old values. O(changes after the snapshot).
-  func changedRows(
-    of table: CapturedTable, since snapshot: PostgresSnapshot
-  ) throws(PostgresError) -> [ChangedRow] {
-    let result = try connection.query(table.oldRowsQuery, snapshot.parameters)
-    let places = table.key.compactMap { name in table.columns.firstIndex { $0.name == name } }
-    return try (0..<result.rowCount).map { (row) throws(PostgresError) in
-      let values = try result.values(row)
-      let existed = values[0] == true
-      let columns = Array(values.dropFirst())
-      return ChangedRow(key: places.map { columns[$0] }, old: existed ? columns : nil)
-    }
+  /// True if the history reaches back to a token's position.
+  ///
+  /// False for a later position than this transaction's: a snapshot that any server has read is contained
+  /// in the later ones of all sessions, so this one belongs to a state that the database has lost.
+  func contains(_ token: PostgresPosition) -> Bool {
+    token.epoch == position.epoch && horizon.isSubset(of: token.snapshot)
+      && token.snapshot.isSubset(of: position.snapshot)
   }
 }
 
 extension PostgresSnapshot {
-  /// The parameters of ``CapturedTable/changesExpression``.
+  /// The snapshot's end, and the list of its transactions in progress, as parameters.
   var parameters: [PostgresValue] { [.xid(end), arrayText(inProgress)] }
 }
 
 extension CapturedTable {
-  /// A common table expression: the history rows after a snapshot, which are those now visible that
-  /// were not visible then. Two ranges of the primary key; the parameters are the snapshot's end and
-  /// the list of its transactions in progress.
-  private func changesExpression(_ end: String, _ inProgress: String) -> String {
-    """
-    changes AS MATERIALIZED (
-      SELECT * FROM \(historyName) WHERE livefetch_xid >= \(end)::xid8
-      UNION ALL
-      SELECT * FROM \(historyName) WHERE livefetch_xid = ANY (\(inProgress)::xid8[]))
-    """
-  }
-
-  /// SQL for the state at the snapshot of each row changed since: `livefetch_existed` and the
-  /// columns.
+  /// A common table expression: the state at a position of each row changed since, as
+  /// `livefetch_existed` and the columns with their types in the table. The changes since are two
+  /// ranges of the history's primary key: the rows now visible that were not visible then.
   ///
   /// The first transaction that changed a row is the one with the smallest number: a lock keeps the
   /// next one from changing it before the first one ends. Within that transaction, the row's old
   /// version is the one that the transaction did not create; if there is none, the row did not exist.
-  var oldRowsQuery: String {
-    oldRows("$1", "$2", columns.map { ", \(quoted($0.name))" }.joined())
-  }
-
-  /// The same as a common table expression, with the columns' types in the table.
   func overlay(_ name: String, at position: HistoryPosition) -> SQLFragment {
     let columns = columns.map { column in
       let name = quoted(column.name)
       return column.tableType.map { ", \(name)::\($0) AS \(name)" } ?? ", \(name)"
     }.joined()
-    let inProgress = position.inProgress.map { String($0) }.joined(separator: ",")
     return SQLFragment(
-      "\(name) AS MATERIALIZED (\(oldRows("?", "?", columns)))",
-      bindings: [.text(String(position.number)), .text("{\(inProgress)}")])
-  }
-
-  private func oldRows(_ end: String, _ inProgress: String, _ columns: String) -> String {
-    """
-    WITH \(changesExpression(end, inProgress))
-    SELECT DISTINCT ON (\(keyList)) livefetch_existed\(columns)
-    FROM (
-      SELECT *, min(livefetch_seq) OVER (PARTITION BY \(keyList), livefetch_xid) AS livefetch_first
-      FROM changes AS c WHERE \(Self.isOlder)
-    ) AS first
-    ORDER BY \(keyList), livefetch_first, livefetch_existed DESC, livefetch_seq
-    """
+      """
+      \(name) AS MATERIALIZED (
+        WITH changes AS MATERIALIZED (
+          SELECT * FROM \(historyName) WHERE livefetch_xid >= ?::xid8
+          UNION ALL
+          SELECT * FROM \(historyName) WHERE livefetch_xid = ANY (?::xid8[]))
+        SELECT DISTINCT ON (\(keyList)) livefetch_existed\(columns)
+        FROM (
+          SELECT *, min(livefetch_seq) OVER (PARTITION BY \(keyList), livefetch_xid) AS livefetch_first
+          FROM changes AS c WHERE \(Self.isOlder)
+        ) AS first
+        ORDER BY \(keyList), livefetch_first, livefetch_existed DESC, livefetch_seq)
+      """, bindings: ChangeQueries.bindings(position))
   }
 }
 

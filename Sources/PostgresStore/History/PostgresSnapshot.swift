@@ -1,5 +1,4 @@
-// The value of pg_current_snapshot() → a position in the history, as text for tokens, in the order of
-// inclusion.
+// The value of pg_current_snapshot() → a position in the history, in the order of inclusion.
 //
 // A snapshot is the set of the transactions whose changes it shows: those with ids below `end`,
 // except the ones in progress. Snapshots that one primary issues are totally ordered by inclusion:
@@ -15,8 +14,6 @@ struct PostgresSnapshot: Hashable, Sendable {
 
   /// The most transactions in progress. The text of a snapshot is part of URLs.
   static let maxInProgress = 1_000
-  /// The most bytes of a snapshot's text.
-  static let maxTextBytes = 8_192
 
   /// - Parameter inProgress: ascending, without duplicates, each below `end`.
   init(end: UInt64, inProgress: [UInt64]) {
@@ -96,49 +93,5 @@ extension PostgresSnapshot {
   var postgresText: String {
     let list = inProgress.map { String($0) }.joined(separator: ",")
     return "\(inProgress.first ?? end):\(end):\(list)"
-  }
-}
-
-// MARK: - A token's text
-
-extension PostgresSnapshot: CustomStringConvertible {
-  /// `end` and the distances to it and to each other of the transactions in progress, the newest
-  /// first, in base 36: `1a2b.3.1`. Only letters, digits and dots; equal snapshots have equal texts.
-  var description: String {
-    var numbers = [end]
-    var previous = end
-    for transaction in inProgress.reversed() {
-      numbers.append(previous - transaction)
-      previous = transaction
-    }
-    return numbers.map { String($0, radix: 36) }.joined(separator: ".")
-  }
-
-  /// Parses a token's text; nil if it is not exactly what ``description`` returns for a snapshot, or
-  /// too long. O(n).
-  init?(_ text: some StringProtocol) {
-    guard text.utf8.count <= Self.maxTextBytes else { return nil }
-    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count <= Self.maxInProgress + 1, let first = parts.first,
-      let end = Self.number(first)
-    else { return nil }
-    var inProgress: [UInt64] = []
-    var previous = end
-    for part in parts.dropFirst() {
-      guard let distance = Self.number(part), distance < previous else { return nil }
-      previous -= distance
-      inProgress.append(previous)
-    }
-    // The transaction before the end is shown; otherwise the text is not the shortest one.
-    guard inProgress.first.map({ $0 + 1 < end }) ?? true else { return nil }
-    self.init(end: end, inProgress: inProgress.reversed())
-  }
-
-  /// Parses a positive number in base 36 with small letters and without leading zeros.
-  private static func number(_ text: some StringProtocol) -> UInt64? {
-    guard let first = text.utf8.first, first != UInt8(ascii: "0"), text.utf8.count <= 13,
-      text.utf8.allSatisfy({ 0x30...0x39 ~= $0 || 0x61...0x7A ~= $0 })
-    else { return nil }
-    return UInt64(text, radix: 36)
   }
 }

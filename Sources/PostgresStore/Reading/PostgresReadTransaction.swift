@@ -38,7 +38,7 @@ struct PostgresReadTransaction: ResultTransaction {
     guard token.nonce == 0 else { return .expired }
     let position = PostgresPosition(
       epoch: token.epoch, snapshot: PostgresSnapshot(token.position))
-    return history.validity(of: position) == .known ? .known : .expired
+    return history.contains(position) ? .known : .expired
   }
 
   func changes(after position: HistoryPosition) throws(StoreError) -> ChangeSet {
