@@ -24,8 +24,6 @@ final class DatabaseWatch: Sendable {
     var waiting: Set<ObjectIdentifier> = []
   }
 
-  /// The age of the monitor's last answer after which the store is not healthy.
-  private static let longestBlindness = Duration.seconds(10)
   /// The pause between two comparisons of the catalogue.
   private static let pause: Double = 1
 
@@ -39,6 +37,7 @@ final class DatabaseWatch: Sendable {
   private let isTracked: Bool
   private let isStandby: Bool
   private let setup: String
+  private let longestBlindness: Duration
   /// nil without a history.
   private let monitor = Mutex<CommitMonitor?>(nil)
   private let pruner: HistoryPruner?
@@ -51,6 +50,7 @@ final class DatabaseWatch: Sendable {
     history = opening.history
     isTracked = opening.captured != nil
     isStandby = opening.isStandby
+    longestBlindness = options.longestBlindness
     let setup = opening.connectionSetup
     self.setup = setup
     pruner = try opening.captured.map { tables throws(PostgresError) in
@@ -107,13 +107,13 @@ final class DatabaseWatch: Sendable {
 
   private static let fault = StoreFault(
     "read-failed", "The database cannot be reached, or does not answer.")
-  private static let blindness = StoreFault(
+  static let blindness = StoreFault(
     "read-failed", "Commits in the database have not been noticed for more than 10 seconds.")
 
   /// The faults of a database that answers.
   private var faults: [StoreFault] {
     let age = monitor.withLock { $0 }?.age ?? .zero
-    return age > Self.longestBlindness ? [Self.blindness] : []
+    return age > longestBlindness ? [Self.blindness] : []
   }
 
   /// True if no captured table has changed after `token`, as far as the last poll shows, which was a

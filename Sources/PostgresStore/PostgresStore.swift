@@ -22,6 +22,8 @@ public struct PostgresStoreOptions: Sendable {
   public var model: ModelFile?
   /// The most connections that read at the same time. One more watches for commits.
   public var connections = 16
+  /// The age of the last successful poll for commits after which the store is not healthy.
+  var longestBlindness = Duration.seconds(10)
 
   /// Creates the default options.
   public init() {}

@@ -13,6 +13,7 @@ struct CommitMonitorTests {
   private final class Reports: Sendable {
     let all = Mutex<[CommitMonitor.Report]>([])
     let failures = Mutex<[PostgresError]>([])
+    let failureTimes = Mutex<[ContinuousClock.Instant]>([])
     let changes = Mutex(0)
 
     func monitor(
@@ -20,7 +21,10 @@ struct CommitMonitorTests {
     ) throws -> CommitMonitor {
       try CommitMonitor(
         target, tables: tables, settings: settings,
-        failed: { failure in self.failures.withLock { $0.append(failure) } },
+        failed: { failure in
+          self.failures.withLock { $0.append(failure) }
+          self.failureTimes.withLock { $0.append(.now) }
+        },
         report: { report, hasChanged in
           self.all.withLock { $0.append(report) }
           if hasChanged { self.changes.withLock { $0 += 1 } }
@@ -179,6 +183,18 @@ struct CommitMonitorTests {
     let after = try position(connection).snapshot
     #expect(
       eventually(within: .seconds(60)) { reports.last.map { after.isSubset(of: $0) } == true })
+  }
+
+  @Test("each attempt to connect is made after twice the pause of the one before")
+  func growingPause() throws {
+    let reports = Reports()
+    let monitor = try reports.monitor("host=/nowhere user=tester dbname=postgres")
+    defer { monitor.close() }
+    #expect(eventually(within: .seconds(60)) { reports.failureTimes.withLock(\.count) >= 5 })
+    let times = reports.failureTimes.withLock(\.self)
+    for (index, pause) in [100, 200, 400, 800].enumerated() {
+      #expect(times[index + 1] - times[index] >= .milliseconds(pause - 1))
+    }
   }
 
   @Test("a server that no longer answers is left after a time limit")

@@ -35,6 +35,54 @@ struct DegradedServerTests {
     }
   }
 
+  @Test("after a query that takes too long its transaction reads the same state")
+  func queryAfterTimeout() throws {
+    try PostgresStoreTests.withStore(Self.tables) { (store, connection) throws in
+      let lock = "BEGIN; LOCK TABLE city IN ACCESS EXCLUSIVE MODE"
+      try connection.execute(lock)
+      let city = try ParityWorld.plan(store, "city", "")
+      let note = try ParityWorld.plan(store, "note", "")
+      let totals = try store.read { transaction throws(StoreError) in
+        var totals = [try transaction.total(of: note.definition)]
+        for _ in 0..<2 {
+          let error = #expect(throws: StoreError.self) {
+            try transaction.withTimeLimit(.milliseconds(50)) { () throws(StoreError) in
+              _ = try transaction.total(of: city.definition)
+            }
+          }
+          #expect(error == .queryTimeout)
+          _ = try? connection.execute(
+            "INSERT INTO note SELECT max(id) + 1 FROM note; COMMIT; \(lock)")
+          totals.append(try transaction.total(of: note.definition))
+        }
+        return totals
+      }
+      #expect(totals == [1, 1, 1])
+      try connection.execute("COMMIT")
+      #expect(try ParityWorld.snapshot(store, "note", "as=count").contains(#""total":3"#))
+    }
+  }
+
+  @Test("a server that cannot notice commits is not healthy until it can")
+  func blindness() throws {
+    var options = PostgresStoreOptions()
+    options.longestBlindness = .milliseconds(500)
+    try PostgresStoreTests.withStore(Self.tables, options) { (store, connection) throws in
+      let faults = Mutex<[StoreFault]?>(nil)
+      func reports(_ expected: [StoreFault]) -> Bool {
+        eventually(within: .seconds(60)) {
+          store.checkHealth { found in faults.withLock { $0 = found } }
+          return faults.withLock(\.self) == expected
+        }
+      }
+      #expect(reports([]))
+      try connection.execute("ALTER SEQUENCE livefetch.history_seq RENAME TO hidden")
+      #expect(reports([DatabaseWatch.blindness]))
+      try connection.execute("ALTER SEQUENCE livefetch.hidden RENAME TO history_seq")
+      #expect(reports([]))
+    }
+  }
+
   @Test("a snapshot from before a TRUNCATE is not read after it")
   func truncatedTable() throws {
     try withDatabase(Self.tables) { connection, target in

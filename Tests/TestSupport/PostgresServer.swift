@@ -27,7 +27,9 @@ public final class PostgresServer: Sendable {
   private let lifeline: FileHandle
 
   /// Creates and starts a server.
-  public init() throws {
+  ///
+  /// - Parameter primary: the server whose standby it is, if it is one.
+  public init(standbyOf primary: PostgresServer? = nil) throws {
     guard let binaries = Self.binaries else {
       throw Failure(description: "PostgreSQL is not installed: run `make deps`")
     }
@@ -40,7 +42,9 @@ public final class PostgresServer: Sendable {
     lifeline = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
     supervisor = Process()
     supervisor.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    supervisor.arguments = Self.unprivileged + ["sh", "-c", Self.script, "sh", binaries, directory]
+    supervisor.arguments =
+      Self.unprivileged + ["sh", "-c", Self.script, "sh", binaries, directory]
+      + (primary.map { [$0.directory] } ?? [])
     supervisor.currentDirectoryURL = URL(fileURLWithPath: "/")
     supervisor.standardInput = standardInput
     let output = Pipe()
@@ -65,8 +69,12 @@ public final class PostgresServer: Sendable {
   private static let script = """
     umask 077
     mkdir -m 700 "$2" || exit 1
-    "$1/initdb" -D "$2/data" -U tester -A trust -E UTF8 --no-locale --no-sync \
-      >"$2/log" 2>&1 || exit 1
+    if [ "$3" ]; then
+      "$1/pg_basebackup" -D "$2/data" -R -c fast --no-sync -h "$3" -U tester >"$2/log" 2>&1 || exit 1
+    else
+      "$1/initdb" -D "$2/data" -U tester -A trust -E UTF8 --no-locale --no-sync \
+        >"$2/log" 2>&1 || exit 1
+    fi
     "$1/postgres" -D "$2/data" -k "$2" -c listen_addresses= -c fsync=off \
       -c max_connections=200 -c max_prepared_transactions=20 -c shared_buffers=64MB \
       -c autovacuum=off -c deadlock_timeout=100ms >>"$2/log" 2>&1 </dev/null &

@@ -27,7 +27,8 @@ extension PostgresConnection {
   }
 
   /// Runs `body` in a transaction that only reads. The transaction begins with `script` and `query`,
-  /// which are one round trip with its BEGIN. Nothing waits for its COMMIT.
+  /// which are one round trip with its BEGIN. Nothing waits for its COMMIT. After a statement that
+  /// fails, ``recover()`` lets the transaction continue.
   ///
   /// - Parameters:
   ///   - query: a SELECT without parameters, which is prepared on its first use.
@@ -40,7 +41,8 @@ extension PostgresConnection {
     do throws(PostgresError) {
       let results: [QueryResult]
       do throws(PostgresError) {
-        results = try execute("\(begin); \(statementTimeout); \(script); EXECUTE \(name)")
+        results = try execute(
+          "\(begin); \(statementTimeout); \(script); SAVEPOINT livefetch; EXECUTE \(name)")
       } catch {
         if error.isStaleStatement { statements.remove(query) }
         throw error
@@ -89,12 +91,20 @@ extension PostgresConnection {
   }
 
   /// Ends the open transaction. If that fails, the connection is unusable and the pool closes it.
-  func rollBack() {
+  func rollBack() { end("ROLLBACK") }
+
+  /// Lets a read transaction in which a statement has failed read its snapshot again. The other tables
+  /// that this statement locked are not locked any more.
+  func recover() {
+    if hasFailed { end("ROLLBACK TO SAVEPOINT livefetch") }
+  }
+
+  private func end(_ command: String) {
     let (deadline, isCancelled) = (deadline, isCancelled)
     defer { (self.deadline, self.isCancelled) = (deadline, isCancelled) }
     // A deadline that has passed must not end this statement as well.
     (self.deadline, self.isCancelled) = (ContinuousClock.now + .seconds(5), nil)
-    _ = try? execute("ROLLBACK")
+    _ = try? execute(command)
   }
 
   /// False if the server has sent something while the connection was idle, which usually is that it

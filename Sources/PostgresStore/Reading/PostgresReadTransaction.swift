@@ -99,8 +99,14 @@ struct PostgresReadTransaction: ResultTransaction {
       try single.run(statement, on: connection, take)
     } else {
       try storing { () throws(PostgresError) in
-        try history?.lock(for: statement.sql)
-        try connection.stream(statement.sql, statement.parameters, take)
+        do throws(PostgresError) {
+          try history?.lock(for: statement.sql)
+          try connection.stream(statement.sql, statement.parameters, take)
+        } catch {
+          // The live engine goes on with other fetches after one that takes too long.
+          if history != nil { connection.recover() }
+          throw error
+        }
       }
     }
     if let failure { throw failure }
