@@ -60,11 +60,18 @@ class Follower(threading.Thread):
                 name = line[7:].strip()
             if line.startswith(b"data: ") and line.endswith(b"\n"):
                 message = json.loads(line[6:])
-                if name == b"error" and message.get("code") == "shutting-down":
-                    return
-                if name != b"diff":
+                if name == b"error":
+                    raise Refused(*(message.get(key) for key in ("status", "code", "detail")))
+                if name == b"snapshot":
+                    self.replace(message)
+                elif name == b"diff":
+                    self.take(message)
+                else:
                     raise Wrong(f"event {name}: {line[:120]}")
-                self.take(message)
+
+    def replace(self, snapshot):
+        """A snapshot in place of a diff, which a stream gets whose token has expired."""
+        raise Wrong(f"a snapshot at {snapshot['token']}")
 
     def take(self, diff):
         self.resumed += not self.fresh

@@ -71,16 +71,6 @@ class Visitor(Follower):
             return
         super().note(fault)
 
-    def follow(self, connection):
-        try:
-            super().follow(connection)
-        except Exception as fault:
-            if "event b'error'" in str(fault) and "schema-changed" in str(fault):
-                self.changed += 1
-                self.view.token = None
-                return
-            raise
-
 
 def query(chance):
     writer = chance.randrange(WRITERS)

@@ -4,16 +4,13 @@ transactions that overlap, end in another order than they began, stay open for s
 After each kill: every client comes back with `since` at the restarted server, or goes on at the other
 one, gets diffs and no snapshot, and holds what a fresh snapshot of either server says."""
 
-import os
 import random
-import shutil
 import signal
-import subprocess
 import threading
 import time
-from pathlib import Path
 
 from follower import Follower, compare
+from postgres import Primary, programs
 from report import Clock, Result
 from server import Server
 
@@ -35,56 +32,6 @@ QUERIES = [
      "offset": 5, "limit": 30},
     {"sort": "name,-population", "select": "name,country.continent", "limit": 60},
 ]
-
-
-class Primary:
-    """A PostgreSQL server on a socket in `folder`."""
-
-    def __init__(self, folder, programs):
-        self.folder, self.programs = folder / "postgres", programs
-        self.target = f"host={self.folder} user=tester dbname=postgres"
-
-    def __enter__(self):
-        if os.getuid() == 0:
-            # PostgreSQL refuses to run as root.
-            self.user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"]
-            os.chmod(self.folder.parent, 0o755)
-        else:
-            self.user = []
-        self.folder.mkdir()
-        if self.user:
-            shutil.chown(self.folder, "postgres", "postgres")
-        log = open(self.folder.parent / "postgres.log", "w", encoding="utf-8")
-        subprocess.run(
-            [*self.user, self.programs / "initdb", "-D", self.folder / "data", "-U", "tester", "-A",
-             "trust", "-E", "UTF8", "--no-locale", "--no-sync"],
-            check=True, stdout=log, stderr=log, cwd="/")
-        self.process = subprocess.Popen(
-            [*self.user, self.programs / "postgres", "-D", self.folder / "data", "-k", self.folder,
-             "-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=200",
-             "-c", "max_prepared_transactions=20", "-c", "deadlock_timeout=100ms"],
-            stdout=log, stderr=log, cwd="/")
-        ready = [self.programs / "pg_isready", "-q", "-h", self.folder]
-        while subprocess.run(ready, check=False).returncode:
-            if self.process.poll() is not None:
-                raise RuntimeError("PostgreSQL does not start")
-            time.sleep(0.05)
-        return self
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGQUIT)
-        self.process.wait()
-
-    def psql(self, *arguments, **settings):
-        command = [self.programs / "psql", "-X", "-q", "-d", self.target, *arguments]
-        return subprocess.Popen(command, text=True, stdin=subprocess.PIPE,
-                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **settings)
-
-    def run(self, script):
-        process = self.psql("-v", "ON_ERROR_STOP=1")
-        process.communicate(script)
-        if process.returncode:
-            raise RuntimeError("the script failed")
 
 
 class Writer(threading.Thread):
@@ -144,11 +91,10 @@ class Writer(threading.Thread):
 
 
 def run(program, folder, kills, seed, seconds=None):
-    versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), reverse=True)
-    if not versions:
+    if not programs():
         return Result("R12", "two servers over PostgreSQL", [], skipped="PostgreSQL is missing")
     chance, clock, faults = random.Random(seed), Clock(seconds), []
-    with Primary(folder, versions[0].parent) as primary:
+    with Primary(folder / "postgres") as primary:
         primary.run(SCHEMA)
         writing = threading.Event()
         with Server(program, primary.target) as first, Server(program, primary.target) as second:

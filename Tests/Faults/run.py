@@ -19,6 +19,7 @@ import hostile
 import idle
 import kills
 import longrun
+import outages
 import outsider
 import poweroff
 import primary
@@ -45,7 +46,7 @@ def arguments():
     parser.add_argument("--cycles", type=int, help="R4: how many vanish (4000, soak 100000)")
     parser.add_argument("--seconds", type=float, help="R5: of saves (9, soak 600)")
     parser.add_argument("--commits", type=int, help="R7: of the other process (200, soak 5000)")
-    parser.add_argument("--locked", type=float, help="R6: seconds of a lock (6, soak 30)")
+    parser.add_argument("--locked", type=float, help="R6, R13: seconds of a lock (6, soak 30)")
     parser.add_argument("--report", help="LONG: the CSV file for the samples")
     return parser.parse_args()
 
@@ -80,6 +81,8 @@ def targets(given):
         "R10": lambda folder: slow.run(program, folder, 4 if given.soak else 1),
         "R11": lambda folder: crowded.run(program, folder),
         "R12": lambda folder: primary.run(program, folder, of(given.kills, 10, 200), seed, each),
+        "R13": lambda folder: outages.run(
+            program, folder, given.locked or (30 if given.soak else 6), seed),
         "TOKENS": lambda folder: tokens.run(program, folder, lasting(None, 5, 600), seed),
         "DAMAGE": lambda folder: damaged.run(
             program, folder, of(None, 40, 1000), seed, each),

@@ -65,10 +65,10 @@ class Server:
 
 
 class Refused(Exception):
-    """An answer that is not 2xx: its status and the problem's code."""
+    """An answer that is not 2xx: its status, and the problem's code and detail."""
 
-    def __init__(self, status, code):
-        super().__init__(f"{status} {code}")
+    def __init__(self, status, code, detail=None):
+        super().__init__(f"{status} {code}: {detail}" if detail else f"{status} {code}")
         self.status, self.code = status, code
 
 
@@ -87,10 +87,10 @@ class Connection:
         if answer.status >= 300:
             text = answer.read()
             try:
-                code = json.loads(text).get("code")
+                problem = json.loads(text)
             except ValueError:
-                code = text[:80]
-            raise Refused(answer.status, code)
+                problem = {"code": text[:80]}
+            raise Refused(answer.status, problem.get("code"), problem.get("detail"))
         return answer
 
     def get(self, entity, query):
