@@ -91,6 +91,10 @@ public final class PostgresStore: ReopenableStore {
     }
   }
 
+  public var columns: (any ColumnTraits)? {
+    PostgresColumns(schema: composer.schema, model: model)
+  }
+
   public var newestToken: Token {
     if let token = watch.newest { note(token) }
     return newest.withLock { $0 }

@@ -49,6 +49,8 @@ struct NestedPredicateCases: SeededCaseGenerator {
   static let entities = ["o", "o", "c", "t", "p", "tag"]
 
   var random: SeededRandom
+  /// False to leave out UUIDs, which the generated predicates compare with other texts.
+  var hasUUIDs = true
   private var origins: [Origin] = []
   private var variableCount = 0
   /// The number of parts that may still be added to the predicate.
@@ -181,7 +183,7 @@ struct NestedPredicateCases: SeededCaseGenerator {
   }
 
   private mutating func attribute(_ kind: Kind, of entity: String) -> String {
-    pick(Self.shapes[entity]?.attributes[kind] ?? [])
+    pick((Self.shapes[entity]?.attributes[kind] ?? []).filter { hasUUIDs || $0 != "u" })
   }
 
   private mutating func collection() -> Collection? {

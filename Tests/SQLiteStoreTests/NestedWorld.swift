@@ -38,8 +38,7 @@ final class NestedWorld {
   private let store: SQLiteStore
   private let resolver: FetchResolver
   private let tracked: TrackedFile
-  fileprivate let tables: [String: [[StoredValue]]]
-  fileprivate let links: [[StoredValue]]
+  private let contents: NestedContents
 
   init(_ sql: String) throws {
     fixture = try PredicateFixture("PRAGMA foreign_keys = OFF;" + sql)
@@ -52,8 +51,8 @@ final class NestedWorld {
     for table in Self.columns.keys {
       tables[table] = try fixture.stored("SELECT * FROM \(table) ORDER BY id")
     }
-    self.tables = tables
-    links = try fixture.stored("SELECT * FROM o_tag")
+    contents = NestedContents(
+      model: fixture.model, tables: tables, links: try fixture.stored("SELECT * FROM o_tag"))
   }
 
   deinit { store.close() }
@@ -78,7 +77,7 @@ final class NestedWorld {
     let transaction = SQLiteReadTransaction(
       connection: tracked.connection, composer: composer, history: history,
       objectStatements: ObjectStatements(), token: try tracked.token)
-    let ids = (tables[entity] ?? []).map { values -> ObjectID in
+    let ids = (contents.tables[entity] ?? []).map { values -> ObjectID in
       switch values[0] {
       case .integer(let id): .integer(id)
       case .text(let id): .text(id)
@@ -92,12 +91,29 @@ final class NestedWorld {
 
   /// The ids that a fetch of the store finds.
   func fetchedIDs(_ text: String, entity: String) throws -> Set<String> {
-    let snapshot = try store.snapshot(of: plan(text, entity: entity), queryClass: .full).json
+    try Self.ids(of: plan(text, entity: entity), in: store)
+  }
+
+  /// The ids that `plan`, whose shape is that of ids, finds in a store.
+  static func ids(of plan: FetchPlan, in store: any Store) throws -> Set<String> {
+    let snapshot = try store.snapshot(of: plan, queryClass: .full).json
     guard case .array(let sections)? = try JSON(parsing: snapshot)["sections"],
       case .array(let items)? = sections.first?["items"]
     else { return [] }
     return Set(items.map { $0.string ?? String($0.integer ?? -1) })
   }
+
+  func rows(of entity: String, for evaluator: PredicateEvaluator) -> [NestedRow] {
+    contents.rows(of: entity, for: evaluator)
+  }
+}
+
+/// The rows of every table, in memory.
+struct NestedContents {
+  let model: Model
+  /// The values of ``NestedWorld/columns``.
+  let tables: [String: [[StoredValue]]]
+  let links: [[StoredValue]]
 
   func rows(of entity: String, for evaluator: PredicateEvaluator) -> [NestedRow] {
     (tables[entity] ?? []).map {
@@ -108,7 +124,7 @@ final class NestedWorld {
 
 /// One row of a world as the evaluator reads it.
 struct NestedRow: EvaluatedRow, CustomStringConvertible {
-  fileprivate let world: NestedWorld
+  fileprivate let world: NestedContents
   fileprivate let entity: String
   fileprivate let values: [StoredValue]
   fileprivate let evaluator: PredicateEvaluator
@@ -123,7 +139,7 @@ struct NestedRow: EvaluatedRow, CustomStringConvertible {
 
   var description: String { "\(entity) \(values)" }
 
-  private var model: Model { world.fixture.model }
+  private var model: Model { world.model }
   private var shape: Entity { model.entities[model.entityIndex(named: entity) ?? 0] }
 
   private func column(_ name: String) -> StoredValue {

@@ -93,6 +93,25 @@ struct WindowContractTests {
     #expect(diff.text.contains(#""to":[0,0],"item":{"id":3"#), "\(diff.text)")
   }
 
+  @Test("a save reads the store only for the fetches whose ranges contain one of its values")
+  func savesOutsideOfRanges() throws {
+    let file = try ServedFile(contractWorld)
+    let waiting = (0..<20).map { index in
+      file.begin("GET", "/v1/objects/city?where=population>=\(1000 + index)&since=now&wait=60")
+    }
+    #expect(
+      eventually(within: .seconds(60)) {
+        (try? metric("livefetch_live_waiting", file)) == 20
+      })
+    for population in [1, 999, 1000] {
+      let body = #"{"population":\#(population)}"#
+      #expect(try file.ask("PATCH", "/v1/objects/city/1", body: body).status == 200)
+    }
+    let answer = try #require(waiting[0].wait())
+    #expect(answer.text.contains(#""to":[0,0],"item":{"id":1"#), "\(answer.text)")
+    #expect(try metric("livefetch_live_considered_total", file) == 1)
+  }
+
   @Test func clientsOfOneFetchAndWindowsOfOneOrderAreOneFetch() throws {
     let file = try ServedFile(contractWorld)
     let windows = ["limit=1", "limit=2", "offset=1&limit=1", "count=exact"]

@@ -43,7 +43,19 @@ struct PostgresRow: ResultRow {
     (try? result.value(number, Int(column))) ?? .null
   }
 
-  func exactValue(_ column: Int32) -> StoredValue? { StoredValue(value(column)) }
+  /// Returns nil for a decimal that is no integer, for NaN, an infinite date, text that is padded, and
+  /// for values of types that the evaluator does not know.
+  func exactValue(_ column: Int32) -> StoredValue? {
+    let value = value(column)
+    switch value {
+    case .numeric(let text): return Int64(DecimalDigits.canonical(text)).map { .integer($0) }
+    case .double(let double) where double.isNaN: return nil
+    case .date, .timestamp: return Instant(value) == nil ? nil : StoredValue(value)
+    case .text: return result.type(Int(column)) == TypeID.bpchar ? nil : StoredValue(value)
+    case .json, .other: return nil
+    default: return StoredValue(value)
+    }
+  }
 
   func storedValue(_ column: Int32) -> StoredValue {
     // A decimal may have more digits than a double; NaN is a value.
