@@ -24,17 +24,23 @@ extension Dialect {
     array: { "json_array(\($0))" },
     idArray: { ids, _ in
       if let position = ids.position {
-        return "SELECT json_group_array(v) FROM (SELECT \(ids.id) AS v FROM \(ids.from)"
-          + " ORDER BY \(position) IS NULL, \(position), v COLLATE BINARY)"
+        return "SELECT \(arrayOfIDs) FROM (SELECT \(ids.id) AS v FROM \(ids.from)"
+          + " ORDER BY \(position) IS NULL, \(position), v COLLATE BINARY) WHERE \(isID)"
       }
-      return "SELECT json_group_array(v) FROM (SELECT DISTINCT \(ids.id) AS v FROM \(ids.from)"
-        + " ORDER BY v COLLATE BINARY)"
+      return "SELECT \(arrayOfIDs) FROM (SELECT DISTINCT \(ids.id) AS v FROM \(ids.from)"
+        + " ORDER BY v COLLATE BINARY) WHERE \(isID)"
     },
-    keyText: keyText, keyPartText: keyText, output: { sql, _ in sql }, etag: etag,
+    keyText: keyText, keyPartText: keyPartText, output: { sql, _ in sql }, etag: etag,
     derivedText: { $0 }, arithmetic: nil,
     overlay: { layout, position in
       SQLFragment(layout.numberedOverlay, bindings: [.integer(position.number)])
     }, difference: difference, integer: { $0 })
+
+  /// The JSON array of the ids `v`. An id that is a fraction is text.
+  private static let arrayOfIDs =
+    "json_group_array(CASE typeof(v) WHEN 'real' THEN CAST(v AS TEXT) ELSE v END)"
+  /// Binary is no id, and no JSON.
+  private static let isID = "typeof(v) <> 'blob'"
 
   /// In a column without a type, 1 and 1.0 are equal but not identical, so their storage classes are
   /// compared too.
@@ -55,7 +61,14 @@ extension Dialect {
       || '-' || substr(hex(\(sql)), 9, 4) || '-' || substr(hex(\(sql)), 13, 4) || '-' || \
       substr(hex(\(sql)), 17, 4) || '-' || substr(hex(\(sql)), 21) ELSE \(sql) END
       """
-    case .real: "CASE WHEN \(sql) IS NOT NULL THEN PRINTF('%!.17g', \(sql)) END"
+    case .real: "CASE typeof(\(sql)) WHEN 'real' THEN PRINTF('%!.17g', \(sql)) ELSE \(sql) END"
+    }
+  }
+
+  private static func keyPartText(_ sql: String, _ form: Key.Form) -> String {
+    switch form {
+    case .integer, .text, .other: "CASE WHEN typeof(\(sql)) <> 'blob' THEN \(sql) END"
+    case .binary, .uuid, .real: keyText(sql, form)
     }
   }
 

@@ -25,6 +25,8 @@ extension ResultRow {
       bytes.append(json: instant)
     } else if case .transformable = format {
       appendNoValue(to: &bytes)
+    } else if format == .id {
+      bytes.append(jsonString: double.description)
     } else {
       bytes.append(json: double)
     }

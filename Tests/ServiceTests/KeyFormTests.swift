@@ -35,4 +35,79 @@ struct KeyFormTests {
     }
     #expect(try #require(ResultSnapshot(json: file.ask("GET", fetch).json)).summary.count == 2)
   }
+
+  @Test(
+    "lead to every id that a fetch lists, whatever a key's storage class",
+    arguments: [
+      ("k TEXT PRIMARY KEY, n INTEGER", "('a',1),(X'6162',2)", #"["a"]"#),
+      ("k INT PRIMARY KEY, n INTEGER", "(1,1),('x',2),(2.5,3),(X'01',4)", #"[1,"2.5","x"]"#),
+      ("k REAL PRIMARY KEY, n INTEGER", "(1,1),('x',2),(2.5,3)", #"["1.0","2.5","x"]"#),
+      ("k BLOB PRIMARY KEY, n INTEGER", "(X'00',1),('x',2)", #"["00","78"]"#),
+      ("k DATE PRIMARY KEY, n INTEGER", "('2024-01-01',1),('soon',2)", #"["2024-01-01","soon"]"#),
+      ("a INT, b TEXT, n INTEGER, PRIMARY KEY(a, b)", "(1,'x',1),('y',X'7A',2)", #"["1,x"]"#),
+    ])
+  func everyListedIDIsAnAddress(columns: String, rows: String, ids: String) throws {
+    let file = try ServedFile("CREATE TABLE thing(\(columns)); INSERT INTO thing VALUES \(rows);")
+    let listed = try file.ask("/v1/objects/thing?as=ids")
+    #expect(listed.text.contains(#""items":\#(ids)}"#), "\(listed.text)")
+    let all = try JSON(parsing: Array(ids.utf8))
+    guard case .array(let elements) = all else { return }
+    for id in elements {
+      let text = id.string ?? id.integer.map { "\($0)" } ?? ""
+      #expect(try file.ask("/v1/objects/thing/\(text)").json["id"] == id)
+    }
+    try file.runExternally("UPDATE thing SET n = n + 10")
+    try file.settle()
+    let token = listed.json["token"]?.string ?? ""
+    let answer = try file.ask("/v1/objects/thing?since=\(token)&wait=0")
+    let diff = try #require(Diff(json: answer.json), "\(answer.text)")
+    #expect(Set(diff.updated.map(\.id)) == Set(elements.compactMap(ObjectID.init(json:))))
+    let saves = try file.ask("/v1/changes?since=\(token)&wait=0").json["saves"]
+    guard case .array(let records)? = saves,
+      case .array(let updated)? = records.last?["updated"]?["thing"]
+    else {
+      Issue.record("no save")
+      return
+    }
+    #expect(
+      Set(updated.compactMap { $0["id"].flatMap(ObjectID.init(json:)) })
+        == Set(elements.compactMap(ObjectID.init(json:))))
+  }
+
+  @Test("leave out related rows without an id")
+  func aRowWithoutAnIDIsNoRelatedObject() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE owner(code TEXT PRIMARY KEY, n INTEGER);
+      CREATE TABLE pet(id TEXT PRIMARY KEY, n INTEGER, owner TEXT REFERENCES owner(code));
+      INSERT INTO owner VALUES ('a', 1), (X'62', 2);
+      INSERT INTO pet VALUES ('p', 1, 'a'), (X'71', 2, 'a'), ('r', 3, X'62');
+      """)
+    #expect(
+      try file.ask("/v1/objects/owner?select=pet").text.contains(
+        #""items":[{"id":"a","pet":["p"]}]"#))
+    let count = try file.ask("/v1/objects/owner?as=ids&where=pet.@count==1").text
+    #expect(count.contains(#""items":["a"]"#))
+    let names = try file.ask("/v1/objects/pet?select=owner.n").text
+    #expect(
+      names.contains(#""items":[{"id":"p","owner.n":1},{"id":"r","owner.n":null}]"#), "\(names)")
+  }
+
+  @Test("are at one address each, also under a collation that ignores case")
+  func aKeyIsComparedExactly() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE thing(id TEXT PRIMARY KEY COLLATE NOCASE, n INTEGER);
+      INSERT INTO thing VALUES ('abc', 1);
+      """)
+    #expect(try file.ask("/v1/objects/thing/abc").text == #"{"id":"abc","n":1}"#)
+    #expect(try file.ask("/v1/objects/thing/ABC").code == "unknown-id")
+    #expect(try file.ask("PATCH", "/v1/objects/thing/ABC", body: #"{"n":2}"#).code == "unknown-id")
+    #expect(try file.ask("DELETE", "/v1/objects/thing/ABC").code == "unknown-id")
+    #expect(try file.ask("/v1/objects/thing/ABC/n").code == "unknown-id")
+    #expect(try file.ask("POST", "/v1/objects/thing", body: #"{"id":"ABC"}"#).code == "conflict")
+    #expect(try file.ask("PATCH", "/v1/objects/thing/abc", body: #"{"n":3}"#).status == 200)
+    #expect(try file.ask("/v1/objects/thing/abc").text == #"{"id":"abc","n":3}"#)
+    #expect(try file.ask("DELETE", "/v1/objects/thing/abc").status == 204)
+  }
 }

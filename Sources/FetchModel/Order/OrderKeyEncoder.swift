@@ -128,7 +128,8 @@ public struct OrderKeyDecoder {
     switch decode() {
     case .integer(let id): .integer(id)
     case .text(let utf8): .text(String(decoding: utf8, as: UTF8.self))
-    case .double, .binary, .null, nil: .text("")
+    case .double(let id): .text(id.description)
+    case .binary, .null, nil: .text("")
     }
   }
 

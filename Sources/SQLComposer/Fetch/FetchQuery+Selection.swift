@@ -4,7 +4,7 @@ import FetchModel
 
 extension FetchQuery {
   mutating func formatID(_ plan: FetchPlan) {
-    if plan.integersAsStrings, layout.idFormat == .number { layout.idFormat = .largeNumberAsString }
+    if plan.integersAsStrings, layout.idFormat == .id { layout.idFormat = .largeNumberAsString }
   }
 
   /// Adds the values of a plan's items. If items are only ids, adds the values that their updates
@@ -34,7 +34,8 @@ extension FetchQuery {
     switch source {
     case .path(let path):
       let column = scope.column(path)
-      return (column.output ?? column.sql, transformableFormat(path) ?? ValueFormat(column))
+      let format = path.target == .object ? .id : transformableFormat(path) ?? ValueFormat(column)
+      return (column.output ?? column.sql, format)
     case .ids(let path):
       return ("(\(idList(path)))", .ids)
     case .etag:

@@ -60,7 +60,6 @@ package struct FetchQuery {
     add(SQLFragment(table.key.presenceCondition(alias) ?? ""))
     add(PredicateCompiler.condition(of: definition.predicate, in: &scope))
     layout.id = columns.index(of: scope.idExpression)
-    layout.idFormat = table.key.idType == .integer ? .number : .text
     if needsOrder { addOrder() }
   }
 

@@ -65,7 +65,7 @@ package struct IDRestriction {
   private var parses: Bool {
     isLookup
       ? ids.allSatisfy { key.bindings(of: $0) != nil }
-      : key.parts.allSatisfy { $0.form == .integer || $0.form == .text }
+      : key.parts.allSatisfy { $0.isBinary && ($0.form == .integer || $0.form == .text) }
         || key.kind == .column && key.parts[0].form == .uuid
   }
 
@@ -81,7 +81,8 @@ package struct IDRestriction {
       switch part {
       case .integer(let value): json.append(json: value)
       case .text(let value): json.append(jsonString: value)
-      case .null, .double, .blob: json.append(json: "null")
+      case .double(let value): json.append(json: value)
+      case .null, .blob: json.append(json: "null")
       }
     }
     json.append(0x5D)

@@ -177,8 +177,9 @@ package struct JoinBuilder: SQLScope {
     guard case .foreignKey(let key) = storage(of: steps[steps.count - 1], at: holder) else {
       return (table, (alias ?? "", "FALSE"))
     }
-    let sql = key.leads(to: alias, from: columns(key.columns, at: holder))
-    return (table, (alias ?? "", sql))
+    let isReferenced = key.leads(to: alias, from: columns(key.columns, at: holder))
+    let conditions = [isReferenced, table.key.presenceCondition(alias)].compactMap { $0 }
+    return (table, (alias ?? "", conditions.joined(separator: " AND ")))
   }
 }
 

@@ -21,6 +21,8 @@ struct ResultColumns {
 
 /// The conversion of a column's stored value to JSON.
 package enum ValueFormat: Sendable, Hashable {
+  /// An id: an integer or text. A fraction, which an integer column of SQLite may hold, is text.
+  case id
   case number
   /// Integers beyond ±2^53 as strings.
   case largeNumberAsString
@@ -69,7 +71,7 @@ package struct RowLayout: Sendable {
   }
 
   package var id: Int32 = 0
-  package var idFormat = ValueFormat.number
+  package var idFormat = ValueFormat.id
   /// The section's components come first.
   package var components: [Component] = []
   package var sectionComponents = 0

@@ -35,11 +35,14 @@ package struct Key: Sendable, Hashable {
     package let column: String
     package let form: Form
     package let isNotNull: Bool
+    /// True if the column's own collation compares byte by byte.
+    package let isBinary: Bool
 
-    package init(column: String, form: Form, isNotNull: Bool) {
+    package init(column: String, form: Form, isNotNull: Bool, isBinary: Bool = true) {
       self.column = column
       self.form = form
       self.isNotNull = isNotNull
+      self.isBinary = isBinary
     }
   }
 
@@ -59,14 +62,6 @@ package struct Key: Sendable, Hashable {
   }
 
   package var columns: [String] { parts.map(\.column) }
-
-  /// True if rows without a key are possible. Such rows are not served.
-  var mayBeNull: Bool {
-    switch kind {
-    case .rowidAlias, .rowid, .hash: false
-    case .column, .composite: parts.contains { !$0.isNotNull }
-    }
-  }
 
   /// The type of the ids.
   package var idType: AttributeType {
@@ -112,22 +107,49 @@ extension Key {
     }
   }
 
-  /// Returns a condition that excludes rows without a key; nil if every row has one.
+  /// Returns a condition that excludes rows without an id; nil if every row has one. A row has none if
+  /// its key is NULL, or of a storage class that the form cannot represent.
   package func presenceCondition(_ alias: String?) -> String? {
-    guard mayBeNull else { return nil }
-    return parts.filter { !$0.isNotNull }
-      .map { "\(qualified($0.column, alias)) IS NOT NULL" }.joined(separator: " AND ")
+    guard kind == .column || kind == .composite else { return nil }
+    let conditions = parts.flatMap { part in
+      let column = qualified(part.column, alias)
+      let isPresent = part.isNotNull ? [] : ["\(column) IS NOT NULL"]
+      return isPresent + (dialect.hasTypedColumns ? [] : [Self.hasForm(column, part.form)])
+    }
+    return conditions.isEmpty ? nil : conditions.joined(separator: " AND ")
+  }
+
+  /// Returns a condition: SQLite stores a key's value in a storage class that the form represents.
+  private static func hasForm(_ column: String, _ form: Form) -> String {
+    switch form {
+    case .integer, .text, .real, .other: "typeof(\(column)) <> 'blob'"
+    case .binary: "typeof(\(column)) IN ('blob', 'text')"
+    case .uuid: "(typeof(\(column)) <> 'blob' OR length(\(column)) = 16)"
+    }
   }
 
   /// Returns a condition that selects the row with an id, with one parameter for each key part:
-  /// `"id" = ?`. Bind the values of ``bindings(of:)``. The comparison uses the column's own
-  /// collation, so that the column's index serves it.
+  /// `"id" = ?`. Bind the values of ``bindings(of:)``. The column's index serves the condition, and
+  /// only an identical key satisfies it, whatever the column's collation is.
   package func lookupCondition(_ alias: String?) -> String {
     if kind == .hash { return "\(idExpression(alias)) = ?" }
     return parts.map { part in
-      let column = qualified(part.column, alias)
-      return "\(part.form == .other ? dialect.keyText(column, .other) : column) = ?"
+      lookup(qualified(part.column, alias), part)
     }.joined(separator: " AND ")
+  }
+
+  private func lookup(_ column: String, _ part: Part) -> String {
+    if part.form == .other { return "\(dialect.keyText(column, .other)) = ?" }
+    guard !dialect.hasTypedColumns else { return "\(column) = ?" }
+    if !part.isBinary {
+      return "(\(column), \(column) COLLATE BINARY) IN (SELECT v, v FROM (SELECT ? AS v))"
+    }
+    guard part.form == .binary else { return "\(column) = ?" }
+    // Text in a binary column has the same id as its bytes.
+    return """
+      \(column) IN (SELECT CASE column1 WHEN 0 THEN v ELSE CAST(v AS TEXT) END \
+      FROM (SELECT ? AS v), (VALUES (0), (1)))
+      """
   }
 
   private static func escaped(_ sql: String) -> String {
@@ -171,16 +193,22 @@ extension Key {
     case .text, .other: return dialect.hasTypedColumns && text.utf8.contains(0) ? nil : .text(text)
     case .integer:
       // A column of SQLite that is declared as an integer may hold other text.
-      guard let integer = Int64(text) else {
-        return dialect.hasTypedColumns || Double(text) != nil ? nil : .text(text)
-      }
+      guard let integer = Int64(text) else { return number(of: text) }
       return integer.description == text ? .integer(integer) : nil
-    case .real: return Double(text).map { .double($0) }
+    case .real:
+      return Double(text).map { .double($0) } ?? (dialect.hasTypedColumns ? nil : .text(text))
     case .binary: return Self.bytes(ofHexadecimal: text).map { .blob($0) }
     case .uuid where dialect.hasTypedColumns:
       return UUIDText.bytes(of: text.utf8) == nil ? nil : .text(text.lowercased())
     case .uuid: return UUIDText.bytes(of: text.utf8).map { .blob($0) } ?? .text(text)
     }
+  }
+
+  /// Returns the value of an id in an integer column of SQLite, which may hold fractions and text.
+  private func number(of text: String) -> SQLValue? {
+    guard !dialect.hasTypedColumns else { return nil }
+    guard let double = Double(text) else { return .text(text) }
+    return double.description == text ? .double(double) : nil
   }
 
   private static func bytes(ofHexadecimal text: String) -> [UInt8]? {
@@ -248,7 +276,7 @@ extension Key {
       case .binary: hexadecimal(bytes)
       case .uuid where bytes.count == 16:
         String(decoding: UUIDText.text(of: bytes), as: UTF8.self)
-      case .uuid, .integer, .text, .real, .other: String(decoding: bytes, as: UTF8.self)
+      case .uuid, .integer, .text, .real, .other: nil
       }
     }
   }

@@ -62,7 +62,8 @@ package struct KeyFinder {
   private func part(_ column: Column) -> Key.Part {
     let isAlias = table.isRowidAlias && table.primaryKey == [column.name]
     return Key.Part(
-      column: column.name, form: form(column), isNotNull: column.isNotNull || isAlias)
+      column: column.name, form: form(column), isNotNull: column.isNotNull || isAlias,
+      isBinary: column.isBinary || isAlias)
   }
 
   private func form(_ column: Column) -> Key.Form {

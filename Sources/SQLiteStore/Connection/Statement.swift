@@ -110,7 +110,9 @@ struct Statement {
   func id(_ column: Int32) -> ObjectID? {
     switch sqlite3_column_type(pointer, column) {
     case SQLITE_INTEGER: .integer(integer(column))
-    case SQLITE_NULL: nil
+    // Binary is no id.
+    case SQLITE_NULL, SQLITE_BLOB: nil
+    case SQLITE_FLOAT: .text(double(column).description)
     default: .text(text(column))
     }
   }
