@@ -37,6 +37,26 @@ struct ColumnEncodingTests {
     #expect(answer.text.contains("\"items\":\(ids)}"), "\(answer.text)")
   }
 
+  /// Written date → the date that is read back from a column of seconds.
+  @Test(arguments: [
+    ("2024-01-01T00:00:00.1Z", "2024-01-01T00:00:00.1Z"),
+    ("2024-01-01T00:00:00.123456Z", "2024-01-01T00:00:00.123456Z"),
+    ("2024-01-01T00:00:00.1234567Z", "2024-01-01T00:00:00.123457Z"),
+    ("2024-01-01T00:00:00.9999996Z", "2024-01-01T00:00:01Z"),
+    ("1969-12-31T23:59:59.9Z", "1969-12-31T23:59:59.9Z"),
+    ("2024-01-01T00:00:00Z", "2024-01-01T00:00:00Z"),
+  ])
+  func secondsReadBackWithTheDigitsThatWereWritten(written: String, read: String) throws {
+    let file = try ServedFile(
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, at TIMESTAMP); INSERT INTO t VALUES (1, 1700000000.1)"
+    )
+    #expect(try file.ask("/v1/objects/t/1").text == #"{"id":1,"at":"2023-11-14T22:13:20.1Z"}"#)
+    let answer = try file.ask("PATCH", "/v1/objects/t/1", body: #"{"at":"\#(written)"}"#)
+    #expect(answer.text == #"{"id":1,"at":"\#(read)"}"#)
+    let found = try file.ask("/v1/objects/t?as=ids&where=at=='\(read)'").text
+    #expect(found.contains(#""items":[1]"#), "\(found)")
+  }
+
   static func elements(_ json: JSON) -> [JSON] {
     if case .array(let elements) = json { elements } else { [] }
   }

@@ -19,18 +19,41 @@ extension Instant {
     self = instant
   }
 
-  /// The instant this many seconds after 1970, to the nanosecond; nil if it is out of range.
+  /// The instant this many seconds after 1970, with the fewest fraction digits that lead back to the
+  /// same double, at most nine; nil if it is out of range.
+  ///
+  /// A double of our time holds six digits: the one nearest to 1700000000.1 is 1700000000.0999999046.
   public init?(secondsSince1970 seconds: Double) {
     let floor = seconds.rounded(.down)
     guard let whole = Int64(exactly: floor) else { return nil }
-    let fraction = ((seconds - floor) * 1e9).rounded()
-    guard fraction < 1e9 else {
-      let (next, overflow) = whole.addingReportingOverflow(1)
-      guard !overflow else { return nil }
-      self.init(seconds: next)
+    var unit: Int32 = 1_000_000_000
+    var nanoseconds = Self.nanoseconds(seconds - floor, unit: unit)
+    while unit > 1, floor + Double(nanoseconds) / 1e9 != seconds {
+      unit /= 10
+      nanoseconds = Self.nanoseconds(seconds - floor, unit: unit)
+    }
+    guard nanoseconds == 1_000_000_000 else {
+      self.init(seconds: whole, nanoseconds: nanoseconds)
       return
     }
-    self.init(seconds: whole, nanoseconds: Int32(fraction))
+    let (next, overflow) = whole.addingReportingOverflow(1)
+    guard !overflow else { return nil }
+    self.init(seconds: next)
+  }
+
+  /// Returns a fraction of a second, rounded to a multiple of `unit` nanoseconds: 0...1_000_000_000.
+  private static func nanoseconds(_ fraction: Double, unit: Int32) -> Int32 {
+    Int32((fraction * (1e9 / Double(unit))).rounded()) * unit
+  }
+
+  /// The nearest instant with whole microseconds; this one if it is the last of all seconds.
+  public var roundedToMicroseconds: Instant {
+    let microseconds = (nanoseconds + 500) / 1_000
+    guard microseconds == 1_000_000 else {
+      return Instant(seconds: seconds, nanoseconds: microseconds * 1_000)
+    }
+    let (next, overflow) = seconds.addingReportingOverflow(1)
+    return overflow ? self : Instant(seconds: next)
   }
 
   /// Parses the text of a column of `format`, or its comparison key; nil if it is not a date.

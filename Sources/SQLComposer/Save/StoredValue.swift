@@ -50,7 +50,8 @@ extension SQLValue {
     return .double(double)
   }
 
-  /// Returns nil for a date with a time of day if the column stores whole days.
+  /// Returns nil for a date with a time of day if the column stores whole days. A column of seconds
+  /// stores the nearest microsecond, as PostgreSQL's timestamps do.
   fileprivate static func date(_ date: Instant, _ column: Column) -> SQLValue? {
     let isMidnight = date.seconds % 86_400 == 0 && date.nanoseconds == 0
     if column.dateFormat == .day || column.input == .days, !isMidnight { return nil }
@@ -60,8 +61,9 @@ extension SQLValue {
       }
       return .text(style.stored(date))
     }
-    guard date.nanoseconds != 0 else { return .integer(date.seconds) }
-    return .double(Double(date.seconds) + Double(date.nanoseconds) / 1e9)
+    let rounded = date.roundedToMicroseconds
+    return rounded.nanoseconds == 0
+      ? .integer(rounded.seconds) : .double(rounded.secondsSince1970)
   }
 }
 
