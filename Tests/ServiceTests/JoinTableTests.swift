@@ -47,6 +47,35 @@ struct JoinTableTests {
     for index in held.indices { try held[index].advance(file, "PATCH") }
   }
 
+  @Test("two rows that link the same objects relate them once")
+  func aRepeatedPairCountsOnce() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE post(id INTEGER PRIMARY KEY, t TEXT);
+      CREATE TABLE tag(id INTEGER PRIMARY KEY, w INTEGER);
+      CREATE TABLE pt(post_id INTEGER REFERENCES post, tag_id INTEGER REFERENCES tag);
+      INSERT INTO post VALUES (1, 'p1'), (2, 'p2');
+      INSERT INTO tag VALUES (1, 5), (2, 8);
+      INSERT INTO pt VALUES (1, 1), (1, 1), (1, 2), (2, 1);
+      """)
+    let related = try file.ask("/v1/objects/post?select=tag")
+    #expect(related.text.contains(#""items":[{"id":1,"tag":[1,2]},{"id":2,"tag":[1]}]"#))
+    for predicate in [
+      "tag.@count==2", "tag.@sum.w==13", "tag.@avg.w==6.5", "SUBQUERY(tag,$x,$x.w>0).@count==2",
+    ] {
+      let text = predicate.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+      let answer = try file.ask("/v1/objects/post?as=ids&where=\(text)")
+      #expect(answer.text.contains(#""items":[1]"#), "\(predicate): \(answer.text)")
+    }
+    let fetch = "/v1/objects/post?select=tag&where=tag.@count==2"
+    let token = try file.ask(fetch).json["token"]?.string ?? ""
+    try file.runExternally("INSERT INTO pt VALUES (1, 2); DELETE FROM pt WHERE post_id = 2")
+    try file.settle()
+    let answer = try file.ask("\(fetch)&since=\(token)&wait=0")
+    let diff = try #require(Diff(json: answer.json), "\(answer.text)")
+    #expect(diff.deleted.isEmpty && diff.updated.isEmpty && diff.inserted.isEmpty)
+  }
+
   /// A fetch's snapshot, kept in step by diffs.
   private struct Held {
     let fetch: String

@@ -230,7 +230,8 @@ extension JoinBuilder {
     let scope = JoinBuilder(
       context: context, entity: holder, alias: chain.alias, source: chain.from,
       correlation: chain.correlation,
-      mayRepeat: relationships.count(where: \.isToMany) > 1, position: chain.position)
+      mayRepeat: relationships.count(where: \.isToMany) > 1 || chain.mayRepeat,
+      position: chain.position)
     return (scope, chain.linkedID ?? scope.idExpression)
   }
 }
@@ -245,6 +246,8 @@ private struct Chain {
   private(set) var linkedID: String?
   /// SQL for the position in the last step, if it has an order.
   private(set) var position: String?
+  /// True if several rows of a join table may link the same objects.
+  private(set) var mayRepeat = false
 
   init(context: QueryContext) { self.context = context }
 
@@ -268,6 +271,7 @@ private struct Chain {
       let owner = holder(source.referenced)
       let joinCondition = { source.refers($0, to: owner, areColumns: areColumns) }
       let shape = TableInfo(context.schema.joinTables[index])
+      if context.schema.joinTables[index].mayRepeat { mayRepeat = true }
       if context.isPast, from.isEmpty,
         end == .objects || end == .links && !destination.referencesKey
       {

@@ -292,4 +292,22 @@ package struct JoinTable: Sendable, Hashable {
   }
 
   package var quotedName: String { quoted(name) }
+
+  /// True if two rows may link the same objects. An object is related once, however many rows link it.
+  var mayRepeat: Bool {
+    let columns = (first.columns + second.columns).map(folded)
+    let isKeyUnique: Bool =
+      switch key.kind {
+      case .column, .composite, .rowidAlias: key.columns.allSatisfy { columns.contains(folded($0)) }
+      case .rowid, .hash: false
+      }
+    let isUnique = uniqueIndexes.contains { index in
+      index.condition == nil
+        && index.parts.allSatisfy { part in
+          part.column.map { columns.contains(folded($0)) } ?? false
+        }
+    }
+    let isExact = (first.comparisons + second.comparisons).allSatisfy(\.isExact)
+    return !isExact || !isKeyUnique && !isUnique
+  }
 }
