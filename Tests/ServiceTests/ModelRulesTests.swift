@@ -70,6 +70,21 @@ struct ModelRulesTests {
       ])
   }
 
+  @Test func everyRuleThatOneValueViolatesIsListed() throws {
+    let file = try SampleModel.served(
+      text: """
+        {"entities":[{"name":"P","attributes":[
+          {"name":"code","type":"String","minimumLength":3,"regex":"[A-Z]+"},
+          {"name":"size","type":"Integer 16","maximum":9}]}]}
+        """)
+    let answer = try file.ask("POST", "/v1/objects/P", body: #"{"code":"a","size":70000}"#)
+    guard case .array(let errors)? = answer.json["errors"] else { throw Missing() }
+    #expect(
+      errors.map { "\($0["property"]?.string ?? "") \($0["code"]?.string ?? "")" } == [
+        "code too-short", "code pattern-mismatch", "size out-of-range", "size too-large",
+      ])
+  }
+
   struct Missing: Error {}
 
   @Test func batchesKeepTheRulesToo() throws {

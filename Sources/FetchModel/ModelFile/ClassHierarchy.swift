@@ -111,7 +111,7 @@ public struct ClassHierarchy: Sendable, Hashable {
       guard let value = Value(json, as: attribute.storedType) else {
         return "the field `\(name)` takes \(attribute.storedType.expectation), not \(json.kind)"
       }
-      return attribute.violation(of: value).map { "the field `\(name)` \($0.predicate)" }
+      return attribute.violations(of: value).first.map { "the field `\(name)` \($0.predicate)" }
     }
   }
 

@@ -28,7 +28,7 @@ extension ModelCheck {
     if case .string(let text) = typed, text.unicodeScalars.contains("\0") {
       report("\(place)/default", "a default may not hold the character U+0000")
     }
-    if let violation = attribute.violation(of: typed) {
+    for violation in attribute.violations(of: typed) {
       report("\(place)/default", "the default \(violation.predicate)")
     }
   }
@@ -54,7 +54,7 @@ extension ModelCheck {
     {
       var lower = ModelFile.Attribute(name: attribute.name, type: attribute.type)
       lower.minimum = attribute.minimum
-      if lower.violation(of: most)?.code == .tooSmall {
+      if lower.violations(of: most).contains(where: { $0.code == .tooSmall }) {
         report("\(place)/maximum", "is less than the minimum")
       }
     }

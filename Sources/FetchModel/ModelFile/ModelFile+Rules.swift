@@ -1,4 +1,4 @@
-// A value and its attribute's rules → the rule that it violates, if any.
+// A value and its attribute's rules → the rules that it violates.
 
 import Patterns
 
@@ -27,16 +27,17 @@ extension ModelFile.Attribute {
     }
   }
 
-  /// Returns the first rule that `value` violates; nil if it violates none. Nil values violate no
-  /// rule here.
+  /// Returns every rule that `value` violates. Nil values violate no rule here.
   ///
   /// - Parameter expression: The compiled ``pattern``.
-  public func violation(
+  public func violations(
     of value: Value, expression: RegularExpression? = nil
-  ) -> Violation? {
-    if value == .null { return nil }
-    return rangeViolation(of: value) ?? boundViolation(of: value) ?? lengthViolation(of: value)
-      ?? patternViolation(of: value, expression)
+  ) -> [Violation] {
+    if value == .null { return [] }
+    return [
+      rangeViolation(of: value), boundViolation(of: value), lengthViolation(of: value),
+      patternViolation(of: value, expression),
+    ].compactMap { $0 }
   }
 
   private func rangeViolation(of value: Value) -> Violation? {

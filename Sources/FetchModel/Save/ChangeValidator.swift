@@ -311,8 +311,10 @@ extension ChangeValidator {
     case .success(let value): return value
     case .failure where isBase && Value(json, as: attribute.type) != nil:
       return Value(json, as: attribute.type)
-    case .failure(let violation):
-      report(violation.code, attribute.name, "`\(attribute.name)` \(violation.predicate)")
+    case .failure(let violations):
+      for violation in violations.all {
+        report(violation.code, attribute.name, "`\(attribute.name)` \(violation.predicate)")
+      }
       return nil
     }
   }

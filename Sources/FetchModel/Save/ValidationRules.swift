@@ -18,29 +18,26 @@ struct ValidationRules: Sendable {
     self.patterns = patterns
   }
 
-  /// Returns the value of `attribute` that `json` represents, or the rule that it violates.
-  func value(
-    _ json: JSON, of attribute: Attribute
-  ) -> Result<Value, ModelFile.Attribute.Violation> {
+  /// Returns the value of `attribute` that `json` represents, or every rule that it violates.
+  func value(_ json: JSON, of attribute: Attribute) -> Result<Value, Violations> {
     if let declaration = attribute.declaration, declaration.type == .transformable {
       if let reason = classes.problem(in: json, of: declaration) {
-        return .failure(.init(code: .invalidValue, predicate: reason))
+        return .failure(Violations(.init(code: .invalidValue, predicate: reason)))
       }
     }
     guard let value = Value(json, as: attribute.type) else {
       let expectation = attribute.type.expectation
       let isText = json.string != nil && expectation.hasSuffix("string")
       return .failure(
-        .init(
-          code: .wrongType,
-          predicate: "takes \(expectation), not \(isText ? "this one" : json.kind)"))
+        Violations(
+          .init(
+            code: .wrongType,
+            predicate: "takes \(expectation), not \(isText ? "this one" : json.kind)")))
     }
     guard let declaration = attribute.declaration else { return .success(value) }
-    if let violation = declaration.violation(
+    let violations = declaration.violations(
       of: value, expression: declaration.pattern.flatMap { patterns[$0] })
-    {
-      return .failure(violation)
-    }
+    guard violations.isEmpty else { return .failure(Violations(all: violations)) }
     return .success(value.asHeld(by: declaration.type))
   }
 
@@ -53,7 +50,14 @@ struct ValidationRules: Sendable {
   }
 }
 
-extension ModelFile.Attribute.Violation: Error {}
+/// The rules that one value violates; at least one.
+struct Violations: Error {
+  let all: [ModelFile.Attribute.Violation]
+
+  init(all: [ModelFile.Attribute.Violation]) { self.all = all }
+
+  init(_ violation: ModelFile.Attribute.Violation) { all = [violation] }
+}
 
 extension Value {
   /// A Float has 32 bits.
