@@ -57,6 +57,7 @@ extension ResultRow {
       }
     case .transformable(let index): layout.readers[index].append(text, to: &bytes)
     case .ids: bytes.append(contentsOf: text)
+    case .largeIDsAsStrings: bytes.append(idsWithLargeOnesAsStrings: text)
     default: bytes.append(jsonString: text)
     }
   }
@@ -72,7 +73,8 @@ extension ResultRow {
       return bytes.append(json: "null")
     }
     switch format {
-    case .date, .json, .transformable, .ids: return append(text: text, format, to: &bytes)
+    case .date, .json, .transformable, .ids, .largeIDsAsStrings:
+      return append(text: text, format, to: &bytes)
     default: break
     }
     bytes.append(0x22)
@@ -130,6 +132,24 @@ extension ResultRow {
 }
 
 extension [UInt8] {
+  /// Appends a JSON array of ids, its integers beyond ±2^53 as strings.
+  @usableFromInline
+  mutating func append(idsWithLargeOnesAsStrings array: UnsafeBufferPointer<UInt8>) {
+    let ids = array.dropFirst().dropLast()
+    // Text ids are no integers.
+    guard let first = ids.first, first != 0x22 else { return append(contentsOf: array) }
+    append(0x5B)
+    for (index, digits) in ids.split(separator: 0x2C).enumerated() {
+      if index > 0 { append(0x2C) }
+      let id = Int64(String(decoding: digits, as: UTF8.self))
+      let isLarge = id.map { $0.magnitude > 1 << 53 } ?? false
+      if isLarge { append(0x22) }
+      append(contentsOf: digits)
+      if isLarge { append(0x22) }
+    }
+    append(0x5D)
+  }
+
   @usableFromInline
   mutating func append(uuid blob: UnsafeBufferPointer<UInt8>) {
     let digits = Array("0123456789ABCDEF".utf8)

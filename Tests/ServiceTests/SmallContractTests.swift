@@ -35,4 +35,36 @@ struct SmallContractTests {
     #expect(try file.ask("OPTIONS", "/v1/objects/Q").code == "unknown-entity")
     #expect(try file.ask("OPTIONS", "/v1/objects/Q/1").status == 404)
   }
+
+  @Test func largeIDsAreStringsWhereAClientAsksForThem() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE P(id INTEGER PRIMARY KEY, n INTEGER);
+      CREATE TABLE C(id INTEGER PRIMARY KEY, p INTEGER REFERENCES P);
+      INSERT INTO P VALUES (1, 0);
+      """)
+    let start = try file.ask("/v1/changes").json["to"]?.string ?? ""
+    let body =
+      #"{"changes":[{"insert":"C","values":{"id":9007199254740993,"p":1}},"#
+      + #"{"insert":"C","temporaryID":"c","values":{"id":7}}]}"#
+    let save = try file.ask("POST", "/v1/save?int64=string", body: body)
+    #expect(save.text.contains(#""ids":{"0":"9007199254740993","c":7}"#), "\(save.text)")
+    let changes = "/v1/changes?since=\(start)&wait=0"
+    let records = try file.ask("\(changes)&int64=string").text
+    #expect(records.contains(#""inserted":{"C":[7,"9007199254740993"]}"#), "\(records)")
+    #expect(try file.ask(changes).text.contains(#""inserted":{"C":[7,9007199254740993]}"#))
+    #expect(
+      try file.ask("/v1/objects/P?select=C&int64=string").text.contains(
+        #"{"id":1,"C":["9007199254740993"]}"#))
+    let insert = try file.ask(
+      "POST", "/v1/objects/P?int64=string", body: #"{"id":9007199254740994,"n":9007199254740995}"#)
+    #expect(insert.text == #"{"id":"9007199254740994","n":"9007199254740995"}"#)
+    let update = try file.ask(
+      "PATCH", "/v1/objects/P/9007199254740994?int64=string", body: #"{"n":1}"#)
+    #expect(update.text == #"{"id":"9007199254740994","n":1}"#)
+    for target in ["/v1/save?int64=number", "/v1/objects/P?int64="] {
+      #expect(try file.ask("POST", target, body: body).code == "bad-parameter")
+    }
+    #expect(try file.ask("/v1/changes?int64=number").code == "bad-parameter")
+  }
 }

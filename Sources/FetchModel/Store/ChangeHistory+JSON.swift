@@ -1,12 +1,13 @@
 // A part of the change history → the JSON of `GET /v1/changes`.
 
 extension ChangeHistory {
-  package func json(_ model: Model) -> [UInt8] {
+  /// - Parameter integersAsStrings: True to write ids beyond ±2^53 as strings.
+  package func json(_ model: Model, integersAsStrings: Bool = false) -> [UInt8] {
     var json: [UInt8] = []
     json.append(contentsOf: "{\"from\":\"\(from)\",\"to\":\"\(to)\",\"saves\":[".utf8)
     for (index, save) in saves.enumerated() {
       if index > 0 { json.append(0x2C) }
-      save.append(to: &json, model)
+      save.append(to: &json, model, integersAsStrings)
     }
     json.append(json: "]}")
     return json
@@ -14,21 +15,24 @@ extension ChangeHistory {
 }
 
 extension SaveRecord {
-  fileprivate func append(to json: inout [UInt8], _ model: Model) {
+  fileprivate func append(to json: inout [UInt8], _ model: Model, _ integersAsStrings: Bool) {
+    func append(_ id: ObjectID, to json: inout [UInt8]) {
+      json.append(json: id.shown(integersAsStrings: integersAsStrings))
+    }
     json.append(contentsOf: "{\"token\":\"\(token)\",\"at\":".utf8)
     json.append(json: at)
     json.append(json: ",\"inserted\":")
-    Self.append(inserted, to: &json, model) { $1.append(json: $0) }
+    Self.append(inserted, to: &json, model) { append($0, to: &$1) }
     json.append(json: ",\"updated\":")
     Self.append(updated, to: &json, model) { update, json in
       json.append(json: "{\"id\":")
-      json.append(json: update.id)
+      append(update.id, to: &json)
       json.append(json: ",\"properties\":")
       json.append(json: .array(update.properties.map { .string($0) }))
       json.append(0x7D)
     }
     json.append(json: ",\"deleted\":")
-    Self.append(deleted, to: &json, model) { $1.append(json: $0) }
+    Self.append(deleted, to: &json, model) { append($0, to: &$1) }
     json.append(0x7D)
   }
 

@@ -15,7 +15,7 @@ extension FetchQuery {
       let (sql, format) = expression(of: value.source)
       layout.addValue(
         key: value.key, column: columns.index(of: sql),
-        format: format == .number && plan.integersAsStrings ? .largeNumberAsString : format)
+        format: plan.integersAsStrings ? format.withLargeIntegersAsStrings : format)
     }
   }
 
@@ -76,6 +76,15 @@ extension FetchQuery {
 }
 
 extension ValueFormat {
+  /// The same format with integers beyond ±2^53 as strings.
+  fileprivate var withLargeIntegersAsStrings: ValueFormat {
+    switch self {
+    case .number, .id: .largeNumberAsString
+    case .ids: .largeIDsAsStrings
+    default: self
+    }
+  }
+
   /// The format of a column's values.
   init(_ column: SQLColumn) {
     self =

@@ -37,6 +37,8 @@ package enum ValueFormat: Sendable, Hashable {
   case transformable(Int)
   /// An array of ids that the statement built.
   case ids
+  /// The same, with integers beyond ±2^53 as strings.
+  case largeIDsAsStrings
   case etag
 }
 

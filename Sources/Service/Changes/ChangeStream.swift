@@ -13,6 +13,7 @@ final class ChangeStream: ServedStream, HistoryObserver {
   let service: Service
   let callerID: CallerID
   private let limit: Int
+  private let integersAsStrings: Bool
   // Protects the state; never held while the store or the socket is called.
   private let state: Mutex<State>
 
@@ -20,6 +21,7 @@ final class ChangeStream: ServedStream, HistoryObserver {
     service = context.service
     callerID = context.callerID
     limit = query.limit
+    integersAsStrings = query.integersAsStrings
     state = Mutex(State(position: query.start ?? context.service.store.newestToken))
   }
 
@@ -68,7 +70,7 @@ final class ChangeStream: ServedStream, HistoryObserver {
     }
     guard let history else { throw .tokenExpired }
     guard !history.saves.isEmpty else { return nil }
-    return (try service.json(of: history), history.to)
+    return (try service.json(of: history, integersAsStrings: integersAsStrings), history.to)
   }
 
   private func send(_ diff: [UInt8], _ token: Token) {

@@ -13,6 +13,8 @@ struct ChangesQuery: Sendable {
   var limit = 1_000
   /// Seconds to wait if there are no saves yet.
   var wait = 0.0
+  /// True if ids beyond ±2^53 are strings.
+  var integersAsStrings = false
 }
 
 // MARK: - Parse
@@ -20,7 +22,7 @@ struct ChangesQuery: Sendable {
 extension Service {
   func parseChanges(_ context: RequestContext) throws(Problem) -> ChangesQuery {
     guard !store.properties.isReadOnly else { throw .withoutHistory }
-    let items = try context.request.queryItems(only: ["since", "limit", "wait"])
+    let items = try context.request.queryItems(only: ["since", "limit", "wait", "int64"])
     var query: ChangesQuery
     do {
       query = try changesQuery(items)
@@ -51,6 +53,9 @@ extension Service {
       query.wait = try Parameter(name: "wait", value: .text(text))
         .seconds(atMost: FetchRequest.longestWait)
     }
+    if let text = items["int64"] {
+      query.integersAsStrings = try Parameter(name: "int64", value: .text(text)).word("string")
+    }
     return query
   }
 }
@@ -78,8 +83,8 @@ extension Service {
   }
 
   /// - Throws: 400 if the response would be too large.
-  func json(of history: ChangeHistory) throws(Problem) -> [UInt8] {
-    let json = history.json(store.model)
+  func json(of history: ChangeHistory, integersAsStrings: Bool) throws(Problem) -> [UInt8] {
+    let json = history.json(store.model, integersAsStrings: integersAsStrings)
     guard json.count > configuration.maxAnswerBytes else { return json }
     var problem = Problem.answerTooLarge(configuration.maxAnswerBytes)
     problem.hint = "a smaller `limit` asks for fewer saves"
@@ -138,7 +143,8 @@ private final class ChangePoll: HistoryObserver, CredentialHolder {
     of result: Result<ChangeHistory?, StoreError>
   ) throws(Problem) -> [UInt8] {
     switch result {
-    case .success(let history?): return try context.service.json(of: history)
+    case .success(let history?):
+      return try context.service.json(of: history, integersAsStrings: query.integersAsStrings)
     case .success(nil): throw .tokenExpired
     case .failure(let error): throw Problem(error)
     }

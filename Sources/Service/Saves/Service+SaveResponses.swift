@@ -62,7 +62,7 @@ extension Service {
     case .summary:
       let json = try summary(of: outcome, save, preferences, read)
       return .json(json, headers: token + preferences.applied)
-    case .object: return try objectResponse(outcome, save.access, preferences, token, read)
+    case .object: return try objectResponse(outcome, save, preferences, token, read)
     case .deletion:
       return HTTPResponse(status: 204, headers: [("Cache-Control", "no-store")] + token)
     case .batchUpdate: return .json(Self.json(outcome, "updated", outcome.updated), headers: token)
@@ -75,7 +75,7 @@ extension Service {
   }
 
   private func objectResponse(
-    _ outcome: SaveResult, _ access: CallerAccess?, _ preferences: Preferences,
+    _ outcome: SaveResult, _ save: SaveOperation, _ preferences: Preferences,
     _ token: [(name: String, value: String)], _ read: ObjectReader
   ) throws(StoreError) -> HTTPResponse {
     guard let object = outcome.objects.first else { return Self.noSuchObject.response }
@@ -85,7 +85,7 @@ extension Service {
     // Another save may have deleted the object already.
     var stored = outcome.shown
     if stored == nil, preferences.answer != .minimal {
-      stored = try read(plan(of: object, access), object.id)
+      stored = try read(plan(of: object, save), object.id)
     }
     guard let stored else {
       let headers = [(name: "Cache-Control", value: "no-store")] + headers
@@ -95,11 +95,12 @@ extension Service {
     return .json(stored.json, status: isInsert ? 201 : 200, headers: headers)
   }
 
-  private func plan(of object: SaveResult.Object, _ access: CallerAccess?) -> FetchPlan {
+  private func plan(of object: SaveResult.Object, _ save: SaveOperation) -> FetchPlan {
     FetchPlan(
       definition: ResultDefinition(entity: object.entity, predicate: .everything),
-      selection: resolver(for: access).defaultSelection(of: object.entity)
-    ).restricted(by: access)
+      selection: resolver(for: save.access).defaultSelection(of: object.entity),
+      integersAsStrings: save.integersAsStrings
+    ).restricted(by: save.access)
   }
 
   private func location(of object: SaveResult.Object) -> String {
@@ -118,13 +119,13 @@ extension Service {
       if index > 0 { json.append(0x2C) }
       json.append(jsonString: named.name)
       json.append(0x3A)
-      json.append(json: named.id)
+      json.append(json: named.id.shown(integersAsStrings: save.integersAsStrings))
     }
     json.append(contentsOf: "},\"inserted\":\(outcome.inserted)".utf8)
     json.append(contentsOf: ",\"updated\":\(outcome.updated)".utf8)
     json.append(contentsOf: ",\"deleted\":\(outcome.deleted)".utf8)
     if preferences.answer == .representation {
-      try appendObjects(outcome, save.access, to: &json, read)
+      try appendObjects(outcome, save, to: &json, read)
     }
     json.append(0x7D)
     return json
@@ -132,11 +133,11 @@ extension Service {
 
   /// Appends the inserted and updated objects, in the form of `included`.
   private func appendObjects(
-    _ outcome: SaveResult, _ access: CallerAccess?, to json: inout [UInt8], _ read: ObjectReader
+    _ outcome: SaveResult, _ save: SaveOperation, to json: inout [UInt8], _ read: ObjectReader
   ) throws(StoreError) {
     var included: Included = [:]
     for object in outcome.objects where object.kind != .deleted {
-      guard let stored = try read(plan(of: object, access), object.id) else { continue }
+      guard let stored = try read(plan(of: object, save), object.id) else { continue }
       included[store.model.entities[object.entity].name, default: [:]][object.id] = stored.json
     }
     json.append(0x2C)

@@ -10,6 +10,8 @@ import LiveFetchHTTPServer
 struct ParsedSave: Sendable {
   let preferences: Preferences
   let key: IdempotencyKey?
+  /// True if the response has integers beyond ±2^53 as strings.
+  let integersAsStrings: Bool
   let draft: Result<SaveDraft, Problem>
 }
 
@@ -36,6 +38,8 @@ struct SaveOperation: Sendable {
 
   let preferences: Preferences
   let key: IdempotencyKey?
+  /// True if the response has integers beyond ±2^53 as strings.
+  let integersAsStrings: Bool
   let form: ResponseForm
   /// The access rules of the caller; nil if none restrict it.
   let access: CallerAccess?
@@ -51,9 +55,12 @@ extension Service {
     let preferences = try Preferences(context.request.headerValues("Prefer"))
     try refuseUselessPrecondition(context)
     let key = try IdempotencyKey(context)
+    var integersAsStrings = false
+    let draft = Result { () throws(Problem) in
+      try parseDraft(context, integersAsStrings: &integersAsStrings)
+    }
     return ParsedSave(
-      preferences: preferences, key: key,
-      draft: Result { () throws(Problem) in try parseDraft(context) })
+      preferences: preferences, key: key, integersAsStrings: integersAsStrings, draft: draft)
   }
 
   /// Refuses `If-Match` unless one object is changed: ignored, it would not limit the change.
@@ -66,14 +73,16 @@ extension Service {
     }
   }
 
-  private func parseDraft(_ context: RequestContext) throws(Problem) -> SaveDraft {
+  private func parseDraft(
+    _ context: RequestContext, integersAsStrings: inout Bool
+  ) throws(Problem) -> SaveDraft {
     let request = context.request
     switch context.route {
     case .insert(let entity):
-      try request.queryItems(only: [])
+      integersAsStrings = try request.integersAsStrings()
       return .insert(entity: try entityIndex(named: entity), values: try request.jsonBody())
     case .change(let kind, let entity, let id):
-      try request.queryItems(only: [])
+      integersAsStrings = try request.integersAsStrings()
       let target = try target(entity, id)
       let precondition = try request.precondition()
       let values = kind == .delete ? nil : try request.jsonBody()
@@ -85,7 +94,7 @@ extension Service {
       let (index, fetch) = try parseBatch(request, entity)
       return .batchDelete(entity: index, fetch)
     default:
-      try request.queryItems(only: [])
+      integersAsStrings = try request.integersAsStrings()
       return .changes(try request.jsonBody())
     }
   }
@@ -112,6 +121,16 @@ extension Service {
 }
 
 extension HTTPRequest {
+  /// True if the only parameter that a save may have, `int64=string`, is given.
+  fileprivate func integersAsStrings() throws(Problem) -> Bool {
+    guard let text = try queryItems(only: ["int64"])["int64"] else { return false }
+    do throws(FetchRequestError) {
+      return try Parameter(name: "int64", value: .text(text)).word("string")
+    } catch {
+      throw Problem(error, isPath: false)
+    }
+  }
+
   /// The condition that `If-Match` and `If-None-Match` set for the object that is changed.
   fileprivate func precondition() throws(Problem) -> Precondition {
     let match = headerValues("If-Match")
@@ -155,6 +174,7 @@ extension Service {
       return request
     }
     if case .object = form, save.preferences.answer != .minimal, access == nil,
+      !save.integersAsStrings,
       case .success(var shown) = request
     {
       shown.showsObject = true
@@ -162,7 +182,8 @@ extension Service {
     }
     if save.key == nil { _ = try request.get() }
     return SaveOperation(
-      preferences: save.preferences, key: save.key, form: form, access: access, request: request)
+      preferences: save.preferences, key: save.key, integersAsStrings: save.integersAsStrings,
+      form: form, access: access, request: request)
   }
 
   private func resolve(

@@ -94,7 +94,7 @@ extension OpenAPIDocument {
   private func insert(_ index: Int) -> OpenAPIOperation {
     operation(
       "insert", index, "Insert a \(model.entities[index].name)",
-      parameters: ["prefer", "idempotencyKey"], body: .schema("\(names[index])Insert"),
+      parameters: ["int64", "prefer", "idempotencyKey"], body: .schema("\(names[index])Insert"),
       responses: [
         "201": Self.response(
           "The new object", .schema(names[index]), headers: ["Location", "ETag"])
@@ -111,7 +111,7 @@ extension OpenAPIDocument {
     responses += ["204": Self.empty("Saved, and nothing is shown of it")]
     return operation(
       verb, index, "\(isReplace ? "Replace or insert" : "Change") a \(model.entities[index].name)",
-      parameters: ["ifMatch", "ifNoneMatch", "prefer", "idempotencyKey"],
+      parameters: ["int64", "ifMatch", "ifNoneMatch", "prefer", "idempotencyKey"],
       body: .schema("\(names[index])\(isReplace ? "Insert" : "Update")"),
       responses: responses + problems(Self.saveProblems))
   }

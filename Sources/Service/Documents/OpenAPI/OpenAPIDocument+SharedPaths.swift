@@ -138,11 +138,11 @@ extension OpenAPIDocument {
       "/v1/save": post(
         "save", "saves", "Many changes as one transaction", body,
         Self.response("What was saved", .schema("SaveAnswer")),
-        problems([403, 409, 412, 413, 415, 422, 507]), ["prefer", "idempotencyKey"]),
+        problems([403, 409, 412, 413, 415, 422, 507]), ["int64", "prefer", "idempotencyKey"]),
       "/v1/changes": get(
         OpenAPIOperation(
           id: "changes", tag: "saves", summary: "The history of saves",
-          parameters: ["since", "wait", "saves", "lastEventID"],
+          parameters: ["since", "wait", "saves", "int64", "lastEventID"],
           responses: [
             "200": Self.response("Saves, oldest first", .schema("History"), streams: true)
           ] + problems([410, 504]))),
