@@ -55,7 +55,11 @@ extension ServerContext {
     let problem = gate.examine(
       handle.pointer, line, peer: exchange.connection.address, &exchange.intake, &admission)
     identify(exchange)
-    if let problem { return refuse(exchange, handle, render(problem), admission) }
+    if let problem {
+      // libmicrohttpd has no memory left for the head of a response to such a request.
+      if problem.status == 431 { return sendDirectly(exchange, handle, render(problem)) }
+      return refuse(exchange, handle, render(problem), admission)
+    }
     if admission.hasBody, !memory.hasRoom(for: Int(clamping: admission.contentLength ?? 1)) {
       return refuse(exchange, handle, render(.overloaded), admission)
     }

@@ -228,7 +228,14 @@ extension HTTPServerTests {
         let fitting = try RawClient(server.port)
         fitting.send(head + String(repeating: "x", count: room) + "\r\n\r\n")
         #expect(fitting.response()?.status == 200)
-        for extra in [1, 3_000, 60_000] {
+        for extra in [1, 1_000, 1_200, 1_300, 1_400] {
+          let client = try RawClient(server.port)
+          client.send(head + String(repeating: "x", count: room + extra) + "\r\n\r\n")
+          let reply = client.response()
+          #expect(reply?.status == 431)
+          #expect(reply?.header("content-type") == "application/problem+json", "\(extra)")
+        }
+        for extra in [3_000, 60_000] {
           let client = try RawClient(server.port)
           client.send(head + String(repeating: "x", count: room + extra) + "\r\n\r\n")
           #expect(client.response()?.status == 431)
