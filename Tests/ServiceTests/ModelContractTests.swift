@@ -188,4 +188,20 @@ struct ModelContractTests {
     }
     #expect(!text.contains("skill.justicePower\",\"type\""))
   }
+
+  /// Predicate of a template → true if some request can run it.
+  @Test(arguments: [
+    ("power >= $MIN AND name IN $NAMES AND team.name != $TEAM", true), ("pwer >= $MIN", false),
+    ("power == 'x'", false), ("power == %@", false), ("nosuch(power) == $X", false),
+    ("team == $TEAM AND SUBQUERY(team.members, $x, $x.power > $MIN).@count > 0", true),
+  ])
+  func aTemplateThatNoRequestCanRunIsReported(predicate: String, isGood: Bool) throws {
+    var model = try SampleModel.named("heroes")
+    var template = ModelFile.FetchTemplate(name: "mine", entity: "Hero")
+    template.predicate = predicate
+    model.fetchTemplates = [template]
+    let file = try SampleModel.served(model)
+    let problems = FetchResolver(model: file.store.model, maxItems: 1).templateProblems
+    #expect(problems.map(\.place) == (isGood ? [] : ["fetchTemplates/mine"]))
+  }
 }

@@ -60,6 +60,11 @@ struct PredicateContractTests {
       ("population=='5'", "type-mismatch", 12, "`population` is a number"),
       ("founded=='foo'", "type-mismatch", 9, "`founded` is a date"),
       ("country=='x'", "type-mismatch", 9, "`country` is an object's id"),
+      ("uid=='x'", "type-mismatch", 5, "`uid` is a UUID"),
+      (
+        "uid IN {'550E8400-E29B-41D4-A716-446655440000','x'}", "type-mismatch", 47,
+        "`uid` is a UUID"
+      ),
       ("population BETWEEN {1}", "type-mismatch", 19, nil),
       ("name=='x", "syntax-error", 6, nil), ("name==", "syntax-error", 6, nil),
       ("(name=='x'", "syntax-error", 10, nil), ("name=='x')", "syntax-error", 9, nil),
@@ -79,6 +84,17 @@ struct PredicateContractTests {
       #expect(answer.json["offset"]?.integer == Int64(offset), "\(predicate)")
       #expect(answer.json["hint"]?.string == hint, "\(predicate)")
     }
+  }
+
+  @Test func anIntegerNextToADoubleIsADouble() throws {
+    let file = try ServedFile(readingWorld)
+    for values in ["5,2.0", "2.0,5", "area,5", "5,area"] {
+      let predicate = "TERNARY(id==id,\(values))/2==2.5 OR TERNARY(id!=id,\(values))/2==2.5"
+      let answer = try file.ask(Self.target(predicate))
+      #expect(answer.text.contains(#""items":[1,2,3,4]"#), "\(values): \(answer.text)")
+    }
+    let integers = try file.ask(Self.target("TERNARY(id==id,5,2)/2==2"))
+    #expect(integers.text.contains(#""items":[1,2,3,4]"#), "\(integers.text)")
   }
 
   @Test func argumentsAndVariablesTakeTheTypeTheyAreComparedWith() throws {

@@ -1,4 +1,5 @@
-// A fetch template + the parameters of a request → FetchRequest.
+// A fetch template + the parameters of a request → FetchRequest; and the templates of a model that no
+// request can run.
 
 extension ModelFile.FetchTemplate {
   /// The request that the template makes with `query`: values for its variables as `var.NAME`, and
@@ -15,5 +16,45 @@ extension ModelFile.FetchTemplate {
     request.limit = request.limit ?? limit
     request.withSubentities = request.withSubentities && includesSubentities
     return request
+  }
+}
+
+extension FetchResolver {
+  /// The model's fetch templates that fail whatever values a request gives, each with the reason.
+  public var templateProblems: [ModelFileProblem] {
+    (model.file?.fetchTemplates ?? []).compactMap { template in
+      problem(of: template).map { ModelFileProblem("fetchTemplates/\(template.name)", $0) }
+    }
+  }
+
+  private func problem(of template: ModelFile.FetchTemplate) -> String? {
+    do throws(FetchRequestError) {
+      var request = try template.request(query: [])
+      for name in Self.variables(of: template) { request.variables[name] = .json(.null) }
+      _ = try resolve(request)
+      return nil
+    } catch {
+      guard case .predicate(_, let refusal) = error else {
+        return Problem(error, isPath: false).detail
+      }
+      // Which types fit is not known before the variables have values.
+      let isUncertain = refusal.code == .typeMismatch && !Self.variables(of: template).isEmpty
+      return isUncertain ? nil : refusal.description
+    }
+  }
+
+  /// The names of the variables that a request gives values for.
+  private static func variables(of template: ModelFile.FetchTemplate) -> Set<String> {
+    var names: Set<String> = []
+    var bound: Set<String> = []
+    guard let text = template.predicate, let predicate = try? Predicate(parsing: text) else {
+      return []
+    }
+    _ = try? predicate.rewriting { expression throws(PredicateError) in
+      if case .variable(let name) = expression.kind { names.insert(name) }
+      if case .subquery(_, let variable, _) = expression.kind { bound.insert(variable) }
+      return nil
+    }
+    return names.subtracting(bound)
   }
 }

@@ -202,6 +202,11 @@ extension PredicateResolver {
   func converted(
     _ operand: Operand, to kind: Operand.Kind, because other: Operand? = nil
   ) throws(PredicateError) -> ResolvedExpression {
+    if case .string(let text)? = operand.constant, isUUID(other),
+      UUIDText.bytes(of: text.utf8) == nil
+    {
+      throw mismatch(operand, kind, because: other)
+    }
     if operand.kind == .untyped, case .string(let text)? = operand.constant {
       if let value = Operand.value(ofText: text, as: kind, idType: idType) {
         return .constant(value)
@@ -212,6 +217,14 @@ extension PredicateResolver {
       throw mismatch(operand, kind, because: other)
     }
     return expression
+  }
+
+  /// True for an attribute that holds UUIDs.
+  private func isUUID(_ operand: Operand?) -> Bool {
+    guard case .path(let path)? = operand?.expression, case .attribute = path.path.target else {
+      return false
+    }
+    return model.type(of: path.path) == .uuid
   }
 
   /// Both operands as values that compare with each other, and their common kind.
@@ -256,6 +269,7 @@ extension PredicateResolver {
       hint = "\(text(path)) is \(phrase(path, kind))"
     }
     if kind == .date, case .string? = operand.constant { expected = "an ISO 8601 date" }
+    if isUUID(other) { expected = "a UUID" }
     if let cast = Self.cast(operand, kind) {
       hint = [hint, cast].compactMap { $0 }.joined(separator: "; ")
     }

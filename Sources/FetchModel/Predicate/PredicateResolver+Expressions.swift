@@ -156,11 +156,42 @@ extension PredicateResolver {
   private func conditional(
     _ condition: Condition, _ yes: Operand, _ no: Operand, at range: SourceRange
   ) throws(PredicateError) -> Operand {
-    let (yesValue, noValue, kind) = try unified(yes, no)
+    var (yesValue, noValue, kind) = try unified(yes, no)
+    if case .number = kind {
+      // A column has one type: an integer next to a double is a double, in every store.
+      if isDouble(noValue) { yesValue = Self.asDouble(yesValue, yes) }
+      if isDouble(yesValue) { noValue = Self.asDouble(noValue, no) }
+      let areIntegers = [(yes, yesValue), (no, noValue)].allSatisfy { operand, value in
+        value.constant == .null || isInteger(operand, value) && !isDouble(value)
+      }
+      kind = .number(isInteger: areIntegers)
+    }
     var expression = ResolvedExpression.conditional(condition, yesValue, noValue)
     if case .constant(let isTrue) = condition { expression = isTrue ? yesValue : noValue }
     return Operand(
       expression: expression, kind: kind, range: range,
       isRelationship: yes.isRelationship || no.isRelationship)
+  }
+
+  /// True for a constant or an attribute whose type is a double.
+  private func isDouble(_ value: ResolvedExpression) -> Bool {
+    switch value {
+    case .constant(.double): return true
+    case .path(let path):
+      if case .attribute = path.path.target { return model.type(of: path.path) == .double }
+      return false
+    default: return false
+    }
+  }
+
+  /// Returns an integer as a double; any other value unchanged.
+  private static func asDouble(
+    _ value: ResolvedExpression, _ operand: Operand
+  ) -> ResolvedExpression {
+    if case .integer(let integer)? = value.constant { return .constant(.double(Double(integer))) }
+    guard case .number(isInteger: true) = operand.kind, value.constant != .null else {
+      return value
+    }
+    return .arithmetic(.multiply, value, .constant(.double(1)))
   }
 }
