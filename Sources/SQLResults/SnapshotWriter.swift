@@ -130,6 +130,10 @@ package struct SnapshotWriter {
   package mutating func finish(token: Token, total: Int?, included: [UInt8]?) -> [UInt8] {
     if count == 0, plan.definition.section == nil { beginSection([]) }
     if section != nil { sections.append(json: "]}") }
+    if limit == 0 {
+      next = Cursor(of: plan.definition, in: model)
+        .ofEmptyWindow(after: plan.window.after, offset: plan.window.offset)
+    }
     var json: [UInt8] = []
     json.reserveCapacity(sections.count + (included?.count ?? 0) + 256)
     appendHead(token: token, total: total, to: &json)

@@ -55,11 +55,13 @@ struct FetchTests {
   }
 
   @Test func aLimitOfZeroGivesOneEmptySection() throws {
+    let snapshot = try world.snapshot("City", "limit=0&count=exact")
     #expect(
-      try world.snapshot("City", "limit=0&count=exact") == """
+      snapshot.hasPrefix(
+        """
         {"entity":"City","token":"T","count":0,"total":5,"sections":[\
-        {"name":"","value":null,"indexTitle":"","items":[]}]}
-        """)
+        {"name":"","value":null,"indexTitle":"","items":[]}],"next":"
+        """), "\(snapshot)")
   }
 
   @Test func aCappedSnapshotSaysThatItIsTruncated() throws {

@@ -67,4 +67,28 @@ struct SmallContractTests {
     }
     #expect(try file.ask("/v1/changes?int64=number").code == "bad-parameter")
   }
+
+  @Test func aPathThatIsReadOnlyAllowsOnlyReading() throws {
+    let file = try ServedFile(
+      "CREATE TABLE T(id INTEGER PRIMARY KEY); CREATE VIEW V AS SELECT id FROM T")
+    #expect(
+      try file.ask("OPTIONS", "/v1/objects/T")["Allow"] == "GET, HEAD, POST, PATCH, DELETE, OPTIONS"
+    )
+    for path in ["/v1/objects/V", "/v1/objects/V/1"] {
+      #expect(try file.ask("OPTIONS", path)["Allow"] == "GET, HEAD, OPTIONS")
+    }
+    let refused = try file.ask("PUT", "/v1/objects/V", body: "{}")
+    #expect(refused.status == 405)
+    #expect(refused["Allow"] == "GET, HEAD, OPTIONS")
+  }
+
+  @Test func aCompressedBodyIsRefused() throws {
+    let file = try ServedFile("CREATE TABLE T(id INTEGER PRIMARY KEY)")
+    for (coding, status) in [("gzip", 415), ("br", 415), ("identity", 201)] {
+      let answer = try file.ask(
+        "POST", "/v1/objects/T", body: "{}", headers: [("Content-Encoding", coding)])
+      #expect(answer.status == status)
+      #expect(answer.code == (status == 415 ? "unsupported-encoding" : nil))
+    }
+  }
 }

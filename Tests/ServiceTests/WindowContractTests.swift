@@ -64,6 +64,26 @@ struct WindowContractTests {
     }
   }
 
+  @Test func aWindowWithoutItemsEndsWhereItBegins() throws {
+    let file = try ServedFile(contractWorld)
+    let fetch = "/v1/objects/city?sort=name&as=ids"
+    func following(_ answer: Answer) throws -> String {
+      let next = try #require(answer.json["next"]?.string, "\(answer.text)")
+      return try file.ask("\(fetch)&limit=2&after=\(next)").text
+    }
+    let empty = try file.ask("\(fetch)&limit=0")
+    #expect(empty.text.contains(#""items":[]"#))
+    #expect(try following(empty).contains(#""items":[2,1]"#))
+    let first = try file.ask("\(fetch)&limit=1")
+    let cursor = try #require(first.json["next"]?.string)
+    let behind = try file.ask("\(fetch)&limit=0&after=\(cursor)")
+    #expect(behind.json["next"]?.string == cursor)
+    #expect(try file.ask("\(fetch)&limit=0&offset=1").json["next"] == nil)
+    let token = try #require(empty.json["token"]?.string)
+    let diff = try file.ask("\(fetch)&limit=0&since=\(token)&wait=0")
+    #expect(diff.json["next"] == empty.json["next"])
+  }
+
   /// The value of a metric.
   private func metric(_ name: String, _ file: ServedFile) throws -> Int? {
     let lines = try file.ask("/metrics").text.split(separator: "\n")

@@ -2,7 +2,8 @@
 //
 // It is base64url of four bytes that identify the order, so that a cursor of another order is
 // refused, the key's two offsets, and the key. Clients may send anything, so every byte is
-// validated: a decoded key is one that this order's encoder could have written.
+// validated: a decoded key is one that this order's encoder could have written. The empty key is the
+// position before all objects.
 
 import Bytes
 
@@ -32,11 +33,18 @@ public struct Cursor: Sendable {
     return String(decoding: text, as: UTF8.self)
   }
 
+  /// The cursor with which a window without items ends: the position where it begins. nil if objects are
+  /// passed over, because their keys are not read.
+  public func ofEmptyWindow(after: OrderKey?, offset: Int) -> String? {
+    offset > 0 ? nil : encode(after ?? .beginning)
+  }
+
   /// The position of `text`; nil if it is not a cursor of this order.
   public func decode(_ text: String) -> OrderKey? {
     guard text.utf8.count <= 1 << 16, let bytes = [UInt8](base64: text, .urlSafe),
-      bytes.count > 12, word(bytes, 0) == signature
+      bytes.count >= 12, word(bytes, 0) == signature
     else { return nil }
+    if bytes.count == 12 { return bytes[4...].allSatisfy { $0 == 0 } ? .beginning : nil }
     let key = Array(bytes[12...])
     guard let offsets = offsets(key), offsets.section == word(bytes, 4),
       offsets.id == word(bytes, 8)

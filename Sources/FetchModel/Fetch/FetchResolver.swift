@@ -171,6 +171,6 @@ public struct FetchResolver: Sendable {
   ) throws(FetchRequestError) -> OrderKey? {
     guard let text else { return nil }
     guard let key = Cursor(of: definition, in: model).decode(text) else { throw .badCursor }
-    return key
+    return key == .beginning ? nil : key
   }
 }

@@ -32,6 +32,9 @@ public struct OrderKey: Sendable, Hashable, Comparable {
   /// The common prefix of all keys of the section; empty without sections.
   public var section: ArraySlice<UInt8> { bytes[0..<Int(sectionLength)] }
 
+  /// The position before all objects.
+  public static let beginning = OrderKey(bytes: [], sectionLength: 0, idOffset: 0)
+
   /// Returns the position of another object with the same values.
   public func with(id: ObjectID) -> OrderKey {
     var encoder = OrderKeyEncoder(bytes: Array(bytes[..<Int(idOffset)]))

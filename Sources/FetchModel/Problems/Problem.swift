@@ -138,6 +138,11 @@ extension Problem {
     "The body has to be JSON, declared `Content-Type: application/json`.",
     hint: "curl --json '{…}' sets the header")
 
+  package static let unsupportedEncoding = Problem(
+    415, "unsupported-encoding", "Unsupported content coding",
+    "The body has a `Content-Encoding`, and bodies are read as they are.",
+    hint: "send it uncompressed, without the header")
+
   package static func notImplemented(_ feature: String) -> Problem {
     Problem(
       501, "not-implemented", "Not implemented", "\(feature) is understood but not carried out yet."

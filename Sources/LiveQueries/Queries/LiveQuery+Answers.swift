@@ -142,6 +142,13 @@ extension LiveQuery {
     extent.count == view.key.limit ? extent.last : nil
   }
 
+  private func nextCursor(_ view: LiveView, _ extent: WindowExtent) -> String? {
+    guard view.key.limit != 0 else {
+      return cursor.ofEmptyWindow(after: view.key.after, offset: view.key.window.lowerBound)
+    }
+    return next(view, extent).map(cursor.encode)
+  }
+
   /// True if the snapshot's summary differs although its items are the same.
   private func hasVisibleChange(
     _ view: LiveView, _ difference: WindowDiff, _ changes: [RowChange]
@@ -155,7 +162,7 @@ extension LiveQuery {
   private func summary(of view: LiveView, _ comparison: WindowComparison) -> ResultSummary {
     let extent = comparison.newExtent
     var summary = ResultSummary(
-      count: extent.count, next: next(view, extent).map(cursor.encode),
+      count: extent.count, next: nextCursor(view, extent),
       total: view.key.withTotal ? total : nil,
       isTruncated: view.key.isCapped && extent.hasMore)
     if view.key.withDigest {

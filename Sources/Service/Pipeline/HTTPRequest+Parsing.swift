@@ -42,8 +42,11 @@ extension HTTPRequest {
     }
   }
 
-  /// Throws if the body is not declared as JSON.
+  /// Throws if the body is not declared as JSON, or is compressed.
   func requireJSON() throws(Problem) {
+    if let coding = header("Content-Encoding"), coding.lowercased() != "identity" {
+      throw .unsupportedEncoding
+    }
     let contentType = header("Content-Type") ?? ""
     if contentType == "application/json" { return }
     let type = contentType.lowercased().prefix { $0 != ";" && $0 != " " }

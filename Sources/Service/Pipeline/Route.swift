@@ -100,15 +100,22 @@ struct Resource {
     operations.flatMap { $0.key == "GET" ? ["GET", "HEAD"] : [$0.key] } + ["OPTIONS"]
   }
 
+  /// The methods among them that change nothing.
+  var readingMethods: [String] {
+    allowedMethods.filter { ["GET", "HEAD", "OPTIONS"].contains($0) }
+  }
+
+  /// The entity that the path names.
+  var entity: String? { operations[0].value.entity }
+
   /// True if the path is none of the API: the path of a file.
   var isFile: Bool { operations[0].value == .file }
 
   /// Returns nil if the path does not take the method.
-  func route(_ method: String) -> Route? {
-    if method == "OPTIONS" {
-      let allow = allowedMethods.joined(separator: ", ")
-      return .options(allow: allow, entity: operations[0].value.entity)
-    }
+  ///
+  /// - Parameter allow: The methods in the answer to `OPTIONS`.
+  func route(_ method: String, allow: @autoclosure () -> String = "") -> Route? {
+    if method == "OPTIONS" { return .options(allow: allow(), entity: entity) }
     let wanted = method == "HEAD" ? "GET" : method
     return operations.first { $0.key == wanted }?.value
   }

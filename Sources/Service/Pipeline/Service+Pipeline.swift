@@ -104,11 +104,21 @@ extension Service {
     context.begin(.route)
     let resource = try Resource(target: context.request.target)
     if resource.isFile, !isFile(context.request) { throw .noSuchPath }
-    guard let route = resource.route(context.request.method) else {
-      throw .methodNotAllowed(resource.allowedMethods.joined(separator: ", "))
+    guard let route = resource.route(context.request.method, allow: allow(at: resource)) else {
+      throw .methodNotAllowed(allow(at: resource))
     }
     context.exchange.mark(route.kind.rawValue)
     return route
+  }
+
+  /// The methods of a path, without those that change an entity which is read only.
+  private func allow(at resource: Resource) -> String {
+    let entity = resource.entity.flatMap { store.model.entityIndex(named: $0) }
+    let isReadOnly = entity.map {
+      store.properties.isReadOnly || !store.model.entities[$0].isWritable
+    }
+    let methods = isReadOnly == true ? resource.readingMethods : resource.allowedMethods
+    return methods.joined(separator: ", ")
   }
 
   /// True if the file exists, or the method will show whether it does.

@@ -129,7 +129,8 @@ public enum ProblemCatalogue {
     + codes(
       415,
       [
-        "not-json": "a body that is not declared as JSON"
+        "not-json": "a body that is not declared as JSON",
+        "unsupported-encoding": "a body with a `Content-Encoding`",
       ])
     + codes(
       416,
