@@ -1,143 +1,9 @@
 import FetchModel
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
 @testable import LiveQueries
-
-/// A memory store with slow reads of rows at positions before a limit.
-private final class SlowStore: LiveStore {
-  struct State: Sendable {
-    var position: HistoryPosition = HistoryPosition(0)
-    var isOpen = false
-    /// The number of reads that wait for ``open()``.
-    var waiting = 0
-    /// The number of transactions that read such rows without a limit.
-    var unlimitedReads = 0
-    /// The number of such reads, with too little time or with enough.
-    var asked = 0
-    /// The time limits of the transactions, in order.
-    var limits: [Duration?] = []
-  }
-
-  /// The duration of such a read, for transactions with a limit.
-  static let readDuration = Duration.milliseconds(1_500)
-  let inner = MemoryStore()
-  let state = Mutex(State())
-  var model: Model { inner.model }
-  var columns: (any ColumnTraits)? { inner.columns }
-
-  /// From now on reads of rows before `position` wait until ``open()`` is called.
-  func slow(before position: HistoryPosition) { state.withLock { $0.position = position } }
-  func open() { state.withLock { $0.isOpen = true } }
-  var waiting: Int { state.withLock(\.waiting) }
-  var unlimitedReads: Int { state.withLock(\.unlimitedReads) }
-
-  /// True if such a read begins within five minutes.
-  func isAsked() -> Bool { eventually(within: .seconds(300)) { waiting > 0 } }
-
-  func read<Result>(
-    _ body: (any ReadTransaction) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result { try read(cancelledWhen: { false }, body) }
-
-  func read<Result>(
-    cancelledWhen isOver: @escaping @Sendable () -> Bool,
-    _ body: (any ReadTransaction) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
-    try inner.read { transaction throws(StoreError) in
-      try body(SlowReadTransaction(inner: transaction, store: self, isOver: isOver))
-    }
-  }
-
-  func ask(_ position: HistoryPosition, _ limit: Duration?, _ isOver: () -> Bool) throws(StoreError)
-  {
-    guard position < state.withLock(\.position) else { return }
-    state.withLock { $0.asked += 1 }
-    if let limit, limit < Self.readDuration { throw .queryTimeout }
-    state.withLock { $0.waiting += 1 }
-    defer { state.withLock { $0.waiting -= 1 } }
-    while !state.withLock(\.isOpen) {
-      if isOver() { throw .queryTimeout }
-      Thread.sleep(forTimeInterval: 0.001)
-    }
-  }
-}
-
-private final class SlowReadTransaction: ReadTransaction {
-  private let inner: any ReadTransaction
-  private let store: SlowStore
-  private let isOver: () -> Bool
-  private var limit: Duration?
-  private var isUnlimited = false
-
-  init(inner: any ReadTransaction, store: SlowStore, isOver: @escaping () -> Bool) {
-    self.inner = inner
-    self.store = store
-    self.isOver = isOver
-  }
-
-  var token: Token { inner.token }
-
-  func withTimeLimit<Result>(
-    _ limit: Duration?, _ body: () throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
-    self.limit = limit
-    store.state.withLock { $0.limits.append(limit) }
-    defer { self.limit = nil }
-    return try body()
-  }
-
-  func validity(of token: Token) throws(StoreError) -> TokenValidity {
-    try inner.validity(of: token)
-  }
-
-  func changes(after position: HistoryPosition) throws(StoreError) -> ChangeSet {
-    try inner.changes(after: position)
-  }
-
-  func affectedIDs(of plan: FetchPlan, by changeSet: ChangeSet) throws(StoreError) -> Set<ObjectID>
-  {
-    try inner.affectedIDs(of: plan, by: changeSet)
-  }
-
-  func keys(
-    of definition: ResultDefinition, after: OrderKey?, limit: Int?
-  ) throws(StoreError) -> [OrderKey] { try inner.keys(of: definition, after: after, limit: limit) }
-
-  func total(of definition: ResultDefinition) throws(StoreError) -> Int {
-    try inner.total(of: definition)
-  }
-
-  func rows(
-    of plan: FetchPlan, ids: Set<ObjectID>, at position: ReadPosition
-  ) throws(StoreError) -> [ObjectID: Row] {
-    if case .past(let past) = position {
-      try store.ask(past, limit, isOver)
-      if limit == nil, !isUnlimited {
-        isUnlimited = true
-        store.state.withLock { $0.unlimitedReads += 1 }
-      }
-    }
-    return try inner.rows(of: plan, ids: ids, at: position)
-  }
-
-  func values(
-    of paths: [PropertyPath], ids: Set<ObjectID>, at position: ReadPosition
-  ) throws(StoreError) -> [ObjectID: [StoredValue?]]? {
-    try inner.values(of: paths, ids: ids, at: position)
-  }
-
-  func dictionaries(
-    of plan: FetchPlan, at position: ReadPosition
-  ) throws(StoreError) -> GroupedResult { try inner.dictionaries(of: plan, at: position) }
-
-  func expandedObjects(
-    of plan: FetchPlan, roots ids: Set<ObjectID>, at position: ReadPosition
-  ) throws(StoreError) -> [ExpandedObject] {
-    try inner.expandedObjects(of: plan, roots: ids, at: position)
-  }
-}
 
 @Suite("Slow resumes", .mayBlock)
 struct ResumeTests {
@@ -245,21 +111,6 @@ struct ResumeTests {
     #expect(limits[0] > limits[1] && limits[1] > limits[2])
   }
 
-  @Test("The effect of a save on a fetch of a group delays no client, and is read once")
-  func slowGroupStep() {
-    let group = RecordingWaiter()
-    engine.follow([GroupFetch(index: 0, plan: plan(), since: start)], isFinal: false, group)
-    let settled = RecordingWaiter()
-    engine.follow(plan(.count), since: .token(start), until: .now, settled)
-    _ = settled.next()
-    store.slow(before: 2)
-    store.open()
-    store.inner.save { $0.cities[1]?.population = 30 }
-    engine.storeDidChange()
-    #expect(group.next() == "0: expired")
-    #expect(store.state.withLock(\.asked) == 1)
-  }
-
   @Test("Clients of one resume share it, and a client that cancelled gets no answer")
   func cancelled() throws {
     change()
@@ -301,18 +152,6 @@ struct ResumeTests {
     let late = RecordingWaiter()
     engine.follow(plan(), since: .token(start), until: nil, late)
     #expect(late.next() == "busy")
-  }
-
-  @Test("A fetch of a group begins with a snapshot, because the group has one token")
-  func groups() {
-    change()
-    let group = RecordingWaiter()
-    engine.follow(
-      [
-        GroupFetch(index: 0, plan: plan(), since: start),
-        GroupFetch(index: 1, plan: plan(.count), since: store.inner.token),
-      ], isFinal: false, group)
-    #expect(group.next() == "0: expired")
   }
 
   @Test("A waiting client gets its answer under continuous saves")

@@ -79,7 +79,7 @@ struct BatchInSaveTests {
         == #"{"id":1,"name":"Tokyo","population":900}"#)
   }
 
-  @Test("a refusal lists each of many problems once")
+  @Test("a refusal counts many problems and lists the first thousand")
   func manyProblems() throws {
     let changes = (1...20_000).map { #"{"delete":"City","id":\#(-$0)}"# }.joined(separator: ",")
     let answer = try served().ask("POST", "/v1/save", body: #"{"changes":[\#(changes)]}"#)
@@ -88,8 +88,41 @@ struct BatchInSaveTests {
       Issue.record("\(answer.text.prefix(200))")
       return
     }
-    #expect(errors.count == 20_000)
-    #expect(errors.last?["change"]?.integer == 19_999)
+    #expect(errors.count == 1_000)
+    #expect(errors.last?["change"]?.integer == 999)
+    let detail = "20000 failures; `errors` lists the first 1000."
+    #expect(answer.json["detail"]?.string == detail)
+  }
+
+  @Test("of very many misspelt names, the first hundred are explained")
+  func manyHints() throws {
+    let change = #"{"update":"City","id":1,"values":{"nam":"Tokyo"}}"#
+    let changes = [String](repeating: change, count: 200).joined(separator: ",")
+    let answer = try served().ask("POST", "/v1/save", body: #"{"changes":[\#(changes)]}"#)
+    #expect(answer.status == 422)
+    guard case .array(let errors)? = answer.json["errors"] else {
+      Issue.record("\(answer.text.prefix(200))")
+      return
+    }
+    #expect(errors.count == 200)
+    let hints = errors.map { $0["hint"]?.string }
+    #expect(hints.prefix(100).allSatisfy { $0 == "name" })
+    #expect(hints.dropFirst(100).allSatisfy { $0 == nil })
+  }
+
+  @Test("a refusal lists no more problems once they have a megabyte")
+  func largeProblems() throws {
+    let name = String(repeating: "n", count: 600_000)
+    let values = (0..<3).map { #""\#(name)\#($0)":1"# }.joined(separator: ",")
+    let answer = try served().ask(
+      "POST", "/v1/save", body: #"{"changes":[{"update":"City","id":1,"values":{\#(values)}}]}"#)
+    #expect(answer.status == 422)
+    #expect(answer.json["detail"]?.string == "3 failures; `errors` lists the first 1.")
+    guard case .array(let errors)? = answer.json["errors"] else {
+      Issue.record("\(answer.text.prefix(200))")
+      return
+    }
+    #expect(errors.map { $0["property"]?.string } == [name + "0"])
   }
 
   @Test(

@@ -50,10 +50,7 @@ struct CatchUpLimitTests {
   /// - Parameter limit: the engine's long time limit in microseconds.
   @Test(arguments: zip([21, 22, 23, 24] as [UInt64], [0, 300, 3_000, 30_000]))
   func areExact(seed: UInt64, limit: Int) throws {
-    var configuration = ServiceConfiguration()
-    configuration.engine.timeLimit = .microseconds(limit / 4)
-    configuration.engine.longTimeLimit = .microseconds(limit)
-    let file = try ServedFile(Self.world, configuration: configuration)
+    let file = try Self.file(limit: limit)
     var random = SeededRandom(seed: seed)
     var held = try Self.fetches.map { try Self.snapshot(file, $0) }
     for round in 0..<6 {
@@ -77,6 +74,81 @@ struct CatchUpLimitTests {
         #expect(held[index].summary == fresh.summary, place)
       }
     }
+  }
+
+  /// The same for fetches that are followed together.
+  @Test(arguments: zip([25, 26, 27, 28] as [UInt64], [0, 300, 3_000, 30_000]))
+  func areExactForGroups(seed: UInt64, limit: Int) throws {
+    let file = try Self.file(limit: limit)
+    var random = SeededRandom(seed: seed)
+    var held = try Self.fetches.map { try Self.snapshot(file, $0) }
+    for round in 0..<6 {
+      let place = Comment("seed \(seed), round \(round)")
+      let waiting = try Self.follow(held, file, wait: 1)
+      for _ in 0..<Int.random(in: 1...3, using: &random) {
+        try file.runExternally(Self.change(&random))
+        Thread.sleep(forTimeInterval: Double.random(in: 0...0.2, using: &random))
+      }
+      try Self.take(try #require(waiting.wait(), place), &held, place)
+      try file.settle()
+      while held[0].token != file.store.newestToken.description {
+        let answer = try #require(Self.follow(held, file, wait: 0).wait(), place)
+        try Self.take(answer, &held, place)
+      }
+      for (fetch, held) in zip(Self.fetches, held) {
+        let fresh = try Self.snapshot(file, fetch)
+        #expect(held.sections == fresh.sections, "\(place), \(fetch)")
+        #expect(held.summary == fresh.summary, "\(place), \(fetch)")
+      }
+    }
+  }
+
+  private static func follow(
+    _ held: [ResultSnapshot], _ file: ServedFile, wait: Int
+  ) throws -> Pending {
+    var members: [String] = []
+    for (index, (fetch, held)) in zip(fetches, held).enumerated() {
+      let (entity, query) = (fetch.prefix { $0 != "?" }, fetch.drop { $0 != "?" }.dropFirst())
+      let parameters = query.split(separator: "&").map { parameter in
+        let end = parameter.firstIndex(of: "=") ?? parameter.endIndex
+        let (name, value) = (parameter[..<end], parameter[end...].dropFirst())
+        let isPlain = Int(value) != nil || value == "true"
+        let json = isPlain ? String(value) : "\"\(value)\""
+        return ["sort", "expand"].contains(name)
+          ? "\"\(name)\":[\(json)]" : "\"\(name)\":\(json)"
+      }
+      let all = ["\"entity\":\"\(entity)\""] + parameters + ["\"since\":\"\(held.token)\""]
+      members.append("\"\(index)\":{\(all.joined(separator: ","))}")
+    }
+    let body = "{\"fetches\":{\(members.joined(separator: ","))},\"wait\":\(wait)}"
+    return file.begin("POST", "/v1/live", body: body)
+  }
+
+  /// Applies the diffs of an answer; the other snapshots are the same at its token.
+  private static func take(
+    _ answer: Answer, _ held: inout [ResultSnapshot], _ place: Comment
+  ) throws {
+    try #require(answer.status == 200, "\(place): \(answer.text)")
+    let token = try #require(answer.json["token"]?.string)
+    for index in held.indices {
+      if let result = answer.json["results"]?["\(index)"] {
+        if let diff = Diff(json: result) {
+          #expect(diff.to == token, place)
+          try held[index].apply(diff)
+        } else {
+          held[index] = try #require(ResultSnapshot(json: result), "\(place): \(result)")
+        }
+        if let digest = held[index].summary.digest { #expect(held[index].digest == digest, place) }
+      }
+      held[index].token = token
+    }
+  }
+
+  private static func file(limit: Int) throws -> ServedFile {
+    var configuration = ServiceConfiguration()
+    configuration.engine.timeLimit = .microseconds(limit / 4)
+    configuration.engine.longTimeLimit = .microseconds(limit)
+    return try ServedFile(world, configuration: configuration)
   }
 
   private static func request(_ index: Int, _ held: ResultSnapshot, wait: Int) -> String {

@@ -132,6 +132,25 @@ struct ManyFetchesInTimeTests {
     #expect(results?["c"]?["total"]?.integer == 2)
   }
 
+  /// The time limit of the endless fetch is longer than the test waits.
+  @Test func anEndlessFetchDelaysNoDiffOfOtherClients() throws {
+    let file = try Self.file(size: 100_000, limit: 600)
+    let token = try #require(file.ask("/v1").json["token"]?.string)
+    let heavy = file.begin(
+      "POST", "/v1/live",
+      body: "{\"fetches\":{\"b\":{\(Self.endless),\"since\":\"\(token)\"}},\"wait\":25}")
+    #expect(
+      try eventually(within: .seconds(300)) {
+        try MetricsText(file.ask("/metrics").text)["livefetch_live_waiting"] == 1
+      })
+    let other = file.begin("GET", "/v1/objects/owner?where=v+%3C+3&as=count&since=\(token)&wait=60")
+    _ = try file.ask("PATCH", "/v1/objects/owner/1", body: #"{"v":50}"#)
+    let answer = try #require(other.wait())
+    #expect(answer.json["from"]?.string == token)
+    #expect(answer.json["total"]?.integer == 1)
+    #expect(!heavy.isThere)
+  }
+
   /// All together take longer than the time limit of one. On a busy machine one may, too: then its
   /// place in the stream has its problem.
   @Test func aStreamSendsThemAsTheyFinish() throws {

@@ -36,16 +36,36 @@ extension Problem {
     listing problems: [ChangeProblem]
   ) {
     self.init(status, code, title, detail)
-    members.append(.init(name: "errors", value: .array(problems.map(\.json))))
+    let listed = Self.listed(problems).map(\.json)
+    members.append(.init(name: "errors", value: .array(listed)))
   }
 
   private static func summary(_ problems: [ChangeProblem]) -> String {
-    problems.count == 1
-      ? problems[0].detail : "\(problems.count) failures; `errors` lists them."
+    if problems.count == 1 { return problems[0].detail }
+    let listed = listed(problems).count
+    let list = listed == problems.count ? "them" : "the first \(listed)"
+    return "\(problems.count) failures; `errors` lists \(list)."
+  }
+
+  /// The most failures that are listed, and the bytes from which no more are.
+  private static let maxListed = 1_000
+  private static let maxListedBytes = 1 << 20
+
+  /// The failures that an answer lists: so many that it stays small.
+  private static func listed(_ problems: [ChangeProblem]) -> ArraySlice<ChangeProblem> {
+    var bytes = 0
+    return problems.prefix(maxListed).prefix { problem in
+      defer { bytes += problem.byteCount }
+      return bytes < maxListedBytes
+    }
   }
 }
 
 extension ChangeProblem {
+  fileprivate var byteCount: Int {
+    detail.utf8.count + (property?.utf8.count ?? 0) + (stored?.count ?? 0) + (given?.count ?? 0)
+  }
+
   fileprivate var json: JSON {
     var members: [JSON.Member] = [.init(name: "change", value: .number(String(change)))]
     if let entity { members.append(.init(name: "entity", value: .string(entity))) }

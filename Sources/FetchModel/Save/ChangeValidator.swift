@@ -39,9 +39,15 @@ struct ChangeValidator {
     }
   }
 
+  /// The number of failures after which names are not explained by similar ones any more.
+  private static let maxHints = 100
+
   private mutating func report(
-    _ code: ChangeProblem.Code, _ property: String?, _ detail: String, hint: String? = nil
+    _ code: ChangeProblem.Code, _ property: String?, _ detail: String,
+    hint: @autoclosure () -> String? = nil
   ) {
+    // Finding a similar name takes long.
+    let hint = problems.count < Self.maxHints ? hint() : nil
     problems.append(
       ChangeProblem(change: change, property: property, code: code, detail: detail, hint: hint))
   }

@@ -16,7 +16,7 @@ final class EngineThread {
   /// Receives the counters before each delivery.
   private let report: (LiveCounters) -> Void
   /// Runs catch-ups that take too long for this thread.
-  private let background = ThreadPool(name: "livefetch-resume", threads: 2, queue: 1_000)
+  private let background: BackgroundCatchUps
   /// The pause before the store is read again after a failure.
   private static let retryDelay = Duration.milliseconds(50)
 
@@ -39,6 +39,7 @@ final class EngineThread {
     self.delivery = delivery
     self.commandQueue = commandQueue
     self.report = report
+    background = BackgroundCatchUps(store, commandQueue)
     queries = LiveQueries(
       model: store.model, columns: store.columns, configuration: configuration)
     nextSweep = .now + configuration.idleTime
@@ -97,7 +98,7 @@ final class EngineThread {
     if isStale && queries.hasActiveQueries || !unserved.isEmpty || !finished.isEmpty {
       serveFromStore(unserved, finished, now)
     }
-    startCatchUps()
+    background.run(queries.takeNewJobs())
     if !batch.drains.isEmpty { isDraining = true }
     if isDraining {
       queries.endCatchUps()
@@ -165,7 +166,7 @@ final class EngineThread {
     } catch {
       let error = commandQueue.isEnding && error == .queryTimeout ? .busy : error
       for request in requests { queries.send(.failed(error), to: request.waiter) }
-      for catchUp in finished { queries.endCatchUp(catchUp.job.key, .failed(error)) }
+      for catchUp in finished { queries.failCatchUp(catchUp.job.key, error) }
       isStale = true
       retry = queries.hasActiveQueries ? now + Self.retryDelay : nil
     }
@@ -209,22 +210,6 @@ final class EngineThread {
     if !later.isEmpty { commandQueue.putBack(later) }
   }
 
-  /// Starts catch-ups that take too long for this thread, grouped by start token.
-  private func startCatchUps() {
-    let together = Dictionary(grouping: queries.takeNewJobs(), by: \.key.from)
-    for jobs in together.values {
-      let isTaken = background.run { [store, commandQueue] in
-        CatchUpJob.run(jobs, store) {
-          commandQueue.isEnding
-        } report: { finished in
-          commandQueue.update { $0.finished += finished }
-        }
-      }
-      guard !isTaken else { continue }
-      for job in jobs { queries.endCatchUp(job.key, .failed(.busy)) }
-    }
-  }
-
   /// Delivers the pending answers; those of groups' members are stored in their groups.
   private func answerClients() {
     send(neededHistory)
@@ -242,7 +227,8 @@ final class EngineThread {
   }
 
   private func answerGroups() {
-    let later = groups.takePostponed(isEnding: isDraining || queries.isEnding)
+    var later = groups.takePostponed(isEnding: isDraining || queries.isEnding)
+    if !isDraining { later += groups.takeRepeated() }
     if !later.isEmpty { commandQueue.putBack(later) }
     let token = queries.current
     for answer in groups.takeAnswers(isDraining: isDraining) {

@@ -71,8 +71,7 @@ public struct LiveConfiguration: Sendable {
   /// The time limit on the engine's thread for one client's catch-up; a longer one continues on
   /// another thread.
   public var timeLimit = Duration.milliseconds(250)
-  /// The time limit for catching up fetches that have waiters, and for groups, whose answer must
-  /// refer to one token.
+  /// The time limit for catching up fetches that have waiters.
   public var longTimeLimit = Duration.seconds(1)
 
   public init(idleTime: Duration = .seconds(60), maxLoggedChanges: Int = 64) {

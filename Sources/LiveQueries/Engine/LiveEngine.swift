@@ -33,13 +33,15 @@ public final class LiveEngine: Sendable {
 
   /// Answers `waiter` with the diff of `plan` from `since` as soon as there is one.
   ///
-  /// - Parameter deadline: when to answer with an empty diff; nil for no limit.
+  /// - Parameters:
+  ///   - deadline: when to answer with an empty diff; nil for no limit.
+  ///   - caller: the name of the caller, between whom and others slow fetches take turns.
   public func follow(
     _ plan: FetchPlan, since: LiveStart, until deadline: ContinuousClock.Instant?,
-    _ waiter: any LiveWaiter
+    for caller: String = "", _ waiter: any LiveWaiter
   ) {
     let request = FollowRequest(
-      plan: plan, only: nil, since: since, deadline: deadline, waiter: waiter)
+      plan: plan, only: nil, since: since, deadline: deadline, waiter: waiter, caller: caller)
     commandQueue.update { $0.commands.append(.follow(request)) }
   }
 
@@ -49,10 +51,10 @@ public final class LiveEngine: Sendable {
   ///   every object.
   public func observe(
     _ id: ObjectID, of plan: FetchPlan, since: LiveStart,
-    until deadline: ContinuousClock.Instant?, _ waiter: any LiveWaiter
+    until deadline: ContinuousClock.Instant?, for caller: String = "", _ waiter: any LiveWaiter
   ) {
     let request = FollowRequest(
-      plan: plan, only: id, since: since, deadline: deadline, waiter: waiter)
+      plan: plan, only: id, since: since, deadline: deadline, waiter: waiter, caller: caller)
     commandQueue.update { $0.commands.append(.follow(request)) }
   }
 
@@ -61,11 +63,17 @@ public final class LiveEngine: Sendable {
   ///
   /// After an answer the waiter gets nothing until this is called again, with new fetches only: the
   /// others continue from their last answer. A fetch that was answered ``LiveAnswer/expired`` or
-  /// ``LiveAnswer/failed(_:)`` is removed.
+  /// ``LiveAnswer/failed(_:)`` is removed. While one of the fetches is read in the background, the
+  /// answer waits for it.
   ///
-  /// - Parameter isFinal: true to answer at once, even without changes.
-  public func follow(_ fetches: [GroupFetch], isFinal: Bool, _ waiter: any GroupWaiter) {
-    let command = GroupCommand(fetches: fetches, isFinal: isFinal, waiter: waiter)
+  /// - Parameters:
+  ///   - isFinal: true to answer at once, even without changes.
+  ///   - caller: the name of the caller, between whom and others slow fetches take turns.
+  public func follow(
+    _ fetches: [GroupFetch], isFinal: Bool, for caller: String = "", _ waiter: any GroupWaiter
+  ) {
+    let command = GroupCommand(
+      fetches: fetches, isFinal: isFinal, caller: caller, waiter: waiter)
     commandQueue.update { $0.commands.append(.followGroup(command)) }
   }
 

@@ -5,6 +5,9 @@
 // client waits for an answer. A fetch that was answered while the group is not armed is followed
 // again, from the client's token, when the client waits the next time. A group therefore costs per
 // change, not per request, and buffers nothing for a client that does not read.
+//
+// A fetch that takes long is read in the background. The group is not answered meanwhile: diffs of
+// its other fetches are dropped, and these are followed again once the last fetch is ready.
 
 import FetchModel
 
@@ -34,18 +37,31 @@ struct GroupCommand: Sendable {
   let fetches: [GroupFetch]
   /// True to answer at once, even without changes.
   let isFinal: Bool
+  let caller: String
   let waiter: any GroupWaiter
 }
 
 /// The waiter of one fetch of a group. Only the engine makes and uses it.
 public final class GroupMember: LiveWaiter {
+  enum State {
+    /// It is requested when its client waits the next time.
+    case unregistered
+    /// Its request is to be served, or continues in the background.
+    case requested
+    /// It waits in a live query.
+    case registered
+  }
+
   let group: Group
   let index: Int
   let plan: FetchPlan
   /// The client's token. Accessed on the engine's thread only.
   nonisolated(unsafe) var since: Token
-  /// True while it is registered in a live query. Accessed on the engine's thread only.
-  nonisolated(unsafe) var isWaiting = false
+  /// Accessed on the engine's thread only.
+  nonisolated(unsafe) var state = State.unregistered
+  /// True from the start of a background catch-up until the fetch waits or is answered. Accessed on
+  /// the engine's thread only.
+  nonisolated(unsafe) var isPrepared = false
 
   init(_ fetch: GroupFetch, of group: Group) {
     self.group = group
@@ -60,53 +76,128 @@ public final class GroupMember: LiveWaiter {
   var request: FollowRequest {
     FollowRequest(
       plan: plan, only: nil, since: .token(since), deadline: nil, waiter: self,
-      needsConsistentSnapshot: true)
+      caller: group.caller)
+  }
+
+  /// Notes that a live query has it.
+  func register() {
+    group.move(self, to: .registered)
+    isPrepared = false
+  }
+
+  /// Notes that it continues in the background. Returns false if it did so before.
+  func beginBackground() -> Bool {
+    if isPrepared { return false }
+    group.move(self, to: .requested)
+    isPrepared = true
+    return true
   }
 }
 
 /// The fetches of one client. Accessed on the engine's thread only.
 final class Group: Sendable {
   let waiter: any GroupWaiter
+  let caller: String
   nonisolated(unsafe) var members: [Int: GroupMember] = [:]
   nonisolated(unsafe) var results: [GroupResult] = []
   /// Members that are not registered in a query.
-  nonisolated(unsafe) var unregistered: [Int] = []
+  nonisolated(unsafe) private var unregistered: [Int] = []
+  /// The number of members whose requests are to be served.
+  nonisolated(unsafe) private(set) var requested = 0
+  /// True if diffs were dropped, whose fetches are to be requested again.
+  nonisolated(unsafe) private(set) var hasDropped = false
   nonisolated(unsafe) var isArmed = false
   nonisolated(unsafe) var mustAnswer = false
 
-  init(_ waiter: any GroupWaiter) { self.waiter = waiter }
+  init(_ waiter: any GroupWaiter, caller: String) {
+    self.waiter = waiter
+    self.caller = caller
+  }
 
-  /// True if its client must be answered now.
-  var isDue: Bool { isArmed && (mustAnswer || !results.isEmpty) }
+  /// True if all members refer to one snapshot.
+  private var isConsistent: Bool { requested == 0 && !hasDropped }
+
+  /// True if its client is to be answered as soon as possible.
+  var wantsAnswer: Bool { isArmed && (mustAnswer || !results.isEmpty) }
+
+  /// True if its client must be answered now. It need not wait for other fetches if one has expired:
+  /// the service reads that one on another thread.
+  var isDue: Bool { wantsAnswer && (isConsistent || results.contains(where: \.answer.isExpired)) }
+
+  /// True if members must be requested again before an answer.
+  var mustRepeat: Bool { isArmed && requested == 0 && hasDropped }
 
   func add(_ fetch: GroupFetch) {
+    if let former = members[fetch.index] { move(former, to: .unregistered) }
     members[fetch.index] = GroupMember(fetch, of: self)
     unregistered.append(fetch.index)
   }
 
   /// The requests of the unregistered members.
   func takeRequests() -> [FollowRequest] {
-    defer { unregistered = [] }
+    defer { (unregistered, hasDropped) = ([], false) }
     return unregistered.compactMap { index in
-      guard let member = members[index], !member.isWaiting else { return nil }
-      member.isWaiting = true
+      guard let member = members[index], member.state == .unregistered else { return nil }
+      move(member, to: .requested)
       return member.request
     }
   }
 
+  func move(_ member: GroupMember, to state: GroupMember.State) {
+    guard members[member.index] === member else { return }
+    if member.state == .requested { requested -= 1 }
+    if state == .requested { requested += 1 }
+    member.state = state
+  }
+
   func receive(_ answer: LiveAnswer, _ member: GroupMember) {
     guard members[member.index] === member else { return }
-    member.isWaiting = false
+    move(member, to: .unregistered)
     unregistered.append(member.index)
     guard isArmed else { return }
     switch answer {
-    case .diff(_, let token, let isEmpty):
-      member.since = token
-      if !isEmpty { results.append(GroupResult(index: member.index, answer: answer)) }
+    case .diff(_, let token, isEmpty: true): member.since = token
+    case .diff: results.append(GroupResult(index: member.index, answer: answer))
     case .expired, .failed:
       members[member.index] = nil
       results.append(GroupResult(index: member.index, answer: answer))
     }
+  }
+
+  /// Drops the diffs of a group that is not to be answered yet: when it is, they may be out of date.
+  func dropDiffs() {
+    let count = results.count
+    results.removeAll(where: \.answer.isDiff)
+    if results.count < count { hasDropped = true }
+  }
+
+  /// Disarms the group and returns what to send to its client.
+  func takeResults() -> [GroupResult] {
+    if !isConsistent { dropDiffs() }
+    for result in results {
+      guard case .diff(_, let token, _) = result.answer else { continue }
+      members[result.index]?.since = token
+      members[result.index]?.isPrepared = false
+    }
+    defer { (results, isArmed, mustAnswer) = ([], false, false) }
+    return results
+  }
+
+  /// Removes all members if they do not refer to one snapshot.
+  func expireUnlessConsistent() {
+    guard !isConsistent else { return }
+    results = members.keys.sorted().map { GroupResult(index: $0, answer: .expired) }
+    (members, requested, hasDropped) = ([:], 0, false)
+  }
+}
+
+extension LiveAnswer {
+  fileprivate var isDiff: Bool {
+    if case .diff = self { true } else { false }
+  }
+
+  fileprivate var isExpired: Bool {
+    if case .expired = self { true } else { false }
   }
 }
 
@@ -125,7 +216,7 @@ struct LiveGroups {
   /// Arms a group and returns the requests of its unregistered members.
   mutating func follow(_ command: GroupCommand) -> [FollowRequest] {
     let identity = ObjectIdentifier(command.waiter)
-    let group = groups[identity] ?? Group(command.waiter)
+    let group = groups[identity] ?? Group(command.waiter, caller: command.caller)
     groups[identity] = group
     pending[identity] = group
     for fetch in command.fetches { group.add(fetch) }
@@ -134,13 +225,13 @@ struct LiveGroups {
     return group.takeRequests()
   }
 
-  /// Removes a client's group and returns its registered members.
+  /// Removes a client's group and returns its registered and requested members.
   mutating func remove(_ waiter: any LiveWaiter) -> [GroupMember] {
     let identity = ObjectIdentifier(waiter)
     pending[identity] = nil
     guard let group = groups.removeValue(forKey: identity) else { return [] }
     defer { group.members = [:] }
-    return group.members.values.filter(\.isWaiting)
+    return group.members.values.filter { $0.state != .unregistered }
   }
 
   /// Stores the answer for the members of groups and returns the other waiters.
@@ -167,24 +258,36 @@ struct LiveGroups {
   mutating func takePostponed(isEnding: Bool) -> [FollowRequest] {
     defer { postponed = [] }
     return postponed.compactMap { member in
-      guard isEnding || member.group.isDue else { return member.request }
+      guard isEnding || member.group.wantsAnswer else { return member.request }
       member.group.receive(.expired, member)
       pending[ObjectIdentifier(member.group.waiter)] = member.group
       return nil
     }
   }
 
-  /// Returns the answers that are due at the end of a batch.
+  /// The requests of members whose diffs were dropped, once no other member of their group is in the
+  /// background; to be served together.
+  mutating func takeRepeated() -> [FollowRequest] {
+    pending.values.filter(\.mustRepeat).flatMap { group in
+      group.dropDiffs()
+      return group.takeRequests()
+    }
+  }
+
+  /// Returns the answers that are due at the end of a batch. When the engine ends, a group that is not
+  /// at one snapshot expires.
   mutating func takeAnswers(isDraining: Bool) -> [Outgoing] {
     let candidates = isDraining ? groups : pending
     pending = [:]
     var answers: [Outgoing] = []
-    for group in candidates.values {
-      guard group.isDue || group.isArmed && isDraining else { continue }
-      answers.append(Outgoing(results: group.results, waiter: group.waiter))
-      group.results = []
-      group.isArmed = false
-      group.mustAnswer = false
+    for (identity, group) in candidates where group.isArmed {
+      if isDraining { group.expireUnlessConsistent() }
+      if group.isDue || isDraining {
+        answers.append(Outgoing(results: group.takeResults(), waiter: group.waiter))
+      } else if group.requested > 0 {
+        group.dropDiffs()
+        pending[identity] = group
+      }
     }
     return answers
   }

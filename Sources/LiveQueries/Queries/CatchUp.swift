@@ -27,19 +27,17 @@ enum CatchUpLimit {
   case surrounding
   /// The store's own limit, for each step.
   case eachStep
-  /// A limit for all steps together; one for all steps but reading the keys of a new view.
+  /// A limit for all steps together.
   case total(Duration)
-  case totalExceptView(Duration)
 
   /// Runs `body` within the limit and subtracts what it took.
   mutating func run<Result>(
-    isView: Bool = false, _ context: CatchUpContext, _ body: () throws(StoreError) -> Result
+    _ context: CatchUpContext, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     switch self {
     case .surrounding: return try body()
-    case .totalExceptView where isView: return try context.transaction.withTimeLimit(nil, body)
     case .eachStep: return try context.transaction.withTimeLimit(nil, body)
-    case .total(let limit), .totalExceptView(let limit):
+    case .total(let limit):
       let start = ContinuousClock.now
       defer { self = .total(limit - start.duration(to: .now)) }
       return try context.transaction.withTimeLimit(limit, body)
@@ -68,7 +66,7 @@ extension LiveQuery {
     if needsHistory, lastChange > token.position {
       guard try context.canContinue(from: token) else { return nil }
     }
-    let view = try limit.run(isView: true, context) { () throws(StoreError) in
+    let view = try limit.run(context) { () throws(StoreError) in
       try self.view(key, context, now: now)
     }
     view.lastUse = now

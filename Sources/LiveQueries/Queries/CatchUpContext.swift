@@ -34,6 +34,17 @@ final class CatchUpContext {
     return try transaction.validity(of: token) == .known
   }
 
+  /// By caller, the number of catch-ups that exceeded their time limit in this transaction.
+  private var timeouts: [String: Int] = [:]
+
+  func noteTimeout(of caller: String) { timeouts[caller, default: 0] += 1 }
+
+  /// The time limit of a caller's next catch-up: half of the one before if that was exceeded. A
+  /// caller with very many slow fetches so takes little more than `limit` twice.
+  func limit(_ limit: Duration, for caller: String) -> Duration {
+    limit / (1 << min(timeouts[caller, default: 0], 20))
+  }
+
   // MARK: Searches for many fetches
 
   /// By position and fetch, the ids whose rows may differ; nil inside if any row may.

@@ -34,6 +34,15 @@ struct PendingCatchUp {
 
   mutating func begin() { (begun, later) = (all, []) }
 
+  /// Removes the fetches of groups and returns them.
+  mutating func removeGroups() -> [GroupMember] {
+    defer {
+      begun.removeAll { $0.request.needsConsistentSnapshot }
+      later.removeAll { $0.request.needsConsistentSnapshot }
+    }
+    return all.compactMap(\.request.waiter.groupMember)
+  }
+
   mutating func remove(_ waiter: ObjectIdentifier) {
     begun.removeAll { ObjectIdentifier($0.request.waiter) == waiter }
     later.removeAll { ObjectIdentifier($0.request.waiter) == waiter }
@@ -81,49 +90,55 @@ struct CatchUpJob: Sendable {
   let plan: FetchPlan
   let model: Model
   let columns: (any ColumnTraits)?
+  /// The caller of the request that started it.
+  let caller: String
   let ticket: CatchUpTicket
 
   /// The number of outcomes that are reported together.
   private static let reportSize = 50
-  /// After this time the remaining jobs use a newer snapshot, because an old one keeps the WAL long.
+  /// After this time the remaining jobs use a newer snapshot, because an old one keeps the WAL long,
+  /// and wait for their caller's next turn.
   private static let transactionTime = Duration.seconds(5)
 
   /// Executes jobs that start from the same token, in one read transaction as far as its time
-  /// limit allows. The changes since the token are examined once for all.
+  /// limit allows. The changes since the token are examined once for all. Returns the remaining jobs.
   ///
   /// - Parameters:
   ///   - isOver: true once the engine is about to end.
   ///   - report: receives each outcome once, several at a time.
   static func run(
-    _ jobs: [CatchUpJob], _ store: any LiveStore,
+    _ jobs: ArraySlice<CatchUpJob>, _ store: any LiveStore,
     cancelledWhen isOver: @escaping @Sendable () -> Bool,
     report: ([FinishedCatchUp]) -> Void
-  ) {
-    var rest = jobs[...]
+  ) -> ArraySlice<CatchUpJob> {
+    var rest = jobs
     let awaited = AwaitedCatchUps()
-    let isCancelled = { @Sendable in isOver() || awaited.areCancelled }
-    while !rest.isEmpty {
-      awaited.begin(rest)
-      do throws(StoreError) {
-        try store.read(cancelledWhen: isCancelled) { transaction in
-          let end = ContinuousClock.now + transactionTime
-          let context = CatchUpContext(transaction)
-          search(for: rest, context)
-          repeat {
-            let some = rest.prefix(reportSize)
-            rest = rest.dropFirst(reportSize)
-            report(
-              some.map { job in
-                awaited.begin([job])
-                return FinishedCatchUp(job: job, outcome: job.outcome(context, isOver))
-              })
-          } while !rest.isEmpty && ContinuousClock.now < end
-        }
-      } catch {
-        let outcome = CatchUpOutcome.failed(isOver() ? .busy : error)
-        return report(rest.map { FinishedCatchUp(job: $0, outcome: outcome) })
+    awaited.begin(rest)
+    do throws(StoreError) {
+      let isCancelled = { @Sendable in isOver() || awaited.areCancelled }
+      try store.read(cancelledWhen: isCancelled) { transaction in
+        let end = ContinuousClock.now + transactionTime
+        let context = CatchUpContext(transaction)
+        search(for: rest, context)
+        repeat {
+          let some = rest.prefix(reportSize)
+          rest = rest.dropFirst(reportSize)
+          report(
+            some.map { job in
+              awaited.begin([job])
+              return FinishedCatchUp(job: job, outcome: job.outcome(context, isOver))
+            })
+        } while !rest.isEmpty && ContinuousClock.now < end
       }
+      return rest
+    } catch {
+      report(rest.map { $0.failed(isOver() ? .busy : error) })
+      return []
     }
+  }
+
+  func failed(_ error: StoreError) -> FinishedCatchUp {
+    FinishedCatchUp(job: self, outcome: .failed(error))
   }
 
   /// Searches once for all jobs. If that fails, each job fails or succeeds by itself.

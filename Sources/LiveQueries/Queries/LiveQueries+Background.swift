@@ -7,21 +7,23 @@ extension LiveQueries {
   /// True if this catch-up would exceed the time limit: the search for its token did, or a job for the
   /// same fetch from the same or a later token is running.
   func isSlow(_ request: FollowRequest, from: Token, _ context: CatchUpContext) -> Bool {
+    if request.waiter.groupMember?.isPrepared == true { return false }
     let key = QueryKey(request.plan, only: request.only)
     if context.searchTimedOut(after: from.position), queries[key]?.isActive != true { return true }
-    guard !pendingCatchUps.isEmpty, !request.needsConsistentSnapshot else { return false }
     return pendingCatchUps.keys.contains { $0.query == key && from.position <= $0.from.position }
   }
 
-  /// Starts or joins the background catch-up of `request`. A fetch of a group expires instead, because
-  /// all answers of a group refer to one snapshot.
+  /// Starts or joins the background catch-up of `request`. A fetch of a group that was in the background
+  /// already expires instead, so that its group is answered.
   ///
   /// - Parameters:
   ///   - from: the client's token.
   ///   - start: a later token at which the result is still the same, if known.
   mutating func continueInBackground(_ request: FollowRequest, from: Token, start: Token? = nil) {
-    if request.needsConsistentSnapshot { return send(.expired, to: request.waiter) }
-    if isEnding { return send(.failed(.busy), to: request.waiter) }
+    if isEnding { return fail(request, .busy) }
+    if let member = request.waiter.groupMember, !member.beginBackground() {
+      return send(.expired, to: member)
+    }
     let key = CatchUpKey(
       query: QueryKey(request.plan, only: request.only), view: request.viewKey,
       from: start ?? from)
@@ -29,7 +31,8 @@ extension LiveQueries {
     if pending.isEmpty {
       newJobs.append(
         CatchUpJob(
-          key: key, plan: request.plan, model: model, columns: columns, ticket: pending.ticket))
+          key: key, plan: request.plan, model: model, columns: columns, caller: request.caller,
+          ticket: pending.ticket))
     }
     pending.later.append(PendingCatchUp.Waiting(request: request, from: from))
     pendingCatchUps[key] = pending
@@ -48,21 +51,19 @@ extension LiveQueries {
   }
 
   /// Continues a query whose step exceeds the time limit in the background, for all of its waiters.
-  /// Fetches of groups expire.
   ///
   /// - Parameter base: the snapshot that the query is up to date with.
   mutating func postpone(_ query: LiveQuery, at base: Token?) {
     for view in query.views.values {
       for (from, waiters) in view.waiters {
         for (ticket, waiter) in waiters {
-          let deadline = places[ticket]?.deadline
+          let place = places[ticket]
           remove(ticket: ticket)
-          guard let plan = view.plan else { continue }
+          guard let place, let plan = view.plan else { continue }
           continueInBackground(
             FollowRequest(
-              plan: plan, only: query.key.only, since: .token(from), deadline: deadline,
-              waiter: waiter, needsConsistentSnapshot: waiter.groupMember != nil), from: from,
-            start: base)
+              plan: plan, only: query.key.only, since: .token(from), deadline: place.deadline,
+              waiter: waiter, caller: place.caller), from: from, start: base)
         }
       }
       view.waiters = [:]
@@ -85,9 +86,7 @@ extension LiveQueries {
 
   /// Answers every client that waits for a background catch-up with ``StoreError/busy``.
   mutating func endCatchUps() {
-    for waiting in pendingCatchUps.values.flatMap(\.all) {
-      send(.failed(.busy), to: waiting.request.waiter)
-    }
+    for waiting in pendingCatchUps.values.flatMap(\.all) { fail(waiting.request, .busy) }
     pendingCatchUps = [:]
     newJobs = []
   }
@@ -102,13 +101,13 @@ extension LiveQueries {
   ) {
     let key = finished.job.key
     switch finished.outcome {
-    case .expired: endCatchUp(key, .expired)
-    case .failed(let error): endCatchUp(key, .failed(error))
+    case .expired: expireCatchUp(key)
+    case .failed(let error): failCatchUp(key, error)
     case .ready(let prepared):
       let known = prepared.query.views[key.view]?.bodies[key.from.position] ?? nil
       do throws(StoreError) {
         guard try context.canContinue(from: prepared.token) else {
-          return endCatchUp(key, .expired)
+          return expireCatchUp(key)
         }
         guard prepared.token == context.token || ContinuousClock.now < latest else {
           throw .queryTimeout
@@ -117,23 +116,24 @@ extension LiveQueries {
       } catch .queryTimeout {
         respondWithStale(key, to: prepared, known, now: now)
       } catch {
-        endCatchUp(key, .failed(context.transaction.mapError(error)))
+        failCatchUp(key, context.transaction.mapError(error))
       }
     }
   }
 
   /// Sends the diff up to the job's snapshot to the clients that waited when it started; if that is
   /// empty, continues from that snapshot. Later clients may know newer saves, so their requests are
-  /// served again.
+  /// served again. Fetches of groups expire, because the answers of a group refer to one snapshot.
   private mutating func respondWithStale(
     _ key: CatchUpKey, to prepared: PreparedQuery, _ body: AnswerBody?,
     now: ContinuousClock.Instant
   ) {
     let query = prepared.query
-    guard let view = query.views[key.view], let waiting = pendingCatchUps.removeValue(forKey: key)
+    guard let view = query.views[key.view], var waiting = pendingCatchUps.removeValue(forKey: key)
     else {
       return
     }
+    for member in waiting.removeGroups() { send(.expired, to: member) }
     returned += waiting.later.map(\.request)
     note(shown: prepared.token)
     guard let body else {
@@ -150,11 +150,24 @@ extension LiveQueries {
     }
   }
 
-  /// Sends the same answer to every client that waits for a background catch-up.
-  mutating func endCatchUp(_ key: CatchUpKey, _ answer: LiveAnswer) {
+  /// Reports to every client of a background catch-up that its token cannot be continued from.
+  private mutating func expireCatchUp(_ key: CatchUpKey) {
     for waiting in pendingCatchUps.removeValue(forKey: key)?.all ?? [] {
-      send(answer, to: waiting.request.waiter)
+      send(.expired, to: waiting.request.waiter)
     }
+  }
+
+  /// Reports an error to every client of a background catch-up.
+  mutating func failCatchUp(_ key: CatchUpKey, _ error: StoreError) {
+    for waiting in pendingCatchUps.removeValue(forKey: key)?.all ?? [] {
+      fail(waiting.request, error)
+    }
+  }
+
+  /// Reports an error to a client. A fetch of a group expires instead: the service reads it on another
+  /// thread.
+  private mutating func fail(_ request: FollowRequest, _ error: StoreError) {
+    send(request.needsConsistentSnapshot ? .expired : .failed(error), to: request.waiter)
   }
 
   /// Answers the waiting clients, or registers them. If it throws, no client was answered.
@@ -167,15 +180,12 @@ extension LiveQueries {
       prepared.token == context.token ? .eachStep : .total(configuration.longTimeLimit)
     let found = try query.catchUp(
       key.view, from: key.from, context, limit: limit, needsHistory: false, now: now)
-    guard let found else { return endCatchUp(key, .expired) }
+    guard let found else { return expireCatchUp(key) }
     query.log.trim(to: configuration.maxLoggedChanges)
     let installed = install(query)
     guard let body = found.body else {
-      // The installed query may know fewer keys than this view needs.
-      var limit = limit
-      let view = try limit.run(isView: true, context) { () throws(StoreError) in
-        try installed.view(key.view, context, now: now)
-      }
+      installed.adopt(key.view, of: query)
+      let view = try installed.view(key.view, context, now: now)
       view.lastUse = now
       for waiting in pendingCatchUps.removeValue(forKey: key)?.all ?? [] {
         register(waiting.request, from: waiting.from, installed, view, now: now)

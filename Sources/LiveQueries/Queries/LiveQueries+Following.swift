@@ -91,7 +91,10 @@ extension LiveQueries {
       guard let from = start, try follow(request, from: from, context, now: now)
       else { return send(.expired, to: request.waiter) }
     } catch {
-      if error == .queryTimeout, let start { return continueInBackground(request, from: start) }
+      if error == .queryTimeout, let start {
+        context.noteTimeout(of: request.caller)
+        return continueInBackground(request, from: start)
+      }
       send(.failed(context.transaction.mapError(error)), to: request.waiter)
     }
   }
@@ -116,13 +119,11 @@ extension LiveQueries {
     now: ContinuousClock.Instant
   ) throws(StoreError) -> Bool {
     let query = try query(for: request, context)
-    // Only the engine's thread reads the keys of a group's fetch.
-    let limit: CatchUpLimit =
-      request.needsConsistentSnapshot
-      ? .totalExceptView(configuration.longTimeLimit) : .total(configuration.timeLimit)
     let found: CaughtUp?
     do throws(StoreError) {
-      found = try query.catchUp(request.viewKey, from: from, context, limit: limit, now: now)
+      found = try query.catchUp(
+        request.viewKey, from: from, context,
+        limit: .total(context.limit(configuration.timeLimit, for: request.caller)), now: now)
     } catch {
       // A query that did not reach the snapshot is dropped.
       if query.position != context.token.position, !query.isActive { queries[query.key] = nil }
@@ -163,9 +164,11 @@ extension LiveQueries {
     let identity = ObjectIdentifier(request.waiter)
     view.waiters[from, default: [:]][ticket] = request.waiter
     places[ticket] = Place(
-      query: query, view: view, from: from, waiter: identity, deadline: request.deadline)
+      query: query, view: view, from: from, waiter: identity, caller: request.caller,
+      deadline: request.deadline)
     if view.plan == nil { view.plan = request.plan }
     tickets[identity] = ticket
+    request.waiter.groupMember?.register()
     query.waiterCount += 1
     if !query.isActive {
       query.isActive = true

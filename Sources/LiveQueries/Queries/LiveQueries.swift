@@ -11,8 +11,10 @@ struct FollowRequest: Sendable {
   let since: LiveStart
   let deadline: ContinuousClock.Instant?
   let waiter: any LiveWaiter
+  /// The name of the client's caller.
+  var caller = ""
   /// True if the answer must refer to the store's newest snapshot, together with other answers.
-  var needsConsistentSnapshot = false
+  var needsConsistentSnapshot: Bool { waiter.groupMember != nil }
 }
 
 /// An answer and its receivers.
@@ -37,6 +39,7 @@ struct LiveQueries {
     let view: LiveView
     let from: Token
     let waiter: ObjectIdentifier
+    let caller: String
     let deadline: ContinuousClock.Instant?
   }
 

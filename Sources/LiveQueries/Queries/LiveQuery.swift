@@ -196,6 +196,17 @@ final class LiveQuery {
     return view
   }
 
+  /// Takes over a view, and the keys that it needs, of another query of the same fetch that is up to
+  /// date with the same snapshot. Reads nothing.
+  func adopt(_ key: ViewKey, of other: LiveQuery) {
+    guard other !== self else { return }
+    total = total ?? other.total
+    if let range = other.ranges[key.after], !isCovered(key) || ranges[key.after] == nil {
+      ranges[key.after] = range
+    }
+    if views[key] == nil { views[key] = other.views[key] }
+  }
+
   private func makeRange(_ key: ViewKey, _ context: CatchUpContext) throws(StoreError) {
     let end = key.window.upperBound
     if ranges[key.after] == nil {

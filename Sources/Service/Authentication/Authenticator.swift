@@ -135,7 +135,8 @@ extension Authenticator {
     case .serverToken: true
     case .apiKey(let id): keys.withLock { $0.byID[id] }?.isValid(at: now()) ?? false
     // Before the end of the skew, so that it ends within 30 seconds.
-    case .jwt: now() < caller.expires + JWTVerifier.skew - 5
+    case .jwt(let key):
+      now() < caller.expires + JWTVerifier.skew - 5 && jwt?.hasKey(fingerprint: key) == true
     }
   }
 }

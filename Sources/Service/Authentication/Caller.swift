@@ -24,7 +24,8 @@ package struct Caller: Sendable, Hashable {
     case anonymous
     case serverToken
     case apiKey(id: String)
-    case jwt
+    /// - Parameter key: the ``JWTKey/fingerprint`` of the key that verified the token.
+    case jwt(key: [UInt8])
   }
 
   package var kind: Kind

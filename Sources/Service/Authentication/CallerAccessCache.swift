@@ -5,23 +5,44 @@ import Synchronization
 
 /// The rules of the callers seen, by the values of the rules' variables. Any thread may use it.
 final class CallerAccessCache: Sendable {
-  /// The most sets of values that are kept; one more removes all of them.
+  /// The most sets of values that are kept, and the most bytes of them; one more removes all of them.
   private static let capacity = 20_000
+  private static let maxBytes = 8 << 20
+
+  private struct Known {
+    var accesses: [[PredicateArgument?]: CallerAccess] = [:]
+    var bytes = 0
+  }
 
   private let rules: AccessRules
-  private let known = Mutex<[[PredicateArgument?]: CallerAccess]>([:])
+  private let known = Mutex(Known())
 
   init(_ rules: AccessRules) { self.rules = rules }
 
   /// Returns the rules as they are for a caller.
   func access(of caller: AccessCaller) -> CallerAccess {
     let values = rules.values(for: caller)
-    if let known = known.withLock({ $0[values] }) { return known }
+    if let access = known.withLock({ $0.accesses[values] }) { return access }
     let access = rules.access(values: values)
+    let bytes = values.reduce(0) { $0 + Self.size(of: $1) }
     known.withLock { known in
-      if known.count >= Self.capacity { known.removeAll() }
-      known[values] = access
+      if known.accesses.count >= Self.capacity || known.bytes + bytes > Self.maxBytes {
+        known = Known()
+      }
+      known.accesses[values] = access
+      known.bytes += bytes
     }
     return access
+  }
+
+  private static func size(of value: PredicateArgument?) -> Int {
+    switch value {
+    case .text(let text): return text.utf8.count
+    case .json(let json):
+      var bytes: [UInt8] = []
+      bytes.append(json: json)
+      return bytes.count
+    case .parameter, nil: return 0
+    }
   }
 }

@@ -57,17 +57,20 @@ package struct JWTRules: Sendable {
     self.rolesClaim = rolesClaim
   }
 
-  /// Returns the caller with these claims; nil if they do not hold at `time`.
-  func caller(_ claims: JSON, at time: Double) -> Caller? {
+  /// Returns the caller with these claims; nil if they do not hold at `time`, or if `sub` is not a text.
+  ///
+  /// - Parameter key: the key that verified the token.
+  func caller(_ claims: JSON, of key: JWTKey?, at time: Double) -> Caller? {
     guard let expires = Self.date(claims["exp"], absent: .infinity),
       let begins = Self.date(claims["nbf"], absent: -.infinity),
       time < expires + JWTVerifier.skew, time >= begins - JWTVerifier.skew,
       issuer.map({ claims["iss"] == .string($0) }) ?? true,
-      audience.map({ Self.texts(claims["aud"]).contains($0) }) ?? true
+      audience.map({ Self.texts(claims["aud"]).contains($0) }) ?? true,
+      claims["sub"].map({ $0.string != nil }) ?? true
     else { return nil }
     let userID = claims["sub"]?.string
     var caller = Caller(
-      kind: .jwt, scopes: Self.scopes(claims["scope"]),
+      kind: .jwt(key: key?.fingerprint ?? []), scopes: Self.scopes(claims["scope"]),
       credential: "jwt:\(userID ?? "")")
     caller.userID = userID
     caller.roles = Self.texts(roles(in: claims))

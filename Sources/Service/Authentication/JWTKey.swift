@@ -28,6 +28,8 @@ package struct JWTKey: Sendable {
   let algorithm: Algorithm
   /// The length of every signature.
   let signatureBytes: Int
+  /// Identifies the key; empty for one that is not of a JWK.
+  private(set) var fingerprint: [UInt8] = []
   let verifier: any JWTAlgorithm
   /// A JWT of usual size, which this key does not verify.
   let decoy: String
@@ -51,6 +53,15 @@ package struct JWTKey: Sendable {
     var secret = bytes
     while let last = secret.last, last == 0x0A || last == 0x0D { secret.removeLast() }
     return [try await key(secret: secret, id: nil)]
+  }
+}
+
+extension JWTKey {
+  /// Reads the keys of a URL, without secrets: one that a URL shows is none. A set without keys is
+  /// valid, and withdraws all of them.
+  static func keys(fetched bytes: [UInt8]) async throws(JWTKeyError) -> [JWTKey] {
+    if let json = try? JSON(parsing: bytes), json["keys"] == .array([]) { return [] }
+    return try await keys(of: bytes).filter { $0.algorithm != .hs256 }
   }
 }
 
@@ -175,9 +186,11 @@ extension JWTKey {
   /// Returns nil for a key of another kind or for another use.
   private static func key(ofJWK jwk: JSON) async throws(JWTKeyError) -> JWTKey? {
     guard jwk["use"].map({ $0.string == "sig" }) ?? true, mayVerify(jwk["key_ops"]),
-      let key = try await keyOfKind(jwk),
+      var key = try await keyOfKind(jwk),
       jwk["alg"].map({ $0.string == key.algorithm.rawValue }) ?? true
     else { return nil }
+    let material = ["kid", "kty", "crv", "n", "e", "x", "y", "k"].map { jwk[$0]?.string ?? "" }
+    key.fingerprint = Array(SHA256.hash(data: Array(material.joined(separator: ",").utf8)))
     return key
   }
 

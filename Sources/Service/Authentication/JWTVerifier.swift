@@ -18,11 +18,15 @@ package final class JWTVerifier: Sendable {
     let fetch: @Sendable () async throws -> [UInt8]
     /// Called when fetching fails, with the reason.
     let onFailure: @Sendable (String) -> Void
+    /// The time between two fetches.
+    let interval: Duration
 
     package init(
+      every interval: Duration = .seconds(600),
       fetch: @escaping @Sendable () async throws -> [UInt8],
       onFailure: @escaping @Sendable (String) -> Void = { _ in }
     ) {
+      self.interval = interval
       self.fetch = fetch
       self.onFailure = onFailure
     }
@@ -30,8 +34,9 @@ package final class JWTVerifier: Sendable {
 
   private struct State {
     var fetched: [JWTKey] = []
-    /// Verified tokens by their hashes.
+    /// Verified tokens by their hashes, and the bytes of their texts.
     var verified: [SHA256Digest: Caller] = [:]
+    var verifiedBytes = 0
     var lastFetch: ContinuousClock.Instant?
     var hasFailed = false
     var isFetching = false
@@ -42,12 +47,13 @@ package final class JWTVerifier: Sendable {
   /// Seconds by which clocks may differ.
   static let skew = 30.0
   private static let maxVerified = 10_000
+  /// The claims of a token take several times the memory of its text.
+  private static let maxVerifiedBytes = 8 << 20
   private static let maxWaiting = 1_000
   /// The most keys that a token is tried with.
   private static let maxTries = 8
   /// The shortest time between two fetches that unknown keys cause.
   private static let minInterval = Duration.seconds(30)
-  private static let maxInterval = Duration.seconds(600)
 
   private let rules: JWTRules
   private let ownKeys: [JWTKey]
@@ -73,7 +79,7 @@ package final class JWTVerifier: Sendable {
     guard let token = JSONWebToken(text) else { return refuse(keys, at: time) }
     let fitting = keys.filter { $0.fits(token) }.prefix(Self.maxTries)
     if let caller = caller(of: token, fitting, at: time) {
-      keep(caller, digest)
+      keep(caller, digest, bytes: text.utf8.count)
       return .caller(caller)
     }
     let isKnownKey = token.keyID.map { id in keys.contains { $0.id == id } } ?? !fitting.isEmpty
@@ -90,9 +96,9 @@ package final class JWTVerifier: Sendable {
   private func caller(
     of token: JSONWebToken, _ keys: ArraySlice<JWTKey>, at time: Double
   ) -> Caller? {
-    let isSigned = keys.contains { $0.verify(token.signature, signs: token.signedText) }
-    let caller = token.claims.flatMap { rules.caller($0, at: time) }
-    return isSigned ? caller : nil
+    let key = keys.first { $0.verify(token.signature, signs: token.signedText) }
+    let caller = token.claims.flatMap { rules.caller($0, of: key, at: time) }
+    return key == nil ? nil : caller
   }
 
   /// Refuses a text without a signature to verify, in the time that refusing a JWT takes.
@@ -103,11 +109,22 @@ package final class JWTVerifier: Sendable {
     return .refused
   }
 
-  private func keep(_ caller: Caller, _ digest: SHA256Digest) {
+  private func keep(_ caller: Caller, _ digest: SHA256Digest, bytes: Int) {
     state.withLock { state in
-      if state.verified.count >= Self.maxVerified { state.verified = [:] }
+      if state.verified.count >= Self.maxVerified
+        || state.verifiedBytes + bytes > Self.maxVerifiedBytes
+      {
+        (state.verified, state.verifiedBytes) = ([:], 0)
+      }
       state.verified[digest] = caller
+      state.verifiedBytes += bytes
     }
+  }
+
+  /// True unless the key was withdrawn.
+  func hasKey(fingerprint: [UInt8]) -> Bool {
+    let isIt = { (key: JWTKey) in key.fingerprint == fingerprint }
+    return ownKeys.contains(where: isIt) || state.withLock { $0.fetched.contains(where: isIt) }
   }
 }
 
@@ -132,13 +149,15 @@ extension JWTVerifier {
   }
 
   private static func age(_ state: State) -> Duration {
-    state.lastFetch.map { ContinuousClock.now - $0 } ?? maxInterval
+    state.lastFetch.map { ContinuousClock.now - $0 } ?? .seconds(1_000_000)
   }
 
   /// Fetches the keys if none are there or they are old.
   package func refreshIfDue() {
+    guard let source else { return }
+    let retry = min(Self.minInterval, source.interval)
     let isDue = state.withLock { state in
-      Self.age(state) >= (state.hasFailed ? Self.minInterval : Self.maxInterval)
+      Self.age(state) >= (state.hasFailed ? retry : source.interval)
     }
     if isDue { fetch {} }
   }
@@ -158,9 +177,7 @@ extension JWTVerifier {
     guard isFirst else { return }
     Task {
       do {
-        let keys = try await JWTKey.keys(of: try await source.fetch())
-        // A secret that a URL shows is none.
-        self.finish(keys.filter { $0.algorithm != .hs256 })
+        self.finish(try await JWTKey.keys(fetched: try await source.fetch()))
       } catch {
         self.finish(nil)
         source.onFailure("\(error)")
@@ -177,7 +194,7 @@ extension JWTVerifier {
       if let keys {
         state.fetched = keys
         // Their keys may be gone.
-        state.verified = [:]
+        (state.verified, state.verifiedBytes) = ([:], 0)
       }
       defer { state.waiting = [] }
       return state.waiting

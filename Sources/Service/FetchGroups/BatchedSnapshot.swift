@@ -19,10 +19,9 @@ struct BatchedSnapshot {
   private var results: [Int: [UInt8]] = [:]
   private var size = 0
 
-  /// The time limit of the diffs; fetches whose diff is not found by then get a snapshot.
+  /// The time limit of the diffs, at most half of a query's; fetches whose diff is not found by then
+  /// get a snapshot.
   static let diffTime = Duration.seconds(5)
-  /// The time limit of these snapshots; fetches that have neither by then get a problem.
-  private static let snapshotTime = Duration.seconds(15)
 
   init(_ fetches: [FetchGroup.Named], in service: Service) {
     self.fetches = fetches
@@ -30,28 +29,31 @@ struct BatchedSnapshot {
     maxBytes = service.configuration.maxAnswerBytes
   }
 
-  /// Returns nil if the body would be too large.
+  /// Returns nil if the body would be too large. Takes as long as one query may. Resumed fetches that
+  /// have neither a diff nor a snapshot by then get a problem.
   ///
   /// - Throws: ``StoreError/queryTimeout`` if the time ends before anything is read.
   mutating func read(_ transaction: any StoreReadTransaction) throws(StoreError) -> [UInt8]? {
-    let rest = try readDiffs(transaction)
-    try readSnapshots(ofResumed: rest, transaction)
-    // The others have a time limit of their own.
-    try transaction.withTimeLimit(nil) { () throws(StoreError) in try readNew(transaction) }
+    let limit = Duration.seconds(service.configuration.queryTimeout)
+    let end = ContinuousClock.now + limit
+    let rest = try readDiffs(transaction, within: min(Self.diffTime, limit / 2))
+    try readSnapshots(ofResumed: rest, transaction, until: end)
+    let left = max(.zero, ContinuousClock.now.duration(to: end))
+    try transaction.withTimeLimit(left) { () throws(StoreError) in try readNew(transaction) }
     return size > maxBytes ? nil : body(transaction.token)
   }
 
   /// Reads the diffs of the fetches that have a token, as far as there is time.
   ///
   /// - Returns: the fetches that need a snapshot.
-  private mutating func readDiffs(_ transaction: any StoreReadTransaction) throws(StoreError)
-    -> [Int]
-  {
+  private mutating func readDiffs(
+    _ transaction: any StoreReadTransaction, within time: Duration
+  ) throws(StoreError) -> [Int] {
     let resumed = fetches.enumerated().compactMap { index, named in
       named.start.map { GroupFetch(index: index, plan: named.plan, since: $0) }
     }
     let known = try TransactionDiffs(transaction, model: service.store.model).diffs(
-      of: resumed, columns: service.store.columns, within: Self.diffTime, upTo: maxBytes
+      of: resumed, columns: service.store.columns, within: time, upTo: maxBytes
     ) { index = $0 }.answers
     for (index, answer) in known {
       if case .diff(let json) = answer { add(json, of: index) }
@@ -60,14 +62,15 @@ struct BatchedSnapshot {
   }
 
   private mutating func readSnapshots(
-    ofResumed rest: [Int], _ transaction: any StoreReadTransaction
+    ofResumed rest: [Int], _ transaction: any StoreReadTransaction,
+    until end: ContinuousClock.Instant
   ) throws(StoreError) {
-    let end = ContinuousClock.now + Self.snapshotTime
     for index in rest where size <= maxBytes {
       self.index = index
       do throws(StoreError) {
-        guard ContinuousClock.now < end else { throw .queryTimeout }
-        try transaction.withTimeLimit(nil) { () throws(StoreError) in
+        let left = ContinuousClock.now.duration(to: end)
+        guard left > .zero else { throw .queryTimeout }
+        try transaction.withTimeLimit(left) { () throws(StoreError) in
           try readSnapshot(of: index, transaction)
         }
       } catch .queryTimeout {

@@ -49,7 +49,7 @@ final class FetchGroupPoll: GroupWaiter, CredentialHolder {
     let engine = context.service.engine
     let wait = ContinuousClock.now.duration(to: until) / .seconds(1)
     context.exchange.onDisconnect { [weak self] in self?.end() }
-    engine.follow(starts, isFinal: wait <= 0, self)
+    engine.follow(starts, isFinal: wait <= 0, for: context.callerID.name, self)
     guard wait > 0 else { return }
     let end = context.service.deadlines.schedule(after: wait) { [weak self] in
       if let self { engine.follow([], isFinal: true, self) }

@@ -64,7 +64,7 @@ extension Service {
       }
       engine.follow(
         fetch.plan, object: fetch.object, since: start(since: fetch.since),
-        until: .now + .seconds(wait), waiter)
+        until: .now + .seconds(wait), for: context.callerID.name, waiter)
     }
   }
 
@@ -120,12 +120,12 @@ extension LiveEngine {
   /// Follows the object if there is one, otherwise the fetch.
   func follow(
     _ plan: FetchPlan, object: ObjectID?, since: LiveStart,
-    until deadline: ContinuousClock.Instant?, _ waiter: any LiveWaiter
+    until deadline: ContinuousClock.Instant?, for caller: String, _ waiter: any LiveWaiter
   ) {
     if let object {
-      observe(object, of: plan, since: since, until: deadline, waiter)
+      observe(object, of: plan, since: since, until: deadline, for: caller, waiter)
     } else {
-      follow(plan, since: since, until: deadline, waiter)
+      follow(plan, since: since, until: deadline, for: caller, waiter)
     }
   }
 }

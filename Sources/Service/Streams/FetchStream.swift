@@ -42,7 +42,8 @@ final class FetchStream: ServedStream, LiveWaiter {
     } else if let position {
       // No deadline: heartbeats keep the stream alive while nothing changes.
       service.engine.follow(
-        fetch.plan, object: fetch.object, since: .token(position), until: nil, self)
+        fetch.plan, object: fetch.object, since: .token(position), until: nil, for: callerID.name,
+        self)
     } else {
       querySnapshot()
     }

@@ -23,8 +23,8 @@ struct FetchedKeysTests {
 
     func serve(_ file: String?) { state.withLock { $0.file = file } }
 
-    var source: JWTVerifier.Source {
-      JWTVerifier.Source {
+    func source(every interval: Duration) -> JWTVerifier.Source {
+      JWTVerifier.Source(every: interval) {
         let file = self.state.withLock { state in
           state.count += 1
           return state.file
@@ -35,17 +35,19 @@ struct FetchedKeysTests {
     }
   }
 
-  private func served(_ server: KeyServer) throws -> ServedFile {
+  private func served(
+    _ server: KeyServer, every interval: Duration = .seconds(600)
+  ) throws -> ServedFile {
     var configuration = ServiceConfiguration()
-    configuration.jwt = JWTVerifier(source: server.source)
+    configuration.jwt = JWTVerifier(source: server.source(every: interval))
     return try ServedFile(contractWorld, configuration: configuration)
   }
 
-  private func token(_ signer: JWTTests.Signer, _ id: String) throws -> [(
-    name: String, value: String
-  )] {
+  private func token(
+    _ signer: JWTTests.Signer, _ id: String, claims: String = ""
+  ) throws -> [(name: String, value: String)] {
     let token = try signer.token(
-      #"{"sub":"ann","scope":"read"}"#, header: #"{"alg":"EdDSA","kid":"\#(id)"}"#)
+      #"{"sub":"ann","scope":"read"\#(claims)}"#, header: #"{"alg":"EdDSA","kid":"\#(id)"}"#)
     return ScopeMatrixTests.bearer(token)
   }
 
@@ -57,6 +59,67 @@ struct FetchedKeysTests {
     #expect(try file.ask("/v1", headers: token(signer, "1")).status == 200)
     #expect(try file.ask("/v1").status == 401)
     #expect(server.count == 1)
+  }
+
+  /// A request that waits, and a stream that has sent its first event.
+  private func waiting(
+    _ file: ServedFile, _ bearer: [(name: String, value: String)]
+  ) throws -> (poll: Pending, stream: EventReader) {
+    let poll = file.begin("GET", "/v1/objects/city?since=now&wait=60", headers: bearer)
+    let stream = file.begin(
+      "GET", "/v1/objects/city", headers: bearer + [(name: "Accept", value: "text/event-stream")])
+    #expect(stream.wait()?.status == 200)
+    let reader = EventReader(try #require(stream.stream))
+    #expect(reader.next()?.kind == "snapshot")
+    return (poll, reader)
+  }
+
+  private func expectEnd(_ waiting: (poll: Pending, stream: EventReader)) {
+    #expect(waiting.poll.wait()?.status == 401)
+    let event = waiting.stream.next()
+    #expect(event?.kind == "error")
+    #expect(event?.json["code"]?.string == "unauthorized")
+    #expect(waiting.stream.next() == nil)
+  }
+
+  @Test("A withdrawn key ends the requests and streams of its tokens; an empty set withdraws all")
+  func withdrawn() async throws {
+    let (first, second) = (try await JWTTests.eddsa(id: "1"), try await JWTTests.eddsa(id: "2"))
+    let server = KeyServer("\(first.file.dropLast(2)),\(second.file.dropFirst(9))")
+    let file = try served(server, every: .seconds(1))
+    let gone = try waiting(file, token(first, "1"))
+    let kept = try waiting(file, token(second, "2"))
+    server.serve(second.file)
+    expectEnd(gone)
+    #expect(try file.ask("/v1", headers: token(first, "1")).status == 401)
+    #expect(try file.ask("/v1", headers: token(second, "2")).status == 200)
+    #expect(!kept.poll.isThere)
+    server.serve(#"{"keys":[]}"#)
+    expectEnd(kept)
+    #expect(try file.ask("/v1", headers: token(second, "2")).status == 401)
+  }
+
+  @Test("A key that cannot be fetched again ends nothing")
+  func unreachable() async throws {
+    let signer = try await JWTTests.eddsa(id: "1")
+    let server = KeyServer(signer.file)
+    let file = try served(server, every: .seconds(1))
+    let waiting = try waiting(file, token(signer, "1"))
+    server.serve(nil)
+    let count = server.count
+    #expect(eventually(within: .seconds(300)) { server.count >= count + 2 })
+    #expect(!waiting.poll.isThere)
+    #expect(try file.ask("/v1", headers: token(signer, "1")).status == 200)
+  }
+
+  @Test("A token that expires ends its requests and streams")
+  func expiring() async throws {
+    let signer = try await JWTTests.eddsa(id: "1")
+    let file = try served(KeyServer(signer.file))
+    // Clocks may differ by 30 seconds; what waits ends five seconds earlier.
+    let end = Instant.now.secondsSince1970 - 20
+    expectEnd(try waiting(file, token(signer, "1", claims: #","exp":\#(end)"#)))
+    #expect(Instant.now.secondsSince1970 >= end + 25)
   }
 
   @Test("An unknown key causes one fetch in 30 seconds at most")
