@@ -356,8 +356,11 @@ extension World {
     let rest = behind.dropFirst(plan.window.offset)
     let shown = plan.window.limit.map { rest.prefix($0) } ?? rest
     var summary = ResultSummary(count: shown.count)
-    if shown.count == plan.window.limit, let last = shown.last {
-      summary.next = Cursor(of: plan.definition, in: model).encode(last)
+    let cursor = Cursor(of: plan.definition, in: model)
+    if plan.window.limit == 0 {
+      summary.next = cursor.ofEmptyWindow(after: plan.window.after, offset: plan.window.offset)
+    } else if shown.count == plan.window.limit, let last = shown.last {
+      summary.next = cursor.encode(last)
     }
     if plan.withTotal { summary.total = all.count }
     summary.isTruncated = plan.isCapped && shown.count < rest.count
