@@ -161,6 +161,7 @@ struct ChangeValidator {
 extension ChangeValidator {
   /// Returns the entity of a change: the one that it names, or the subentity that its values name.
   private mutating func entityIndex(of draft: ChangeDraft) -> Int? {
+    let model = model
     guard let index = model.entityIndex(named: draft.entity) else {
       report(
         .unknownEntity, nil, "there is no entity `\(draft.entity)`",
