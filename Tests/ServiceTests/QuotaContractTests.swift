@@ -9,7 +9,10 @@ import Testing
 struct QuotaContractTests {
   private static func quotas(_ limits: [(name: String, value: String)]) -> Quotas {
     var all = QuotaLimits()
-    for limit in limits { #expect(all.set(limit.name, to: limit.value)) }
+    for limit in limits {
+      let isSet = all.set(limit.name, to: limit.value)
+      #expect(isSet)
+    }
     return Quotas(all)
   }
 
@@ -33,7 +36,7 @@ struct QuotaContractTests {
     #expect(answer.code == "too-many-requests")
     #expect(Int(answer["Retry-After"] ?? "") ?? 0 >= 1)
     #expect(answer["RateLimit-Policy"]?.hasPrefix("\"\(name)\";q=") == true)
-    #expect(answer["RateLimit"]?.hasPrefix("\"\(name)\";r=0;t=") == true)
+    #expect(answer["RateLimit"]?.hasPrefix("\"\(name)\";r=0") == true)
   }
 
   @Test(
@@ -110,10 +113,10 @@ struct QuotaContractTests {
     defer { other.drain() }
     try Self.serve(file.service) { one in
       try Self.serve(other) { two in
-        #expect(try Curl.send("GET", "\(one)/v1", nil, seconds: 120).status == 200)
-        #expect(try Curl.send("GET", "\(one)/v1", nil, seconds: 120).status == 429)
-        #expect(try Curl.send("GET", "\(two)/v1", nil, seconds: 120).status == 200)
-        #expect(try Curl.send("GET", "\(two)/v1", nil, seconds: 120).status == 429)
+        let statuses = try [one, one, two, two].map { address in
+          try Curl.send("GET", "\(address)/v1", nil, seconds: 120).status
+        }
+        #expect(statuses == [200, 429, 200, 429])
       }
     }
   }
