@@ -186,7 +186,8 @@ final class Group: Sendable {
   /// Removes all members if they do not refer to one snapshot.
   func expireUnlessConsistent() {
     guard !isConsistent else { return }
-    results = members.keys.sorted().map { GroupResult(index: $0, answer: .expired) }
+    dropDiffs()
+    results += members.keys.sorted().map { GroupResult(index: $0, answer: .expired) }
     (members, requested, hasDropped) = ([:], 0, false)
   }
 }
