@@ -45,7 +45,8 @@ struct PredicateCollectionTests {
     Row(
       "country", "ANY city.tag.label == 'Old'",
       "EXISTS (SELECT 1 FROM city AS t1 JOIN city_tag AS t2 ON t2.city_id = t1.id JOIN tag "
-        + "AS t3 ON t3.id = t2.tag_id WHERE t1.country_id = t0.id AND t3.label = ?)",
+        + "AS t3 ON t3.id = t2.tag_id WHERE t1.country_id = t0.id "
+        + "AND typeof(t3.id) <> 'blob' AND t3.label = ?)",
       "1"),
     Row(
       "country", "city.@count > 1",
@@ -87,7 +88,8 @@ struct PredicateCollectionTests {
     Row(
       "country", "city.tag.@count == 2",
       "(SELECT count(DISTINCT t3.id) FROM city AS t1 JOIN city_tag AS t2 ON t2.city_id = "
-        + "t1.id JOIN tag AS t3 ON t3.id = t2.tag_id WHERE t1.country_id = t0.id) = ?",
+        + "t1.id JOIN tag AS t3 ON t3.id = t2.tag_id WHERE t1.country_id = t0.id "
+        + "AND typeof(t3.id) <> 'blob') = ?",
       "1"),
     Row(
       "country", "city.@distinctUnionOfObjects.capital.@count == 2",
@@ -119,7 +121,8 @@ struct PredicateCollectionTests {
       "country",
       "SUBQUERY(city, $x, SUBQUERY($x.tag, $t, $t.label == 'Old' AND $x.capital == NO).@count > 0).@count > 0",
       "EXISTS (SELECT 1 FROM city AS t1 WHERE EXISTS (SELECT 1 FROM city_tag AS t2 JOIN "
-        + "tag AS t3 ON t3.id = t2.tag_id WHERE t2.city_id = t1.id AND t3.label = ? AND "
+        + "tag AS t3 ON t3.id = t2.tag_id WHERE t2.city_id = t1.id "
+        + "AND typeof(t3.id) <> 'blob' AND t3.label = ? AND "
         + "t1.capital = ?) AND t1.country_id = t0.id)",
       "1"),
     Row(
@@ -135,12 +138,12 @@ struct PredicateCollectionTests {
     Row(
       "ANY tag.label == nil",
       "EXISTS (SELECT 1 FROM city_tag AS t1 JOIN tag AS t2 ON t2.id = t1.tag_id WHERE "
-        + "t1.city_id = t0.id AND t2.label IS NULL)",
+        + "t1.city_id = t0.id AND typeof(t2.id) <> 'blob' AND t2.label IS NULL)",
       "4"),
     Row(
       "ALL tag.label != nil",
       "NOT EXISTS (SELECT 1 FROM city_tag AS t1 JOIN tag AS t2 ON t2.id = t1.tag_id WHERE "
-        + "t1.city_id = t0.id AND t2.label IS NULL)",
+        + "t1.city_id = t0.id AND typeof(t2.id) <> 'blob' AND t2.label IS NULL)",
       "1 2 3 5 6"),
     Row(
       "ANY country.city.name == 'Tokyo'",
@@ -153,24 +156,27 @@ struct PredicateCollectionTests {
     Row(
       "ANY tag == 'big'",
       "EXISTS (SELECT 1 FROM city_tag AS t1 JOIN tag AS t2 ON t2.id = t1.tag_id WHERE "
-        + "t1.city_id = t0.id AND t2.id = ?)",
+        + "t1.city_id = t0.id AND typeof(t2.id) <> 'blob' AND t2.id = ?)",
       "1 3"),
     Row(
       "tag.@count == 2 OR tag.@count == 0",
       "(NOT EXISTS (SELECT 1 FROM city_tag AS t1 JOIN tag AS t2 ON t2.id = t1.tag_id WHERE "
-        + "t1.city_id = t0.id) OR (SELECT count(*) FROM city_tag AS t3 JOIN tag AS t4 ON t4.id "
-        + "= t3.tag_id WHERE t3.city_id = t0.id) = ?)",
+        + "t1.city_id = t0.id AND typeof(t2.id) <> 'blob') "
+        + "OR (SELECT count(*) FROM city_tag AS t3 JOIN tag AS t4 ON t4.id "
+        + "= t3.tag_id WHERE t3.city_id = t0.id AND typeof(t4.id) <> 'blob') = ?)",
       "1 5 6"),
     Row(
       "ANY country.city.tag.@count > 1",
       "EXISTS (SELECT 1 FROM city AS t2 WHERE (SELECT count(*) FROM city_tag AS t3 JOIN "
-        + "tag AS t4 ON t4.id = t3.tag_id WHERE t3.city_id = t2.id) > ? AND t2.country_id = "
+        + "tag AS t4 ON t4.id = t3.tag_id WHERE t3.city_id = t2.id "
+        + "AND typeof(t4.id) <> 'blob') > ? AND t2.country_id = "
         + "t1.id)",
       "1 2"),
     Row(
       "NONE country.city.tag.@count > 1",
       "EXISTS (SELECT 1 FROM city AS t2 WHERE (SELECT count(*) FROM city_tag AS t3 JOIN "
-        + "tag AS t4 ON t4.id = t3.tag_id WHERE t3.city_id = t2.id) > ? AND t2.country_id = "
+        + "tag AS t4 ON t4.id = t3.tag_id WHERE t3.city_id = t2.id "
+        + "AND typeof(t4.id) <> 'blob') > ? AND t2.country_id = "
         + "t1.id) = FALSE",
       "3 4 5 6"),
     Row(

@@ -71,7 +71,6 @@ struct FetchContractTests {
     .onlyForFiles,
     arguments: [
       ("as=ids", #"[{"name":"","value":null,"indexTitle":"","items":[1,2,3,4]}]"#),
-      ("as=ids&limit=0", #"[{"name":"","value":null,"indexTitle":"","items":[]}]"#),
       ("as=ids&offset=9", #"[{"name":"","value":null,"indexTitle":"","items":[]}]"#),
       ("section=name&where=id==9", "[]"),
       ("as=ids&sort=population", #"[{"name":"","value":null,"indexTitle":"","items":[2,4,1,3]}]"#),
