@@ -27,7 +27,8 @@ struct Demo: ParsableCommand {
   @OptionGroup var options: ServeOptions
 
   func run() throws {
-    var options = try options.resolved()
+    let given = options
+    var options = try given.resolved()
     options.servesSample = true
     let path = data ?? sample.defaultPath
     try options.checkAccess(to: path)
@@ -41,7 +42,9 @@ struct Demo: ParsableCommand {
       }
     }
     let sample = sample
-    var server = Server(source: .file(path: path), options: options) { address in
+    var server = Server(
+      source: .file(path: path), options: options, readAgain: given.readAgain
+    ) { address in
       "\n\nOpen \(address)/ in a browser, in two windows best."
         + (sample == .world ? Self.greeting(address) : "\n\nTry it: curl \(address)/v1/model")
     }

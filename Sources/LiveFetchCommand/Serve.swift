@@ -25,7 +25,8 @@ struct Serve: ParsableCommand {
   func run() throws {
     if let target = DatabaseTarget(store) { return try serve(target) }
     let isThere = try isFile(store)
-    let options = try options.resolved()
+    let given = options
+    let options = try given.resolved()
     try options.checkAccess(to: store)
     let model = try options.model()
     // A model makes the tables of a new file.
@@ -34,7 +35,7 @@ struct Serve: ParsableCommand {
     }
     if !isThere { try create(hasModel: model != nil) }
     do {
-      var server = Server(source: .file(path: store), options: options)
+      var server = Server(source: .file(path: store), options: options, readAgain: given.readAgain)
       try server.run()
     } catch {
       // It was never served.
@@ -44,10 +45,11 @@ struct Serve: ParsableCommand {
   }
 
   private func serve(_ target: DatabaseTarget) throws {
-    let options = try options.resolved()
+    let given = options
+    let options = try given.resolved()
     try options.checkDatabase()
     try options.checkAccess(to: target.text)
-    var server = Server(source: .database(target), options: options)
+    var server = Server(source: .database(target), options: options, readAgain: given.readAgain)
     try server.run()
   }
 

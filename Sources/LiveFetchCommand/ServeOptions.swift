@@ -1,14 +1,7 @@
-// The options of `serve` and `demo`: a flag for each setting → the configurations of the store, the
-// service and the HTTP server.
+// The options of `serve` and `demo`: a flag for each setting → the values of all settings.
 
 import ArgumentParser
-import FetchModel
 import Foundation
-import LiveFetchHTTPServer
-import PostgresStore
-import SQLiteStore
-import Service
-import WebPage
 
 /// The options of a server as the command line gives them.
 struct ServeOptions: ParsableArguments {
@@ -54,6 +47,8 @@ struct ServeOptions: ParsableArguments {
   @Option(.backupTo) var backupTo: String?
   @Option(.keep) var keep: String?
   @Option(.workers) var workers: String?
+  @Option(.maxConnections) var maxConnections: String?
+  @Option(.idleTimeout) var idleTimeout: String?
   @Flag(.create) var create: Bool?
   @Flag(.readOnly) var readOnly: Bool?
   @Flag(.explain) var explain: Bool?
@@ -74,6 +69,7 @@ struct ServeOptions: ParsableArguments {
       (.shutdownTimeout, shutdownTimeout), (.durability, durability), (.keepHistory, keepHistory),
       (.keepDays, keepDays), (.keepBytes, keepBytes), (.keepIdle, keepIdle),
       (.backupEvery, backupEvery), (.backupTo, backupTo), (.keep, keep), (.workers, workers),
+      (.maxConnections, maxConnections), (.idleTimeout, idleTimeout),
       (.create, create.map { "\($0)" }),
       (.readOnly, readOnly.map { "\($0)" }),
       (.explain, explain.map { "\($0)" }),
@@ -101,12 +97,20 @@ struct ServeOptions: ParsableArguments {
     }
   }
 
-  /// The settings, checked against each other.
+  /// The settings, checked against each other, with the files that they name.
   func resolved() throws -> ServerOptions {
     var options = try checked()
     try options.readCredentials()
     try options.takeListener()
     return options
+  }
+
+  /// The settings and their files as they are now, for a server that runs by `options`.
+  func readAgain(_ options: ServerOptions) throws -> ServerOptions {
+    var newer = try checked()
+    try newer.readCredentials()
+    newer.takeOver(options)
+    return newer
   }
 
   private func checked() throws -> ServerOptions {
@@ -119,253 +123,4 @@ struct ServeOptions: ParsableArguments {
   }
 
   func validate() throws { _ = try checked() }
-}
-
-/// The settings of a server, checked and converted for each of its parts.
-struct ServerOptions {
-  private let settings: Settings
-  private let tokenSource: TokenSource
-  private var serverToken: String?
-  private var jwt: JWTVerifier?
-  private let certificateFiles: CertificateFiles?
-  private var certificate: TLSCertificate?
-  private var audit: AuditLog?
-  private let quotas: Quotas?
-  private var access: AccessDeclaration?
-  /// The socket that the service manager has opened; it takes the place of `--host` and `--port`.
-  private(set) var inheritedListener: HTTPListener?
-  /// True if the file is one of the samples.
-  var servesSample = false
-
-  /// - Throws: the errors that are found without reading files.
-  init(_ settings: Settings) throws(SettingError) {
-    self.settings = settings
-    tokenSource = try settings.tokenSource()
-    certificateFiles = try settings.certificateFiles()
-    _ = try settings.trustedProxies()
-    quotas = try settings.quotas()
-    try checkHosts()
-    try checkOrigins()
-    try settings.checkJWT()
-    try checkMemory()
-    try checkDirectory()
-    try checkBackups()
-  }
-
-  var host: String { inheritedListener?.host ?? settings.text(.host) ?? "127.0.0.1" }
-  var port: Int { settings.integer(.port) }
-
-  /// The scheme of the server's address.
-  var scheme: String { certificate == nil ? "http" : "https" }
-
-  /// Reads the certificate again and reopens the audit file.
-  func readFilesAgain() {
-    if let certificate { certificateFiles?.read(into: certificate) }
-    if let audit { settings.reopen(audit) }
-  }
-
-  /// Reads the files of the token, of the key of JWTs and of the certificate.
-  fileprivate mutating func readCredentials() throws {
-    serverToken = try tokenSource.token()
-    jwt = try settings.jwtVerifier()
-    certificate = try certificateFiles?.certificate()
-    access = try settings.text(.access).map { try AccessDeclaration(atPath: $0) }
-  }
-
-  /// Takes the socket of the service manager, whose address decides on ``checkAccess(to:)``.
-  fileprivate mutating func takeListener() throws {
-    inheritedListener = try ServiceManager.listener()
-  }
-
-  /// Ends the command if the access rules, of the file or of the model, or the model's fetch templates
-  /// do not fit the store.
-  func checkRules(of model: Model, path: String) throws {
-    let rules = access ?? model.file.flatMap { AccessDeclaration($0) }
-    try rules?.checked(model, file: settings.text(.access) ?? path)
-    let problems = FetchResolver(model: model, maxItems: 1).templateProblems
-    guard problems.isEmpty else {
-      throw ModelFileError(problems).failure(settings.text(.model) ?? path)
-    }
-  }
-
-  /// Refuses to serve everyone on an address that is not loopback.
-  ///
-  /// - Parameter store: The file or database, whose API keys count. A file does not have to exist.
-  func checkAccess(to store: String) throws {
-    guard serverToken == nil, jwt == nil, !HostNames.isLoopback(host),
-      !settings.isOn(.insecureOpen)
-    else { return }
-    guard try KeyStore(store).keys().isEmpty else { return }
-    throw failure(
-      """
-      Listening on \(host) needs a way to authenticate: --token-file FILE, LIVEFETCH_TOKEN in the \
-      environment, --jwt-key FILE, --jwks-url URL, or an API key made by `livefetch key create`; \
-      --insecure-open serves everyone.
-      """, .usage)
-  }
-
-  /// Opens the audit file. Ends the command if it cannot be written.
-  mutating func openAudit() throws { audit = try settings.auditLog() }
-
-  /// Warnings to print when the server starts.
-  var warnings: [String] {
-    guard settings[.token]?.origin == .flag else { return [] }
-    return [
-      "--token shows in the list of processes; --token-file FILE or LIVEFETCH_TOKEN does not"
-    ]
-  }
-
-  private func checkHosts() throws(SettingError) {
-    for name in settings.texts(.allowHost) where !HostNames.isName(name) {
-      throw SettingError("--allow-host takes a host name without a port, not '\(name)'")
-    }
-  }
-
-  private func checkOrigins() throws(SettingError) {
-    for origin in settings.texts(.corsOrigin)
-    where origin != "*" && !WebOrigin.isSerialized(origin) {
-      throw SettingError(
-        """
-        --cors-origin takes `*` or an origin as browsers send it, https://app.example or \
-        http://localhost:3000: a scheme, a name in lower case, a port unless it is the scheme's \
-        own, and no path, not '\(origin)'
-        """)
-    }
-  }
-
-  private func checkMemory() throws(SettingError) {
-    guard settings.integer(.maxMemoryInFlight) >= settings.integer(.maxBody) else {
-      throw SettingError("--max-memory-in-flight must be at least --max-body.")
-    }
-  }
-
-  private func checkDirectory() throws(SettingError) {
-    guard let directory = settings.text(.publicDirectory) else { return }
-    var isDirectory: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory),
-      isDirectory.boolValue
-    else { throw SettingError("--public: there is no directory '\(directory)'.") }
-  }
-
-  private func checkBackups() throws(SettingError) {
-    guard settings[.backupEvery] == nil else { return }
-    for setting in [Setting.backupTo, .keep] where settings[setting]?.origin == .flag {
-      throw SettingError("--\(setting.name) needs --backup-every.")
-    }
-  }
-
-  /// The backups to make of the file at `path` while it is served; nil for none.
-  func backups(of path: String, _ metrics: ServiceMetrics) -> ScheduledBackups? {
-    guard settings[.backupEvery] != nil else { return nil }
-    return ScheduledBackups(
-      of: path, to: settings.text(.backupTo), every: settings.number(.backupEvery),
-      keeping: settings.integer(.keep), metrics)
-  }
-
-  /// The host names that requests may name; nil: any. Loopback's own are always among them: no
-  /// page of another site has such a name.
-  private var hostNames: HostNames? {
-    let allowed = settings.texts(.allowHost)
-    guard HostNames.isLoopback(host) || !allowed.isEmpty else { return nil }
-    return HostNames(HostNames.loopback + [host] + allowed)
-  }
-
-  var service: ServiceConfiguration {
-    var service = ServiceConfiguration()
-    service.maxItems = settings.integer(.maxItems)
-    service.maxAnswerBytes = settings.integer(.maxAnswer)
-    service.queryTimeout = settings.number(.queryTimeout)
-    service.idleSeconds = settings.number(.keepIdle)
-    service.bearerToken = serverToken
-    service.jwt = jwt
-    service.requestLogger = settings.requestLogger
-    service.audit = audit
-    service.quotas = quotas
-    service.access = access
-    service.corsOrigins = settings.texts(.corsOrigin)
-    service.publicDirectory = settings.text(.publicDirectory)
-    var files = WebPage.files
-    files[NPMPackage.path] = NPMPackage.archive(of: files)
-    service.builtInFiles = StaticFiles(contents: files)
-    service.swiftDocumentation = StaticFiles(
-      directory: Bundle.main.bundlePath + "/swift-documentation")
-    service.servesSample = servesSample
-    service.explains = settings.isOn(.explain)
-    service.sendsServerTiming = settings.isOn(.serverTiming)
-    return service
-  }
-
-  /// The time limit for shutting down, in seconds.
-  var shutdownTimeout: Double { settings.number(.shutdownTimeout) }
-
-  var isReadOnly: Bool { settings.isOn(.readOnly) }
-
-  /// True if a missing file is created even without a model.
-  var createsFile: Bool { settings.isOn(.create) }
-
-  /// The path of the model's file.
-  var modelPath: String? { settings.text(.model) }
-
-  /// The store's configuration.
-  ///
-  /// - Parameter model: nil for the model that the file contains, or that its tables imply.
-  func store(_ model: ModelFile?) -> SQLiteStoreOptions {
-    var store = SQLiteStoreOptions()
-    store.model = model
-    store.queryTimeout = settings.number(.queryTimeout)
-    store.maxAnswerBytes = settings.integer(.maxAnswer)
-    store.isReadOnly = isReadOnly
-    store.isOnlyServer = true
-    store.acceptsEmptyFile = false
-    store.durability = settings.text(.durability) == "normal" ? .normal : .full
-    store.keptPositions = settings.integer(.keepHistory)
-    store.keptSeconds = settings.number(.keepDays) * 86_400
-    store.keptBytes = settings.integer(.keepBytes)
-    return store
-  }
-
-  /// The model of the options; nil without one.
-  func model() throws -> ModelFile? { try modelPath.map { try modelAnywhere($0) } }
-
-  /// Ends the command if an option makes no sense for a PostgreSQL database.
-  func checkDatabase() throws {
-    let refused: [Setting] = [
-      .create, .durability, .keepHistory, .keepBytes, .backupEvery,
-    ]
-    for setting in refused {
-      guard let entry = settings[setting], entry.origin != .fallback else { continue }
-      throw failure(
-        "--\(setting.name) concerns SQLite files; a PostgreSQL database takes no such option",
-        .usage)
-    }
-  }
-
-  /// The configuration of a store on a PostgreSQL database.
-  ///
-  /// - Parameter model: nil for the model that the database contains, or that its tables imply.
-  func database(_ model: ModelFile?) -> PostgresStoreOptions {
-    var store = PostgresStoreOptions()
-    store.model = model
-    store.queryTimeout = settings.number(.queryTimeout)
-    store.maxAnswerBytes = settings.integer(.maxAnswer)
-    store.isReadOnly = isReadOnly
-    store.keptSeconds = settings.number(.keepDays) * 86_400
-    return store
-  }
-
-  /// The HTTP server's configuration.
-  var http: HTTPServerConfiguration {
-    var http = HTTPServerConfiguration()
-    http.host = host
-    http.port = port
-    http.workers = settings.integer(.workers)
-    http.maxBodyBytes = settings.integer(.maxBody)
-    http.hostNames = hostNames
-    http.certificate = certificate
-    http.reportsCompletions = settings.isOn(.logRequests)
-    http.trustedProxies = (try? settings.trustedProxies()) ?? []
-    http.maxMemoryInFlight = settings.integer(.maxMemoryInFlight)
-    http.renderProblem = { Problem($0).response }
-    return http
-  }
 }

@@ -17,6 +17,14 @@ enum ServedStore: Sendable {
     }
   }
 
+  /// The STORE argument.
+  var argument: String {
+    switch self {
+    case .file(let path): path
+    case .database(let target): target.text
+    }
+  }
+
   /// The path of a file; nil for a database.
   var path: String? { if case .file(let path) = self { path } else { nil } }
 

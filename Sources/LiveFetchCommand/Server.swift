@@ -12,6 +12,8 @@ import Synchronization
 struct Server {
   let source: ServedStore
   var options: ServerOptions
+  /// Returns the settings as they are now; see ``ServeOptions/readAgain(_:)``.
+  let readAgain: (ServerOptions) throws -> ServerOptions
   /// Returns the text to print after the ready line, given the address.
   var greeting: (String) -> String = { _ in "" }
 
@@ -47,10 +49,36 @@ struct Server {
     }
     announce(store, at: address, port: http.port)
     ServiceManager.notify(.ready)
-    TerminationSignal.wait(onHangUp: options.readFilesAgain)
+    TerminationSignal.wait(hangUp: true) { reload(host, at: address) }
     ServiceManager.notify(.stopping)
     backups?.stop()
     shutDown(host, http)
+  }
+
+  /// Reads the settings and their files again. The server goes on as before if they cannot be used.
+  private mutating func reload(_ host: ServiceHost, at address: ServedAddress) {
+    options.readFilesAgain()
+    let newer: ServerOptions
+    do {
+      newer = try readAgain(options)
+      try newer.checkAccess(to: source.argument)
+      if let model = host.model { try newer.checkRules(of: model, path: source.name) }
+    } catch {
+      // Files that cannot be used have been reported.
+      if let error = error as? ValidationError { note(error.message) }
+      return note("the settings from before stay in use")
+    }
+    let later = newer.changes(since: options, isReloaded: false)
+    if !later.isEmpty { note("take effect at the next start: \(later.joined(separator: ", "))") }
+    let changes = newer.changes(since: options, isReloaded: true)
+    guard !changes.isEmpty else { return }
+    do {
+      host.reload(newer.service, open: try source.reopening(newer) { address.text })
+    } catch {
+      return note("the settings from before stay in use")
+    }
+    options = newer
+    note("read again: \(changes.joined(separator: ", "))")
   }
 
   /// Shuts down within the time limit. Requests that are unanswered by then lose their connections.

@@ -6,7 +6,7 @@ import Foundation
 enum TerminationSignal {
   /// Blocks these signals for ``wait()`` in this thread and in every thread it starts. Call it first.
   ///
-  /// - Parameter hangUp: true to block SIGHUP for ``wait(onHangUp:)`` too.
+  /// - Parameter hangUp: true to block SIGHUP for ``wait(hangUp:onHangUp:)`` too.
   static func hold(hangUp: Bool = false) {
     var signals = set(hangUp: hangUp)
     pthread_sigmask(SIG_BLOCK, &signals, nil)
@@ -22,14 +22,15 @@ enum TerminationSignal {
 
   /// Returns on SIGTERM or SIGINT.
   ///
-  /// - Parameter onHangUp: called on each SIGHUP, also on one from a terminal that closes; nil if
-  ///   SIGHUP is not held.
-  static func wait(onHangUp: (() -> Void)? = nil) {
-    var signals = set(hangUp: onHangUp != nil)
+  /// - Parameters:
+  ///   - hangUp: true if SIGHUP is held too.
+  ///   - onHangUp: called on each SIGHUP, also on one from a terminal that closes.
+  static func wait(hangUp: Bool = false, onHangUp: () -> Void = {}) {
+    var signals = set(hangUp: hangUp)
     while true {
       var received: Int32 = 0
       guard sigwait(&signals, &received) == 0 else { continue }
-      guard received == SIGHUP, let onHangUp else { return }
+      guard received == SIGHUP else { return }
       onHangUp()
     }
   }

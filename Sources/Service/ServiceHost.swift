@@ -27,9 +27,26 @@ public final class ServiceHost: HTTPHandler {
 
   public typealias Opening = @Sendable () throws(StoreError) -> any ReopenableStore
 
+  /// The settings of a service, and how to open its store.
+  private final class Setup: Sendable {
+    let configuration: ServiceConfiguration
+    let authenticator: Authenticator
+    let open: Opening
+
+    init(
+      _ configuration: ServiceConfiguration, _ authenticator: Authenticator,
+      _ open: @escaping Opening
+    ) {
+      self.configuration = configuration
+      self.authenticator = authenticator
+      self.open = open
+    }
+  }
+
   private struct Served {
     let store: any ReopenableStore
     let service: Service
+    let setup: Setup
   }
 
   private struct Waiting {
@@ -39,6 +56,8 @@ public final class ServiceHost: HTTPHandler {
   }
 
   private struct State {
+    /// What the next service is made of.
+    var setup: Setup
     /// nil while the store is being opened again.
     var served: Served?
     /// Requests to handle when it is open, and failed ones that are handled again soon.
@@ -65,12 +84,10 @@ public final class ServiceHost: HTTPHandler {
   private static let pause: UInt32 = 100_000
   private static let longestPause: UInt32 = 5_000_000
 
-  private let open: Opening
-  private let configuration: ServiceConfiguration
-  private let authenticator: Authenticator
   private let onEvent: @Sendable (Event) -> Void
+  public let metrics: ServiceMetrics
   // Protects the state; never held while a service or a store is called.
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
   /// Serves `store`.
   ///
@@ -81,14 +98,15 @@ public final class ServiceHost: HTTPHandler {
     _ store: any ReopenableStore, configuration: ServiceConfiguration = .init(),
     onEvent: @escaping @Sendable (Event) -> Void = { _ in }, open: @escaping Opening
   ) throws(HTTPServerError) {
-    self.open = open
-    self.configuration = configuration
-    authenticator = Authenticator(configuration)
+    let setup = Setup(configuration, Authenticator(configuration), open)
+    state = Mutex(State(setup: setup))
+    metrics = configuration.metrics
     self.onEvent = onEvent
-    begin(Served(store: store, service: try service(of: store)))
+    begin(try served(store, setup))
   }
 
-  public var metrics: ServiceMetrics { configuration.metrics }
+  /// The model of the store; nil while it is being opened again.
+  public var model: Model? { state.withLock { $0.served }?.store.model }
 
   public func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
     enum Outcome {
@@ -120,11 +138,12 @@ public final class ServiceHost: HTTPHandler {
   }
 
   public func answered(_ mark: UInt8, status: Int, nanoseconds: UInt64) {
-    configuration.metrics.count(mark, status: status, nanoseconds: nanoseconds)
+    metrics.count(mark, status: status, nanoseconds: nanoseconds)
   }
 
   public func completed(_ completion: HTTPCompletion) {
-    configuration.requestLogger?.info("request", metadata: RequestTracker.metadata(completion))
+    state.withLock { $0.setup }.configuration.requestLogger?
+      .info("request", metadata: RequestTracker.metadata(completion))
   }
 
   /// Responds to every waiting request and takes no more work; see ``Service/drain(within:)``.
@@ -141,7 +160,7 @@ public final class ServiceHost: HTTPHandler {
   /// Waits until the streams have sent their last events, for at most so many seconds.
   public func awaitStreams(seconds: Double) {
     let end = ContinuousClock.now + .seconds(seconds)
-    while configuration.metrics.openStreams.value > 0, ContinuousClock.now < end { usleep(2_000) }
+    while metrics.openStreams.value > 0, ContinuousClock.now < end { usleep(2_000) }
   }
 
   /// Closes the store; call it after ``drain(within:)``.
@@ -151,6 +170,33 @@ public final class ServiceHost: HTTPHandler {
       return state.served
     }
     served?.store.close()
+  }
+}
+
+// MARK: - Other settings
+
+extension ServiceHost {
+  /// Serves the store by other settings: another service takes the place of the present one, as after
+  /// a change of the schema. Waiting requests end as at a restart, with 503 `shutting-down`, and their
+  /// clients go on with their tokens.
+  ///
+  /// - Parameters:
+  ///   - configuration: the metrics of the host stay, and so do the accounts of equal quotas.
+  ///   - open: opens the store again.
+  public func reload(_ configuration: ServiceConfiguration, open: @escaping Opening) {
+    var configuration = configuration
+    configuration.metrics = metrics
+    let old: Served? = state.withLock { state in
+      let before = state.setup
+      if let quotas = before.configuration.quotas, quotas.limits == configuration.quotas?.limits {
+        configuration.quotas = quotas
+      }
+      state.setup = Setup(
+        configuration, Authenticator(configuration, after: before.authenticator), open)
+      return state.served
+    }
+    // While the store is being opened, `begin` finds the new settings.
+    if let old { replace(old, .shuttingDown) }
   }
 }
 
@@ -171,19 +217,25 @@ extension ServiceHost {
     serve(waiting, served.service)
     // Called at once if the store is outdated already.
     served.store.onOutdated { [weak self] reason in
-      startThread { [self] in self?.replace(served, reason) }
+      startThread { [self] in self?.replace(served, reason.problem, reason.fault) }
     }
+    if state.withLock({ $0.setup }) !== served.setup { replace(served, .shuttingDown) }
   }
 
-  private func replace(_ old: Served, _ reason: OutdatedReason) {
+  /// Ends a service, opens its store again and serves it.
+  ///
+  /// - Parameters:
+  ///   - problem: the refusal of requests that wait.
+  ///   - fault: the reason why the store may not be opened again.
+  private func replace(_ old: Served, _ problem: Problem, _ fault: StoreFault? = nil) {
     let isCurrent = state.withLock { state in
       guard state.served?.service === old.service, !state.isDraining else { return false }
       state.served = nil
-      state.fault = reason.fault
+      state.fault = fault
       return true
     }
     guard isCurrent else { return }
-    old.service.retire(reason.problem)
+    old.service.retire(problem)
     old.store.close()
     let start = ContinuousClock.now
     var pause = Self.pause
@@ -212,9 +264,10 @@ extension ServiceHost {
   }
 
   private func reopen() throws(StoreError) -> Served {
-    let store = try open()
+    let setup = state.withLock { $0.setup }
+    let store = try setup.open()
     do {
-      return Served(store: store, service: try service(of: store))
+      return try served(store, setup)
     } catch {
       store.close()
       throw .failed("the system has no threads to give")
@@ -230,12 +283,16 @@ extension ServiceHost {
     for waiting in waiting { waiting.exchange.respond(refusal.response) }
   }
 
-  private func service(of store: any ReopenableStore) throws(HTTPServerError) -> Service {
-    try Service(store, configuration, authenticator) { [weak self] request, exchange, attempt in
+  private func served(
+    _ store: any ReopenableStore, _ setup: Setup
+  ) throws(HTTPServerError) -> Served {
+    let service = try Service(store, setup.configuration, setup.authenticator) {
+      [weak self] request, exchange, attempt in
       let waiting = Waiting(request: request, exchange: exchange, attempt: attempt)
       guard let self else { return exchange.respond(Problem.shuttingDown.response) }
       retry(waiting)
     }
+    return Served(store: store, service: service, setup: setup)
   }
 }
 

@@ -35,10 +35,16 @@ struct ServerTimingTests {
   @Test func aCachedResponseHasTheStagesOfItsOwnRequest() throws {
     let file = try Self.file()
     let target = "/v1/objects/city?limit=1"
-    _ = try (file.ask(target), file.ask(target))
-    let cached = try file.ask(target)
-    #expect(try Self.stages(cached) == ["authenticate", "route", "authorize", "cache"])
-    #expect(cached.json["count"] == .number("1"))
+    let stages = ["authenticate", "route", "authorize", "cache"]
+    // A response is cached when it is wanted repeatedly, and as long as the store can tell that nothing has
+    // changed, which a PostgreSQL store cannot at any moment on a busy machine.
+    var answers = [try file.ask(target), try file.ask(target)]
+    let isCached = try eventually(within: .seconds(300)) {
+      answers.append(try file.ask(target))
+      return try Self.stages(answers[answers.count - 1]) == stages
+    }
+    #expect(isCached)
+    #expect(answers.allSatisfy { $0.json["count"] == .number("1") })
   }
 
   @Test func aSaveAPollAndARefusalNameTheirStages() throws {

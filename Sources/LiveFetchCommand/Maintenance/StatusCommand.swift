@@ -138,7 +138,65 @@ struct StatusCommand: ParsableCommand {
       ("name", about["name"] ?? .null), ("version", about["version"] ?? .null),
       ("store", about["store"] ?? .null), ("read only", about["readOnly"] ?? .null),
       ("token", about["token"] ?? .null), ("entities", .array(names)),
+    ] + (try Self.measurements(remote))
+  }
+
+  /// What the server's metrics tell of its work; empty for a caller who may not read them.
+  private static func measurements(_ remote: RemoteStore) throws -> [Line] {
+    let response = try remote.response("GET", "/metrics")
+    guard response.status == 200 else { return [] }
+    let samples = MetricSamples(String(decoding: response.body, as: UTF8.self))
+    let start = samples.sum("process_start_time_seconds")
+    let lines: [(String, JSON?)] = [
+      ("running since", start.map { date($0) }),
+      ("requests", samples.number("livefetch_requests_total")),
+      ("server errors", samples.number("livefetch_requests_total", #"status="5"#)),
+      ("saves", samples.number("livefetch_saves_total")),
+      ("refused saves", samples.number("livefetch_saves_refused_total")),
+      ("waiting saves", samples.number("livefetch_saves_waiting")),
+      ("connections", samples.number("livefetch_connections_open")),
+      ("streams", samples.number("livefetch_streams_open")),
+      ("live fetches", samples.number("livefetch_live_fetches")),
+      ("waiting clients", samples.number("livefetch_live_waiting")),
+      ("diffs sent", samples.number("livefetch_live_delivered_total")),
+      ("positions to follow", samples.number("livefetch_live_lag")),
+      ("slow queries", samples.number("livefetch_slow_queries_running")),
+      ("waiting slow queries", samples.number("livefetch_slow_queries_waiting")),
+      ("history rows", samples.number("livefetch_history_rows")),
+      ("history bytes", samples.number("livefetch_history_bytes")),
+      ("log bytes", samples.number("livefetch_wal_bytes")),
+      ("free disk bytes", samples.number("livefetch_disk_free_bytes")),
+      ("memory bytes", samples.number("process_resident_memory_bytes")),
+      ("open files", samples.number("process_open_fds")),
     ]
+    return lines.compactMap { name, value in value.map { (name, $0) } }
+  }
+}
+
+/// The samples of a response of `/metrics`.
+private struct MetricSamples {
+  private let samples: [(name: Substring, labels: Substring, value: Double)]
+
+  init(_ text: String) {
+    samples = text.split(separator: "\n").compactMap { line in
+      guard !line.hasPrefix("#"), let blank = line.lastIndex(of: " "),
+        let value = Double(line[line.index(after: blank)...])
+      else { return nil }
+      let series = line[..<blank]
+      let end = series.firstIndex(of: "{") ?? series.endIndex
+      return (series[..<end], series[end...], value)
+    }
+  }
+
+  /// The sum of the samples of a family whose labels contain a text; nil if the server has no such family.
+  func sum(_ name: String, _ label: String = "") -> Double? {
+    let family = samples.filter { $0.name == name }
+    guard !family.isEmpty else { return nil }
+    return family.filter { label.isEmpty || $0.labels.contains(label) }.map(\.value).reduce(0, +)
+  }
+
+  func number(_ name: String, _ label: String = "") -> JSON? {
+    sum(name, label).map { .number(String(Int($0.rounded()))) }
   }
 }
 

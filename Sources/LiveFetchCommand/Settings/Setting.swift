@@ -194,6 +194,12 @@ extension Setting {
     "workers", .integer(1...64),
     .integer(max(2, min(16, ProcessInfo.processInfo.activeProcessorCount))),
     shown: "number of cores", "threads that read and write sockets")
+  static let maxConnections = Setting(
+    "max-connections", .integer(1...1_000_000), .integer(20_000),
+    "the most connections at the same time; further ones wait until one ends")
+  static let idleTimeout = Setting(
+    "idle-timeout", .integer(1...86_400), .integer(75),
+    "seconds that a connection may stay open without a request")
   static let create = Setting(
     "create", .flag, .flag(false),
     "make the file, without any tables, where there is none; a model does that by itself")
@@ -210,7 +216,15 @@ extension Setting {
     jwtRolesClaim, access, insecureOpen, allowHost, corsOrigin, tlsCert, tlsKey, trustProxy,
     logRequests, logFormat, audit, limit, maxItems, queryTimeout, maxBody, maxAnswer,
     maxMemoryInFlight, shutdownTimeout, durability,
-    keepHistory, keepDays, keepBytes, keepIdle, backupEvery, backupTo, keep, workers, create,
-    readOnly, explain, serverTiming,
+    keepHistory, keepDays, keepBytes, keepIdle, backupEvery, backupTo, keep, workers,
+    maxConnections, idleTimeout, create, readOnly, explain, serverTiming,
+  ]
+
+  /// The settings that SIGHUP reads again. The others take effect when the server starts.
+  static let reloaded: Set<Setting> = [
+    publicDirectory, token, tokenFile, jwtKey, jwksURL, jwtIssuer, jwtAudience, jwtRolesClaim,
+    access,
+    insecureOpen, corsOrigin, limit, maxItems, queryTimeout, maxAnswer, keepHistory, keepDays,
+    keepBytes, keepIdle, explain, serverTiming,
   ]
 }

@@ -62,6 +62,13 @@ package final class Authenticator: Sendable {
     }
   }
 
+  /// Takes over the API keys of another authenticator of the same store.
+  func takeKeys(of other: Authenticator) {
+    let known = other.keys.withLock { $0 }
+    keys.withLock { $0 = known }
+    hasHadKeys.store(other.hasHadKeys.load(ordering: .relaxed), ordering: .relaxed)
+  }
+
   /// Reads the API keys of `store`. If they were never read, every request needs a credential.
   func readKeys(of store: some Store) {
     do throws(StoreError) {

@@ -49,6 +49,12 @@ extension Authenticator {
   convenience init(_ configuration: ServiceConfiguration) {
     self.init(serverToken: configuration.bearerToken, jwt: configuration.jwt)
   }
+
+  /// The authenticator of other settings. It knows the API keys that `earlier` knew.
+  convenience init(_ configuration: ServiceConfiguration, after earlier: Authenticator) {
+    self.init(configuration)
+    takeKeys(of: earlier)
+  }
 }
 
 extension Problem {

@@ -1,0 +1,118 @@
+import FetchModel
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("SIGHUP has a server read its settings again", .mayBlock)
+struct ReloadTests {
+  private func folder() throws -> Folder {
+    let folder = try Folder()
+    try folder.sql(smallWorld, on: "w.sqlite")
+    return folder
+  }
+
+  private func client(
+    _ address: String, _ target: String, token: String? = nil, method: String = "GET"
+  ) throws -> WaitingClient {
+    let port = try #require(address.split(separator: ":").last.flatMap { Int($0) })
+    let credential = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
+    return try #require(
+      WaitingClient(
+        port: port, sending: "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\n\(credential)\r\n")
+    )
+  }
+
+  /// The status of `GET /v1/objects/City?limit=1` for a bearer of `token`.
+  private func status(_ address: String, token: String? = nil) throws -> String {
+    let head = try client(address, "/v1/objects/City?limit=1", token: token).receiveHead()
+    return String(head.dropFirst("HTTP/1.1 ".count).prefix(3))
+  }
+
+  /// Sends SIGHUP and waits until the server has written `text` to its log.
+  private func hangUp(_ server: Process, _ folder: Folder, until text: String) throws -> String {
+    kill(server.processIdentifier, SIGHUP)
+    return try folder.wait(for: "serve.log.err") { $0.contains(text) }
+  }
+
+  @Test("Another token in the token file takes the place of the earlier one")
+  func token() throws {
+    let folder = try folder()
+    try folder.write("first\n", to: "token")
+    let (server, address) = try folder.serve("w.sqlite", ["--token-file", "token"])
+    #expect(try status(address, token: "first") == "200")
+    try folder.write("second\n", to: "token")
+    let log = try hangUp(server, folder, until: "read again: ")
+    #expect(log.hasSuffix("livefetch: read again: token-file\n"), "\(log)")
+    #expect(try status(address, token: "first") == "401")
+    #expect(try status(address, token: "second") == "200")
+  }
+
+  @Test("Another configuration file changes quotas; its port waits for the next start")
+  func configurationFile() throws {
+    let folder = try folder()
+    try folder.write(#"{"max-items": 100}"#, to: "livefetch.json")
+    let (server, address) = try folder.serve("w.sqlite")
+    #expect(try status(address) == "200")
+    try folder.write(
+      #"{"max-items": 1, "limit": ["requests-per-second=1"], "workers": 2, "keep": 3}"#,
+      to: "livefetch.json")
+    let log = try hangUp(server, folder, until: "read again: ")
+    #expect(log.contains("livefetch: read again: limit, max-items\n"), "\(log)")
+    #expect(log.contains("take effect at the next start: "), "\(log)")
+    #expect(log.contains("keep"), "\(log)")
+    let statuses = try (0..<3).map { _ in try status(address) }
+    #expect(statuses == ["200", "429", "429"])
+  }
+
+  @Test("Settings that cannot be used leave those from before in use")
+  func refused() throws {
+    let folder = try folder()
+    try folder.write("first", to: "token")
+    try folder.write(#"{"token-file": "token"}"#, to: "livefetch.json")
+    let (server, address) = try folder.serve("w.sqlite")
+    let kept = "the settings from before stay in use"
+    for (name, text, reason) in [
+      ("livefetch.json", "{", "livefetch.json: expected "),
+      ("livefetch.json", #"{"limits": []}"#, "there is no setting 'limits'"),
+      ("token", "a b", "a token has no blanks"),
+    ] {
+      let before = try folder.read("serve.log.err").count
+      try folder.write(#"{"token-file": "token"}"#, to: "livefetch.json")
+      try folder.write(text, to: name)
+      kill(server.processIdentifier, SIGHUP)
+      let log = try folder.wait(for: "serve.log.err") { $0.dropFirst(before).contains(kept) }
+      #expect(log.dropFirst(before).contains(reason), "\(log)")
+      #expect(try status(address, token: "first") == "200")
+      #expect(try status(address) == "401")
+    }
+  }
+
+  @Test("A waiting request ends with 503, and its client goes on with its token")
+  func waiting() throws {
+    let folder = try folder()
+    try folder.write(#"{"max-items": 100}"#, to: "livefetch.json")
+    let (server, address) = try folder.serve("w.sqlite")
+    let about = try client(address, "/v1").receiveHead()
+    let token = try #require(about.firstMatch(of: /LiveFetch-Token: (\S+)/)?.1)
+    let poll = try client(address, "/v1/objects/City?since=\(token)&wait=60")
+    let stream = try client(address, "/v1/changes?since=\(token)&wait=60")
+    try folder.write(#"{"max-items": 50}"#, to: "livefetch.json")
+    _ = try hangUp(server, folder, until: "read again: ")
+    #expect(poll.receiveHead().hasPrefix("HTTP/1.1 503"))
+    #expect(stream.receiveHead().hasPrefix("HTTP/1.1 503"))
+    let again = try client(address, "/v1/objects/City?since=\(token)&wait=0").receiveHead()
+    #expect(again.hasPrefix("HTTP/1.1 200"), "\(again)")
+  }
+
+  @Test("Without another value it goes on without a word")
+  func unchanged() throws {
+    let folder = try folder()
+    try folder.write("first", to: "token")
+    let (server, address) = try folder.serve("w.sqlite", ["--token-file", "token"])
+    let poll = try client(address, "/v1/objects/City?since=now&wait=1", token: "first")
+    kill(server.processIdentifier, SIGHUP)
+    let head = poll.receiveHead()
+    #expect(!head.hasPrefix("HTTP/1.1 503"), "\(head)")
+    #expect(try folder.read("serve.log.err").contains("read again") == false)
+  }
+}

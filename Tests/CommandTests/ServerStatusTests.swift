@@ -1,0 +1,34 @@
+import FetchModel
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The state of a server in a terminal", .mayBlock)
+struct ServerStatusTests {
+  @Test("Callers with the scope admin see its metrics, others the rest")
+  func metrics() throws {
+    let folder = try Folder()
+    try folder.sql(smallWorld, on: "w.sqlite")
+    let key = try folder.run("key", "create", "w.sqlite", "--name", "reader", "--scope", "read")
+    let (_, address) = try folder.serve("w.sqlite", environment: ["LIVEFETCH_TOKEN": "s3"])
+    for _ in 0..<3 {
+      let fetch = try folder.run("fetch", address, "City", environment: ["LIVEFETCH_TOKEN": "s3"])
+      #expect(fetch.status == 0, "\(fetch.errors)")
+    }
+    let all = try folder.run("status", address, "--json", environment: ["LIVEFETCH_TOKEN": "s3"])
+    let status = try JSON(parsing: Array(all.output.utf8))
+    #expect(status["ready"] == .boolean(true))
+    #expect(status["server errors"] == .number("0"))
+    #expect(status["streams"] == .number("0"))
+    #expect(try #require(status["requests"]?.integer) >= 3)
+    #expect(try #require(status["memory bytes"]?.integer) > 1_000_000)
+    let text = try folder.run("status", address, environment: ["LIVEFETCH_TOKEN": "s3"]).output
+    #expect(text.contains(/waiting slow queries  0\n/))
+    let reader = key.output.trimmingCharacters(in: .whitespacesAndNewlines)
+    let part = try folder.run(
+      "status", address, "--json", environment: ["LIVEFETCH_TOKEN": reader])
+    let less = try JSON(parsing: Array(part.output.utf8))
+    #expect(less["ready"] == .boolean(true))
+    #expect(less["requests"] == nil)
+  }
+}
