@@ -9,7 +9,8 @@ import Service
 struct LiveFetchCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "livefetch",
-    abstract: "Live, sorted, sectioned fetches over any SQLite database, by plain HTTP.",
+    abstract:
+      "Live, sorted, sectioned fetches over an SQLite file or a PostgreSQL database, by plain HTTP.",
     discussion: """
       EXAMPLES
         livefetch demo

@@ -19,6 +19,8 @@ struct ServerStatusTests {
     let status = try JSON(parsing: Array(all.output.utf8))
     #expect(status["ready"] == .boolean(true))
     #expect(status["server errors"] == .number("0"))
+    // The probe of readiness is no save.
+    #expect(status["saves"] == .number("0"))
     #expect(status["streams"] == .number("0"))
     #expect(try #require(status["requests"]?.integer) >= 3)
     #expect(try #require(status["memory bytes"]?.integer) > 1_000_000)

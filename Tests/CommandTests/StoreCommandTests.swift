@@ -156,7 +156,7 @@ struct StoreCommandTests {
     #expect(try folder.run("fetch", address, "City", "--count", "--token", "abc").output == "3\n")
     let run = try folder.run(
       "status", address, environment: ["LIVEFETCH_TOKEN": "abc"])
-    #expect(run.output.contains("ready      yes"))
+    #expect(run.output.contains(/\nready +yes\n/))
   }
 
   // MARK: save
@@ -408,8 +408,8 @@ struct StoreCommandTests {
     #expect(served.output.contains("open in        \(id) livefetch\n"))
     #expect(served.output.contains("changed rows   1\n"))
     let remote = try folder.run("status", server.address)
-    #expect(remote.output.contains("ready      yes\n"))
-    #expect(remote.output.contains("entities   Country, City\n"))
+    #expect(remote.output.contains(/\nready +yes\n/))
+    #expect(remote.output.contains(/\nentities +Country, City\n/))
     server.process.terminate()
     server.process.waitUntilExit()
     #expect(try folder.run("status", "w.sqlite").output.contains("served by      none\n"))

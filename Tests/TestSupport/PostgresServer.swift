@@ -31,7 +31,7 @@ public final class PostgresServer: Sendable {
   /// - Parameter primary: the server whose standby it is, if it is one.
   public init(standbyOf primary: PostgresServer? = nil) throws {
     guard let binaries = Self.binaries else {
-      throw Failure(description: "PostgreSQL is not installed: run `make deps`")
+      throw Failure(description: "PostgreSQL is not installed: run `.ci/install postgresql`")
     }
     // The path of a socket has at most 107 bytes, which a test's own temporary folder may exceed.
     directory = "/tmp/livefetch-pg-\(UUID().uuidString.prefix(13).lowercased())"

@@ -43,7 +43,7 @@ final class WriteProbe: Sendable {
     switch step {
     case .isKnown: completion(nil)
     case .joins: break
-    case .begins: writer.save(Self.write) { [self] in end($0) }
+    case .begins: writer.save(Self.write, isProbe: true) { [self] in end($0) }
     }
   }
 

@@ -36,6 +36,8 @@ final class Writer: Sendable {
     let body: Body
     var finish: Finish?
     var turn = WriterQueue.Turn()
+    /// True for a probe of whether the file can be written, which is no save.
+    var isProbe = false
     /// The time of the call, in nanoseconds of the monotonic clock.
     let arrival: UInt64
     let completion: Completion
@@ -109,10 +111,10 @@ final class Writer: Sendable {
   /// thread if the save is refused.
   func save(
     _ body: @escaping Body, finish: Finish? = nil, turn: WriterQueue.Turn = .init(),
-    completion: @escaping Completion
+    isProbe: Bool = false, completion: @escaping Completion
   ) {
     let job = Job(
-      body: body, finish: finish, turn: turn, arrival: monotonicNanoseconds(),
+      body: body, finish: finish, turn: turn, isProbe: isProbe, arrival: monotonicNanoseconds(),
       completion: completion)
     let (refusals, isAsleep) = waiting.withLock { waiting in
       if waiting.isEnding { return ([Refusal(job, .shuttingDown)], false) }
@@ -231,7 +233,8 @@ extension Writer {
       while !rest.isEmpty {
         let began = monotonicNanoseconds()
         let outcome = run(rest, &group, &maintenance, onCommit)
-        counted.withLock { $0.count(outcome) }
+        let saves = zip(rest, outcome.results).filter { !$0.0.isProbe }.map(\.1)
+        counted.withLock { $0.count(saves, commitNanoseconds: outcome.commitNanoseconds) }
         writeProbe.note(didCommit: outcome.commitNanoseconds > 0)
         if outcome.didCommit { publish(.saves(group.token), group.token, onCommit) }
         for (job, result) in zip(rest, outcome.results) {

@@ -16,14 +16,18 @@ struct WriterMetrics: Sendable {
   private var historyBytes: Int64 = 0
   private var historyRows: Int64 = 0
 
-  mutating func count(_ outcome: WriterGroup.Outcome) {
-    let made = outcome.results.count { (try? $0.get()) != nil }
+  /// Counts the saves of one transaction.
+  ///
+  /// - Parameter commitNanoseconds: the duration of the commit; 0 if there was none.
+  mutating func count(
+    _ results: [Result<SaveResult, SaveError>], commitNanoseconds: UInt64
+  ) {
+    guard !results.isEmpty else { return }
+    let made = results.count { (try? $0.get()) != nil }
     saves += made
-    refused += outcome.results.count - made
-    groupSizes.observe(Double(outcome.results.count))
-    if outcome.commitNanoseconds > 0 {
-      commitTimes.observe(Double(outcome.commitNanoseconds) / 1e9)
-    }
+    refused += results.count - made
+    groupSizes.observe(Double(results.count))
+    if commitNanoseconds > 0 { commitTimes.observe(Double(commitNanoseconds) / 1e9) }
   }
 
   mutating func count(_ commit: Writer.Commit) {

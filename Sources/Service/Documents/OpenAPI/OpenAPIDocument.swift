@@ -61,7 +61,7 @@ struct OpenAPIDocument {
   private var info: OpenAPINode {
     [
       "title": "LiveFetch", "version": "\(version)",
-      "license": ["name": "See the server's distribution", "identifier": "LicenseRef-LiveFetch"],
+      "license": ["name": "MIT", "identifier": "MIT"],
       "description": """
       Live, sorted, sectioned fetches over a database. A fetch is answered with a snapshot; with \
       `since` it waits and answers with the diff that leads from there to what is true now; with \
