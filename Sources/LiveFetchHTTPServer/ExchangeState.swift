@@ -196,7 +196,7 @@ extension ExchangeState {
         state.answer = nil
         state.phase = .answered
         state.handle = handle
-        if case .stream(_, _, let stream) = answer { seat(stream, &state, handle) }
+        if case .stream(_, _, let stream) = answer { attach(stream, &state, handle) }
         return .send(answer)
       }
       guard state.phase != .answered else { return .close }
@@ -213,7 +213,7 @@ extension ExchangeState {
     }
   }
 
-  private func seat(_ stream: HTTPStream, _ state: inout State, _ handle: ConnectionHandle) {
+  private func attach(_ stream: HTTPStream, _ state: inout State, _ handle: ConnectionHandle) {
     state.stream = stream
     state.wasParked = true
     stream.take(

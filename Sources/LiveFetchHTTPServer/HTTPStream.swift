@@ -25,7 +25,7 @@ public final class HTTPStream: Sendable {
     /// `closed()`.
     var isPulling = false
     var source: (any StreamSource)?
-    var seat: StreamAttachment?
+    var attachment: StreamAttachment?
   }
 
   /// The connection of a stream with a socket; set when its response is queued.
@@ -72,15 +72,15 @@ public final class HTTPStream: Sendable {
   /// True if request bodies and responses use all the memory available to them.
   public var isMemoryExhausted: Bool {
     state.withLock { state in
-      state.seat.map { !$0.exchange.server.memory.hasRoom(for: 1) } ?? false
+      state.attachment.map { !$0.exchange.server.memory.hasRoom(for: 1) } ?? false
     }
   }
 
-  func take(_ seat: StreamAttachment) {
-    leftover.budget = seat.exchange.server.memory
-    leftover.exchange = seat.exchange
+  func take(_ attachment: StreamAttachment) {
+    leftover.budget = attachment.exchange.server.memory
+    leftover.exchange = attachment.exchange
     state.withLock { state in
-      if state.phase != .finished { state.seat = seat }
+      if state.phase != .finished { state.attachment = attachment }
     }
   }
 
@@ -96,7 +96,7 @@ public final class HTTPStream: Sendable {
   func finish() {
     let source: (any StreamSource)? = state.withLock { state in
       state.phase = .finished
-      state.seat = nil
+      state.attachment = nil
       guard !state.isPulling else { return nil }
       defer { state.source = nil }
       return state.source
@@ -106,7 +106,7 @@ public final class HTTPStream: Sendable {
 
   private static func resume(_ state: inout State) {
     state.phase = .running
-    state.seat?.handle.resume()
+    state.attachment?.handle.resume()
   }
 }
 
@@ -156,13 +156,14 @@ extension HTTPStream {
   /// to be called again at once.
   private func suspend() -> Bool {
     state.withLock { state in
-      guard state.phase == .running, !state.wakeIsPending, !state.isCut, let seat = state.seat
+      guard state.phase == .running, !state.wakeIsPending, !state.isCut,
+        let attachment = state.attachment
       else { return false }
-      guard seat.table.park(seat.exchange, on: seat.connection) else {
+      guard attachment.table.park(attachment.exchange, on: attachment.connection) else {
         state.isCut = true
         return false
       }
-      seat.handle.suspend()
+      attachment.handle.suspend()
       state.phase = .suspended
       return true
     }

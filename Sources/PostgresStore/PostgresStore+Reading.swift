@@ -220,7 +220,7 @@ extension PostgresStore {
 extension FetchPlan {
   /// True if one SELECT reads the whole result, and it is small: each row contains the position.
   fileprivate var isOneStatement: Bool {
-    shape != .count && tabulation == nil && !withTotal && expansion.isEmpty
+    shape != .count && groupedQuery == nil && !withTotal && expansion.isEmpty
       && definition.section == nil && (1...200).contains(window.limit ?? 0)
   }
 }

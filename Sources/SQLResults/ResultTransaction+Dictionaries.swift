@@ -7,15 +7,15 @@ extension ResultTransaction {
   package func dictionaries(
     of plan: FetchPlan, at position: ReadPosition
   ) throws(StoreError) -> GroupedResult {
-    guard let tabulation = plan.tabulation else { return GroupedResult() }
+    guard let groupedQuery = plan.groupedQuery else { return GroupedResult() }
     let position = normalized(position)
     var result = GroupedResult()
     if plan.window.limit != 0 {
-      var statements = GroupedQueryComposer(composer, plan, tabulation, at: position)
+      var statements = GroupedQueryComposer(composer, plan, groupedQuery, at: position)
       try read(statements.window(), of: plan, into: &result)
     }
     if plan.withTotal {
-      var statements = GroupedQueryComposer(composer, plan, tabulation, at: position)
+      var statements = GroupedQueryComposer(composer, plan, groupedQuery, at: position)
       result.total = try integer(FetchStatement(statements.total()))
     }
     return result

@@ -11,11 +11,11 @@ extension ResultTransaction {
     of plan: FetchPlan, cachingItems cachesItems: Bool
   ) -> [(purpose: String, sql: SQLFragment)] {
     var statements: [(String, SQLFragment)] = []
-    if let tabulation = plan.tabulation {
-      var window = GroupedQueryComposer(composer, plan, tabulation, at: .now)
+    if let groupedQuery = plan.groupedQuery {
+      var window = GroupedQueryComposer(composer, plan, groupedQuery, at: .now)
       statements.append(("dictionaries", window.window().sql))
       if plan.withTotal {
-        var total = GroupedQueryComposer(composer, plan, tabulation, at: .now)
+        var total = GroupedQueryComposer(composer, plan, groupedQuery, at: .now)
         statements.append(("total", total.total()))
       }
       return statements

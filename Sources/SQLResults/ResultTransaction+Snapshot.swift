@@ -6,7 +6,7 @@ import SQLComposer
 extension ResultTransaction {
   package func snapshot(of plan: FetchPlan) throws(StoreError) -> EncodedSnapshot {
     if plan.shape == .count { return try countSnapshot(of: plan) }
-    if plan.tabulation != nil { return try dictionariesSnapshot(of: plan) }
+    if plan.groupedQuery != nil { return try dictionariesSnapshot(of: plan) }
     var writer = SnapshotWriter(plan: plan, model: composer.model)
     if plan.window.limit != 0 { try writeItems(of: plan, with: &writer) }
     let total = plan.withTotal ? try total(of: plan.definition) : nil

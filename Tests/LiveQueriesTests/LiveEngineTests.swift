@@ -228,7 +228,7 @@ private final class Delivery: LiveDelivery {
         queries.follow(request, context, now: .now)
       }
     }
-    #expect(queries.outbox.map(\.waiters.count) == [1_000])
+    #expect(queries.undelivered.map(\.waiters.count) == [1_000])
     #expect(queries.counters.diffs == 1)
   }
 

@@ -76,9 +76,9 @@ final class Simulation {
   }
 
   func takeAnswers() throws {
-    let outbox = queries.outbox
-    queries.outbox = []
-    for outgoing in outbox {
+    let undelivered = queries.undelivered
+    queries.undelivered = []
+    for outgoing in undelivered {
       for case let client as Client in outgoing.waiters { try take(outgoing.answer, client) }
     }
     queries.removeAnswered()

@@ -152,7 +152,7 @@ struct ManyChangedObjectsTests {
     try store.read { transaction throws(StoreError) in
       try queries.catchUp(CatchUpContext(transaction))
     }
-    return (store.readCounts.rows.load(ordering: .relaxed) - before, queries.outbox.count)
+    return (store.readCounts.rows.load(ordering: .relaxed) - before, queries.undelivered.count)
   }
 
   @Test func aFetchIndexedByTwoOverlappingRangesReadsAllObjects() throws {

@@ -58,8 +58,8 @@ struct SharingTests {
     #expect(queries.queries.count == 1)
     store.save { $0.cities[1]?.name = "c" }
     try inTransaction(&queries)
-    #expect(queries.outbox.count == 1)
-    #expect(queries.outbox.first?.waiters.count == waiters.count)
+    #expect(queries.undelivered.count == 1)
+    #expect(queries.undelivered.first?.waiters.count == waiters.count)
     #expect(queries.counters.diffs == 1)
     #expect(queries.counters.delivered == 100)
     #expect(queries.counters.considered == 1)
@@ -77,7 +77,7 @@ struct SharingTests {
     store.save { $0.cities[1]?.name = "c" }
     store.save { $0.cities[2] = nil }
     _ = try follow(&queries, since: token)
-    guard case .diff(let json, let to, _)? = queries.outbox.first?.answer else {
+    guard case .diff(let json, let to, _)? = queries.undelivered.first?.answer else {
       Issue.record("no diff")
       return
     }
@@ -119,7 +119,7 @@ struct SharingTests {
   }
 
   private func hasExpired(_ queries: LiveQueries) -> Bool {
-    if case .expired? = queries.outbox.last?.answer { true } else { false }
+    if case .expired? = queries.undelivered.last?.answer { true } else { false }
   }
 
   @Test func aTokenWhoseHistoryWasPrunedIsExpired() throws {
@@ -139,7 +139,7 @@ struct SharingTests {
     saveAndPrune("c")
     saveAndPrune("d")
     _ = try follow(&queries, since: store.token)
-    #expect(queries.outbox.isEmpty)
+    #expect(queries.undelivered.isEmpty)
     #expect(queries.queries.values.first !== before)
   }
 

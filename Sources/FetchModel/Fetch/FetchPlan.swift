@@ -139,13 +139,13 @@ public struct FetchPlan: Sendable, Hashable {
   public var integersAsStrings: Bool
   /// The grouping and aggregates of dictionaries; nil unless the shape is
   /// ``ResultShape/dictionaries``.
-  public var tabulation: GroupedQuery?
+  public var groupedQuery: GroupedQuery?
 
   public init(
     definition: ResultDefinition, window: Window = Window(), isCapped: Bool = false,
     shape: ResultShape = .objects, selection: [SelectedValue] = [],
     expansion: [PropertyPath] = [], withTotal: Bool = false, withDigest: Bool = false,
-    integersAsStrings: Bool = false, tabulation: GroupedQuery? = nil
+    integersAsStrings: Bool = false, groupedQuery: GroupedQuery? = nil
   ) {
     self.definition = definition
     self.window = window
@@ -156,17 +156,17 @@ public struct FetchPlan: Sendable, Hashable {
     self.withTotal = withTotal
     self.withDigest = withDigest
     self.integersAsStrings = integersAsStrings
-    self.tabulation = tabulation
+    self.groupedQuery = groupedQuery
   }
 
   /// True if the plan contains the time of the request, so that its result changes without a save.
   public var isNondeterministic: Bool {
-    definition.predicate.isNondeterministic || tabulation?.isNondeterministic ?? false
+    definition.predicate.isNondeterministic || groupedQuery?.isNondeterministic ?? false
   }
 
   /// Every key path that the answer depends on.
   public var paths: [PropertyPath] {
-    definition.paths + expansion + (tabulation?.paths ?? [])
+    definition.paths + expansion + (groupedQuery?.paths ?? [])
       + selection.compactMap { value in
         switch value.source {
         case .path(let path), .ids(let path): path

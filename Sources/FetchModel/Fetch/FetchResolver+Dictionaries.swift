@@ -28,9 +28,9 @@ extension FetchResolver {
     let (objects, groups) = try Self.divided(request)
     let predicate = try predicate(of: objects, entity: entity).and(
       model.membership(of: entity, subentities: request.withSubentities))
-    try checkDepth(of: predicate, atMost: ParserStackBudget.ofTabulation)
+    try checkDepth(of: predicate, atMost: ParserStackBudget.ofGroupedQuery)
     var resolver = GroupedQueryResolver(model: model, entity: entity)
-    let tabulation = try resolver.resolve(
+    let groupedQuery = try resolver.resolve(
       request, arguments: groups.arguments, variables: groups.variables,
       defaults: defaultSelection(of: entity).map(\.key))
     let isCapped = (request.limit ?? .max) > maxItems
@@ -38,7 +38,7 @@ extension FetchResolver {
       definition: ResultDefinition(entity: entity, predicate: predicate),
       window: Window(offset: request.offset, limit: isCapped ? maxItems : request.limit),
       isCapped: isCapped, shape: .dictionaries, withTotal: request.withTotal,
-      integersAsStrings: request.integersAsStrings, tabulation: tabulation)
+      integersAsStrings: request.integersAsStrings, groupedQuery: groupedQuery)
   }
 
   /// Splits the request's arguments and variables into those of `where` and those of `having`.

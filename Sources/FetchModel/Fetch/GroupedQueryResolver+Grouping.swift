@@ -3,14 +3,14 @@
 
 extension GroupedQueryResolver {
   /// Refuses values that differ within a group.
-  func checkGrouping(_ tabulation: GroupedQuery) throws(FetchRequestError) {
-    let check = GroupingCheck(tabulation: tabulation)
-    for column in tabulation.columns {
+  func checkGrouping(_ groupedQuery: GroupedQuery) throws(FetchRequestError) {
+    let check = GroupingCheck(groupedQuery: groupedQuery)
+    for column in groupedQuery.columns {
       guard let path = check.stray(in: column.value) else { continue }
       throw refusal("select", path)
     }
-    if let path = check.stray(in: tabulation.having) { throw refusal("having", path) }
-    for term in tabulation.order {
+    if let path = check.stray(in: groupedQuery.having) { throw refusal("having", path) }
+    for term in groupedQuery.order {
       guard let path = check.stray(in: term.value) else { continue }
       throw refusal("sort", path)
     }
@@ -48,13 +48,13 @@ extension GroupedQueryResolver {
 
 /// Looks for key paths that are neither grouped nor aggregated.
 private struct GroupingCheck {
-  let tabulation: GroupedQuery
+  let groupedQuery: GroupedQuery
 
   func stray(in value: ResolvedExpression) -> PropertyPath? {
-    if tabulation.groups.contains(value) { return nil }
+    if groupedQuery.groups.contains(value) { return nil }
     switch value {
     case .constant, .parameter: return nil
-    case .path(let path): return tabulation.aggregate(path.path) == nil ? path.path : nil
+    case .path(let path): return groupedQuery.aggregate(path.path) == nil ? path.path : nil
     case .arithmetic(_, let left, let right): return stray(in: left) ?? stray(in: right)
     case .function(_, let arguments): return firstStray(arguments)
     case .listAggregate(_, let elements): return firstStray(elements)

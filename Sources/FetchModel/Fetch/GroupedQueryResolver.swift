@@ -69,19 +69,19 @@ struct GroupedQueryResolver {
       try resolved(predicate, arguments, variables)
     }
     let order = try order(of: request, columns, groupValues)
-    let tabulation = GroupedQuery(
+    let groupedQuery = GroupedQuery(
       columns: columns, aggregates: aggregates, firstAggregate: firstAggregate,
       groups: groupValues, having: having ?? .constant(true), isDistinct: request.isDistinct,
       order: order, values: paths.filter { !model.isToMany($0) },
       ways: paths.filter { model.isToMany($0) }, isNondeterministic: isNondeterministic)
-    if tabulation.isAggregated { try checkGrouping(tabulation) }
+    if groupedQuery.isAggregated { try checkGrouping(groupedQuery) }
     do throws(PredicateError) {
       try ParserStackBudget.check(
-        tabulation.stackEntries, atMost: ParserStackBudget.ofTabulation)
+        groupedQuery.stackEntries, atMost: ParserStackBudget.ofGroupedQuery)
     } catch {
       throw refusal(of: "select", error)
     }
-    return tabulation
+    return groupedQuery
   }
 
   private var firstAggregate: Int { model.entities[entity].attributes.count }

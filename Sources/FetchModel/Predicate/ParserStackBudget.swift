@@ -10,7 +10,7 @@ public enum ParserStackBudget {
   /// Entries that are left for the condition of a statement.
   static let ofCondition = 87
   /// The same in a statement of dictionaries, whose rows another statement around it may count.
-  static let ofTabulation = 80
+  static let ofGroupedQuery = 80
   /// The same for the condition of a batch, which is inside `"id" IN (SELECT …)`.
   static let ofBatch = 77
 

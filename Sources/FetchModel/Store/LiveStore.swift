@@ -140,7 +140,7 @@ public protocol ReadTransaction {
   func values(
     of paths: [PropertyPath], ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ObjectID: [StoredValue?]]?
-  /// Returns the dictionaries of `plan.tabulation` at `position`. Equal values give equal bytes, in
+  /// Returns the dictionaries of `plan.groupedQuery` at `position`. Equal values give equal bytes, in
   /// whatever order the store reads its rows.
   func dictionaries(of plan: FetchPlan, at position: ReadPosition) throws(StoreError)
     -> GroupedResult

@@ -157,7 +157,7 @@ final class EngineThread {
         try queries.catchUp(context)
         isStale = false
         retry = nil
-        if !queries.outbox.isEmpty { answerClients() }
+        if !queries.undelivered.isEmpty { answerClients() }
         complete(finished, context, now)
         serve(requests, context, now)
         // Deliver answers before the transaction ends.
@@ -217,9 +217,9 @@ final class EngineThread {
     queries.counters.waiters =
       queries.waiterCount + queries.pendingCatchUps.reduce(0) { $0 + $1.value.all.count }
     report(queries.counters)
-    let outbox = queries.outbox
-    queries.outbox = []
-    for outgoing in outbox {
+    let undelivered = queries.undelivered
+    queries.undelivered = []
+    for outgoing in undelivered {
       let waiters = groups.collect(outgoing)
       if !waiters.isEmpty { delivery.deliver(outgoing.answer, to: waiters) }
     }

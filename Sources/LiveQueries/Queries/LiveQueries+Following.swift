@@ -182,17 +182,17 @@ extension LiveQueries {
   ) {
     let origin = AnswerOrigin(view: ObjectIdentifier(view), from: from)
     counters.delivered += 1
-    if let last = outbox.indices.last, outbox[last].origin == origin {
-      outbox[last].waiters.append(waiter)
+    if let last = undelivered.indices.last, undelivered[last].origin == origin {
+      undelivered[last].waiters.append(waiter)
     } else {
       counters.diffs += 1
       let answer = LiveAnswer.diff(json: body.json(from: from), to: body.to, isEmpty: false)
-      outbox.append(OutgoingAnswer(answer: answer, waiters: [waiter], origin: origin))
+      undelivered.append(OutgoingAnswer(answer: answer, waiters: [waiter], origin: origin))
     }
   }
 
   mutating func send(_ answer: LiveAnswer, to waiter: any LiveWaiter) {
-    outbox.append(OutgoingAnswer(answer: answer, waiters: [waiter]))
+    undelivered.append(OutgoingAnswer(answer: answer, waiters: [waiter]))
     counters.delivered += 1
   }
 
@@ -230,7 +230,7 @@ extension LiveQueries {
       guard let current else { continue }
       let body = place.query.emptyBody(for: place.view, current)
       let answer = LiveAnswer.diff(json: body.json(from: place.from), to: current, isEmpty: true)
-      outbox.append(OutgoingAnswer(answer: answer, waiters: waiters))
+      undelivered.append(OutgoingAnswer(answer: answer, waiters: waiters))
       counters.delivered += waiters.count
       rest(place.query)
     }

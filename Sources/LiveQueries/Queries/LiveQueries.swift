@@ -1,5 +1,5 @@
 // All live queries of a store and their waiters: snapshots, requests and deadlines enter, answers
-// are appended to the outbox. A plain value for one thread; it never blocks.
+// are appended to the undelivered. A plain value for one thread; it never blocks.
 
 import FetchModel
 
@@ -57,7 +57,7 @@ struct LiveQueries {
   var tickets: [ObjectIdentifier: UInt64] = [:]
   var nextTicket: UInt64 = 0
   var deadlines = DeadlineHeap()
-  var outbox: [OutgoingAnswer] = []
+  var undelivered: [OutgoingAnswer] = []
   /// The clients that wait for background catch-ups.
   var pendingCatchUps: [CatchUpKey: PendingCatchUp] = [:]
   /// Background catch-ups that were not started yet.
@@ -76,7 +76,7 @@ struct LiveQueries {
     self.configuration = configuration
   }
 
-  /// Waiters whose answer is in the outbox; removed after its delivery.
+  /// Waiters whose answer is in the undelivered; removed after its delivery.
   private var answered: [UInt64] = []
   /// The number of waiting clients.
   var waiterCount: Int { places.count - answered.count }
@@ -264,7 +264,7 @@ struct LiveQueries {
   private mutating func send(
     _ answer: LiveAnswer, to waiters: [UInt64: any LiveWaiter], of query: LiveQuery
   ) {
-    outbox.append(OutgoingAnswer(answer: answer, waiters: Array(waiters.values)))
+    undelivered.append(OutgoingAnswer(answer: answer, waiters: Array(waiters.values)))
     counters.delivered += waiters.count
     query.waiterCount -= waiters.count
     answered += waiters.keys

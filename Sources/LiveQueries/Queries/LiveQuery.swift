@@ -15,15 +15,15 @@ struct QueryKey: Hashable {
   /// The only object of interest; nil for a whole result.
   let only: ObjectID?
   /// True if rows only indicate whether dictionaries may differ.
-  let isTabulated: Bool
+  let hasDictionaries: Bool
 
   init(_ plan: FetchPlan, only: ObjectID?) {
     integersAsStrings = plan.integersAsStrings
     self.only = only
-    isTabulated = plan.tabulation != nil
-    if let tabulation = plan.tabulation {
+    hasDictionaries = plan.groupedQuery != nil
+    if let groupedQuery = plan.groupedQuery {
       definition = plan.definition
-      (selection, expansion) = tabulation.observed
+      (selection, expansion) = groupedQuery.observed
       return
     }
     let isCount = plan.shape == .count && only == nil
@@ -145,7 +145,7 @@ final class LiveQuery {
   func rowChanges(
     of affected: Set<ObjectID>, after start: HistoryPosition, _ context: CatchUpContext
   ) throws(StoreError) -> FoundChanges {
-    if key.isTabulated, affected.count > Self.maxRowsCompared {
+    if key.hasDictionaries, affected.count > Self.maxRowsCompared {
       return FoundChanges(changes: [.unknown])
     }
     let ids = try withoutInvisible(affected, after: start, context)
@@ -164,7 +164,7 @@ final class LiveQuery {
   private func oldRows(
     _ ids: Set<ObjectID>, at start: HistoryPosition, _ context: CatchUpContext
   ) throws(StoreError) -> [ObjectID: Row] {
-    guard start == position, !key.isTabulated else {
+    guard start == position, !key.hasDictionaries else {
       return try context.transaction.rows(of: plan, ids: ids, at: .past(start))
     }
     let unknown = ids.filter { log.latestRow(of: $0) == nil }

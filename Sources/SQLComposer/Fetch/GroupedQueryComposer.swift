@@ -32,19 +32,19 @@ package struct GroupedColumn: Sendable {
 
 package struct GroupedQueryComposer {
   private let plan: FetchPlan
-  private let tabulation: GroupedQuery
+  private let groupedQuery: GroupedQuery
   private var query: FetchQuery
   private var writer: ConditionWriter<GroupedQueryScope>
 
   package init(
-    _ composer: FetchComposer, _ plan: FetchPlan, _ tabulation: GroupedQuery,
+    _ composer: FetchComposer, _ plan: FetchPlan, _ groupedQuery: GroupedQuery,
     at position: ReadPosition
   ) {
     self.plan = plan
-    self.tabulation = tabulation
+    self.groupedQuery = groupedQuery
     query = FetchQuery(
       composer: composer, definition: plan.definition, position: position, needsOrder: false)
-    writer = ConditionWriter(GroupedQueryScope(query.scope, tabulation))
+    writer = ConditionWriter(GroupedQueryScope(query.scope, groupedQuery))
   }
 
   /// Selects the dictionaries of the window, and one more if that shows whether more exist.
@@ -52,7 +52,7 @@ package struct GroupedQueryComposer {
     var columns: [GroupedColumn] = []
     var values: [SQLFragment] = []
     var indexes: [SQLFragment: Int32] = [:]
-    for column in tabulation.columns {
+    for column in groupedQuery.columns {
       let operand = writer.operand(column.value)
       let value = selected(operand)
       let index = indexes[value] ?? Int32(values.count)
@@ -71,9 +71,9 @@ package struct GroupedQueryComposer {
   /// Counts the dictionaries without the window.
   package mutating func total() -> SQLFragment {
     var values = [SQLFragment("1")]
-    if tabulation.isDistinct {
-      values = tabulation.columns.map { distinguished(writer.operand($0.value)) }
-    } else if tabulation.isAggregated, tabulation.groups.isEmpty {
+    if groupedQuery.isDistinct {
+      values = groupedQuery.columns.map { distinguished(writer.operand($0.value)) }
+    } else if groupedQuery.isAggregated, groupedQuery.groups.isEmpty {
       // Without an aggregate in its list, a SELECT without GROUP BY would return a row for each
       // object.
       values = [SQLFragment("count(*)")]
@@ -87,12 +87,12 @@ package struct GroupedQueryComposer {
   // MARK: Parts
 
   private mutating func select(_ values: SQLFragment) -> SQLFragment {
-    let groups = tabulation.groups.map { distinguished(writer.operand($0)) }
+    let groups = groupedQuery.groups.map { distinguished(writer.operand($0)) }
     let having =
-      tabulation.having == .constant(true)
-      ? nil : writer.write(tabulation.having, between: .ands)
+      groupedQuery.having == .constant(true)
+      ? nil : writer.write(groupedQuery.having, between: .ands)
     query.scope = writer.scopes[0].objects
-    var sql = SQLFragment(tabulation.isDistinct ? "SELECT DISTINCT " : "SELECT ")
+    var sql = SQLFragment(groupedQuery.isDistinct ? "SELECT DISTINCT " : "SELECT ")
     sql.append(values)
     sql.append(query.body)
     if !groups.isEmpty {
@@ -131,20 +131,20 @@ package struct GroupedQueryComposer {
   }
 
   /// True if one dictionary may represent several objects.
-  private var isMerged: Bool { tabulation.isDistinct || tabulation.isAggregated }
+  private var isMerged: Bool { groupedQuery.isDistinct || groupedQuery.isAggregated }
 
   // MARK: Order
 
   private mutating func orderTerms() -> [SQLFragment] {
-    var terms = tabulation.order.map { term(for: $0) }
+    var terms = groupedQuery.order.map { term(for: $0) }
     // SELECT DISTINCT of PostgreSQL is ordered by what it selects only.
-    if tabulation.isAggregated, !(tabulation.isDistinct && dialect.hasTypedColumns) {
-      terms += tabulation.groups.map { ascending(writer.operand($0)) }
+    if groupedQuery.isAggregated, !(groupedQuery.isDistinct && dialect.hasTypedColumns) {
+      terms += groupedQuery.groups.map { ascending(writer.operand($0)) }
     }
-    if tabulation.isDistinct {
-      terms += tabulation.columns.map { ascending(writer.operand($0.value)) }
+    if groupedQuery.isDistinct {
+      terms += groupedQuery.columns.map { ascending(writer.operand($0.value)) }
     }
-    if !tabulation.isAggregated, !tabulation.isDistinct { terms.append(id) }
+    if !groupedQuery.isAggregated, !groupedQuery.isDistinct { terms.append(id) }
     return terms.isEmpty ? [SQLFragment("1")] : terms
   }
 
@@ -193,7 +193,7 @@ package struct GroupedQueryComposer {
   }
 
   private func isCollection(_ value: ResolvedExpression) -> Bool {
-    guard case .path(let path) = value, let aggregate = tabulation.aggregate(path.path) else {
+    guard case .path(let path) = value, let aggregate = groupedQuery.aggregate(path.path) else {
       return false
     }
     return aggregate.function == nil

@@ -10,11 +10,11 @@ import FetchModel
 struct GroupedQueryScope: SQLScope {
   var objects: JoinBuilder
   /// The grouped query; nil inside a subquery, which has no groups.
-  private let tabulation: GroupedQuery?
+  private let groupedQuery: GroupedQuery?
 
-  init(_ objects: JoinBuilder, _ tabulation: GroupedQuery?) {
+  init(_ objects: JoinBuilder, _ groupedQuery: GroupedQuery?) {
     self.objects = objects
-    self.tabulation = tabulation
+    self.groupedQuery = groupedQuery
   }
 
   var dialect: Dialect { objects.dialect }
@@ -23,14 +23,14 @@ struct GroupedQueryScope: SQLScope {
   var mayRepeat: Bool { objects.mayRepeat }
   var position: String? { objects.position }
 
-  func isAggregate(_ path: PropertyPath) -> Bool { tabulation?.aggregate(path) != nil }
+  func isAggregate(_ path: PropertyPath) -> Bool { groupedQuery?.aggregate(path) != nil }
 
   mutating func over(_ steps: [Int]) -> GroupedQueryScope {
     GroupedQueryScope(objects.over(steps), nil)
   }
 
   mutating func column(_ path: PropertyPath) -> SQLColumn {
-    guard let aggregate = tabulation?.aggregate(path) else { return objects.column(path) }
+    guard let aggregate = groupedQuery?.aggregate(path) else { return objects.column(path) }
     guard let value = aggregate.value else {
       return SQLColumn(sql: "count(*)", type: .integer, mayBeNull: false)
     }

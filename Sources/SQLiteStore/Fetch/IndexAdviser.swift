@@ -205,12 +205,12 @@ extension IndexAdviser {
       else { return terms }
       terms.append(column)
     }
-    for value in plan.tabulation?.groups ?? [] {
+    for value in plan.groupedQuery?.groups ?? [] {
       guard let column = term(value, root) else { return terms }
       terms.append(column)
     }
-    guard let tabulation = plan.tabulation, !tabulation.isAggregated else { return terms }
-    for term in tabulation.order {
+    guard let groupedQuery = plan.groupedQuery, !groupedQuery.isAggregated else { return terms }
+    for term in groupedQuery.order {
       guard term.options.isEmpty, case .path(let path) = term.value, path.scope == 0,
         let column = self.term(path.path, root, isDescending: term.direction == .descending)
       else { return terms }

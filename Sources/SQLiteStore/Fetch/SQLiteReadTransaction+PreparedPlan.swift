@@ -8,7 +8,7 @@ import SQLResults
 extension SQLiteReadTransaction {
   func snapshot(of bound: BoundPlan) throws(StoreError) -> EncodedSnapshot {
     let plan = bound.parameterized.template
-    guard plan.shape != .count, plan.tabulation == nil, !plan.withTotal, plan.expansion.isEmpty,
+    guard plan.shape != .count, plan.groupedQuery == nil, !plan.withTotal, plan.expansion.isEmpty,
       plan.window.limit != 0
     else { return try snapshot(of: bound.plan) }
     let prepared = connection.preparedPlans.plan(

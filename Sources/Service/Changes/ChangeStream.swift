@@ -45,7 +45,7 @@ final class ChangeStream: ServedStream, HistoryObserver {
   /// Reads the next saves unless an event waits to be sent; true when the stream is over.
   func historyDidChange() -> Bool {
     let start = state.withLock { state in
-      let isFree = state.output.outbox.isEmpty && !state.output.isEnding
+      let isFree = state.output.unsent.isEmpty && !state.output.isEnding
       return isFree ? state.position : nil
     }
     guard let start else { return withOutput { $0.isEnding } }
@@ -76,8 +76,8 @@ final class ChangeStream: ServedStream, HistoryObserver {
   private func send(_ diff: [UInt8], _ token: Token) {
     let event = EventOutput.event("diff", diff, token)
     let socket = state.withLock { state -> HTTPStream? in
-      guard state.output.outbox.isEmpty, token != state.position else { return nil }
-      state.output.outbox = event
+      guard state.output.unsent.isEmpty, token != state.position else { return nil }
+      state.output.unsent = event
       state.position = token
       return state.output.socket
     }

@@ -49,7 +49,7 @@ extension FetchGroupStream {
         if answer == nil, found?.0.isFull == true { continue }
         take(answer, of: fetch, at: found?.1, &state)
       }
-      return state.output.outbox.count < Self.bytesAtOnce
+      return state.output.unsent.count < Self.bytesAtOnce
     }
   }
 
@@ -60,7 +60,7 @@ extension FetchGroupStream {
     state.held[fetch.index] = nil
     guard let token, let answer, answer != .expired else { return }
     if case .diff(let json) = answer {
-      state.output.outbox += Self.event("diff", json, fetches[fetch.index].name)
+      state.output.unsent += Self.event("diff", json, fetches[fetch.index].name)
     }
     state.unsent.removeAll { $0 == fetch.index }
     Self.begin(GroupFetch(index: fetch.index, plan: fetch.plan, since: token), &state)
@@ -84,10 +84,10 @@ extension FetchGroupStream {
       }
       let event = Self.event("snapshot", snapshot.json, named.name)
       return state.withLock { state in
-        state.output.outbox += event
+        state.output.unsent += event
         let token = snapshot.token
         Self.begin(GroupFetch(index: index, plan: named.plan, since: token), &state)
-        return state.output.outbox.count < Self.bytesAtOnce
+        return state.output.unsent.count < Self.bytesAtOnce
       }
     } catch {
       if let problem = service.endProblem {

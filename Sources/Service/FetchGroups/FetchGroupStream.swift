@@ -104,15 +104,15 @@ extension FetchGroupStream {
   static func mark(_ token: Token, _ state: inout State) {
     guard token != state.lastToken else { return }
     state.lastToken = token
-    if state.output.outbox.last == 0x0A { state.output.outbox.removeLast() }
-    state.output.outbox.append(contentsOf: "id: \(token)\n\n".utf8)
+    if state.output.unsent.last == 0x0A { state.output.unsent.removeLast() }
+    state.output.unsent.append(contentsOf: "id: \(token)\n\n".utf8)
   }
 
   private func append(_ result: GroupResult, to state: inout State, isEnding: Bool) {
     let name = fetches[result.index].name
     switch result.answer {
     case .diff(let json, let token, _):
-      state.output.outbox += Self.event("diff", json, name)
+      state.output.unsent += Self.event("diff", json, name)
       state.held[result.index] = token
     case .expired where isEnding, .failed where isEnding: break
     case .expired: state.unsent.append(result.index)
@@ -122,7 +122,7 @@ extension FetchGroupStream {
 
   /// One fetch ends; the others go on.
   func end(_ index: Int, _ problem: Problem, _ state: inout State) {
-    state.output.outbox += Self.event("error", problem.json, fetches[index].name)
+    state.output.unsent += Self.event("error", problem.json, fetches[index].name)
     state.alive.remove(index)
   }
 

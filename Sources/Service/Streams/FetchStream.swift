@@ -97,7 +97,7 @@ final class FetchStream: ServedStream, LiveWaiter {
 
   private func send(_ event: [UInt8]?, position: Token?) {
     let socket = state.withLock { state in
-      if let event { state.output.outbox += event }
+      if let event { state.output.unsent += event }
       state.position = position ?? state.position
       state.output.isRequesting = false
       return state.output.socket

@@ -14,7 +14,7 @@ struct EventOutput {
 
   var socket: HTTPStream?
   /// Complete events to send.
-  var outbox: [UInt8] = Array("retry: 2000\n\n".utf8)
+  var unsent: [UInt8] = Array("retry: 2000\n\n".utf8)
   /// True while the next events are being read.
   var isRequesting = false
   var isEnding = false
@@ -25,9 +25,9 @@ struct EventOutput {
   ///
   /// - Parameter isOver: true if nothing more can come.
   mutating func step(isOver: Bool = false) -> StreamStep? {
-    if !outbox.isEmpty {
-      defer { outbox = [] }
-      return .bytes(outbox)
+    if !unsent.isEmpty {
+      defer { unsent = [] }
+      return .bytes(unsent)
     }
     if isEnding || isOver { return .end }
     if isRequesting { return .wait }
@@ -129,7 +129,7 @@ extension ServedStream {
   func end(_ problem: Problem) {
     wake { output in
       guard !output.isEnding else { return }
-      output.outbox += EventOutput.event("error", problem.json, nil)
+      output.unsent += EventOutput.event("error", problem.json, nil)
       output.isEnding = true
     }
   }
@@ -151,7 +151,7 @@ extension ServedStream {
 
   private func sendHeartbeat() {
     let socket = withOutput { output in
-      if !output.isEnding, output.outbox.isEmpty { output.outbox = Array(":\n\n".utf8) }
+      if !output.isEnding, output.unsent.isEmpty { output.unsent = Array(":\n\n".utf8) }
       return output.socket
     }
     guard let socket else { return }

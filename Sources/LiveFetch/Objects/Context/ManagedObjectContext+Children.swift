@@ -37,7 +37,7 @@ extension ManagedObjectContext {
       object.bases = [:]
       object.stage = .stored
     }
-    for object in deletions { forget(object, as: .gone) }
+    for object in deletions { unregister(object, as: .gone) }
     insertions = []
     updates = []
     deletions = []

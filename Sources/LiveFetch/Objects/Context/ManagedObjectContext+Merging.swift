@@ -14,7 +14,7 @@ extension ManagedObjectContext {
     let found = try await remoteChanges(since: start, isolation: isolation)
     try await reread(found.changes, isolation: isolation)
     lastToken = found.token
-    forgetMissing()
+    unregisterMissing()
     processChangesOfTree()
   }
 
@@ -161,7 +161,7 @@ extension ManagedObjectContext {
   }
 
   /// Removes objects that were deleted in the store and have no unsaved changes.
-  private func forgetMissing() {
+  private func unregisterMissing() {
     for context in branch {
       for object in context.registeredObjects where object.missing != nil && !object.hasEdits {
         objectIsGone(context.key(of: object))

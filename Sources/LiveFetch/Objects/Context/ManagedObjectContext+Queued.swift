@@ -76,7 +76,7 @@ extension ManagedObject {
       stage = objectID.isTemporary ? .inserted : .stored
     }
     for name in edits.keys { bases[name] = row[name] ?? .null }
-    for name in Array(edits.keys) + Array(memberEdits.keys) { forgetValue(of: name) }
+    for name in Array(edits.keys) + Array(memberEdits.keys) { clearValue(of: name) }
   }
 
   fileprivate func queue(_ change: (inout QueuedEdits) -> Void) {

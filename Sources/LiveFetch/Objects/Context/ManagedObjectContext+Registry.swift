@@ -46,7 +46,7 @@ extension ManagedObjectContext {
   }
 
   /// Removes an object from the context.
-  func forget(_ object: ManagedObject, as stage: ManagedObject.Stage) {
+  func unregister(_ object: ManagedObject, as stage: ManagedObject.Stage) {
     let key = key(of: object)
     if registry[key]?.object === object { registry[key] = nil }
     insertions.remove(object)

@@ -194,8 +194,8 @@ extension ManagedObjectContext {
   private func settle(_ draft: SaveDraft, _ receipt: SaveReceipt) {
     givenIDs.merge(receipt.ids)
     // Remove deleted objects before ids are assigned, because SQLite may reuse their ids.
-    for case .deletion(let object) in draft.origins { forgetEverywhere(object) }
-    for object in draft.goneObjects { forgetEverywhere(object) }
+    for case .deletion(let object) in draft.origins { unregisterEverywhere(object) }
+    for object in draft.goneObjects { unregisterEverywhere(object) }
     resolveEverywhere(receipt.ids)
     for origin in draft.origins {
       switch origin {
@@ -210,7 +210,7 @@ extension ManagedObjectContext {
     guard object.managedObjectContext === self else { return }
     for (name, json) in sent.edits {
       let stored = json.resolved { givenIDs[$0] }
-      if object.edits[name] == nil, object.row[name] != stored { object.forgetValue(of: name) }
+      if object.edits[name] == nil, object.row[name] != stored { object.clearValue(of: name) }
       object.row[name] = stored
       if object.edits[name] == stored, object.queued?.edits[name] == nil {
         object.edits[name] = nil
@@ -251,7 +251,7 @@ extension ManagedObjectContext {
   /// such an id was deleted: SQLite reuses the id of a deleted last row.
   func resolveEverywhere(_ ids: [String: ObjectID]) {
     guard !ids.isEmpty else { return }
-    for key in root.keysGiven(by: ids) { root.forget(key) }
+    for key in root.keysGiven(by: ids) { root.unregister(key) }
     root.resolve(ids)
   }
 
@@ -277,17 +277,17 @@ extension ManagedObjectContext {
   }
 
   /// Removes an object that was deleted in the store, here and in child contexts.
-  func forgetEverywhere(_ object: ManagedObject) {
+  func unregisterEverywhere(_ object: ManagedObject) {
     let key = key(of: object)
-    for child in children { child.context?.forget(key) }
-    forget(object, as: .gone)
+    for child in children { child.context?.unregister(key) }
+    unregister(object, as: .gone)
   }
 
-  private func forget(_ key: RegistryKey) {
-    for child in children { child.context?.forget(key) }
+  private func unregister(_ key: RegistryKey) {
+    for child in children { child.context?.unregister(key) }
     guard let object = registry[key]?.object else { return }
     if !object.isDeleted { pending.deletedObjects.insert(object) }
-    forget(object, as: .gone)
+    unregister(object, as: .gone)
     processPendingChanges()
   }
 }

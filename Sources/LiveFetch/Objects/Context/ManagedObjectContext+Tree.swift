@@ -57,7 +57,7 @@ extension ManagedObjectContext {
         return
       }
       if object.stage == .stored { pending.deletedObjects.insert(object) }
-      forget(object, as: .gone)
+      unregister(object, as: .gone)
     }
     for child in children { child.context?.objectIsGone(key, asOf: reading) }
   }
@@ -115,20 +115,20 @@ extension ManagedObjectContext {
   // MARK: - What is thrown away
 
   /// Discards the changes of child contexts to an object whose changes this context discards.
-  func takeBack(_ object: ManagedObject) {
+  func revert(_ object: ManagedObject) {
     let names = Array(object.edits.keys) + Array(object.memberEdits.keys)
     guard !names.isEmpty else { return }
     let key = key(of: object)
-    for child in children { child.context?.takeBack(names, of: key, to: object.row) }
+    for child in children { child.context?.revert(names, of: key, to: object.row) }
   }
 
-  private func takeBack(_ names: [String], of key: RegistryKey, to row: [String: JSON]) {
+  private func revert(_ names: [String], of key: RegistryKey, to row: [String: JSON]) {
     var row = row
     if let object = registry[key]?.object {
-      if object.takeBack(names, to: row) { pending.refreshedObjects.insert(object) }
+      if object.revert(names, to: row) { pending.refreshedObjects.insert(object) }
       row = object.overlaying(row)
     }
-    for child in children { child.context?.takeBack(names, of: key, to: row) }
+    for child in children { child.context?.revert(names, of: key, to: row) }
   }
 
   /// Removes, in child contexts, a new object of this one that will not be stored.
@@ -141,7 +141,7 @@ extension ManagedObjectContext {
     for child in children { child.context?.removeFromTree(key, as: stage) }
     guard let object = registry[key]?.object else { return }
     if hasChanges { unlink(object) }
-    forget(object, as: stage)
+    unregister(object, as: stage)
     if stage == .detached { object.becomeUnsaved() }
     pending.updatedObjects.remove(object)
     pending.refreshedObjects.remove(object)
@@ -183,7 +183,7 @@ extension ManagedObject {
   /// Resets these values to those of `row`, or marks them as not in memory.
   ///
   /// - Returns: true if a visible value differs.
-  fileprivate func takeBack(_ names: [String], to row: [String: JSON]) -> Bool {
+  fileprivate func revert(_ names: [String], to row: [String: JSON]) -> Bool {
     for name in names where row[name] == nil {
       self.row[name] = nil
       related[name] = nil

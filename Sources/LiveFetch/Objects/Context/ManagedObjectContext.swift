@@ -167,7 +167,7 @@ public final class ManagedObjectContext {
     pending.insertedObjects.remove(object)
     pending.updatedObjects.remove(object)
     pending.deletedObjects.insert(object)
-    forget(object, as: stage)
+    unregister(object, as: stage)
   }
 
   /// Removes an object that will not be stored from the relationships of others. O(n) for n
@@ -185,7 +185,7 @@ public final class ManagedObjectContext {
         other.set(other.row[name] ?? .null, of: name)
       }
       for (name, edits) in other.memberEdits where edits.holds(id) && leads(name) {
-        other.editMembers(of: name, [id]) { $0.forget(id) }
+        other.editMembers(of: name, [id]) { $0.dropEdit(of: id) }
       }
     }
   }
@@ -208,13 +208,13 @@ public final class ManagedObjectContext {
       if let sent = sending?.rollBack(object) {
         object.showAgain(sent)
       } else if object.queued != nil {
-        takeBack(object)
+        revert(object)
         object.showQueued()
       } else if object.stage == .inserted {
         drop(object, as: .detached)
         continue
       } else {
-        takeBack(object)
+        revert(object)
         object.discardEdits()
         object.stage = .stored
       }
@@ -233,11 +233,11 @@ public final class ManagedObjectContext {
   /// Removes all objects and changes. The objects belong to no context any more and keep their
   /// values. Child contexts lose the changes, as after ``rollback()``.
   public func reset() {
-    for object in updates.elements + deletions.elements { takeBack(object) }
+    for object in updates.elements + deletions.elements { revert(object) }
     for object in insertions.elements + queuedObjects where object.isInserted {
       removeFromDescendants(object, as: .detached)
     }
-    for object in registeredObjects { forget(object, as: .detached) }
+    for object in registeredObjects { unregister(object, as: .detached) }
     queuedSaves = []
     registry = [:]
     classes = [:]

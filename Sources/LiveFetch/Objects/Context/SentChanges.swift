@@ -60,7 +60,7 @@ extension ManagedObject {
   /// Restores the sent values of a new object.
   fileprivate func discardEdits(since sent: SaveDraft.Sent) {
     for name in Set(edits.keys).union(unstorable.keys) where edits[name] != sent.edits[name] {
-      forgetValue(of: name)
+      clearValue(of: name)
     }
     related = related.filter { memberEdits[$0.key] == sent.memberEdits[$0.key] }
     (edits, memberEdits, unstorable) = (sent.edits, sent.memberEdits, [:])

@@ -97,7 +97,7 @@ struct MemberEdits: Equatable {
   func holds(_ id: ManagedObjectID) -> Bool { (all ?? added).contains(id) }
 
   /// Removes `id` from the edits.
-  mutating func forget(_ id: ManagedObjectID) {
+  mutating func dropEdit(of id: ManagedObjectID) {
     all?.remove(id)
     added.remove(id)
   }

@@ -75,7 +75,7 @@ extension ManagedObject {
   }
 
   /// Drops the cached value, so that it is decoded again.
-  func forgetValue(of name: String) {
+  func clearValue(of name: String) {
     values[name] = nil
     related[name] = nil
   }
