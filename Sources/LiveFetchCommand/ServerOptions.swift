@@ -92,10 +92,15 @@ struct ServerOptions {
     inheritedListener = try ServiceManager.listener()
   }
 
-  /// Ends the command if the access rules, of the file or of the model, do not fit the store.
+  /// Ends the command if the access rules, of the file or of the model, or the model's fetch templates
+  /// do not fit the store.
   func checkRules(of model: Model, path: String) throws {
     let rules = access ?? model.file.flatMap { AccessDeclaration($0) }
     try rules?.checked(model, file: settings.text(.access) ?? path)
+    let problems = FetchResolver(model: model, maxItems: 1).templateProblems
+    guard problems.isEmpty else {
+      throw ModelFileError(problems).failure(settings.text(.model) ?? path)
+    }
   }
 
   /// Refuses to serve everyone on an address that is not loopback.
