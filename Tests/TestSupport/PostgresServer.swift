@@ -65,7 +65,8 @@ public final class PostgresServer: Sendable {
   }
 
   /// Runs until its standard input ends. Without autovacuum, whose commits move the tokens of all
-  /// databases between two requests of a test.
+  /// databases between two requests of a test; for the same reason the log is flushed soon, so that no read
+  /// commits something to have it flushed.
   private static let script = """
     umask 077
     mkdir -m 700 "$2" || exit 1
@@ -77,7 +78,8 @@ public final class PostgresServer: Sendable {
     fi
     "$1/postgres" -D "$2/data" -k "$2" -c listen_addresses= -c fsync=off \
       -c max_connections=200 -c max_prepared_transactions=20 -c shared_buffers=64MB \
-      -c autovacuum=off -c deadlock_timeout=100ms >>"$2/log" 2>&1 </dev/null &
+      -c autovacuum=off -c wal_writer_delay=1ms -c wal_writer_flush_after=0 \
+      -c deadlock_timeout=100ms >>"$2/log" 2>&1 </dev/null &
     server=$!
     trap '' INT TERM HUP
     until "$1/pg_isready" -q -h "$2" 2>/dev/null; do
