@@ -65,8 +65,9 @@ export class Facets {
   // MARK: Figures
 
   async #loadCounts() {
-    const [{ n, present }] = await this.#ask({ select: ['n:@count', `present:@count.${this.#path}`] });
     replace(this.#values);
+    if (!isName(this.#column.name)) return;
+    const [{ n, present }] = await this.#ask({ select: ['n:@count', `present:@count.${this.#path}`] });
     this.#showFigures([['values', number(present)], ['NULL', number(n - present)]]);
   }
 
