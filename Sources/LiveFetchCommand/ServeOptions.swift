@@ -101,6 +101,7 @@ struct ServeOptions: ParsableArguments {
   func resolved() throws -> ServerOptions {
     var options = try checked()
     try options.readCredentials()
+    try options.readCertificate()
     try options.takeListener()
     return options
   }

@@ -68,11 +68,13 @@ struct ServerOptions {
     if let audit { settings.reopen(audit) }
   }
 
-  /// Reads the files of the token, of the key of JWTs and of the certificate.
+  /// Reads the certificate and its key.
+  mutating func readCertificate() throws { certificate = try certificateFiles?.certificate() }
+
+  /// Reads the files of the token, of the key of JWTs and of the access rules.
   mutating func readCredentials() throws {
     serverToken = try tokenSource.token()
     jwt = try settings.jwtVerifier()
-    certificate = try certificateFiles?.certificate()
     access = try settings.text(.access).map { try AccessDeclaration(atPath: $0) }
     for setting in [Setting.tokenFile, .jwtKey, .access] {
       credentials[setting] = settings.text(setting).flatMap(FileManager.default.contents)

@@ -223,8 +223,7 @@ extension Setting {
   /// The settings that SIGHUP reads again. The others take effect when the server starts.
   static let reloaded: Set<Setting> = [
     publicDirectory, token, tokenFile, jwtKey, jwksURL, jwtIssuer, jwtAudience, jwtRolesClaim,
-    access,
-    insecureOpen, corsOrigin, limit, maxItems, queryTimeout, maxAnswer, keepHistory, keepDays,
-    keepBytes, keepIdle, explain, serverTiming,
+    access, insecureOpen, corsOrigin, limit, maxItems, queryTimeout, maxAnswer,
+    keepHistory, keepDays, keepBytes, keepIdle, explain, serverTiming,
   ]
 }
