@@ -30,8 +30,9 @@ struct BackgroundCatchUps: Sendable {
 
   private func run(_ jobs: ArraySlice<CatchUpJob>, for caller: String) {
     guard !jobs.isEmpty else { return }
+    // An engine that ends answers the clients of its catch-ups itself.
     let report = { @Sendable [commandQueue] (finished: [FinishedCatchUp]) in
-      commandQueue.update { $0.finished += finished }
+      if !commandQueue.isEnding { commandQueue.update { $0.finished += finished } }
     }
     pool.run(for: QueueKey(caller: caller), until: nil) { _ in
       report(jobs.map { $0.failed(.busy) })
