@@ -18,7 +18,7 @@ struct Server {
   var greeting: (String) -> String = { _ in "" }
 
   mutating func run() throws {
-    TerminationSignal.hold(hangUp: true)
+    TerminationSignal.block(hangUp: true)
     for warning in options.warnings { note(warning) }
     DescriptorLimit.raise()
     TerminationSignal.ignoreOthers()

@@ -4,18 +4,19 @@ import Foundation
 
 /// Waits for the signals that terminate a process.
 enum TerminationSignal {
-  /// Blocks these signals for ``wait()`` in this thread and in every thread it starts. Call it first.
+  /// Blocks SIGTERM and SIGINT in this thread and in those that it starts later, so that
+  /// ``wait(hangUp:onHangUp:)`` receives them. Ignores SIGPIPE and SIGXFSZ.
   ///
-  /// - Parameter hangUp: true to block SIGHUP for ``wait(hangUp:onHangUp:)`` too.
-  static func hold(hangUp: Bool = false) {
-    var signals = set(hangUp: hangUp)
+  /// - Parameter hangUp: true to block SIGHUP too.
+  static func block(hangUp: Bool = false) {
+    var signals = signalSet(hangUp: hangUp)
     pthread_sigmask(SIG_BLOCK, &signals, nil)
     signal(SIGPIPE, SIG_IGN)
     // Writing beyond the limit on file sizes then fails with EFBIG instead of ending the process.
     signal(SIGXFSZ, SIG_IGN)
   }
 
-  /// Ignores signals without a meaning here, which would end the process.
+  /// Ignores signals without a meaning here: their default action ends the process.
   static func ignoreOthers() {
     for number in [SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGIO] { signal(number, SIG_IGN) }
   }
@@ -23,10 +24,10 @@ enum TerminationSignal {
   /// Returns on SIGTERM or SIGINT.
   ///
   /// - Parameters:
-  ///   - hangUp: true if SIGHUP is held too.
-  ///   - onHangUp: called on each SIGHUP, also on one from a terminal that closes.
+  ///   - hangUp: true if SIGHUP is blocked too.
+  ///   - onHangUp: called on each SIGHUP. A terminal that closes sends one too.
   static func wait(hangUp: Bool = false, onHangUp: () -> Void = {}) {
-    var signals = set(hangUp: hangUp)
+    var signals = signalSet(hangUp: hangUp)
     while true {
       var received: Int32 = 0
       guard sigwait(&signals, &received) == 0 else { continue }
@@ -35,10 +36,10 @@ enum TerminationSignal {
     }
   }
 
-  /// Ends the process with status 0 after a signal, once `body` has run. For commands that run
-  /// until they are interrupted.
-  static func endProcess(after body: @escaping @Sendable () -> Void = {}) {
-    hold()
+  /// Starts a thread that waits for SIGTERM or SIGINT, runs `body` and ends the process with status
+  /// 0. For commands that run until they are interrupted.
+  static func exitOnSignal(running body: @escaping @Sendable () -> Void = {}) {
+    block()
     Thread.detachNewThread {
       wait()
       body()
@@ -46,7 +47,7 @@ enum TerminationSignal {
     }
   }
 
-  private static func set(hangUp: Bool) -> sigset_t {
+  private static func signalSet(hangUp: Bool) -> sigset_t {
     var signals = sigset_t()
     sigemptyset(&signals)
     sigaddset(&signals, SIGTERM)

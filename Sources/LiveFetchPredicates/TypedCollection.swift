@@ -125,7 +125,7 @@ extension Elements where Value: NumericPredicateValue {
 
 // MARK: - Quantifiers
 
-/// A collection behind ANY, ALL or NONE.
+/// A collection after ANY, ALL or NONE.
 public struct Quantified<Root: Queryable, Value: PredicateValue>: PredicateSubject {
   /// ANY, ALL or NONE.
   public let quantifier: ComparisonPredicate.Quantifier?

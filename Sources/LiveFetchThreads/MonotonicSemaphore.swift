@@ -13,6 +13,7 @@
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var count: Int
 
+    /// - Parameter value: how many waits return at once.
     package init(value: Int = 0) {
       count = value
       pthread_mutex_init(lock, nil)
@@ -30,6 +31,7 @@
       lock.deallocate()
     }
 
+    /// Lets one wait return, now or later.
     package func signal() {
       pthread_mutex_lock(lock)
       count += 1
@@ -37,6 +39,7 @@
       pthread_cond_signal(condition)
     }
 
+    /// Waits for a signal and takes it.
     package func wait() {
       pthread_mutex_lock(lock)
       while count == 0 { pthread_cond_wait(condition, lock) }
@@ -44,7 +47,8 @@
       pthread_mutex_unlock(lock)
     }
 
-    /// Returns true if a signal arrived within this many nanoseconds.
+    /// Waits for a signal, at most this many nanoseconds, and takes it. Returns false if none came.
+    /// Times of more than a year are taken as a year.
     package func wait(nanoseconds: UInt64) -> Bool {
       var end = Self.deadline(in: nanoseconds)
       pthread_mutex_lock(lock)
@@ -59,7 +63,6 @@
     private static func deadline(in nanoseconds: UInt64) -> timespec {
       var end = timespec()
       clock_gettime(CLOCK_MONOTONIC, &end)
-      // Limits are clamped to a year.
       let limit = Int(min(nanoseconds, 31_536_000 * 1_000_000_000)) + end.tv_nsec
       end.tv_sec += limit / 1_000_000_000
       end.tv_nsec = limit % 1_000_000_000
@@ -73,13 +76,17 @@
   package final class MonotonicSemaphore: Sendable {
     private let semaphore: DispatchSemaphore
 
+    /// - Parameter value: how many waits return at once.
     package init(value: Int = 0) { semaphore = DispatchSemaphore(value: value) }
 
+    /// Lets one wait return, now or later.
     package func signal() { semaphore.signal() }
 
+    /// Waits for a signal and takes it.
     package func wait() { semaphore.wait() }
 
-    /// Returns true if a signal arrived within this many nanoseconds.
+    /// Waits for a signal, at most this many nanoseconds, and takes it. Returns false if none came.
+    /// Times of more than a year are taken as a year.
     package func wait(nanoseconds: UInt64) -> Bool {
       let limit = Int(min(nanoseconds, 31_536_000 * 1_000_000_000))
       return semaphore.wait(timeout: .now() + .nanoseconds(limit)) == .success
@@ -88,7 +95,7 @@
 #endif
 
 extension MonotonicSemaphore {
-  /// Returns true if a signal arrived within this many seconds.
+  /// Waits for a signal, at most this many seconds, and takes it. Returns false if none came.
   package func wait(seconds: Double) -> Bool {
     wait(nanoseconds: UInt64(min(max(seconds, 0), 1e9) * 1e9))
   }

@@ -66,7 +66,7 @@ package struct CascadeTriggers {
   }
 
   /// Returns the edges reachable from `table`.
-  private func edges(behind table: String) -> [Edge] {
+  private func edges(after table: String) -> [Edge] {
     var tables: Set<String> = [table]
     while true {
       let found = edges.filter { tables.contains($0.from) }
@@ -78,7 +78,7 @@ package struct CascadeTriggers {
 
   /// True if a cascade from `from` to `to` can reach itself again.
   private func isRecursive(from: String, to: String) -> Bool {
-    from == to || edges(behind: to).contains { $0.to == from }
+    from == to || edges(after: to).contains { $0.to == from }
   }
 
   /// True if any cascade can reach itself again, which does not fire its trigger.
@@ -99,7 +99,7 @@ package struct CascadeTriggers {
         condition, ["DELETE FROM \(quoted(to)) WHERE \(ModelTriggers.id) IN (SELECT \(ids))"]
       )
     }
-    let steps = edges(behind: to)
+    let steps = edges(after: to)
     let tables = Set(steps.map(\.to)).union([to]).sorted()
     guard !firesRecursively else {
       return (condition, [Self.deletion(of: ids, to: to, steps, tables)])

@@ -1,21 +1,22 @@
-// An offset in a text → the surrounding characters that a pattern tests (word and cluster
-// boundaries, line ends).
+// A position in a text → what the assertions of a pattern test there (word and cluster boundaries,
+// line ends).
 
 import Bytes
 
-/// An offset between two characters, which moves from the start of a text to its end.
+/// A position between two scalars of a text. It begins before the first scalar; ``advance()`` moves
+/// it by one.
 struct MatchContext {
   private(set) var previous: Unicode.Scalar?
   private(set) var next: Unicode.Scalar?
   /// The text after ``next``.
   private var rest: ScalarReader
   private let needs: RegularExpression.Needs
-  /// True if the last character other than a mark belongs to a word.
-  private var isBehindWord = false
-  /// The grapheme clusters, if the pattern tests their boundaries, and the number of scalars that
-  /// are left of the current one.
+  /// True if the last scalar before the position that is no mark belongs to a word.
+  private var isAfterWord = false
+  /// The grapheme clusters, if the pattern tests their boundaries.
   private var clusters: String.Iterator?
-  private var leftOfCluster = 0
+  /// The number of scalars of the current cluster that follow the position.
+  private var remainingInCluster = 0
 
   init(_ text: UnsafeBufferPointer<UInt8>, _ needs: RegularExpression.Needs) {
     self.needs = needs
@@ -26,29 +27,32 @@ struct MatchContext {
     next = rest.next()
   }
 
+  /// Moves the position by one scalar.
   mutating func advance() {
     if needs.contains(.words), let next, !Self.isMark(next) {
-      isBehindWord = ScalarSet.word.contains(next)
+      isAfterWord = ScalarSet.word.contains(next)
     }
     previous = next
     next = rest.next()
     if needs.contains(.clusters) { advanceInCluster() }
   }
 
+  /// True if the assertion holds at this position.
   func holds(_ assertion: RegularExpression.Assertion) -> Bool {
     switch assertion {
     case .textStart: previous == nil
     case .textEnd: next == nil
     case .textEndOrFinalNewline: next == nil || (next == "\n" && rest.isAtEnd)
     case .textEndOrFinalLineEnd: next == nil || isBeforeFinalLineEnd
+    // As in ICU: no line starts at the end of the text, and one starts between a CR and its LF.
     case .lineStart: previous == nil || (Self.isLineEnd(previous) && next != nil)
     case .lineEnd: next == nil || isBeforeLineEnd
     case .unixLineStart: previous == nil || previous == "\n"
     case .unixLineEnd: next == nil || next == "\n"
-    case .wordBorder: isWordBorder
-    case .noWordBorder: !isWordBorder
-    case .clusterBorder: isClusterBorder
-    case .noClusterBorder: !isClusterBorder
+    case .wordBoundary: isWordBoundary
+    case .noWordBoundary: !isWordBoundary
+    case .clusterBoundary: isClusterBoundary
+    case .noClusterBoundary: !isClusterBoundary
     case .notBefore(let set): next.map { !set.contains($0) } ?? true
     }
   }
@@ -70,23 +74,23 @@ struct MatchContext {
 
   // MARK: Words
 
-  /// True if the scalar is a mark, which belongs to the character before it.
+  /// True for a combining mark or a format control, which extend the character before them.
   private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
     guard !scalar.isASCII else { return false }
     return scalar.properties.isGraphemeExtend || scalar.properties.generalCategory == .format
   }
 
-  private var isWordBorder: Bool {
-    guard let next else { return isBehindWord }
-    return !Self.isMark(next) && ScalarSet.word.contains(next) != isBehindWord
+  private var isWordBoundary: Bool {
+    guard let next else { return isAfterWord }
+    return !Self.isMark(next) && ScalarSet.word.contains(next) != isAfterWord
   }
 
   // MARK: Clusters
 
-  private var isClusterBorder: Bool { leftOfCluster == 0 }
+  private var isClusterBoundary: Bool { remainingInCluster == 0 }
 
   private mutating func advanceInCluster() {
-    if leftOfCluster == 0 { leftOfCluster = clusters?.next()?.unicodeScalars.count ?? 1 }
-    leftOfCluster -= 1
+    if remainingInCluster == 0 { remainingInCluster = clusters?.next()?.unicodeScalars.count ?? 1 }
+    remainingInCluster -= 1
   }
 }

@@ -88,8 +88,9 @@ extension PatternNode {
       .sequence([
         .character(.all),
         .repetition(
-          .sequence([.assertion(.noClusterBorder), .character(.all)]), least: 0, most: nil, .greedy),
-        .assertion(.clusterBorder),
+          .sequence([.assertion(.noClusterBoundary), .character(.all)]), least: 0, most: nil,
+          .greedy),
+        .assertion(.clusterBoundary),
       ])
     }
   }

@@ -4,7 +4,7 @@ extension PatternParser {
   /// Parses an escape outside of brackets.
   mutating func parseEscape() throws(PatternError) -> PatternNode {
     let start = offset
-    guard let scalar = peek(1) else { throw failure("`\\` with nothing behind it") }
+    guard let scalar = peek(1) else { throw failure("`\\` with nothing after it") }
     if let node = simpleEscape(scalar) {
       offset += 2
       return node
@@ -21,8 +21,8 @@ extension PatternParser {
     case "A", "G": .assertion(.textStart)
     case "z": .assertion(.textEnd)
     case "Z": .assertion(flags.end(ofLines: false))
-    case "b": .assertion(.wordBorder)
-    case "B": .assertion(.noWordBorder)
+    case "b": .assertion(.wordBoundary)
+    case "B": .assertion(.noWordBoundary)
     case "R": .unit(.lineEnd)
     case "X": .unit(.cluster)
     default: nil
@@ -87,14 +87,14 @@ extension PatternParser {
       text.unicodeScalars.append(scalar)
       offset += 1
     }
-    guard take("}" as Unicode.Scalar) else { throw failure("no `}` behind \(what)", at: start) }
+    guard take("}" as Unicode.Scalar) else { throw failure("no `}` after \(what)", at: start) }
     return text
   }
 
   /// Parses an escape for a single character.
   mutating func parseEscapedCharacter() throws(PatternError) -> Unicode.Scalar {
     let start = offset
-    guard let scalar = peek(1) else { throw failure("`\\` with nothing behind it") }
+    guard let scalar = peek(1) else { throw failure("`\\` with nothing after it") }
     offset += 2
     if let control = Self.controls[scalar] { return control }
     switch scalar {
@@ -104,7 +104,7 @@ extension PatternParser {
     case "x":
       guard take("{" as Unicode.Scalar) else { return try parseCode(1...2, at: start) }
       let code = try parseCode(1...6, at: start)
-      guard take("}" as Unicode.Scalar) else { throw failure("no `}` behind a code", at: start) }
+      guard take("}" as Unicode.Scalar) else { throw failure("no `}` after a code", at: start) }
       return code
     case "c": return try parseControl(at: start)
     case "N": return try parseNamedCharacter(at: start)

@@ -25,7 +25,7 @@ extension PatternParser {
     if take("+" as Unicode.Scalar) {
       guard node.firsts != nil else {
         throw failure(
-          "a possessive quantifier behind more than one character, which needs memory of earlier text",
+          "a possessive quantifier after more than one character, which needs memory of earlier text",
           at: start)
       }
       return .repetition(node, least: least, most: most, .possessive)
@@ -37,7 +37,7 @@ extension PatternParser {
 
   private mutating func parseCounts(at start: Int) throws(PatternError) -> (Int, Int?) {
     skipSpace()
-    guard let least = parseNumber() else { throw failure("no number behind `{`", at: start) }
+    guard let least = parseNumber() else { throw failure("no number after `{`", at: start) }
     var most: Int? = least
     skipSpace()
     if take("," as Unicode.Scalar) {
@@ -45,7 +45,7 @@ extension PatternParser {
       most = next == "}" ? nil : parseNumber() ?? -1
       skipSpace()
     }
-    guard take("}" as Unicode.Scalar) else { throw failure("no `}` behind a count", at: start) }
+    guard take("}" as Unicode.Scalar) else { throw failure("no `}` after a count", at: start) }
     guard least <= 1_000, (most ?? 0) <= 1_000, (most ?? least) >= least else {
       throw failure("counts that are not 0 to 1,000 and rising", at: start)
     }

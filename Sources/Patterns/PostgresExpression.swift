@@ -203,9 +203,9 @@ private struct Writer {
     case .lineEnd: text += #"(?:\Z|(?=\#(Self.otherLineEnds))|(?<!\r)(?=\n))"#
     case .unixLineStart: text += #"(?:\A|(?<=\n))"#
     case .unixLineEnd: text += #"(?:\Z|(?=\n))"#
-    case .wordBorder: text += Self.wordBorder
-    case .noWordBorder: text += Self.noWordBorder
-    case .clusterBorder, .noClusterBorder: isExpressible = false
+    case .wordBoundary: text += Self.wordBoundary
+    case .noWordBoundary: text += Self.noWordBoundary
+    case .clusterBoundary, .noClusterBoundary: isExpressible = false
     case .notBefore(let set): text += "(?!\(Self.bracket(set)))"
     }
   }
@@ -226,12 +226,12 @@ private struct Writer {
 
   private static let word = bracket(ScalarSet.word.subtracting(attached))
   private static let noWord = bracket(ScalarSet.word.union(attached).complement)
-  private static let behindWord = "(?<=\(word)\(bracket(attached))*)"
-  private static let notBehindWord = "(?<!\(word)\(bracket(attached))*)"
+  private static let afterWord = "(?<=\(word)\(bracket(attached))*)"
+  private static let notAfterWord = "(?<!\(word)\(bracket(attached))*)"
 
-  private static let wordBorder =
-    "(?:\(behindWord)(?:\\Z|(?=\(noWord)))|\(notBehindWord)(?=\(word)))"
+  private static let wordBoundary =
+    "(?:\(afterWord)(?:\\Z|(?=\(noWord)))|\(notAfterWord)(?=\(word)))"
 
-  private static let noWordBorder =
-    "(?:\(behindWord)(?=\(word))|\(notBehindWord)(?:\\Z|(?=\(noWord)))|(?=\(bracket(attached))))"
+  private static let noWordBoundary =
+    "(?:\(afterWord)(?=\(word))|\(notAfterWord)(?:\\Z|(?=\(noWord)))|(?=\(bracket(attached))))"
 }

@@ -36,7 +36,7 @@ public struct RegularExpression: Sendable {
   enum Assertion: Sendable {
     case textStart, textEnd, textEndOrFinalNewline, textEndOrFinalLineEnd
     case lineStart, lineEnd, unixLineStart, unixLineEnd
-    case wordBorder, noWordBorder, clusterBorder, noClusterBorder
+    case wordBoundary, noWordBoundary, clusterBoundary, noClusterBoundary
     case notBefore(ScalarSet)
   }
 
@@ -87,8 +87,8 @@ extension RegularExpression {
       for instruction in program {
         switch instruction {
         case .fold: insert(.folding)
-        case .require(.wordBorder), .require(.noWordBorder): insert(.words)
-        case .require(.clusterBorder), .require(.noClusterBorder): insert(.clusters)
+        case .require(.wordBoundary), .require(.noWordBoundary): insert(.words)
+        case .require(.clusterBoundary), .require(.noClusterBoundary): insert(.clusters)
         default: break
         }
       }

@@ -69,7 +69,7 @@ extension ResultRow {
   package func append(
     longText text: UnsafeBufferPointer<UInt8>, _ format: ValueFormat, to bytes: inout [UInt8]
   ) {
-    guard admits(text.count, behind: bytes.count) else {
+    guard admits(text.count, after: bytes.count) else {
       return bytes.append(json: "null")
     }
     switch format {
@@ -79,7 +79,7 @@ extension ResultRow {
     }
     bytes.append(0x22)
     var start = 0
-    while start < text.count, admits(0, behind: bytes.count) {
+    while start < text.count, admits(0, after: bytes.count) {
       let end = Self.characterBorder(in: text, before: start + Self.piece)
       bytes.append(jsonStringPart: UnsafeBufferPointer(rebasing: text[start..<end]))
       start = end
@@ -101,14 +101,14 @@ extension ResultRow {
     longBlob blob: UnsafeBufferPointer<UInt8>, _ format: ValueFormat, to bytes: inout [UInt8]
   ) {
     // Base64 writes four characters for three bytes.
-    guard admits(blob.count / 3 * 4, behind: bytes.count) else {
+    guard admits(blob.count / 3 * 4, after: bytes.count) else {
       return bytes.append(json: "null")
     }
     if case .transformable = format { return append(blob: blob, format, to: &bytes) }
     if case .date = format { return append(blob: blob, format, to: &bytes) }
     bytes.append(0x22)
     for start in stride(from: 0, to: blob.count, by: Self.piece)
-    where admits(0, behind: bytes.count) {
+    where admits(0, after: bytes.count) {
       let end = min(start + Self.piece, blob.count)
       bytes.append(base64: UnsafeBufferPointer(rebasing: blob[start..<end]), .standard)
     }

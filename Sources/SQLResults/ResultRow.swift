@@ -10,7 +10,7 @@ package protocol ResultRow {
   var hasToEnd: Bool { get }
   /// True if a value of `count` bytes may be written after `size` others. If not, the response is
   /// incomplete, and the next ``ResultTransaction/checkAnswer(_:)`` throws the reason.
-  func admits(_ count: Int, behind size: Int) -> Bool
+  func admits(_ count: Int, after size: Int) -> Bool
   /// Returns the id in a column that contains a key's id expression; nil for NULL.
   func id(at column: Int32) -> ObjectID?
   /// Returns the value of an integer column; 0 for other values.

@@ -34,7 +34,7 @@ extension ResultTransaction {
     var found: Set<ObjectID> = []
     try run(FetchStatement(statement)) { row throws(StoreError) in
       let text = row.utf8(0)
-      guard row.admits(text.count, behind: 0) else { return false }
+      guard row.admits(text.count, after: 0) else { return false }
       guard let json = try? JSON(parsing: Array(text)),
         case .array(let elements) = json
       else { return true }

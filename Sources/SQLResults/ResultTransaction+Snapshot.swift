@@ -74,7 +74,7 @@ extension ResultTransaction {
       + composer.restriction(to: entity)
     var value: RawValue?
     try run(FetchStatement(SQLFragment(sql, bindings: restriction.bindings))) { row in
-      guard row.admits(row.byteCount, behind: 0) else { return false }
+      guard row.admits(row.byteCount, after: 0) else { return false }
       value = RawValue(bytes: row.rawBytes(0), type: column.type)
       return false
     }

@@ -1,10 +1,10 @@
 // The reading half of the store: plans enter; snapshots, objects and history leave. Each read borrows
-// a connection of the pool for one read transaction.
+// a connection of the pool for one read transaction. The protocol `Store` documents the public methods.
 
 import FetchModel
 
 extension SQLiteStore {
-  /// The time limit of a query on an HTTP worker, in nanoseconds.
+  /// The time limit of quick queries, in nanoseconds. They run on HTTP workers, which must not wait.
   private static let quickLimit: UInt64 = 3_000_000
 
   public func read<Result>(
@@ -38,10 +38,12 @@ extension SQLiteStore {
     _ queryClass: QueryClass, _ body: (SQLiteReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     do throws(StoreError) {
+      // That of the request, set for this thread. Quick queries end soon without it.
       let cancellation = queryClass == .full ? QueryCancellation.current : nil
       let limit = min(
         timeLimit, queryClass == .quick ? Self.quickLimit : cancellation?.timeLeft ?? .max)
       return try readers.read(limit: limit) { connection throws(StoreError) in
+        // A store without a writer keeps no history.
         let token = writer == nil ? .untracked : try history.newestToken(on: connection)
         var composer = composer
         composer.homogeneous = try forms?.homogeneous(at: token, on: connection) ?? []
@@ -63,7 +65,7 @@ extension SQLiteStore {
     }
   }
 
-  /// Returns the read transaction that is open on `connection`.
+  /// Wraps the transaction that its caller opened on `connection`, whose state is that of `token`.
   func readTransaction(of connection: Connection, at token: Token) -> SQLiteReadTransaction {
     SQLiteReadTransaction(
       connection: connection, composer: composer, history: history,

@@ -81,7 +81,7 @@ struct ImportTests {
         livefetch: c.csv: line 5: a relationship refers to an object that does not exist
         livefetch: c.csv: line 6: 2 fields, where the heading has 4
         livefetch: c.csv: line 7: `capital` takes true or false, not 'maybe'
-        livefetch: c.csv: line 8: text behind a closing quote
+        livefetch: c.csv: line 8: text after a closing quote
 
         """)
     #expect(run.output.hasPrefix("City: 3 inserted, 5 refused (bad.csv) in "))

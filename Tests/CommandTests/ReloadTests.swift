@@ -64,6 +64,25 @@ struct ReloadTests {
     #expect(statuses == ["200", "429", "429"])
   }
 
+  @Test("Under other access rules a snapshot has another ETag")
+  func etag() throws {
+    let folder = try folder()
+    let rules = { (least: Int) in
+      #"{"entities":{"City":{"access":{"read":"population > \#(least)"}}}}"#
+    }
+    try folder.write(rules(0), to: "rules.json")
+    let (server, address) = try folder.serve("w.sqlite", ["--access", "rules.json"])
+    let etag = {
+      let head = try client(address, "/v1/objects/City").receiveHead()
+      return try #require(head.split(separator: "\r\n").first { $0.hasPrefix("ETag: ") })
+    }
+    let first = try etag()
+    #expect(try etag() == first)
+    try folder.write(rules(1_000_000), to: "rules.json")
+    _ = try hangUp(server, folder, until: "read again: access")
+    #expect(try etag() != first)
+  }
+
   @Test("Settings that cannot be used leave those from before in use")
   func refused() throws {
     let folder = try folder()

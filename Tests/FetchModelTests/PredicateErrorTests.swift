@@ -129,7 +129,7 @@ struct PredicateErrorTests {
     ),
     (
       "ANY country.cities.population + 1 > 3",
-      "at 4: found a calculation, expected a to-many key path behind the quantifier; SUBQUERY(path, $x, $x.name + 1 > 2).@count > 0 calculates with each"
+      "at 4: found a calculation, expected a to-many key path after the quantifier; SUBQUERY(path, $x, $x.name + 1 > 2).@count > 0 calculates with each"
     ),
     (
       "FUNCTION('lenght', name) > 1",
@@ -266,7 +266,7 @@ struct PredicateErrorTests {
     ("country. == 5", "at 9: found `==`, expected a property's name"),
     ("country..name == 'x'", "at 8: found `.`, expected a property's name"),
     (".name == 'x'", "at 0: found `.`, expected a key path, a value or a comparison"),
-    ("name.x == 'y'", "at 5: found `x`, expected nothing behind `name`, which is an attribute"),
+    ("name.x == 'y'", "at 5: found `x`, expected nothing after `name`, which is an attribute"),
     ("nmae == 'x'", "at 0: found `nmae`, expected a property of City; did you mean `name`?"),
     ("Name == 'x'", "at 0: found `Name`, expected a property of City; did you mean `name`?"),
     (
@@ -286,11 +286,11 @@ struct PredicateErrorTests {
     ),
     (
       "country.cities.name == 'x'",
-      "at 0: found `country.cities.name`, expected one value; put ANY, ALL or NONE before it, or an aggregate like `@count` behind it"
+      "at 0: found `country.cities.name`, expected one value; put ANY, ALL or NONE before it, or an aggregate like `@count` after it"
     ),
     (
       "country.cities == 5",
-      "at 0: found `country.cities`, expected one value; put ANY, ALL or NONE before it, or an aggregate like `@count` behind it"
+      "at 0: found `country.cities`, expected one value; put ANY, ALL or NONE before it, or an aggregate like `@count` after it"
     ),
     (
       "country.cities.@cuont > 5",
@@ -302,13 +302,13 @@ struct PredicateErrorTests {
     ),
     (
       "ANY name == 'x'",
-      "at 4: found a single value, expected a to-many key path behind the quantifier"
+      "at 4: found a single value, expected a to-many key path after the quantifier"
     ),
     ("ANY population", "at 14: found the end, expected a comparison operator"),
     ("ANY country.cities.population", "at 29: found the end, expected a comparison operator"),
     (
       "ALL country.name == 'x'",
-      "at 4: found a single value, expected a to-many key path behind the quantifier"
+      "at 4: found a single value, expected a to-many key path after the quantifier"
     ),
     (
       "population == 'many'",
@@ -356,7 +356,7 @@ struct PredicateErrorTests {
     ),
     (
       "{1, 2} == 5",
-      "at 0: found several values, expected one value; braces belong behind IN and BETWEEN, or into a function like sum(…)"
+      "at 0: found several values, expected one value; braces belong after IN and BETWEEN, or into a function like sum(…)"
     ),
     ("lenght(name) == 5", "at 0: found `lenght`, expected a function; did you mean `length`?"),
     ("length() == 5", "at 0: found `length` with 0 arguments, expected one argument"),
@@ -412,27 +412,27 @@ struct PredicateErrorTests {
     ),
     (
       "TERNARY(1 == 1, country, country) > 1",
-      "at 0: found `country`, a relationship, expected ==, != or IN, or a value instead; `.id` behind it is its id as a value"
+      "at 0: found `country`, a relationship, expected ==, != or IN, or a value instead; `.id` after it is its id as a value"
     ),
     (
       "country + 1 == 2",
-      "at 0: found `country`, a relationship, expected ==, != or IN, or a value instead; `.id` behind it is its id as a value"
+      "at 0: found `country`, a relationship, expected ==, != or IN, or a value instead; `.id` after it is its id as a value"
     ),
     (
       "max({country, 1}) == 1",
-      "at 5: found `country`, a relationship, expected ==, != or IN, or a value instead; `.id` behind it is its id as a value"
+      "at 5: found `country`, a relationship, expected ==, != or IN, or a value instead; `.id` after it is its id as a value"
     ),
     (
       #"CAST(country, "NSNumber") > 1"#,
-      "at 5: found `country`, a relationship, expected ==, != or IN, or a value instead; `.id` behind it is its id as a value"
+      "at 5: found `country`, a relationship, expected ==, != or IN, or a value instead; `.id` after it is its id as a value"
     ),
     (
       "abs(country) == 1",
-      "at 4: found `country`, a relationship, expected ==, != or IN, or a value instead; `.id` behind it is its id as a value"
+      "at 4: found `country`, a relationship, expected ==, != or IN, or a value instead; `.id` after it is its id as a value"
     ),
     (
       "country.cities.@max.country > 1",
-      "at 0: found a relationship, expected ==, != or IN, or a value instead; `.id` behind it is its id as a value"
+      "at 0: found a relationship, expected ==, != or IN, or a value instead; `.id` after it is its id as a value"
     ),
     ("name == %@", "at 8: found placeholder 1, expected as many arguments; 0 given"),
     ("name == %", "at 8: found `%`, expected `%@`, `%K`, `%ld` or the like"),

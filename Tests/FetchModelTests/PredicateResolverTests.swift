@@ -53,7 +53,7 @@ struct PredicateResolverTests {
         "name"
       ),
       (
-        "name.x = 1", 5, "unknown-key-path", "`x`", "nothing behind `name`, which is an attribute",
+        "name.x = 1", 5, "unknown-key-path", "`x`", "nothing after `name`, which is an attribute",
         nil
       ),
       (
@@ -84,11 +84,11 @@ struct PredicateResolverTests {
       ("name + 1 = 2", 0, "type-mismatch", "`name`, text", "a number", nil),
       (
         "country.cities.name = 'x'", 0, "to-many-without-quantifier", "`country.cities.name`",
-        "one value", "put ANY, ALL or NONE before it, or an aggregate like `@count` behind it"
+        "one value", "put ANY, ALL or NONE before it, or an aggregate like `@count` after it"
       ),
       (
         "ANY name = 'x'", 4, "quantifier-without-to-many", "a single value",
-        "a to-many key path behind the quantifier", nil
+        "a to-many key path after the quantifier", nil
       ),
       ("name = %@", 7, "missing-argument", "placeholder 1", "as many arguments; 0 given", nil),
       ("name = $n", 7, "missing-variable", "`$n`", "a variable that is given a value", nil),

@@ -81,7 +81,7 @@ extension HTTPServerTests {
       }
     }
 
-    @Test func `a suspended request with a blank behind its coding is answered`() async throws {
+    @Test func `a suspended request with a blank after its coding is answered`() async throws {
       try await serving { request, exchange in
         Task.detached {
           try await Task.sleep(for: .milliseconds(50))
@@ -123,7 +123,7 @@ extension HTTPServerTests {
       ("3e9\r\n", 0),
       ("3e8\r\n" + String(repeating: "x", count: 1000) + "\r\n1\r\nx\r\n", 413),
     ])
-    func `chunks behind such a coding are checked as others are`(
+    func `chunks after such a coding are checked as others are`(
       _ body: String, _ status: Int
     ) async throws {
       try await withServer(.changed { $0.maxBodyBytes = 1000 }) { server in

@@ -155,7 +155,7 @@ extension HTTPServerTests {
     }
 
     @Test(arguments: [false, true])
-    func `a wait ends whose client has finished, with its request or behind it`(
+    func `a wait ends whose client has finished, with its request or after it`(
       _ isTogether: Bool
     ) async throws {
       let waiters = Suspension.Waiters()
@@ -172,7 +172,7 @@ extension HTTPServerTests {
       }
     }
 
-    @Test func `a wait behind an answered request ends as well`() async throws {
+    @Test func `a wait after an answered request ends as well`() async throws {
       let waiters = Suspension.Waiters()
       defer { waiters.answerAll() }
       try await withServer(Self.patient(), handler: waiters.handle) { server in

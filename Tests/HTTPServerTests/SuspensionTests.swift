@@ -173,7 +173,7 @@ extension HTTPServerTests {
       }
     }
 
-    @Test func `a pipelined request waits behind a suspended one`() async throws {
+    @Test func `a pipelined request waits after a suspended one`() async throws {
       let waiters = Waiters()
       defer { waiters.answerAll() }
       try await withServer(handler: waiters.handle) { server in

@@ -100,7 +100,7 @@ private final class Scenario {
       events.append("will")
     }
     callbacks.didChangeSection = { [unowned self] section, index, type in
-      if !changes.isEmpty { faults.append("a section behind objects") }
+      if !changes.isEmpty { faults.append("a section after objects") }
       sectionChanges.append(SectionChange(type: type, name: section.name, index: index))
       events.append("\(type) section \(section.name) \(index)")
     }

@@ -352,8 +352,8 @@ extension World {
   /// The snapshot of `plan` as a server would send it, computed by brute force.
   func snapshot(of plan: FetchPlan, at token: Token, in model: Model) -> ResultSnapshot {
     let all = keys(of: plan.definition)
-    let behind = all.filter { key in plan.window.after.map { $0 < key } ?? true }
-    let rest = behind.dropFirst(plan.window.offset)
+    let after = all.filter { key in plan.window.after.map { $0 < key } ?? true }
+    let rest = after.dropFirst(plan.window.offset)
     let shown = plan.window.limit.map { rest.prefix($0) } ?? rest
     var summary = ResultSummary(count: shown.count)
     let cursor = Cursor(of: plan.definition, in: model)

@@ -75,7 +75,7 @@ import Testing
     expect(info(3, derivation: .year) { append("2024", &$0, .ascending) }, "2024", "\"2024\"", "2")
   }
 
-  @Test("With string options the exact text behind the folded one is shown")
+  @Test("With string options the exact text after the folded one is shown")
   func options() {
     let section = info(0, options: .caseInsensitive) {
       append("berlin", &$0, .ascending)

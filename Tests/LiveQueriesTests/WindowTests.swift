@@ -136,7 +136,7 @@ struct WindowTests {
       client.held.sections.flatMap(\.items).map { String(decoding: $0, as: UTF8.self) }
     }
     #expect(shown() == ["{\"id\":21,\"name\":\"c21\"}", "{\"id\":22,\"name\":\"c22\"}"])
-    // The cursor's own item is deleted, another moves behind it, and one is inserted before it.
+    // The cursor's own item is deleted, another moves after it, and one is inserted before it.
     try save(simulation) { world in
       world.cities[20] = nil
       world.cities[1]?.population = 205

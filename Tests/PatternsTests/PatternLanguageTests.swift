@@ -136,10 +136,10 @@ struct PatternLanguageTests {
       ("ab(", 2, "`(` without `)`"), ("a)b", 1, "`)` without `(`"), ("a[bc", 1, "`[` without `]`"),
       ("*a", 0, "`*` with nothing to repeat"), ("a**", 2, "`*` with nothing to repeat"),
       ("a|+", 2, "`+` with nothing to repeat"), ("a{2}{3}", 4, "`{` with nothing to repeat"),
-      ("a{", 1, "no number behind `{`"), ("ab{2", 2, "no `}` behind a count"),
+      ("a{", 1, "no number after `{`"), ("ab{2", 2, "no `}` after a count"),
       ("a{3,2}", 1, "counts that are not 0 to 1,000 and rising"),
-      ("ab\\", 2, "`\\` with nothing behind it"), ("ab\\y", 2, "an unknown escape `\\y`"),
-      ("a\\p{Foo}b", 1, "an unknown property `Foo`"), ("a\\p{Lu", 1, "no `}` behind a property"),
+      ("ab\\", 2, "`\\` with nothing after it"), ("ab\\y", 2, "an unknown escape `\\y`"),
+      ("a\\p{Foo}b", 1, "an unknown property `Foo`"), ("a\\p{Lu", 1, "no `}` after a property"),
       ("x[z-a]", 2, "a range that runs backwards"), ("[a-\\d]", 1, "a range that ends in a set"),
       ("[a&&]", 4, "a set's operator with nothing beside it"),
       ("x[[:foo:]]", 2, "an unknown property `foo`"), ("\\x{110000}", 0, "no character's code"),
@@ -156,7 +156,7 @@ struct PatternLanguageTests {
       ("(?<n>a)\\k<n>", 7, "a back reference, which needs memory of earlier text"),
       (
         "x(ab)*+", 5,
-        "a possessive quantifier behind more than one character, which needs memory of earlier text"
+        "a possessive quantifier after more than one character, which needs memory of earlier text"
       ),
       ("x(?>a|ab)", 1, "an atomic group with a choice inside, which needs memory"),
     ])

@@ -154,7 +154,7 @@ struct ComposedFetchTests {
     }
   }
 
-  @Test("a cursor continues behind its row in every order")
+  @Test("a cursor continues after its row in every order")
   func cursors() throws {
     try Self.withWorld { (world) throws in
       for (sort, ids) in [

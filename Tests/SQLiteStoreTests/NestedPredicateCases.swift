@@ -208,7 +208,7 @@ struct NestedPredicateCases: SeededCaseGenerator {
     return nil
   }
 
-  /// A key path to several values, perhaps over a SUBQUERY and a to-one step behind the elements.
+  /// A key path to several values, perhaps over a SUBQUERY and a to-one step after the elements.
   private mutating func values(_ kind: Kind, _ depth: Int) -> String? {
     guard let collection = collection() else { return nil }
     var (text, entity) = (collection.text, collection.entity)
@@ -281,7 +281,7 @@ struct NestedPredicateCases: SeededCaseGenerator {
     }
   }
 
-  /// An aggregate, perhaps with a to-one step before or behind its operator.
+  /// An aggregate, perhaps with a to-one step before or after its operator.
   private mutating func total(_ path: String, _ entity: String) -> String {
     let step = oneIn(2) ? Self.shapes[entity]?.toOne.randomElement(using: &random) : nil
     let end = step?.entity ?? entity

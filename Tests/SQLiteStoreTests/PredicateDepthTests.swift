@@ -98,8 +98,8 @@ struct PredicateDepthTests {
   @Test("calls and arithmetic", arguments: numbers)
   func callsAndArithmetic(_ wrapping: Wrapping) async throws {
     let world = try DepthWorld()
-    for (before, behind) in [("", " > 1"), ("1 < ", ""), ("NOT ", " == 5")] {
-      try await world.check(wrapping) { before + wrapping.nested($0, "population") + behind }
+    for (before, after) in [("", " > 1"), ("1 < ", ""), ("NOT ", " == 5")] {
+      try await world.check(wrapping) { before + wrapping.nested($0, "population") + after }
     }
   }
 

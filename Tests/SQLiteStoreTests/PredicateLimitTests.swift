@@ -100,7 +100,7 @@ struct PredicateLimitTests {
     #expect(try fixture.ids("name > 'z'") == "2")
   }
 
-  @Test("the range of BEGINSWITH ends directly behind the last text with the prefix")
+  @Test("the range of BEGINSWITH ends directly after the last text with the prefix")
   func successors() {
     #expect(TextPrefix.successor(of: "A") == "B")
     #expect(TextPrefix.successor(of: "\u{D7FF}") == "\u{E000}")

@@ -162,7 +162,7 @@ struct DictionariesContractTests {
     ("select=nme", "unknown-key-path", "did you mean `name`?"),
     ("select=@sum.name", "type-mismatch", "expected numbers"),
     ("select=@sum.country", "type-mismatch", "`country`, objects, expected numbers"),
-    ("select=@sum", "syntax-error", "a key path behind it"),
+    ("select=@sum", "syntax-error", "a key path after it"),
     ("select=@median.population", "unknown-key-path", "an aggregate"),
     ("select=@sum.@avg.population", "type-mismatch", "aggregates of aggregates"),
     ("select=x:@distinctUnionOfObjects.name == 'a'", "syntax-error", ""),

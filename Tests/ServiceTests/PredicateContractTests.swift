@@ -73,7 +73,7 @@ struct PredicateContractTests {
       ("ANY name=='x'", "quantifier-without-to-many", 4, nil),
       (
         "tag.word=='x'", "to-many-without-quantifier", 0,
-        "put ANY, ALL or NONE before it, or an aggregate like `@count` behind it"
+        "put ANY, ALL or NONE before it, or an aggregate like `@count` after it"
       ),
     ]
     let file = try ServedFile(readingWorld)

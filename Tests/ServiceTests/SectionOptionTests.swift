@@ -35,7 +35,7 @@ struct SectionOptionTests {
   }
 
   @Test(
-    "an option behind a dot is refused with the form that is right",
+    "an option after a dot is refused with the form that is right",
     arguments: [
       ("section=name.initial", "name:initial"), ("section=-at.month", "at:month"),
       ("section=host.born.year", "host.born:year"), ("sort=name.cd", "name:cd"),

@@ -48,7 +48,7 @@ struct ServedFilesTests {
     Loss(description: "the file is cut to nothing", code: "file-truncated") { cut($0) },
     Loss(description: "the file is cut to a byte", code: "file-truncated") { cut($0, to: 1) },
     Loss(description: "the index is cut to nothing", code: "index-truncated") { cut($0 + "-shm") },
-    Loss(description: "the index is cut behind its first header", code: "index-truncated") {
+    Loss(description: "the index is cut after its first header", code: "index-truncated") {
       cut($0 + "-shm", to: 96)
     },
     Loss(description: "the index is cut to a part", code: "index-truncated") {

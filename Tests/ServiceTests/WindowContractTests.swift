@@ -76,7 +76,7 @@ struct WindowContractTests {
     #expect(try following(empty).contains(#""items":[2,1]"#))
     let first = try file.ask("\(fetch)&limit=1")
     let cursor = try #require(first.json["next"]?.string)
-    let behind = try file.ask("\(fetch)&limit=0&after=\(cursor)")
+    let after = try file.ask("\(fetch)&limit=0&after=\(cursor)")
     #expect(behind.json["next"]?.string == cursor)
     #expect(try file.ask("\(fetch)&limit=0&offset=1").json["next"] == nil)
     let token = try #require(empty.json["token"]?.string)

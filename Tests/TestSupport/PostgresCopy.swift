@@ -177,7 +177,7 @@ public struct PostgresCopy {
     return checks
   }
 
-  /// Returns the index behind the parenthesis that closes the one before `start`.
+  /// Returns the index after the parenthesis that closes the one before `start`.
   private static func closing(_ start: String.Index, _ sql: Substring) -> String.Index {
     var depth = 1
     var end = start

@@ -42,7 +42,7 @@ import Testing
     #expect(Self.taken(&queue) == (0..<20).map { "\($0)" })
   }
 
-  @Test func `a caller that returns is queued behind waiting callers`() {
+  @Test func `a caller that returns is queued after waiting callers`() {
     var queue = FairQueue<String>(capacity: 100)
     for name in ["a1", "a2"] { _ = queue.append(name, for: Self.key("a")) }
     _ = queue.append("b1", for: Self.key("b"))

@@ -1,5 +1,7 @@
 // Access rules as their author wrote them, in a model file or in a file of their own.
 
+import Bytes
+
 /// A change or a fetch that a rule allows.
 public enum AccessAction: String, Sendable, Hashable, CaseIterable {
   case read, insert, update, delete
@@ -61,6 +63,36 @@ public struct AccessDeclaration: Sendable, Hashable {
       if entity != Entity() { entities[declared.name] = entity }
     }
     if allowsByDefault == nil, entities.isEmpty { return nil }
+  }
+}
+
+// MARK: - Comparing declarations
+
+extension AccessDeclaration {
+  /// The hash of every rule, the same in each process.
+  var hash: WideFNV1a {
+    var lines: [[UInt8]] = []
+    for (name, entity) in entities {
+      for (action, rule) in entity.rules {
+        lines.append(Self.line([name, action.rawValue], rule))
+      }
+      for (attribute, rule) in entity.hidden {
+        lines.append(Self.line([name, attribute, "hidden"], rule))
+      }
+      for (attribute, rule) in entity.readOnly {
+        lines.append(Self.line([name, attribute, "readOnly"], rule))
+      }
+    }
+    var hash = WideFNV1a()
+    hash.combine("\(String(describing: allowsByDefault))".utf8)
+    for line in lines.sorted(by: { $0.lexicographicallyPrecedes($1) }) { hash.combine(line) }
+    return hash
+  }
+
+  private static func line(_ names: [String], _ rule: AccessRule) -> [UInt8] {
+    var text: [UInt8] = []
+    text.append(json: .array(names.map { .string($0) } + [rule.json]))
+    return text
   }
 }
 

@@ -3,6 +3,8 @@
 // Promises: a rule that cannot be evaluated for a caller denies; with no rules at all there is no
 // `AccessRules`. Subentities have the rules of their root entity.
 
+import Bytes
+
 /// The caller, as rules see it in `$user`.
 public struct AccessCaller: Sendable, Hashable {
   /// `$user.id`, and `$user` itself; nil for the anonymous caller.
@@ -44,6 +46,8 @@ public final class AccessRules: Sendable {
   private let allowsByDefault: Bool
   /// The names of all variables in the rules: `user.id`.
   private let variables: [String]
+  /// The hash of the declaration.
+  private let hash: WideFNV1a
 
   /// Checks rules against a model.
   ///
@@ -59,6 +63,7 @@ public final class AccessRules: Sendable {
     let hasRules = declaration.entities.values.contains { !$0.rules.isEmpty }
     allowsByDefault = declaration.allowsByDefault ?? !hasRules
     variables = compiler.variables.sorted()
+    hash = declaration.hash
   }
 
   /// Rules that deny everything, for a model that its rules do not fit.
@@ -67,6 +72,7 @@ public final class AccessRules: Sendable {
     entities = Array(repeating: EntityRules(), count: model.entities.count)
     allowsByDefault = false
     variables = []
+    hash = WideFNV1a()
   }
 
   /// Returns the values of the rules' variables for a caller, in the order of their names; nil for
@@ -284,7 +290,7 @@ extension AccessRules {
       }
     }
     return CallerAccess(
-      model: model, values: values, rules: rules,
+      model: model, hash: hash, values: values, rules: rules,
       hidden: attributes(\.hidden, arguments), readOnly: attributes(\.readOnly, arguments))
   }
 

@@ -22,13 +22,14 @@ public final class CallerAccess: Sendable, Hashable {
   private let rules: [AccessAction: [ResolvedPredicate]]
   private let values: [PredicateArgument?]
 
+  /// - Parameter hash: that of the rules' declaration.
   init(
-    model: Model, values: [PredicateArgument?], rules: [AccessAction: [ResolvedPredicate]],
-    hidden: [Set<Int>], readOnly: [Set<Int>]
+    model: Model, hash: WideFNV1a, values: [PredicateArgument?],
+    rules: [AccessAction: [ResolvedPredicate]], hidden: [Set<Int>], readOnly: [Set<Int>]
   ) {
     self.model = model.hiding(hidden)
     self.values = values
-    tag = Self.tag(of: values)
+    tag = Self.tag(of: values, after: hash)
     hidesNothing = hidden.allSatisfy(\.isEmpty)
     ruleRelationships = rules[.read]?.map(\.paths.relationshipCount).max() ?? 0
     self.rules = rules
@@ -41,8 +42,8 @@ public final class CallerAccess: Sendable, Hashable {
     rules[action]?[entity] ?? ResolvedPredicate(condition: .constant(false))
   }
 
-  private static func tag(of values: [PredicateArgument?]) -> String {
-    var hash = WideFNV1a()
+  private static func tag(of values: [PredicateArgument?], after hash: WideFNV1a) -> String {
+    var hash = hash
     for value in values {
       for byte in String(describing: value).utf8 { hash.combine(byte) }
       hash.combine(0xFF)
@@ -51,7 +52,7 @@ public final class CallerAccess: Sendable, Hashable {
   }
 
   public static func == (left: CallerAccess, right: CallerAccess) -> Bool {
-    left === right || left.values == right.values
+    left === right || left.tag == right.tag && left.values == right.values
   }
 
   public func hash(into hasher: inout Hasher) { hasher.combine(values) }
@@ -76,7 +77,7 @@ public struct ReadRules: Sendable, Hashable {
     var hidden: [Int: Set<Int>] = [:]
     var paths: [PropertyPath] = []
     var seen: Set<PropertyPath> = []
-    func add(_ entity: Int, behind steps: [Int]) {
+    func add(_ entity: Int, after steps: [Int]) {
       let table = model.entities[entity].inheritance.root ?? entity
       for sharing in [table] + model.entities[table].inheritance.subentities
       where !access.hidden[sharing].isEmpty {
@@ -90,17 +91,17 @@ public struct ReadRules: Sendable, Hashable {
         if seen.insert(whole).inserted { paths.append(whole) }
       }
     }
-    add(root, behind: [])
+    add(root, after: [])
     for path in plan.paths {
       for (index, relationship) in model.walk(path).relationships.enumerated() {
-        add(relationship.destination, behind: Array(path.steps[...index]))
+        add(relationship.destination, after: Array(path.steps[...index]))
       }
     }
     for path in plan.expansion {
       // A whole object shows the ids of its to-one relationships.
       for (index, relationship) in model.entities[model.walk(path).end].relationships.enumerated()
       where !relationship.isToMany {
-        add(relationship.destination, behind: path.steps + [index])
+        add(relationship.destination, after: path.steps + [index])
       }
     }
     guard !conditions.isEmpty || !hidden.isEmpty else { return nil }

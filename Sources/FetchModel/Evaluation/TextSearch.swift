@@ -17,35 +17,35 @@ public struct TextSearch: Sendable {
     case nothing
   }
 
-  /// The most bytes of a pattern of LIKE or MATCHES.
+  /// The largest size of a pattern of LIKE or MATCHES, in bytes.
   public static let longestPattern = 64 << 10
 
   private let kind: Kind
   private let options: StringOptions
 
   /// - Parameters:
-  ///   - searched: UTF-8. An empty text, or a pattern that is invalid or longer than
-  ///     ``longestPattern``, is found nowhere.
+  ///   - pattern: the text or the pattern to find, as UTF-8. An empty text, or a pattern that is
+  ///     invalid or longer than ``longestPattern``, is found nowhere.
   ///   - relation: `beginsWith`, `endsWith`, `contains`, `like` or `matches`; nothing is found
   ///     under any other.
-  ///   - isOver: called now and then for a long `searched`; if it returns true, the search finds
-  ///     anything or nothing.
+  ///   - isOver: called now and then for a long `pattern`; once it returns true, the search may
+  ///     find anything.
   public init(
-    _ searched: UnsafeBufferPointer<UInt8>, _ relation: Comparison.Relation,
+    _ pattern: UnsafeBufferPointer<UInt8>, _ relation: Comparison.Relation,
     _ options: StringOptions, isOver: () -> Bool = { false }
   ) {
     // A regular expression ignores case itself.
     self.options = relation == .matches ? options.diacritics : options
-    guard searched.count <= Self.longestPattern || ![.like, .matches].contains(relation) else {
+    guard pattern.count <= Self.longestPattern || ![.like, .matches].contains(relation) else {
       kind = .nothing
       return
     }
-    let folded = Folding.fold(searched, self.options, isOver: isOver)
+    let folded = Folding.fold(pattern, self.options, isOver: isOver)
     switch relation {
     case .beginsWith: kind = folded.isEmpty ? .nothing : .begins(folded)
     case .endsWith: kind = folded.isEmpty ? .nothing : .ends(folded)
     case .contains: kind = folded.isEmpty ? .nothing : .contains(ByteSearch(folded))
-    case .like: kind = Self.like(searched, folded, options)
+    case .like: kind = Self.like(pattern, folded, options)
     case .matches:
       let expression = try? RegularExpression(
         String(decoding: folded, as: UTF8.self), ignoresCase: options.contains(.caseInsensitive))
@@ -54,9 +54,9 @@ public struct TextSearch: Sendable {
     }
   }
 
-  /// `?` matches one character of the text, even if the character folds to two.
+  /// Returns the search for a pattern of LIKE: a plain search if the pattern allows it.
   private static func like(
-    _ searched: UnsafeBufferPointer<UInt8>, _ folded: [UInt8], _ options: StringOptions
+    _ pattern: UnsafeBufferPointer<UInt8>, _ folded: [UInt8], _ options: StringOptions
   ) -> Kind {
     switch LikePattern.simplified(String(decoding: folded, as: UTF8.self)) {
     case (.beginsWith, let text)?: return .begins(Array(text.utf8))
@@ -64,26 +64,28 @@ public struct TextSearch: Sendable {
     case (.contains, let text)?: return .contains(ByteSearch(Array(text.utf8)))
     default: break
     }
-    let pattern = LikePattern(String(decoding: folded, as: UTF8.self))
-    guard options.contains(.caseInsensitive) else { return .like(pattern) }
-    let composed = Folding.fold(String(decoding: searched, as: UTF8.self), options.diacritics)
+    let like = LikePattern(String(decoding: folded, as: UTF8.self))
+    guard options.contains(.caseInsensitive) else { return .like(like) }
+    // `?` matches one character of the text, even if the character folds to two.
+    let composed = Folding.fold(String(decoding: pattern, as: UTF8.self), options.diacritics)
     let expression = LikePattern(composed.precomposedText).expression
-    return expression.map { .likeInAnyCase(pattern, $0) } ?? .like(pattern)
+    return expression.map { .likeInAnyCase(like, $0) } ?? .like(like)
   }
 
-  public init(_ searched: String, _ relation: Comparison.Relation, _ options: StringOptions) {
-    var searched = searched
-    self = searched.withUTF8 { TextSearch($0, relation, options) }
+  /// Prepares a search for a text or a pattern.
+  public init(_ pattern: String, _ relation: Comparison.Relation, _ options: StringOptions) {
+    var pattern = pattern
+    self = pattern.withUTF8 { TextSearch($0, relation, options) }
   }
 
-  /// True if `text`, which is UTF-8, contains or matches the searched text.
+  /// True if `text`, which is UTF-8, contains or matches the pattern.
   ///
   /// - Parameter isOver: called now and then for a long text; if it returns true, the result is
   ///   false.
   public func matches(
     _ text: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
   ) -> Bool {
-    if options.folding.isEmpty { return matches(unfolded: text, isOver) }
+    if options.folding.isEmpty { return matchesExactly(text, isOver) }
     if case .likeInAnyCase(_, let expression) = kind, Folding.expands(text, isOver: isOver) {
       let folded = Folding.fold(text, options.diacritics, isOver: isOver)
       var plain = String(decoding: folded, as: UTF8.self).precomposedText
@@ -91,17 +93,18 @@ public struct TextSearch: Sendable {
     }
     let ignoresMarks = options.contains(.diacriticInsensitive)
     return Folding.fold(text, options, isOver: isOver).withUnsafeBufferPointer { folded in
-      ignoresMarks ? matches(unfolded: folded, isOver) : matches(wholeLettersOf: folded, isOver)
+      ignoresMarks ? matchesExactly(folded, isOver) : matches(wholeLettersOf: folded, isOver)
     }
   }
 
-  /// True if `text` contains or matches the searched text.
+  /// True if `text` contains or matches the pattern.
   public func matches(_ text: String) -> Bool {
     var text = text
     return text.withUTF8 { matches($0) }
   }
 
-  /// A letter and its combining marks are one letter, whether or not there is a composed form.
+  /// Tests a folded text. What is found may not begin or end between a letter and its combining
+  /// marks, whether or not there is a composed form.
   private func matches(
     wholeLettersOf text: UnsafeBufferPointer<UInt8>, _ isOver: () -> Bool
   ) -> Bool {
@@ -113,12 +116,13 @@ public struct TextSearch: Sendable {
         && CombiningMarks.areWhole(text.count - suffix.count..<text.count, in: text)
     case .contains(let part):
       part.isFound(in: text, isOver: isOver, where: { CombiningMarks.areWhole($0, in: text) })
-    case .like, .likeInAnyCase, .matches, .nothing: matches(unfolded: text, isOver)
+    case .like, .likeInAnyCase, .matches, .nothing: matchesExactly(text, isOver)
     }
   }
 
-  private func matches(
-    unfolded text: UnsafeBufferPointer<UInt8>, _ isOver: () -> Bool
+  /// Tests a text that is folded, or needs no folding.
+  private func matchesExactly(
+    _ text: UnsafeBufferPointer<UInt8>, _ isOver: () -> Bool
   ) -> Bool {
     switch kind {
     case .begins(let prefix): text.starts(with: prefix)

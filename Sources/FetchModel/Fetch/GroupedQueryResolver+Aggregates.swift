@@ -23,7 +23,7 @@ extension GroupedQueryResolver {
     guard aggregate.value.function != nil else {
       throw PredicateError(
         .typeMismatch, at: part.range.lowerBound, found: "`\(aggregate.name)`, several values",
-        expected: "one value", hint: "put an aggregate like `.@count` behind it")
+        expected: "one value", hint: "put an aggregate like `.@count` after it")
     }
     return attribute(for: aggregate, at: part.range)
   }
@@ -108,7 +108,7 @@ extension GroupedQueryResolver {
     guard !names.isEmpty else {
       throw PredicateError(
         .syntaxError, at: range.lowerBound, found: "an aggregate of nothing",
-        expected: "a key path behind it", hint: "as in `@sum.population`")
+        expected: "a key path after it", hint: "as in `@sum.population`")
     }
     let path: PropertyPath
     do {

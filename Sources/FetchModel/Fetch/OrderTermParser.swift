@@ -97,8 +97,8 @@ struct OrderTermParser {
     do {
       path = try model.path(name, from: entity)
     } catch {
-      if let written = optionBehindColon(name) {
-        throw refusal("`\(name)` is no key path: write `\(written)`, an option behind a colon")
+      if let written = optionAfterColon(name) {
+        throw refusal("`\(name)` is no key path: write `\(written)`, an option after a colon")
       }
       throw .unknownKeyPath(parameter: parameter, error: error)
     }
@@ -109,7 +109,7 @@ struct OrderTermParser {
   }
 
   /// `founded:month` for `founded.month`; nil if `name` is not a known key path and an option.
-  private func optionBehindColon(_ name: String) -> String? {
+  private func optionAfterColon(_ name: String) -> String? {
     guard let dot = name.lastIndex(of: ".") else { return nil }
     let (path, option) = (String(name[..<dot]), String(name[name.index(after: dot)...]))
     guard OrderTermText.options.contains(option) else { return nil }

@@ -124,7 +124,7 @@ extension PredicateResolver {
     return PredicateError(
       .quantifierWithoutToMany, at: expression.range.lowerBound,
       found: isCalculation ? "a calculation" : "a single value",
-      expected: "a to-many key path behind the quantifier",
+      expected: "a to-many key path after the quantifier",
       hint: isCalculation
         ? "SUBQUERY(path, $x, $x.name + 1 > 2).@count > 0 calculates with each" : nil)
   }
@@ -207,7 +207,7 @@ extension PredicateResolver {
     PredicateError(
       .toManyWithoutQuantifier, at: walk.range.lowerBound, found: "`\(model.text(of: walk.path))`",
       expected: "one value",
-      hint: "put ANY, ALL or NONE before it, or an aggregate like `@count` behind it")
+      hint: "put ANY, ALL or NONE before it, or an aggregate like `@count` after it")
   }
 }
 

@@ -60,7 +60,7 @@ extension PredicateResolver {
     }
     throw PredicateError(
       .typeMismatch, at: operand.range.lowerBound, found: found,
-      expected: "==, != or IN, or a value instead", hint: "`.id` behind it is its id as a value")
+      expected: "==, != or IN, or a value instead", hint: "`.id` after it is its id as a value")
   }
 
   private static func relation(

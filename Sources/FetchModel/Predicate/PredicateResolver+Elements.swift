@@ -15,17 +15,17 @@ extension PredicateResolver {
   mutating func element(_ expression: Expression) throws(PredicateError) -> Operand? {
     switch expression.kind {
     case .index(let collection, let index):
-      return try element(index, of: collection, behind: [], at: expression.range)
+      return try element(index, of: collection, after: [], at: expression.range)
     case .keyPath(let base?, let components):
       guard case .index(let collection, let index) = base.kind else { return nil }
-      return try element(index, of: collection, behind: components, at: expression.range)
+      return try element(index, of: collection, after: components, at: expression.range)
     default: return nil
     }
   }
 
   /// Returns nil if `components` lead to many objects.
   private mutating func element(
-    _ index: CollectionIndex, of collection: Expression, behind components: [KeyPathComponent],
+    _ index: CollectionIndex, of collection: Expression, after components: [KeyPathComponent],
     at range: SourceRange
   ) throws(PredicateError) -> Operand? {
     let found = try walk(collection)
@@ -47,9 +47,9 @@ extension PredicateResolver {
       guard let component = components.first else { return try aggregate(walk, .count, at: range) }
       throw PredicateError(
         .typeMismatch, at: component.range.lowerBound, found: "a property of a number",
-        expected: "nothing behind `[SIZE]`")
+        expected: "nothing after `[SIZE]`")
     }
-    guard let value = try value(behind: components, of: walk, at: range) else { return nil }
+    guard let value = try value(after: components, of: walk, at: range) else { return nil }
     let place = try place(index, at: range)
     try checkOrder(of: walk, at: range)
     let filtered = try filteredCollection(walk)
@@ -99,7 +99,7 @@ extension PredicateResolver {
   /// The value that `components` read from an element, in addition to the value already read from
   /// each; nil if they lead to many objects.
   private func value(
-    behind components: [KeyPathComponent], of collection: Walk, at range: SourceRange
+    after components: [KeyPathComponent], of collection: Walk, at range: SourceRange
   ) throws(PredicateError) -> Walk? {
     var walk = value(ofElements: collection)
     for component in components {
@@ -154,7 +154,7 @@ extension PredicateResolver {
       guard let inverse = relationship.inverse else {
         throw PredicateError(
           .typeMismatch, at: range.lowerBound, found: "`\(relationship.name)`",
-          expected: "a relationship with an inverse behind the brackets")
+          expected: "a relationship with an inverse after the brackets")
       }
       let step = model.entities[relationship.destination].relationships[inverse]
       if step.isToMany { way.toMany.append(way.steps.count) }

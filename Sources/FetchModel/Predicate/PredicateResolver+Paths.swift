@@ -123,7 +123,7 @@ extension PredicateResolver {
   ) throws(PredicateError) -> Walk {
     var walked = start(at: 0, range)
     if let base {
-      guard let started = try start(behind: base) else { throw try refusal(ofBase: base) }
+      guard let started = try start(after: base) else { throw try refusal(ofBase: base) }
       walked = started
     }
     for component in components { try step(component, &walked) }
@@ -136,7 +136,7 @@ extension PredicateResolver {
   }
 
   /// A walk that goes on after `base`, which may be an element of an ordered relationship.
-  private mutating func start(behind base: Expression) throws(PredicateError) -> Walk? {
+  private mutating func start(after base: Expression) throws(PredicateError) -> Walk? {
     guard case .index(let collection, _) = base.kind else { return try walk(base) }
     guard var walked = try walk(collection), walked.isCollection else { return nil }
     walked.element = Walk.Element(expression: base, stepCount: walked.steps.count)
@@ -213,8 +213,8 @@ extension PredicateResolver {
     let entity = model.entities[walk.end]
     if case .attribute(let index) = walk.target {
       let field = "\(entity.attributes[index].name).\(name)"
-      if case .attribute(let behind)? = entity.property(named: field) {
-        walk.target = .attribute(behind)
+      if case .attribute(let fieldIndex)? = entity.property(named: field) {
+        walk.target = .attribute(fieldIndex)
         return
       }
       if name == "length", !walk.isLength, entity.attributes[index].type.hasLength {
@@ -223,7 +223,7 @@ extension PredicateResolver {
       }
       throw PredicateError(
         .unknownKeyPath, at: range.lowerBound, found: "`\(name)`",
-        expected: "nothing behind `\(entity.attributes[index].name)`, which is an attribute")
+        expected: "nothing after `\(entity.attributes[index].name)`, which is an attribute")
     }
     walk.naming = .object
     switch entity.property(namedOrAliased: name) {
@@ -237,7 +237,7 @@ extension PredicateResolver {
       }
       let relationship = entity.relationships[index]
       if relationship.isToMany {
-        guard walk.filter == nil else { throw Self.toManyBehindSubquery(name, at: range) }
+        guard walk.filter == nil else { throw Self.toManyAfterSubquery(name, at: range) }
         walk.toMany.append(walk.steps.count)
       }
       // Another name of it is that of the column that holds the id.
@@ -249,12 +249,12 @@ extension PredicateResolver {
     }
   }
 
-  private static func toManyBehindSubquery(
+  private static func toManyAfterSubquery(
     _ name: String, at range: SourceRange
   ) -> PredicateError {
     PredicateError(
       .typeMismatch, at: range.lowerBound, found: "`\(name)`, a to-many relationship",
-      expected: "an aggregate, an attribute or a to-one relationship behind SUBQUERY",
+      expected: "an aggregate, an attribute or a to-one relationship after SUBQUERY",
       hint: "its predicate may hold a quantifier: SUBQUERY(path, $x, ANY $x.\(name) …)")
   }
 
@@ -280,7 +280,7 @@ extension PredicateResolver {
     guard walk.aggregate == nil else {
       throw PredicateError(
         .typeMismatch, at: range.lowerBound, found: "`@\(name.rawValue)`",
-        expected: "nothing behind an aggregate")
+        expected: "nothing after an aggregate")
     }
     walk.operators.append(
       Walk.Operator(name: name, stepCount: walk.steps.count, range: range))

@@ -1,16 +1,17 @@
-// A set of an entity's properties in 64 bits. Entities with more than 63 properties share bits, so
-// a mask may contain too many properties, but never too few.
+// A set of an entity's properties in 64 bits. If an entity has more than 63 properties, several share
+// a bit. A mask may therefore contain too many properties, but never too few.
 
 /// A set of properties of one entity.
 public struct PropertyMask: OptionSet, Sendable, Hashable {
   /// Bit n represents the properties whose number modulo 63 is n, attributes before relationships;
   /// bit 63 represents the existence.
   public let rawValue: UInt64
+  /// Makes a mask of bits.
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 
   /// Every property, and the object's existence.
   public static let all = PropertyMask(rawValue: .max)
-  /// The object's existence, which differs for inserted and deleted objects.
+  /// The object's existence: set if it was inserted or deleted.
   public static let existence = PropertyMask(rawValue: 1 << 63)
 }
 

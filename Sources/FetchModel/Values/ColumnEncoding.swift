@@ -135,17 +135,17 @@ extension ColumnEncoding {
     {
       border = 16
     }
-    return foreignValue(of: comparisonKey, behind: border)
+    return foreignValue(of: comparisonKey, after: border)
   }
 
   /// The stored value that `comparisonKey` represents because a column of this encoding should not hold it;
   /// nil for the bytes of a value that it may hold.
   public func foreignValue(of comparisonKey: [UInt8]) -> OrderKeyDecoder.Component? {
-    Self.foreignValue(of: comparisonKey, behind: border.count)
+    Self.foreignValue(of: comparisonKey, after: border.count)
   }
 
   private static func foreignValue(
-    of comparisonKey: [UInt8], behind border: Int
+    of comparisonKey: [UInt8], after border: Int
   ) -> OrderKeyDecoder.Component? {
     guard comparisonKey.count > border, comparisonKey.prefix(border).allSatisfy({ $0 == 0xFF })
     else {

@@ -48,7 +48,7 @@ public enum Folding {
       } else {
         let length = scalarLength(byte, utf8.count - place)
         let scalar = UnsafeBufferPointer(rebasing: utf8[place..<place + length])
-        isCombining = table.append(scalar, behind: &base, to: &folded) || isCombining
+        isCombining = table.append(scalar, after: &base, to: &folded) || isCombining
         place += length
       }
     }
@@ -67,7 +67,7 @@ public enum Folding {
     result.reserveCapacity(utf8.count)
     var start = 0
     while start < utf8.count, !interruption.ends(after: composedAtOnce) {
-      let end = utf8.withUnsafeBufferPointer { border(in: $0, behind: start + composedAtOnce) }
+      let end = utf8.withUnsafeBufferPointer { border(in: $0, after: start + composedAtOnce) }
       guard let piece = composed(utf8[start..<end]) else { return utf8 }
       result += piece
       start = end
@@ -83,7 +83,7 @@ public enum Folding {
 
   /// The first offset from `start` on at which no scalar before it composes with a scalar after
   /// it.
-  private static func border(in utf8: UnsafeBufferPointer<UInt8>, behind start: Int) -> Int {
+  private static func border(in utf8: UnsafeBufferPointer<UInt8>, after start: Int) -> Int {
     var place = min(start, utf8.count)
     while place < utf8.count {
       if utf8[place] < 0x80 { return place }
@@ -203,7 +203,7 @@ private struct FoldingTable: Sendable {
   }
 
   /// True if a scalar of this kind is removed after `base`. Otherwise it may become the new base.
-  private func drops(_ kind: Kind, behind base: inout Base) -> Bool {
+  private func drops(_ kind: Kind, after base: inout Base) -> Bool {
     switch kind {
     case .european: base = .european
     case .other: base = .other
@@ -229,7 +229,7 @@ private struct FoldingTable: Sendable {
 
   /// Appends the folding of one scalar. Returns true if the whole text has to be composed.
   func append(
-    _ utf8: UnsafeBufferPointer<UInt8>, behind base: inout Base, to folded: inout [UInt8]
+    _ utf8: UnsafeBufferPointer<UInt8>, after base: inout Base, to folded: inout [UInt8]
   ) -> Bool {
     var decoder = UTF8()
     var iterator = utf8.makeIterator()
@@ -240,11 +240,11 @@ private struct FoldingTable: Sendable {
     }
     let code = Int(scalar.value)
     if code < Self.end {
-      if drops(kinds[code], behind: &base) { return false }
+      if drops(kinds[code], after: &base) { return false }
       folded.append(contentsOf: bytes[Int(offsets[code])..<Int(offsets[code + 1])])
       return areCombining[code]
     }
-    if drops, drops(Self.kind(scalar), behind: &base) { return false }
+    if drops, drops(Self.kind(scalar), after: &base) { return false }
     if lowers, scalar.properties.changesWhenCaseMapped {
       let upper = scalar.properties.uppercaseMapping.unicodeScalars
       for scalar in upper { folded.append(contentsOf: scalar.properties.lowercaseMapping.utf8) }

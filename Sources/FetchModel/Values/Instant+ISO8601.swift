@@ -289,8 +289,8 @@ private struct ISO8601Reader {
     if offset + 1 < utf8.count, utf8[offset] == 0x20, [0x2B, 0x2D].contains(utf8[offset + 1]) {
       offset += 1
     }
-    let isBehind = take(0x2D)
-    guard isBehind || take(0x2B), let hour = readTwoDigits(0...23) else { return nil }
+    let isWest = take(0x2D)
+    guard isWest || take(0x2B), let hour = readTwoDigits(0...23) else { return nil }
     var minute: Int64 = 0
     if offset < utf8.count {
       _ = take(0x3A)
@@ -298,6 +298,6 @@ private struct ISO8601Reader {
       minute = digits
     }
     let shift = hour * 3600 + minute * 60
-    return isBehind ? -shift : shift
+    return isWest ? -shift : shift
   }
 }

@@ -17,16 +17,16 @@ extension String {
     }
     let scalars = Array(unicodeScalars)
     var text = String.UnicodeScalarView()
-    var isBehindLetter = false
+    var isAfterLetter = false
     for (index, scalar) in scalars.enumerated() {
       if index % Interruption.steps == 0, index > 0, isOver() { break }
       if scalar == "\u{3A3}" {
-        let isFinal = isBehindLetter && !Self.isBeforeLetter(scalars[(index + 1)...])
+        let isFinal = isAfterLetter && !Self.isBeforeLetter(scalars[(index + 1)...])
         text.append(isFinal ? "\u{3C2}" : "\u{3C3}")
       } else {
         text.append(contentsOf: scalar.properties.lowercaseMapping.unicodeScalars)
       }
-      if !scalar.properties.isCaseIgnorable { isBehindLetter = scalar.properties.isCased }
+      if !scalar.properties.isCaseIgnorable { isAfterLetter = scalar.properties.isCased }
     }
     return String(text)
   }

@@ -94,7 +94,7 @@ struct FetchCommand: ParsableCommand {
 
   /// Prints each new result, with an empty line between tables.
   private func follow(_ source: any FetchSource) throws {
-    TerminationSignal.endProcess()
+    TerminationSignal.exitOnSignal()
     var last = try source.snapshot()
     var columns = try show(last)
     while true {

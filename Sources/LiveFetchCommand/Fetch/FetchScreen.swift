@@ -20,7 +20,7 @@ struct FetchScreen {
 
   func run() throws {
     var shown = FetchResult(try source.snapshot())
-    TerminationSignal.endProcess { Terminal.output.write(Self.leave) }
+    TerminationSignal.exitOnSignal { Terminal.output.write(Self.leave) }
     terminal.write(Self.enter)
     draw(shown, RowChanges(), "waiting for changes")
     while true {

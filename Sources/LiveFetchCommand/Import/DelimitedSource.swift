@@ -161,18 +161,18 @@ extension DelimitedSource {
         guard end + 1 < bytes.count || buffer.isAtEnd else { return .incomplete }
         let isPair = end + 1 < bytes.count && bytes[end + 1] == 0x0A
         return .complete(end: end + (isPair ? 2 : 1))
-      default: return behindQuote(bytes, end)
+      default: return readAfterQuote(bytes, end)
       }
     }
   }
 
   /// Skips the rest of an invalid line.
-  private func behindQuote(_ bytes: UnsafeBufferPointer<UInt8>, _ start: Int) -> Scan {
+  private func readAfterQuote(_ bytes: UnsafeBufferPointer<UInt8>, _ start: Int) -> Scan {
     guard let feed = bytes[start...].firstIndex(of: 0x0A) else {
       return buffer.isAtEnd
-        ? .bad("text behind a closing quote", end: bytes.count) : .incomplete
+        ? .bad("text after a closing quote", end: bytes.count) : .incomplete
     }
-    return .bad("text behind a closing quote", end: feed + 1)
+    return .bad("text after a closing quote", end: feed + 1)
   }
 
   private func scanPlain(_ bytes: UnsafeBufferPointer<UInt8>, _ start: Int) -> Int? {

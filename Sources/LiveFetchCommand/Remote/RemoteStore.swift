@@ -1,4 +1,4 @@
-// The address of a server → its responses as JSON, its problems as failures of the command.
+// Sends requests to a LiveFetch server and returns their JSON. A problem (RFC 9457) ends the command.
 
 import ArgumentParser
 import Bytes
@@ -51,7 +51,9 @@ struct RemoteStore {
 
   /// The JSON of a response.
   ///
-  /// - Throws: the failure that a problem is for the command, after it was printed to standard error.
+  /// - Parameter predicate: the text in which the place of an error is shown.
+  /// - Throws: the exit status of the command if the server cannot be reached or refuses the request;
+  ///   the reason was printed to standard error.
   func json(
     _ method: String, _ path: String, query: [(name: String, value: String)] = [],
     body: [UInt8] = [], predicate: String? = nil

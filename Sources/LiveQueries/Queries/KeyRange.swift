@@ -11,7 +11,7 @@ struct KeyRange {
 
   /// Reads the first keys after `start`.
   init(
-    of definition: ResultDefinition, behind start: OrderKey?, need: Int,
+    of definition: ResultDefinition, after start: OrderKey?, need: Int,
     _ transaction: any ReadTransaction
   ) throws(StoreError) {
     self.need = need
@@ -20,7 +20,7 @@ struct KeyRange {
       of: definition, after: start, limit: limit == .max ? nil : limit)
     keys = RankedKeys(
       sorted: sorted, isSectioned: definition.section != nil,
-      isComplete: sorted.count < limit, behind: start)
+      isComplete: sorted.count < limit, after: start)
   }
 
   /// The number of keys to read: those needed, and a reserve.

@@ -17,7 +17,7 @@ extension LiveQuery {
     guard count < ids.count / 2 else { return ids }
     let changed = try context.changes(after: start, in: model)
     let deciding = ReadSet(of: FetchPlan(definition: key.definition), in: model)
-    guard !deciding.isAffectedBehindSteps(by: changed) else { return ids }
+    guard !deciding.isAffectedAfterSteps(by: changed) else { return ids }
     let (kept, mask) = (keptIDs, deciding.mask(at: []))
     let masks = changed.entities[key.definition.entity]?.masks ?? [:]
     return ids.filter { kept.contains($0) || !(masks[$0] ?? []).isDisjoint(with: mask) }

@@ -211,7 +211,7 @@ final class LiveQuery {
     let end = key.window.upperBound
     if ranges[key.after] == nil {
       ranges[key.after] = try KeyRange(
-        of: self.key.definition, behind: key.after, need: end, context.transaction)
+        of: self.key.definition, after: key.after, need: end, context.transaction)
     } else {
       try ranges[key.after]?.cover(end, [], of: self.key.definition, context.transaction)
     }

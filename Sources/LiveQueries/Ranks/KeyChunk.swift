@@ -25,7 +25,7 @@ struct KeyBound {
     /// After the keys that are less than the bytes.
     case before
     /// After those, and after the keys that have the bytes as a prefix.
-    case behind
+    case after
   }
 
   let bytes: UnsafeRawBufferPointer
@@ -36,7 +36,7 @@ struct KeyBound {
   func follows(_ key: UnsafeRawBufferPointer) -> Bool {
     let order = key.order(bytes)
     if order != 0 { return order < 0 }
-    return side == .behind || key.count < bytes.count
+    return side == .after || key.count < bytes.count
   }
 }
 

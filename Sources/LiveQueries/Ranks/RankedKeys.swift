@@ -25,7 +25,7 @@ struct RankedKeys: Sendable {
   ///   - isComplete: true if there are no further keys.
   ///   - start: the position before the first key.
   init(
-    sorted: [OrderKey], isSectioned: Bool, isComplete: Bool = true, behind start: OrderKey? = nil
+    sorted: [OrderKey], isSectioned: Bool, isComplete: Bool = true, after start: OrderKey? = nil
   ) {
     self.isSectioned = isSectioned
     self.start = start

@@ -47,7 +47,7 @@ struct RankedList: Sendable {
   func lowerBound(of bytes: [UInt8]) -> Int { rank(of: bytes, .before) }
 
   /// The number of keys that are less than `prefix` or begin with it.
-  func upperBound(ofPrefix prefix: [UInt8]) -> Int { rank(of: prefix, .behind) }
+  func upperBound(ofPrefix prefix: [UInt8]) -> Int { rank(of: prefix, .after) }
 
   /// Inserts `key`. Returns false if it was present.
   mutating func insert(_ key: OrderKey) -> Bool {

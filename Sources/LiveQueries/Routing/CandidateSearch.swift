@@ -197,7 +197,7 @@ struct CandidateSearch {
     if index.count == 1 { return takeAll(way, pathIndex, objects) }
     var table = PathTable()
     for place in pathIndex.indexed.keys {
-      _ = table.use(place.suffix(behind: way.steps, from: entity))
+      _ = table.use(place.suffix(after: way.steps, from: entity))
     }
     for ids in chunks(objects.ids(changedIn: pathIndex.watched.union)) {
       guard let images = images(of: table, ids) else {
@@ -216,7 +216,7 @@ struct CandidateSearch {
     _ image: Images.Image, _ mask: PropertyMask, _ entity: Int, _ way: QueryIndex.RelationshipPath,
     _ place: ConjunctPath, _ table: PathTable
   ) {
-    let suffix = place.suffix(behind: way.steps, from: entity)
+    let suffix = place.suffix(after: way.steps, from: entity)
     guard let route = index.routes[place], let number = table.number(of: suffix) else { return }
     var values: Set<RoutingValue> = []
     for case let row? in [image.old, image.new] { values.insert(route.domain.value(row[number])) }
@@ -315,7 +315,7 @@ struct CandidateSearch {
 
 extension ConjunctPath {
   /// The rest of the path, starting at an object of `entity` at the end of `steps`.
-  fileprivate func suffix(behind steps: [Int], from entity: Int) -> PropertyPath {
+  fileprivate func suffix(after steps: [Int], from entity: Int) -> PropertyPath {
     PropertyPath(root: entity, steps: Array(path.steps[steps.count...]), target: path.target)
   }
 }

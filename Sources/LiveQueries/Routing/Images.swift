@@ -2,8 +2,11 @@
 
 import FetchModel
 
-/// Old and new values of objects. A value's index is its path's number in a ``PathTable``.
+/// The values of objects before a change and now. A value's index is its path's number in a
+/// ``PathTable``.
 struct Images {
+  /// The values of one object; nil while it did not exist. An element is nil if its path is not in
+  /// use or leads to no value.
   struct Image {
     let old: [StoredValue?]?
     let new: [StoredValue?]?
@@ -13,7 +16,8 @@ struct Images {
   private let new: [ObjectID: [StoredValue?]]
   /// The paths' numbers, in the order in which the values were read.
   private let numbers: [Int]
-  private let width: Int
+  /// The number of paths of the table.
+  private let pathCount: Int
 
   /// Reads the values of `ids` at position `base` and now. Returns nil if the store cannot provide
   /// values.
@@ -29,14 +33,15 @@ struct Images {
     self.old = old
     self.new = new
     numbers = used.map(\.number)
-    width = table.paths.count
+    pathCount = table.paths.count
   }
 
-  subscript(id: ObjectID) -> Image { Image(old: spread(old[id]), new: spread(new[id])) }
+  subscript(id: ObjectID) -> Image { Image(old: byPathNumber(old[id]), new: byPathNumber(new[id])) }
 
-  private func spread(_ values: [StoredValue?]?) -> [StoredValue?]? {
+  /// Returns the values with each at the index of its path.
+  private func byPathNumber(_ values: [StoredValue?]?) -> [StoredValue?]? {
     guard let values else { return nil }
-    var row = [StoredValue?](repeating: nil, count: width)
+    var row = [StoredValue?](repeating: nil, count: pathCount)
     for (number, value) in zip(numbers, values) { row[number] = value }
     return row
   }

@@ -68,7 +68,7 @@ struct ReadSet {
   }
 
   /// True if a changed property of a related object is among those read.
-  func isAffectedBehindSteps(by changed: ChangedObjects) -> Bool {
+  func isAffectedAfterSteps(by changed: ChangedObjects) -> Bool {
     entries.contains { !$0.steps.isEmpty && isAffected($0, by: changed) }
   }
 

@@ -1,7 +1,7 @@
 // Folding and letter case in SQL, equal to those of the SQLite store: a table with the mappings of every
 // letter, which Swift computes, and functions that apply them letter by letter.
 //
-// The option `d` removes every mark behind a European letter, and European marks behind any other; see
+// The option `d` removes every mark after a European letter, and European marks after any other; see
 // `Folding`. The functions are immutable because the table never changes.
 
 import FetchModel

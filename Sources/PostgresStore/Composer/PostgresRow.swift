@@ -14,7 +14,7 @@ struct PostgresRow: ResultRow {
 
   var hasToEnd: Bool { limit.hasToEnd }
 
-  func admits(_ count: Int, behind size: Int) -> Bool { limit.admits(count, behind: size) }
+  func admits(_ count: Int, after size: Int) -> Bool { limit.admits(count, after: size) }
 
   var columnCount: Int32 { Int32(result.columnCount) }
 

@@ -34,7 +34,7 @@ final class AnswerLimit {
     return try body()
   }
 
-  func admits(_ count: Int, behind size: Int) -> Bool {
+  func admits(_ count: Int, after size: Int) -> Bool {
     guard failure == nil else { return false }
     if count > most || size > most - count {
       failure = error

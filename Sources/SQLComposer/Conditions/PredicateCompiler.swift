@@ -91,10 +91,11 @@ struct ConditionWriter<Scope: SQLScope> {
     _ collection: ResolvedCollection, _ condition: Condition, _ isNegated: Bool
   ) -> SQLFragment {
     // `NOT` in front of a deep condition would take more of the parser's stack.
-    let isBehind = isNegated && ParserStackBudget.isDeep(condition)
-    var fragment = SQLFragment(isNegated && !isBehind ? "NOT EXISTS (SELECT 1" : "EXISTS (SELECT 1")
+    let comparesWithFalse = isNegated && ParserStackBudget.isDeep(condition)
+    let prefix = isNegated && !comparesWithFalse ? "NOT " : ""
+    var fragment = SQLFragment("\(prefix)EXISTS (SELECT 1")
     fragment.append(source(collection, condition) { _ in })
-    fragment.append(isBehind ? ") = FALSE" : ")")
+    fragment.append(comparesWithFalse ? ") = FALSE" : ")")
     return fragment
   }
 

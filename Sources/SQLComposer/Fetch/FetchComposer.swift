@@ -81,7 +81,7 @@ package struct FetchComposer {
     } else {
       query.formatID(plan)
     }
-    query.restrict(behind: plan.window.after)
+    query.restrict(after: plan.window.after)
     return query.statement(
       order, limit: plan.window.limit.map { $0 + extra }, offset: plan.window.offset)
   }
@@ -91,7 +91,7 @@ package struct FetchComposer {
     of definition: ResultDefinition, after: OrderKey?, limit: Int?
   ) -> FetchStatement {
     var query = FetchQuery(composer: self, definition: definition)
-    query.restrict(behind: after)
+    query.restrict(after: after)
     return query.statement(.total, limit: limit, offset: 0)
   }
 

@@ -61,7 +61,7 @@ extension FetchQuery {
   }
 
   /// Excludes every row up to and including the position `key`.
-  mutating func restrict(behind key: OrderKey?) {
+  mutating func restrict(after key: OrderKey?) {
     guard let key else { return }
     let id = OrderColumn(
       sql: scope.idExpression, direction: .ascending, nils: .first, isBinary: false,

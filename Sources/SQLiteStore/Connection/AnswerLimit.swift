@@ -90,7 +90,7 @@ extension Connection {
 
   /// True if a value of `count` bytes may be written after `size` others. If not, the answer is
   /// incomplete, and the next ``checkAnswer(_:)`` throws the reason.
-  func admits(_ count: Int, behind size: Int) -> Bool {
+  func admits(_ count: Int, after size: Int) -> Bool {
     guard answerLimit.failure == nil else { return false }
     if queryClass == .quick, count > RunningQuery.longestQuickValue {
       answerLimit.failure = .tooSlow

@@ -4,7 +4,8 @@ import FetchModel
 import ModelStorage
 import SQLComposer
 
-/// Writes a new file. For one thread.
+/// Writes a copy of a store to a new SQLite file: call ``write(_:of:)`` for each entity, then
+/// ``finish(highest:)`` or ``cancel()``. For one thread.
 public final class CopyToFile: CopyDestination, CopyConnection {
   private let path: String
   private let connection: Connection
@@ -29,6 +30,7 @@ public final class CopyToFile: CopyDestination, CopyConnection {
     }
   }
 
+  /// Composes the statements of the copy and runs them on this connection; it has no state.
   private var copy: ModelCopy { ModelCopy(ModelTables(model, .sqlite), on: self) }
 
   package func run(_ sql: String) throws(StoreError) { try connection.execute(sql) }
@@ -41,6 +43,11 @@ public final class CopyToFile: CopyDestination, CopyConnection {
     try copy.write(items, of: entity)
   }
 
+  /// Commits the copy and closes the file.
+  ///
+  /// - Parameter highest: by root entity, the highest id that was ever assigned; the next one is
+  ///   higher.
+  /// - Throws: ``StoreError/unusable(_:)`` if an object refers to one that does not exist.
   public func finish(highest: [String: Int64]) throws(StoreError) {
     try copy.finish(highest: highest)
     let broken = try connection.first("PRAGMA foreign_key_check") {
@@ -51,6 +58,7 @@ public final class CopyToFile: CopyDestination, CopyConnection {
     connection.close()
   }
 
+  /// Closes the file and deletes it.
   public func cancel() {
     connection.close()
     SQLiteStore.removeFiles(path)
@@ -58,7 +66,7 @@ public final class CopyToFile: CopyDestination, CopyConnection {
 }
 
 extension SQLiteStore {
-  /// Returns the highest id that each table of the model has assigned, by root entity.
+  /// Returns by root entity the highest id that was ever assigned (`sqlite_sequence`).
   public static func highestIDs(
     path: String, of model: ModelFile
   ) throws(StoreError) -> [String: Int64] {

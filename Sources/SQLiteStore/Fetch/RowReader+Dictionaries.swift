@@ -16,7 +16,7 @@ extension RowReader {
       appendValues(index, column, to: &json)
     } else if column.isDecimal, sqlite3_column_type(statement, index) == SQLITE_TEXT {
       let count = Int(sqlite3_column_bytes(statement, index))
-      guard count <= Self.longValue || connection.admits(count, behind: json.count) else {
+      guard count <= Self.longValue || connection.admits(count, after: json.count) else {
         return json.append(json: "null")
       }
       appendDecimal(Array(utf8(index)), column, to: &json)
@@ -46,12 +46,12 @@ extension RowReader {
   }
 
   private func appendValues(_ index: Int32, _ column: GroupedColumn, to json: inout [UInt8]) {
-    guard connection.admits(Int(sqlite3_column_bytes(statement, index)), behind: json.count) else {
+    guard connection.admits(Int(sqlite3_column_bytes(statement, index)), after: json.count) else {
       return json.append(json: "null")
     }
     var decoder = OrderKeyDecoder(bytes: bytes(index))
     json.append(0x5B)
-    while !decoder.isAtEnd, connection.admits(0, behind: json.count),
+    while !decoder.isAtEnd, connection.admits(0, after: json.count),
       let value = decoder.decode()
     {
       if json.last != 0x5B { json.append(0x2C) }

@@ -66,7 +66,7 @@ struct RowReader: ResultRow {
 
   var hasToEnd: Bool { connection.hasToEnd }
 
-  func admits(_ count: Int, behind size: Int) -> Bool { connection.admits(count, behind: size) }
+  func admits(_ count: Int, after size: Int) -> Bool { connection.admits(count, after: size) }
 
   /// Appends a column as JSON. A value that its format cannot represent is written as stored.
   func append(_ column: Int32, _ format: ValueFormat, to bytes: inout [UInt8]) {

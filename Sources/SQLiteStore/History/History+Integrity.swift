@@ -1,4 +1,4 @@
-// A tracked file that other programs may have changed → true if its history has no gap.
+// A file with a history that other programs may have changed → true if its history has no gap.
 
 import FetchModel
 import SQLComposer
@@ -11,18 +11,20 @@ extension History {
       "SELECT value FROM main.livefetch_store WHERE key = 'schema'"
     ) { $0.text(0) }
     guard signature == SchemaSignature(model, schema).text,
-      try hasItsOwnStatements(on: connection),
+      try hasExpectedStatements(on: connection),
       try !hasNewerTriggers(on: connection)
     else { return false }
     return try hasSameSchemaVersion(on: connection)
   }
 
-  private func hasItsOwnStatements(on connection: Connection) throws(StoreError) -> Bool {
+  /// True if each trigger and history table exists with the SQL with which LiveFetch creates it, and
+  /// no other does.
+  private func hasExpectedStatements(on connection: Connection) throws(StoreError) -> Bool {
     let found = try connection.all(
       """
-      SELECT name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND
-      name LIKE 'livefetch\\_%' ESCAPE '\\' OR
-      type = 'table' AND name LIKE 'livefetch\\_history\\_%' ESCAPE '\\'
+      SELECT name, sql FROM main.sqlite_schema
+      WHERE (type = 'trigger' AND name LIKE 'livefetch\\_%' ESCAPE '\\')
+      OR (type = 'table' AND name LIKE 'livefetch\\_history\\_%' ESCAPE '\\')
       """
     ) { ($0.text(0), $0.text(1)) }
     let expected = tables.flatMap { HistoryTriggers(table: $0).statements }
@@ -32,7 +34,8 @@ extension History {
   }
 
   /// True if a tracked table has a user's trigger that is newer than the history's. SQLite fires
-  /// newer triggers first.
+  /// newer triggers first, so such a trigger may change a row again before the first change is
+  /// recorded. A trigger's rowid in `sqlite_schema` is higher than those of older ones.
   private func hasNewerTriggers(on connection: Connection) throws(StoreError) -> Bool {
     try connection.first(
       """
@@ -44,9 +47,8 @@ extension History {
     ) { _ in true } ?? false
   }
 
-  /// True if the schema version is the one at which the epoch began, or does not matter. VACUUM may
-  /// renumber the rows of tables without a key, and it increments the schema version. If such
-  /// tables are tracked, every change of the version counts as a gap.
+  /// False if VACUUM may have renumbered tracked rows that only their rowid identifies. VACUUM
+  /// increments the schema version, so with such tables every change of the version counts as a gap.
   private func hasSameSchemaVersion(on connection: Connection) throws(StoreError) -> Bool {
     guard tables.contains(where: \.isIdentifiedByRowid) else { return true }
     let known = try connection.first(

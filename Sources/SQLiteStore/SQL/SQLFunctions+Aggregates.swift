@@ -149,7 +149,7 @@ private final class DistinctValues {
   /// Adds a value. Returns false if the values together exceed the size limit of a response.
   func insert(_ bytes: [UInt8]) -> Bool {
     if encoded.insert(bytes).inserted { size += bytes.count }
-    return RunningQuery.connection?.admits(0, behind: size) ?? true
+    return RunningQuery.connection?.admits(0, after: size) ?? true
   }
 }
 

@@ -117,7 +117,7 @@ extension SQLiteSaveConnection {
     ) { $0.text(0) }
     var scanner = IndexScanner(sql ?? "")
     var checks: [String] = []
-    while let expression = scanner.parenthesized(behind: "check") { checks.append(expression) }
+    while let expression = scanner.parenthesized(after: "check") { checks.append(expression) }
     return checks
   }
 

@@ -71,7 +71,7 @@ struct IndexScanner {
 
   /// Returns the text in the parentheses after the next `word`, and moves past them; nil at the
   /// end.
-  mutating func parenthesized(behind word: String) -> String? {
+  mutating func parenthesized(after word: String) -> String? {
     while offset < text.count {
       guard isNamePart(text[offset]) else {
         advance()

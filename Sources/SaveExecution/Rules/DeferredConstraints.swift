@@ -82,7 +82,7 @@ extension SaveRun {
         let object = mayRead(id, of: rule.entity) ? " (object \(id))" : ""
         report(
           problem.code, rule.name, problem.detail + object,
-          at: change(behind: id, of: rule.entity))
+          at: change(after: id, of: rule.entity))
       }
     }
   }
@@ -141,7 +141,7 @@ extension SaveRun {
   }
 
   /// Returns the change of this object, or else the last change.
-  private func change(behind id: ObjectID, of entity: Int) -> Int {
+  private func change(after id: ObjectID, of entity: Int) -> Int {
     let root = executor.model.entities[entity].inheritance.root ?? entity
     return request.changes.indices.first { index in
       let other = request.changes[index].entity

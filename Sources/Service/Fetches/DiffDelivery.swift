@@ -7,18 +7,10 @@ import FetchModel
 import LiveFetchHTTPServer
 import LiveQueries
 
-/// A request that waits for one diff.
-final class FetchPoll: LiveWaiter {
-  let context: RequestContext
-
-  init(_ context: RequestContext) { self.context = context }
-}
-
-extension FetchPoll: CredentialHolder {
-  func end(_ problem: Problem) {
-    context.service.engine.cancel(self)
-    context.refuse(problem)
-  }
+/// A client that waits for the diff of one fetch.
+protocol DiffWaiter: LiveWaiter {
+  /// Takes the answer, which `delivery` brings to other clients too.
+  func receive(_ answer: LiveAnswer, _ delivery: AnswerDelivery)
 }
 
 /// Passes the engine's answers on to the clients that wait for them.
@@ -27,7 +19,9 @@ struct DiffDelivery: LiveDelivery {
 
   func deliver(_ answer: LiveAnswer, to waiters: [any LiveWaiter]) {
     pools.deliver(count: waiters.count) { [pools] in
-      Self.respond(answer, waiters)
+      let delivery = AnswerDelivery()
+      for case let waiter as any DiffWaiter in waiters { waiter.receive(answer, delivery) }
+      delivery.wakeups.wake()
       pools.release(waiters)
     }
   }
@@ -36,36 +30,40 @@ struct DiffDelivery: LiveDelivery {
   func deliver(_ results: [GroupResult], at token: Token?, to waiter: any GroupWaiter) {
     pools.deliver(count: results.count) { waiter.receive(results, at: token) }
   }
+}
 
-  private static func respond(_ answer: LiveAnswer, _ waiters: [any LiveWaiter]) {
-    // By the variant of the CORS headers.
-    var prepared: [Int: PreparedResponse] = [:]
-    let wakeups = WakeupBatch()
-    defer { wakeups.wake() }
-    for waiter in waiters {
-      if let poll = waiter as? FetchPoll {
-        respond(answer, poll.context, &prepared, wakeups)
-      } else if let stream = waiter as? FetchStream {
-        stream.receive(answer)
-      }
-    }
+/// What the clients of one answer share. Used on one thread.
+final class AnswerDelivery {
+  let wakeups = WakeupBatch()
+  /// By the variant of the CORS headers.
+  private var prepared: [Int: PreparedResponse] = [:]
+
+  /// The response for a variant, prepared for its first client.
+  func response(for variant: Int, _ make: () -> HTTPResponse) -> PreparedResponse {
+    if let known = prepared[variant] { return known }
+    let response = PreparedResponse(make())
+    prepared[variant] = response
+    return response
   }
+}
 
-  private static func respond(
-    _ answer: LiveAnswer, _ context: RequestContext, _ prepared: inout [Int: PreparedResponse],
-    _ wakeups: WakeupBatch
-  ) {
+/// A request that waits for one diff.
+final class FetchPoll: DiffWaiter {
+  let context: RequestContext
+
+  init(_ context: RequestContext) { self.context = context }
+
+  func receive(_ answer: LiveAnswer, _ delivery: AnswerDelivery) {
     context.begin(.respond)
     if !answer.hasChanges, let problem = context.service.replacementProblem {
       return context.refuse(problem)
     }
     let variant = context.service.corsOrigins.variant(of: context.request)
-    let response = prepared[variant] ?? PreparedResponse(response(to: answer, context))
-    prepared[variant] = response
-    context.send(response, wakeups)
+    let response = delivery.response(for: variant) { self.response(to: answer) }
+    context.send(response, delivery.wakeups)
   }
 
-  private static func response(to answer: LiveAnswer, _ context: RequestContext) -> HTTPResponse {
+  private func response(to answer: LiveAnswer) -> HTTPResponse {
     var response =
       switch answer {
       case .diff(let json, _, _): HTTPResponse.json(json)
@@ -74,6 +72,13 @@ struct DiffDelivery: LiveDelivery {
       }
     response.headers += context.commonHeaders
     return response
+  }
+}
+
+extension FetchPoll: CredentialHolder {
+  func end(_ problem: Problem) {
+    context.service.engine.cancel(self)
+    context.refuse(problem)
   }
 }
 

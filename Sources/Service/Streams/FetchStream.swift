@@ -9,7 +9,7 @@ import LiveFetchHTTPServer
 import LiveQueries
 import Synchronization
 
-final class FetchStream: ServedStream, LiveWaiter {
+final class FetchStream: ServedStream, DiffWaiter {
   private struct State {
     var output = EventOutput()
     /// The state that the client has when every event is sent; nil before the first.
@@ -50,8 +50,7 @@ final class FetchStream: ServedStream, LiveWaiter {
     return .wait
   }
 
-  /// Receives the engine's answer.
-  func receive(_ answer: LiveAnswer) {
+  func receive(_ answer: LiveAnswer, _ delivery: AnswerDelivery) {
     if case .diff(let json, let token, false) = answer {
       return send(EventOutput.event("diff", json, token), position: token)
     }

@@ -108,6 +108,20 @@ struct AccessRulesTests {
     #expect(one.tag != rules.access(of: AccessCaller(id: "2")).tag)
   }
 
+  @Test("The tag of a caller's rules changes with each rule, and not with the process")
+  func tags() throws {
+    let declarations = [
+      #"{"entities":{"Note":{"access":{"read":"owner == $user.id"}}}}"#,
+      #"{"entities":{"Note":{"access":{"read":"owner != $user.id"}}}}"#,
+      #"{"entities":{"Note":{"access":{"update":"owner == $user.id"}}}}"#,
+      #"{"access":{"default":true},"entities":{"Note":{"access":{"read":"owner == $user.id"}}}}"#,
+    ]
+    let tags = try declarations.map { try rules($0).access(of: AccessCaller(id: "1")).tag }
+    #expect(Set(tags).count == 4)
+    #expect(try rules(declarations[0]).access(of: AccessCaller(id: "1")).tag == tags[0])
+    #expect(tags[0] == "TAG")
+  }
+
   @Test(
     "A rule that does not fit is refused with its place",
     arguments: [

@@ -125,7 +125,7 @@ struct JWTTests {
   }
 
   @Test(
-    "Scopes are a text or an array, roles an array, a text, or behind a path",
+    "Scopes are a text or an array, roles an array, a text, or after a path",
     arguments: [
       (#"{"scope":["admin","read"],"roles":"hr"}"#, "roles", [.admin, .read], ["hr"]),
       (#"{"scope":"write"}"#, "roles", [.write], []),

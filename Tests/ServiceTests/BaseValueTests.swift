@@ -1,0 +1,56 @@
+import FetchModel
+import TestSupport
+import Testing
+
+/// Rows of files that SQLite fills with values of any kind, whatever a column declares.
+@Suite("A `base` with values that do not fit their columns", .mayBlock)
+struct BaseValueTests {
+  private static func file() throws -> ServedFile {
+    try ServedFile(
+      """
+      CREATE TABLE thing(id INTEGER PRIMARY KEY, i INTEGER, n NUMERIC, day DATE, b BOOLEAN NOT NULL,
+        u UUID, o INTEGER REFERENCES thing);
+      INSERT INTO thing VALUES (1, 'some', 'text', '2024-13-45', 'maybe', 'no', NULL);
+      """)
+  }
+
+  @Test(
+    "holds if they are what the client read",
+    arguments: [
+      (#"{"i":"some"}"#, #"{"i":5}"#), (#"{"n":"text"}"#, #"{"n":4}"#),
+      (#"{"day":"2024-13-45"}"#, #"{"day":"2024-12-31"}"#), (#"{"b":"maybe"}"#, #"{"b":true}"#),
+      (#"{"u":"no"}"#, #"{"u":"00000000-0000-4000-8000-000000000000"}"#),
+      (#"{"o":null}"#, #"{"o":1}"#),
+    ])
+  func holds(base: String, values: String) throws {
+    let file = try Self.file()
+    let save = #"{"changes":[{"update":"thing","id":1,"values":\#(values),"base":\#(base)}]}"#
+    let answer = try file.ask("POST", "/v1/save", body: save)
+    #expect(answer.status == 200, "\(answer.text)")
+    let row = try file.ask("/v1/objects/thing/1").text
+    #expect(row.contains(values.dropFirst().dropLast()), "\(row)")
+  }
+
+  @Test("lets such a row be deleted")
+  func deleted() throws {
+    let file = try Self.file()
+    let text = #"{"i":"some","n":"text","day":"2024-13-45","b":"maybe","u":"no"}"#
+    let row = try file.ask("/v1/objects/thing/1?select=i,n,day,b,u").text
+    #expect(row.contains(text.dropFirst()), "\(row)")
+    let answer = try file.ask(
+      "POST", "/v1/save", body: #"{"changes":[{"delete":"thing","id":1,"base":\#(text)}]}"#)
+    #expect(answer.status == 200, "\(answer.text)")
+  }
+
+  @Test("is a conflict if the stored value is another one, and shows both")
+  func conflict() throws {
+    let answer = try Self.file().ask(
+      "POST", "/v1/save",
+      body: """
+        {"changes":[{"update":"thing","id":1,"values":{"n":4},"base":{"n":"other","b":null}}]}
+        """)
+    #expect(answer.status == 409)
+    #expect(answer.text.contains(#""stored":"text","given":4"#), "\(answer.text)")
+    #expect(answer.text.contains(#""stored":"maybe","given":null"#), "\(answer.text)")
+  }
+}
