@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
-import { isSaved, openPage } from './pages.mjs';
+import { isSaved, openCell, openPage } from './pages.mjs';
 
 const many = Array.from({ length: 40 }, (_, index) => `c${index} ${['TEXT', 'INTEGER', 'REAL', 'DATE', 'BLOB', 'JSON', 'BOOLEAN', 'DECIMAL(8, 2)'][index % 8]}`);
 
@@ -183,7 +183,38 @@ export async function editInPanel(page, server, { entity, id, column }) {
   assert.equal(object[column], value);
 }
 
+const misfits = `
+  CREATE TABLE types (id INTEGER PRIMARY KEY, i INTEGER, n NUMERIC, d DOUBLE, b BOOLEAN, day DATE, u UUID, j JSON, anyc);
+  INSERT INTO types VALUES (1, 1, 1.5, 1.5, 1, '2024-01-01', '6fa459ea-ee8a-3ca4-894e-db77e160355e', '{"a":1.0}', 'text'),
+    (2, 'seven', 'abc', 'one', 'maybe', '2024-13-45', 'none', '{"a":1.50,"b":1e2}', 5), (3, 'eight', 'abc', 'one', 'maybe', '12:34', 'none', '{bad', 6);`;
+
+/** A value that its column cannot hold is replaced by one that it can, and its row is deleted. */
+async function repair({ browser, server, shoot }) {
+  const page = await openPage(browser, `${server.address}/?entity=types&sort=id`, { width: 1920, height: 1080 });
+  await page.until(rows, { args: [3] });
+  const given = { i: '7', n: '2.5', d: '3.5', day: '2024-02-01T00:00:00Z', u: '16fd2706-8baf-433b-82eb-8c7fada847da', j: '{"a": 2}', anyc: 'six' };
+  for (const [column, text] of Object.entries(given)) {
+    await openCell(page, 2, column);
+    await page.run(() => document.activeElement.select());
+    await page.type(text);
+    await page.key('Enter');
+    await page.until(() => document.querySelector('.editor') === null, { what: `${column} is a value` });
+  }
+  await openCell(page, 2, 'b');
+  await page.run(() => { document.activeElement.selectedIndex = 0; });
+  await page.key('Enter');
+  await page.run(() => globalThis.livefetch.page.editing.remove('types', globalThis.livefetch.page.live.sections[0].items[2]));
+  await shoot(page, 'repaired');
+  await page.key('s', { ctrl: true });
+  await page.until(isSaved, { what: 'the row is repaired' });
+  const { sections } = await connect(server.address).fetch({ entity: 'types' });
+  assert.deepEqual(sections[0].items.slice(1), [{ id: 2, i: 7, n: 2.5, d: 3.5, b: true, day: given.day, u: given.u, j: { a: 2 }, anyc: 'six' }]);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 export const hostileScenarios = {
+  'a value that its column cannot hold is repaired, and its row deleted': { run: repair, fixture: misfits },
   'odd tables are shown and edited: quotes, emoji, 200 columns, WITHOUT ROWID, blobs, generated columns': { run: oddFile, fixture: odd },
   'columns called `constructor` or `__proto__` are shown and edited like others': { run: inheritedColumns, fixture: inherited },
   'odd names, forty columns, composite keys and views have the same tools': { run: oddNames, fixture: hostile },
