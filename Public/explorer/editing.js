@@ -73,10 +73,10 @@ export class Editing {
     this.staged.toggleDeletion(entity, item, this.#seen(entity, item));
   }
 
-  /** The values that a deletion is based on: those that JavaScript holds as they are stored. */
+  /** The values that a deletion is based on. */
   #seen(entity, item) {
     const columns = this.#page.schema.columns(entity)
-      .filter(({ isID, type, name }) => !isID && !['decimal', 'json', 'binary'].includes(type) && Object.hasOwn(item, name));
+      .filter(({ isID, type, name }) => !isID && !['json', 'binary'].includes(type) && Object.hasOwn(item, name));
     return Object.fromEntries(columns.map(({ name }) => [name, item[name]]));
   }
 

@@ -3,7 +3,7 @@
 
 import { drawBins } from './charts.js';
 import { h, replace } from './dom.js';
-import { isNumeric, number, show } from './format.js';
+import { isNumeric, nearest, number, show } from './format.js';
 import { equals, filterProblem, isComparable, isName, pathText } from './predicate-text.js';
 
 const MOST = 12;
@@ -82,7 +82,7 @@ export class Facets {
     const text = (value) => (value === null ? '–' : show(value, type));
     this.#showFigures([['values', number(row.present)], ['different', number(row.different)],
       ['NULL', number(row.n - row.present)], ['smallest', text(row.least)], ['largest', text(row.most)],
-      isNumeric(type) && ['average', row.mean === null ? '–' : rounded(row.mean)]].filter(Boolean));
+      isNumeric(type) && ['average', row.mean === null ? '–' : rounded(nearest(row.mean))]].filter(Boolean));
     if (isOrdered && row.different > 2) await this.#loadHistogram(row.least, row.most);
   }
 
@@ -93,7 +93,7 @@ export class Facets {
   async #loadHistogram(least, most) {
     const isDate = this.#column.type === 'date';
     const value = isDate ? `CAST(${this.#path}, "NSNumber")` : this.#path;
-    const [low, high] = [least, most].map((each) => (isDate ? (Date.parse(each) - EPOCH) / 1000 : Number(each)));
+    const [low, high] = [least, most].map((each) => (isDate ? (Date.parse(each) - EPOCH) / 1000 : nearest(each)));
     const width = (high - low) / BINS;
     if (!Number.isFinite(width) || width <= 0) return;
     const rows = await this.#ask({ select: [`bin:floor((${value} - ${low}) * 1.0 / ${width})`, 'n:@count'], group: ['bin'] });

@@ -34,7 +34,7 @@ export function valueColumns(view, schema) {
     const word = isDifferent ? 'different' : kind;
     const alias = subject === '' ? word : `${word}_${subject.replaceAll('.', '_')}`;
     const found = schema.resolve(view.entity, subject)?.attribute?.type;
-    const type = ['min', 'max'].includes(kind) ? found : 'double';
+    const type = ['min', 'max', 'sum'].includes(kind) ? found : 'double';
     return { text, alias, type, select: `${alias}:${text}`, name: subject === '' ? word : `${word} of ${subject}` };
   });
 }

@@ -1,12 +1,13 @@
 // Values and names → the text of a predicate.
 
+import { Decimal } from './json.js';
 import { keywords } from './predicate-language.js';
 
 /** A value as a literal. */
 export function quoted(value) {
   if (value === null || value === undefined) return 'NULL';
   if (typeof value === 'boolean') return value ? 'TRUE' : 'FALSE';
-  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+  if (['number', 'bigint'].includes(typeof value) || value instanceof Decimal) return String(value);
   return `'${String(value).replace(/[\\']/g, '\\$&').replace(/\n/g, '\\n').replace(/\r/g, '\\r').replace(/\t/g, '\\t')}'`;
 }
 

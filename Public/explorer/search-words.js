@@ -38,11 +38,11 @@ function anywhere(word, schema, entity) {
   const texts = [...attributes.filter(({ type }) => type === 'string').map(({ name }) => name),
     ...(idType === 'string' ? ['id'] : [])];
   const list = texts.map((name) => `${pathText(name)} CONTAINS[cd] ${quoted(word)}`);
-  if (/^-?\d+(\.\d+)?$/.test(word) && Number.isSafeInteger(Math.trunc(Number(word)))) {
+  if (/^-?\d+(\.\d+)?$/.test(word)) {
     const isWhole = !word.includes('.');
     const numbers = [{ name: 'id', type: idType }, ...attributes].filter(({ type }) =>
       (type === 'integer' ? isWhole : isNumeric(type)));
-    list.push(...numbers.map(({ name }) => `${pathText(name)} == ${Number(word)}`));
+    list.push(...numbers.map(({ name }) => `${pathText(name)} == ${word.replace(/^(-?)0+(?=\d)/, '$1')}`));
   }
   return list.length === 0 ? 'FALSEPREDICATE' : list.join(' OR ');
 }
