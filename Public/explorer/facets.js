@@ -24,7 +24,7 @@ export class Facets {
   #values = h('div', { class: 'facet-values' });
 
   /**
-   * @param view `{entity, where}`.
+   * @param view `{entity, where, arguments}`.
    * @param handlers `{onFilter(condition), onRange(path, from, to), labels(entity), onDrawn()}`.
    */
   constructor(client, view, column, handlers) {
@@ -56,8 +56,7 @@ export class Facets {
   }
 
   async #ask(request) {
-    const { entity, where } = this.#view;
-    const { sections } = await this.#client.fetch({ entity, where, as: 'dictionaries', ...request },
+    const { sections } = await this.#client.fetch({ ...this.#view, as: 'dictionaries', ...request },
       { signal: this.#abort.signal });
     return sections[0].items;
   }

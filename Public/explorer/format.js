@@ -76,8 +76,15 @@ export function parse(text, { type, optional }) {
     case 'double': case 'decimal': return parseNumber(trimmed, type);
     case 'boolean': return parseBoolean(trimmed);
     case 'json': return parseJSON(trimmed);
+    case 'date': return formed(trimmed, /^[+-]?\d{4}/, 'A date is expected: 2024-01-31 or 2024-01-31T12:00:00Z.');
+    case 'uuid': return formed(trimmed, /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i, 'A UUID is expected: 8-4-4-4-12 hexadecimal digits.');
     default: return text;
   }
+}
+
+function formed(text, form, refusal) {
+  if (!form.test(text)) throw new Error(refusal);
+  return text;
 }
 
 function parseInteger(text) {

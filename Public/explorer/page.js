@@ -116,13 +116,22 @@ export class Page {
     this.controls.show(view, this.schema);
     this.model.show(this.schema, view.entity, this.counts);
     byID('result').classList.toggle('is-read-only', this.isReadOnly);
-    if (isOther) this.grid.begin(this.tools.columns.shown, view.sort);
+    if (isOther) this.#begin();
     else this.grid.heading(view.sort);
     this.#follow();
     this.groups.follow();
     byID('result').classList.toggle('has-groups', this.groups.isOpen);
     if (this.view.second && this.isLive) this.second.follow();
     else if (this.second.isOpen) this.second.close();
+  }
+
+  /** Shows an empty table, with nothing of the one before, until its rows are there. */
+  #begin() {
+    this.grid.begin(this.tools.columns.shown, this.view.sort);
+    replace(this.summary, h('span', {}, `Loading ${this.view.entity} …`));
+    this.#note(null);
+    this.welcome.show(null);
+    this.inspector.clear();
   }
 
   /** Goes to every object of an entity. */
@@ -225,7 +234,7 @@ export class Page {
     const former = this.live;
     const isCurrent = () => generation === this.#generation;
     former?.close();
-    this.request = address.request({ ...this.view, where: this.finding.where }, this.schema, this.#window);
+    this.request = address.request(this.view, this.finding.filter, this.schema, this.#window);
     const handlers = {
       onSnapshot: (current, snapshot, { bytes }) => {
         if (this.#isOther) this.traffic = new Traffic();

@@ -18,7 +18,8 @@ export class ValueField {
   #nullSwitch;
   #complaint = h('p', { class: 'complaint', role: 'alert', hidden: true });
 
-  constructor(column, value) {
+  /** @param untouched what stands for a NULL that nobody has chosen: `NULL`, or what the database makes of it. */
+  constructor(column, value, untouched) {
     this.#column = column;
     this.#isText = ['string', 'json'].includes(column.type);
     this.input = this.#isText ? h('textarea', { rows: 1, spellcheck: 'false' })
@@ -28,7 +29,7 @@ export class ValueField {
     this.#shown = this.input.value;
     this.#hasCRLF = typeof value === 'string' && value.includes('\r\n') && !/(^|[^\r])\n/.test(value);
     this.#wasNull = value === null || value === undefined;
-    this.#nullSwitch = new NullSwitch(column, this.#wasNull, this.input);
+    this.#nullSwitch = new NullSwitch(column, this.#wasNull, this.input, untouched);
     this.element = h('div', { class: 'field-editor' }, this.input, this.#nullSwitch.element, this.#complaint);
     if (this.#isText) this.input.addEventListener('input', () => this.grow());
   }
@@ -80,9 +81,12 @@ class NullSwitch {
   element;
   #field;
   #isOptional;
+  /** What stands in the field while nobody has chosen NULL. */
+  #untouched;
 
-  constructor(column, isNull, field) {
+  constructor(column, isNull, field, untouched = 'NULL') {
     this.isNull = isNull;
+    this.#untouched = untouched;
     this.#isOptional = column.optional === true;
     this.#field = field;
     this.element = h('button', { class: 'null-switch', type: 'button', tabindex: -1,
@@ -108,13 +112,14 @@ class NullSwitch {
   #set(isNull) {
     if (this.isNull === isNull) return;
     this.isNull = isNull;
+    this.#untouched = 'NULL';
     if (isNull) this.#field.value = '';
     this.#draw();
   }
 
   #draw() {
     this.element.setAttribute('aria-pressed', String(this.isNull));
-    this.#field.placeholder = this.isNull ? 'NULL' : '';
+    this.#field.placeholder = this.isNull ? this.#untouched : '';
   }
 }
 

@@ -224,8 +224,8 @@ async function others(page, server) {
     staged.set('Odd', { id: 3, number: null }, 'owner', 77);
   });
   await page.key('s', { ctrl: true });
-  await page.until(() => document.querySelector('.tray-problem .text-button')?.textContent === 'Save the other one');
-  await page.click('.tray-problem .text-button');
+  await page.until(() => document.querySelector('.tray-problem li:last-child .text-button')?.textContent === 'Save the other one');
+  await page.click('.tray-problem li:last-child .text-button');
   await page.until(() => globalThis.livefetch.page.editing.staged.count === 1
     && !globalThis.livefetch.page.editing.saving.isBusy);
   const { sections } = await connect(server.address).fetch({ entity: 'Odd', where: 'id == 2', select: 'text' });

@@ -81,6 +81,10 @@ async function nothingCut({ browser, server, shoot }) {
     const heads = await page.run(() => [...document.querySelectorAll('.head-name')]
       .filter((head) => head.scrollWidth > head.clientWidth).map(({ textContent }) => textContent));
     assert.deepEqual(heads, [], `heads at ${width}`);
+    assert.ok(isTouch || await page.run(() => {
+      const row = document.querySelector('.row');
+      return row.querySelector('.cell.is-id').getBoundingClientRect().right <= row.querySelector('.row-open').getBoundingClientRect().left + 1;
+    }), 'the buttons of a row stand beside its key');
     await shoot(page, `numbers-${width}`);
     if (!isTouch) await tooltip(page);
     assert.deepEqual(page.problems, []);

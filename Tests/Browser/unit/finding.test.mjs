@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { conditionsOf, conditionText } from '../../../Public/explorer/conditions.js';
 import { equals, joined, pathText, quoted } from '../../../Public/explorer/predicate-text.js';
 import { Schema } from '../../../Public/explorer/schema.js';
-import { isSearch, predicateOf, words } from '../../../Public/explorer/search-words.js';
+import { filterOf, isSearch, predicateOf, words } from '../../../Public/explorer/search-words.js';
 import { narrowed } from '../../../Public/explorer/view-changes.js';
 
 const schema = new Schema({ entities: [{ name: 'book', idType: 'integer', relationships: [], attributes: [
@@ -26,6 +26,17 @@ test('each word is looked for in every text column, a number also as a value', (
   assert.equal(predicateOf('12 x', schema, 'log'), '(id == 12) AND (FALSEPREDICATE)');
   assert.equal(predicateOf('1.5', schema, 'book'), "title CONTAINS[cd] '1.5' OR #in CONTAINS[cd] '1.5' OR price == 1.5");
   assert.equal(predicateOf(' price > 3 ', schema, 'book'), 'price > 3');
+});
+
+test('words are looked for in columns that a predicate cannot name, too', () => {
+  const odd = new Schema({ entities: [{ name: 'odd', idType: 'integer', relationships: [], attributes: [{ name: 'name', type: 'string' },
+    { name: 'first name', type: 'string' }, { name: 'a.b', type: 'integer' }] }] });
+  assert.deepEqual(filterOf('x 7', odd, 'odd'), { arguments: ['first name', 'first name', 'a.b'],
+    where: "(name CONTAINS[cd] 'x' OR %K CONTAINS[cd] 'x') AND (name CONTAINS[cd] '7' OR %K CONTAINS[cd] '7' OR id == 7 OR %K == 7)" });
+  assert.deepEqual(filterOf('name == 7', odd, 'odd'), { where: 'name == 7' });
+  assert.equal(predicateOf('x', odd, 'odd'), "name CONTAINS[cd] 'x'");
+  assert.equal(predicateOf('12345678901234567.25', new Schema({ entities: [{ name: 'n', idType: 'uuid', relationships: [],
+    attributes: [{ name: 'price', type: 'decimal' }] }] }), 'n'), 'price == 12345678901234567.25');
 });
 
 test('values become literals, and a condition is joined to what stands there', () => {

@@ -39,6 +39,14 @@ test('a decimal is saved with the digits that were typed', () => {
   assert.equal(typed('1.5x', 'decimal'), 'A number is expected.');
 });
 
+test('a date and a UUID are looked at before they are saved', () => {
+  assert.deepEqual(['tomorrow', '12:34'].map((text) => typed(text, 'date')), Array(2).fill('A date is expected: 2024-01-31 or 2024-01-31T12:00:00Z.'));
+  assert.deepEqual(['2024-02-29', ' 2024-02-29T10:00:00+02:00 ', '-0044-03-15'].map((text) => typed(text, 'date')),
+    ['2024-02-29', '2024-02-29T10:00:00+02:00', '-0044-03-15']);
+  assert.equal(typed('none', 'uuid'), 'A UUID is expected: 8-4-4-4-12 hexadecimal digits.');
+  assert.equal(typed('16FD2706-8baf-433b-82eb-8c7fada847da', 'uuid'), '16FD2706-8baf-433b-82eb-8c7fada847da');
+});
+
 test('a number of many digits is shown, edited and filtered by in full', () => {
   const value = new Decimal('12345678901234567890.123456789');
   assert.deepEqual([show(value, 'decimal'), editable(value, 'decimal'), equals('n', value)],
