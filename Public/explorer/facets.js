@@ -107,7 +107,7 @@ export class Facets {
   // MARK: Values
 
   async #loadValues() {
-    const { type, name, destination } = this.#column;
+    const { type, destination } = this.#column;
     const labels = type === 'relationship' ? this.#handlers.labels(destination) : [];
     const path = this.#path;
     const aliases = labels.map((_, index) => `label${index}`);
@@ -117,17 +117,17 @@ export class Facets {
     const nameOf = (row) => aliases.map((alias) => row[alias]).filter(Boolean).join(' ') || undefined;
     const most = Math.max(1, ...rows.map(({ n }) => n));
     if (most === 1 && rows.length === MOST) return replace(this.#values, h('p', { class: 'quiet' }, 'No value occurs twice.'));
-    return replace(this.#values, rows.map((row) => this.#value(row, nameOf(row), row.n / most, name)));
+    return replace(this.#values, rows.map((row) => this.#value(row, nameOf(row), row.n / most)));
   }
 
-  #value({ value, n }, title, share, path) {
+  #value({ value, n }, title, share) {
     const { type, destination } = this.#column;
     const text = value === null ? 'NULL' : title ?? (type === 'relationship' ? `${destination} ${value}` : show(value, type));
     const isShort = text.length > 0;
     const bar = h('span', { class: 'facet-bar' });
     bar.style.setProperty('--share', (share * 100).toFixed(1));
-    return h('button', { class: 'facet', type: 'button', disabled: !isComparable(this.#column, value), title: filterProblem(this.#column.name) ?? text,
-      onclick: () => this.#handlers.onFilter(equals(path, value)) },
+    return h('button', { class: 'facet', type: 'button', disabled: !isComparable(this.#column, value), title: filterProblem(this.#column, value) ?? text,
+      onclick: () => this.#handlers.onFilter(equals(this.#column, value)) },
     bar, h('span', { class: `facet-text${value === null ? ' is-nil' : ''}` }, isShort ? text : 'empty text'),
     h('span', { class: 'facet-count' }, number(n)));
   }

@@ -37,7 +37,7 @@ export class Finding {
   get handlers() {
     return { onColumn: (column, anchor) => this.#columnMenu(column, anchor),
       onCell: (...cell) => this.#cellMenu(...cell),
-      onFilter: (anchor, column, item) => (isComparable(column, item[column.name]) ? this.add(equals(column.name, item[column.name]))
+      onFilter: (anchor, column, item) => (isComparable(column, item[column.name]) ? this.add(equals(column, item[column.name]))
         : this.#cellMenu(anchor, column, item)) };
   }
 

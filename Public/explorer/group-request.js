@@ -89,7 +89,7 @@ export function groupValue({ alias, isDay }, row) {
 export function groupCondition(groups, row) {
   return groups.map((column) => {
     const value = groupValue(column, row);
-    if (!column.isDay || value === null) return equals(column.path, value);
+    if (!column.isDay || value === null) return equals({ name: column.path, type: column.type }, value);
     const after = new Date(Date.parse(value) + DAY);
     // A day outside the years of JavaScript's dates has no text.
     if (Number.isNaN(after.getTime())) return 'FALSEPREDICATE';

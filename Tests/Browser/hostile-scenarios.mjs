@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
-import { isSaved, openCell, openPage } from './pages.mjs';
+import { isSaved, openCell, openPage, stagedValues } from './pages.mjs';
 
 const many = Array.from({ length: 40 }, (_, index) => `c${index} ${['TEXT', 'INTEGER', 'REAL', 'DATE', 'BLOB', 'JSON', 'BOOLEAN', 'DECIMAL(8, 2)'][index % 8]}`);
 
@@ -251,7 +251,11 @@ async function longName(page, server, shoot) {
   await page.run(() => globalThis.livefetch.page.editing.insert());
   assert.deepEqual(await page.run(() => [...document.querySelectorAll('dialog.insert [name]')].map(({ name, placeholder }) => [name, placeholder]).sort()),
     [['id', 'assigned'], ['term', ''], ['visits', 'default']]);
-  await page.key('Escape');
+  await page.run(() => { document.querySelector('dialog.insert [name=term]').value = 'a term'; });
+  await page.run(() => [...document.querySelectorAll('dialog.insert .dialog-field')].find((field) => field.querySelector('[name=visits]')).querySelector('.null-switch').click());
+  await page.click('dialog.insert .primary');
+  assert.deepEqual(await page.run(stagedValues), [{ term: 'a term', visits: null }]);
+  await page.run(() => globalThis.livefetch.page.editing.staged.clear());
   await shoot(page, 'long-name');
   await server.kill();
   await page.until(() => globalThis.livefetch.page.live.state === 'offline');
