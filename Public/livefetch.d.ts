@@ -1,7 +1,21 @@
 // Types of livefetch.js.
 
-/** JSON. Within JSON values an integer beyond ±2^53 is a BigInt. */
-export type Value = string | number | bigint | boolean | null | Value[] | { [key: string]: Value };
+/**
+ * JSON. Numbers that JavaScript would round are BigInts and Decimals: within JSON values and of decimal
+ * attributes. Other integers beyond ±2^53 are text.
+ */
+export type Value = string | number | bigint | Decimal | boolean | null | Value[] | { [key: string]: Value };
+
+/** A number of more digits than a number of JavaScript has, as these digits. */
+export class Decimal {
+  /** Throws a SyntaxError for what is not a number of JSON. */
+  constructor(digits: string);
+  readonly digits: string;
+  toString(): string;
+  /** The digits as text: another program's JSON. In requests of this library it is a number. */
+  toJSON(): string;
+  [Symbol.toPrimitive](hint: string): string | number;
+}
 /** A number, or text where it is beyond ±2^53 or the key is text. */
 export type ID = number | string;
 /** An id as a program may give it. */
@@ -271,8 +285,8 @@ export interface Options {
   /** false: results are not checked against the server's digest. */
   digest?: boolean;
   /**
-   * `string`, the default: integers beyond ±2^53 come as text, within JSON values as BigInts; null: all
-   * as numbers, not exact.
+   * `string`, the default: every number is exact, see `Value`; null: all are numbers of JavaScript, the
+   * nearest ones.
    */
   int64?: 'string' | null;
   fetch?: typeof fetch;

@@ -15,6 +15,7 @@
 export { connect } from './livefetch/client.js';
 export { advance, apply, idOf, isEmptyDiff, OutOfStep } from './livefetch/apply.js';
 export { digest, fnv1a } from './livefetch/digest.js';
+export { Decimal } from './livefetch/json.js';
 export { indexedDBStorage, memoryStorage } from './livefetch/storage.js';
 export { isPending } from './livefetch/overlay.js';
 export { LiveFetchError, route } from './livefetch/transport.js';

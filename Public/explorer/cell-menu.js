@@ -11,9 +11,9 @@ export function cellMenu(anchor, column, item, text, page) {
   const value = item[column.name];
   const canFilter = isComparable(column, value);
   const short = text.length > 28 ? `${text.slice(0, 27)}…` : text === '' ? "''" : text;
-  const filter = (isNot) => act(() => page.addCondition(equals(column.name, value, isNot)));
+  const filter = (isNot) => act(() => page.addCondition(equals(column, value, isNot)));
   popover(anchor, h('div', { class: 'menu' },
-    filterProblem(column.name) && h('p', { class: 'quiet menu-note' }, filterProblem(column.name)),
+    filterProblem(column, value) && h('p', { class: 'quiet menu-note' }, filterProblem(column, value)),
     canFilter && menuItem(`Only ${column.name} = ${short}`, filter(false), { hint: 'Alt Click' }),
     canFilter && menuItem(`Without ${column.name} = ${short}`, filter(true)),
     menuItem('Copy the value', act(() => copyText(value === null ? '' : editable(value, column.type))), { hint: 'Ctrl C' }),

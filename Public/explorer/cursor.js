@@ -111,7 +111,7 @@ export class Cursor {
 
   #clicked({ target, altKey, ctrlKey, metaKey, shiftKey }) {
     if (!target.closest?.('.cell') || !this.#item) return;
-    if (altKey) this.#handlers.onFilter?.(this.#columnNow, this.#item);
+    if (altKey) this.#handlers.onFilter?.(target.closest('.cell'), this.#columnNow, this.#item);
     else if (this.#handlers.onOpen && (ctrlKey || metaKey || shiftKey)) this.select(this.#item, shiftKey);
     else this.#report(true);
   }

@@ -20,7 +20,7 @@ export class Editing {
   #aside;
   #isReloading = false;
 
-  /** @param page `{client, about, schema, names, view, isReadOnly, refill(), saved(token, sentAt), renewed(about)}`. */
+  /** @param page `{client, about, schema, names, view, isReadOnly, refill(), rowPanel, saved(token, sentAt), renewed(about)}`. */
   constructor(page, element) {
     this.#page = page;
     this.#storage = new StagedStorage(page.about, tabStorage());
@@ -36,7 +36,7 @@ export class Editing {
     addEventListener('beforeunload', (event) => this.#isUnsaved && event.preventDefault());
     this.#tray = new Tray(element, {
       onSave: () => this.saving.save(), onDiscard: () => this.staged.clear(),
-      onDrop: (change) => this.staged.drop(change), nameOf: (change) => this.#nameOf(change),
+      onDrop: (change) => this.staged.drop(change), onOpen: ({ entity, id }) => page.rowPanel.open(entity, id), nameOf: (change) => this.#nameOf(change),
       show: (change, name, value) => this.#shown(change, name, value) });
   }
 
@@ -73,10 +73,10 @@ export class Editing {
     this.staged.toggleDeletion(entity, item, this.#seen(entity, item));
   }
 
-  /** The values that a deletion is based on: those that JavaScript holds as they are stored. */
+  /** The values that a deletion is based on. */
   #seen(entity, item) {
     const columns = this.#page.schema.columns(entity)
-      .filter(({ isID, type, name }) => !isID && !['decimal', 'json', 'binary'].includes(type) && Object.hasOwn(item, name));
+      .filter(({ isID, type, name }) => !isID && !['json', 'binary'].includes(type) && Object.hasOwn(item, name));
     return Object.fromEntries(columns.map(({ name }) => [name, item[name]]));
   }
 

@@ -3,7 +3,7 @@
 
 import { drawBins } from './charts.js';
 import { h, replace } from './dom.js';
-import { isNumeric, number, show } from './format.js';
+import { isNumeric, nearest, number, show } from './format.js';
 import { equals, filterProblem, isComparable, isName, pathText } from './predicate-text.js';
 
 const MOST = 12;
@@ -24,7 +24,7 @@ export class Facets {
   #values = h('div', { class: 'facet-values' });
 
   /**
-   * @param view `{entity, where}`.
+   * @param view `{entity, where, arguments}`.
    * @param handlers `{onFilter(condition), onRange(path, from, to), labels(entity), onDrawn()}`.
    */
   constructor(client, view, column, handlers) {
@@ -56,8 +56,7 @@ export class Facets {
   }
 
   async #ask(request) {
-    const { entity, where } = this.#view;
-    const { sections } = await this.#client.fetch({ entity, where, as: 'dictionaries', ...request },
+    const { sections } = await this.#client.fetch({ ...this.#view, as: 'dictionaries', ...request },
       { signal: this.#abort.signal });
     return sections[0].items;
   }
@@ -82,7 +81,7 @@ export class Facets {
     const text = (value) => (value === null ? '–' : show(value, type));
     this.#showFigures([['values', number(row.present)], ['different', number(row.different)],
       ['NULL', number(row.n - row.present)], ['smallest', text(row.least)], ['largest', text(row.most)],
-      isNumeric(type) && ['average', row.mean === null ? '–' : rounded(row.mean)]].filter(Boolean));
+      isNumeric(type) && ['average', row.mean === null ? '–' : rounded(nearest(row.mean))]].filter(Boolean));
     if (isOrdered && row.different > 2) await this.#loadHistogram(row.least, row.most);
   }
 
@@ -93,7 +92,7 @@ export class Facets {
   async #loadHistogram(least, most) {
     const isDate = this.#column.type === 'date';
     const value = isDate ? `CAST(${this.#path}, "NSNumber")` : this.#path;
-    const [low, high] = [least, most].map((each) => (isDate ? (Date.parse(each) - EPOCH) / 1000 : Number(each)));
+    const [low, high] = [least, most].map((each) => (isDate ? (Date.parse(each) - EPOCH) / 1000 : nearest(each)));
     const width = (high - low) / BINS;
     if (!Number.isFinite(width) || width <= 0) return;
     const rows = await this.#ask({ select: [`bin:floor((${value} - ${low}) * 1.0 / ${width})`, 'n:@count'], group: ['bin'] });
@@ -108,7 +107,7 @@ export class Facets {
   // MARK: Values
 
   async #loadValues() {
-    const { type, name, destination } = this.#column;
+    const { type, destination } = this.#column;
     const labels = type === 'relationship' ? this.#handlers.labels(destination) : [];
     const path = this.#path;
     const aliases = labels.map((_, index) => `label${index}`);
@@ -118,17 +117,17 @@ export class Facets {
     const nameOf = (row) => aliases.map((alias) => row[alias]).filter(Boolean).join(' ') || undefined;
     const most = Math.max(1, ...rows.map(({ n }) => n));
     if (most === 1 && rows.length === MOST) return replace(this.#values, h('p', { class: 'quiet' }, 'No value occurs twice.'));
-    return replace(this.#values, rows.map((row) => this.#value(row, nameOf(row), row.n / most, name)));
+    return replace(this.#values, rows.map((row) => this.#value(row, nameOf(row), row.n / most)));
   }
 
-  #value({ value, n }, title, share, path) {
+  #value({ value, n }, title, share) {
     const { type, destination } = this.#column;
     const text = value === null ? 'NULL' : title ?? (type === 'relationship' ? `${destination} ${value}` : show(value, type));
     const isShort = text.length > 0;
     const bar = h('span', { class: 'facet-bar' });
     bar.style.setProperty('--share', (share * 100).toFixed(1));
-    return h('button', { class: 'facet', type: 'button', disabled: !isComparable(this.#column, value), title: filterProblem(this.#column.name) ?? text,
-      onclick: () => this.#handlers.onFilter(equals(path, value)) },
+    return h('button', { class: 'facet', type: 'button', disabled: !isComparable(this.#column, value), title: filterProblem(this.#column, value) ?? text,
+      onclick: () => this.#handlers.onFilter(equals(this.#column, value)) },
     bar, h('span', { class: `facet-text${value === null ? ' is-nil' : ''}` }, isShort ? text : 'empty text'),
     h('span', { class: 'facet-count' }, number(n)));
   }

@@ -6,7 +6,7 @@ import { columnMenu } from './column-menu.js';
 import { FilterBuilder } from './filter-builder.js';
 import { show } from './format.js';
 import { equals, isComparable, isName, joined } from './predicate-text.js';
-import { predicateOf } from './search-words.js';
+import { filterOf, predicateOf } from './search-words.js';
 import { narrowed } from './view-changes.js';
 
 export class Finding {
@@ -21,6 +21,12 @@ export class Finding {
       get where() { return finding.where; }, change: (patch) => page.change(patch) });
   }
 
+  /** What the requests of the view have: `{where, arguments}`. */
+  get filter() {
+    const { view, schema } = this.#page;
+    return schema.entity(view.entity) ? filterOf(view.where, schema, view.entity) : { where: '' };
+  }
+
   /** The predicate of the view; words in the search field become one. */
   get where() {
     const { view, schema } = this.#page;
@@ -31,7 +37,8 @@ export class Finding {
   get handlers() {
     return { onColumn: (column, anchor) => this.#columnMenu(column, anchor),
       onCell: (...cell) => this.#cellMenu(...cell),
-      onFilter: (column, item) => isComparable(column, item[column.name]) && this.add(equals(column.name, item[column.name])) };
+      onFilter: (anchor, column, item) => (isComparable(column, item[column.name]) ? this.add(equals(column, item[column.name]))
+        : this.#cellMenu(anchor, column, item)) };
   }
 
   /** Filters by one more condition. */
@@ -51,7 +58,7 @@ export class Finding {
   #columnMenu(column, anchor) {
     const page = this.#page;
     columnMenu(column, anchor, { client: page.client, schema: page.schema,
-      filter: { entity: page.view.entity, where: this.where }, change: (patch) => page.change(patch),
+      filter: { entity: page.view.entity, ...this.filter }, change: (patch) => page.change(patch),
       sortPath: (each) => page.sortPath(each),
       columnActions: (each) => page.tools.columns.actions(each), addCondition: (text) => this.add(text),
       narrow: ({ name }, from, to) => this.narrow(name, from, to) });

@@ -1,6 +1,6 @@
 // Values → what a cell shows, and what was typed → values.
 
-import { parse as parseText, stringify } from './json.js';
+import { Decimal, number as exact, parse as parseText, stringify } from './json.js';
 
 /** A year has no separator: numbers are grouped from 10,000 on. */
 const integers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0, useGrouping: 'min2' });
@@ -9,6 +9,9 @@ const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumF
 
 export const isNumeric = (type) => ['integer', 'double', 'decimal'].includes(type);
 
+/** The nearest number of a numeric value, to draw it; NaN of another value. */
+export const nearest = (value) => (value === null || value === '' ? NaN : Number(value));
+
 /** @param type an attribute's type as the model names it. */
 export function show(value, type) {
   if (value === null || value === undefined) return '';
@@ -16,7 +19,7 @@ export function show(value, type) {
   if (type === 'date') return dateText(String(value));
   if (type === 'binary' && typeof value === 'string') return `${bytes(value.length * 0.75 - (/=*$/.exec(value)[0].length))} of data`;
   if (typeof value === 'number') return number(value);
-  return typeof value === 'object' ? structure(value) : String(value);
+  return typeof value === 'object' && !(value instanceof Decimal) ? structure(value) : String(value);
 }
 
 /** A date without `T`, `Z`, fractions and a time of 00:00; another text as it is. */
@@ -73,8 +76,15 @@ export function parse(text, { type, optional }) {
     case 'double': case 'decimal': return parseNumber(trimmed, type);
     case 'boolean': return parseBoolean(trimmed);
     case 'json': return parseJSON(trimmed);
+    case 'date': return formed(trimmed, /^[+-]?\d{4}/, 'A date is expected: 2024-01-31 or 2024-01-31T12:00:00Z.');
+    case 'uuid': return formed(trimmed, /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i, 'A UUID is expected: 8-4-4-4-12 hexadecimal digits.');
     default: return text;
   }
+}
+
+function formed(text, form, refusal) {
+  if (!form.test(text)) throw new Error(refusal);
+  return text;
 }
 
 function parseInteger(text) {
@@ -84,7 +94,7 @@ function parseInteger(text) {
   return Number.isSafeInteger(value) ? value : digits.replace(/^\+/, '');
 }
 
-/** Infinities are texts in JSON. A decimal with more digits than a number of JavaScript holds would be rounded. */
+/** Infinities are texts in JSON. A decimal keeps its digits, a double is the nearest one. */
 function parseNumber(text, type) {
   if (/^[+-]?infinity$/i.test(text)) return text.startsWith('-') ? '-Infinity' : 'Infinity';
   // `1,500` may mean one and a half.
@@ -92,11 +102,16 @@ function parseNumber(text, type) {
   if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(digits)) {
     throw new Error(`A number is expected${digits.includes(',') ? ', with a point before its decimals' : ''}.`);
   }
+  if (type === 'decimal') return exact(asInJSON(digits));
   const value = Number(digits);
   if (!Number.isFinite(value)) throw new Error('The number is too large.');
-  const significant = digits.replace(/e.*|[+-.]/gi, '').replace(/^0+|0+$/g, '');
-  if (type === 'decimal' && significant.length > 15) throw new Error('The page saves decimals of up to 15 digits.');
   return value;
+}
+
+/** A number as JSON writes it: a digit at each side of the point, no zero or plus in front. */
+function asInJSON(digits) {
+  const [, sign, whole, fraction, power] = /^([+-]?)0*(\d*)(?:\.(\d*))?(e.*)?$/i.exec(digits);
+  return `${sign === '-' ? '-' : ''}${whole || '0'}${fraction ? `.${fraction}` : ''}${power ?? ''}`;
 }
 
 /** The text without blanks and underscores, and without commas where they stand before every three digits. */

@@ -2,7 +2,7 @@
 
 import { pressed } from './charts.js';
 import { h } from './dom.js';
-import { number, show } from './format.js';
+import { nearest, number, show } from './format.js';
 import { groupValue } from './group-request.js';
 
 const WIDEST = 1300;
@@ -17,7 +17,8 @@ const text = (column, row) => {
   const value = column.path ? groupValue(column, row) : row[column.alias];
   if (value === null || value === undefined) return 'NULL';
   if (column.isDay) return value;
-  return typeof value === 'number' && column.type === 'double' ? number(Number(value.toPrecision(12))) : show(value, column.type);
+  const isRounded = column.type === 'double' && Number.isFinite(nearest(value));
+  return isRounded ? number(Number(nearest(value).toPrecision(12))) : show(value, column.type);
 };
 
 const labelOf = (groups, row) => groups.map((column) => text(column, row)).join(' · ') || 'all rows';
@@ -70,9 +71,9 @@ export function spread(length, most) {
 export function groupLine({ groups, values, rows, room }, { onPick }) {
   const width = Math.max(300, Math.min(WIDEST, room));
   const [first] = values;
-  const points = rows.filter((row) => typeof row[first.alias] === 'number');
+  const points = rows.filter((row) => Number.isFinite(nearest(row[first.alias])));
   if (points.length < 2) return h('p', { class: 'quiet' }, 'A line needs two groups with numbers.');
-  const numbers = points.map((row) => row[first.alias]);
+  const numbers = points.map((row) => nearest(row[first.alias]));
   const [low, high] = [Math.min(0, ...numbers), Math.max(...numbers)];
   const x = (index) => EDGE.left + index / (points.length - 1) * (width - EDGE.left - EDGE.right);
   const y = (value) => HEIGHT - EDGE.bottom - (value - low) / (high - low || 1) * (HEIGHT - EDGE.top - EDGE.bottom);

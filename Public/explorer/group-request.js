@@ -34,7 +34,7 @@ export function valueColumns(view, schema) {
     const word = isDifferent ? 'different' : kind;
     const alias = subject === '' ? word : `${word}_${subject.replaceAll('.', '_')}`;
     const found = schema.resolve(view.entity, subject)?.attribute?.type;
-    const type = ['min', 'max'].includes(kind) ? found : 'double';
+    const type = ['min', 'max', 'sum'].includes(kind) ? found : 'double';
     return { text, alias, type, select: `${alias}:${text}`, name: subject === '' ? word : `${word} of ${subject}` };
   });
 }
@@ -66,14 +66,14 @@ export function firstGroups(view, schema) {
   return { group, values: '@count', having: '', order: '-count', chart: 'bars' };
 }
 
-/** The fetch request. @param where the predicate of the view. */
-export function groupRequest(view, schema, where) {
+/** The fetch request. @param filter `{where, arguments}` of the view. */
+export function groupRequest(view, schema, filter) {
   const groups = groupColumns(view, schema);
   const values = valueColumns(view, schema);
   const known = [...groups, ...values].map(({ alias }) => alias);
   const order = list(view.order).filter((term) => known.includes(term.replace(/^-/, '')));
   const sort = view.chart === 'line' && groups.length > 0 ? [groups[0].alias] : order;
-  return { entity: view.entity, where, as: 'dictionaries', select: [...groups, ...values].map(({ select }) => select),
+  return { entity: view.entity, ...filter, as: 'dictionaries', select: [...groups, ...values].map(({ select }) => select),
     group: groups.map(({ alias }) => alias), having: view.having.trim() || undefined, sort, limit: MOST, count: 'exact' };
 }
 
@@ -89,7 +89,7 @@ export function groupValue({ alias, isDay }, row) {
 export function groupCondition(groups, row) {
   return groups.map((column) => {
     const value = groupValue(column, row);
-    if (!column.isDay || value === null) return equals(column.path, value);
+    if (!column.isDay || value === null) return equals({ name: column.path, type: column.type }, value);
     const after = new Date(Date.parse(value) + DAY);
     // A day outside the years of JavaScript's dates has no text.
     if (Number.isNaN(after.getTime())) return 'FALSEPREDICATE';

@@ -21,7 +21,7 @@ export class GroupView {
   #body = h('div', { class: 'group-body', tabindex: 0, role: 'region', 'aria-label': 'Groups' });
   #having = debounce((having) => this.#page.change({ having }), TYPING);
 
-  /** @param page `{client, schema, view, where, isLive, change(patch), inspect(request, result)}`. */
+  /** @param page `{client, schema, view, where, filter, isLive, change(patch), inspect(request, result)}`. */
   constructor(page) {
     this.#page = page;
     this.element = h('div', { class: 'groups', hidden: true }, this.#controls, this.#status, this.#body);
@@ -39,13 +39,13 @@ export class GroupView {
 
   /** Follows the view; without groups in it there is nothing to show. */
   follow() {
-    const { view, schema, where, client, isLive } = this.#page;
+    const { view, schema, filter, client, isLive } = this.#page;
     this.#live?.close();
     this.#live = null;
     this.element.hidden = !view.values;
     if (!view.values) return;
     this.#drawControls();
-    const request = groupRequest(view, schema, where);
+    const request = groupRequest(view, schema, filter);
     this.#request = request;
     const handlers = { onChange: (current) => request === this.#request && this.#draw(current),
       onError: (error) => request === this.#request && this.#refused(error) };

@@ -21,7 +21,10 @@ export class Names {
 
   /** Takes over what a result has under `included`, in place of what it had before. */
   take(included = {}, source = 'table') {
+    const before = this.#included.get(source) ?? {};
     this.#included.set(source, included);
+    // Rows of the result before may still be seen.
+    this.#included.set(`${source} before`, before);
   }
 
   nameOf(entity, id) {

@@ -84,7 +84,7 @@ export class Page {
     this.tools = new TableTools(this, byID('result'));
     byID('result').append(this.summary, this.tools.selection.element, panes);
     this.grid = new Grid(panes, { ...this.editing.handlers, ...this.finding.handlers, ...this.tools.handlers,
-      onSort: (column, isFurther) => this.#sortBy(column, isFurther),
+      onSort: (column, isFurther) => this.change({ sort: sortedBy(this.view.sort, this.sortPath(column), isFurther) }),
       onOpen: (id) => this.rowPanel.open(this.view.entity, id),
       onCurrent: (id, isPointer) => showCurrent(this, id, isPointer),
       onRange: (first, last) => this.#seen(first, last) });
@@ -116,13 +116,22 @@ export class Page {
     this.controls.show(view, this.schema);
     this.model.show(this.schema, view.entity, this.counts);
     byID('result').classList.toggle('is-read-only', this.isReadOnly);
-    if (isOther) this.grid.begin(this.tools.columns.shown, view.sort);
+    if (isOther) this.#begin(this.tools.columns.shown, `Loading ${view.entity} …`);
     else this.grid.heading(view.sort);
     this.#follow();
     this.groups.follow();
     byID('result').classList.toggle('has-groups', this.groups.isOpen);
     if (this.view.second && this.isLive) this.second.follow();
     else if (this.second.isOpen) this.second.close();
+  }
+
+  /** Shows an empty table, with nothing of the one before, until its rows are there. */
+  #begin(columns, text) {
+    this.grid.begin(columns, this.view.sort);
+    replace(this.summary, text && h('span', {}, text));
+    this.#note(null);
+    this.welcome.show(null);
+    this.inspector.clear();
   }
 
   /** Goes to every object of an entity. */
@@ -136,11 +145,8 @@ export class Page {
     this.live?.close();
     this.live = null;
     if (this.second.isOpen) this.second.close();
-    this.grid.begin([], '');
-    this.inspector.clear();
-    this.welcome.show(null);
+    this.#begin([], null);
     this.model.show(this.schema, null, this.counts);
-    replace(this.summary);
     showConnection('idle');
     this.#note(missingTableNote(this.view.entity, this.schema, (name) => this.goTo(name)));
   }
@@ -225,7 +231,7 @@ export class Page {
     const former = this.live;
     const isCurrent = () => generation === this.#generation;
     former?.close();
-    this.request = address.request({ ...this.view, where: this.finding.where }, this.schema, this.#window);
+    this.request = address.request(this.view, this.finding.filter, this.schema, this.#window);
     const handlers = {
       onSnapshot: (current, snapshot, { bytes }) => {
         if (this.#isOther) this.traffic = new Traffic();
@@ -340,15 +346,10 @@ export class Page {
     const move = (step) =>
       this.change({ offset: String(Math.max(0, Number(offset) + step * Number(limit))) });
     const isWelcome = this.welcome.show(this.isLive && this.demonstrations.buttons(true));
-    const buttons = [...(isWelcome ? [] : this.demonstrations.buttons(false)), ...this.tools.buttons(), this.#insertButton()];
+    const insert = this.editing.canInsert && action('plus', `New ${this.view.entity}`, 'New', () => this.editing.insert());
+    const buttons = [...(isWelcome ? [] : this.demonstrations.buttons(false)), ...this.tools.buttons(), insert];
     return { next: () => move(1), previous: () => move(-1), refresh: () => this.live.refresh(),
       buttons };
-  }
-
-  #insertButton() {
-    const { entity } = this.view;
-    return this.editing.canInsert
-      && action('plus', `New ${entity}`, 'New', () => this.editing.insert());
   }
 
   #demonstrated() {
@@ -360,10 +361,6 @@ export class Page {
   #completionContext() {
     return { schema: this.schema, entity: this.view.entity,
       values: (path) => this.names.textsAt(this.view.entity, this.result, path) };
-  }
-
-  #sortBy(column, isFurther) {
-    this.change({ sort: sortedBy(this.view.sort, this.sortPath(column), isFurther) });
   }
 
   /** The key path that a column is sorted by: that of the label where it is a relationship. */

@@ -70,7 +70,7 @@ export class PredicateField {
     this.#box.classList.toggle('has-error', !!problem && !isUnfinished);
     this.#error.classList.toggle('is-unfinished', isUnfinished);
     if (problem) replace(this.#error, this.#sentence(problem), this.#remedy(problem),
-      hasOnlyWords(this.value) && this.#searchButton());
+      hasOnlyWords(this.value) && !isSearch(this.value) && this.#searchButton());
     this.#paint();
   }
 

@@ -1,12 +1,14 @@
 // Values and names → the text of a predicate.
 
+import { isNumeric, nearest, show } from './format.js';
+import { Decimal } from './json.js';
 import { keywords } from './predicate-language.js';
 
 /** A value as a literal. */
 export function quoted(value) {
   if (value === null || value === undefined) return 'NULL';
   if (typeof value === 'boolean') return value ? 'TRUE' : 'FALSE';
-  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+  if (['number', 'bigint'].includes(typeof value) || value instanceof Decimal) return String(value);
   return `'${String(value).replace(/[\\']/g, '\\$&').replace(/\n/g, '\\n').replace(/\r/g, '\\r').replace(/\t/g, '\\t')}'`;
 }
 
@@ -18,9 +20,22 @@ export function pathText(path) {
 /** True if a predicate can name a column: `first name` can be no more than an argument of `%K`. */
 export const isName = (name) => /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name);
 
-/** Why a column has no filter; nothing where it can have one. */
-export const filterProblem = (name) => (isName(name) ? undefined
-  : `A filter cannot name the column “${name}”: predicates know letters, digits and _ in names.`);
+/** Why there is no filter by a value of a column; nothing where there can be one. */
+export function filterProblem(column, value) {
+  const { name, type } = column;
+  if (!isName(name)) return `A filter cannot name the column “${name}”: predicates know letters, digits and _ in names.`;
+  return fits(value, type) ? undefined : `A filter compares ${type} values, and “${show(value)}” is none.`;
+}
+
+const forms = { uuid: /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i, date: /^[+-]?\d{4,}-\d\d-\d\dT.*Z$/ };
+
+/** True if a value is of its column's type: SQLite stores others as well. */
+function fits(value, type) {
+  if (value === null || value === undefined) return true;
+  if (isNumeric(type)) return !Number.isNaN(nearest(value)) && typeof value !== 'boolean';
+  if (type === 'boolean' || type === 'string') return typeof value === type;
+  return !forms[type] || forms[type].test(value);
+}
 
 /** A condition in addition to those of `where`; an OR in them is put in parentheses. */
 export function joined(where, condition) {
@@ -31,11 +46,13 @@ export function joined(where, condition) {
 }
 
 /** The condition that a column has a value, or that it does not. */
-export function equals(path, value, isNot = false) {
-  return `${pathText(path)} ${isNot ? '!=' : '=='} ${quoted(value)}`;
+export function equals({ name, type }, value, isNot = false) {
+  // An integer that a number of JavaScript cannot hold is text.
+  const isDigits = type === 'integer' && typeof value === 'string' && /^-?\d+$/.test(value);
+  return `${pathText(name)} ${isNot ? '!=' : '=='} ${isDigits ? value : quoted(value)}`;
 }
 
 /** True if the value of a column can be compared in a predicate. */
 export function isComparable(column, value) {
-  return isName(column.name) && (value === null || value === undefined || !['binary', 'json'].includes(column.type));
+  return filterProblem(column, value) === undefined && (value === null || value === undefined || !['binary', 'json'].includes(column.type));
 }

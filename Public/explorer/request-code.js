@@ -21,9 +21,9 @@ const literal = (value) => (typeof value === 'string' ? `'${value.replace(/[\\']
 
 /** A results controller; dictionaries have none. */
 export function swift(request, isLive, origin = location.origin) {
-  const { entity, where, sort, section, limit, offset, as } = clean(request);
+  const { entity, where, arguments: values = [], sort, section, limit, offset, as } = clean(request);
   if (as === 'dictionaries') return '// The Swift library gives objects: its manual is at /docs/swift.md.';
-  const parts = [where && `where: FetchPredicate(${text(where)})`,
+  const parts = [where && `where: FetchPredicate(${[where, ...values].map(text).join(', ')})`,
     sort?.length && `sortedBy: [${sorts(sort)}]`].filter(Boolean);
   const sections = section ? `,\n  sectionKeyPath: ${text(section.replace(/^-/, ''))}` : '';
   const store = `RemoteStore(URL(string: ${text(origin)})!${isLive ? ', transport: .stream' : ''})`;

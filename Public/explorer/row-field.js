@@ -73,7 +73,7 @@ export class RowField {
 
   #addFilter() {
     const [item] = this.#shown;
-    this.#options.filter(equals(this.#column.name, own(item, this.#column.name)));
+    this.#options.filter(equals(this.#column, own(item, this.#column.name)));
   }
 
   #commit(item, value) {

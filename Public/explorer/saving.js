@@ -11,7 +11,7 @@ export class Saving {
   #page;
 
   /**
-   * @param page `{redraw(), complain(error, others), saved(token, sentAt), nameOf(change), isElsewhere()}`;
+   * @param page `{redraw(), complain(error, others, list), saved(token, sentAt), nameOf(change), isElsewhere()}`;
    * `isElsewhere` resolves to whether another store is served now, of which nothing is staged.
    */
   constructor(client, staged, page) {
@@ -51,7 +51,7 @@ export class Saving {
   #refused(error, list) {
     const conflicts = (error.errors ?? []).filter(({ code }) => code === 'changed');
     if (![409, 412].includes(error.status) || conflicts.length === 0) {
-      return this.#page.complain(error, this.#others(error, list));
+      return this.#page.complain(error, this.#others(error, list), list);
     }
     this.#page.complain(null);
     const rows = conflicts.flatMap((conflict) => this.#sides(conflict, list[conflict.change]));

@@ -138,12 +138,15 @@ export class SelectionBar {
   }
 }
 
+/** The name of a column as the database has it. */
+export const titleOf = ({ label, name }) => label ?? name;
+
 /** Rows as CSV with the names of the columns: exact values, relationships as keys. */
 export function csvOf(columns, items) {
   const value = (item, { name, type }) => (item[name] === null || item[name] === undefined ? null : editable(item[name], type));
-  return csvText([columns.map(({ name }) => name), ...items.map((item) => columns.map((column) => value(item, column)))]);
+  return csvText([columns.map(titleOf), ...items.map((item) => columns.map((column) => value(item, column)))]);
 }
 
 export function jsonOf(columns, items) {
-  return stringify(items.map((item) => Object.fromEntries(columns.map(({ name }) => [name, item[name] ?? null]))), 1);
+  return stringify(items.map((item) => Object.fromEntries(columns.map((column) => [titleOf(column), item[column.name] ?? null]))), 1);
 }

@@ -70,9 +70,9 @@ export class TableColumns {
   /** Opens the list of all columns, in which they are hidden and shown. */
   choose(anchor) {
     const { schema } = this.#page;
-    const line = ({ name }) => h('label', { class: 'menu-item' },
+    const line = ({ name, label }) => h('label', { class: 'menu-item' },
       h('span', {}, h('input', { type: 'checkbox', checked: !this.#settings.isHidden(this.#entity, name),
-        onchange: ({ target }) => this.#change(() => this.#settings.setHidden(this.#entity, name, !target.checked)) }), ` ${name}`));
+        onchange: ({ target }) => this.#change(() => this.#settings.setHidden(this.#entity, name, !target.checked)) }), ` ${label ?? name}`));
     const reset = h('button', { class: 'menu-item', type: 'button', onclick: () => {
       opened.close();
       this.#change(() => this.#settings.reset(this.#entity));

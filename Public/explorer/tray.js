@@ -10,18 +10,26 @@ export class Tray {
   #isOpen = false;
   #problem = null;
   #others = null;
+  /** The changes of the save that was refused. */
+  #refused = [];
   #notes = [];
 
-  /** @param handlers `{onSave, onDiscard, onDrop(change), nameOf(change), show(change, name, value)}`. */
+  /** @param handlers `{onSave, onDiscard, onDrop(change), onOpen(change), nameOf(change), show(change, name, value)}`. */
   constructor(parent, handlers) {
     this.#parent = parent;
     this.#handlers = handlers;
   }
 
-  /** @param others what a refusal does not name: `{count, save()}`, or null. */
-  complain(problem, others = null) {
+  /**
+   * @param others what a refusal does not name: `{count, save()}`, or null.
+   * @param refused the changes that were sent, to which the errors of the problem refer.
+   */
+  complain(problem, others = null, refused = []) {
     this.#problem = problem;
     this.#others = others;
+    this.#refused = refused;
+    // What was typed is seen, also where its row is gone.
+    if (problem?.errors.length > 0) this.#isOpen = true;
   }
 
   /** Forgets a complaint about a server that could not be reached; whether there was one. */
@@ -66,11 +74,19 @@ export class Tray {
   #complaint() {
     if (!this.#problem) return null;
     const { errors, message } = this.#problem;
-    const lines = errors.length > 0 ? errors.map(({ detail, property }) => detail ?? property) : [message];
-    return h('ul', { class: 'tray-problem', role: 'alert' },
-      lines.map((line) => h('li', {}, sentence(line))),
+    const lines = errors.length > 0 ? errors.map((error) => this.#error(error)) : [h('li', {}, sentence(message))];
+    return h('ul', { class: 'tray-problem', role: 'alert' }, lines,
       this.#others && h('li', {}, h('button', { class: 'text-button', onclick: this.#others.save },
         `Save the ${this.#others.count === 1 ? 'other one' : `other ${this.#others.count}`}`)));
+  }
+
+  /** An error of one change, with the row that it is about. */
+  #error({ change: index, detail, property }) {
+    const change = this.#refused[index];
+    const name = change && this.#handlers.nameOf(change);
+    return h('li', {}, change && (change.kind === 'insert' ? `New row${name ? ` ${name}` : ''}`
+      : h('button', { class: 'text-button', title: 'Show the row', onclick: () => this.#handlers.onOpen(change) }, name)), change && ': ',
+    sentence(detail ?? property));
   }
 
   #details(list) {

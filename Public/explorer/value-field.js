@@ -18,7 +18,8 @@ export class ValueField {
   #nullSwitch;
   #complaint = h('p', { class: 'complaint', role: 'alert', hidden: true });
 
-  constructor(column, value) {
+  /** @param ownDefault the name of what the database makes of a value that is left out; nothing where that is NULL. */
+  constructor(column, value, ownDefault) {
     this.#column = column;
     this.#isText = ['string', 'json'].includes(column.type);
     this.input = this.#isText ? h('textarea', { rows: 1, spellcheck: 'false' })
@@ -28,13 +29,13 @@ export class ValueField {
     this.#shown = this.input.value;
     this.#hasCRLF = typeof value === 'string' && value.includes('\r\n') && !/(^|[^\r])\n/.test(value);
     this.#wasNull = value === null || value === undefined;
-    this.#nullSwitch = new NullSwitch(column, this.#wasNull, this.input);
+    this.#nullSwitch = new NullSwitch(column, this.#wasNull, this.input, ownDefault);
     this.element = h('div', { class: 'field-editor' }, this.input, this.#nullSwitch.element, this.#complaint);
     if (this.#isText) this.input.addEventListener('input', () => this.grow());
   }
 
   get isChanged() {
-    return this.#nullSwitch.isNull ? !this.#wasNull : this.#wasNull || this.input.value !== this.#shown;
+    return this.#nullSwitch.isNull ? !this.#wasNull || this.#nullSwitch.isChosen : this.#wasNull || this.input.value !== this.#shown;
   }
 
   /** The new value as `{value}`; nothing where it is unchanged. Throws a sentence. */
@@ -74,15 +75,23 @@ export class ValueField {
   }
 }
 
-/** The button that makes a value NULL; typing makes it a value again. */
+/**
+ * The button that makes a value NULL; typing makes it a value again. A new row whose database has a default
+ * has three: a value, NULL, and neither.
+ */
 class NullSwitch {
   isNull;
+  /** True if NULL was chosen in place of the default. */
+  isChosen = false;
   element;
   #field;
   #isOptional;
+  /** The name of what the database makes of neither; nothing where that is NULL. */
+  #default;
 
-  constructor(column, isNull, field) {
+  constructor(column, isNull, field, ownDefault) {
     this.isNull = isNull;
+    this.#default = ownDefault;
     this.#isOptional = column.optional === true;
     this.#field = field;
     this.element = h('button', { class: 'null-switch', type: 'button', tabindex: -1,
@@ -101,20 +110,22 @@ class NullSwitch {
   }
 
   #toggle() {
-    this.#set(!this.isNull);
+    if (this.#default && this.isNull) this.#set(true, !this.isChosen);
+    else this.#set(!this.isNull, this.#default !== undefined);
     this.#field.focus();
   }
 
-  #set(isNull) {
-    if (this.isNull === isNull) return;
+  #set(isNull, isChosen = false) {
+    if (isNull && !this.isNull) this.#field.value = '';
     this.isNull = isNull;
-    if (isNull) this.#field.value = '';
+    this.isChosen = isNull && isChosen;
     this.#draw();
   }
 
   #draw() {
-    this.element.setAttribute('aria-pressed', String(this.isNull));
-    this.#field.placeholder = this.isNull ? 'NULL' : '';
+    const isDefault = this.#default !== undefined && !this.isChosen;
+    this.element.setAttribute('aria-pressed', String(this.isNull && !isDefault));
+    this.#field.placeholder = this.isNull ? (isDefault ? this.#default : 'NULL') : '';
   }
 }
 

@@ -1,22 +1,84 @@
-// JSON with integers of any size: those that a number of JavaScript cannot hold are BigInts.
+// JSON with numbers of any size: integers that a number of JavaScript would round are BigInts, other
+// numbers Decimals.
 
 import { randomText } from './pages.js';
 
-/** An integer of so many digits may be unsafe. Quoted ones and fractions are not looked at. */
-const long = /(?:^|[:,[\s-])\d{16}/;
+const form = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/**
- * A text as a value. Integers that a number cannot hold are BigInts, where the engine gives their digits
- * (Node 21, Chrome 114, Firefox 135, Safari 18.4); in others they are the nearest number.
- */
+/** A number of more digits than a number of JavaScript has, as these digits. */
+export class Decimal {
+  /** @param {string} digits as JSON writes a number. */
+  constructor(digits) {
+    if (typeof digits !== 'string' || !form.test(digits)) throw new SyntaxError(`livefetch: \`${digits}\` is not a number of JSON.`);
+    this.digits = digits;
+  }
+
+  toString() {
+    return this.digits;
+  }
+
+  /** Text for programs that write JSON themselves. In requests of this library it is a number. */
+  toJSON() {
+    return this.digits;
+  }
+
+  /** The nearest number where one is calculated or compared, else the digits. */
+  [Symbol.toPrimitive](hint) {
+    return hint === 'number' ? Number(this.digits) : this.digits;
+  }
+}
+
+/** A number that may be inexact, of many digits or with an exponent; also within a text. */
+const long = /(?:^|[:,[\s])(?=-?\d[\d.]{15}|-?[\d.]+[eE])(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/g;
+const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+/** A text as a value; throws what `JSON.parse` throws. */
 export function parse(text) {
-  return long.test(text) ? JSON.parse(text, exactly) : JSON.parse(text);
+  const value = JSON.parse(text);
+  if (![...text.matchAll(long)].some(([, digits]) => !isExact(digits))) return value;
+  let mark = '';
+  const marked = text.replace(tokens, (token) => {
+    if (token[0] === '"' || isExact(token)) return token;
+    // No text of the value has it, as nobody knows it before.
+    mark ||= randomText();
+    return `"${mark}${token}"`;
+  });
+  if (!mark) return value;
+  return JSON.parse(marked, (_, part) =>
+    (typeof part === 'string' && part.startsWith(mark) ? number(part.slice(mark.length)) : part));
 }
 
-function exactly(_, value, context) {
-  if (typeof value !== 'number' || Number.isSafeInteger(value)) return value;
-  return /^-?\d+$/.test(context?.source) ? BigInt(context.source) : value;
+/** A number of JSON as a number of JavaScript where that has the same value, else as a BigInt or a Decimal. */
+export function number(digits) {
+  if (isExact(digits)) return Number(digits);
+  return isInteger(digits) ? BigInt(digits) : new Decimal(digits);
 }
+
+const isInteger = (digits) => /^-?\d+$/.test(digits);
+
+function isExact(digits) {
+  if (digits.length < 16 && !/e/i.test(digits)) return true;
+  const nearest = Number(digits);
+  if (isInteger(digits)) return Number.isSafeInteger(nearest);
+  const written = String(nearest);
+  return written === digits || (Number.isFinite(nearest) && significant(written) === significant(digits));
+}
+
+/** The same text for numbers that are equal. */
+function significant(digits) {
+  const [, sign, whole, fraction = '', power = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:e(.+))?$/i.exec(digits);
+  const all = whole + fraction;
+  let [start, end] = [0, all.length];
+  while (all[start] === '0') start += 1;
+  if (start === end) return '0';
+  while (all[end - 1] === '0') end -= 1;
+  return `${sign}${all.slice(start, end)}e${Number(power) - fraction.length + all.length - end}`;
+}
+
+/** True if a value has no elements. */
+export const isScalar = (value) => value === null || typeof value !== 'object' || value instanceof Decimal;
+
+const isLong = (value) => typeof value === 'bigint' || value instanceof Decimal;
 
 /** A BigInt as an attribute of an item shows it: a number, or text where a number cannot hold it. */
 export function plainInteger(value) {
@@ -24,27 +86,37 @@ export function plainInteger(value) {
   return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
 }
 
-const tag = '$integer';
+const integerTag = '$integer';
+const decimalTag = '$decimal';
 
-/** The value where only JSON can be: a BigInt is `{"$integer": digits}`, an object of that form is put into one more. */
+/**
+ * The value where only JSON can be: a BigInt is `{"$integer": digits}`, a Decimal `{"$decimal": digits}`, an
+ * object of such a form is put into one more.
+ */
 export function packed(value) {
-  if (typeof value === 'bigint') return { [tag]: String(value) };
+  if (isLong(value)) return { [value instanceof Decimal ? decimalTag : integerTag]: String(value) };
   const inner = mapped(value, packed);
-  return isTagged(value) ? { [tag]: inner } : inner;
+  const tag = tagOf(value);
+  return tag ? { [tag]: inner } : inner;
 }
 
 /** The value that was packed. */
 export function unpacked(value) {
-  if (!isTagged(value)) return mapped(value, unpacked);
-  return typeof value[tag] === 'string' ? BigInt(value[tag]) : mapped(value[tag], unpacked);
+  const tag = tagOf(value);
+  if (!tag) return mapped(value, unpacked);
+  if (typeof value[tag] !== 'string') return mapped(value[tag], unpacked);
+  return tag === decimalTag ? new Decimal(value[tag]) : BigInt(value[tag]);
 }
 
-const isTagged = (value) => value !== null && typeof value === 'object' && !Array.isArray(value)
-  && Object.hasOwn(value, tag) && Object.keys(value).length === 1;
+function tagOf(value) {
+  if (isScalar(value) || Array.isArray(value)) return undefined;
+  const [name, ...others] = Object.keys(value);
+  return others.length === 0 && [integerTag, decimalTag].includes(name) ? name : undefined;
+}
 
 /** The value with what `change` makes of its elements; itself where nothing changes. */
 function mapped(value, change) {
-  if (value === null || typeof value !== 'object') return value;
+  if (isScalar(value)) return value;
   let copy = value;
   for (const key of Object.keys(value)) {
     const each = change(value[key]);
@@ -58,21 +130,21 @@ function mapped(value, change) {
 /** A copy of the value as JSON has it: proxies of a framework cannot be posted to another page. */
 export function copied(value) {
   if (Array.isArray(value)) return value.map(copied);
-  if (value === null || typeof value !== 'object') return value;
+  if (value instanceof Decimal) return new Decimal(value.digits);
+  if (isScalar(value)) return value;
   if (typeof value.toJSON === 'function') return copied(value.toJSON());
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, copied(each)]));
 }
 
-/** A value as text; a BigInt is its digits. */
-export function stringify(value) {
-  if (typeof value === 'bigint') return String(value);
-  if (value === null || typeof value !== 'object') return JSON.stringify(value);
+/** A value as text; BigInts and Decimals are their digits. @param indent as `JSON.stringify` takes it. */
+export function stringify(value, indent) {
+  if (isLong(value)) return String(value);
+  if (isScalar(value)) return JSON.stringify(value);
   let mark = '';
   const text = JSON.stringify(value, function marked(key, each) {
-    if (typeof this[key] !== 'bigint') return each;
-    // No text of the value has it, as nobody knows it before.
+    if (!isLong(this[key])) return each;
     mark ||= randomText();
     return `${mark}${this[key]}`;
-  });
-  return mark ? text.replaceAll(new RegExp(`"${mark}(-?\\d+)"`, 'g'), '$1') : text;
+  }, indent);
+  return mark ? text.replaceAll(new RegExp(`"${mark}([^"]+)"`, 'g'), '$1') : text;
 }

@@ -2,6 +2,8 @@
 //
 // Without Web Locks (Node, pages that are not served by HTTPS or loopback) a page is on its own.
 
+import { packed, unpacked } from './json.js';
+
 /** After this long a lock is taken from a page that the browser has suspended. */
 const LONGEST_HOLD = 60_000;
 
@@ -21,12 +23,12 @@ export class Pages {
     this.#name = name;
     if (!canShare()) return;
     this.#channel = new BroadcastChannel(name);
-    this.#channel.onmessage = ({ data }) => onMessage(data);
+    this.#channel.onmessage = ({ data }) => onMessage(unpacked(data));
     this.ready = this.#hold(this.#lockOf(this.id));
   }
 
   post(message) {
-    this.#channel?.postMessage(message);
+    this.#channel?.postMessage(packed(message));
   }
 
   /** Runs `body` while no other page runs one. */

@@ -1,5 +1,7 @@
 // A save under way, from the click until every live fetch that shows its entities contains it.
 
+import { Decimal, isScalar } from './json.js';
+
 /** True if a result at `token` contains the save at `target`, as far as the tokens show. */
 export function hasReached(token, target) {
   if (token === undefined) return false;
@@ -23,7 +25,7 @@ export function withIDs(changes, ids) {
       return ids[name];
     }
     if (Array.isArray(value)) return value.map(replace);
-    if (value === null || typeof value !== 'object') return value;
+    if (isScalar(value)) return value;
     return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, replace(each)]));
   };
   const replaced = changes.map(({ temporaryID, ...change }) =>
@@ -43,7 +45,7 @@ export function sendable({ values, base, ...change }) {
 }
 
 function asJSON(given, path, hasAttributes = false) {
-  if (typeof given === 'bigint') return given;
+  if (typeof given === 'bigint' || given instanceof Decimal) return given;
   if (given instanceof Date && Number.isNaN(given.getTime())) throw notSendable(path, 'a Date without a time');
   const value = unboxed(typeof given?.toJSON === 'function' ? given.toJSON(path.at(-1) ?? '') : given);
   if (typeof value === 'function' || typeof value === 'symbol') throw notSendable(path, `a ${typeof value}`);

@@ -70,7 +70,7 @@ export function memoryStorage() {
 }
 
 /**
- * The same storage, also for BigInts. A value that it does not take (no room, not allowed) stays in memory,
+ * The same storage, also for BigInts and Decimals. A value that it does not take (no room, not allowed) stays in memory,
  * with one warning; `get` gives `otherwise` where the storage cannot be read.
  */
 export function tolerant(storage) {

@@ -205,6 +205,11 @@ export class Page {
     return Buffer.from(data, 'base64');
   }
 
+  async isOpen() {
+    const { targetInfos } = await this.#browser.send('Target.getTargets');
+    return targetInfos.some(({ targetId }) => targetId === this.#target);
+  }
+
   close() {
     return this.#browser.send('Target.closeTarget', { targetId: this.#target });
   }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pause } from './browser.mjs';
+import { still } from './pages.mjs';
 import { script } from './server.mjs';
 
 const shapes = `
@@ -197,7 +198,7 @@ async function millionRows(scenario) {
       .some(({ textContent }) => { const number = Number(/^Item (\d{7})$/.exec(textContent)?.[1]); return number >= from && number <= to; }),
     { args: [[low, high]], timeout: 60_000, what: `the rows at ${share} show` });
     times.push(Math.round(performance.now() - start));
-    await pause(300);
+    await still(page);
     const { first, inDocument } = await seen(page);
     const number = Number(first.slice(5));
     assert.ok(number >= low && number <= high, `${first} at ${share}`);
@@ -219,7 +220,7 @@ async function millionRows(scenario) {
   for (let step = 0; step < 3; step += 1) await page.key('PageDown');
   await current(page, `Item ${String(1 + 3 * size).padStart(7, '0')}`);
   await scrollTo(page, 0.5);
-  await pause(300);
+  await still(page);
   await seen(page);
   await page.key('ArrowDown');
   await current(page, `Item ${String(2 + 3 * size).padStart(7, '0')}`);
@@ -235,7 +236,7 @@ async function millionRows(scenario) {
 /** Saves show in a window far from the table's beginning, and rows before it do not move it. */
 async function liveInTheMiddle(page) {
   await scrollTo(page, 0.7);
-  await pause(300);
+  await still(page);
   const { first } = await seen(page);
   const id = Number(first.slice(5));
   await page.run((row) => globalThis.livefetch.client.update('Item', row + 3, { price: 77_777_777 }, { optimistic: false }), id);
@@ -243,7 +244,7 @@ async function liveInTheMiddle(page) {
     { timeout: 60_000, what: 'the save shows' });
   await page.run(() => globalThis.livefetch.client.delete('Item', 5, { optimistic: false }));
   await page.until(() => globalThis.livefetch.page.live.current?.total === 999_999, { timeout: 60_000 });
-  await pause(300);
+  await still(page);
   assert.equal((await seen(page)).first, first, 'what is read stays in its place');
 }
 
@@ -253,7 +254,7 @@ async function wheelThroughWindows(page) {
   const names = new Set();
   for (let step = 0; step < 60; step += 1) {
     await page.run(() => { globalThis.livefetch.page.grid.element.scrollTop += 600; });
-    await pause(30);
+    await still(page);
     await seen(page);
     const shown = await page.run(() => globalThis.livefetch.page.grid.visible.map(({ name }) => Number(name.slice(5))));
     shown.forEach((number, index) => index > 0 && assert.equal(number, shown[index - 1] + 1));
@@ -269,7 +270,7 @@ async function wheelThroughWindows(page) {
 async function millionInSections(scenario) {
   const page = await open(scenario, 'entity=Item&section=kind&sort=name', { width: 390, height: 844, scheme: 'dark', isTouch: true });
   await scrollTo(page, 0.5);
-  await pause(300);
+  await still(page);
   assert.match((await seen(page)).first, /^Item 0(499|500)\d{3}$/);
   assert.match(await page.run(() => document.querySelector('.pinned').textContent), /^M\d+\+$/);
   assert.match(await page.run(() => document.querySelector('.summary .range').textContent), /^rows (499|500)/);

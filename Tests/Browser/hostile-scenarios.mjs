@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
-import { isSaved, openPage } from './pages.mjs';
+import { isSaved, openCell, openPage, stagedValues } from './pages.mjs';
 
 const many = Array.from({ length: 40 }, (_, index) => `c${index} ${['TEXT', 'INTEGER', 'REAL', 'DATE', 'BLOB', 'JSON', 'BOOLEAN', 'DECIMAL(8, 2)'][index % 8]}`);
 
@@ -64,12 +64,19 @@ async function oddNames({ browser, server, shoot }) {
 async function columnWithoutFilter(page) {
   await page.run(() => globalThis.livefetch.page.change({ where: '' }));
   await page.until(() => document.querySelectorAll('.row').length === 3);
+  await page.run(() => globalThis.livefetch.page.change({ where: 'ann p' }));
+  await page.until(() => globalThis.livefetch.page.live.current?.total === 1, { what: 'words are found in columns with odd names' });
+  await page.run(() => globalThis.livefetch.page.change({ where: '' }));
+  await page.until(() => document.querySelectorAll('.row:not(.is-leaving)').length === 3);
   await page.run(() => { [...document.querySelectorAll('.grid-body .cell')].find(({ textContent }) => textContent === 'Bob').dataset.test = 'cell'; });
   await page.click('[data-test=cell]');
   await page.run(() => document.querySelector('[data-test=cell]').dispatchEvent(
     new MouseEvent('contextmenu', { bubbles: true, cancelable: true, button: 2, clientX: 300, clientY: 300 })));
   await page.until(() => document.querySelector('.cell-menu'));
   assert.match(await page.run(() => document.querySelector('.menu-note')?.textContent ?? ''), /cannot name the column “first name”/);
+  await page.key('Escape');
+  await page.run(() => document.querySelector('[data-test=cell]').dispatchEvent(new MouseEvent('click', { bubbles: true, altKey: true })));
+  await page.until(() => /cannot name the column “first name”/.test(document.querySelector('.cell-menu')?.textContent), { what: 'Alt and a click say why' });
   await page.key('Escape');
 }
 
@@ -183,7 +190,82 @@ export async function editInPanel(page, server, { entity, id, column }) {
   assert.equal(object[column], value);
 }
 
+const misfits = `
+  CREATE TABLE types (id INTEGER PRIMARY KEY, i INTEGER, n NUMERIC, d DOUBLE, b BOOLEAN, day DATE, u UUID, j JSON, anyc);
+  INSERT INTO types VALUES (1, 1, 1.5, 1.5, 1, '2024-01-01', '6fa459ea-ee8a-3ca4-894e-db77e160355e', '{"a":1.0}', 'text'),
+    (2, 'seven', 'abc', 'one', 'maybe', '2024-13-45', 'none', '{"a":1.50,"b":1e2}', 5), (3, 'eight', 'abc', 'one', 'maybe', '12:34', 'none', '{bad', 6);
+  CREATE TABLE keyword_search_terms_of_all_visits (id INTEGER PRIMARY KEY, term TEXT NOT NULL, visits INTEGER DEFAULT 5);
+  WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) INSERT INTO keyword_search_terms_of_all_visits (term) SELECT 'term' || i FROM n;`;
+
+/** A value that its column cannot hold is replaced by one that it can, and its row is deleted. */
+async function repair({ browser, server, shoot }) {
+  const page = await openPage(browser, `${server.address}/?entity=types&sort=id`, { width: 1920, height: 1080 });
+  await page.until(rows, { args: [3] });
+  const given = { i: '7', n: '2.5', d: '3.5', day: '2024-02-01T00:00:00Z', u: '16fd2706-8baf-433b-82eb-8c7fada847da', j: '{"a": 2}', anyc: 'six' };
+  for (const [column, text] of Object.entries(given)) {
+    await openCell(page, 2, column);
+    await page.run(() => document.activeElement.select());
+    await page.type(text);
+    await page.key('Enter');
+    await page.until(() => document.querySelector('.editor') === null, { what: `${column} is a value` });
+  }
+  await openCell(page, 2, 'b');
+  await page.run(() => { document.activeElement.selectedIndex = 0; });
+  await page.key('Enter');
+  await page.run(() => globalThis.livefetch.page.editing.remove('types', globalThis.livefetch.page.live.sections[0].items[2]));
+  await shoot(page, 'repaired');
+  await page.key('s', { ctrl: true });
+  await page.until(isSaved, { what: 'the row is repaired' });
+  const { sections } = await connect(server.address).fetch({ entity: 'types' });
+  assert.deepEqual(sections[0].items.slice(1), [{ id: 2, i: 7, n: 2.5, d: 3.5, b: true, day: given.day, u: given.u, j: { a: 2 }, anyc: 'six' }]);
+  await vanished(page, server);
+  await longName(page, server, shoot);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+/** What was typed into a row that somebody has deleted is seen, with the name of the row. */
+async function vanished(page, server) {
+  await openCell(page, 1, 'anyc');
+  await page.run(() => document.activeElement.select());
+  await page.type('typed while it goes');
+  await page.key('Enter');
+  await connect(server.address).delete('types', 1);
+  await page.key('s', { ctrl: true });
+  await page.until(() => document.querySelector('.tray-problem'), { what: 'the save is refused' });
+  assert.match(await page.run(() => document.querySelector('.tray-problem').textContent), /^.+: there is no such types/);
+  assert.match(await page.run(() => document.querySelector('.tray-list').textContent), /typed while it goes/);
+  await page.run(() => globalThis.livefetch.page.editing.staged.clear());
+}
+
+/** The number of rows is whole beside a long name; what the database makes of an empty field is named; nothing of the former table stays. */
+async function longName(page, server, shoot) {
+  const entity = 'keyword_search_terms_of_all_visits';
+  await page.run((name) => globalThis.livefetch.page.goTo(name), entity);
+  await page.until(() => globalThis.livefetch.page.live.current?.total === 2000);
+  assert.deepEqual(await page.run((name) => {
+    const panel = document.querySelector('#model').getBoundingClientRect();
+    const count = document.querySelector(`.entity[data-entity=${name}] .count`);
+    return [count.textContent.replace(/\D/g, ''), count.getBoundingClientRect().right < panel.right];
+  }, entity), ['2000', true]);
+  await page.run(() => globalThis.livefetch.page.editing.insert());
+  assert.deepEqual(await page.run(() => [...document.querySelectorAll('dialog.insert [name]')].map(({ name, placeholder }) => [name, placeholder]).sort()),
+    [['id', 'assigned'], ['term', ''], ['visits', 'default']]);
+  await page.run(() => { document.querySelector('dialog.insert [name=term]').value = 'a term'; });
+  await page.run(() => [...document.querySelectorAll('dialog.insert .dialog-field')].find((field) => field.querySelector('[name=visits]')).querySelector('.null-switch').click());
+  await page.click('dialog.insert .primary');
+  assert.deepEqual(await page.run(stagedValues), [{ term: 'a term', visits: null }]);
+  await page.run(() => globalThis.livefetch.page.editing.staged.clear());
+  await shoot(page, 'long-name');
+  await server.kill();
+  await page.until(() => globalThis.livefetch.page.live.state === 'offline');
+  await page.run(() => globalThis.livefetch.page.goTo('types'));
+  assert.equal(await page.run(() => document.querySelector('.summary').textContent), 'Loading types …');
+  assert.ok(!(await page.run(() => document.querySelector('#inspector').innerText)).includes(entity));
+}
+
 export const hostileScenarios = {
+  'a value that its column cannot hold is repaired, and its row deleted': { run: repair, fixture: misfits },
   'odd tables are shown and edited: quotes, emoji, 200 columns, WITHOUT ROWID, blobs, generated columns': { run: oddFile, fixture: odd },
   'columns called `constructor` or `__proto__` are shown and edited like others': { run: inheritedColumns, fixture: inherited },
   'odd names, forty columns, composite keys and views have the same tools': { run: oddNames, fixture: hostile },

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
 import { pause } from './browser.mjs';
-import { isSaved, openPage, stagedValues } from './pages.mjs';
+import { isSaved, openCell, openPage, stagedValues, still } from './pages.mjs';
 
 const rows = `
   CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, amount INTEGER, note TEXT, day DATE);
@@ -14,23 +14,17 @@ const view = '/?entity=item&sort=id';
 
 /** Opens a cell by a double click and types into it. */
 async function type(page, id, column, text) {
-  await page.run((row, name) => {
-    document.querySelectorAll('[data-test]').forEach((cell) => delete cell.dataset.test);
-    const { grid } = globalThis.livefetch.page;
-    grid.row(row).cell(grid.columns.findIndex((each) => each.name === name)).dataset.test = 'edit';
-  }, id, column);
-  await page.click('[data-test="edit"]', { count: 2 });
-  await page.until(() => document.activeElement.closest('.editor') !== null);
+  await openCell(page, id, column);
   await page.run(() => document.activeElement.select());
   await page.type(text);
 }
 
-const scrollTo = (page, top) => page.run(async (position) => {
-  globalThis.livefetch.page.grid.element.scrollTop = position;
-  await new Promise((done) => { setTimeout(done, 200); });
-}, top);
+async function scrollTo(page, top) {
+  await page.run((position) => { globalThis.livefetch.page.grid.element.scrollTop = position; }, top);
+  await still(page);
+}
 
-async function openCell({ browser, server }) {
+async function outlives({ browser, server }) {
   const page = await openPage(browser, server.address + view);
   await type(page, 3, 'name', 'typed');
   await scrollTo(page, 9000);
@@ -139,7 +133,6 @@ async function cleared(page) {
     .filter((field) => field.querySelector('[name=size]')).forEach((field) => field.querySelector('.null-switch').click()));
   await set('note', '');
   await page.click('dialog.insert .primary');
-  await pause(50);
 }
 
 /** A date that is typed part by part into the picker is staged once, when the picker is left. */
@@ -291,7 +284,8 @@ async function closeTab(page, isLeft = false) {
   page.agrees = isLeft;
   page.questions.length = 0;
   await page.send('Page.close');
-  await pause(400);
+  const end = Date.now() + 20_000;
+  while (page.questions.length === 0 && await page.isOpen() && Date.now() < end) await pause(20);
   return page.questions;
 }
 
@@ -324,7 +318,7 @@ async function closing({ browser, server }) {
   await page.run(() => globalThis.livefetch.page.editing.staged.clear());
   assert.deepEqual(page.problems, []);
   assert.deepEqual(await closeTab(page), [], 'nothing is unsaved');
-  assert.equal((await browser.send('Target.getTargets')).targetInfos.some(({ url }) => url.startsWith(server.address)), false);
+  assert.equal(await page.isOpen(), false);
 }
 
 export const openScenarios = {
@@ -333,7 +327,7 @@ export const openScenarios = {
   'the focus outlives redraws, and keys of other purposes are left alone': { run: focus, fixture: links },
   'a page without HTTPS, and a file on a read-only table': { run: plainPage, fixture: links },
   'a field of the row panel shows what was saved while it had the focus': { run: staleField, fixture: links },
-  'an open cell outlives its row, and an invalid one does not block the others': { run: openCell, fixture: rows },
+  'an open cell outlives its row, and an invalid one does not block the others': { run: outlives, fixture: rows },
   'a new row that is filled in is not lost': { run: newRow, fixture: rows },
   'a picked date is staged when the picker is left': { run: picker, fixture: rows },
 };

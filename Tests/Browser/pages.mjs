@@ -13,3 +13,37 @@ export const isSaved = () => {
 };
 
 export const stagedValues = () => globalThis.livefetch.page.editing.staged.list.map(({ values }) => values);
+
+/** Resolves when the page has drawn what it has, and no row moves. */
+export const still = (page) => page.until(async () => {
+  const frame = () => new Promise(requestAnimationFrame);
+  await frame();
+  await frame();
+  return [...document.querySelectorAll('.row')].every(({ livefetchRow: row, classList }) => !row?.isSliding && !classList.contains('is-leaving'));
+}, { what: 'the rows stand still' });
+
+const LONGEST = 20_000;
+
+/** Presses a cell twice, again until its editor is there: a row that moves meanwhile may take the presses. */
+export async function openCell(page, id, column) {
+  const end = Date.now() + LONGEST;
+  while (!await tryCell(page, id, column)) {
+    if (Date.now() > end) throw new Error(`the cell ${column} of ${id} does not open`);
+  }
+}
+
+/** Presses a cell twice; true if that opens it. @param column its name. */
+export async function tryCell(page, id, column) {
+  await still(page);
+  await page.until((row, name) => {
+    document.querySelectorAll('[data-test=edit]').forEach((cell) => delete cell.dataset.test);
+    const { grid } = globalThis.livefetch.page;
+    const cell = grid.row(row)?.cell(grid.columns.findIndex((each) => each.name === name));
+    if (!cell) return false;
+    cell.dataset.test = 'edit';
+    cell.scrollIntoView({ block: 'nearest', inline: 'center' });
+    return true;
+  }, { args: [id, column], what: `the cell ${column} of ${id} is there` });
+  await page.click('[data-test=edit]', { count: 2 });
+  return page.run(() => document.activeElement.closest('.editor') !== null);
+}

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
 import { editInPanel, everything } from './hostile-scenarios.mjs';
-import { isSaved, openPage, stagedValues } from './pages.mjs';
+import { isSaved, openCell, openPage, stagedValues } from './pages.mjs';
 import { Postgres } from './postgres.mjs';
 
 const shop = `
@@ -55,7 +55,7 @@ async function ownDatabase({ browser, server, shoot }) {
     server.file = postgres.address;
     await server.begin();
     await orders({ browser, server, shoot, postgres });
-    await tools({ browser, server, shoot });
+    await tools({ browser, server, shoot, postgres });
     await server.kill('SIGTERM');
   } finally {
     await postgres.end();
@@ -90,13 +90,7 @@ async function orders({ browser, server, shoot, postgres }) {
 }
 
 async function edited(page, postgres) {
-  await page.run(() => {
-    const { grid } = globalThis.livefetch.page;
-    const cell = grid.row(58).cell(grid.columns.findIndex(({ name }) => name === 'total'));
-    cell.dataset.test = 'edit';
-  });
-  await page.click('[data-test="edit"]', { count: 2 });
-  await page.until(() => document.activeElement.closest('.editor') !== null);
+  await openCell(page, 58, 'total');
   await page.run(() => document.activeElement.select());
   await page.type('80.25');
   await page.key('Enter');
@@ -107,16 +101,54 @@ async function edited(page, postgres) {
 }
 
 /** Every table has the same tools; one without a key, and a view, are shown without being live. */
-async function tools({ browser, server, shoot }) {
+async function tools({ browser, server, shoot, postgres }) {
   for (const [entity, count, state] of [['Every type', 3, 'live'], ['customer', 3, 'live'], ['line', 3, 'live'], ['visit', 2, 'plain'], ['nothing', 0, 'live']]) {
     const page = await openPage(browser, `${server.address}/?entity=${encodeURIComponent(entity)}`, { width: 1920, height: 1080, scheme: 'dark' });
     assert.equal(await page.run(() => globalThis.livefetch.page.live.state), state, entity);
     if (count > 0) await everything(page, entity, count);
     if (entity === 'Every type') await editInPanel(page, server, { entity, id: 'null/?#', column: 'a b' });
+    if (entity === 'Every type') await longNumbers(page, postgres);
     await shoot(page, `postgres-${entity.replace(' ', '-')}`);
     assert.deepEqual(page.problems, [], entity);
     await page.close();
   }
+}
+
+/** A number of more digits than JavaScript has is shown in full, is edited, and is no matter for other columns. */
+async function longNumbers(page, postgres) {
+  const holds = (condition) => postgres.run(`DO $$ BEGIN ASSERT (SELECT ${condition} FROM "Every type" WHERE key = 'full'), '${condition.replaceAll("'", "''")}'; END $$`);
+  await page.run(() => globalThis.livefetch.page.rowPanel.close());
+  await page.run(() => globalThis.livefetch.page.change({ where: '', sort: 'id' }));
+  await shows(page, 'precise', '0', '12345678901234567890.123456789', 'NULL');
+  await shows(page, 'big', '-9223372036854775808', '9223372036854775807', 'NULL');
+  for (const column of ['precise', 'big', 'docb']) {
+    await openCell(page, 'full', column);
+    await page.key('Enter');
+    await page.until(() => document.querySelector('.editor') === null);
+  }
+  assert.deepEqual(await page.run(stagedValues), []);
+  for (const [column, text] of [['precise', '98765432109876543210.0123456789'], ['big', '9223372036854775806'], ['docb', '{"a": 0.12345678901234567890, "b": 12345678901234567890}']]) {
+    await openCell(page, 'full', column);
+    await page.run(() => document.activeElement.select());
+    await page.type(text);
+    await page.key('Enter');
+    await page.until(() => document.querySelector('.editor') === null);
+  }
+  await page.key('s', { ctrl: true });
+  await page.until(isSaved, { what: 'the long numbers are saved' });
+  holds('precise = 98765432109876543210.0123456789 AND big = 9223372036854775806');
+  holds('docb::text = \'{"a": 0.12345678901234567890, "b": 12345678901234567890}\'');
+  await openCell(page, 'full', 'small');
+  await page.run(() => document.activeElement.select());
+  await page.type('7');
+  await page.key('Enter');
+  await page.key('s', { ctrl: true });
+  await page.until(isSaved);
+  holds('small = 7 AND precise = 98765432109876543210.0123456789');
+  await page.run(() => globalThis.livefetch.page.change({ where: 'precise == 98765432109876543210.0123456789' }));
+  await shows(page, 'precise', '98765432109876543210.0123456789');
+  await page.run(() => globalThis.livefetch.page.change({ where: '' }));
+  await shows(page, 'big', '-9223372036854775808', '9223372036854775806', 'NULL');
 }
 
 export const postgresScenarios = {

@@ -20,6 +20,7 @@ import { rowScenarios } from './row-scenarios.mjs';
 import { storeScenarios } from './store-scenarios.mjs';
 import { tableScenarios } from './table-scenarios.mjs';
 import { saves } from './edits.mjs';
+import { still } from './pages.mjs';
 import { withPolicy } from './policy.mjs';
 import { edit } from './sqlite.mjs';
 
@@ -98,7 +99,7 @@ async function converge({ browser, server, seed, shoot }) {
     await page.until(isLive, { timeout: 60_000 });
     await until(() => page.run(sections), wanted, 'the page holds what the server holds');
     await until(() => page.run(() => globalThis.livefetch.client.pending.length), 0, 'every edit settled');
-    await pause(700);
+    await still(page);
     const rows = await page.run(seenRows);
     const ids = await page.run(expectedIDs);
     assert.deepEqual(rows.filter(({ id }) => ids.includes(id)).map(({ id }) => id), ids);
@@ -149,7 +150,7 @@ async function manyRows({ browser, server, rows, shoot }) {
     await page.run((part) => { const { element } = globalThis.livefetch.page.grid;
       element.scrollTop = (element.scrollHeight - element.clientHeight) * part; }, share);
     await page.until(() => globalThis.livefetch.page.grid.visible.length > 10, { what: 'rows are there' });
-    await pause(120);
+    await still(page);
     const [seen, ids] = [await page.run(seenRows), await page.run(expectedIDs)];
     assert.ok(ids.length > 10 && seen.length < 80, `${seen.length} rows are in the document`);
     assert.deepEqual(seen.filter(({ id }) => ids.includes(id)).map(({ id }) => id), ids);
@@ -189,11 +190,11 @@ async function staysInPlace(page) {
   await page.run(() => { globalThis.livefetch.page.grid.element.scrollTop = 320_000; });
   await page.until(() => globalThis.livefetch.page.grid.visible.length > 10
     && globalThis.livefetch.page.live.state === 'live', { what: 'rows are there' });
-  await pause(400);
+  await still(page);
   const before = await place();
   await page.run(() => globalThis.livefetch.client.insert('City', { name: 'AAA' }, { optimistic: false }));
   await page.until(() => globalThis.livefetch.page.traffic.count > 0);
-  await pause(100);
+  await still(page);
   assert.deepEqual(await place(), before);
   return 'what is read stays in its place';
 }
@@ -334,7 +335,7 @@ async function byPointer({ browser, server }) {
   assert.match(await page.run(() => document.querySelector('.pinned').textContent), /^J/);
   await page.run(() => document.querySelector('.grid').focus());
   await page.key(']');
-  await pause(100);
+  await still(page);
   assert.notEqual((await top())[0], 'I');
   await page.click('.histogram g:nth-child(3)');
   await page.until(() => /BETWEEN/.test(document.querySelector('#where').value), { what: 'a bar narrows' });
@@ -451,10 +452,11 @@ async function firstMinute({ browser, server, shoot }) {
     { what: 'the second client tells how much later it heard' });
   await shoot(page, 'two-clients');
   await page.run(() => document.querySelector('.action[aria-pressed="true"]').click());
-  await pause(1500);
-  const ranked = await page.run(() => globalThis.livefetch.page.second.grid.visible.map(({ id }) => id));
+  await page.until(() => globalThis.livefetch.client.pending.length === 0, { what: 'the last edit is answered' });
   const { sections } = await connect(server.address).fetch({ entity: 'City', sort: '-population', limit: 500 });
-  assert.deepEqual(ranked, sections[0].items.slice(0, ranked.length).map(({ id }) => id));
+  const ranked = () => page.run(() => globalThis.livefetch.page.second.grid.visible.map(({ id }) => id));
+  const { length } = await ranked();
+  await until(ranked, sections[0].items.slice(0, length).map(({ id }) => id), 'the second client has the order of the server');
   assert.ok(await page.run(() => document.querySelectorAll('.cell.has-bar').length > 20), 'numbers have bars');
   const link = await page.run(() => location.href);
   assert.match(link, /second=1/);

@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
-import { pause } from './browser.mjs';
-import { isSaved, openPage, stagedValues } from './pages.mjs';
+import { isSaved, openPage, stagedValues, still } from './pages.mjs';
 import { library } from './row-scenarios.mjs';
 
 const names = () => globalThis.livefetch.page.grid.columns.map(({ name }) => name);
@@ -75,13 +74,17 @@ async function nothingCut({ browser, server, shoot }) {
   for (const [width, isTouch] of [[1440, false], [390, true]]) {
     const page = await openPage(browser, `${server.address}/?entity=ledger&sort=id`, { width, height: 800, isTouch });
     await page.until(loaded);
-    await pause(100);
+    await still(page);
     const cut = await page.run(() => [...document.querySelectorAll('.cell.is-number, .cell.is-id')]
       .filter((cell) => cell.scrollWidth > cell.clientWidth).map(({ textContent }) => textContent));
     assert.deepEqual(cut, [], `${width}`);
     const heads = await page.run(() => [...document.querySelectorAll('.head-name')]
       .filter((head) => head.scrollWidth > head.clientWidth).map(({ textContent }) => textContent));
     assert.deepEqual(heads, [], `heads at ${width}`);
+    assert.ok(isTouch || await page.run(() => {
+      const row = document.querySelector('.row');
+      return row.querySelector('.cell.is-id').getBoundingClientRect().right <= row.querySelector('.row-open').getBoundingClientRect().left + 1;
+    }), 'the buttons of a row stand beside its key');
     await shoot(page, `numbers-${width}`);
     if (!isTouch) await tooltip(page);
     assert.deepEqual(page.problems, []);

@@ -87,4 +87,65 @@ struct MergePolicyTests {
       errors.map { "\($0["change"]?.integer ?? 9) \($0["property"]?.string ?? "")" }
         == ["0 power", "1 name", "1 power", "2 name"])
   }
+
+  /// SQLite stores any value in any column.
+  private static func misfits() throws -> ServedFile {
+    try ServedFile(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, i INTEGER, n DECIMAL, b BOOLEAN, d DATE, u UUID, j JSON);
+      INSERT INTO t VALUES (1, 1, 1.5, 1, '2024-01-01', '6fa459ea-ee8a-3ca4-894e-db77e160355e', '{"a":1.0}'),
+        (2, 'seven', 'abc', 'maybe', '12:34', 'none', '{"a":1.50,"b":1e2}');
+      """)
+  }
+
+  @Test(
+    "A value that its type cannot hold is replaced if the client has read it", .onlyForFiles,
+    arguments: [
+      ("i", #""seven""#, "7"), ("n", #""abc""#, "2.5"), ("b", #""maybe""#, "true"),
+      ("d", #""12:34""#, #""2024-02-01T00:00:00Z""#),
+      ("u", #""none""#, #""16fd2706-8baf-433b-82eb-8c7fada847da""#),
+    ])
+  func misfit(property: String, read: String, given: String) throws {
+    let file = try Self.misfits()
+    let save = { (base: String) in
+      try file.ask(
+        "POST", "/v1/save",
+        body: """
+          {"changes":[{"update":"t","id":2,"values":{"\(property)":\(given)},
+          "base":{"\(property)":\(base)}}]}
+          """)
+    }
+    let other = try save(#""another""#)
+    #expect(other.status == 409, "\(other.text)")
+    #expect(other.text.contains("\"stored\":\(read),\"given\":\(given)"), "\(other.text)")
+    #expect(try save(read).status == 200)
+    #expect(try file.ask("/v1/objects/t/2").text.contains("\"\(property)\":\(given)"))
+  }
+
+  @Test(
+    "An object whose values its types cannot hold is deleted if the client has read them",
+    .onlyForFiles)
+  func misfitDeletion() throws {
+    let file = try Self.misfits()
+    let answer = try file.ask(
+      "POST", "/v1/save",
+      body: """
+        {"changes":[{"delete":"t","id":2,
+        "base":{"i":"seven","n":"abc","b":"maybe","d":"12:34","u":"none"}}]}
+        """)
+    #expect(answer.status == 200, "\(answer.text)")
+    #expect(try file.ask("/v1/objects/t/2").status == 404)
+  }
+
+  @Test("Numbers within JSON are the same in any notation", .onlyForFiles)
+  func notation() throws {
+    let file = try Self.misfits()
+    let save = { (base: String) in
+      try file.ask(
+        "POST", "/v1/save",
+        body: #"{"changes":[{"update":"t","id":2,"values":{"i":1},"base":{"j":\#(base)}}]}"#)
+    }
+    #expect(try save(#"{"b":100,"a":1.5}"#).status == 200)
+    #expect(try save(#"{"b":100,"a":1.51}"#).status == 409)
+  }
 }

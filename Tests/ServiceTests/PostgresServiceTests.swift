@@ -116,6 +116,25 @@ struct PostgresServiceTests {
     #expect(found.text.contains(#""items":[{"id":1,"d":"2024-02-03T00:00:00Z"}]"#), "\(found.text)")
   }
 
+  @Test("a numeric column keeps every digit of a saved decimal, and is compared in full")
+  func decimals() throws {
+    let database = try ServedDatabase(
+      "CREATE TABLE t(id int PRIMARY KEY, n numeric); INSERT INTO t VALUES (1, 1.50);")
+    for (read, given) in [
+      ("1.5", "98765432109876543210.0123456789"), ("98765432109876543210.0123456789", "-0.1"),
+    ] {
+      let saved = try #require(
+        database.begin(
+          "POST", "/v1/save",
+          body: """
+            {"changes":[{"update":"t","id":1,"values":{"n":\(given)},"base":{"n":\(read)}}]}
+            """
+        ).wait())
+      #expect(saved.status == 200, "\(saved.text)")
+      #expect(try database.ask("/v1/objects/t/1").text == "{\"id\":1,\"n\":\(given)}")
+    }
+  }
+
   /// The monitor learns of a save after its client.
   @Test("whoever reads after a save reads what was saved")
   func ownSaves() throws {

@@ -126,7 +126,7 @@ public struct PropertyValue: Sendable, Hashable {
   /// A property's index in the entity, with the value.
   public enum Content: Sendable, Hashable {
     /// An attribute's value. Decimals are `.integer`, or `.double` if that is exact, otherwise
-    /// `.string`.
+    /// `.string`. A value that a client had read and that the type cannot hold is `.json`.
     case attribute(Int, Value)
     /// A to-one relationship's value; nil clears it.
     case toOne(Int, ObjectReference?)

@@ -52,7 +52,16 @@ extension CatalogueColumn {
       defaultSQL: hasDefault ? defaultExpression ?? "DEFAULT" : nil, isGenerated: !isWritable,
       type: attributeType, dateFormat: attributeType == .date ? .iso8601 : nil,
       encoding: attributeType == .uuid ? .uuid(.lower) : nil, output: output,
-      input: elementType != nil ? .array : type == TypeID.date ? .days : .any)
+      input: input)
+  }
+
+  private var input: InputForm {
+    if elementType != nil { return .array }
+    switch type {
+    case TypeID.date: return .days
+    case TypeID.numeric: return .digits
+    default: return .any
+    }
   }
 
   /// Types that the client does not decode are returned as text, arrays and composite values as JSON.

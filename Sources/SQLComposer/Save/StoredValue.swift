@@ -27,6 +27,7 @@ extension Value {
   }
 
   private static func stored(_ text: String, in column: Column) -> SQLValue? {
+    if column.input == .digits { return .text(text) }
     if column.type == .decimal { return .decimal(text, column.affinity) }
     guard column.encoding == .uuid(.bytes), let bytes = UUIDText.bytes(of: text.utf8) else {
       return .text(text)
@@ -74,6 +75,13 @@ package struct DecimalDigits: Equatable {
   private let digits: [UInt8]
   /// The power of ten of the last digit.
   private let exponent: Int
+
+  /// The number as a JSON number.
+  package var text: String {
+    digits.isEmpty
+      ? "0"
+      : "\(isNegative ? "-" : "")\(String(decoding: digits, as: UTF8.self))e\(exponent)"
+  }
 
   /// Reads a JSON number; returns nil if its exponent is out of range.
   package init?(_ text: String) {

@@ -104,6 +104,8 @@ package enum InputForm: Sendable, Hashable {
   case days
   /// JSON arrays as the text of PostgreSQL's arrays.
   case array
+  /// Decimals with any number of digits.
+  case digits
 }
 
 /// A column of a table or view.

@@ -212,10 +212,11 @@ extension Value {
 }
 
 extension JSON {
-  /// The same JSON with object members sorted by name, because their order has no meaning.
+  /// The same JSON for the same value: members have no order, and 1.0 is 1.
   fileprivate var inOrder: JSON {
     switch self {
-    case .null, .boolean, .number, .string: self
+    case .null, .boolean, .string: self
+    case .number(let text): .number(DecimalDigits(text)?.text ?? text)
     case .array(let elements): .array(elements.map(\.inOrder))
     case .object(let members):
       .object(

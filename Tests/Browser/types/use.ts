@@ -1,7 +1,7 @@
 // What a program in TypeScript writes: compiled by the tests, never run. Each line marked with
 // `@ts-expect-error` has to be refused.
 
-import { advance, apply, connect, digest, fnv1a, idOf, indexedDBStorage, isEmptyDiff, isPending,
+import { advance, apply, connect, Decimal, digest, fnv1a, idOf, indexedDBStorage, isEmptyDiff, isPending,
   LiveFetchError, OutOfStep, route } from '../../../Public/livefetch.js';
 import { fileStorage } from '../../../Public/livefetch/node.js';
 import type { AnyResult, Diff, FetchRequest, ID, Item, Live, LiveResult, Result, Section, Shape } from '../../../Public/livefetch.js';
@@ -72,11 +72,14 @@ connect().fetch({ entity: 'City', as: 'rows' });
 connect().live<City>(request, { onChange: ({ sections }) => sections[0].items[0].size });
 // @ts-expect-error an update names its object
 connect().save([{ update: 'City', values: {} }]);
-/** Integers of any size. */
-export async function integers() {
+/** Numbers of any size and precision. */
+export async function numbers() {
   const client = connect();
   await client.update('City', 9223372036854775807n, { population: 9007199254740993n }, { base: { population: 1n } });
   await client.save([{ delete: 'City', id: 1n }]);
+  await client.update('City', 1, { area: new Decimal('1.5') }, { base: { area: new Decimal('0.1').digits } });
+  // @ts-expect-error digits are text
+  new Decimal(1.5);
   const { sections } = await client.fetch({ entity: 'City', where: 'population == %@', arguments: [1n] });
   const value: string | number | bigint | boolean | null | object = sections[0].value;
   // @ts-expect-error an id is a number or text

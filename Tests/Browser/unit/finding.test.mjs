@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { conditionsOf, conditionText } from '../../../Public/explorer/conditions.js';
-import { equals, joined, pathText, quoted } from '../../../Public/explorer/predicate-text.js';
+import { equals, filterProblem, isComparable, joined, pathText, quoted } from '../../../Public/explorer/predicate-text.js';
 import { Schema } from '../../../Public/explorer/schema.js';
-import { isSearch, predicateOf, words } from '../../../Public/explorer/search-words.js';
+import { filterOf, isSearch, predicateOf, words } from '../../../Public/explorer/search-words.js';
 import { narrowed } from '../../../Public/explorer/view-changes.js';
 
 const schema = new Schema({ entities: [{ name: 'book', idType: 'integer', relationships: [], attributes: [
@@ -28,10 +28,33 @@ test('each word is looked for in every text column, a number also as a value', (
   assert.equal(predicateOf(' price > 3 ', schema, 'book'), 'price > 3');
 });
 
+test('words are looked for in columns that a predicate cannot name, too', () => {
+  const odd = new Schema({ entities: [{ name: 'odd', idType: 'integer', relationships: [], attributes: [{ name: 'name', type: 'string' },
+    { name: 'first name', type: 'string' }, { name: 'a.b', type: 'integer' }] }] });
+  assert.deepEqual(filterOf('x 7', odd, 'odd'), { arguments: ['first name', 'first name', 'a.b'],
+    where: "(name CONTAINS[cd] 'x' OR %K CONTAINS[cd] 'x') AND (name CONTAINS[cd] '7' OR %K CONTAINS[cd] '7' OR id == 7 OR %K == 7)" });
+  assert.deepEqual(filterOf('name == 7', odd, 'odd'), { where: 'name == 7' });
+  assert.equal(predicateOf('x', odd, 'odd'), "name CONTAINS[cd] 'x'");
+  assert.equal(predicateOf('12345678901234567.25', new Schema({ entities: [{ name: 'n', idType: 'uuid', relationships: [],
+    attributes: [{ name: 'price', type: 'decimal' }] }] }), 'n'), 'price == 12345678901234567.25');
+});
+
+test('a value that its column cannot hold is no filter', () => {
+  const cases = [['integer', 'seven', 7], ['decimal', 'abc', 1.5], ['double', 'one', 'Infinity'], ['boolean', 'maybe', false],
+    ['date', '12:34', '2024-02-29T00:00:00Z'], ['uuid', '', '16fd2706-8baf-433b-82eb-8c7fada847da'], ['string', 5, ''], ['integer', true, '9223372036854775807']];
+  for (const [type, wrong, right] of cases) {
+    const column = { name: 'c', type };
+    assert.deepEqual([isComparable(column, wrong), isComparable(column, right), isComparable(column, null)], [false, true, true], type);
+  }
+  assert.equal(filterProblem({ name: 'c', type: 'integer' }, 'seven'), 'A filter compares integer values, and “seven” is none.');
+});
+
 test('values become literals, and a condition is joined to what stands there', () => {
   assert.deepEqual([null, true, 3, "a'b\\c\nd"].map(quoted), ['NULL', 'TRUE', '3', "'a\\'b\\\\c\\nd'"]);
   assert.equal(pathText('in.any.name'), '#in.#any.name');
-  assert.equal(equals('title', 'x', true), "title != 'x'");
+  assert.equal(equals({ name: 'title', type: 'string' }, 'x', true), "title != 'x'");
+  assert.equal(equals({ name: 'n', type: 'integer' }, '9223372036854775807'), 'n == 9223372036854775807');
+  assert.equal(equals({ name: 'code', type: 'string' }, '9223372036854775807'), "code == '9223372036854775807'");
   assert.equal(joined('', 'a == 1'), 'a == 1');
   assert.equal(joined('b == 2', 'a == 1'), 'b == 2 AND a == 1');
   assert.equal(joined("b == 'x or y'", 'a == 1'), "b == 'x or y' AND a == 1");

@@ -14,11 +14,11 @@ const view = { entity: 'book', section: '', group: 'author.name,at:day', values:
   order: '-sum_price', chart: 'table' };
 
 test('groups and aggregates become columns with names', () => {
-  assert.deepEqual(groupRequest(view, schema, "title != 'x'"), { entity: 'book', where: "title != 'x'", as: 'dictionaries',
+  assert.deepEqual(groupRequest(view, schema, { where: "title != 'x'" }), { entity: 'book', where: "title != 'x'", as: 'dictionaries',
     select: ['author.name', 'at_day:floor(CAST(at, "NSNumber") / 86400)', 'count:@count', 'sum_price:@sum.price'],
     group: ['author.name', 'at_day'], having: 'count > 1', sort: ['-sum_price'], limit: 1000, count: 'exact' });
-  assert.deepEqual(groupRequest({ ...view, chart: 'line' }, schema, '').sort, ['author.name'], 'a line is in the order of its groups');
-  assert.deepEqual(groupRequest({ ...view, order: '-gone' }, schema, '').sort, []);
+  assert.deepEqual(groupRequest({ ...view, chart: 'line' }, schema, { where: '' }).sort, ['author.name'], 'a line is in the order of its groups');
+  assert.deepEqual(groupRequest({ ...view, order: '-gone' }, schema, { where: '' }).sort, []);
   assert.deepEqual(valueColumns({ entity: 'book', values: '@distinctUnionOfObjects.title.@count' }, schema)
     .map(({ alias, name }) => [alias, name]), [['different_title', 'different of title']]);
 });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { editable, parse as typed, show } from '../../../Public/explorer/format.js';
-import { isSame, parse, stringify } from '../../../Public/explorer/json.js';
+import { Decimal, isSame, parse, stringify } from '../../../Public/explorer/json.js';
 import { Staged } from '../../../Public/explorer/staged.js';
 import { csvOf, jsonOf } from '../../../Public/explorer/selection-bar.js';
 
@@ -18,13 +18,36 @@ test('an integer beyond 2^53 in JSON keeps its digits', () => {
 });
 
 test('other JSON is read as JSON.parse reads it', () => {
-  const text = String.raw`{"a\"1234567890123456789":"1234567890123456789\\","b":12345678901234567890.5,"c":1234567890123456789e2,"d":0.12345678901234567,"e":[]}`;
+  const text = String.raw`{"a\"1234567890123456789":"1234567890123456789\\","b":12345678901234.50,"c":123456789012345e2,"d":0.30000000000000004,"e":[1e300,1E-7,-0,0.00000000000000000000]}`;
   assert.deepEqual(parse(text), JSON.parse(text));
   assert.deepEqual(Object.keys(parse('{"__proto__":1234567890123456789}')), ['__proto__']);
   for (const wrong of ['01234567890123456789', '{"a":1234567890123456789', '[1234567890123456789,]', '1234567890123456789x']) {
     assert.throws(() => parse(wrong), SyntaxError, wrong);
   }
   assert.equal(stringify(undefined), undefined);
+});
+
+test('a number that JavaScript would round is a Decimal with its digits', () => {
+  const exact = '{"list":[12345678901234567890.5,0.1234567890123456789,-1e400,1e-400,1234567890123456789e2],"text":"0.1234567890123456789"}';
+  const { list, text } = parse(exact);
+  assert.ok(list.every((value) => value instanceof Decimal));
+  assert.deepEqual(list.map(String), ['12345678901234567890.5', '0.1234567890123456789', '-1e400', '1e-400', '1234567890123456789e2']);
+  assert.equal(text, '0.1234567890123456789');
+  assert.equal(stringify(parse(exact)), exact);
+  assert.deepEqual(['1.50', '10e-1', '0.1000000000000000055511151231257827', '100000000000000000000.0'].map((digits) => typeof parse(digits)),
+    ['number', 'number', 'object', 'number']);
+});
+
+test('a Decimal is compared as a number and written in digits; what is no number is refused', () => {
+  const value = new Decimal('12345678901234567.25');
+  assert.deepEqual([value > 5, Number(value), `${value}`, value + '', JSON.stringify([value])],
+    [true, 12345678901234568, '12345678901234567.25', '12345678901234567.25', '["12345678901234567.25"]']);
+  for (const wrong of ['', '1.', '.5', '+1', '01', 'NaN', '1e', '1,5', '1}', 5, null]) assert.throws(() => new Decimal(wrong), SyntaxError, String(wrong));
+});
+
+test('long texts are no matter for the search of numbers', () => {
+  const value = { picture: 'A'.repeat(20_000_000), quotes: String.raw`\"`.repeat(200_000), n: 9007199254740993n };
+  assert.deepEqual(parse(stringify(value)), value);
 });
 
 test('values are the same whether one is written or a key path away', () => {

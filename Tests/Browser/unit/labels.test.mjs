@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { labelsOf } from '../../../Public/explorer/labels.js';
+import { Names } from '../../../Public/explorer/names.js';
 import { Schema } from '../../../Public/explorer/schema.js';
 
 const texts = (...names) => names.map((name) => ({ name, type: 'string' }));
@@ -47,4 +48,13 @@ test('the key has the name of its column', () => {
   assert.deepEqual(schema.fields('Artist')[0], { name: 'id', label: 'ArtistId', type: 'integer', readOnly: true, isID: true });
   assert.equal(schema.columns('Artist').at(-1).label, 'ArtistId');
   assert.equal(schema.columns('tag').at(-1).label, undefined);
+});
+
+test('related rows are called as in the newest result, and as in the one before while its rows are still seen', () => {
+  const names = new Names({}, new Schema({ entities: [{ name: 'album', attributes: texts('title'), relationships: [] }] }));
+  names.take({ album: { 1: { title: 'Old' }, 2: { title: 'Gone' } } });
+  names.take({ album: { 1: { title: 'New' } } });
+  assert.deepEqual([1, 2].map((id) => names.nameOf('album', id)), ['New', 'Gone']);
+  names.take({});
+  assert.deepEqual([1, 2].map((id) => names.nameOf('album', id)), ['New', undefined]);
 });

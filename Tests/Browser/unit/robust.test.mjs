@@ -58,7 +58,7 @@ test('names that no predicate can hold are not offered', () => {
 });
 
 test('a link with unknown aggregates shows counts', () => {
-  assert.deepEqual(groupRequest({ ...view, values: 'count' }, schema, '').select, ['count:@count']);
+  assert.deepEqual(groupRequest({ ...view, values: 'count' }, schema, { where: '' }).select, ['count:@count']);
 });
 
 test('a day outside the years of dates is shown by its number', () => {

@@ -4,7 +4,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { curl } from '../../../Public/explorer/curl.js';
 import { inUTC } from '../../../Public/explorer/date-picker.js';
-import { parse, rowsText, show } from '../../../Public/explorer/format.js';
+import { editable, nearest, parse, rowsText, show } from '../../../Public/explorer/format.js';
+import { Decimal, stringify } from '../../../Public/explorer/json.js';
+import { equals } from '../../../Public/explorer/predicate-text.js';
 import { sortTerms, sortText } from '../../../Public/explorer/sort-terms.js';
 import { sortedBy } from '../../../Public/explorer/view-changes.js';
 import { route } from '../../../Public/livefetch/transport.js';
@@ -29,10 +31,27 @@ test('a comma in a number is taken for thousands only where it can be nothing el
   for (const [text, type, value] of cases) assert.equal(typed(text, type), value, `${type} ${text}`);
 });
 
-test('a decimal that JavaScript would round is refused', () => {
-  assert.equal(typed('123456789012.345', 'decimal'), 123456789012.345);
-  assert.equal(typed('0.000000000000000000001', 'decimal'), 1e-21);
-  assert.equal(typed('12345678901234567.25', 'decimal'), 'The page saves decimals of up to 15 digits.');
+test('a decimal is saved with the digits that were typed', () => {
+  const cases = [['123456789012.345', '123456789012.345'], ['0.000000000000000000001', '1e-21'], ['12345678901234567.25', '12345678901234567.25'],
+    ['+0012345678901234567.2500', '12345678901234567.2500'], ['-.12345678901234567890', '-0.12345678901234567890'],
+    ['12345678901234567890.', '12345678901234567890'], ['1e400', '1e400'], ['0', '0'], ['1,234,567.25', '1234567.25']];
+  for (const [text, written] of cases) assert.equal(stringify(typed(text, 'decimal')), written, text);
+  assert.equal(typed('1.5x', 'decimal'), 'A number is expected.');
+});
+
+test('a date and a UUID are looked at before they are saved', () => {
+  assert.deepEqual(['tomorrow', '12:34'].map((text) => typed(text, 'date')), Array(2).fill('A date is expected: 2024-01-31 or 2024-01-31T12:00:00Z.'));
+  assert.deepEqual(['2024-02-29', ' 2024-02-29T10:00:00+02:00 ', '-0044-03-15'].map((text) => typed(text, 'date')),
+    ['2024-02-29', '2024-02-29T10:00:00+02:00', '-0044-03-15']);
+  assert.equal(typed('none', 'uuid'), 'A UUID is expected: 8-4-4-4-12 hexadecimal digits.');
+  assert.equal(typed('16FD2706-8baf-433b-82eb-8c7fada847da', 'uuid'), '16FD2706-8baf-433b-82eb-8c7fada847da');
+});
+
+test('a number of many digits is shown, edited and filtered by in full', () => {
+  const value = new Decimal('12345678901234567890.123456789');
+  assert.deepEqual([show(value, 'decimal'), editable(value, 'decimal'), equals({ name: 'n', type: 'decimal' }, value)],
+    ['12345678901234567890.123456789', '12345678901234567890.123456789', 'n == 12345678901234567890.123456789']);
+  assert.deepEqual([value, 5n, '9007199254740993', null, ''].map(nearest), [12345678901234567000, 5, 9007199254740992, NaN, NaN]);
 });
 
 test('a view is sorted by columns of any name', () => {

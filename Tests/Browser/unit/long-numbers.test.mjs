@@ -1,19 +1,15 @@
-// Integers that a number cannot hold, from the server, to the server and in a storage.
+// Numbers that a number of JavaScript cannot hold, from the server, to the server and in a storage.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setFlagsFromString } from 'node:v8';
-import { advance, connect, digest, memoryStorage } from '../../../Public/livefetch.js';
+import { advance, connect, Decimal, digest, memoryStorage } from '../../../Public/livefetch.js';
 import { fileStorage } from '../../../Public/livefetch/node.js';
 import { packed, parse, stringify, unpacked } from '../../../Public/livefetch/json.js';
 import { watch } from '../../../Public/livefetch/watch.js';
 import { served, until } from './script.mjs';
-
-// Node 20 tells the digits of a number only with this flag.
-if (JSON.rawJSON === undefined) setFlagsFromString('--harmony-json-parse-with-source');
 
 const big = 9007199254740993n;
 const items = (meta) => `"sections":[{"name":"","value":null,"items":[{"id":1,"meta":${meta}}]}]`;
@@ -158,8 +154,48 @@ test('requests that differ in a BigInt are different ones for frameworks', () =>
   stops.forEach((stop) => stop());
 });
 
+test('decimals are exact in results, in saves, in a storage and for other pages', async (context) => {
+  const price = new Decimal('12345678901234567890.123456789');
+  const text = snapshot('{"list":[0.12345678901234567890]}').replace('"meta"', `"price":${price},"meta"`);
+  const { address } = await served(context, { '/v1': [(response) => raw(response, '{}')], '/v1/save': [(response) => raw(response, saved)],
+    '/v1/objects/T': [(response) => stream(response, ['snapshot', text])] });
+  const memory = memoryStorage();
+  const storage = { ...memory, get: async (key) => JSON.parse((await memory.get(key)) ?? 'null') ?? undefined,
+    set: (key, value) => memory.set(key, JSON.stringify(value)) };
+  const before = connect(address, { offline: storage, fetch: (url, init) => (url.endsWith('/v1/save') ? offline() : fetch(url, init)) });
+  const live = before.live({ entity: 'T' });
+  await until(() => live.state === 'live');
+  const shown = { id: 1, price, meta: { list: [new Decimal('0.12345678901234567890')] } };
+  assert.deepEqual(live.sections[0].items, [shown]);
+  const temporaryID = before.temporaryID();
+  before.save([{ insert: 'T', temporaryID, values: { price: new Decimal('0.00000000000000000001') } },
+    { update: 'T', id: 1, values: { other: { temporaryID }, meta: shown.meta }, base: { price } }]);
+  assert.equal(live.sections[0].items[0].meta.list[0].digits, '0.12345678901234567890');
+  await before.close();
+  const { sent, fetch: recording } = recorded();
+  const after = connect(address, { offline: storage, fetch: recording });
+  context.after(() => after.close());
+  const restored = after.live({ entity: 'T' });
+  const save = () => sent.find((body) => body.includes('changes'));
+  await until(() => restored.current && save());
+  assert.deepEqual(restored.result.sections[0].items, [shown]);
+  assert.match(save(),
+    /"price":0.00000000000000000001\}.*"list":\[0.12345678901234567890\]\}\},"base":\{"price":12345678901234567890.123456789\}/);
+});
+
+test('local values that are Decimals stand in order beside numbers', async (context) => {
+  const { address } = await served(context, { '/v1/objects/T': [(response) => stream(response, ['snapshot', JSON.stringify({ entity: 'T', token: 'a-1-x', count: 2,
+    sections: [{ name: '', value: null, items: [{ id: 1, n: 0.1 }, { id: 2, n: 0.2 }] }] })])] });
+  const client = connect(address, { offline: memoryStorage(), fetch: (url, init) => (init.method === 'POST' && !init.body.includes('fetches') ? offline() : fetch(url, init)) });
+  context.after(() => client.close());
+  const live = client.live({ entity: 'T', sort: 'n' });
+  await until(() => live.state === 'live');
+  client.insert('T', { id: 3, n: new Decimal('0.12345678901234567890') });
+  assert.deepEqual(live.sections[0].items.map(({ id }) => id), [1, 3, 2]);
+});
+
 test('what is packed for JSON comes back as it was, values without BigInts are shared', () => {
-  const value = { a: 5n, b: [1, { $integer: '5' }], c: { $integer: { $integer: -7n } }, d: { $integer: [null] }, $integer: 1 };
+  const value = { a: 5n, decimals: [new Decimal('1e400'), { $decimal: '5' }], b: [1, { $integer: '5' }], c: { $integer: { $integer: -7n } }, d: { $integer: [null] }, $integer: 1 };
   assert.deepEqual(unpacked(JSON.parse(JSON.stringify(packed(value)))), value);
   const plain = { list: [{ a: 1 }] };
   assert.equal(packed(plain), plain);
