@@ -83,7 +83,7 @@ extension HTTPServerTests {
       }
     }
 
-    @Test func `every request is answered of a client that finishes behind several`() async throws {
+    @Test func `every request is answered of a client that finishes after several`() async throws {
       try await withServer(Self.patient()) { server in
         let client = try RawClient(server.port, timeout: 30)
         client.sendLast(String(repeating: "GET /x HTTP/1.1\r\nHost: a\r\n\r\n", count: 20))

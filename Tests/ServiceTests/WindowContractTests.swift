@@ -77,7 +77,7 @@ struct WindowContractTests {
     let first = try file.ask("\(fetch)&limit=1")
     let cursor = try #require(first.json["next"]?.string)
     let after = try file.ask("\(fetch)&limit=0&after=\(cursor)")
-    #expect(behind.json["next"]?.string == cursor)
+    #expect(after.json["next"]?.string == cursor)
     #expect(try file.ask("\(fetch)&limit=0&offset=1").json["next"] == nil)
     let token = try #require(empty.json["token"]?.string)
     let diff = try file.ask("\(fetch)&limit=0&since=\(token)&wait=0")
