@@ -1,7 +1,8 @@
 // A server of the sample data in a directory of its own, on a port that the system picks.
 
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +10,8 @@ import { fileURLToPath } from 'node:url';
 const pages = resolve(dirname(fileURLToPath(import.meta.url)), '../../Public');
 
 export class Server {
+  /** A promise of the sample's file, which takes long to make: it is made once and copied. */
+  static #sample = null;
   #binary;
   #options;
   #environment;
@@ -36,9 +39,19 @@ export class Server {
     if (fixture !== undefined) {
       server.isSample = false;
       script(server.file, fixture);
-    }
+    } else if (options[0]?.startsWith('-') ?? true) await copyFile(await (Server.#sample ??= Server.#made(resolve(binary))), server.file);
     await server.begin();
     return server;
+  }
+
+  /** Serves the sample for a moment; its file then. */
+  static async #made(binary) {
+    const directory = await mkdtemp(join(tmpdir(), 'livefetch-sample-'));
+    process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
+    const server = new Server(binary, directory, []);
+    await server.begin();
+    await server.kill('SIGTERM');
+    return server.file;
   }
 
   /** Starts the process, on the port that it had before if it had one. */
