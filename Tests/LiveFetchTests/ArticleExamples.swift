@@ -220,8 +220,8 @@ enum StoresArticle {
   static func stores(_ path: String, _ address: URL) throws {
     let file: any ObjectStore = try LocalStore(path: path)
     let server: any ObjectStore = RemoteStore(address, token: "secret")
-    let polling = RemoteStore(address)
-    let streaming = RemoteStore(address, transport: .stream)
+    let streaming = RemoteStore(address)
+    let polling = RemoteStore(address, transport: .longPoll)
     withExtendedLifetime((file, server, polling, streaming)) {}
   }
 

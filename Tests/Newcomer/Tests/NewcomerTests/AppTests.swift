@@ -177,6 +177,7 @@ struct `An app over a server` {
   {
     let served = try await ServedStore()
     let store = RemoteStore(served.address)
+    #expect(store.transport == .stream)
     let context = ManagedObjectContext(store: store)
     let controller = FetchedResultsController(
       fetchRequest: FetchRequest<ListRow>(sortedBy: [.ascending("title")]), context: context)
