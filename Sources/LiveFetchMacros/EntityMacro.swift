@@ -8,17 +8,30 @@
   import SwiftSyntaxMacros
 
   @main struct EntityPlugin: CompilerPlugin {
-    let providingMacros: [any Macro.Type] = [EntityMacro.self]
+    let providingMacros: [any Macro.Type] = [EntityMacro.self, TransientMacro.self]
+  }
+
+  /// Marks a property for ``EntityMacro``, which leaves it out.
+  public struct TransientMacro: PeerMacro {
+    public static func expansion(
+      of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
+      in context: some MacroExpansionContext
+    ) -> [DeclSyntax] { [] }
   }
 
   /// Declares the members that name an entity, and wraps the stored properties of a class.
-  public struct EntityMacro: MemberMacro, MemberAttributeMacro {
+  public struct EntityMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
     public static func expansion(
       of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
       conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] {
       guard let name = typeName(of: declaration) else {
         throw MacroExpansionErrorMessage("@Entity is for a class or a structure")
+      }
+      guard hasSupportedSuperclass(declaration) else {
+        throw MacroExpansionErrorMessage(
+          "@Entity is for a class that inherits from ManagedObject directly; "
+            + "another class declares entityName, Key and its property wrappers itself")
       }
       let properties = declaration.memberBlock.members.flatMap { names(of: $0.decl) }
       guard !properties.isEmpty else {
@@ -31,22 +44,47 @@
       let text = entityName(in: node) ?? "\"\(name)\""
       let list = properties.map { "`\($0)`" }.joined(separator: ", ")
       let paths = properties.map { "\\\(name).`\($0)`: \"\($0)\"" }.joined(separator: ", ")
-      return [
+      var members: [DeclSyntax] = [
         "\(raw: access)static let entityName = \(raw: text)",
         "\(raw: access)enum Key: String, KeyCodable { case \(raw: list) }",
         "\(raw: access)static var predicateKeyPaths: [AnyKeyPath: String] { [\(raw: paths)] }",
       ]
+      if declaration.is(StructDeclSyntax.self),
+        declaration.memberBlock.members.contains(where: { isTransient($0.decl) })
+      {
+        // Transient properties are neither decoded nor encoded.
+        members.append("\(raw: access)enum CodingKeys: String, CodingKey { case \(raw: list) }")
+      }
+      return members
+    }
+
+    public static func expansion(
+      of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
+      providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
+      in context: some MacroExpansionContext
+    ) -> [ExtensionDeclSyntax] {
+      guard !protocols.isEmpty, hasSupportedSuperclass(declaration) else { return [] }
+      let conformance: DeclSyntax = "extension \(type.trimmed): PredicateKeyPathProviding {}"
+      return conformance.as(ExtensionDeclSyntax.self).map { [$0] } ?? []
     }
 
     public static func expansion(
       of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
       providingAttributesFor member: some DeclSyntaxProtocol, in context: some MacroExpansionContext
     ) throws -> [AttributeSyntax] {
-      guard declaration.is(ClassDeclSyntax.self), let variable = member.as(VariableDeclSyntax.self),
+      guard declaration.is(ClassDeclSyntax.self), hasSupportedSuperclass(declaration),
+        let variable = member.as(VariableDeclSyntax.self),
         variable.attributes.isEmpty, variable.bindings.count == 1,
         let name = names(of: member).first
       else { return [] }
       return ["@\(raw: wrapper(of: variable))(Key.`\(raw: name)`)"]
+    }
+
+    /// False for a class with a superclass other than ManagedObject.
+    private static func hasSupportedSuperclass(_ declaration: some DeclGroupSyntax) -> Bool {
+      guard let type = declaration.as(ClassDeclSyntax.self) else { return true }
+      let first = type.inheritanceClause?.inheritedTypes.first?.type.trimmedDescription
+      return first == "ManagedObject" || first == "LiveFetch.ManagedObject"
     }
 
     private static func typeName(of declaration: some DeclGroupSyntax) -> String? {
@@ -62,7 +100,7 @@
 
     /// The names of the stored properties that a declaration of variables has.
     private static func names(of member: some DeclSyntaxProtocol) -> [String] {
-      guard let variable = member.as(VariableDeclSyntax.self),
+      guard let variable = member.as(VariableDeclSyntax.self), !isTransient(member),
         !variable.modifiers.contains(where: { ["static", "class", "lazy"].contains($0.name.text) })
       else { return [] }
       return variable.bindings.compactMap { binding in
@@ -70,6 +108,13 @@
         let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier.text
         return name.map { $0.hasPrefix("`") ? String($0.dropFirst().dropLast()) : $0 }
       }
+    }
+
+    private static func isTransient(_ member: some DeclSyntaxProtocol) -> Bool {
+      member.as(VariableDeclSyntax.self)?.attributes.contains { attribute in
+        let name = attribute.as(AttributeSyntax.self)?.attributeName.trimmedDescription
+        return name == "Transient" || name == "LiveFetch.Transient"
+      } ?? false
     }
 
     private static func isStored(_ binding: PatternBindingSyntax) -> Bool {

@@ -220,8 +220,8 @@ enum StoresArticle {
   static func stores(_ path: String, _ address: URL) throws {
     let file: any ObjectStore = try LocalStore(path: path)
     let server: any ObjectStore = RemoteStore(address, token: "secret")
-    let polling = RemoteStore(address)
-    let streaming = RemoteStore(address, transport: .stream)
+    let streaming = RemoteStore(address)
+    let polling = RemoteStore(address, transport: .longPoll)
     withExtendedLifetime((file, server, polling, streaming)) {}
   }
 
@@ -288,8 +288,8 @@ private enum DataStoresArticle {
     controller.sectionName = { String($0.name.prefix(1)) }
     controller.itemOrder = { $0.people > $1.people }
     controller.filter = { $0.people < 1_000_000 }
-    controller.controllerDidChangeResults = { difference in
-      for change in difference.changes { print(change.type, change.result.name) }
+    controller.controllerDidChangeResults = { change in
+      for change in change.objects { print(change.type, change.object.name) }
     }
     controller.controllerDidFail = { error in print(error) }
     try await controller.performFetch()

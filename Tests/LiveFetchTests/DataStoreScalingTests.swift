@@ -7,9 +7,19 @@ import TestSupport
 import Testing
 
 /// An id that counts how often ids are hashed.
-private struct CountedID: Hashable, Sendable {
+private struct CountedID: Hashable, Codable, Sendable {
   static let hashes = Atomic(0)
   let value: Int
+
+  init(value: Int) { self.value = value }
+  init(from decoder: any Decoder) throws {
+    value = try decoder.singleValueContainer().decode(Int.self)
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(value)
+  }
 
   func hash(into hasher: inout Hasher) {
     Self.hashes.add(1, ordering: .relaxed)
@@ -17,7 +27,8 @@ private struct CountedID: Hashable, Sendable {
   }
 }
 
-private struct Village: Identifiable, InstanceIdentifiable, Hashable, Sendable {
+private struct Village: Identifiable, InstanceIdentifiable, Fetchable, Codable, Hashable, Sendable {
+  static let entityName = "Village"
   let id: CountedID
   var people: Int
   var land: String { "\(id.value % 8)" }
@@ -32,11 +43,14 @@ private typealias Villages = ArrayDataStore<Village, FilterRequest<Village>>
 private typealias VillageStore = DataStore<Village, FilterRequest<Village>>
 
 @MainActor
-@Suite("One change among many results of a data store", .mayBlock)
+@Suite("One change among many results of a data store", .mayBlock, .serialized)
 struct DataStoreScalingTests {
-  @Test("calls few closures and hashes few ids, in the store and in a draft")
-  func operationCounts() async throws {
-    let array = Villages((0..<8000).map { Village($0, people: $0 * 10) })
+  @Test(
+    "calls few closures and hashes few ids, in the store and in a draft",
+    arguments: [8000, 100_000])
+  func operationCounts(count: Int) async throws {
+    let array = Villages((0..<count).map { Village($0, people: $0 * 10) })
+    let (far, last) = (count / 8 * 7, count * 7 / 64)
     for store in [array as VillageStore, array.draft()] {
       var calls = 0
       let controller = DataStoreResultsController<Village, FilterRequest<Village>>(
@@ -50,21 +64,16 @@ struct DataStoreScalingTests {
         return left.people < right.people
       }
       var lines: [String] = []
-      controller.controllerDidChangeResults = { difference in
-        lines = difference.changes.map {
-          let places = [$0.oldPosition, $0.newPosition].map { place in
-            place.map { "\($0.section).\($0.item)" } ?? "-"
-          }
-          return "\($0.type) \(places[0]) \(places[1])"
-        }
+      controller.controllerDidChangeResults = { change in
+        lines = change.objects.map { ChangeLog.line($0, "\($0.object.id.value)") }
       }
       try await controller.performFetch()
       for (change, expected) in [
-        (DataStoreChange(.update, Village(16, people: 161)), "update 0.2 0.2"),
-        (DataStoreChange(.update, Village(16, people: 70_001)), "move 0.2 0.875"),
-        (DataStoreChange(.update, Village(16, people: 160)), "move 0.875 0.2"),
-        (DataStoreChange(.insert, Village(8001, people: -1)), "insert - 1.0"),
-        (DataStoreChange(.delete, Village(8001, people: -1)), "delete 1.0 -"),
+        (DataStoreChange(.update, Village(16, people: 161)), "update 16 0.2 0.2"),
+        (DataStoreChange(.update, Village(16, people: far * 10 + 1)), "move 16 0.2 0.\(last)"),
+        (DataStoreChange(.update, Village(16, people: 160)), "move 16 0.\(last) 0.2"),
+        (DataStoreChange(.insert, Village(count + 1, people: -1)), "insert \(count + 1) - 1.0"),
+        (DataStoreChange(.delete, Village(count + 1, people: -1)), "delete \(count + 1) 1.0 -"),
       ] {
         (calls, lines) = (0, [])
         CountedID.hashes.store(0, ordering: .relaxed)
@@ -74,6 +83,112 @@ struct DataStoreScalingTests {
         #expect(calls < 200)
         #expect(CountedID.hashes.load(ordering: .relaxed) < 400)
       }
+    }
+  }
+
+  @Test("over a file calls few closures and hashes few ids, wherever the file puts the result")
+  func operationCountsOverFile() async throws {
+    let model = try ModelFile(
+      parsing: Array(
+        #"""
+        {"version":"1","entities":[{"name":"Village","attributes":[
+          {"name":"people","type":"Integer 64","optional":false}]}]}
+        """#.utf8))
+    let file = try LocalStore.inMemory(model, (1...4000).map { Village($0, people: $0 * 10) })
+    let objects = ObjectDataStore<Village>(file)
+    for store in [objects, objects.draft()] {
+      var (calls, lines) = (0, [String]())
+      let controller = DataStoreResultsController(
+        store: store, request: FetchRequest<Village>(sortedBy: [.ascending("people")]))
+      controller.filter = { village in
+        calls += 1
+        return village.people >= 0
+      }
+      controller.controllerDidChangeResults = { change in
+        lines = change.objects.map { ChangeLog.line($0, "\($0.object.id.value)") }
+      }
+      try await controller.performFetch()
+      for (changes, expected) in [
+        ([DataStoreChange(.update, Village(16, people: 161))], ["update 16 0.15 0.15"]),
+        ([.init(.update, Village(16, people: 35_001))], ["move 16 0.15 0.3499"]),
+        ([.init(.update, Village(16, people: 160))], ["move 16 0.3499 0.15"]),
+        ([.init(.insert, Village(4001, people: 5))], ["insert 4001 - 0.0"]),
+        (
+          [.init(.delete, Village(4001, people: 5)), .init(.update, Village(2, people: 45))],
+          ["delete 4001 0.0 -", "move 2 0.2 0.3"]
+        ),
+        ([.init(.update, Village(2, people: 20))], ["move 2 0.3 0.1"]),
+      ] {
+        (calls, lines) = (0, [])
+        CountedID.hashes.store(0, ordering: .relaxed)
+        // Not through the draft, which keeps its changes.
+        try await objects.save(changes)
+        try await eventually { !lines.isEmpty }
+        #expect(lines == expected)
+        #expect(calls < 50)
+        #expect(CountedID.hashes.load(ordering: .relaxed) < 200)
+      }
+      controller.stop()
+    }
+  }
+
+  @Test("leads to the same content as a fetch of a file, and in a draft over it")
+  func parityOverFile() async throws {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    var random = SeededRandom(seed: seed)
+    let cities = try Cities(.local)
+    let store = ObjectDataStore<City>(cities.store)
+    let draft = store.draft()
+    var requests = [FetchRequest<City>(sortedBy: [.descending("population")])]
+    requests.append(FetchRequest(where: FetchPredicate("population < 60"), sortedBy: []))
+    requests.append(requests[0])
+    requests[2].fetchLimit = 4
+    var followers: [DataStoreResultsController<City, FetchRequest<City>>] = []
+    for source in [store, draft] {
+      for request in requests {
+        for arrangement in [
+          ResultArrangement<City>(), .init(itemOrder: { $0.name < $1.name }, limit: 7),
+        ] {
+          let controller = DataStoreResultsController(
+            store: source, request: request, arrangement: arrangement)
+          try await controller.performFetch()
+          followers.append(controller)
+        }
+      }
+    }
+    for step in 0..<30 {
+      let source = Int.random(in: 0..<4, using: &random) == 0 ? draft : store
+      if Int.random(in: 0..<12, using: &random) == 0 {
+        draft.reset()
+      } else {
+        // The draft cannot know that an id is taken, so it inserts others.
+        let base = source === draft ? 50 : 0
+        for change in Self.cityChanges(&random, insertedFrom: base) {
+          try? await source.save([change])
+        }
+      }
+      for follower in followers {
+        let fresh = DataStoreResultsController(
+          store: follower.store, request: follower.request, arrangement: follower.arrangement)
+        try await fresh.performFetch()
+        try await eventually { follower.fetchedResults == fresh.fetchedResults }
+        #expect(follower.fetchedResults == fresh.fetchedResults, "seed \(seed), step \(step)")
+        guard follower.fetchedResults == fresh.fetchedResults else { return }
+      }
+    }
+  }
+
+  private static func cityChanges(
+    _ random: inout SeededRandom, insertedFrom base: Int
+  ) -> [DataStoreChange<City>] {
+    (0..<Int.random(in: 1...6, using: &random)).map { _ in
+      let types: [DataStoreChangeType] = [.insert, .insert, .update, .update, .delete]
+      let type = types.randomElement(using: &random) ?? .update
+      let city = City(
+        id: Int.random(in: 1..<16, using: &random) + (type == .insert ? base : 0),
+        name: "C\(Int.random(in: 0..<9, using: &random))",
+        population: Int.random(in: 0..<99, using: &random), country: 1)
+      return DataStoreChange(type, city)
     }
   }
 
@@ -153,6 +268,21 @@ struct DataStoreScalingTests {
     query.processPendingChanges()
     try await eventually { controller.fetchedResults.map(\.id) == [2, 3, 1] }
     #expect(controller.fetchedResults.map(\.id) == [2, 3, 1])
+  }
+
+  @Test("after all results, in the first batch, takes a deleted result out of them")
+  func deletedAtOnce() async throws {
+    let store = ManualDataStore()
+    let controller = TownsController(store: store, request: FilterRequest())
+    let fetching = Task { try await controller.performFetch() }
+    try await eventually { store.query != nil }
+    let query = try #require(store.query)
+    let towns = (1...3).map { Town(id: $0, name: "T\($0)", people: $0) }
+    query.enqueue(all: towns)
+    query.enqueue(towns[1], as: .delete)
+    query.processPendingChanges()
+    try await fetching.value
+    #expect(controller.fetchedResults.map(\.id) == [1, 3])
   }
 
   @Test("a subclass without execute is refused; one that keeps the query is not")

@@ -27,15 +27,10 @@ final class TownLog {
     controller.controllerWillChangeContent = { [weak self, unowned controller] in
       self?.lines.append("will \(controller.fetchedResults.count)")
     }
-    controller.controllerDidChangeResults = { [weak self] difference in
+    controller.controllerDidChangeResults = { [weak self] change in
       guard let self else { return }
-      lines += difference.sections.map { "\($0.type) section \($0.name) \($0.index)" }
-      lines += difference.changes.map { change in
-        let places = [change.oldPosition, change.newPosition].map { place in
-          place.map { "\($0.section).\($0.item)" } ?? "-"
-        }
-        return "\(change.type) \(change.result.name) \(places[0]) \(places[1])"
-      }
+      lines += change.sections.map { "\($0.type) section \($0.name) \($0.index)" }
+      lines += change.objects.map { ChangeLog.line($0, $0.object.name) }
     }
     controller.controllerDidChangeContent = { [weak self, unowned controller] in
       self?.lines.append("did \(controller.fetchedResults.count)")
@@ -121,7 +116,7 @@ struct DataStoreTests {
     #expect(controller.sections.isEmpty)
     guard case .initial = controller.state else { throw FetchError.outOfStep }
     try await controller.performFetch()
-    guard case .loaded = controller.state else { throw FetchError.outOfStep }
+    guard case .following = controller.state else { throw FetchError.outOfStep }
     #expect(controller.sections.map(\.name) == ["B", "A"])
     #expect(controller.fetchedResults.map(\.id) == [2, 3, 1])
     #expect(controller.indexPath(for: 1) == Position(section: 1, item: 1))
@@ -269,7 +264,7 @@ struct DataStoreTests {
     try await eventually { log.lines == ["failed broken"] }
     guard case .offline = controller.state else { throw FetchError.outOfStep }
     query.resume()
-    try await eventually { if case .loaded = controller.state { true } else { false } }
+    try await eventually { if case .following = controller.state { true } else { false } }
     query.reject(Broken())
     try await eventually { log.lines == ["failed broken", "failed broken"] }
     guard case .failed = controller.state else { throw FetchError.outOfStep }
@@ -336,7 +331,7 @@ struct DataStoreTests {
     guard case .loading = controller.state else { throw FetchError.outOfStep }
     second.cancel()
     await #expect(throws: CancellationError.self) { try await second.value }
-    guard case .loaded = controller.state else { throw FetchError.outOfStep }
+    guard case .following = controller.state else { throw FetchError.outOfStep }
     #expect(controller.request.includes(Town(id: 8, name: "Bonn", people: 20)) == true)
     #expect(fed.stopped.withLock { $0 } == 1)
     query.enqueue(Town(id: 7, name: "Cork", people: 10), as: .insert)

@@ -75,15 +75,15 @@ struct GeneratedResultsTests {
         sectionName: { $0.land }, itemOrder: { $0.people < $1.people }, limit: limit))
     var replayed = ReplayedContent<Town>(sections: [])
     var (old, faults) = ([Town](), [String]())
-    controller.controllerDidChangeResults = { [unowned controller] difference in
-      let changes = difference.changes.map {
+    controller.controllerDidChangeResults = { [unowned controller] change in
+      let changes = change.objects.map {
         ReplayedContent<Town>.Change(
-          type: $0.type, value: $0.result, old: $0.oldPosition, new: $0.newPosition)
+          type: $0.type, value: $0.object, old: $0.oldPosition, new: $0.newPosition)
       }
       let before = replayed
-      if let fault = replayed.apply(difference.sections, changes) { faults.append(fault) }
+      if let fault = replayed.apply(change.sections, changes) { faults.append(fault) }
       let now = controller.sections.map {
-        ReplayedContent<Town>.Section(name: $0.name, items: $0.results)
+        ReplayedContent<Town>.Section(name: $0.name, items: $0.objects)
       }
       if replayed.sections != now { faults.append("\(replayed.sections) is not \(now)") }
       let least = ReplayedContent<Town>.fewestMoves(from: before.sections, to: now) {

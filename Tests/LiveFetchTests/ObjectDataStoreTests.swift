@@ -77,13 +77,8 @@ struct ObjectDataStoreTests {
     init(_ controller: Controller) {
       self.controller = controller
       controller.controllerWillChangeContent = { [weak self] in self?.lines.append("will") }
-      controller.controllerDidChangeResults = { [weak self] difference in
-        self?.lines += difference.changes.map { change in
-          ChangeLog.line(
-            ObjectChange(
-              change.type, .integer(0), from: change.oldPosition, to: change.newPosition),
-            change.result.name)
-        }
+      controller.controllerDidChangeResults = { [weak self] change in
+        self?.lines += change.objects.map { ChangeLog.line($0, $0.object.name) }
       }
       controller.controllerDidChangeContent = { [weak self] in self?.lines.append("did") }
       controller.controllerDidFail = { [weak self] _ in self?.lines.append("failed") }
@@ -174,6 +169,21 @@ struct ObjectDataStoreTests {
     try await eventually { late.fetchedResults.map(\.name) == ["Osaka", "Quito"] }
   }
 
+  @Test("a result that the store leaves out leaves a draft with the commit")
+  func committedOutside() async throws {
+    let cities = try Cities(.local)
+    let draft = ObjectDataStore<City>(cities.store).draft()
+    let controller = Controller(
+      store: draft, request: FetchRequest(where: FetchPredicate("population < 300")))
+    try await controller.performFetch()
+    try await draft.insert(City(id: 9, name: "Ur", population: 400, country: 3))
+    try await draft.insert(City(id: 10, name: "Uruk", population: 100, country: 3))
+    try await eventually { controller.fetchedResults.map(\.id) == [4, 5, 9, 10] }
+    try await draft.commit()
+    try await eventually { controller.fetchedResults.map(\.id) == [4, 5, 10] }
+    #expect(controller.fetchedResults.map(\.id) == [4, 5, 10])
+  }
+
   @Test(
     "a draft leaves a negative window to the store, which refuses it",
     arguments: [(-1, 0), (3, -2), (nil, -2)] as [(Int?, Int)])
@@ -240,7 +250,7 @@ struct ObjectDataStoreTests {
     try await eventually {
       controller.fetchedResults.map(\.name) == ["Edo", "Lima", "Osaka", "Cusco"]
     }
-    guard case .loaded = controller.state else { throw FetchError.outOfStep }
+    guard case .following = controller.state else { throw FetchError.outOfStep }
     #expect(
       log.lines.filter { $0 != "failed" } == [
         "will", "delete Bamako 0.3 -", "update Edo 0.0 0.0", "did",
@@ -269,7 +279,7 @@ struct ObjectDataStoreTests {
         arrangement: .init(
           sectionName: { String($0.name.prefix(1)) }, itemOrder: { $0.name > $1.name }))
       try await controller.performFetch()
-      names.append(controller.sections.flatMap { [$0.name] + $0.results.map(\.name) })
+      names.append(controller.sections.flatMap { [$0.name] + $0.objects.map(\.name) })
     }
     #expect(
       names[0] == ["B", "Bamako", "C", "Cusco", "L", "Lima", "O", "Osaka", "T", "Tokyo"])

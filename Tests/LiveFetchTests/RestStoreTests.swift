@@ -117,8 +117,8 @@ struct RestStoreTests {
     let controller = DataStoreResultsController(store: store, request: LargeTowns(people: 15))
     controller.itemOrder = { $0.people > $1.people }
     var changes: [String] = []
-    controller.controllerDidChangeResults = { difference in
-      changes += difference.changes.map { "\($0.type) \($0.result.name)" }
+    controller.controllerDidChangeResults = { change in
+      changes += change.objects.map { "\($0.type) \($0.object.name)" }
     }
     try await controller.performFetch()
     #expect(changes == ["insert Aba", "insert Bonn"])

@@ -122,7 +122,7 @@ struct ResultsControllerContractTests {
     try await cities.save(#"{"delete":"City","id":4}"#)
     try await eventually { controller.fetchedObjects?.count == 4 }
     controller.stop()
-    let reading = Task.detached { () -> ContentChange? in
+    let reading = Task.detached { () -> ContentChange<ObjectID>? in
       for await change in changes { return change }
       return nil
     }
@@ -299,7 +299,7 @@ final class ChangeLog {
     callbacks.didChangeContent = { [unowned self] in lines.append("did") }
   }
 
-  static func line(_ change: ObjectChange, _ name: String) -> String {
+  static func line<Object>(_ change: ObjectChange<Object>, _ name: String) -> String {
     let places = [change.oldPosition, change.newPosition].map { place in
       place.map { "\($0.section).\($0.item)" } ?? "-"
     }

@@ -4,7 +4,7 @@
 extension DataStoreDraft.Overlay {
   typealias ID = Result.InstanceID
   typealias Changes = [DraftChange<Result>]
-  typealias Report = (id: ID, result: Result?)
+  typealias Report = ResultChange<Result>
   typealias Previous = StoredResults<Result>.Previous
 
   /// Reports results that changed in the source or by changes of the draft.
@@ -18,9 +18,31 @@ extension DataStoreDraft.Overlay {
     guard let reports = reports(of: ids, under: changes, previous, order) else {
       return reportAll(ids, under: changes)
     }
-    for (id, result) in reports { note(id, isShown: result != nil) }
-    query.enqueue(reports)
+    for report in reports { note(report.id, isShown: report.result != nil) }
+    query.enqueue(reports) { visible(under: changes) }
     query.processPendingChanges()
+  }
+
+  /// Reports changes of the source as they are, if the draft changes neither these results nor those
+  /// beside them. O(changes).
+  ///
+  /// - Returns: false if the draft does.
+  func report(_ reports: [Report], asUnder changes: Changes) -> Bool {
+    let own = Set(changes.map(\.id))
+    let isOwn = { (id: ID?) in id.map(own.contains) ?? false }
+    // The draft's new results follow the source's last one.
+    let isFree = reports.allSatisfy { report in
+      !isOwn(report.id) && !isOwn(report.place?.previous) && !isOwn(report.place?.next)
+        && (added.isEmpty || report.result == nil || report.place?.next != nil)
+    }
+    guard isFree, !isWidened else { return false }
+    query.enqueue(reports) { visible(under: changes) }
+    query.processPendingChanges()
+    return true
+  }
+
+  private func visible(under changes: Changes) -> [Result] {
+    base.ordered(under: changes, query.request, in: isWidened ? query.request.window : nil)
   }
 
   /// Reports all results, in order. O(n log n).
@@ -28,7 +50,7 @@ extension DataStoreDraft.Overlay {
   /// - Parameter ids: the results that may differ from earlier ones.
   mutating func reportAll(_ ids: Set<ID>, under changes: Changes) {
     let request = query.request
-    let visible = base.ordered(under: changes, request, in: isWidened ? request.window : nil)
+    let visible = visible(under: changes)
     (hidden, added) = ([], [])
     for change in changes {
       let isStored = base.entries[change.id] != nil
@@ -65,13 +87,13 @@ extension DataStoreDraft.Overlay {
       if now != nil, !wasShown {
         if entry == nil { isNew.insert(id) } else if !isArrival || !added.isEmpty { return nil }
       }
-      if now != nil || wasShown || isArrival { reports.append((id, now)) }
+      if now != nil || wasShown || isArrival { reports.append(Report(id: id, result: now)) }
     }
     guard !isNew.isEmpty else { return reports }
     guard areLast(isNew, in: changes) else { return nil }
     return reports.filter { !isNew.contains($0.id) }
       + own.lazy.filter { isNew.contains($0.id) }
-      .map { ($0.id, $0.change.result) }
+      .map { Report(id: $0.id, result: $0.change.result) }
   }
 
   /// True if `new` come after all other results that only the changes contain.

@@ -25,7 +25,8 @@ public final class DataStoreDraft<
   struct Overlay {
     let query: Query
     var inner: Query
-    /// A query for more of the source's results; it replaces `inner` once it has results.
+    /// A query for more of the source's results, or for the same ones again; it replaces `inner` once it
+    /// has results.
     var wider: Query?
     /// The number of results beyond the window that were requested; nil for none.
     var slack: Int?
@@ -36,6 +37,9 @@ public final class DataStoreDraft<
     /// Results that only the changes contain.
     var added: Set<ID> = []
   }
+
+  /// A query that begins, and the one that it makes superfluous.
+  typealias Replacement = (begun: Query, ended: Query?)
 
   private let source: DataStore<Result, Request>
   // Held during changes, so that queries receive them in order. Requests are the user's code and run
@@ -91,7 +95,7 @@ public final class DataStoreDraft<
     let committed = recorded.withLock { $0 }
     guard !committed.isEmpty else { return }
     try await source.save(committed.map(\.change))
-    withState { state in
+    let replacements = withState { state -> [Replacement] in
       let versions = Set(committed.map(\.version))
       record(state.changes.filter { !versions.contains($0.version) }, &state)
       // The draft shows the committed changes until the parent reports them.
@@ -101,7 +105,14 @@ public final class DataStoreDraft<
         guard state.overlays[index].hasBase else { continue }
         state.overlays[index].reportAll(Set(committed.map(\.id)), under: state.changes)
       }
+      // The source does not report a result that it leaves out and the draft could not decide about.
+      return state.overlays.indices.compactMap { index in
+        let request = state.overlays[index].query.request
+        let isOpen = committed.contains { request.includes($0.change.result) == nil }
+        return isOpen ? state.overlays[index].fetchAgain() : nil
+      }
     }
+    replace(replacements)
   }
 
   /// Discards the changes.
@@ -196,7 +207,13 @@ public final class DataStoreDraft<
       let isFirst = !state.overlays[place].hasBase || replaced != nil
       state.overlays[place].hasBase = true
       let (previous, isReordered) = state.overlays[place].base.apply(batch)
-      if isReordered || isFirst {
+      let hasPlaces = batch.all == nil && batch.isPlaced
+      if !isReordered, !isFirst, hasPlaces,
+        state.overlays[place].report(batch.changes, asUnder: state.changes)
+      {
+        return replaced
+      }
+      if isReordered || isFirst || batch.isPlaced {
         let others = isFirst ? state.changes.map(\.id) : []
         state.overlays[place].reportAll(Set(previous.keys).union(others), under: state.changes)
       } else {
@@ -211,20 +228,18 @@ public final class DataStoreDraft<
 
   /// Requests more results from the source if the changes remove results from its window.
   private func widen() {
-    let (begun, ended) = withState { state in
-      let changes = state.changes
-      var (begun, ended) = ([Query](), [Query]())
-      for index in state.overlays.indices {
-        guard let wider = state.overlays[index].widen(for: changes) else { continue }
-        begun.append(wider.begun)
-        ended += wider.ended.map { [$0] } ?? []
-      }
-      return (begun, ended)
-    }
-    for query in ended { end(query) }
-    for query in begun {
-      source.execute(query)
-      read(query)
+    replace(
+      withState { state in
+        let changes = state.changes
+        return state.overlays.indices.compactMap { state.overlays[$0].widen(for: changes) }
+      })
+  }
+
+  private func replace(_ queries: [Replacement]) {
+    for query in queries.compactMap(\.ended) { end(query) }
+    for (begun, _) in queries {
+      source.execute(begun)
+      read(begun)
     }
   }
 
@@ -258,7 +273,7 @@ extension DataStoreDraft.Overlay {
   /// The wider query that `changes` require, and the one that it makes superfluous.
   mutating func widen(
     for changes: [DraftChange<Result>]
-  ) -> (begun: DataStoreQuery<Result, Request>, ended: DataStoreQuery<Result, Request>?)? {
+  ) -> DataStoreDraft<Result, Request>.Replacement? {
     guard let window = query.request.window else { return nil }
     let needed = changes.count { change in
       change.change.type == .delete
@@ -271,6 +286,13 @@ extension DataStoreDraft.Overlay {
     let begun = DataStoreQuery(
       query.request.showing(0..<(overflow ? .max : end)), throttle: query.throttle)
     defer { (wider, self.slack) = (begun, slack) }
+    return (begun, wider)
+  }
+
+  /// A query for the results that are read already.
+  mutating func fetchAgain() -> DataStoreDraft<Result, Request>.Replacement {
+    let begun = DataStoreQuery((wider ?? inner).request, throttle: query.throttle)
+    defer { wider = begun }
     return (begun, wider)
   }
 }

@@ -59,7 +59,7 @@ public final class DataStoreQuery<
 
   /// Enqueues an inserted, updated or deleted result.
   public func enqueue(_ result: Result, as type: DataStoreChangeType) {
-    change { $0.add(result, type) }
+    change { $0.add(.init(id: result.instanceID, result: type == .delete ? nil : result)) }
   }
 
   /// Enqueues the complete results, in the store's order.
@@ -71,10 +71,19 @@ public final class DataStoreQuery<
     change { $0.replace(with: results, changed: changed) }
   }
 
-  /// Enqueues changes by id; the value is nil for a deleted result.
-  func enqueue(_ results: [(id: Result.InstanceID, result: Result?)]) {
+  /// Enqueues changes; all results instead if many changes wait and some have places, because those
+  /// are not merged. For one task at a time.
+  ///
+  /// - Parameter all: all results after the changes.
+  func enqueue(_ changes: [ResultChange<Result>], of all: () -> [Result]) {
+    let isMany = box.withLock { content in
+      let unread = [content.ready, content.pending].compactMap(\.self)
+      return unread.reduce(changes.count) { $0 + $1.changes.count } > ResultEdit<Result>.maximum
+        && (unread.contains(where: \.isPlaced) || changes.contains { $0.place != nil })
+    }
+    if isMany { return enqueue(all: all(), changed: Set(changes.map(\.id))) }
     change { batch in
-      for (id, result) in results { batch.add(id, result) }
+      for change in changes { batch.add(change) }
     }
   }
 

@@ -81,11 +81,16 @@ extension DataStoreResultsController {
   }
 
   private func follow(_ query: Query, isolation: isolated (any Actor)?) {
-    following = Task { [weak self] in
-      _ = isolation
+    guard let isolation else { return }
+    let reference = IsolatedReference(self, on: isolation)
+    following = Task {
       while let event = await query.next() {
-        guard let self, self.query === query else { return }
-        self.receive(event)
+        let isFollowed = await reference.run { controller, _ in
+          guard controller.query === query else { return false }
+          controller.receive(event)
+          return true
+        }
+        guard isFollowed == true else { return }
       }
     }
   }
@@ -94,8 +99,8 @@ extension DataStoreResultsController {
     switch event {
     case .batch(let batch):
       take(batch)
-      set(.loaded)
-    case .online: if hasResults { set(.loaded) }
+      set(.following)
+    case .online: if hasResults { set(.following) }
     case .offline(let error): report(.offline(error), error)
     case .failed(let error): report(.failed(error), error)
     case .notice(let error): controllerDidFail?(error)
@@ -108,7 +113,7 @@ extension DataStoreResultsController {
   }
 
   private func set(_ state: State) {
-    if case (.loaded, .loaded) = (followedState, state) { return }
+    if case (.following, .following) = (followedState, state) { return }
     changeState { followedState = state }
   }
 
@@ -121,7 +126,7 @@ extension DataStoreResultsController {
 
 extension DataStoreResultsController {
   private func take(_ batch: DataStoreBatch<Result>) {
-    let batch = hasResults ? batch : batch.replacingAll
+    let batch = hasResults ? batch : batch.first
     hasResults = true
     let (previous, isReordered) = results.apply(batch)
     if !isReordered, wasLoaded, previous.count <= ResultEdit<Result>.maximum, take(previous) {
@@ -134,8 +139,8 @@ extension DataStoreResultsController {
         let now = results.entries[id].flatMap(arrangement.place)
       else { return false }
       return arrangement.isSamePlace(before, now)
-    } isUpdated: {
-      previous[$0] != nil
+    } isUpdated: { [results] in
+      results.isUpdated($0, since: previous)
     }
   }
 
@@ -150,10 +155,11 @@ extension DataStoreResultsController {
     edit.apply()
     guard edit.isConsistent else { return false }
     ordered = edit.ordered
+    let isUpdated = { [results] (id: Result.InstanceID) in results.isUpdated(id, since: previous) }
     if arrangement.hasWindow {
-      showWindow(of: ordered, isFixed: edit.isFixed, isUpdated: edit.isChanged)
+      showWindow(of: ordered, isFixed: edit.isFixed, isUpdated: isUpdated)
     } else if let new = edit.sections(from: storedSections) {
-      show(new, edit.difference(from: storedSections, to: new))
+      show(new, edit.difference(from: storedSections, to: new, isUpdated: isUpdated))
     } else {
       return false
     }
@@ -178,52 +184,34 @@ extension DataStoreResultsController {
     let new = sections(of: arrangement.window(of: arranged))
     show(
       new,
-      DataStoreDifference(from: storedSections, to: new, isFixed: isFixed, isUpdated: isUpdated))
+      ContentChange(from: storedSections, to: new, isFixed: isFixed, isUpdated: isUpdated))
   }
 
   private func show(
-    _ new: [DataStoreSection<Result>], _ difference: DataStoreDifference<Result>
+    _ new: [FetchedSection<Result>], _ change: ContentChange<Result>
   ) {
     let isFirst = !wasLoaded
     wasLoaded = true
-    guard isFirst || !difference.isEmpty else { return }
+    guard isFirst || !change.isEmpty else { return }
     controllerWillChangeContent?()
     registrar.withMutation(of: self, keyPath: \.sections) {
       (storedSections, positions) = (new, nil)
     }
-    controllerDidChangeResults?(difference)
+    controllerDidChangeResults?(change)
     controllerDidChangeContent?()
   }
 
   private func sections(
     of window: ArraySlice<PlacedResult<Result>>
-  ) -> [DataStoreSection<Result>] {
+  ) -> [FetchedSection<Result>] {
     guard arrangement.sectionName != nil else {
-      return [DataStoreSection(name: "", results: window.map(\.result))]
+      return [FetchedSection(named: nil, window.map(\.result))]
     }
     var sections: [(name: String, results: [Result])] = []
     for placed in window {
       if sections.last?.name != placed.section { sections.append((placed.section, [])) }
       sections[sections.count - 1].results.append(placed.result)
     }
-    return sections.map { DataStoreSection(name: $0.name, results: $0.results) }
-  }
-}
-
-extension DataStoreBatch {
-  /// A query's first batch: results that it does not contain are removed.
-  fileprivate var replacingAll: Self {
-    var batch = Self()
-    batch.replace(with: all ?? [], changed: nil)
-    batch.append(self.changesAlone)
-    return batch
-  }
-
-  private var changesAlone: Self {
-    var batch = Self()
-    for change in changes {
-      if let result = change.result { batch.add(result, .insert) }
-    }
-    return batch
+    return sections.map { FetchedSection(named: $0.name, $0.results) }
   }
 }

@@ -10,7 +10,7 @@ import Observation
 /// let controller = DataStoreResultsController(store: store, request: FilterRequest<City>())
 /// controller.sectionName = { $0.country }
 /// controller.itemOrder = { $0.population > $1.population }
-/// controller.controllerDidChangeResults = { difference in draw(difference) }
+/// controller.controllerDidChangeResults = { change in draw(change) }
 /// try await controller.performFetch()
 /// ```
 ///
@@ -19,25 +19,15 @@ import Observation
 /// ``controllerWillChangeContent`` (with the old content), ``controllerDidChangeResults``,
 /// ``controllerDidChangeContent``. A batch of few changes calls the closures of the arrangement
 /// O(log n) times for each of them; many changes, or a store that enqueues all results, cost
-/// O(n log n).
+/// O(n log n). Sections, changes and their order are those of a ``FetchedResultsController``.
 public final class DataStoreResultsController<
   Result: InstanceIdentifiable & Sendable, Request: DataStoreRequest
 >: Observable where Request.Result == Result {
   public typealias Query = DataStoreQuery<Result, Request>
 
-  /// The controller's relation to its store.
-  public enum State {
-    /// Nothing was fetched yet, or the controller was stopped.
-    case initial
-    case loading
-    /// The content is up to date.
-    case loaded
-    /// The source cannot be reached. The content is the last known one; the store retries.
-    case offline(any Error)
-    /// The request failed; call ``DataStoreResultsController/performFetch(isolation:)`` to start
-    /// again.
-    case failed(any Error)
-  }
+  /// The controller's relation to its store. The store retries by itself while its source cannot be
+  /// reached.
+  public typealias State = ResultsState<any Error, any Error>
 
   /// The store of the results.
   public let store: DataStore<Result, Request>
@@ -51,8 +41,8 @@ public final class DataStoreResultsController<
 
   /// The content is about to change.
   public var controllerWillChangeContent: (() -> Void)?
-  /// The content changed by this difference.
-  public var controllerDidChangeResults: ((DataStoreDifference<Result>) -> Void)?
+  /// The content changed so.
+  public var controllerDidChangeResults: ((ContentChange<Result>) -> Void)?
   /// The content changed.
   public var controllerDidChangeContent: (() -> Void)?
   /// The source failed, cannot be reached, or recovered from an error: see ``state``.
@@ -61,7 +51,7 @@ public final class DataStoreResultsController<
   let registrar = ObservationRegistrar()
   /// The state of the followed query.
   var followedState = State.initial
-  var storedSections: [DataStoreSection<Result>] = []
+  var storedSections: [FetchedSection<Result>] = []
   var results = StoredResults<Result>()
   /// Every arranged result in order, before the window is applied.
   var ordered: [PlacedResult<Result>] = []
@@ -110,21 +100,21 @@ extension DataStoreResultsController {
 
   /// The sections and their results; empty before the first fetch. Without section names there is
   /// exactly one section.
-  public var sections: [DataStoreSection<Result>] {
+  public var sections: [FetchedSection<Result>] {
     registrar.access(self, keyPath: \.sections)
     return storedSections
   }
 
   /// Every visible result, in order.
-  public var fetchedResults: [Result] { sections.flatMap(\.results) }
+  public var fetchedResults: [Result] { sections.flatMap(\.objects) }
 
   /// The result at `position`; nil if there is none.
   public func result(at position: Position) -> Result? {
     let sections = sections
     guard sections.indices.contains(position.section),
-      sections[position.section].results.indices.contains(position.item)
+      sections[position.section].objects.indices.contains(position.item)
     else { return nil }
-    return sections[position.section].results[position.item]
+    return sections[position.section].objects[position.item]
   }
 
   /// The position of the result with this id; nil if it is not visible. O(n) for the first call
@@ -134,7 +124,7 @@ extension DataStoreResultsController {
     if positions == nil {
       var found: [Result.InstanceID: Position] = [:]
       for (section, content) in sections.enumerated() {
-        for (item, result) in content.results.enumerated() {
+        for (item, result) in content.objects.enumerated() {
           found[result.instanceID] = Position(section: section, item: item)
         }
       }
@@ -146,10 +136,10 @@ extension DataStoreResultsController {
   /// The position of `result`; nil if it is not visible.
   public func indexPath(for result: Result) -> Position? { indexPath(for: result.instanceID) }
 
-  /// The content by section names and ids.
-  public var snapshot: DiffableSnapshot<String, Result.InstanceID> {
+  /// The content by sections and ids.
+  public var snapshot: DiffableSnapshot<SectionIdentifier, Result.InstanceID> {
     DiffableSnapshot(
-      sections: sections.map { .init(id: $0.name, items: $0.results.map(\.instanceID)) })
+      sections: sections.map { .init(id: $0.id, items: $0.objects.map(\.instanceID)) })
   }
 
   /// Filters results in addition to the request.

@@ -1,7 +1,8 @@
 // A data store of typed values over an object store: an SQLite file in this process or a LiveFetch
-// server. Each query has a results controller in an actor of its own, which follows changes,
-// compares digests and resumes after interruptions.
+// server. Each query has a task, which follows the fetch as a loop over `live` does, and passes on what
+// changed.
 
+import FetchModel
 import Foundation
 import Synchronization
 
@@ -21,11 +22,8 @@ public final class ObjectDataStore<
   public let mergePolicy: MergePolicy
   private let holdTime: Double
 
-  // Protects the running queries and the property names seen in results.
-  private let state = Mutex(State())
-  private struct State {
-    var runners: [ObjectIdentifier: ObjectQueryRunner<Element>] = [:]
-  }
+  // The tasks of the running queries.
+  private let tasks = Mutex<[ObjectIdentifier: Task<Void, Never>]>([:])
 
   /// - Parameters:
   ///   - objects: a file in this process, or a server.
@@ -41,14 +39,13 @@ public final class ObjectDataStore<
   }
 
   public override func execute(_ query: Query) {
-    let runner = ObjectQueryRunner<Element>(objects, query.request, holdTime)
-    state.withLock { $0.runners[ObjectIdentifier(query)] = runner }
-    Task { await runner.run(query) }
+    let follower = QueryFollower(objects, query, hold: holdTime)
+    let task = Task { await follower.run() }
+    tasks.withLock { $0[ObjectIdentifier(query)] = task }
   }
 
   public override func stop(_ query: Query) {
-    let runner = state.withLock { $0.runners.removeValue(forKey: ObjectIdentifier(query)) }
-    if let runner { Task { await runner.stop() } }
+    tasks.withLock { $0.removeValue(forKey: ObjectIdentifier(query)) }?.cancel()
   }
 
   /// Saves the changes as one transaction.
@@ -83,60 +80,6 @@ public final class ObjectDataStore<
       members.append(.init(name: "id", value: values.id))
     }
     return .object(members)
-  }
-}
-
-/// Follows one query in its own isolation domain.
-private actor ObjectQueryRunner<Element: Fetchable & InstanceIdentifiable & Sendable> {
-  typealias Query = DataStoreQuery<Element, FetchRequest<Element>>
-
-  private let controller: FetchedResultsController<Element>
-  private var callbacks: FetchedResultsControllerCallbacks<Element>?
-  private var isStopped = false
-
-  init(_ store: any ObjectStore, _ request: FetchRequest<Element>, _ holdTime: Double) {
-    controller = FetchedResultsController(
-      fetchRequest: request, context: ManagedObjectContext(store: store))
-    controller.holdTime = holdTime
-  }
-
-  func run(_ query: Query) async where Element: Codable {
-    let callbacks = FetchedResultsControllerCallbacks(controller)
-    callbacks.didChangeContentWithSnapshot = { [unowned controller] snapshot in
-      let changed = snapshot.reconfiguredItemIdentifiers.union(snapshot.reloadedItemIdentifiers)
-      let ids = changed.compactMap { controller.object(withID: $0)?.instanceID }
-      query.enqueue(all: controller.fetchedObjects ?? [], changed: Set(ids))
-      query.processPendingChanges()
-    }
-    callbacks.didFail = { [unowned controller] error in
-      switch controller.state {
-      case .offline: query.suspend(error)
-      case .failed: query.reject(error)
-      case .initial, .loading, .following: query.report(error)
-      }
-    }
-    controller.stateDidChange = { if case .following = $0 { query.resume() } }
-    self.callbacks = callbacks
-    await fetch(query)
-  }
-
-  /// If the store cannot be reached, the controller retries.
-  private func fetch(_ query: Query) async {
-    guard !isStopped else { return }
-    do throws(FetchError) {
-      try await controller.performFetch()
-    } catch {
-      guard !isStopped else { return }
-      // Unreadable objects were reported; they appear when they become readable.
-      if case .materialization = error { return }
-      error.mayPass ? query.suspend(error) : query.reject(error)
-    }
-  }
-
-  func stop() {
-    isStopped = true
-    controller.stop()
-    callbacks = nil
   }
 }
 

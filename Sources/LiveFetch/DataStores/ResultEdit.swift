@@ -7,7 +7,7 @@ import FetchModel
 struct ResultEdit<Result: InstanceIdentifiable> {
   typealias ID = Result.InstanceID
   typealias Placed = PlacedResult<Result>
-  typealias Section = DataStoreSection<Result>
+  typealias Section = FetchedSection<Result>
 
   /// The number of changes up to which this is faster than comparing all results.
   static var maximum: Int { 32 }
@@ -52,8 +52,6 @@ struct ResultEdit<Result: InstanceIdentifiable> {
     guard let old = change.old, let new = change.new else { return false }
     return change.oldRank == change.newRank && arrangement.isSamePlace(old, new)
   }
-
-  func isChanged(_ id: ID) -> Bool { changes[id] != nil }
 
   // MARK: - Order
 
@@ -107,7 +105,7 @@ struct ResultEdit<Result: InstanceIdentifiable> {
   /// the closures of the arrangement contradict each other. Only changed sections are rebuilt.
   func sections(from old: [Section]) -> [Section]? {
     guard arrangement.sectionName != nil else {
-      return [Section(name: "", results: ordered.map(\.result))]
+      return [Section(named: nil, ordered.map(\.result))]
     }
     let kept = Dictionary(old.map { ($0.name, $0) }) { first, _ in first }
     var counts: [String: Int] = [:]
@@ -120,10 +118,10 @@ struct ResultEdit<Result: InstanceIdentifiable> {
     var start = 0
     while start < ordered.count {
       let name = ordered[start].section
-      let end = start + (kept[name]?.results.count ?? 0) + (counts[name] ?? 0)
+      let end = start + (kept[name]?.objects.count ?? 0) + (counts[name] ?? 0)
       guard end > start, end <= ordered.count, ordered[end - 1].section == name else { return nil }
       let same = changed.contains(name) ? nil : kept[name]
-      sections.append(same ?? Section(name: name, results: ordered[start..<end].map(\.result)))
+      sections.append(same ?? Section(named: name, ordered[start..<end].map(\.result)))
       start = end
     }
     return sections
@@ -133,7 +131,9 @@ struct ResultEdit<Result: InstanceIdentifiable> {
 
   /// The difference, computed from the changed results and one unchanged neighbour of each. The
   /// neighbours do not move, and therefore show between which unchanged results a changed one is.
-  func difference(from old: [Section], to new: [Section]) -> DataStoreDifference<Result> {
+  func difference(
+    from old: [Section], to new: [Section], isUpdated: (ID) -> Bool
+  ) -> ContentChange<Result> {
     let ranks = Set(Self.precedingRanks(oldIndexes) + Self.precedingRanks(newIndexes)).sorted()
     let neighbours = ranks.map { rank in
       let (oldIndex, newIndex) = (Self.index(rank, oldIndexes), Self.index(rank, newIndexes))
@@ -145,9 +145,9 @@ struct ResultEdit<Result: InstanceIdentifiable> {
       new, neighbours.map { ($0.1, $0.id) } + newIndexes.map { ($0, ordered[$0].id) })
     let places = OrderDifference(
       from: oldPlaces.arrangement, to: newPlaces.arrangement, isFixed: { isFixed($0.id) })
-    return DataStoreDifference(
+    return ContentChange(
       from: old, to: new, places, oldPosition: oldPlaces.position(of:),
-      newPosition: newPlaces.position(of:), isUpdated: isChanged)
+      newPosition: newPlaces.position(of:), isUpdated: isUpdated)
   }
 
   /// The ranks, among the unchanged results, of the nearest unchanged result before each of
@@ -170,13 +170,13 @@ private struct SparseSections<Result: InstanceIdentifiable> {
   private let positions: [[Position]]
 
   /// - Parameter results: the index over all sections and the id of each result.
-  init(_ sections: [DataStoreSection<Result>], _ results: [(index: Int, id: Result.InstanceID)]) {
+  init(_ sections: [FetchedSection<Result>], _ results: [(index: Int, id: Result.InstanceID)]) {
     var ids: [[Result.InstanceID]] = sections.map { _ in [] }
     var positions: [[Position]] = sections.map { _ in [] }
     var (section, start) = (0, 0)
     for (index, id) in results.sorted(by: { $0.index < $1.index }) {
-      while section < sections.count, index >= start + sections[section].results.count {
-        start += sections[section].results.count
+      while section < sections.count, index >= start + sections[section].objects.count {
+        start += sections[section].objects.count
         section += 1
       }
       guard section < sections.count else { break }

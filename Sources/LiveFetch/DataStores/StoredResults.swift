@@ -6,7 +6,7 @@ struct StoredResults<Result: InstanceIdentifiable> {
 
   struct Entry {
     var result: Result
-    /// Its index in the store's order.
+    /// Ascending in the store's order, with gaps for results that come between others.
     var sequence: Int
     /// True if the controller's arrangement includes it.
     var isShown = false
@@ -14,6 +14,10 @@ struct StoredResults<Result: InstanceIdentifiable> {
 
   /// The entries of changed results before the change; nil for inserted ones.
   typealias Previous = [ID: Entry?]
+
+  /// The distance between two results that were numbered one after the other. It is halved 32 times
+  /// before all results are numbered again.
+  private static var gap: Int { 1 << 32 }
 
   private(set) var entries: [ID: Entry] = [:]
   private var nextSequence = 0
@@ -23,10 +27,18 @@ struct StoredResults<Result: InstanceIdentifiable> {
     entries.values.sorted { $0.sequence < $1.sequence }.map(\.result)
   }
 
+  /// True if the values of a result differ from those before a change, as far as is known.
+  func isUpdated(_ id: ID, since previous: Previous) -> Bool {
+    guard let before = previous[id] else { return false }
+    guard let before, let now = entries[id] else { return true }
+    return !isKnownSame(before.result, now.result)
+  }
+
   /// Applies a batch. O(changes), unless the batch replaces all results.
   ///
-  /// - Returns: the previous entries of inserted, deleted and possibly changed results, and whether
-  ///   results changed places. Results that are appended or deleted leave the others in place.
+  /// - Returns: the previous entries of inserted, deleted, moved and possibly changed results, and
+  ///   whether other results were numbered again. Results that are inserted, moved or deleted leave
+  ///   the others in place.
   mutating func apply(
     _ batch: DataStoreBatch<Result>
   ) -> (previous: Previous, isReordered: Bool) {
@@ -34,17 +46,25 @@ struct StoredResults<Result: InstanceIdentifiable> {
     if let all = batch.all {
       (previous, isReordered) = replace(with: all, onlyChanged: batch.changed)
     }
-    for (id, result) in batch.changes {
-      let old = entries[id]
-      guard let result else {
-        if let old { previous.note(old, of: id) }
-        entries[id] = nil
+    for change in batch.changes {
+      let old = entries[change.id]
+      guard let result = change.result else {
+        if let old { previous.note(old, of: change.id) }
+        entries[change.id] = nil
         continue
       }
-      if let old, isKnownSame(old.result, result) { continue }
-      previous.note(old, of: id)
-      entries[id] = Entry(result: result, sequence: old?.sequence ?? nextSequence)
-      if old == nil { nextSequence += 1 }
+      if let old, change.place == nil, isKnownSame(old.result, result) { continue }
+      previous.note(old, of: change.id)
+      var sequence = change.place == nil ? old?.sequence : nil
+      if sequence == nil, let place = change.place {
+        sequence = number(at: place)
+        if sequence == nil {
+          numberAll()
+          isReordered = true
+          sequence = number(at: place)
+        }
+      }
+      entries[change.id] = Entry(result: result, sequence: sequence ?? takeNumber())
     }
     return (previous, isReordered)
   }
@@ -55,12 +75,11 @@ struct StoredResults<Result: InstanceIdentifiable> {
     var (previous, isReordered): (Previous, Bool) = ([:], false)
     var new: [ID: Entry] = [:]
     new.reserveCapacity(all.count)
-    var last = -1
+    var last = Int.min
     for result in all {
       let id = result.instanceID
       let old = entries[id]
-      let sequence = old?.sequence ?? nextSequence
-      if old == nil { nextSequence += 1 }
+      let sequence = old?.sequence ?? takeNumber()
       isReordered = isReordered || sequence <= last
       last = sequence
       new[id] = Entry(result: result, sequence: sequence, isShown: old?.isShown ?? false)
@@ -69,14 +88,38 @@ struct StoredResults<Result: InstanceIdentifiable> {
     }
     for (id, old) in entries where new[id] == nil { previous.note(old, of: id) }
     entries = new
-    if isReordered { number(all) }
+    if isReordered { number(all.lazy.map(\.instanceID)) }
     return (previous, isReordered)
   }
 
-  private mutating func number(_ all: [Result]) {
-    for (sequence, result) in all.enumerated() { entries[result.instanceID]?.sequence = sequence }
-    nextSequence = all.count
+  // MARK: - Numbers
+
+  private mutating func takeNumber() -> Int {
+    defer { nextSequence += Self.gap }
+    return nextSequence
   }
+
+  /// The number of a result between its neighbours; nil if there is none left.
+  private mutating func number(at place: ResultChange<Result>.Place) -> Int? {
+    let low = place.previous.flatMap { entries[$0]?.sequence }
+    let high = place.next.flatMap { entries[$0]?.sequence }
+    switch (low, high) {
+    case (_, nil): return takeNumber()
+    case (nil, let high?): return high - Self.gap
+    case (let low?, let high?): return high - low > 1 ? low + (high - low) / 2 : nil
+    }
+  }
+
+  private mutating func numberAll() {
+    number(entries.sorted { $0.value.sequence < $1.value.sequence }.map(\.key))
+  }
+
+  private mutating func number(_ ids: some Collection<ID>) {
+    for (index, id) in ids.enumerated() { entries[id]?.sequence = index * Self.gap }
+    nextSequence = ids.count * Self.gap
+  }
+
+  // MARK: - Arranging
 
   /// Places every result by `arrangement`, in no particular order. O(n).
   mutating func placeAll(by arrangement: ResultArrangement<Result>) -> [PlacedResult<Result>] {

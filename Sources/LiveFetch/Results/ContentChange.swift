@@ -19,25 +19,35 @@ public enum ObjectChangeType: Sendable, Hashable {
 /// The kind of a section's change.
 public enum SectionChangeType: Sendable, Hashable { case insert, delete }
 
-/// The change of one object.
-public struct ObjectChange: Sendable, Hashable {
+/// The change of one object: an id in a ``FetchedResultsController``, a result in a
+/// ``DataStoreResultsController``.
+public struct ObjectChange<Object> {
   /// The kind of change.
   public let type: ObjectChangeType
-  /// The id of the changed object.
-  public let id: ObjectID
+  /// The changed object. Of a data store, the new value; for a deleted result the old one.
+  public let object: Object
   /// The position in the old content.
   public let oldPosition: Position?
   /// The position in the new content.
   public let newPosition: Position?
 
   public init(
-    _ type: ObjectChangeType, _ id: ObjectID, from old: Position?, to new: Position?
+    _ type: ObjectChangeType, _ object: Object, from old: Position?, to new: Position?
   ) {
     self.type = type
-    self.id = id
+    self.object = object
     oldPosition = old
     newPosition = new
   }
+}
+
+extension ObjectChange: Sendable where Object: Sendable {}
+extension ObjectChange: Equatable where Object: Equatable {}
+extension ObjectChange: Hashable where Object: Hashable {}
+
+extension ObjectChange<ObjectID> {
+  /// The id of the changed object.
+  public var id: ObjectID { object }
 }
 
 /// The change of one section.
@@ -73,37 +83,49 @@ public struct SectionChange: Sendable, Hashable {
 /// last. Objects follow: deletions from the last to the first, then insertions, moves and updates,
 /// each from the first to the last. An object is listed at most once. An object whose index merely
 /// shifted is not listed.
-public struct ContentChange: Sendable, Hashable {
+public struct ContentChange<Object> {
   /// The changes of sections, in the order described above.
   public let sections: [SectionChange]
   /// The changes of objects, in the order described above.
-  public let objects: [ObjectChange]
+  public let objects: [ObjectChange<Object>]
 
   /// True if the contents are equal.
   public var isEmpty: Bool { sections.isEmpty && objects.isEmpty }
 
-  /// A change that contains updates only.
-  init(updates: [ObjectChange]) {
-    sections = []
-    objects = updates.sorted { ($0.newPosition ?? .first) < ($1.newPosition ?? .first) }
-  }
-
-  init(_ diff: Diff) {
+  /// Puts changes into the order described above.
+  init(
+    deletedSections: [(index: Int, name: String)] = [],
+    insertedSections: [(index: Int, name: String)] = [], objects: [ObjectChange<Object>]
+  ) {
     sections =
-      diff.deletedSections.sorted { $0.index > $1.index }.map {
-        SectionChange(type: .delete, name: $0.section.name, index: $0.index)
+      deletedSections.sorted { $0.index > $1.index }.map {
+        SectionChange(type: .delete, name: $0.name, index: $0.index)
       }
-      + diff.insertedSections.sorted { $0.index < $1.index }.map {
-        SectionChange(type: .insert, name: $0.section.name, index: $0.index)
+      + insertedSections.sorted { $0.index < $1.index }.map {
+        SectionChange(type: .insert, name: $0.name, index: $0.index)
       }
-    let deletes = diff.deleted.sorted { $0.from > $1.from }
-    let inserts = diff.inserted.sorted { $0.to < $1.to }
-    let moves = diff.moved.sorted { $0.to < $1.to }
-    let updates = diff.updated.sorted { $0.to < $1.to }
-    objects =
-      deletes.map { ObjectChange(.delete, $0.id, from: $0.from, to: nil) }
-      + inserts.map { ObjectChange(.insert, $0.id, from: nil, to: $0.to) }
-      + moves.map { ObjectChange(.move, $0.id, from: $0.from, to: $0.to) }
-      + updates.map { ObjectChange(.update, $0.id, from: $0.from, to: $0.to) }
+    let deletes = objects.filter { $0.type == .delete }
+      .sorted { ($0.oldPosition ?? .first) > ($1.oldPosition ?? .first) }
+    let others = [ObjectChangeType.insert, .move, .update].flatMap { type in
+      objects.filter { $0.type == type }
+        .sorted { ($0.newPosition ?? .first) < ($1.newPosition ?? .first) }
+    }
+    self.objects = deletes + others
+  }
+}
+
+extension ContentChange: Sendable where Object: Sendable {}
+extension ContentChange: Equatable where Object: Equatable {}
+extension ContentChange: Hashable where Object: Hashable {}
+
+extension ContentChange<ObjectID> {
+  init(_ diff: Diff) {
+    self.init(
+      deletedSections: diff.deletedSections.map { ($0.index, $0.section.name) },
+      insertedSections: diff.insertedSections.map { ($0.index, $0.section.name) },
+      objects: diff.deleted.map { ObjectChange(.delete, $0.id, from: $0.from, to: nil) }
+        + diff.inserted.map { ObjectChange(.insert, $0.id, from: nil, to: $0.to) }
+        + diff.moved.map { ObjectChange(.move, $0.id, from: $0.from, to: $0.to) }
+        + diff.updated.map { ObjectChange(.update, $0.id, from: $0.from, to: $0.to) })
   }
 }

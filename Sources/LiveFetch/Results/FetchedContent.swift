@@ -114,7 +114,9 @@ struct FetchedContent<Element: Fetchable> {
 
   /// Every created element, in order.
   var objects: [Element] {
-    isBatched ? ids.compactMap { loaded[$0] } : elements.flatMap { $0 }
+    if isBatched { return ids.compactMap { loaded[$0] } }
+    // Shares the memory of a result without sections.
+    return elements.count == 1 ? elements[0] : elements.flatMap { $0 }
   }
 
   subscript(position: Position) -> Element? {
@@ -141,7 +143,9 @@ struct FetchedContent<Element: Fetchable> {
   /// The visible changes of `diff`, which led here from `old`. An element that equals its
   /// predecessor is not an update: a diff of ids reports every changed object, even if the element
   /// does not show the changed value.
-  func change(by diff: Diff, from old: Self, in context: ManagedObjectContext) -> ContentChange {
+  func change(by diff: Diff, from old: Self, in context: ManagedObjectContext) -> ContentChange<
+    ObjectID
+  > {
     if !isBatched, !problems.isEmpty || !old.problems.isEmpty {
       return ContentChange(old.state.difference(to: state))
     }
@@ -196,7 +200,7 @@ extension Diff {
 
 extension ResultState {
   /// The content by identifier, with the items that `change` updated.
-  func snapshot(after change: ContentChange?) -> ResultsSnapshot {
+  func snapshot(after change: ContentChange<ObjectID>?) -> ResultsSnapshot {
     let objects = change?.objects ?? []
     return ResultsSnapshot(
       sections: sections.map {

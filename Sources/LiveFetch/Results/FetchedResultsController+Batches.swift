@@ -159,7 +159,7 @@ extension FetchedResultsController {
     let updates = arrived.compactMap { id in
       position(of: id).map { ObjectChange(.update, id, from: $0, to: $0) }
     }
-    notify(now, ContentChange(updates: updates))
+    notify(now, ContentChange(objects: updates))
   }
 }
 

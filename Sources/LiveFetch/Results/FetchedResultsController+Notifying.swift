@@ -2,7 +2,7 @@
 
 extension FetchedResultsController {
   /// Sets the content and reports it; `change` is nil for the first content.
-  func notify(_ content: FetchedContent<Element>, _ change: ContentChange?) {
+  func notify(_ content: FetchedContent<Element>, _ change: ContentChange<ObjectID>?) {
     let old = storedContent
     // Report objects that changed in place after the content shows them.
     defer { context.processChangesOfTree() }
@@ -82,7 +82,8 @@ extension FetchedResultsController {
   }
 
   private func notify(
-    _ object: ObjectChange, from old: FetchedContent<Element>, to new: FetchedContent<Element>,
+    _ object: ObjectChange<ObjectID>, from old: FetchedContent<Element>,
+    to new: FetchedContent<Element>,
     _ delegate: any FetchedResultsControllerDelegate<Element>
   ) {
     let element =

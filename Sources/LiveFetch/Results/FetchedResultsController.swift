@@ -19,20 +19,9 @@ import Observation
 /// A controller belongs to one isolation domain: the actor that calls its methods. Its delegate is
 /// called there. It contains saved values only, unless ``includesPendingChanges`` is true.
 public final class FetchedResultsController<Element: Fetchable>: Observable {
-  /// The controller's relation to its store.
-  public enum State {
-    /// Nothing was fetched yet, or ``FetchedResultsController/stop()`` was called.
-    case initial
-    /// The store was asked. A content is the previous one, or that of an ``OfflineStore``'s storage.
-    case loading
-    /// The content is up to date and followed.
-    case following
-    /// The store cannot be reached. The content is the last known one; the controller retries by
-    /// itself and resumes from its token.
-    case offline(ObjectStoreError)
-    /// The fetch failed; call ``FetchedResultsController/performFetch(isolation:)`` to start again.
-    case failed(FetchError)
-  }
+  /// The controller's relation to its store. It retries by itself while the store cannot be reached,
+  /// and resumes from its token.
+  public typealias State = ResultsState<ObjectStoreError, FetchError>
 
   /// The context that fetches, and that contains the controller's managed objects.
   public let context: ManagedObjectContext
@@ -102,7 +91,7 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
     let old: FetchedContent<Element>?
     let new: FetchedContent<Element>
     /// nil for the first content.
-    let change: ContentChange?
+    let change: ContentChange<ObjectID>?
   }
 
   /// Creates a controller. ``performFetch(isolation:)`` fetches.

@@ -28,7 +28,7 @@ public final class FetchedResultsControllerCallbacks<Element: Fetchable>:
   public var didChangeSection: ((FetchedSection<Element>, Int, SectionChangeType) -> Void)?
   /// The change and the object; the object is nil if a request with a `fetchBatchSize` has not
   /// loaded it.
-  public var didChangeObject: ((ObjectChange, Element?) -> Void)?
+  public var didChangeObject: ((ObjectChange<ObjectID>, Element?) -> Void)?
   /// Called after the content changed and every change was reported.
   public var didChangeContent: (() -> Void)?
   /// Called with errors that no call threw.

@@ -2,8 +2,8 @@
 
 import FetchModel
 
-/// Identifies a section by the typed value of its section key path. Two sections may have the same
-/// name, such as nil and the empty text, but never the same identifier.
+/// Identifies a section by the typed value of its section key path; of a data store, by its name. Two
+/// sections may have the same name, such as nil and the empty text, but never the same identifier.
 public struct SectionIdentifier: Sendable, Hashable {
   /// The value as JSON text.
   public let value: String
@@ -35,6 +35,14 @@ public struct FetchedSection<Element>: Identifiable {
     indexTitle = info.indexTitle
     self.objects = objects
     self.numberOfObjects = numberOfObjects
+  }
+
+  /// - Parameter name: the section's name as its value; nil for the only section of a result without
+  ///   sections.
+  init(named name: String?, _ objects: [Element]) {
+    let info =
+      name.map { SectionInfo(name: $0, value: JSON.string($0).bytes) } ?? .unsectioned
+    self.init(info, objects: objects, numberOfObjects: objects.count)
   }
 }
 

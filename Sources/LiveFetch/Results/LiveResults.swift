@@ -29,7 +29,7 @@ public struct LiveSnapshot<Element: Fetchable & Sendable>: Sendable {
   /// The content by permanent ids, with the items that the change updated.
   public let ids: ResultsSnapshot
   /// The change from the previous snapshot of the same loop; nil for the first one.
-  public let change: ContentChange?
+  public let change: ContentChange<ObjectID>?
   /// The properties of the result other than its elements, such as `total`.
   public let summary: ResultSummary
   /// True if the content is from the storage of an ``OfflineStore``, and the server has not answered
@@ -43,7 +43,7 @@ public struct LiveSnapshot<Element: Fetchable & Sendable>: Sendable {
   /// Every element in order.
   public var elements: [Element] { sections.flatMap(\.objects) }
 
-  init(_ content: FetchedContent<Element>, _ change: ContentChange?) {
+  init(_ content: FetchedContent<Element>, _ change: ContentChange<ObjectID>?) {
     sections = content.sections
     ids = content.state.snapshot(after: change)
     self.change = change
@@ -69,23 +69,20 @@ public struct LiveResults<Element: Fetchable & Sendable>: AsyncSequence, Sendabl
 
   public struct Iterator: AsyncIteratorProtocol {
     private let request: FetchRequest<Element>
-    private let context: ManagedObjectContext
-    private var follower: Follower
-    private var content: FetchedContent<Element>?
+    private var followed: FollowedContent<Element>
     private var isEnded = false
 
     init(_ results: LiveResults) {
       request = results.request
-      context = ManagedObjectContext(store: results.store)
-      follower = Follower(
-        store: results.store, request: results.request.body(section: results.section), hold: 25)
+      followed = FollowedContent(
+        results.store, results.request, section: results.section, hold: 25)
     }
 
     public mutating func next() async throws(FetchError) -> LiveSnapshot<Element>? {
       do throws(FetchError) {
-        if content == nil { try request.checkWindow() }
+        if followed.content == nil { try request.checkWindow() }
         while !isEnded, !Task.isCancelled {
-          if let snapshot = try receive(await follower.next()) { return snapshot }
+          if let snapshot = try receive(await followed.next()) { return snapshot }
         }
         return nil
       } catch {
@@ -96,43 +93,17 @@ public struct LiveResults<Element: Fetchable & Sendable>: AsyncSequence, Sendabl
 
     /// Returns the next snapshot; nil if the event changed nothing visible.
     private mutating func receive(
-      _ event: Follower.Event
+      _ event: FollowedContent<Element>.Event
     ) throws(FetchError) -> LiveSnapshot<Element>? {
+      if let problem = followed.content?.solelyUnreadable { throw .materialization(problem) }
       switch event {
-      case .state(let state): return try show(FetchedContent(state, isBatched: false, in: context))
-      case .diff(let diff): return try apply(diff)
-      case .unreachable: return nil
+      case .changed(let change): return followed.content.map { LiveSnapshot($0, change) }
+      case .unchanged, .unreachable, .outOfStep: return nil
       case .failed(.cancelled):
         isEnded = true
         return nil
       case .failed(let error): throw .store(error)
       }
-    }
-
-    /// A diff that does not lead to the store's state is replaced by a snapshot.
-    private mutating func apply(_ diff: Diff) throws(FetchError) -> LiveSnapshot<Element>? {
-      guard let old = content, let state = old.source.applying(diff) else {
-        follower.token = nil
-        return nil
-      }
-      let new = FetchedContent(state, from: old, by: diff, in: context)
-      return try show(new, new.change(by: diff, from: old, in: context))
-    }
-
-    private mutating func show(
-      _ new: FetchedContent<Element>, _ change: ContentChange? = nil
-    ) throws(FetchError) -> LiveSnapshot<Element>? {
-      let old = content
-      follower.token = new.source.token
-      content = new
-      if new.state.count == 0, let problem = new.problems.min(by: { $0.key < $1.key })?.value {
-        throw .materialization(problem)
-      }
-      let change = change ?? old.map { ContentChange($0.state.difference(to: new.state)) }
-      let isSame =
-        change?.isEmpty == true && old?.state.summary == new.state.summary
-        && old?.source.isStored == new.source.isStored
-      return isSame ? nil : LiveSnapshot(new, change)
     }
   }
 }

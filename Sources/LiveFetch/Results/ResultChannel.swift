@@ -8,13 +8,13 @@ final class ResultChannel: Sendable {
     let old: ResultState?
     let new: ResultState
     /// The change from `old` to `new`, if it was a single one.
-    let change: ContentChange?
+    let change: ContentChange<ObjectID>?
   }
 
   private struct Content: EventBufferContent {
     var seen: ResultState?
     var newest: ResultState?
-    var change: ContentChange?
+    var change: ContentChange<ObjectID>?
     var hasNews: Bool
     var isFinished = false
 
@@ -33,7 +33,7 @@ final class ResultChannel: Sendable {
 
   var isFinished: Bool { box.isFinished }
 
-  func send(_ state: ResultState, _ change: ContentChange?) {
+  func send(_ state: ResultState, _ change: ContentChange<ObjectID>?) {
     box.put { content in
       content.change = content.hasNews ? nil : change
       content.newest = state
@@ -89,7 +89,7 @@ public struct ContentChanges: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     let channel: ResultChannel
 
-    public mutating func next() async -> ContentChange? {
+    public mutating func next() async -> ContentChange<ObjectID>? {
       while let delivery = await channel.next() {
         if let change = delivery.contentChange, !change.isEmpty { return change }
       }
@@ -100,7 +100,7 @@ public struct ContentChanges: AsyncSequence, Sendable {
 
 extension ResultChannel.Delivery {
   /// The change since the reader's last content; nil if it had none.
-  fileprivate var contentChange: ContentChange? {
+  fileprivate var contentChange: ContentChange<ObjectID>? {
     change ?? old.map { ContentChange($0.difference(to: new)) }
   }
 }

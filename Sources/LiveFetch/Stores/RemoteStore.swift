@@ -66,7 +66,7 @@ public final class RemoteStore: ObjectStore {
   ///   - transport: how fetches are followed.
   ///   - options: headers and time limits.
   public init(
-    _ address: URL, token: String? = nil, transport: Transport = .longPoll,
+    _ address: URL, token: String? = nil, transport: Transport = .stream,
     options: Options = Options()
   ) {
     self.transport = transport
@@ -93,7 +93,7 @@ public final class RemoteStore: ObjectStore {
   ///   - options: headers and time limits.
   public init(
     _ address: URL, token: @escaping @Sendable () async throws -> String,
-    transport: Transport = .longPoll, options: Options = Options()
+    transport: Transport = .stream, options: Options = Options()
   ) {
     self.transport = transport
     timeout = options.timeLimit

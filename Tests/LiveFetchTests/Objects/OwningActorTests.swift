@@ -7,6 +7,7 @@ import Testing
 /// Owns what follows a store.
 private actor OwningScreen {
   private var controllers: [FetchedResultsController<World.City>] = []
+  private var cities: DataStoreResultsController<City, FetchRequest<City>>?
   private var tokens: [ObservationToken] = []
   private(set) var isShown = false
 
@@ -19,6 +20,10 @@ private actor OwningScreen {
     request.fetchBatchSize = 2
     controllers.append(FetchedResultsController(fetchRequest: request, context: context))
     for controller in controllers { try await controller.performFetch() }
+    let cities = DataStoreResultsController(
+      store: ObjectDataStore<City>(store), request: FetchRequest<City>())
+    self.cities = cities
+    try await cities.performFetch()
     tokens.append(context.observe(ObjectsDidChange.self) { _ in })
     let city: World.City = context.insertObject()
     city.name = "Nara"

@@ -25,6 +25,44 @@ struct SaveScalingTests {
     #expect(ratio < 8)
   }
 
+  /// A save of one change, beside many objects in memory.
+  enum SmallChange: CaseIterable {
+    case insert, update, delete
+  }
+
+  @Test("of one change does not grow with the objects in memory", arguments: SmallChange.allCases)
+  func smallChange(_ change: SmallChange) async throws {
+    let domain = ThreadActor()
+    var ratio = Double.infinity
+    for _ in 0..<3 where ratio >= 4 {
+      let few = try await Self.time(of: change, beside: 500, isolation: domain)
+      let many = try await Self.time(of: change, beside: 8_000, isolation: domain)
+      ratio = min(ratio, many / few)
+    }
+    #expect(ratio < 4)
+  }
+
+  private static func time(
+    of change: SmallChange, beside count: Int, isolation: isolated ThreadActor
+  ) async throws -> Double {
+    let context = ManagedObjectContext(store: NumberingStore())
+    var items: [ToDo.Item] = []
+    for _ in 0..<count { items.append(context.insertObject()) }
+    try await context.save()
+    let start = threadTime()
+    for item in items.prefix(50) {
+      switch change {
+      case .insert: items.append(context.insertObject())
+      case .update: item.title = "changed"
+      case .delete: context.delete(item)
+      }
+      try await context.save()
+    }
+    let end = threadTime()
+    #expect(!context.hasChanges)
+    return (end - start) / .seconds(1)
+  }
+
   private static func time(
     of change: Change, _ count: Int, isolation: isolated ThreadActor
   ) async throws -> Double {

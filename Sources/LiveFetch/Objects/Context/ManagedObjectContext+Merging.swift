@@ -177,35 +177,21 @@ extension ManagedObjectContext {
     let loaded: [String]
   }
 
-  /// The stored objects in memory, by class.
-  private var storedObjectsOfTree: [[ManagedObject]] {
+  /// The objects in memory that changed, and those whose members may have changed. O(these), unless
+  /// everything may have changed.
+  private func concerned(by changes: RemoteChanges) -> [Concerned] {
     var byClass: [ObjectIdentifier: [ManagedObject]] = [:]
     for context in branch {
-      for object in context.registeredObjects where object.objectID.permanentID != nil {
-        guard object.stage == .stored || object.stage == .deleted,
+      for object in context.objects(concernedBy: changes, familyNames) {
+        guard object.objectID.permanentID != nil,
+          object.stage == .stored || object.stage == .deleted,
           context.parent == nil || !context.isNewAbove(context.key(of: object))
         else { continue }
         byClass[ObjectIdentifier(type(of: object)), default: []].append(object)
       }
     }
-    return Array(byClass.values)
-  }
-
-  /// The objects in memory that changed, and those whose members may have changed.
-  private func concerned(by changes: RemoteChanges) -> [Concerned] {
-    storedObjectsOfTree.map { objects in
-      let layout = layout(of: objects[0])
-      let ids = familyNames(of: layout.type).reduce(into: Set<ObjectID>()) { ids, name in
-        ids.formUnion(changes.ids[name] ?? [])
-      }
-      let stale = layout.properties.filter { property in
-        guard property.isToMany, let destination = property.destination else { return false }
-        return !familyNames(of: destination).isDisjoint(with: changes.entities)
-      }
-      let found = objects.filter { object in
-        changes.isEverything || object.objectID.permanentID.map(ids.contains) == true
-          || stale.contains { object.row[$0.name] != nil }
-      }
+    return byClass.values.map { found in
+      let layout = layout(of: found[0])
       let loaded = layout.properties.filter { property in
         property.isToMany && found.contains { $0.row[property.name] != nil }
       }
@@ -213,6 +199,30 @@ extension ManagedObjectContext {
         layout: layout, ids: Set(found.compactMap(\.objectID.permanentID)),
         loaded: loaded.map(\.name))
     }
+  }
+
+  /// - Parameter familyNames: the names of a class's entity and of those that share its ids.
+  private func objects(
+    concernedBy changes: RemoteChanges, _ familyNames: (any ManagedEntity.Type) -> Set<String>
+  ) -> Set<ManagedObject> {
+    guard !changes.isEverything else { return registeredObjects }
+    var found: Set<ManagedObject> = []
+    for layout in layouts.values {
+      for id in familyNames(layout.type).flatMap({ changes.ids[$0] ?? [] }) {
+        let key = RegistryKey(root: layout.root, id: .permanent(id))
+        if let object = registry[key]?.object { found.insert(object) }
+      }
+      let stale = layout.properties.filter { property in
+        guard property.isToMany, let destination = property.destination else { return false }
+        return !familyNames(destination).isDisjoint(with: changes.entities)
+      }
+      guard !stale.isEmpty else { continue }
+      for holder in (holders[ObjectIdentifier(layout.type)] ?? [:]).values.compactMap(\.object)
+      where stale.contains(where: { holder.row[$0.name] != nil }) {
+        found.insert(holder)
+      }
+    }
+    return found
   }
 }
 

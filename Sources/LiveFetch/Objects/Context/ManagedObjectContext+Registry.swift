@@ -31,8 +31,10 @@ extension ManagedObjectContext {
     object.managedObjectContext = self
     if root.classes[layout.entityName] == nil { root.classes[layout.entityName] = layout.type }
     registry[RegistryKey(root: layout.root, id: object.objectID)] = WeakObject(object: object)
+    object.noteMembers()
     guard registry.count > registryLimit else { return }
     registry = registry.filter { $0.value.object != nil }
+    holders = holders.mapValues { $0.filter { $0.value.object != nil } }
     registryLimit = max(1024, registry.count * 2)
   }
 
@@ -53,6 +55,8 @@ extension ManagedObjectContext {
     updates.remove(object)
     deletions.remove(object)
     referrers[object.objectID] = nil
+    holders[ObjectIdentifier(type(of: object))]?[ObjectIdentifier(object)] = nil
+    object.isHolder = false
     object.stage = stage
     object.queued = nil
     object.related = [:]
@@ -101,6 +105,11 @@ extension ManagedObjectContext {
       throw MaterializationError(
         entity: layout.entityName, id: item.id, reason: "`\(name)` \(problem)")
     }
+  }
+
+  /// The keys that an id may have: one for each hierarchy of classes.
+  func keys(of id: ManagedObjectID) -> [RegistryKey] {
+    Set(layouts.values.map(\.root)).map { RegistryKey(root: $0, id: id) }
   }
 
   /// The object of this context with the same identity as one of another context.

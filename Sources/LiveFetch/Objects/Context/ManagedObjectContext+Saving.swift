@@ -257,23 +257,35 @@ extension ManagedObjectContext {
 
   private func keysGiven(by ids: [String: ObjectID]) -> Set<RegistryKey> {
     branch.reduce(into: []) { keys, context in
-      for key in context.registry.keys {
-        guard case .temporary(let name) = key.id, let id = ids[name] else { continue }
-        keys.insert(RegistryKey(root: key.root, id: .permanent(id)))
+      for (name, id) in ids {
+        for key in context.keys(of: .temporary(name)) where context.registry[key] != nil {
+          keys.insert(RegistryKey(root: key.root, id: .permanent(id)))
+        }
       }
     }
   }
 
   private func resolve(_ ids: [String: ObjectID]) {
-    for name in ids.keys { referrers[.temporary(name)] = nil }
-    for (key, entry) in registry {
-      guard let object = entry.object else { continue }
+    for object in objects(with: ids) where object.managedObjectContext === self {
+      let key = key(of: object)
       object.resolve { ids[$0] }
       guard object.objectID != key.id else { continue }
+      registry[RegistryKey(root: key.root, id: object.objectID)] = registry[key]
       registry[key] = nil
-      registry[RegistryKey(root: key.root, id: object.objectID)] = entry
     }
     for child in children { child.context?.resolve(ids) }
+  }
+
+  /// The objects that have one of these temporary ids, or may refer to one. O(these) in the root, whose
+  /// stored values have permanent ids only; O(objects in memory) in a child context, which shows
+  /// unsaved values of its parents as stored ones.
+  private func objects(with ids: [String: ObjectID]) -> Set<ManagedObject> {
+    var found: Set<ManagedObject> = parent == nil ? [] : registeredObjects
+    for id in ids.keys.map(ManagedObjectID.temporary) {
+      found.formUnion(referrers.removeValue(forKey: id) ?? [])
+      found.formUnion(keys(of: id).compactMap { registry[$0]?.object })
+    }
+    return found
   }
 
   /// Removes an object that was deleted in the store, here and in child contexts.

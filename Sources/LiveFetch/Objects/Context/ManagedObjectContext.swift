@@ -42,6 +42,9 @@ public final class ManagedObjectContext {
   /// The objects with unsaved references to a new object, by its temporary id; it may contain
   /// objects that no longer refer to it.
   var referrers: [ManagedObjectID: Set<ManagedObject>] = [:]
+  /// The objects in memory whose stored values include members of to-many relationships, by class. A
+  /// save elsewhere may have changed those members.
+  var holders: [ObjectIdentifier: [ObjectIdentifier: WeakObject]] = [:]
   /// Changes of values that are not managed objects.
   var valueChanges: [ValueChange] = []
   /// The permanent ids of earlier inserts.
@@ -240,6 +243,7 @@ public final class ManagedObjectContext {
     for object in registeredObjects { unregister(object, as: .detached) }
     queuedSaves = []
     registry = [:]
+    holders = [:]
     classes = [:]
     referrers = [:]
     unreadable = [:]

@@ -2,7 +2,8 @@
 
 #if Macros
   /// Derives what names an entity from the properties of a class or structure: `entityName`, the
-  /// enumeration `Key`, the `predicateKeyPaths` of `#Predicate`, and for a class the property wrappers.
+  /// enumeration `Key`, the key paths of `#Predicate` (``PredicateKeyPathProviding``), and for a class the
+  /// property wrappers.
   ///
   /// ```swift
   /// @Entity final class City: ManagedObject, ManagedObjectType {
@@ -17,11 +18,22 @@
   /// ```
   ///
   /// A property with an attribute of its own keeps it. Static, lazy and computed properties are left
-  /// out. `ModelFile(of:)` is the model that the classes declare.
+  /// out, and those with ``Transient()``. `ModelFile(of:)` is the model that the classes declare.
+  ///
+  /// A class inherits from ``ManagedObject`` directly and states ``ManagedObjectType`` itself, as a
+  /// structure states `Codable` and ``Fetchable``: what a declaration states decides about its isolation
+  /// in a module whose default is the main actor. Classes that inherit from another entity are refused.
   ///
   /// - Parameter name: the entity's name; the type's name without it.
-  @attached(member, names: named(entityName), named(Key), named(predicateKeyPaths))
+  @attached(
+    member, names: named(entityName), named(Key), named(predicateKeyPaths), named(CodingKeys))
   @attached(memberAttribute)
+  @attached(extension, conformances: PredicateKeyPathProviding)
   public macro Entity(_ name: String = "") =
     #externalMacro(module: "LiveFetchMacros", type: "EntityMacro")
+
+  /// Leaves a property out of an entity: it is neither fetched nor saved. In a structure it needs an
+  /// initial value.
+  @attached(peer)
+  public macro Transient() = #externalMacro(module: "LiveFetchMacros", type: "TransientMacro")
 #endif

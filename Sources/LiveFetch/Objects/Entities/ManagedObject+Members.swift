@@ -22,6 +22,16 @@ extension ManagedObject {
     return edits.added.contains(id) || stored.contains(id) && !edits.removed.contains(id)
   }
 
+  /// Adds this object to the context's ``ManagedObjectContext/holders`` once its row has a list.
+  func noteMembers() {
+    guard !isHolder, let context = managedObjectContext else { return }
+    isHolder = row.values.contains { if case .array = $0 { true } else { false } }
+    if isHolder {
+      context.holders[ObjectIdentifier(type(of: self)), default: [:]][ObjectIdentifier(self)] =
+        WeakObject(object: self)
+    }
+  }
+
   /// The stored members; nil if they were not fetched.
   private func storedMembers(of name: String) -> InsertionOrderedSet<ManagedObjectID>? {
     if let known = storedMembers[name] { return known }

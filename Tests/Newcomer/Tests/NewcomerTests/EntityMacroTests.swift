@@ -7,10 +7,11 @@ import Testing
 @Entity final class Shelf: ManagedObject, ManagedObjectType {
   var title = ""
   var books: ToManyProxy<Book>
+  @Transient var isOpen = false
   @ManagedDerived(Key.bookCount, from: "books.@count") var bookCount: Int?
 }
 
-@Entity final class Book: ManagedObject, ManagedObjectType, PredicateKeyPathProviding {
+@Entity final class Book: ManagedObject, ManagedObjectType {
   var title = ""
   var `default`: Bool = false
   var printed: Date?
@@ -19,16 +20,18 @@ import Testing
   var isNew: Bool { printed == nil }
 }
 
-@Entity("Book") struct BookRow: Codable, Fetchable, Identifiable, PredicateKeyPathProviding {
+@Entity("Book") struct BookRow: Codable, Fetchable, Identifiable {
   let id: Int
   var title: String
   var printed: Date?
+  @Transient var isMarked = true
 }
 
 struct `An entity that is declared once` {
   @Test func `has its name, keys and key paths from the properties`() {
     #expect(Book.entityName == "Book")
     #expect(Book.Key.allCases.map(\.rawValue) == ["title", "default", "printed", "shelf"])
+    #expect(Shelf.Key.allCases.map(\.rawValue) == ["title", "books", "bookCount"])
     #expect(BookRow.entityName == "Book")
     #expect(BookRow.Key.allCases.map(\.rawValue) == ["id", "title", "printed"])
     #expect(BookRow.predicateKeyPaths[\BookRow.title] == "title")
@@ -51,6 +54,7 @@ struct `An entity that is declared once` {
       where: try FetchPredicate(#Predicate<BookRow> { $0.title == "Leaves" }))
     for try await snapshot in store.live(request) {
       #expect(snapshot.elements.map(\.title) == ["Leaves"])
+      #expect(snapshot.elements.map(\.isMarked) == [true])
       break
     }
     let other = ManagedObjectContext(store: store)
