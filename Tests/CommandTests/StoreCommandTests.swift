@@ -89,32 +89,6 @@ struct StoreCommandTests {
     }
   }
 
-  @Test("--watch prints the new result after a save, of a file and of a server")
-  func watch() throws {
-    let folder = try world()
-    let server = try folder.serve("w.sqlite")
-    let common = [
-      "--where", "country.code == 'NO'", "--sort", "name", "--select", "name", "--watch",
-    ]
-    let first = try folder.start(["fetch", "w.sqlite", "City"] + common, output: "file.txt")
-    let second = try folder.start(["fetch", server.address, "City"] + common, output: "url.txt")
-    let before = "id  name\n 3  Bergen\n 2  Oslo\n"
-    for name in ["file.txt", "url.txt"] {
-      #expect(try folder.wait(for: name) { $0 == before } == before)
-    }
-    let saved = try folder.run(
-      "save", server.address, input: #"[{"update":"City","id":2,"values":{"name":"Alta"}}]"#)
-    #expect(saved.status == 0, "\(saved.errors)")
-    let after = before + "\nid  name\n 2  Alta\n 3  Bergen\n"
-    for name in ["file.txt", "url.txt"] {
-      #expect(try folder.wait(for: name) { $0 == after } == after, "\(name)")
-    }
-    for process in [first, second] {
-      process.terminate()
-      process.waitUntilExit()
-    }
-  }
-
   @Test("A command overwrites neither its input nor another store")
   func outputs() throws {
     let folder = try world()

@@ -38,6 +38,31 @@ public enum LoopbackSocket {
     return descriptor
   }
 
+  /// A socket with a port of 127.0.0.1 that no other program is given, but a server that names the port
+  /// may listen on. Connections to it are refused until then.
+  public static func reservePort() throws -> (descriptor: Int32, port: Int) {
+    let descriptor = socket(
+      AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    var isShared: Int32 = 1
+    setsockopt(
+      descriptor, SOL_SOCKET, SO_REUSEADDR, &isShared, socklen_t(MemoryLayout<Int32>.size))
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let result = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, size) == 0 ? getsockname(descriptor, $0, &size) : -1
+      }
+    }
+    guard result == 0 else {
+      let code = errno
+      Glibc.close(descriptor)
+      throw Refused(code: code)
+    }
+    return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
+  }
+
   /// Sets the time limit of later reads, in seconds.
   public static func setTimeout(_ seconds: Double, of descriptor: Int32) {
     var time = timeval(

@@ -97,8 +97,18 @@ struct FetchCommand: ParsableCommand {
     TerminationSignal.exitOnSignal()
     var last = try source.snapshot()
     var columns = try show(last)
+    var isAnswering = true
     while true {
-      guard let next = try source.next() else { continue }
+      let answer: JSON?
+      do {
+        answer = try source.next()
+        isAnswering = true
+      } catch let error as NoAnswer {
+        if isAnswering { note("\(error.reason); trying again") }
+        isAnswering = false
+        continue
+      }
+      guard let next = answer else { continue }
       guard next.shownParts != last.shownParts else { continue }
       if format == .table, !count { try write("\n") }
       columns = try show(next, known: columns)

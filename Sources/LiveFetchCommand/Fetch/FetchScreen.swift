@@ -31,9 +31,8 @@ struct FetchScreen {
         guard !changes.isEmpty else { continue }
         draw(result, changes, changes.summary)
         shown = result
-      } catch let code as ExitCode where code.rawValue == ExitStatus.cannotListen.rawValue {
+      } catch is NoAnswer {
         draw(shown, RowChanges(), "no answer; trying again")
-        sleep(1)
       } catch {
         terminal.write(Self.leave)
         throw error

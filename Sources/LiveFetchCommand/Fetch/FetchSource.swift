@@ -4,6 +4,7 @@ import ArgumentParser
 import Bytes
 import FetchModel
 import Foundation
+import HTTPClient
 import SQLiteStore
 import Service
 
@@ -13,7 +14,16 @@ protocol FetchSource: AnyObject {
   func snapshot() throws -> JSON
   /// Waits until the result may have changed, and returns it; nil if it has not changed within a
   /// few seconds.
+  ///
+  /// - Throws: ``NoAnswer`` if a server does not answer at present. The next call waits a while and
+  ///   continues from the same token.
   func next() throws -> JSON?
+}
+
+/// A server does not answer, or refuses what it may accept later.
+struct NoAnswer: Error {
+  /// For a person.
+  let reason: String
 }
 
 /// A fetch of a file or a database.
@@ -84,6 +94,8 @@ final class RemoteFetch: FetchSource {
   private let predicate: String?
   private var held: ResultSnapshot?
   private var token: String?
+  /// The number of requests since the last one that was answered.
+  private var failures = 0
 
   init(
     _ remote: RemoteStore, entity: String, query: [(name: String, value: String)],
@@ -96,51 +108,61 @@ final class RemoteFetch: FetchSource {
   }
 
   func snapshot() throws -> JSON {
-    let json = try remote.json("GET", path, query: query, predicate: predicate)
+    keep(try remote.json("GET", path, query: query, predicate: predicate))
+  }
+
+  func next() throws -> JSON? {
+    if failures > 0 { usleep(pause) }
+    // After a failure, an immediate answer: it shows that the server is reachable again.
+    let wait = failures > 0 ? "0" : "25"
+    guard let token, let json = try answer(query + [("since", token), ("wait", wait)]) else {
+      return try newSnapshot()
+    }
+    guard let diff = Diff(json: json), var snapshot = held else {
+      return json["to"] == json["from"] ? nil : try newSnapshot()
+    }
+    guard (try? snapshot.apply(diff)) != nil else { return try newSnapshot() }
+    held = snapshot
+    self.token = snapshot.token
+    return diff.isEmpty ? nil : try JSON(parsing: snapshot.json)
+  }
+
+  private func keep(_ json: JSON) -> JSON {
     held = ResultSnapshot(json: json)
     token = json["token"]?.string
     return json
   }
 
-  func next() throws -> JSON? {
-    guard let token else { return try snapshot() }
-    let response = try remote.response(
-      "GET", path, query: query + [("since", token), ("wait", "25")])
+  private func newSnapshot() throws -> JSON? { try answer(query).map(keep) }
+
+  /// The JSON of a response; nil if the token has expired.
+  private func answer(_ query: [(name: String, value: String)]) throws -> JSON? {
+    failures += 1
+    let response: ClientResponse
+    do {
+      response = try remote.transfer("GET", path, query: query)
+    } catch {
+      throw NoAnswer(reason: remote.message(error))
+    }
     let json = try? JSON(parsing: response.body)
-    if response.status == 410 { return try snapshot() }
-    guard let json, response.status < 400 else {
+    if response.status >= 500 || [408, 425, 429].contains(response.status) {
+      throw NoAnswer(
+        reason: "\(remote.address): \(json?["detail"]?.string ?? "status \(response.status)")")
+    }
+    failures = 0
+    if response.status == 410 { return nil }
+    guard response.status < 400 else {
       throw ProblemReport(
         status: response.status, json: json ?? .object([]), predicate: predicate
       ).failure()
     }
-    self.token = json["to"]?.string ?? token
-    guard let diff = Diff(json: json), var snapshot = held else {
-      return json["to"] == json["from"] ? nil : try self.snapshot()
+    guard let json else {
+      failures = 1
+      throw NoAnswer(reason: "\(remote.address): the response is not JSON")
     }
-    guard (try? snapshot.apply(diff)) != nil else { return try self.snapshot() }
-    held = snapshot
-    return diff.isEmpty ? nil : snapshot.json
+    return json
   }
-}
 
-extension ResultSnapshot {
-  /// The result in the API's JSON, limited to the printed parts.
-  fileprivate var json: JSON {
-    let sections = sections.map { section in
-      JSON.object([
-        .init(name: "name", value: .string(section.info.name)),
-        .init(
-          name: "items", value: .array(section.items.compactMap { try? JSON(parsing: $0) })),
-      ])
-    }
-    var members: [JSON.Member] = [
-      .init(name: "entity", value: .string(entity)), .init(name: "token", value: .string(token)),
-      .init(name: "count", value: .number(String(summary.count))),
-    ]
-    if let total = summary.total {
-      members.append(.init(name: "total", value: .number(String(total))))
-    }
-    if summary.isTruncated { members.append(.init(name: "truncated", value: .boolean(true))) }
-    return .object(members + [.init(name: "sections", value: .array(sections))])
-  }
+  /// Microseconds before the next request: 0.1 s, doubled for each failure up to 5 s.
+  private var pause: UInt32 { min(5_000_000, 100_000 << UInt32(min(failures - 1, 6))) }
 }

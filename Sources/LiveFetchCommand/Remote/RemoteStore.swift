@@ -8,6 +8,8 @@ import HTTPClient
 
 /// A LiveFetch server. Requests block the command's thread until their response is complete.
 struct RemoteStore {
+  private static let limits = TransferTimeLimits(connect: 20)
+
   let address: String
   /// `http://HOST:PORT/PATH`, without `/v1` and without a slash at the end.
   private let base: String
@@ -36,17 +38,30 @@ struct RemoteStore {
     _ method: String, _ path: String, query: [(name: String, value: String)] = [],
     body: [UInt8] = []
   ) throws -> ClientResponse {
+    do {
+      return try transfer(method, path, query: query, body: body)
+    } catch {
+      throw failure(message(error), .cannotListen)
+    }
+  }
+
+  /// Why there is no response, for a person.
+  func message(_ error: TransferError) -> String {
+    "\(address): \(error.reason(within: Self.limits))"
+  }
+
+  /// As ``response(_:_:query:body:)``, without a message on standard error.
+  func transfer(
+    _ method: String, _ path: String, query: [(name: String, value: String)] = [],
+    body: [UInt8] = []
+  ) throws(TransferError) -> ClientResponse {
     var headers = [(name: "Accept", value: "application/json")]
     if let token { headers.append(("Authorization", "Bearer \(token)")) }
     if !body.isEmpty { headers.append(("Content-Type", "application/json")) }
     let request = ClientRequest(
       method, base + path + Self.encoded(query), headers: headers, body: body,
-      limits: TransferTimeLimits(connect: 20))
-    do {
-      return try request.waitForResponse()
-    } catch {
-      throw failure("\(address): \(error.reason(within: request.limits))", .cannotListen)
-    }
+      limits: Self.limits)
+    return try request.waitForResponse()
   }
 
   /// The JSON of a response.
