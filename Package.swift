@@ -62,6 +62,9 @@ let package = Package(
     // Mapped files that other programs truncate: the handler of SIGBUS
     .target(name: "LiveFetchCMappedFiles"),
 
+    // The answers that libmicrohttpd gives by itself
+    .target(name: "LiveFetchCQueueResponse", dependencies: ["CMicrohttpd"]),
+
     // The commit of the build
     .target(
       name: "LiveFetchCVersion",
@@ -129,7 +132,7 @@ let package = Package(
     .target(
       name: "LiveFetchHTTPServer",
       dependencies: [
-        "Bytes", "CMicrohttpd", "CZlib", "LiveFetchThreads",
+        "Bytes", "CMicrohttpd", "CZlib", "LiveFetchCQueueResponse", "LiveFetchThreads",
         .product(name: "HeapModule", package: "swift-collections"),
       ]),
 
@@ -226,6 +229,7 @@ let package = Package(
         "TestSupport",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
+        .product(name: "Logging", package: "swift-log"),
         .product(name: "JWTKit", package: "jwt-kit"),
         // Run as a program by the tests of the command line.
         "LiveFetchCommand",

@@ -38,6 +38,9 @@ final class Connection: Sendable {
   /// True once the peer has closed its sending side, or the whole connection. Used only by the
   /// disconnect monitor.
   nonisolated(unsafe) var peerHasFinished = false
+  /// The body's bytes at the disconnect monitor's last look, and how many looks in a row found no
+  /// further ones although the socket has bytes. Used only by the disconnect monitor.
+  nonisolated(unsafe) private var progress = (bytes: -1, stalls: 0)
   /// The exchange that is, or last was, suspended here. Protected by the lock of the table's
   /// stripe.
   nonisolated(unsafe) var parked: ExchangeState?
@@ -71,6 +74,26 @@ final class Connection: Sendable {
   var hasHungUp: Bool {
     var query = pollfd(fd: descriptor, events: Int16(truncatingIfNeeded: 0x2000), revents: 0)
     return poll(&query, 1, 0) > 0
+  }
+}
+
+// MARK: - Bodies that are not read
+
+extension Connection {
+  /// Looks whether bytes of the body were read since the last look. Returns the number of looks in a
+  /// row that found none although the socket has bytes.
+  ///
+  /// libmicrohttpd 0.9.75 reads no more if a chunk's size line is longer than its buffer: it neither
+  /// refuses the request nor sees its end.
+  func countStalls() -> Int {
+    let bytes = bodyBytes.load(ordering: .relaxed)
+    var next: UInt8 = 0
+    let flags = Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)
+    let isStalled =
+      state.activity == .receiving && !isSpent.load(ordering: .relaxed)
+      && bytes == progress.bytes && recv(descriptor, &next, 1, flags) == 1
+    progress = (bytes, isStalled ? progress.stalls + 1 : 0)
+    return progress.stalls
   }
 }
 

@@ -1,6 +1,7 @@
 // The pointer to a libmicrohttpd connection.
 
 import CMicrohttpd
+import LiveFetchCQueueResponse
 
 /// A libmicrohttpd connection. Valid until its request is completed; a user protects it with the
 /// lock under which completion removes it.
@@ -8,6 +9,11 @@ struct ConnectionHandle: @unchecked Sendable {
   let pointer: OpaquePointer
   /// Wakes the connection's worker.
   let wakeup: WakeupEvent
+
+  /// Queues the response of the connection's request. Call only on the connection's worker.
+  func queue(_ response: OpaquePointer, _ status: Int) -> MHD_Result {
+    livefetch_queue_response(pointer, UInt32(status), response) != 0 ? chttp_yes : chttp_no
+  }
 
   /// Call only on the connection's worker.
   func suspend() {

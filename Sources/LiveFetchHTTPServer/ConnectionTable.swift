@@ -90,12 +90,13 @@ final class ConnectionTable: Sendable {
   /// libmicrohttpd 0.9.75 does not read again after a read that did not fill its buffer, so it
   /// misses a FIN directly after the bytes of a request. Shutting down the reading side makes the
   /// kernel report the descriptor to the worker's epoll set once more. Bytes that were received
-  /// before the FIN can still be read.
+  /// before the FIN can still be read. If the worker does not read them, the connection is shut down.
   func readEnd(of connection: Connection) -> Remainder {
     stripe(connection.descriptor).rows.withLock { rows in
       guard rows.connections[connection.descriptor] === connection else { return .closed }
       if let parked = connection.parked { return .waiting(parked) }
-      shutdown(connection.descriptor, Int32(SHUT_RD))
+      let isStalled = connection.countStalls() > 0
+      shutdown(connection.descriptor, Int32(isStalled ? SHUT_RDWR : SHUT_RD))
       return .open
     }
   }

@@ -7,7 +7,7 @@
 public struct HTTPProblem: Error, Sendable, Equatable {
   /// The HTTP status, 400 to 599.
   public var status: Int
-  /// Stable and in kebab-case: `bad-request`, `body-too-large`, `headers-too-large`,
+  /// Stable and in kebab-case: `bad-request`, `body-too-large`, `uri-too-long`, `headers-too-large`,
   /// `http-version-not-supported`, `unknown-host`, `unanswered`, `shutting-down`, `overloaded`.
   public var code: String
   /// A short summary that is the same for every occurrence of the code.
@@ -16,6 +16,10 @@ public struct HTTPProblem: Error, Sendable, Equatable {
   public var detail: String
   /// The seconds after which the client may try again; nil if the condition does not end by itself.
   public var retryAfter: Int?
+  /// The request's id; nil unless the status is 500.
+  public var requestID: String?
+  /// True if no header of the response names ``requestID`` yet.
+  public var isNewRequestID = false
 
   public init(status: Int, code: String, title: String, detail: String) {
     self.status = status
@@ -32,6 +36,16 @@ public struct HTTPProblem: Error, Sendable, Equatable {
     HTTPProblem(
       status: 413, code: "body-too-large", title: "Body too large",
       detail: "A body may have at most \(limit) bytes.")
+  }
+
+  static func targetTooLong(limit: Int) -> HTTPProblem {
+    HTTPProblem(
+      status: 414, code: "uri-too-long", title: "URI too long",
+      detail: "A request line with its header lines may have at most \(limit) bytes.")
+  }
+
+  static func headersTooLarge(limit: Int) -> HTTPProblem {
+    headersTooLarge("A request's head may have at most \(limit) bytes.")
   }
 
   static func headersTooLarge(_ detail: String) -> HTTPProblem {

@@ -123,6 +123,7 @@ final class HTTPWorkers: Sendable {
 
     func run() {
       let wakeup = context.wakeup
+      context.replacePages()
       context.server.configuration.certificate?.useOnThisThread()
       while !wakeup.isOver {
         if chttp_connection_count(daemon) <= Self.fewConnections {

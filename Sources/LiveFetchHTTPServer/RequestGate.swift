@@ -68,7 +68,8 @@ struct RequestGate: Sendable {
     intake.isChunked = admission.isChunked
     if admission.hidesChunks { intake.decoder = ChunkDecoder() }
     guard fits else {
-      return .headersTooLarge("A request's head may have at most \(maxHeadBytes) bytes.")
+      return intake.targetCount < maxHeadBytes
+        ? .headersTooLarge(limit: maxHeadBytes) : .targetTooLong(limit: maxHeadBytes)
     }
     if let problem = checkLine(line, &intake) ?? scan.problem { return problem }
     if Self.knowsLibrary, scan.cursor + 2 != line.method + headSize {

@@ -28,7 +28,11 @@ final class ServerContext: Sendable {
     configuration.renderProblem(problem)
   }
 
-  /// True if a connection has exceeded the time limit for a head or a body.
+  /// The number of looks, one a second, after which a body that is not read is refused.
+  private static let mostStalls = 5
+
+  /// True if a connection has exceeded the time limit for a head or a body, or its body cannot be read.
+  /// Called by the disconnect monitor.
   func isOverdue(_ connection: Connection) -> Bool {
     let (activity, milliseconds) = connection.state
     let seconds = Int(truncatingIfNeeded: milliseconds / 1000)
@@ -36,6 +40,10 @@ final class ServerContext: Sendable {
     case .fresh: return seconds >= configuration.headTimeout
     case .idle: return seconds >= configuration.idleTimeout
     case .receiving:
+      if !connection.peerHasFinished, connection.countStalls() >= Self.mostStalls {
+        answerStalled(connection)
+        return true
+      }
       let granted = connection.bodyBytes.load(ordering: .relaxed) >> 14
       return seconds &- granted >= configuration.bodyTimeout
     case .working: return false
@@ -57,7 +65,9 @@ extension ServerContext {
     identify(exchange)
     if let problem {
       // libmicrohttpd has no memory left for the head of a response to such a request.
-      if problem.status == 431 { return sendDirectly(exchange, handle, render(problem)) }
+      if [414, 431].contains(problem.status) {
+        return sendDirectly(exchange, handle, render(problem))
+      }
       return refuse(exchange, handle, render(problem), admission)
     }
     if admission.hasBody, !memory.hasRoom(for: Int(clamping: admission.contentLength ?? 1)) {
@@ -258,10 +268,10 @@ extension ServerContext {
     guard exchange.extraHeaders.isEmpty else {
       guard let own = response.copy(adding: exchange.extraHeaders) else { return chttp_no }
       defer { MHD_destroy_response(own.pointer) }
-      return MHD_queue_response(handle.pointer, UInt32(status), own.pointer)
+      return handle.queue(own.pointer, status)
     }
     guard let body = response.handle else { return chttp_no }
-    return MHD_queue_response(handle.pointer, UInt32(status), body.pointer)
+    return handle.queue(body.pointer, status)
   }
 
   private func queue(
@@ -281,7 +291,7 @@ extension ServerContext {
     // libmicrohttpd would send the last chunk after the head of a HEAD response.
     if exchange.intake.method == "HEAD" { chttp_end_by_closing(pointer) }
     defer { MHD_destroy_response(pointer) }
-    return MHD_queue_response(handle.pointer, UInt32(sendableStatus(status)), pointer)
+    return handle.queue(pointer, sendableStatus(status))
   }
 }
 

@@ -41,7 +41,11 @@ extension HTTPServerTests {
       "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc",
       "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n",
       "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n",
+      "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1d;" + longLine,
+      "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + longLine,
     ]
+    /// More than libmicrohttpd's buffer of a connection.
+    private static let longLine = String(repeating: "0", count: 20_000)
 
     @Test(arguments: heads, [false, true])
     func `a connection ends whose client finishes within a request`(

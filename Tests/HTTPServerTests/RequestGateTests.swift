@@ -162,10 +162,13 @@ extension HTTPServerTests {
         #expect(other.get("/before")?.status == 200)
         let client = try RawClient(server.port)
         client.send(refusal.message)
-        let status = client.response()?.status
+        let reply = client.response()
+        let status = reply?.status
         // Later versions of libmicrohttpd close such a connection without a response.
         let isClosed = !RequestGate.knowsLibrary && refusal.message.contains("\0") && status == nil
         #expect(status == refusal.status || isClosed, "\(refusal.what)")
+        let type = reply?.header("content-type")
+        #expect(type == "application/problem+json" || isClosed, "\(refusal.what)")
         client.send("GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(!client.receiveAll().contains("/smuggled"), "\(refusal.what)")
         #expect(other.get("/after")?.status == 200)
@@ -238,11 +241,49 @@ extension HTTPServerTests {
         for extra in [3_000, 60_000] {
           let client = try RawClient(server.port)
           client.send(head + String(repeating: "x", count: room + extra) + "\r\n\r\n")
-          #expect(client.response()?.status == 431)
+          let reply = client.response()
+          #expect(reply?.status == 431)
+          #expect(
+            reply?.text == """
+              {"type":"about:blank","title":"Headers too large","status":431,"detail":\
+              "A request's head may have at most 7168 bytes.","code":"headers-too-large"}
+              """)
+          #expect(client.receiveAll() == "")
         }
-        let long = try RawClient(server.port)
-        long.send("GET /" + String(repeating: "x", count: 20_000) + " HTTP/1.1\r\nHost: a\r\n\r\n")
-        #expect([414, 431].contains(long.response()?.status))
+      }
+    }
+
+    @Test(arguments: [7_168, 7_900, 8_700, 20_000, 200_000])
+    func `a target beyond the limit is 414`(count: Int) async throws {
+      try await withServer { server in
+        let client = try RawClient(server.port)
+        client.send(
+          "GET /" + String(repeating: "x", count: count - 1) + " HTTP/1.1\r\nHost: a\r\n\r\n")
+        let reply = client.response()
+        #expect(reply?.status == 414)
+        #expect(reply?.header("content-type") == "application/problem+json")
+        #expect(
+          reply?.text == """
+            {"type":"about:blank","title":"URI too long","status":414,"detail":\
+            "A request line with its header lines may have at most 7168 bytes.",\
+            "code":"uri-too-long"}
+            """)
+        #expect(client.receiveAll() == "")
+        try #expect(RawClient(server.port).get("/")?.status == 200)
+      }
+    }
+
+    @Test(arguments: ["1d;", "", "3\r\nabc\r\n"])
+    func `a chunk's size line without end is 400 or 413`(start: String) async throws {
+      try await withServer(.changed { $0.bodyTimeout = 600 }) { server in
+        let client = try RawClient(server.port)
+        client.send(
+          "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + start
+            + String(repeating: "0", count: 20_000))
+        let reply = client.response()
+        #expect([400, 413].contains(reply?.status))
+        #expect(reply?.header("content-type") == "application/problem+json")
+        #expect(await eventually(30) { server.connectionCount == 0 })
       }
     }
 

@@ -127,6 +127,11 @@ public enum ProblemCatalogue {
         "body-too-large": "more bytes than the server takes"
       ])
     + codes(
+      414,
+      [
+        "uri-too-long": "a target of 7 KiB or more"
+      ])
+    + codes(
       415,
       [
         "not-json": "a body that is not declared as JSON",

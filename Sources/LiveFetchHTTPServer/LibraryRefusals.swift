@@ -1,0 +1,55 @@
+// Requests that libmicrohttpd refuses by itself, because it cannot parse them or has no memory for
+// their heads.
+//
+// Enters: the status of libmicrohttpd's page, or a connection whose body it does not read. Leaves: a
+// problem in its place.
+
+import CMicrohttpd
+import Glibc
+import LiveFetchCQueueResponse
+
+extension WorkerContext {
+  /// Has libmicrohttpd send problems in place of its pages on the calling thread.
+  func replacePages() {
+    livefetch_replace_pages(makeAnswer, Unmanaged.passUnretained(self).toOpaque())
+  }
+}
+
+private func makeAnswer(
+  _ context: UnsafeMutableRawPointer?, _ pointer: OpaquePointer?, _ status: UInt32
+) -> OpaquePointer? {
+  guard let context, let pointer, let owned = chttp_socket_context(pointer) else { return nil }
+  let server = Unmanaged<WorkerContext>.fromOpaque(context).takeUnretainedValue().server
+  let connection = Unmanaged<Connection>.fromOpaque(owned).takeUnretainedValue()
+  connection.isSpent.store(true, ordering: .relaxed)
+  server.handler.answered(0, status: Int(status), nanoseconds: 0)
+  let response = server.render(server.gate.problem(ofPage: Int(status)))
+  return ResponseHandle(
+    memory: BodyMemory(copying: response.body, nil), headers: response.headers)?.pointer
+}
+
+extension RequestGate {
+  /// The problem for a request that libmicrohttpd refuses with this status.
+  func problem(ofPage status: Int) -> HTTPProblem {
+    switch status {
+    case 413: .bodyTooLarge(limit: maxBodyBytes)
+    case 414: .targetTooLong(limit: maxHeadBytes)
+    case 431: .headersTooLarge(limit: maxHeadBytes)
+    case 500: .unanswered
+    case 505: .versionNotSupported
+    default: .badRequest("The request line, a header line or a chunk is malformed.")
+    }
+  }
+}
+
+extension ServerContext {
+  /// Answers a request whose body libmicrohttpd neither reads nor refuses. Its worker writes nothing
+  /// meanwhile, and the connection is shut down next.
+  func answerStalled(_ connection: Connection) {
+    guard configuration.certificate == nil else { return }
+    connection.isSpent.store(true, ordering: .relaxed)
+    handler.answered(0, status: 400, nanoseconds: 0)
+    let problem = HTTPProblem.badRequest("A chunk's size line is too long.")
+    _ = ClosingMessage(render(problem)).send(to: connection.descriptor, seconds: 1)
+  }
+}
