@@ -6,8 +6,8 @@ public enum HTTPBody: Sendable, Equatable {
   case none
   /// These bytes, with their `Content-Length`.
   case bytes([UInt8])
-  /// With status 304: the length of the body that 200 would have had, and none of its bytes. With
-  /// any other status the same as `none`.
+  /// With status 304, or in answer to HEAD: the length of the body that a 200 to GET would have had,
+  /// and none of its bytes. Not for other answers.
   case omitted(count: Int)
 
   /// Text as UTF-8.

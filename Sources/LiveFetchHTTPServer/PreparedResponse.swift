@@ -34,7 +34,7 @@ public final class PreparedResponse: Sendable {
     self.charge = charge
     memory = BodyMemory(copying: response.body, charge)
     bodyCount = memory.count
-    if case .omitted(let count) = response.body, response.status == 304 {
+    if case .omitted(let count) = response.body {
       bodyForm = response.body
       handle = ResponseHandle(length: count, headers: response.headers)
     } else {

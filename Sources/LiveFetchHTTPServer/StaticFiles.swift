@@ -52,15 +52,31 @@ public final class StaticFiles: Sendable {
   ///   left out.
   public func response(to request: HTTPRequest, path: Substring? = nil) -> HTTPResponse? {
     guard request.method == "GET" || request.method == "HEAD",
-      let file = file(path ?? request.path)
+      let file = file(path ?? request.path, readsLarge: request.method == "GET")
     else { return nil }
     return file.response(to: request)
   }
 
-  private func file(_ path: Substring) -> StaticFile? {
+  /// True if there is such a file. Reads nothing of it.
+  ///
+  /// - Parameter path: the raw path below the directory, beginning with `/`.
+  public func hasFile(_ path: Substring) -> Bool {
+    guard let name = Self.decode(path) else { return false }
+    switch source {
+    case .directory(let root):
+      return resolve(name, in: root).flatMap { place in Self.open(place) { $1 } } != nil
+    case .contents(let contents): return Self.place(of: name, in: contents) != nil
+    }
+  }
+
+  /// The bytes of memory that the cached files use.
+  var cachedBytes: Int { kept.withLock { $0.byteCount } }
+
+  private func file(_ path: Substring, readsLarge: Bool) -> StaticFile? {
     guard let name = Self.decode(path) else { return nil }
     switch source {
-    case .directory(let root): return resolve(name, in: root).flatMap(load)
+    case .directory(let root):
+      return resolve(name, in: root).flatMap { load($0, readsLarge: readsLarge) }
     case .contents(let contents): return load(name, of: contents)
     }
   }
@@ -105,10 +121,14 @@ public final class StaticFiles: Sendable {
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
   }
 
-  private func load(_ path: String, of contents: [String: [UInt8]]) -> StaticFile? {
+  /// The path of a file, or of a directory's index.
+  private static func place(of path: String, in contents: [String: [UInt8]]) -> String? {
     let index = path.hasSuffix("/") ? path + "index.html" : path + "/index.html"
-    guard let place = [path, index].first(where: { contents[$0] != nil }),
-      let bytes = contents[place]
+    return [path, index].first { contents[$0] != nil }
+  }
+
+  private func load(_ path: String, of contents: [String: [UInt8]]) -> StaticFile? {
+    guard let place = Self.place(of: path, in: contents), let bytes = contents[place]
     else { return nil }
     if let file = kept.withLock({ $0.files[place] }) { return file }
     let file = StaticFile(bytes, place)
@@ -116,15 +136,25 @@ public final class StaticFiles: Sendable {
     return file
   }
 
-  private func load(_ place: String) -> StaticFile? {
-    let descriptor = open(place, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+  private func load(_ place: String, readsLarge: Bool) -> StaticFile? {
+    Self.open(place) { descriptor, stamp in
+      if let file = kept.withLock({ $0.files[place] }), file.stamp == stamp { return file }
+      guard let file = StaticFile(descriptor, stamp, place, readsLarge: readsLarge) else {
+        return nil
+      }
+      if file.byteCount <= Self.largestKept { keep(file, at: place) }
+      return file
+    }
+  }
+
+  /// Opens a file that may be served; nil if it may not be.
+  private static func open<Result>(
+    _ place: String, _ body: (_ descriptor: Int32, _ stamp: FileStamp) -> Result?
+  ) -> Result? {
+    let descriptor = Glibc.open(place, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
-    guard let stamp = FileStamp(descriptor) else { return nil }
-    if let file = kept.withLock({ $0.files[place] }), file.stamp == stamp { return file }
-    guard let file = StaticFile(descriptor, stamp, place) else { return nil }
-    if file.byteCount <= Self.largestKept { keep(file, at: place) }
-    return file
+    return FileStamp(descriptor).flatMap { body(descriptor, $0) }
   }
 
   private func keep(_ file: StaticFile, at place: String) {
@@ -151,6 +181,11 @@ struct FileStamp: Equatable, Sendable {
   let size: Int
   let seconds: Int
   let nanoseconds: Int
+
+  /// An entity tag of its own for each state.
+  var tag: String {
+    "\"" + [size, seconds, nanoseconds].map { String($0, radix: 16) }.joined(separator: "-") + "\""
+  }
 
   /// Returns nil unless it is a regular file small enough to be served.
   init?(_ descriptor: Int32) {

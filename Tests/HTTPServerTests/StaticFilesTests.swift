@@ -98,6 +98,56 @@ extension HTTPServerTests {
       #expect(files.response(to: HTTPRequest(method: "POST", target: "/")) == nil)
     }
 
+    @Test func `of a large file, HEAD and other methods read nothing`() async throws {
+      let count = StaticFiles.largestKept + 1
+      directory.write("public/large.bin", "")
+      #expect(truncate(directory.path + "/public/large.bin", off_t(count)) == 0)
+      let whole = try #require(get("/large.bin"))
+      let head = try #require(
+        files.response(to: HTTPRequest(method: "HEAD", target: "/large.bin")))
+      #expect(whole.body.bytes.count == count)
+      #expect(head.body == .omitted(count: count))
+      #expect(head.headers.map(\.value) == whole.headers.map(\.value))
+      let range = files.response(
+        to: HTTPRequest(
+          method: "HEAD", target: "/large.bin", headers: [("Range", "bytes=1-10")]))
+      #expect(range?.status == 206)
+      #expect(range?.body == .omitted(count: 10))
+      #expect(files.hasFile("/large.bin"))
+      #expect(files.cachedBytes == 0)
+      let files = files
+      try await serving { request, exchange in
+        exchange.respond(files.response(to: request) ?? HTTPResponse(status: 404))
+      } during: { server in
+        let client = try RawClient(server.port)
+        client.send("HEAD /large.bin HTTP/1.1\r\nHost: a\r\n\r\n")
+        let reply = client.response(bodyFollows: false)
+        #expect(reply?.status == 200)
+        #expect(reply?.header("content-length") == "\(count)")
+        #expect(reply?.header("etag") == whole.header("etag"))
+        #expect(client.get("/")?.text == "<p>home</p>")
+      }
+    }
+
+    @Test func `a large file that changes has another tag`() throws {
+      let path = directory.path + "/public/large.bin"
+      directory.write("public/large.bin", "")
+      #expect(truncate(path, off_t(StaticFiles.largestKept + 1)) == 0)
+      let before = try #require(get("/large.bin")?.header("etag"))
+      #expect(get("/large.bin", [("If-None-Match", before)])?.status == 304)
+      #expect(truncate(path, off_t(StaticFiles.largestKept + 2)) == 0)
+      #expect(get("/large.bin", [("If-None-Match", before)])?.status == 200)
+    }
+
+    @Test func `a file is there if GET finds it`() {
+      for target in [
+        "/", "/index.html", "/sub", "/sub/", "/a%20b+%C3%A4.txt", "/in.html", "/nothing",
+        "/index.html/", "/out.txt", "/pipe", "/loop", "/.hidden", "/../secret.txt", "",
+      ] {
+        #expect(files.hasFile(target[...]) == (get(target) != nil), "\(target)")
+      }
+    }
+
     @Test func `the headers say what it is`() throws {
       let response = try #require(get("/app.js"))
       #expect(response.status == 200)

@@ -70,16 +70,30 @@ extension Service {
 
   /// A file of the public directory, or else one that the program carries or that lies beside it.
   func fileResponse(to request: HTTPRequest) -> HTTPResponse? {
-    if request.path.hasPrefix("/docs/swift/") {
-      return configuration.swiftDocumentation?.response(
-        to: request, path: request.path.dropFirst("/docs/swift".count))
+    firstFile(request) { files, path in files.response(to: request, path: path) }
+  }
+
+  /// True if ``fileResponse(to:)`` finds a file. Reads nothing of it.
+  func hasFile(_ request: HTTPRequest) -> Bool {
+    firstFile(request) { files, path in files.hasFile(path) ? true : nil } != nil
+  }
+
+  /// Returns the first result of `find` in the places of a file.
+  private func firstFile<Result>(
+    _ request: HTTPRequest, _ find: (StaticFiles, Substring) -> Result?
+  ) -> Result? {
+    let path = request.path
+    if path.hasPrefix("/docs/swift/") {
+      return configuration.swiftDocumentation.flatMap {
+        find($0, path.dropFirst("/docs/swift".count))
+      }
     }
-    if let found = files?.response(to: request) { return found }
+    if let found = files.flatMap({ find($0, path) }) { return found }
     let isBuiltIn =
-      ["/docs/", "/livefetch/"].contains { request.path.hasPrefix($0) }
-      || ["/livefetch.js", "/livefetch.d.ts", "/livefetch.tgz"].contains(request.path)
+      ["/docs/", "/livefetch/"].contains { path.hasPrefix($0) }
+      || ["/livefetch.js", "/livefetch.d.ts", "/livefetch.tgz"].contains(path)
     guard files == nil || isBuiltIn else { return nil }
-    return configuration.builtInFiles?.response(to: request)
+    return configuration.builtInFiles.flatMap { find($0, path) }
   }
 
   /// The methods that a path takes, and for browsers of other origins the headers they may send.

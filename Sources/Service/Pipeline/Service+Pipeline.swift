@@ -124,8 +124,7 @@ extension Service {
   /// True if the file exists, or the method will show whether it does.
   private func isFile(_ request: HTTPRequest) -> Bool {
     guard request.method != "GET", request.method != "HEAD" else { return true }
-    let head = HTTPRequest(method: "HEAD", target: request.target)
-    return request.target == "*" || fileResponse(to: head) != nil
+    return request.target == "*" || hasFile(request)
   }
 
   private func authorize(_ context: RequestContext) throws(Problem) {
