@@ -42,11 +42,19 @@ package protocol SQLScope {
   /// if the relationship is not ordered.
   var position: String? { get }
 
+  /// Conditions that hold if the objects which are joined so far are readable; empty if nothing
+  /// restricts them, or the database tests that first.
+  var readabilities: [String] { get }
+
   /// True if several rows may hold the same object, as several to-many steps allow.
   var mayRepeat: Bool { get }
 
   /// True if `path` reads an aggregate over the query's own objects.
   func isAggregate(_ path: PropertyPath) -> Bool
+}
+
+extension SQLScope {
+  public var readabilities: [String] { [] }
 }
 
 /// The SQL of a value and the properties that comparisons need.

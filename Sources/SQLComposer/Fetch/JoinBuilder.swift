@@ -19,6 +19,7 @@ package struct JoinBuilder: SQLScope {
   /// SQL for the object's position in the ordered relationship that reached it; nil without an
   /// order.
   package let position: String?
+  package private(set) var readabilities: [String]
   private let source: String
   /// The to-one paths with an object at their end in every row of the result.
   private let required: Set<[Int]>
@@ -32,13 +33,16 @@ package struct JoinBuilder: SQLScope {
     self.init(
       context: context, entity: entity, alias: alias, source: source, correlation: "",
       mayRepeat: false, position: nil, required: required)
+    let table = TableInfo(context.schema.entities[entity])
+    readabilities = [context.readability(of: table, alias: alias)].compactMap { $0 }
   }
 
   private init(
     context: QueryContext, entity: Int, alias: String, source: String, correlation: String,
-    mayRepeat: Bool, position: String?, required: Set<[Int]> = []
+    mayRepeat: Bool, position: String?, required: Set<[Int]> = [], readabilities: [String] = []
   ) {
     self.required = required
+    self.readabilities = readabilities
     self.context = context
     self.entity = entity
     self.alias = alias
@@ -135,6 +139,9 @@ package struct JoinBuilder: SQLScope {
     joinText +=
       " \(kind) \(context.presentRows(target.name)) AS \(quoted(condition.alias)) ON \(condition.sql)"
     joins[steps] = condition.alias
+    if let test = context.readability(of: TableInfo(target), alias: condition.alias) {
+      readabilities.append(test)
+    }
     return condition.alias
   }
 
@@ -231,7 +238,7 @@ extension JoinBuilder {
       context: context, entity: holder, alias: chain.alias, source: chain.from,
       correlation: chain.correlation,
       mayRepeat: relationships.count(where: \.isToMany) > 1 || chain.mayRepeat,
-      position: chain.position)
+      position: chain.position, readabilities: chain.readabilities)
     return (scope, chain.linkedID ?? scope.idExpression)
   }
 }
@@ -248,6 +255,8 @@ private struct Chain {
   private(set) var position: String?
   /// True if several rows of a join table may link the same objects.
   private(set) var mayRepeat = false
+  /// See ``SQLScope/readabilities``.
+  private(set) var readabilities: [String] = []
 
   init(context: QueryContext) { self.context = context }
 
@@ -295,11 +304,17 @@ private struct Chain {
     }
   }
 
+  /// Records the table under the current alias.
+  private mutating func note(_ table: TableInfo) {
+    if let test = context.readability(of: table, alias: alias) { readabilities.append(test) }
+  }
+
   /// - Parameter joinCondition: Returns the join condition for a row of an alias, or for unqualified columns
   ///   if the alias is nil.
   private mutating func add(_ table: TableInfo, joinCondition: (String?) -> String) {
     let isFirst = from.isEmpty
     alias = context.nextAlias()
+    note(table)
     switch (isFirst, context.isPast) {
     case (true, true): from = context.source(table, alias: alias, joinedBy: joinCondition)
     case (true, false):
@@ -326,6 +341,7 @@ private struct Chain {
   ) {
     let (links, objects) = (context.nextAlias(), context.nextAlias())
     alias = context.nextAlias()
+    note(TableInfo(table))
     from = context.source(
       TableInfo(table), alias: alias,
       over: context.source(link, alias: links, joinedBy: joinCondition), as: objects,

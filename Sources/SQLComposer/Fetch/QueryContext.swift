@@ -27,6 +27,8 @@ package final class QueryContext {
   /// The common table expressions of the tables that access rules restrict.
   private var readableTables: [SQLFragment] = []
   private var restrictedNames: Set<String> = []
+  /// Those of them whose rules a database may evaluate after other conditions.
+  private var lateNames: Set<String> = []
   /// True while a rule is composed, which sees all rows.
   private var isComposingRule = false
 
@@ -239,7 +241,32 @@ extension QueryContext {
         add(quoted(table.name), columns, scope.from, condition)
       }
       restrictedNames.insert(table.name)
+      let isLate = ["SELECT", "livefetch_"].contains { condition.text.contains($0) }
+      if isLate { lateNames.insert(table.name) }
     }
+  }
+
+  /// SQL that is true if the row of `table` under `alias` is readable, or if there is none; nil if the
+  /// database tests the table's rule before other conditions, or nothing identifies a row.
+  ///
+  /// A rule with a subquery is tested after conditions without one, whatever the order in the SQL. A
+  /// condition that may take long would show by its time what an unreadable row holds.
+  ///
+  ///     ("t1"."id" IS NULL OR EXISTS (SELECT 1 FROM "Note" AS "t2" WHERE "t2"."id" = "t1"."id"))
+  func readability(of table: TableInfo, alias: String) -> String? {
+    guard !isComposingRule, lateNames.contains(table.name), table.key.kind != .hash,
+      let first = table.key.columns.first
+    else { return nil }
+    let sources =
+      isPast ? [readableRows(table), readablePastRows(table)] : [presentRows(table.name)]
+    let tests = sources.map { source in
+      let other = nextAlias()
+      let isSame = table.key.columns.map { "\(qualified($0, other)) = \(qualified($0, alias))" }
+      return "EXISTS (SELECT 1 FROM \(source) AS \(quoted(other)) "
+        + "WHERE \(isSame.joined(separator: " AND ")))"
+    }
+    let parts = ["\(qualified(first, alias)) IS NULL"] + tests
+    return "(\(parts.joined(separator: " OR ")))"
   }
 
   private func add(

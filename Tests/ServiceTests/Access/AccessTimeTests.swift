@@ -1,0 +1,104 @@
+import FetchModel
+import Foundation
+import SQLiteStore
+import TestSupport
+import Testing
+
+@Suite("What an unreadable object holds decides nothing about the time of an answer", .mayBlock)
+struct AccessTimeTests {
+  /// Note 500 is unreadable for Eve. A condition on its title takes minutes.
+  private static let sql =
+    AccessWorld.sql + """
+      INSERT INTO note VALUES
+        (500, replace(printf('%.*c', 2000000, 'x'), 'x', 'ab'), 1, NULL, 77, 'x');
+      """
+  private static let endless = "title MATCHES '(a|b)*c'"
+
+  /// Fetches that take minutes if they test the title of an unreadable note.
+  static let fetches: [(entity: String, predicate: String)] = [
+    ("note", "SELF == 500 AND \(endless)"), ("note", endless),
+    ("note", "size > 50 AND \(endless)"), ("note", "NOT (\(endless)) AND SELF == 500"),
+    ("note", "uppercase(title) == 'X' AND \(endless)"),
+    ("user", "ANY note.\(endless)"),
+    ("user", "SUBQUERY(note, $n, $n.id == 500 AND $n.\(endless)).@count > 0"),
+    ("user", "SELF == 1 AND SUBQUERY(note, $n, $n.\(endless)).@count > 0"),
+    ("team", "ANY user.note.\(endless)"),
+  ]
+
+  private func total(_ world: AccessWorld, _ entity: String, _ predicate: String) throws -> Int64? {
+    var body: [UInt8] = []
+    body.append(
+      json: .object([
+        .init(name: "entity", value: .string(entity)), .init(name: "as", value: .string("count")),
+        .init(name: "where", value: .string(predicate)),
+      ]))
+    let answer = try world.ask(
+      "3", "POST", "/v1/fetch", String(decoding: body, as: UTF8.self))
+    #expect(answer.status == 200, "\(predicate): \(answer.text)")
+    return answer.json["total"]?.integer
+  }
+
+  @Test func aConditionThatMayTakeLongIsTestedForReadableObjectsAlone() throws {
+    var options = SQLiteStoreOptions()
+    options.queryTimeout = 20
+    let world = try AccessWorld(Self.sql, options: options)
+    for (entity, predicate) in Self.fetches {
+      #expect(try total(world, entity, predicate) == 0, "\(predicate)")
+    }
+  }
+
+  @Test func aLongArgumentIsSearchedForReadableObjectsAlone() throws {
+    var options = SQLiteStoreOptions()
+    options.queryTimeout = 20
+    let world = try AccessWorld(options: options)
+    // Note 1 has the size 1, and is unreadable for Eve.
+    let argument = String(repeating: "ab", count: 2_000_000)
+    for condition in ["size > 0", "size > 1"] {
+      let answer = try world.ask(
+        "3", "POST", "/v1/fetch",
+        """
+        {"entity":"note","as":"count","where":"SELF == 1 AND \(condition) AND %@ CONTAINS[cd] title",
+         "arguments":["\(argument)"]}
+        """)
+      #expect(answer.status == 200, "\(condition)")
+      #expect(answer.json["total"]?.integer == 0)
+    }
+  }
+
+  /// Requests for an object that is not there and one that is not the caller's take turns, so that a busy
+  /// machine slows both.
+  @Test func theTimeOf404IsTheSameForWhatIsNotThereAndWhatIsNotYours() throws {
+    let world = try AccessWorld()
+    let time = { (target: String) throws -> Double in
+      let start = ContinuousClock.now
+      let answer = try world.ask("3", "GET", target)
+      let duration = ContinuousClock.now - start
+      #expect(answer.status == 404)
+      return duration / .microseconds(1)
+    }
+    for suffix in ["", "/title"] {
+      var ratio = 0.0
+      for _ in 0..<10 where !(0.8...1.25).contains(ratio) {
+        var (absent, hidden): ([Double], [Double]) = ([], [])
+        for _ in 0..<300 {
+          absent.append(try time("/v1/objects/note/999\(suffix)"))
+          hidden.append(try time("/v1/objects/note/1\(suffix)"))
+        }
+        ratio = hidden.sorted()[150] / absent.sorted()[150]
+      }
+      #expect((0.8...1.25).contains(ratio), "\(suffix)")
+    }
+  }
+
+  @Test func conditionsWithFunctionsFindTheSameReadableObjects() throws {
+    let world = try AccessWorld()
+    #expect(try total(world, "note", "title MATCHES 'e.*'") == 1)
+    #expect(try total(world, "note", "NOT (title MATCHES 'a.*')") == 1)
+    #expect(try total(world, "note", "owner.name CONTAINS[c] 'EVE'") == 1)
+    #expect(try total(world, "note", "NOT (owner.name CONTAINS[c] 'x') AND title LIKE 'e?'") == 1)
+    #expect(try total(world, "user", "ANY note.title ENDSWITH[cd] '1'") == 1)
+    #expect(try total(world, "team", "ANY user.note.title LIKE '*1'") == 1)
+    #expect(try total(world, "team", "NONE user.name CONTAINS 'A'") == 1)
+    #expect(try total(world, "note", "TERNARY(title CONTAINS 'e', size, 0) == 4") == 1)
+  }
+}
