@@ -86,7 +86,7 @@ public final class SQLiteStore: ReopenableStore {
     history = file.history
     composer = FetchComposer(model: file.model, schema: file.schema)
     executor = SQLiteSaveExecutor(
-      model: file.model, schema: file.schema, batchLimit: UInt64(options.queryTimeout * 1e9))
+      model: file.model, schema: file.schema, timeLimit: UInt64(options.queryTimeout * 1e9))
     let watch = file.watch
     self.watch = watch
     let files = watch?.files

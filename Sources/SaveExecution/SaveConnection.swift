@@ -82,11 +82,6 @@ package protocol SaveConnection: AnyObject {
   func historyPosition() throws(StoreError) -> Int64?
   /// Returns the objects that this transaction has changed after a position.
   func changes(after start: Int64) throws(StoreError) -> ChangeSet
-
-  /// Runs `body` with a time limit in nanoseconds; nil for none.
-  func withDeadline(
-    after nanoseconds: UInt64?, _ body: () throws(StoreError) -> Void
-  ) throws(StoreError)
 }
 
 extension SaveConnection {

@@ -35,16 +35,12 @@ package struct SaveExecutor: Sendable {
   ///
   /// An error may have ended the transaction; check ``SaveConnection/isTransactionOver``.
   ///
-  /// - Parameters:
-  ///   - token: A placeholder in the result until the caller knows the save's own token.
-  ///   - batchLimit: The time limit of a change of all matching objects, in nanoseconds; nil for none.
+  /// - Parameter token: A placeholder in the result until the caller knows the save's own token.
   /// - Throws: ``SaveError`` with every problem found; the caller has to roll back.
   package func execute(
-    _ request: SaveRequest, on connection: any SaveConnection, token: Token,
-    batchLimit: UInt64? = nil
+    _ request: SaveRequest, on connection: any SaveConnection, token: Token
   ) throws(SaveError) -> SaveResult {
     var run = SaveRun(executor: self, connection: connection, request: request, token: token)
-    run.batchLimit = batchLimit
     do {
       try run.applyAll()
     } catch {

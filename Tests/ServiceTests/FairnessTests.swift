@@ -66,10 +66,10 @@ struct FairnessTests {
   }
 
   private static func serve(
-    _ configuration: ServiceConfiguration, _ options: SQLiteStoreOptions,
+    _ configuration: ServiceConfiguration, _ options: SQLiteStoreOptions, sql: String = world,
     _ body: (ServedFile, Int) throws -> Void
   ) throws {
-    let file = try ServedFile(world, options: options, configuration: configuration)
+    let file = try ServedFile(sql, options: options, configuration: configuration)
     var http = HTTPServerConfiguration()
     http.port = 0
     http.workers = 4
@@ -152,6 +152,62 @@ struct FairnessTests {
       #expect(refused.count >= 6)
       #expect(refused.allSatisfy { $0.contains("Retry-After: 1\r\n") })
       #expect(answers.allSatisfy { $0.hasPrefix("HTTP/1.1 503") || $0.hasPrefix("HTTP/1.1 504") })
+    }
+  }
+
+  /// Saves that would take hours: a batch, batches among the changes of a save, and a trigger of the
+  /// file's own that runs for a change of one object.
+  private static let endlessSaves: [(method: String, target: String, body: String)] = [
+    ("PATCH", "/v1/objects/leaf?where=\(endless)", #"{"n":1}"#),
+    (
+      "POST", "/v1/save",
+      """
+      {"changes":[{"insert":"tree","values":{"name":"late"}},
+        {"update":"leaf","where":"id == 1","values":{"n":7}},
+        {"delete":"leaf","where":"SUBQUERY(tree.leaf, $a, SUBQUERY(tree.leaf, $b, $a.n * $b.n == \
+      -n).@count > 0).@count > 0"}]}
+      """
+    ),
+    ("PATCH", "/v1/objects/slow/1", #"{"n":1}"#),
+  ]
+
+  @Test(.onlyForFiles, arguments: endlessSaves)
+  func aSaveThatWouldTakeHoursEndsChangesNothingAndOtherSavesAreMade(
+    method: String, target: String, body: String
+  ) throws {
+    let (configuration, options) = Self.limited(4)
+    let trigger = """
+      CREATE TABLE slow(id INTEGER PRIMARY KEY, n INTEGER);
+      INSERT INTO slow VALUES (1, 0);
+      CREATE TRIGGER counts AFTER UPDATE ON slow BEGIN
+        UPDATE tree SET name = 'late' WHERE (SELECT count(*) FROM leaf a, leaf b, leaf c) = 0;
+      END;
+      """
+    try Self.serve(configuration, options, sql: Self.world + trigger) { file, port in
+      let save = try Client(port, Self.head(method, target, body))
+      // Saves of another caller that arrive meanwhile.
+      let others = try (0..<3).map {
+        try Client(port, Self.head("POST", "/v1/objects/tree", "{\"name\":\"other \($0)\"}"))
+      }
+      let answer = save.answer(until: "}")
+      #expect(answer.hasPrefix("HTTP/1.1 504"), "\(answer)")
+      #expect(answer.contains(#""code":"query-timeout""#))
+      // Those that had to wait for very long are refused, and not made.
+      let answers = others.map { $0.answer() }
+      let made = answers.count { $0.hasPrefix("HTTP/1.1 201") }
+      #expect(made + answers.count { $0.hasPrefix("HTTP/1.1 503") } == 3)
+      let later = Self.head("POST", "/v1/objects/tree", #"{"name":"later"}"#)
+      #expect(
+        try eventually(within: .seconds(60)) {
+          try Client(port, later).answer().hasPrefix("HTTP/1.1 201")
+        })
+      let stored = try SQLiteShell.integer(
+        """
+        SELECT (SELECT count(*) FROM tree WHERE name LIKE 'other%' OR name = 'later') * 100
+          + (SELECT count(*) FROM tree WHERE name = 'late') + (SELECT count(*) FROM leaf WHERE n <> id)
+          + 4000 - (SELECT count(*) FROM leaf) + (SELECT n FROM slow)
+        """, path: file.path)
+      #expect(stored == Int64(made + 1) * 100)
     }
   }
 

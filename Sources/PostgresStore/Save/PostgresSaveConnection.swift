@@ -54,18 +54,6 @@ final class PostgresSaveConnection: SaveConnection {
     try noting { () throws(PostgresError) in _ = try connection.execute(command) }
   }
 
-  func withDeadline(
-    after nanoseconds: UInt64?, _ body: () throws(StoreError) -> Void
-  ) throws(StoreError) {
-    let outer = connection.deadline
-    defer { connection.deadline = outer }
-    if let nanoseconds {
-      let end = ContinuousClock.now + .nanoseconds(Int64(clamping: nanoseconds))
-      connection.deadline = outer.map { min($0, end) } ?? end
-    }
-    try body()
-  }
-
   /// Any number: changes have the id of this transaction instead.
   func historyPosition() throws(StoreError) -> Int64? { 0 }
 

@@ -29,12 +29,6 @@ final class SQLiteSaveConnection: SaveConnection {
   }
 
   func run(_ command: String) throws(StoreError) { try connection.run(command) }
-
-  func withDeadline(
-    after nanoseconds: UInt64?, _ body: () throws(StoreError) -> Void
-  ) throws(StoreError) {
-    try connection.withDeadline(after: nanoseconds, body)
-  }
 }
 
 // MARK: - Statements
@@ -43,6 +37,8 @@ extension SQLiteSaveConnection {
   func attempt(
     _ sql: String, _ values: [SQLValue], _ more: [SQLValue]
   ) throws(StoreError) -> Constraint? {
+    // SQLite itself asks for the time only within statements of many steps.
+    if connection.hasToEnd { throw .queryTimeout }
     returnedID = nil
     return try connection.attempt(sql, values, more) { returnedID = $0.id(0) }
   }

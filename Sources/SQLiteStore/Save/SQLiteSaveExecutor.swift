@@ -9,14 +9,14 @@ struct SQLiteSaveExecutor: Sendable {
   private let executor: SaveExecutor
   /// nil if saves need no history.
   private let history: History?
-  /// The time limit of a change of all matching objects, in nanoseconds; nil without a limit.
-  private let batchLimit: UInt64?
+  /// The time limit of a save, in nanoseconds; nil without a limit. Other saves wait meanwhile.
+  private let timeLimit: UInt64?
 
-  init(model: Model, schema: Schema, batchLimit: UInt64? = nil) {
+  init(model: Model, schema: Schema, timeLimit: UInt64? = nil) {
     let executor = SaveExecutor(model: model, schema: schema)
     self.executor = executor
     history = executor.readsHistory ? History(model: model, schema: schema) : nil
-    self.batchLimit = batchLimit
+    self.timeLimit = timeLimit
   }
 
   /// Makes the changes of `request`, in order.
@@ -25,18 +25,27 @@ struct SQLiteSaveExecutor: Sendable {
   ///
   /// - Parameters:
   ///   - token: A placeholder in the result until the writer knows the save's own token.
-  ///   - arrival: The time at which the save began to wait, as ``monotonicNanoseconds()``.
-  /// - Throws: ``SaveError`` with every problem found; the caller has to roll back the savepoint.
+  ///   - arrival: The time at which the save began to wait, as ``monotonicNanoseconds()``. The wait of
+  ///     a batch is part of its time limit.
+  /// - Throws: ``SaveError`` with every problem found, or with ``StoreError/queryTimeout``; the caller
+  ///   has to roll back the savepoint.
   func execute(
     _ request: SaveRequest, on connection: Connection, token: Token = .untracked,
     since arrival: UInt64? = nil
   ) throws(SaveError) -> SaveResult {
-    let limit = batchLimit.map { limit in
-      let waited = arrival.map { monotonicNanoseconds() &- $0 } ?? 0
+    let limit = timeLimit.map { limit in
+      let waited = request.isBatch ? arrival.map { monotonicNanoseconds() &- $0 } ?? 0 : 0
       return limit > waited ? limit - waited : 1
     }
-    return try executor.execute(
-      request, on: SQLiteSaveConnection(connection, history: history), token: token,
-      batchLimit: limit)
+    let save = SQLiteSaveConnection(connection, history: history)
+    let result: Result<SaveResult, SaveError>
+    do throws(StoreError) {
+      result = try connection.withDeadline(after: limit) { () throws(StoreError) in
+        Result { () throws(SaveError) in try executor.execute(request, on: save, token: token) }
+      }
+    } catch {
+      throw .store(error)
+    }
+    return try result.get()
   }
 }

@@ -20,8 +20,6 @@ struct SaveRun {
   let executor: SaveExecutor
   let connection: any SaveConnection
   let request: SaveRequest
-  /// Nanoseconds that a change of every object that matches may take; nil for as long as it takes.
-  var batchLimit: UInt64?
   var result: SaveResult
   /// The ids of inserts, by change.
   var insertedIDs: [ObjectID?]
@@ -142,15 +140,8 @@ struct SaveRun {
     case .delete(let reference):
       guard let id = target(reference, of: index) else { return }
       try delete(change, at: index, id: id)
-    case .updateAll(let predicate):
-      // All other saves wait meanwhile.
-      try connection.withDeadline(after: batchLimit) { () throws(StoreError) in
-        try updateAll(change, at: index, where: predicate)
-      }
-    case .deleteAll(let predicate):
-      try connection.withDeadline(after: batchLimit) { () throws(StoreError) in
-        try deleteAll(change, at: index, where: predicate)
-      }
+    case .updateAll(let predicate): try updateAll(change, at: index, where: predicate)
+    case .deleteAll(let predicate): try deleteAll(change, at: index, where: predicate)
     }
   }
 
