@@ -54,6 +54,7 @@ extension Dialect {
   private static func keyText(_ sql: String, _ form: Key.Form) -> String {
     switch form {
     case .integer, .text, .other: sql
+    case .onlyText: "CASE WHEN typeof(\(sql)) = 'text' THEN \(sql) END"
     case .binary: "CASE WHEN \(sql) IS NOT NULL THEN HEX(\(sql)) END"
     case .uuid:
       """
@@ -68,7 +69,7 @@ extension Dialect {
   private static func keyPartText(_ sql: String, _ form: Key.Form) -> String {
     switch form {
     case .integer, .text, .other: "CASE WHEN typeof(\(sql)) <> 'blob' THEN \(sql) END"
-    case .binary, .uuid, .real: keyText(sql, form)
+    case .onlyText, .binary, .uuid, .real: keyText(sql, form)
     }
   }
 

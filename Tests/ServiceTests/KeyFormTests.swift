@@ -41,6 +41,8 @@ struct KeyFormTests {
     arguments: [
       ("k TEXT PRIMARY KEY, n INTEGER", "('a',1),(X'6162',2)", #"["a"]"#),
       ("k INT PRIMARY KEY, n INTEGER", "(1,1),('x',2),(2.5,3),(X'01',4)", #"[1,"2.5","x"]"#),
+      ("k PRIMARY KEY, n INTEGER", "('a',1),(1,2),(2.5,3),('1',4),(X'62',5)", #"["1","a"]"#),
+      ("k, b TEXT, n INTEGER, PRIMARY KEY(k, b)", "('a','x',1),(1,'y',2)", #"["a,x"]"#),
       ("k REAL PRIMARY KEY, n INTEGER", "(1,1),('x',2),(2.5,3)", #"["1.0","2.5","x"]"#),
       ("k BLOB PRIMARY KEY, n INTEGER", "(X'00',1),('x',2)", #"["00","78"]"#),
       ("k DATE PRIMARY KEY, n INTEGER", "('2024-01-01',1),('soon',2)", #"["2024-01-01","soon"]"#),
@@ -91,6 +93,29 @@ struct KeyFormTests {
     let names = try file.ask("/v1/objects/pet?select=owner.n").text
     #expect(
       names.contains(#""items":[{"id":"p","owner.n":1},{"id":"r","owner.n":null}]"#), "\(names)")
+  }
+
+  @Test("leave out rows without an id, and a row that gets one is inserted", .onlyForFiles)
+  func aNumberAmongTexts() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE thing(k PRIMARY KEY, n INTEGER);
+      INSERT INTO thing VALUES ('a', 1), (0.5, 2);
+      """)
+    let start = try file.ask("/v1/objects/thing")
+    #expect(start.json["count"]?.integer == 1)
+    #expect(try file.ask("/v1/objects/thing/0.5").code == "unknown-id")
+    try file.runExternally("UPDATE thing SET n = 3 WHERE k = 0.5")
+    try file.settle()
+    let token = start.json["token"]?.string ?? ""
+    let unchanged = try file.ask("/v1/objects/thing?since=\(token)&wait=0")
+    let none = try #require(Diff(json: unchanged.json), "\(unchanged.text)")
+    #expect(none.inserted.isEmpty && none.updated.isEmpty && none.deleted.isEmpty)
+    try file.runExternally("UPDATE thing SET k = 'b' WHERE k = 0.5")
+    try file.settle()
+    let changed = try file.ask("/v1/objects/thing?since=\(token)&wait=0")
+    let diff = try #require(Diff(json: changed.json), "\(changed.text)")
+    #expect(diff.inserted.map(\.id) == [.text("b")])
   }
 
   @Test("are at one address each, also under a collation that ignores case")

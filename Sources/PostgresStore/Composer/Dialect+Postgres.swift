@@ -181,7 +181,7 @@ extension Dialect {
 
   private static func keyText(_ sql: String, _ form: Key.Form) -> String {
     switch form {
-    case .integer, .text: sql
+    case .integer, .text, .onlyText: sql
     case .binary: "upper(encode(\(sql), 'hex'))"
     case .uuid, .real, .other: "(\(sql))::text"
     }

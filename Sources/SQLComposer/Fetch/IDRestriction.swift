@@ -65,7 +65,9 @@ package struct IDRestriction {
   private var parses: Bool {
     isLookup
       ? ids.allSatisfy { key.bindings(of: $0) != nil }
-      : key.parts.allSatisfy { $0.isBinary && ($0.form == .integer || $0.form == .text) }
+      : key.parts.allSatisfy {
+        $0.isBinary && ($0.form == .integer || $0.form == .text || $0.form == .onlyText)
+      }
         || key.kind == .column && key.parts[0].form == .uuid
   }
 

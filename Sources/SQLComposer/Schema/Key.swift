@@ -21,6 +21,9 @@ package struct Key: Sendable, Hashable {
   /// The form of a key part in an id.
   package enum Form: Sendable, Hashable {
     case integer, text
+    /// As text, in a column of SQLite without a type. A number there has no id: it differs from the text
+    /// with the same digits, which may be another row's key.
+    case onlyText
     /// As hexadecimal digits.
     case binary
     /// Sixteen bytes as the text of a UUID.
@@ -123,6 +126,7 @@ extension Key {
   private static func hasForm(_ column: String, _ form: Form) -> String {
     switch form {
     case .integer, .text, .real, .other: "typeof(\(column)) <> 'blob'"
+    case .onlyText: "typeof(\(column)) = 'text'"
     case .binary: "typeof(\(column)) IN ('blob', 'text')"
     case .uuid: "(typeof(\(column)) <> 'blob' OR length(\(column)) = 16)"
     }
@@ -190,7 +194,8 @@ extension Key {
   private func value(of text: String, _ form: Form) -> SQLValue? {
     switch form {
     // PostgreSQL's text has no U+0000.
-    case .text, .other: return dialect.hasTypedColumns && text.utf8.contains(0) ? nil : .text(text)
+    case .text, .onlyText, .other:
+      return dialect.hasTypedColumns && text.utf8.contains(0) ? nil : .text(text)
     case .integer:
       // A column of SQLite that is declared as an integer may hold other text.
       guard let integer = Int64(text) else { return number(of: text) }
@@ -267,6 +272,8 @@ extension Key {
   private static func text(of value: SQLValue, _ form: Form) -> String? {
     switch value {
     case .null: nil
+    case .integer where form == .onlyText: nil
+    case .double where form == .onlyText: nil
     case .integer(let integer):
       form == .binary ? hexadecimal(integer.description.utf8) : "\(integer)"
     case .double(let double): double.description
@@ -276,7 +283,7 @@ extension Key {
       case .binary: hexadecimal(bytes)
       case .uuid where bytes.count == 16:
         String(decoding: UUIDText.text(of: bytes), as: UTF8.self)
-      case .uuid, .integer, .text, .real, .other: nil
+      case .uuid, .integer, .text, .onlyText, .real, .other: nil
       }
     }
   }

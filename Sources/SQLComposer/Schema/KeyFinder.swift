@@ -77,7 +77,15 @@ package struct KeyFinder {
     case .date: column.dateFormat == .unixSeconds ? .integer : .text
     case .binary: .binary
     case .uuid where column.encoding == .uuid(.bytes) || dialect.hasTypedColumns: .uuid
-    case .string, .uuid, .uri, .json: column.affinity == .integer ? .integer : .text
+    case .string, .uuid, .uri, .json: textForm(column)
+    }
+  }
+
+  private func textForm(_ column: Column) -> Key.Form {
+    switch column.affinity {
+    case .integer: .integer
+    case .blob where !dialect.hasTypedColumns: .onlyText
+    case .blob, .text, .real, .numeric: .text
     }
   }
 

@@ -105,7 +105,8 @@ extension SaveRun {
       switch (row[column], part.form, table.columns[column].affinity) {
       case (.integer(let value)?, .integer, .integer), (.integer(let value)?, .integer, .numeric):
         values.append(.integer(value))
-      case (.text(let value)?, .text, .text), (.text(let value)?, .text, .blob):
+      case (.text(let value)?, .text, .text), (.text(let value)?, .text, .blob),
+        (.text(let value)?, .onlyText, .blob):
         values.append(.text(value))
       default: return nil
       }
