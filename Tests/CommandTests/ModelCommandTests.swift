@@ -98,6 +98,33 @@ struct ModelCommandTests {
     #expect(bad.errors == "livefetch: bad.json: entities/A/parent: there is no entity `B`\n")
   }
 
+  @Test func fetchTemplatesAreChecked() throws {
+    let folder = try Folder()
+    let model = { (predicate: String) in
+      """
+      {"entities":[{"name":"City","attributes":[{"name":"name","type":"String"},
+        {"name":"population","type":"Integer 64"}]}],
+       "fetchTemplates":[{"name":"large","entity":"City","predicate":"\(predicate)"}]}
+      """
+    }
+    try folder.write(model("population > $LEAST AND name != nil"), to: "good.json")
+    let good = try folder.run("model", "check", "good.json")
+    #expect(good.output == "good.json: it has no errors\n", "\(good.errors)")
+    for (name, predicate, problem) in [
+      ("path", "populaton > $LEAST", "populaton"), ("type", "population > 'x'", "population"),
+      ("syntax", "population >", "expected"),
+    ] {
+      try folder.write(model(predicate), to: "\(name).json")
+      let bad = try folder.run("model", "check", "\(name).json")
+      #expect(bad.status == 65)
+      let start = "livefetch: \(name).json: fetchTemplates/large"
+      #expect(bad.errors.hasPrefix(start), "\(bad.errors)")
+      #expect(bad.errors.contains(problem), "\(bad.errors)")
+      let serve = try folder.run("serve", "new.sqlite", "--model", "\(name).json", "--port", "0")
+      #expect(serve.status == 65)
+    }
+  }
+
   @Test func aModelThatCannotBeServedLeavesNoFile() throws {
     let folder = try Folder()
     try folder.write(

@@ -66,6 +66,7 @@ struct ModelCommand: ParsableCommand {
 
     func run() throws {
       let model = try modelAnywhere(path)
+      try checkTemplates(of: model)
       guard let store else { return print("\(path): it has no errors") }
       let mismatches = try reportingErrors(of: store) {
         try SQLiteStore.mismatches(path: store, with: model)
@@ -75,6 +76,14 @@ struct ModelCommand: ParsableCommand {
         throw failure(lines.joined(separator: "\n"), .unusableStore)
       }
       print("\(store): its tables match the model")
+    }
+
+    /// Ends the command if a fetch template fails whatever values a request gives.
+    private func checkTemplates(of file: ModelFile) throws {
+      guard !file.fetchTemplates.isEmpty else { return }
+      let model = try reportingErrors(of: path) { try SQLiteStore.model(ofNewFileFor: file) }
+      let problems = FetchResolver(model: model, maxItems: 1).templateProblems
+      guard problems.isEmpty else { throw ModelFileError(problems).failure(path) }
     }
   }
 

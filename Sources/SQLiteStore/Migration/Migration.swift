@@ -17,6 +17,14 @@ extension SQLiteStore {
     return try ModelOpening.remembered(on: connection)
   }
 
+  /// Returns the model of a new file that is made for `model`. Leaves no file.
+  public static func model(ofNewFileFor model: ModelFile) throws(StoreError) -> Model {
+    let connection = try Connection(path: ":memory:", access: .write)
+    defer { connection.close() }
+    let opening = ModelOpening(connection: connection, given: model)
+    return try opening.open()?.model ?? Model(entities: [], file: model)
+  }
+
   /// Returns every difference between the tables of the file at `path` and those of `model`.
   public static func mismatches(
     path: String, with model: ModelFile
