@@ -7,7 +7,7 @@ import Synchronization
 final class CallerAccessCache: Sendable {
   /// The most sets of values that are kept, and the most bytes of them; one more removes all of them.
   private static let capacity = 20_000
-  private static let maxBytes = 8 << 20
+  static let maxBytes = 8 << 20
 
   private struct Known {
     var accesses: [[PredicateArgument?]: CallerAccess] = [:]
@@ -18,6 +18,9 @@ final class CallerAccessCache: Sendable {
   private let known = Mutex(Known())
 
   init(_ rules: AccessRules) { self.rules = rules }
+
+  /// The sets of values that are kept, and their bytes.
+  var size: (count: Int, bytes: Int) { known.withLock { ($0.accesses.count, $0.bytes) } }
 
   /// Returns the rules as they are for a caller.
   func access(of caller: AccessCaller) -> CallerAccess {

@@ -48,7 +48,7 @@ package final class JWTVerifier: Sendable {
   static let skew = 30.0
   private static let maxVerified = 10_000
   /// The claims of a token take several times the memory of its text.
-  private static let maxVerifiedBytes = 8 << 20
+  package static let maxVerifiedBytes = 8 << 20
   private static let maxWaiting = 1_000
   /// The most keys that a token is tried with.
   private static let maxTries = 8
@@ -65,6 +65,11 @@ package final class JWTVerifier: Sendable {
     self.rules = rules
     ownKeys = keys
     self.source = source
+  }
+
+  /// The verified tokens that are kept, and the bytes of their texts.
+  package var kept: (count: Int, bytes: Int) {
+    state.withLock { ($0.verified.count, $0.verifiedBytes) }
   }
 
   /// - Parameter digest: The SHA-256 of `text`.
