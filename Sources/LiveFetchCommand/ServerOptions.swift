@@ -195,6 +195,7 @@ struct ServerOptions {
     service.idleSeconds = settings.number(.keepIdle)
     service.bearerToken = serverToken
     service.jwt = jwt
+    service.errorLogger = settings.errorLogger
     service.requestLogger = settings.requestLogger
     service.audit = audit
     service.quotas = quotas
@@ -284,7 +285,8 @@ struct ServerOptions {
     http.reportsCompletions = settings.isOn(.logRequests)
     http.trustedProxies = (try? settings.trustedProxies()) ?? []
     http.maxMemoryInFlight = settings.integer(.maxMemoryInFlight)
-    http.renderProblem = { Problem($0).response }
+    let logger = settings.errorLogger
+    http.renderProblem = { Problem.response(to: $0, logger) }
     return http
   }
 }

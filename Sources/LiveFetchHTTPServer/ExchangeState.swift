@@ -153,7 +153,11 @@ final class ExchangeState: Sendable {
     let isOpen = state.withLock { state in
       state.answer == nil && state.phase != .answered && state.phase != .completed
     }
-    if isOpen { _ = answer(.response(server.render(.unanswered))) }
+    guard isOpen else { return }
+    var problem = HTTPProblem.unanswered
+    problem.isNewRequestID = requestID.isEmpty
+    problem.requestID = requestID.isEmpty ? RequestID.new : requestID
+    _ = answer(.response(server.render(problem)))
   }
 
   func onDisconnect(_ body: @escaping @Sendable () -> Void) {

@@ -22,7 +22,7 @@ extension ServerContext {
 }
 
 /// `X-Request-Id`.
-enum RequestID {
+package enum RequestID {
   private static let maxCount = 128
 
   /// The text if it can be repeated in a header and in a log.
@@ -36,7 +36,7 @@ enum RequestID {
   }
 
   /// 32 random hexadecimal digits.
-  static var new: String {
+  package static var new: String {
     let digits = String(UInt128.random(in: 0 ... .max), radix: 16)
     return String(repeating: "0", count: 32 - digits.count) + digits
   }

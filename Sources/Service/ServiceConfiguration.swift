@@ -56,6 +56,8 @@ public struct ServiceConfiguration: Sendable {
   /// The number of slow queries that may wait; further ones are refused with 503.
   public var slowQueryQueue = 1024
 
+  /// Gets an event of level `error` for each problem of status 500.
+  public var errorLogger = Logger(label: "livefetch")
   /// Gets one event for each request; nil for none. Set
   /// `HTTPServerConfiguration.reportsCompletions` with it.
   public var requestLogger: Logger?

@@ -17,6 +17,8 @@ public struct Problem: Error, Sendable {
   public var hint: String?
   /// Further members of the body, as JSON.
   public var members: [JSON.Member] = []
+  /// What failed, for the log only: it is never sent.
+  public var cause: String?
   /// Header fields of the response, in addition to those of every problem.
   public var headers: [(name: String, value: String)] = []
 
@@ -223,8 +225,9 @@ extension Problem {
           ? "The schema of the store has changed; fetch again."
           : "The table of `\(entity)` has changed or is gone.")
     case .unsupported(let feature): self = .notImplemented(feature)
-    case .failed:
+    case .failed(let text):
       self.init(500, "internal-error", "Internal server error", "The store failed; see the log.")
+      cause = text
     }
   }
 }

@@ -10,9 +10,15 @@ extension Settings {
   /// Returns nil if requests are not logged.
   var requestLogger: Logger? {
     guard isOn(.logRequests) else { return nil }
-    let format = text(.logFormat).flatMap(LogFormat.init) ?? .text
-    return Logger(label: "livefetch.requests") { _ in LineLogHandler(format) }
+    return Logger(label: "livefetch.requests") { [logFormat] _ in LineLogHandler(logFormat) }
   }
+
+  /// Logs the answers of status 500.
+  var errorLogger: Logger {
+    Logger(label: "livefetch") { [logFormat] _ in LineLogHandler(logFormat) }
+  }
+
+  private var logFormat: LogFormat { text(.logFormat).flatMap(LogFormat.init) ?? .text }
 
   /// Opens the audit file; nil without one. Ends the command if it cannot be written.
   func auditLog() throws -> AuditLog? {

@@ -12,6 +12,7 @@ final class ChangeStream: ServedStream, HistoryObserver {
 
   let service: Service
   let callerID: CallerID
+  let identity: RequestIdentity
   private let limit: Int
   private let integersAsStrings: Bool
   // Protects the state; never held while the store or the socket is called.
@@ -20,6 +21,7 @@ final class ChangeStream: ServedStream, HistoryObserver {
   init(_ context: RequestContext, _ query: ChangesQuery) {
     service = context.service
     callerID = context.callerID
+    identity = RequestIdentity(context)
     limit = query.limit
     integersAsStrings = query.integersAsStrings
     state = Mutex(State(position: query.start ?? context.service.store.newestToken))

@@ -33,10 +33,12 @@ final class FetchGroupStream: ServedStream, GroupWaiter {
   // Protects the state; never held while the service, the engine or the socket is called.
   let state: Mutex<State>
   let callerID: CallerID
+  let identity: RequestIdentity
 
   init(_ context: RequestContext, _ fetches: [FetchGroup.Named]) throws(Problem) {
     service = context.service
     callerID = context.callerID
+    identity = RequestIdentity(context)
     self.fetches = fetches
     var state = State(alive: Set(fetches.indices))
     let resumed = try context.lastEventID()
@@ -122,7 +124,7 @@ extension FetchGroupStream {
 
   /// One fetch ends; the others go on.
   func end(_ index: Int, _ problem: Problem, _ state: inout State) {
-    state.output.unsent += Self.event("error", problem.json, fetches[index].name)
+    state.output.unsent += Self.event("error", logged(problem).json, fetches[index].name)
     state.alive.remove(index)
   }
 

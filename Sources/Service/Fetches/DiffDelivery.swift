@@ -68,7 +68,7 @@ final class FetchPoll: DiffWaiter {
       switch answer {
       case .diff(let json, _, _): HTTPResponse.json(json)
       case .expired: Problem.tokenExpired.response
-      case .failed(let error): Problem(error).response
+      case .failed(let error): context.logged(Problem(error)).response
       }
     response.headers += context.commonHeaders
     return response

@@ -75,7 +75,7 @@ extension RequestContext {
 
   func respond(json: [UInt8]) { respond(.json(json)) }
 
-  func refuse(_ problem: Problem) { respond(problem.response) }
+  func refuse(_ problem: Problem) { respond(logged(problem).response) }
 
   /// Responds with a stream of server-sent events.
   func respond(_ stream: some ServedStream) {

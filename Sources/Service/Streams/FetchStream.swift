@@ -18,6 +18,7 @@ final class FetchStream: ServedStream, DiffWaiter {
 
   let service: Service
   let callerID: CallerID
+  let identity: RequestIdentity
   private let fetch: FollowedFetch
   // Protects the state; never held while the service, the engine or the socket is called.
   private let state: Mutex<State>
@@ -26,6 +27,7 @@ final class FetchStream: ServedStream, DiffWaiter {
   init(_ context: RequestContext, _ fetch: FollowedFetch, start: Token?) {
     service = context.service
     callerID = context.callerID
+    identity = RequestIdentity(context)
     self.fetch = fetch
     state = Mutex(State(position: start))
   }

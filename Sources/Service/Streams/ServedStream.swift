@@ -62,6 +62,8 @@ protocol ServedStream: StreamSource, CredentialHolder {
   var service: Service { get }
   /// Identifies the caller in fair queues.
   var callerID: CallerID { get }
+  /// Identifies the request in the log.
+  var identity: RequestIdentity { get }
   /// Runs under the lock of the stream's state, so `change` must not call the service, the engine or
   /// the socket.
   func withOutput<Result: Sendable>(_ change: (inout EventOutput) -> Result) -> Result
@@ -125,8 +127,14 @@ extension ServedStream {
     socket?.wake()
   }
 
+  /// Logs the problem if the server is to blame. Returns it as it is sent.
+  func logged(_ problem: Problem) -> Problem {
+    problem.logged(for: identity, service.configuration.errorLogger)
+  }
+
   /// Sends the problem and ends the stream.
   func end(_ problem: Problem) {
+    let problem = logged(problem)
     wake { output in
       guard !output.isEnding else { return }
       output.unsent += EventOutput.event("error", problem.json, nil)

@@ -27,6 +27,7 @@ extension OpenAPIDocument {
         "offset": ["type": "integer", "description": "The byte at which it went wrong."],
         "hint": ["type": "string", "description": "What may have been meant."],
         "found": .string, "expected": .string,
+        "requestID": ["type": "string", "description": "With status 500, its id in the log."],
         "errors": .array(.schema("ChangeProblem")),
       ],
     ],
