@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
-import { isSaved, openCell, openPage, stagedValues } from './pages.mjs';
+import { isSaved, openCell, openPage, stagedValues, still } from './pages.mjs';
 
 const many = Array.from({ length: 40 }, (_, index) => `c${index} ${['TEXT', 'INTEGER', 'REAL', 'DATE', 'BLOB', 'JSON', 'BOOLEAN', 'DECIMAL(8, 2)'][index % 8]}`);
 
@@ -68,6 +68,7 @@ async function columnWithoutFilter(page) {
   await page.until(() => globalThis.livefetch.page.live.current?.total === 1, { what: 'words are found in columns with odd names' });
   await page.run(() => globalThis.livefetch.page.change({ where: '' }));
   await page.until(() => document.querySelectorAll('.row:not(.is-leaving)').length === 3);
+  await still(page);
   await page.run(() => { [...document.querySelectorAll('.grid-body .cell')].find(({ textContent }) => textContent === 'Bob').dataset.test = 'cell'; });
   await page.click('[data-test=cell]');
   await page.run(() => document.querySelector('[data-test=cell]').dispatchEvent(
