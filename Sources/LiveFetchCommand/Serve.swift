@@ -49,7 +49,11 @@ struct Serve: ParsableCommand {
     let options = try given.resolved()
     try options.checkDatabase()
     try options.checkAccess(to: target.text)
-    var server = Server(source: .database(target), options: options, readAgain: given.readAgain)
+    var server = Server(source: .database(target), options: options) { running in
+      let newer = try given.readAgain(running)
+      try newer.checkDatabase()
+      return newer
+    }
     try server.run()
   }
 
@@ -58,8 +62,9 @@ struct Serve: ParsableCommand {
     guard !hasModel else { return }
     note(
       """
-      \(store): there was no such file, so an empty one was made. Put your own database there \
-      instead, or make tables: livefetch alter \(store) 'CREATE TABLE …'
+      \(store): there was no such file, so an empty one was made. Make tables: \
+      livefetch alter \(store) 'CREATE TABLE …'. Or stop the server, put your own database there, \
+      and start it again: a file that is copied over a served one is lost.
       """)
   }
 }

@@ -19,8 +19,8 @@ struct ServerOptions {
   private let certificateFiles: CertificateFiles?
   private var certificate: TLSCertificate?
   private var audit: AuditLog?
-  /// The contents of the files that contain keys, tokens and rules.
-  private var credentials: [Setting: Data] = [:]
+  /// The content of the file with the key of JWTs.
+  private var jwtKey: Data?
   private let quotas: Quotas?
   private var access: AccessDeclaration?
   /// The socket that the service manager has opened; it takes the place of `--host` and `--port`.
@@ -55,8 +55,18 @@ struct ServerOptions {
     Setting.all.filter { setting in
       Setting.reloaded.contains(setting) == isReloaded
         && (settings[setting]?.value != earlier.settings[setting]?.value
-          || credentials[setting] != earlier.credentials[setting])
+          || hasOtherContent(setting, than: earlier))
     }.map(\.name)
+  }
+
+  /// True if the file that a setting names contained something else in `earlier`.
+  private func hasOtherContent(_ setting: Setting, than earlier: ServerOptions) -> Bool {
+    switch setting {
+    case .tokenFile: tokenSource.isFile && serverToken != earlier.serverToken
+    case .jwtKey: jwtKey != earlier.jwtKey
+    case .access: access != earlier.access
+    default: false
+    }
   }
 
   /// The scheme of the server's address.
@@ -71,14 +81,13 @@ struct ServerOptions {
   /// Reads the certificate and its key.
   mutating func readCertificate() throws { certificate = try certificateFiles?.certificate() }
 
-  /// Reads the files of the token, of the key of JWTs and of the access rules.
+  /// Reads the files of the token, of the key of JWTs and of the access rules, each once: what is compared
+  /// with it later is what is in use.
   mutating func readCredentials() throws {
     serverToken = try tokenSource.token()
-    jwt = try settings.jwtVerifier()
+    jwtKey = try settings.jwtKey()
+    jwt = try settings.jwtVerifier(key: jwtKey)
     access = try settings.text(.access).map { try AccessDeclaration(atPath: $0) }
-    for setting in [Setting.tokenFile, .jwtKey, .access] {
-      credentials[setting] = settings.text(setting).flatMap(FileManager.default.contents)
-    }
   }
 
   /// Takes over what a running server keeps: its socket, its certificate and its audit file.

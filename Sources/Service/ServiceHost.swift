@@ -196,7 +196,7 @@ extension ServiceHost {
       return state.served
     }
     // While the store is being opened, `begin` finds the new settings.
-    if let old { replace(old, .shuttingDown) }
+    if let old { replace(old, .shuttingDown, isReload: true) }
   }
 }
 
@@ -219,7 +219,9 @@ extension ServiceHost {
     served.store.onOutdated { [weak self] reason in
       startThread { [self] in self?.replace(served, reason.problem, reason.fault) }
     }
-    if state.withLock({ $0.setup }) !== served.setup { replace(served, .shuttingDown) }
+    if state.withLock({ $0.setup }) !== served.setup {
+      replace(served, .shuttingDown, isReload: true)
+    }
   }
 
   /// Ends a service, opens its store again and serves it.
@@ -227,7 +229,10 @@ extension ServiceHost {
   /// - Parameters:
   ///   - problem: the refusal of requests that wait.
   ///   - fault: the reason why the store may not be opened again.
-  private func replace(_ old: Served, _ problem: Problem, _ fault: StoreFault? = nil) {
+  ///   - isReload: true if the settings have changed, not the store.
+  private func replace(
+    _ old: Served, _ problem: Problem, _ fault: StoreFault? = nil, isReload: Bool = false
+  ) {
     let isCurrent = state.withLock { state in
       guard state.served?.service === old.service, !state.isDraining else { return false }
       state.served = nil
@@ -242,7 +247,8 @@ extension ServiceHost {
     while !state.withLock({ $0.isDraining }) {
       do throws(StoreError) {
         begin(try reopen())
-        return onEvent(.reopened)
+        if !isReload { onEvent(.reopened) }
+        return
       } catch {
         if pause > Self.pause {
           pause = min(pause * 2, Self.longestPause)

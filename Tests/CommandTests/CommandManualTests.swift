@@ -97,6 +97,17 @@ struct CommandManualTests {
     #expect(listed.sorted() == refused.sorted())
   }
 
+  @Test("The list of settings that SIGHUP reads again is complete")
+  func reloadedSettings() throws {
+    let section = try #require(
+      Self.page("Public/docs/operations.md")
+        .components(separatedBy: "### Other settings without a restart\n").last?
+        .components(separatedBy: "\n- Read again: ").last?
+        .components(separatedBy: "; also a file").first)
+    let listed = section.matches(of: /`([a-z-]+)`/).map { String($0.1) }
+    #expect(listed.sorted() == Setting.reloaded.map(\.name).sorted())
+  }
+
   // MARK: Shell blocks
 
   /// The `sh` blocks of the README and the manual, with the name of their page.

@@ -43,8 +43,39 @@ struct ReloadTests {
     try folder.write("second\n", to: "token")
     let log = try hangUp(server, folder, until: "read again: ")
     #expect(log.hasSuffix("livefetch: read again: token-file\n"), "\(log)")
+    #expect(!log.contains("opened again"), "\(log)")
     #expect(try status(address, token: "first") == "401")
     #expect(try status(address, token: "second") == "200")
+  }
+
+  @Test("A token file that is written again with the same token changes nothing")
+  func sameToken() throws {
+    let folder = try folder()
+    try folder.write("first\n", to: "token")
+    try folder.write(#"{"max-items": 100}"#, to: "livefetch.json")
+    let (server, address) = try folder.serve("w.sqlite", ["--token-file", "token"])
+    try folder.write("first", to: "token")
+    try folder.write(#"{"max-items": 50}"#, to: "livefetch.json")
+    let log = try hangUp(server, folder, until: "read again: ")
+    #expect(log.hasSuffix("livefetch: read again: max-items\n"), "\(log)")
+    #expect(try status(address, token: "first") == "200")
+  }
+
+  @Test("Settings that a database does not take are refused, as at the start")
+  func database() throws {
+    let folder = try Folder()
+    try folder.sql(smallWorld, on: "w.sqlite")
+    let database = try PostgresServer.shared().newDatabase(copying: folder.file("w.sqlite"))
+    try folder.write(#"{"max-items": 100}"#, to: "livefetch.json")
+    let (server, address) = try folder.serve(database)
+    try folder.write(#"{"max-items": 50, "keep-history": 5}"#, to: "livefetch.json")
+    let log = try hangUp(server, folder, until: "the settings from before stay in use\n")
+    #expect(
+      log.contains(
+        "--keep-history concerns SQLite files; a PostgreSQL database takes no such option"),
+      "\(log)")
+    #expect(!log.contains("read again: "), "\(log)")
+    #expect(try client(address, "/v1").receiveHead().hasPrefix("HTTP/1.1 200"))
   }
 
   @Test("Another configuration file changes quotas; its port waits for the next start")

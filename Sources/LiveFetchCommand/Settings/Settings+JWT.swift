@@ -29,27 +29,34 @@ extension Settings {
     }
   }
 
-  /// Returns nil if JWTs are not accepted. Ends the command if the key's file cannot be used.
-  func jwtVerifier() throws -> JWTVerifier? {
-    let path = text(.jwtKey)
-    let url = text(.jwksURL)
-    guard path != nil || url != nil else { return nil }
-    let rules = JWTRules(
-      issuer: text(.jwtIssuer), audience: text(.jwtAudience),
-      rolesClaim: text(.jwtRolesClaim) ?? "roles")
-    return JWTVerifier(
-      rules: rules, keys: try path.map(Self.keys) ?? [], source: url.map(Self.source))
-  }
-
-  private static func keys(atPath path: String) throws -> [JWTKey] {
+  /// The content of the key's file; nil without one. Ends the command if it cannot be read.
+  func jwtKey() throws -> Data? {
+    guard let path = text(.jwtKey) else { return nil }
     try requireFile(path)
     guard let data = FileManager.default.contents(atPath: path) else {
       throw failure("\(path): cannot be read", .failed)
     }
+    return data
+  }
+
+  /// Returns nil if JWTs are not accepted. Ends the command if the key cannot be used.
+  ///
+  /// - Parameter key: The content of the key's file.
+  func jwtVerifier(key: Data?) throws -> JWTVerifier? {
+    let url = text(.jwksURL)
+    guard key != nil || url != nil else { return nil }
+    let rules = JWTRules(
+      issuer: text(.jwtIssuer), audience: text(.jwtAudience),
+      rolesClaim: text(.jwtRolesClaim) ?? "roles")
+    return JWTVerifier(
+      rules: rules, keys: try key.map(keys) ?? [], source: url.map(Self.source))
+  }
+
+  private func keys(in data: Data) throws -> [JWTKey] {
     let bytes = [UInt8](data)
-    switch wait({ () async throws(JWTKeyError) in try await JWTKey.keys(of: bytes) }) {
+    switch Self.wait({ () async throws(JWTKeyError) in try await JWTKey.keys(of: bytes) }) {
     case .success(let keys): return keys
-    case .failure(let error): throw failure("\(path): \(error)", .usage)
+    case .failure(let error): throw failure("\(text(.jwtKey) ?? ""): \(error)", .usage)
     }
   }
 

@@ -29,6 +29,11 @@ enum TokenSource: Equatable {
     }
   }
 
+  var isFile: Bool {
+    if case .file = self { return true }
+    return false
+  }
+
   /// True for a token that can be sent in a header as it is.
   static func isUsable(_ token: String) -> Bool {
     token.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
