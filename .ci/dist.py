@@ -25,7 +25,7 @@ import time
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-DEPENDS = "libmicrohttpd12, libsqlite3-0, libcurl4, libpq5, zlib1g, libstdc++6, libc6, ca-certificates, adduser"
+DEPENDS = "libmicrohttpd12, libsqlite3-0, libcurl4, libgnutls30, libpq5, zlib1g, libstdc++6, libc6, ca-certificates, adduser"
 SHELLS = {
     "bash": "share/bash-completion/completions/livefetch",
     "zsh": "share/zsh/vendor-completions/_livefetch",
@@ -61,12 +61,24 @@ def names_of(argument):
     return names + value
 
 
+def without_inversions(arguments):
+    """Joins each flag with the one that takes it back: `--read-only`, `--no-read-only`."""
+    kept = {}
+    for argument in arguments:
+        name = argument.get("preferredName", {}).get("name", argument["valueName"])
+        if argument["kind"] == "flag" and name.startswith("no-") and name[3:] in kept:
+            kept[name[3:]]["names"] += argument["names"]
+        else:
+            kept[name] = argument
+    return list(kept.values())
+
+
 def command_section(command, path):
     name = " ".join(path)
     lines = [f".SS {escaped(name)}", escaped(command.get("abstract", ""))]
     if command.get("discussion") and len(path) > 1:
         lines += [".PP", ".nf", escaped(command["discussion"]), ".fi"]
-    for argument in command.get("arguments", []):
+    for argument in without_inversions(command.get("arguments", [])):
         if argument["shouldDisplay"] and names_of(argument) not in COMMON:
             lines += [".TP", names_of(argument), escaped(argument.get("abstract", ""))]
     for child in command.get("subcommands", []):
@@ -82,6 +94,8 @@ def man_page(program, version, date):
     top = json.loads(output(program, "--experimental-dump-help"))["command"]
     lines = [
         f'.TH LIVEFETCH 1 "{date}" "LiveFetch {version}" "User commands"',
+        # Names of options and variables are not hyphenated.
+        ".nh",
         ".SH NAME", f"livefetch \\- {escaped(top['abstract'])}",
         ".SH SYNOPSIS", ".B livefetch", "\\fIcommand\\fR [\\fIoptions\\fR]",
         ".SH DESCRIPTION", ".nf", escaped(top["discussion"]), ".fi",

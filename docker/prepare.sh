@@ -1,12 +1,11 @@
 #!/bin/sh
-# The run stage, in a slim Debian: the libraries that the binary is linked with, curl for the
-# health check, the user that
-# runs it, and the folder of its data.
+# The run stage, in a slim Debian: the libraries that the binary is linked with, curl for the health
+# check, the user that runs it, and the folder of its data.
 set -eu
 export DEBIAN_FRONTEND=noninteractive
 
 apt-get update -qq
-apt-get install -y -qq --no-install-recommends libmicrohttpd12 libsqlite3-0 libcurl4 zlib1g \
+apt-get install -y -qq --no-install-recommends libmicrohttpd12 libsqlite3-0 libcurl4 libgnutls30 zlib1g \
   libpq5 ca-certificates curl >/dev/null
 rm -rf /var/lib/apt/lists/*
 

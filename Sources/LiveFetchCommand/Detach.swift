@@ -8,9 +8,11 @@ import SQLiteStore
 
 struct Detach: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Take LiveFetch's history tables and triggers out of a store again.",
+    abstract: "Remove what LiveFetch added to a store: history, model, access rules, API keys.",
     discussion: """
-      Tokens from before end with it. Serving the file again begins a new history.
+      Your own tables and rows stay. Earlier tokens expire, the API keys are gone, and the stored model \
+      with its access rules too: `livefetch model export STORE` keeps a copy. The next `serve` begins a \
+      new history, without rules.
 
       EXAMPLES
         livefetch detach shop.sqlite

@@ -35,6 +35,9 @@ enum ServedStore: Sendable {
       case .file(let path): return try open(path, options)
       case .database(let target): return try open(target, options)
       }
+    } catch StoreError.busy {
+      // Passes by itself, so that a service manager tries again.
+      throw failure("\(name): \(StoreError.busy.message)", .failed)
     } catch let error as StoreError {
       throw error.failure(name)
     }

@@ -30,7 +30,7 @@ struct DatabaseOpening {
     do {
       connection = try PostgresConnection(target, setup: connectionSetup)
     } catch {
-      throw .unusable("cannot connect: \(Self.text(error))")
+      throw .storageFailed("cannot connect: \(Self.text(error))")
     }
     defer { connection.close() }
     connection.deadline = .now + .seconds(60)

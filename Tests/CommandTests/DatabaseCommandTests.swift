@@ -53,6 +53,13 @@ struct DatabaseCommandTests {
     #expect(try schemas.integer(0, 0) == 0)
   }
 
+  @Test("A database that cannot be reached ends `serve` with 74: a manager tries again")
+  func unreachable() throws {
+    let run = try Folder().run("serve", "postgres://nobody@127.0.0.1:1/shop", "--port", "0")
+    #expect(run.status == 74)
+    #expect(run.errors.contains("cannot connect: "), "\(run.errors)")
+  }
+
   @Test("`save` makes a save, and a refused one changes nothing and has status 65")
   func saving() throws {
     let database = try Database()

@@ -33,4 +33,21 @@ struct ServerStatusTests {
     #expect(less["ready"] == .boolean(true))
     #expect(less["requests"] == nil)
   }
+
+  @Test("A server that is not ready is shown with its reasons, and the exit status is 69")
+  func notReady() throws {
+    let folder = try Folder()
+    try folder.sql(smallWorld, on: "w.sqlite")
+    let (_, address) = try folder.serve("w.sqlite")
+    #expect(try folder.run("status", address).status == 0)
+    for suffix in ["", "-wal", "-shm"] {
+      try? FileManager.default.removeItem(atPath: folder.file("w.sqlite\(suffix)"))
+    }
+    let status = try folder.run("status", address)
+    #expect(status.status == 69)
+    #expect(status.output.contains(/\nready +no\n/), "\(status.output)")
+    #expect(
+      status.output.contains(
+        /\nreasons +file-removed: The database file was removed or renamed\./), "\(status.output)")
+  }
 }

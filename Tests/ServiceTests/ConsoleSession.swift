@@ -5,7 +5,7 @@
 // and a token represents the one that the server really gives, the same one everywhere on the page.
 // A command that ends with `&` runs in the background; the next `json` block is its output.
 // `make run &` starts the server of the sample cities again, `livefetch serve … &` another server in
-// its place, and `kill %1` ends the server.
+// its place, and `kill %%` ends the server.
 
 import Foundation
 import TestSupport
@@ -70,7 +70,7 @@ final class ConsoleSession {
       commandCount += 1
       if command == "make run &" {
         server = try Self.serve(directory)
-      } else if command == "kill %1" {
+      } else if command == "kill %%" {
         endServer()
       } else if let match = command.wholeMatch(of: /livefetch (serve [^'"]+) &/) {
         endServer()

@@ -3,6 +3,7 @@
 import ArgumentParser
 import FetchModel
 import Foundation
+import HTTPClient
 import PostgresStore
 import SQLiteStore
 
@@ -18,7 +19,7 @@ struct StatusCommand: ParsableCommand {
         livefetch status shop.sqlite --json
 
       EXIT STATUS
-        0 for a store that can be used, 69 for a server that does not answer.
+        0 for a store that can be used, 69 for a server that does not answer or is not ready.
       """)
 
   @OptionGroup var target: StoreArgument
@@ -40,6 +41,9 @@ struct StatusCommand: ParsableCommand {
     } else {
       let width = lines.map { $0.name.count }.max() ?? 0
       for (name, value) in lines { print("\(name.padded(to: width))  \(Self.shown(value))") }
+    }
+    if lines.contains(where: { $0.name == "ready" && $0.value == .boolean(false) }) {
+      throw ExitCode(ExitStatus.cannotListen.rawValue)
     }
   }
 
@@ -129,16 +133,30 @@ struct StatusCommand: ParsableCommand {
   private func remoteLines() throws -> [Line] {
     let remote = try target.remote()
     let about = try remote.json("GET", "/v1")
-    let ready = try remote.response("GET", "/health/ready").status == 200
+    let probe = try remote.response("GET", "/health/ready")
     let model = try remote.json("GET", "/v1/model")
     var names: [JSON] = []
     if case .array(let entities)? = model["entities"] { names = entities.compactMap { $0["name"] } }
-    return [
-      ("server", .string(target.store)), ("ready", .boolean(ready)),
+    let state: [Line] = [
+      ("server", .string(target.store)), ("ready", .boolean(probe.status == 200)),
+    ]
+    let content: [Line] = [
       ("name", about["name"] ?? .null), ("version", about["version"] ?? .null),
       ("store", about["store"] ?? .null), ("read only", about["readOnly"] ?? .null),
       ("token", about["token"] ?? .null), ("entities", .array(names)),
-    ] + (try Self.measurements(remote))
+    ]
+    return state + Self.reasons(probe) + content + (try Self.measurements(remote))
+  }
+
+  /// Why the server is not ready; empty if it is.
+  private static func reasons(_ probe: ClientResponse) -> [Line] {
+    guard case .array(let reasons)? = (try? JSON(parsing: probe.body))?["reasons"] else {
+      return []
+    }
+    let texts = reasons.map { reason in
+      JSON.string("\(reason["code"]?.string ?? ""): \(reason["detail"]?.string ?? "")")
+    }
+    return [("reasons", .array(texts))]
   }
 
   /// What the server's metrics tell of its work; empty for a caller who may not read them.
