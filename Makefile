@@ -37,7 +37,7 @@ run: deps ## build and serve the sample data on http://127.0.0.1:$(PORT) (PORT=8
 test: deps ## build everything and run the tests
 	@echo "Builds the package with its tests, then runs about 1,700 tests. On two cores the first"
 	@echo "build takes about 9 minutes and the tests take about 22; a loaded machine takes longer."
-	@bash .ci/install curl openssl postgresql python3 sqlite3
+	@bash .ci/install curl jq openssl postgresql python3 sqlite3
 	@swift build
 	@swift test --package-path Tests/Newcomer --scratch-path .build-newcomer
 	@swift build --build-tests

@@ -1,0 +1,224 @@
+// The blocks of the README and the manual that shells run, and those that they do not, with the reason.
+
+extension ShellExample {
+  /// The examples of programs and files.
+  static let commands: [ShellExample] = [
+    .init(
+      page: "README.md", start: "swift build -c release",
+      replace: [
+        ("swift build -c release --product livefetch\n", ""),
+        (".build/release/livefetch", "livefetch"),
+      ], isEndless: true, output: "…LiveFetch listening on http://127.0.0.1:…"),
+    .init(
+      page: "howto.md", start: "livefetch serve shop.sqlite --token-file", isEndless: true,
+      output: "…LiveFetch listening on http://127.0.0.1:…"),
+    .init(
+      page: "howto.md", start: "curl -N -H",
+      serve: ["shop.sqlite", "--token-file", "token.txt"],
+      replace: [("https://shop.example", "http://127.0.0.1:8080")], isEndless: true,
+      output: """
+        …event: snapshot
+        id: …
+        data: {"entity":"invoice","token":"…","total":3}…
+        """),
+    .init(
+      page: "howto.md", start: "#!/bin/sh\n# /etc/cron.daily/prices",
+      prepare: #"""
+        mv shop.sqlite store.sqlite
+        printf 'sku,price\nA1,4.5\nC3,3\n' > supplied.csv
+        mkdir bin
+        printf '#!/bin/sh\necho "systemctl $*" >> calls; test "$1" != is-active\n' > bin/systemctl
+        printf '#!/bin/sh\nshift 3; exec "$@"\n' > bin/runuser
+        chmod +x bin/*
+        """#,
+      replace: [
+        ("https://supplier.example/prices.csv", #""file://$PWD/supplied.csv""#),
+        ("/tmp/prices.csv", "prices.csv"), ("/var/lib/livefetch/", ""),
+      ], check: "cat calls; sqlite3 store.sqlite 'SELECT sku, price FROM Product ORDER BY id'",
+      output: """
+        systemctl is-active --quiet livefetch.socket
+        systemctl stop livefetch.socket livefetch.service
+        systemctl start livefetch.service
+        A1|4.5
+        C3|3.0
+        """),
+    .init(
+      page: "howto.md", start: "sqlite3 shop.sqlite <<'END'",
+      prepare: #"printf 'sku,price\nA1,4.5\nC3,3\n' > prices.csv"#,
+      check: "sqlite3 shop.sqlite 'SELECT sku, price FROM Product ORDER BY id'",
+      output: "A1|4.5\nC3|3.0"),
+    .init(
+      page: "models.md", start: "livefetch serve shop.sqlite --model",
+      files: ["shop.json": #"{"entities": ["#], prepare: "rm shop.sqlite",
+      replace: [("shop.json\n", "shop.json &\n")], isEndless: true,
+      output: "…LiveFetch listening on http://127.0.0.1:…LiveFetch listening on http://127.0.0.1:…"),
+    .init(
+      page: "operations.md", start: "livefetch serve shop.sqlite --host",
+      prepare: """
+        openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout privkey.pem \
+          -out fullchain.pem 2> messages
+        """,
+      replace: [("0.0.0.0", "127.0.0.1")], isEndless: true,
+      output: "…LiveFetch listening on https://127.0.0.1:…"),
+    .init(
+      page: "python.md", start: "curl -sO", serve: ["shop.sqlite"],
+      check: "python3 -c 'import livefetch; print(livefetch.Client.__name__)'", output: "Client"),
+  ]
+
+  /// The examples of clients that wait for changes.
+  static let waiting: [ShellExample] = [
+    .init(
+      page: "howto.md", start: "livefetch fetch http://127.0.0.1:8080 invoice",
+      serve: ["shop.sqlite"], isEndless: true,
+      output: """
+        {"id":2,"total":25.5,"paid":false}
+        {"id":3,"total":99,"paid":false}
+        """),
+    .init(
+      page: "howto.md", start: "curl -sN -H", serve: ["shop.sqlite"], isEndless: true,
+      output: #"{"entity":"invoice","token":"…","total":3}"#),
+    .init(
+      page: "howto.md", start: "url='http", serve: ["shop.sqlite"],
+      replace: [
+        (
+          "curl -s --max-time",
+          """
+          curl -s -o deleted.json -X DELETE http://127.0.0.1:8080/v1/objects/invoice/3
+          curl -s --max-time
+          """
+        )
+      ], output: #"{"entity":"invoice","from":"…","to":"…","total":2}"#),
+    .init(
+      page: "howto.md", start: "#!/bin/sh\n# on-change", file: "on-change",
+      check: "sh -n on-change && head -n 1 on-change", output: "#!/bin/sh"),
+    .init(
+      page: "howto.md", start: "./on-change",
+      files: ["on-change": "#!/bin/sh\n# on-change"], serve: ["shop.sqlite"],
+      replace: [
+        (
+          "./on-change",
+          """
+          chmod +x on-change
+          curl -s 'http://127.0.0.1:8080/v1/objects/invoice?as=count' | jq -r .token > on-change.token
+          curl -s -o deleted.json -X DELETE http://127.0.0.1:8080/v1/objects/invoice/3
+          ./on-change
+          """
+        ), ("curl -s --json @- https://hooks.example/saved", "cat"),
+      ], isEndless: true,
+      output: """
+        {"token":"…","at":"…","inserted":{},"updated":{},"deleted":{"invoice":[3]}}
+        """),
+    .init(
+      page: "protocol.md", start: "retry: 2000", serve: ["sample.sqlite"],
+      check: #"""
+        curl -s -o answer --json '{"name":"Voss"}' http://127.0.0.1:8080/v1/objects/City
+        exec 3< <(curl -sN -H 'Accept: text/event-stream' \
+          'http://127.0.0.1:8080/v1/objects/City?as=count')
+        while read -r line <&3; do
+          printf '%s\n' "$line"
+          case $line in
+            *'"from"'*) kill -KILL $!; break ;;
+            data:*) curl -s -o answer --json '{"name":"Moss"}' http://127.0.0.1:8080/v1/objects/City ;;
+          esac
+        done
+        """#),
+    .init(
+      page: "protocol.md", start: "event: snapshot", serve: ["shop.sqlite"],
+      check: #"""
+        exec 3< <(curl -sN -H 'Accept: text/event-stream' http://127.0.0.1:8080/v1/live --json \
+          '{"fetches":{"a":{"entity":"City","as":"count"},"b":{"entity":"Country","as":"count"}}}')
+        while read -r line <&3; do
+          case $line in retry:*) continue ;; esac
+          printf '%s\n' "$line"
+          case $line in
+            *'"from"'*) read -r line <&3; printf '%s\n' "$line"; kill -KILL $!; break ;;
+            *'"name":"b"'*) curl -s -o answer --json '{}' http://127.0.0.1:8080/v1/objects/City ;;
+          esac
+        done
+        """#),
+  ]
+
+  /// The examples of answers and other texts of a server.
+  static let answers: [ShellExample] = [
+    .init(
+      page: "predicates.md", start: "curl -G", serve: ["sample.sqlite"],
+      replace: [("1000000'", #"1000000' -s | grep -o '"count":[0-9]*'"#)],
+      output: #""count":564"#),
+    .init(
+      page: "access.md", start: #"{"sub": "ann""#, file: "claims.json",
+      prepare: "openssl rand -hex 32 > jwt.key",
+      serve: ["shop.sqlite", "--jwt-key", "jwt.key", "--jwt-issuer", "https://login.example"],
+      check: """
+        b64() { openssl base64 -A | tr '+/' '-_' | tr -d '='; }
+        text=$(printf '{"alg":"HS256"}' | b64).$(b64 < claims.json)
+        signature=$(printf %s "$text" | openssl dgst -sha256 -hmac "$(cat jwt.key)" -binary | b64)
+        url='http://127.0.0.1:8080/v1/objects/invoice?as=count'
+        curl -s -H "Authorization: Bearer $text.$signature" "$url"
+        curl -s -H "Authorization: Bearer $text.x$signature" -o answer -w ' %{http_code}' "$url"
+        """,
+      output: #"{"entity":"invoice","token":"…","total":3} 401"#),
+    .init(
+      page: "api.md", start: #"{"from":""#, serve: ["sample.sqlite"],
+      check: """
+        token=$(curl -s 'http://127.0.0.1:8080/v1/objects/City?as=count' | jq -r .token)
+        curl -s -o answer -X PATCH --json '{"population":2000000}' \
+          http://127.0.0.1:8080/v1/objects/City/2886242
+        curl -s "http://127.0.0.1:8080/v1/changes?since=$token"
+        """),
+    .init(
+      page: "operations.md", start: "HTTP/1.1 429",
+      serve: ["shop.sqlite", "--limit", "requests-per-second=10"],
+      check: #"""
+        touch heads
+        until grep -q ' 429 ' heads; do
+          curl -s -D heads -o answer 'http://127.0.0.1:8080/v1/objects/invoice?limit=[1-50]'
+        done
+        tr -d '\r' < heads | sed -n '/ 429 /,/^$/p' | grep -E '^(HTTP|Retry-After|RateLimit)' |
+          head -n 4
+        """#),
+    .init(
+      page: "operations.md", start: #"{"time":""#,
+      prepare: """
+        livefetch key create shop.sqlite --name app --user ada --scope read,write > key 2> messages
+        """,
+      serve: ["shop.sqlite", "--audit", "audit.ndjson"], replace: [("192.0.2.7", "127.0.0.1")],
+      check: """
+        curl -s -o answer -X PATCH --json '{"population":1}' -H "Authorization: Bearer $(cat key)" \
+          http://127.0.0.1:8080/v1/objects/City/2
+        cat audit.ndjson
+        """),
+    .init(
+      page: "operations.md", start: #"{"type":"urn:livefetch:problem:not-ready""#,
+      serve: ["shop.sqlite"], replace: [("disk-full", "…"), ("The disk is full.", "…")],
+      check: "rm shop.sqlite; curl -s http://127.0.0.1:8080/health/ready"),
+  ]
+
+  /// The blocks that no shell runs here: the page, the beginning, and the reason.
+  static let others: [(page: String, start: String, reason: String)] = [
+    ("README.md", "# Needs Swift", "builds the package"),
+    ("README.md", #"{"entity":"City","from""#, "the command in the background before it prints it"),
+    ("README.md", "export LIVEFETCH_TOKEN", "Docker; docker/prove.sh runs the image's steps"),
+    ("access.md", #"{"entities": {\#n  "Note": {\#n"#, "the test of access rules reads it"),
+    ("access.md", #"{"entities": {"Note""#, "the test of access rules reads it"),
+    ("access.md", #"{"entities": {\#n  "Team""#, "the test of access rules reads it"),
+    ("access.md", #"{"entities": {"Person""#, "the test of access rules reads it"),
+    ("access.md", #"{"entities": {"Article""#, "the test of access rules reads it"),
+    ("javascript.md", "npm install", "npm; NPMPackageTests unpacks the archive"),
+    ("models.md", #"{"entities": ["#, "it is the file of the example with --model"),
+    ("operations.md", "docker build", "Docker; docker/prove.sh runs the image's steps"),
+    ("operations.md", "docker compose -f docker/compose.yaml exec", "Docker"),
+    ("operations.md", #"docker compose -f docker/compose.yaml run --rm -v "$PWD/prices"#, "Docker"),
+    ("operations.md", #"docker compose -f docker/compose.yaml run --rm -v "$PWD/shop"#, "Docker"),
+    ("operations.md", "docker compose -f docker/compose.yaml -f", "Docker"),
+    ("operations.md", "docker run", "Docker"),
+    ("operations.md", "SITE=", "Docker, and a name of the public DNS"),
+    ("operations.md", "apt-get install", "a release; Tests/Packages/run installs its package"),
+    ("operations.md", "systemctl stop", "systemd; StoreCommandTests restores a copy"),
+    ("operations.md", "systemctl disable", "systemd; ServiceManagerTests passes a socket"),
+    ("postgresql.md", "livefetch serve", "a host; DatabaseCommandTests serves a database"),
+    ("postgresql.md", "livefetch copy", "a host; CopyCommandTests copies both ways"),
+    ("protocol.md", #"{"token":""#, "the command in the background before it prints it"),
+    ("protocol.md", "python3 conformance.py", "PythonClientTests runs it"),
+    ("tutorial.md", "make deps", "builds the package"),
+  ]
+}
