@@ -8,7 +8,11 @@
 #if !canImport(Darwin)
 
   import CCurl
-  import Glibc
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
   import Synchronization
   import LiveFetchThreads
 

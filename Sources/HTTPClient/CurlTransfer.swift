@@ -3,7 +3,11 @@
 #if !canImport(Darwin)
 
   import CCurl
-  import Glibc
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   /// The settings that all transfers of an engine share. Used only by the engine's thread.
   final class CurlSettings {

@@ -3,8 +3,12 @@
 // `DispatchSemaphore` measures its limits on Linux by the wall clock: if that is set back by an
 // hour during a wait of 50 ms, the wait takes an hour.
 
-#if canImport(Glibc)
-  import Glibc
+#if canImport(Glibc) || canImport(Musl)
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   /// Counts signals; each lets one wait return.
   package final class MonotonicSemaphore: @unchecked Sendable {

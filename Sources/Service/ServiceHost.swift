@@ -10,10 +10,12 @@ import LiveFetchHTTPServer
 import LiveFetchThreads
 import Synchronization
 
-#if canImport(Glibc)
-  import Glibc
-#else
+#if canImport(Darwin)
   import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
 #endif
 
 /// Serves a store, and opens it again when its schema has changed.

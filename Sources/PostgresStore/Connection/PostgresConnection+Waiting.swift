@@ -4,10 +4,12 @@ import CPostgres
 import LiveFetchThreads
 import Synchronization
 
-#if canImport(Glibc)
-  import Glibc
-#else
+#if canImport(Darwin)
   import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
 #endif
 
 extension PostgresConnection {

@@ -3,10 +3,12 @@
 
 import CPostgres
 
-#if canImport(Glibc)
-  import Glibc
-#else
+#if canImport(Darwin)
   import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
 #endif
 
 /// A connection to a server. One thread uses it at a time and waits for the server's answers, so it

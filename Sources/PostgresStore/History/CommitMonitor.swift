@@ -7,10 +7,12 @@
 import LiveFetchThreads
 import Synchronization
 
-#if canImport(Glibc)
-  import Glibc
-#else
+#if canImport(Darwin)
   import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
 #endif
 
 /// Polls a database for commits.

@@ -1,10 +1,12 @@
 // The clocks: a monotonic one for deadlines, the date for clients, and a date without jumps for the
 // age of the history.
 
-#if canImport(Glibc)
-  import Glibc
-#else
+#if canImport(Darwin)
   import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
 #endif
 
 /// Nanoseconds of the monotonic clock.
@@ -43,7 +45,7 @@ struct SteadyDate: Sendable {
 /// Seconds since the system started, including sleep.
 private func uptimeSeconds() -> Double {
   var time = timespec()
-  #if canImport(Glibc)
+  #if !canImport(Darwin)
     clock_gettime(CLOCK_BOOTTIME, &time)
   #else
     clock_gettime(CLOCK_MONOTONIC, &time)

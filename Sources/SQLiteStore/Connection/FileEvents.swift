@@ -1,8 +1,12 @@
 // Notifications of the operating system about writes to a file and its log. They only hint that a
 // check is due. On systems without them, checks at intervals are sufficient.
 
-#if canImport(Glibc)
-  import Glibc
+#if canImport(Glibc) || canImport(Musl)
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
   import Synchronization
   import LiveFetchThreads
 

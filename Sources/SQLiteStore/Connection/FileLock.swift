@@ -7,10 +7,12 @@
 
 import FetchModel
 
-#if canImport(Glibc)
-  import Glibc
-#else
+#if canImport(Darwin)
   import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
 #endif
 
 /// Holds `FILE-livefetch` locked; unlocks and removes it on release.

@@ -11,8 +11,12 @@ import FetchModel
 import LiveFetchCSQLite
 import Synchronization
 
-#if canImport(Glibc)
-  import Glibc
+#if canImport(Glibc) || canImport(Musl)
+  #if canImport(Glibc)
+    import Glibc
+  #else
+    import Musl
+  #endif
 
   /// Holds a database file locked; unlocks it when it is released.
   struct IdentityLock: ~Copyable, Sendable {

@@ -4,10 +4,12 @@ import FetchModel
 import ModelStorage
 import SQLComposer
 
-#if canImport(Glibc)
-  import Glibc
-#else
+#if canImport(Darwin)
   import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
 #endif
 
 /// A file that is open and prepared for serving.

@@ -5,10 +5,12 @@
 
 import FetchModel
 
-#if canImport(Glibc)
-  import Glibc
-#else
+#if canImport(Darwin)
   import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
 #endif
 
 /// A write-ahead log with data whose database is missing or was cut to nothing.

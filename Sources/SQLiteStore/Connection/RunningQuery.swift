@@ -3,10 +3,12 @@
 
 import LiveFetchCSQLite
 
-#if canImport(Glibc)
-  import Glibc
-#else
+#if canImport(Darwin)
   import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
 #endif
 
 enum RunningQuery {

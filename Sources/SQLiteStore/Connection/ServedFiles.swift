@@ -12,10 +12,12 @@ import FetchModel
 import LiveFetchCMappedFiles
 import Synchronization
 
-#if canImport(Glibc)
-  import Glibc
-#else
+#if canImport(Darwin)
   import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
 #endif
 
 /// Identifies a file independently of its names.
@@ -55,7 +57,7 @@ struct FileStatus: Sendable {
       device: UInt64(truncatingIfNeeded: found.st_dev), inode: UInt64(found.st_ino))
     size = Int(found.st_size)
     links = Int(found.st_nlink)
-    #if canImport(Glibc)
+    #if !canImport(Darwin)
       let time = found.st_mtim
     #else
       let time = found.st_mtimespec

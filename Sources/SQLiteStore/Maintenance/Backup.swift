@@ -4,10 +4,12 @@ import FetchModel
 import LiveFetchCSQLite
 import SQLComposer
 
-#if canImport(Glibc)
-  import Glibc
-#else
+#if canImport(Darwin)
   import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
 #endif
 
 /// The result of a backup or a restore.

@@ -4,10 +4,12 @@
 import FetchModel
 import LiveFetchCSQLite
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
+#if canImport(Darwin)
   import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
 #endif
 
 private enum UnaryFunction: Int, CaseIterable {

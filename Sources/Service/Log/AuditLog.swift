@@ -7,10 +7,12 @@
 import FetchModel
 import Synchronization
 
-#if canImport(Glibc)
-  import Glibc
-#else
+#if canImport(Darwin)
   import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
 #endif
 
 /// The audit file of a server.
@@ -49,6 +51,8 @@ public final class AuditLog: Sendable {
   private static func open(_ path: String) throws(Failure) -> Int32 {
     #if canImport(Glibc)
       let descriptor = Glibc.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+    #elseif canImport(Musl)
+      let descriptor = Musl.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
     #else
       let descriptor = Darwin.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
     #endif
@@ -94,6 +98,8 @@ public final class AuditLog: Sendable {
       let count = bytes[sent...].withUnsafeBytes {
         #if canImport(Glibc)
           Glibc.write(descriptor, $0.baseAddress, $0.count)
+        #elseif canImport(Musl)
+          Musl.write(descriptor, $0.baseAddress, $0.count)
         #else
           Darwin.write(descriptor, $0.baseAddress, $0.count)
         #endif
