@@ -119,7 +119,7 @@ struct AccessRulesTests {
     let tags = try declarations.map { try rules($0).access(of: AccessCaller(id: "1")).tag }
     #expect(Set(tags).count == 4)
     #expect(try rules(declarations[0]).access(of: AccessCaller(id: "1")).tag == tags[0])
-    #expect(tags[0] == "TAG")
+    #expect(tags[0] == "39e1e61cce8a87ad")
   }
 
   @Test(
