@@ -129,8 +129,8 @@ extension Service {
 
   private func authorize(_ context: RequestContext) throws(Problem) {
     context.begin(.authorize)
+    if accessRules != nil, case .changes = context.route { return try context.requireWholeStore() }
     if let scope = context.route.scope { try context.require(scope) }
-    if accessRules != nil, case .changes = context.route { try context.requireWholeStore() }
   }
 }
 

@@ -112,6 +112,8 @@ struct AccessReadingTests {
   func history() throws {
     let world = try AccessWorld()
     #expect(try world.ask("1", "GET", "/v1/changes").status == 403)
+    #expect(try world.ask(AccessWorld.admin, "GET", "/v1/changes").status == 200)
+    #expect(try world.ask(AccessWorld.admin, "GET", "/v1/objects/note").status == 403)
     #expect(try world.ask(nil, "GET", "/v1/changes").status == 200)
   }
 

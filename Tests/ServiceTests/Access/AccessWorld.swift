@@ -37,6 +37,9 @@ struct AccessWorld {
   let file: ServedFile
   private let keys: [String: APIKey]
 
+  /// A caller with the scope `admin` alone.
+  static let admin = "9"
+
   /// A store of a model, whose rules are in it.
   init(model: String) throws {
     var options = SQLiteStoreOptions()
@@ -52,12 +55,13 @@ struct AccessWorld {
     configuration.access = try rules.map { try AccessDeclaration(parsing: Array($0.utf8)) }
     let file = try ServedFile(sql, options: options, configuration: configuration)
     var keys: [String: APIKey] = [:]
-    for (user, roles) in [("1", []), ("2", ["hr"]), ("3", ["boss"])] {
+    for (user, roles) in [("1", []), ("2", ["hr"]), ("3", ["boss"]), (Self.admin, [])] {
       let key = APIKey()
+      let scopes = user == Self.admin ? ["admin"] : ["read", "write"]
       keys[user] = key
       try file.restart { file in
         let record = APIKeyRecord(
-          id: key.id, name: "key\(user)", digest: key.digest, scopes: ["read", "write"],
+          id: key.id, name: "key\(user)", digest: key.digest, scopes: scopes,
           roles: roles, userID: user, created: 1)
         let isAdded = try file.addAPIKey(record)
         #expect(isAdded)
