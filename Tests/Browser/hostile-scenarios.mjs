@@ -225,7 +225,7 @@ async function repair({ browser, server, shoot }) {
   await page.close();
 }
 
-/** What was typed into a row that somebody has deleted is seen, with the name of the row. */
+/** What was typed into a row that another client deleted is seen, with the name of the row. */
 async function vanished(page, server) {
   await openCell(page, 1, 'anyc');
   await page.run(() => document.activeElement.select());

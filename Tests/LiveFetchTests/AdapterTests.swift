@@ -155,4 +155,19 @@ struct AdapterTests {
     try await cities.save(#"{"delete":"City","id":4}"#)
     try await eventually { calls == ["difference 5", "did"] }
   }
+
+  @Test("a closure shows the content at once, and each change, which may be animated")
+  func showing() async throws {
+    let cities = try Cities(.local)
+    let controller = controller(cities)
+    try await controller.performFetch()
+    var shown: [String] = []
+    let callbacks = FetchedResultsControllerCallbacks(controller) { snapshot, isChange in
+      shown.append("\(snapshot.itemIdentifiers.count) \(isChange)")
+    }
+    #expect(shown == ["5 false"])
+    try await cities.save(#"{"delete":"City","id":4}"#)
+    try await eventually { shown == ["5 false", "4 true"] }
+    withExtendedLifetime(callbacks) {}
+  }
 }

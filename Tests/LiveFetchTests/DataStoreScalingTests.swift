@@ -250,20 +250,29 @@ struct DataStoreScalingTests {
     }
   }
 
-  @Test("that deletes a result and inserts it again puts it at the end")
-  func insertedAgain() async throws {
+  private static let towns = (1...3).map { Town(id: $0, name: "T\($0)", people: $0) }
+
+  /// A controller whose fetch waits for the query, to which three towns were added.
+  private func threeTowns() async throws -> (
+    TownsController, ManualDataStore.Query, Task<Void, any Error>
+  ) {
     let store = ManualDataStore()
     let controller = TownsController(store: store, request: FilterRequest())
     let fetching = Task { try await controller.performFetch() }
     try await eventually { store.query != nil }
     let query = try #require(store.query)
-    let towns = (1...3).map { Town(id: $0, name: "T\($0)", people: $0) }
-    query.enqueue(all: towns)
+    query.enqueue(all: Self.towns)
+    return (controller, query, fetching)
+  }
+
+  @Test("that deletes a result and inserts it again puts it at the end")
+  func insertedAgain() async throws {
+    let (controller, query, fetching) = try await threeTowns()
     query.processPendingChanges()
     try await fetching.value
     for _ in 0..<10 {
-      query.enqueue(towns[0], as: .delete)
-      query.enqueue(towns[0], as: .insert)
+      query.enqueue(Self.towns[0], as: .delete)
+      query.enqueue(Self.towns[0], as: .insert)
     }
     query.processPendingChanges()
     try await eventually { controller.fetchedResults.map(\.id) == [2, 3, 1] }
@@ -272,14 +281,8 @@ struct DataStoreScalingTests {
 
   @Test("after all results, in the first batch, takes a deleted result out of them")
   func deletedAtOnce() async throws {
-    let store = ManualDataStore()
-    let controller = TownsController(store: store, request: FilterRequest())
-    let fetching = Task { try await controller.performFetch() }
-    try await eventually { store.query != nil }
-    let query = try #require(store.query)
-    let towns = (1...3).map { Town(id: $0, name: "T\($0)", people: $0) }
-    query.enqueue(all: towns)
-    query.enqueue(towns[1], as: .delete)
+    let (controller, query, fetching) = try await threeTowns()
+    query.enqueue(Self.towns[1], as: .delete)
     query.processPendingChanges()
     try await fetching.value
     #expect(controller.fetchedResults.map(\.id) == [1, 3])

@@ -42,6 +42,19 @@ public final class FetchedResultsControllerCallbacks<Element: Fetchable>:
     controller.delegate = self
   }
 
+  /// Becomes the delegate of `controller` and shows its content: now, if it has any, and after each
+  /// change.
+  ///
+  /// - Parameter show: shows a snapshot. Its second argument is true after a change, which a view may
+  ///   animate.
+  public convenience init(
+    _ controller: Controller, showing show: @escaping (ResultsSnapshot, Bool) -> Void
+  ) {
+    self.init(controller)
+    didChangeContentWithSnapshot = { show($0, true) }
+    if let snapshot = controller.snapshot { show(snapshot, false) }
+  }
+
   public func controller(
     _ controller: Controller, didChangeContentWith snapshot: ResultsSnapshot
   ) {

@@ -25,15 +25,11 @@
     public func show<Element: Fetchable>(
       _ controller: FetchedResultsController<Element>, animatingDifferences: Bool = true
     ) -> FetchedResultsControllerCallbacks<Element> {
-      let callbacks = FetchedResultsControllerCallbacks(controller)
-      callbacks.didChangeContentWithSnapshot = { [weak self] snapshot in
+      FetchedResultsControllerCallbacks(controller) { [weak self] snapshot, isChange in
         self?.apply(
-          NSDiffableDataSourceSnapshot(snapshot), animatingDifferences: animatingDifferences)
+          NSDiffableDataSourceSnapshot(snapshot),
+          animatingDifferences: isChange && animatingDifferences)
       }
-      if let snapshot = controller.snapshot {
-        apply(NSDiffableDataSourceSnapshot(snapshot), animatingDifferences: false)
-      }
-      return callbacks
     }
   }
 
@@ -47,15 +43,11 @@
     public func show<Element: Fetchable>(
       _ controller: FetchedResultsController<Element>, animatingDifferences: Bool = true
     ) -> FetchedResultsControllerCallbacks<Element> {
-      let callbacks = FetchedResultsControllerCallbacks(controller)
-      callbacks.didChangeContentWithSnapshot = { [weak self] snapshot in
+      FetchedResultsControllerCallbacks(controller) { [weak self] snapshot, isChange in
         self?.apply(
-          NSDiffableDataSourceSnapshot(snapshot), animatingDifferences: animatingDifferences)
+          NSDiffableDataSourceSnapshot(snapshot),
+          animatingDifferences: isChange && animatingDifferences)
       }
-      if let snapshot = controller.snapshot {
-        apply(NSDiffableDataSourceSnapshot(snapshot), animatingDifferences: false)
-      }
-      return callbacks
     }
   }
 #endif
