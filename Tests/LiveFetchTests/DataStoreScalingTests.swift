@@ -192,9 +192,11 @@ struct DataStoreScalingTests {
     }
   }
 
-  @Test("leads to the same content as a fetch, in a store, a draft and a draft of the draft")
-  func parity() async throws {
-    let seed = UInt64.random(in: 0...UInt64.max)
+  // With the first seed a draft inserts a result that its store has, and its own draft deletes it.
+  @Test(
+    "leads to the same content as a fetch, in a store, a draft and a draft of the draft",
+    arguments: [5_373_566_154_041_762_208, UInt64.random(in: 0...UInt64.max)])
+  func parity(seed: UInt64) async throws {
     var random = SeededRandom(seed: seed)
     let array = Towns((0..<20).map { Town(id: $0, name: "T\($0)", people: $0) })
     let draft = array.draft()

@@ -105,10 +105,14 @@ public final class DataStoreDraft<
         guard state.overlays[index].hasBase else { continue }
         state.overlays[index].reportAll(Set(committed.map(\.id)), under: state.changes)
       }
-      // The source does not report a result that it leaves out and the draft could not decide about.
+      // The source does not report a result that it leaves out and the draft could not decide about. A
+      // draft whose insertion is deleted shows its own source's result with the same id again.
       return state.overlays.indices.compactMap { index in
         let request = state.overlays[index].query.request
-        let isOpen = committed.contains { request.includes($0.change.result) == nil }
+        let isOpen = committed.contains { change in
+          request.includes(change.change.result) == nil
+            || change.change.type == .delete && source is DataStoreDraft
+        }
         return isOpen ? state.overlays[index].fetchAgain() : nil
       }
     }
