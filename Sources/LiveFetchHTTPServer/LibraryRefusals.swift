@@ -5,7 +5,6 @@
 // problem in its place.
 
 import CMicrohttpd
-import Glibc
 import LiveFetchCQueueResponse
 
 extension WorkerContext {

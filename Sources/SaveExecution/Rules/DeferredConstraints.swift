@@ -82,7 +82,7 @@ extension SaveRun {
         let object = mayRead(id, of: rule.entity) ? " (object \(id))" : ""
         report(
           problem.code, rule.name, problem.detail + object,
-          at: change(after: id, of: rule.entity))
+          at: change(of: id, in: rule.entity))
       }
     }
   }
@@ -140,8 +140,8 @@ extension SaveRun {
     return value == .null ? 0 : 1
   }
 
-  /// Returns the change of this object, or else the last change.
-  private func change(after id: ObjectID, of entity: Int) -> Int {
+  /// Returns the index of the change of this object, or else of the last change.
+  private func change(of id: ObjectID, in entity: Int) -> Int {
     let root = executor.model.entities[entity].inheritance.root ?? entity
     return request.changes.indices.first { index in
       let other = request.changes[index].entity
