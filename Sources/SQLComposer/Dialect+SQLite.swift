@@ -53,7 +53,7 @@ extension Dialect {
 
   private static func keyText(_ sql: String, _ form: Key.Form) -> String {
     switch form {
-    case .integer, .text, .other: sql
+    case .integer, .onlyInteger, .text, .other: sql
     case .onlyText: "CASE WHEN typeof(\(sql)) = 'text' THEN \(sql) END"
     case .binary: "CASE WHEN \(sql) IS NOT NULL THEN HEX(\(sql)) END"
     case .uuid:
@@ -62,14 +62,15 @@ extension Dialect {
       || '-' || substr(hex(\(sql)), 9, 4) || '-' || substr(hex(\(sql)), 13, 4) || '-' || \
       substr(hex(\(sql)), 17, 4) || '-' || substr(hex(\(sql)), 21) ELSE \(sql) END
       """
-    case .real: "CASE typeof(\(sql)) WHEN 'real' THEN PRINTF('%!.17g', \(sql)) ELSE \(sql) END"
+    case .real, .onlyNumber:
+      "CASE typeof(\(sql)) WHEN 'real' THEN PRINTF('%!.17g', \(sql)) ELSE \(sql) END"
     }
   }
 
   private static func keyPartText(_ sql: String, _ form: Key.Form) -> String {
     switch form {
-    case .integer, .text, .other: "CASE WHEN typeof(\(sql)) <> 'blob' THEN \(sql) END"
-    case .onlyText, .binary, .uuid, .real: keyText(sql, form)
+    case .integer, .onlyInteger, .text, .other: "CASE WHEN typeof(\(sql)) <> 'blob' THEN \(sql) END"
+    case .onlyText, .binary, .uuid, .real, .onlyNumber: keyText(sql, form)
     }
   }
 

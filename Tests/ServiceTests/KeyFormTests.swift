@@ -118,6 +118,42 @@ struct KeyFormTests {
     #expect(diff.inserted.map(\.id) == [.text("b")])
   }
 
+  /// The first value decides: the number 2.5 and the text '2.5' may be keys of two rows.
+  @Test(
+    "in a column without a type are of the kind of the first value",
+    arguments: [
+      (first: "1", others: "(2.5, 2), ('1', 3), ('a', 4), (X'61', 5)", ids: "[1]", later: "7"),
+      (first: "1.5", others: "(2, 2), ('1.5', 3), ('a', 4)", ids: #"[2,"1.5"]"#, later: "7.5"),
+      (first: "'1'", others: "(1, 2), (1.5, 3), (X'61', 4)", ids: #"["1"]"#, later: "'b'"),
+    ])
+  func inAColumnWithoutAType(first: String, others: String, ids: String, later: String) throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE thing(k PRIMARY KEY, n INTEGER);
+      INSERT INTO thing VALUES (\(first), 1), \(others);
+      CREATE TABLE part(id INTEGER PRIMARY KEY, thing REFERENCES thing(k));
+      INSERT INTO part SELECT n, k FROM thing;
+      """)
+    let start = try file.ask("/v1/objects/thing")
+    let listed = try file.ask("/v1/objects/thing?as=ids").text
+    #expect(listed.contains(#""items":\#(ids)}"#), "\(listed)")
+    #expect(try file.ask("/v1/objects/thing?as=ids&where=part.@count==1").text.contains(ids))
+    let token = start.json["token"]?.string ?? ""
+    let diff = {
+      try file.settle()
+      let answer = try file.ask("/v1/objects/thing?since=\(token)&wait=0")
+      return try #require(Diff(json: answer.json), "\(answer.text)")
+    }
+    try file.runExternally("UPDATE thing SET n = n + 10 WHERE n > 1 AND k <> 2")
+    #expect(try diff().updated.isEmpty)
+    try file.runExternally("UPDATE thing SET n = n + 10")
+    #expect(try diff().updated.count == (first == "1.5" ? 2 : 1))
+    try file.runExternally("UPDATE thing SET k = \(later) WHERE n = 23")
+    #expect(try diff().inserted.count == 1)
+    try file.runExternally("UPDATE thing SET k = X'62' WHERE k = \(first)")
+    #expect(try diff().deleted.count == 1)
+  }
+
   @Test("are at one address each, also under a collation that ignores case")
   func aKeyIsComparedExactly() throws {
     let file = try ServedFile(

@@ -181,9 +181,9 @@ extension Dialect {
 
   private static func keyText(_ sql: String, _ form: Key.Form) -> String {
     switch form {
-    case .integer, .text, .onlyText: sql
+    case .integer, .onlyInteger, .text, .onlyText: sql
     case .binary: "upper(encode(\(sql), 'hex'))"
-    case .uuid, .real, .other: "(\(sql))::text"
+    case .uuid, .real, .onlyNumber, .other: "(\(sql))::text"
     }
   }
 

@@ -43,24 +43,14 @@ struct ConditionWriter<Scope: SQLScope> {
     case .constant(let isTrue): SQLFragment(isTrue ? "TRUE" : "FALSE")
     case .and(let conditions): join(conditions, .ands, in: place)
     case .or(let conditions): join(conditions, .ors, in: place)
-    case .comparison(let comparison): guarded(write(comparison).joined(in: place))
-    case .between(let interval): guarded(write(interval).joined(in: place))
-    case .membership(let membership): guarded(write(membership).joined(in: place))
+    case .comparison(let comparison):
+      write(comparison).joined(in: place).whereReadable(in: scopes)
+    case .between(let interval): write(interval).joined(in: place).whereReadable(in: scopes)
+    case .membership(let membership):
+      write(membership).joined(in: place).whereReadable(in: scopes)
     case .exists(let collection, let condition, let isNegated):
       exists(collection, condition, isNegated)
     }
-  }
-
-  /// A condition that calls functions, which may take long, evaluated only for readable objects. What
-  /// it is for others does not matter: their rows are left out.
-  ///
-  ///     CASE WHEN <the objects are readable> THEN livefetch_contains(…) END
-  private func guarded(_ condition: SQLFragment) -> SQLFragment {
-    let tests = scopes.flatMap(\.readabilities)
-    guard !tests.isEmpty, condition.text.contains("livefetch_") else { return condition }
-    let test = tests.joined(separator: " AND ")
-    return SQLFragment(
-      "CASE WHEN \(test) THEN \(condition.text) END", bindings: condition.bindings)
   }
 
   /// Joins conditions with AND or OR. The deepest condition comes first, as ``ParserStackBudget``

@@ -57,6 +57,19 @@ extension SQLScope {
   public var readabilities: [String] { [] }
 }
 
+extension SQLFragment {
+  /// A condition that calls functions, which may take long, evaluated only for readable objects. What
+  /// it is for others does not matter: their rows are left out.
+  ///
+  ///     CASE WHEN <the objects are readable> THEN livefetch_contains(…) END
+  func whereReadable(in scopes: [some SQLScope]) -> SQLFragment {
+    let tests = scopes.flatMap(\.readabilities)
+    guard !tests.isEmpty, text.contains("livefetch_") else { return self }
+    return SQLFragment(
+      "CASE WHEN \(tests.joined(separator: " AND ")) THEN \(text) END", bindings: bindings)
+  }
+}
+
 /// The SQL of a value and the properties that comparisons need.
 public struct SQLColumn: Sendable, Hashable {
   /// An operand that needs no parentheses next to any operator and may be repeated: `t0."name"`, or

@@ -66,6 +66,7 @@ extension FetchQuery {
     let id = OrderColumn(
       sql: scope.idExpression, direction: .ascending, nils: .first, isBinary: false,
       type: context.schema.entities[definition.entity].key.idType, mayBeNull: false)
-    add(Keyset(columns: orderTerms + [id], key: key, dialect: dialect).condition)
+    let keyset = Keyset(columns: orderTerms + [id], key: key, dialect: dialect)
+    add(keyset.condition.whereReadable(in: [scope]))
   }
 }

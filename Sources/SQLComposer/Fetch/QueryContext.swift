@@ -231,6 +231,8 @@ extension QueryContext {
       let condition = PredicateCompiler.condition(of: rule, in: &scope)
       isComposingRule = false
       let columns = table.selectedColumns(alias)
+      let isLate = ["SELECT", "livefetch_"].contains { condition.text.contains($0) }
+      if isLate { lateNames.insert(table.name) }
       if isPast {
         let layout = overlay(table)
         let old = "\(layout.overlayName) AS \(quoted(alias))"
@@ -238,11 +240,11 @@ extension QueryContext {
         add(readableRows(table), columns, scope.from, condition)
         add(readablePastRows(table), history, old, condition)
       } else {
-        add(quoted(table.name), columns, scope.from, condition)
+        // Nothing identifies the rows of a view without a key: they are all tested first.
+        let isMaterialized = isLate && table.key.kind == .hash
+        add(quoted(table.name), columns, scope.from, condition, isMaterialized: isMaterialized)
       }
       restrictedNames.insert(table.name)
-      let isLate = ["SELECT", "livefetch_"].contains { condition.text.contains($0) }
-      if isLate { lateNames.insert(table.name) }
     }
   }
 
@@ -270,10 +272,12 @@ extension QueryContext {
   }
 
   private func add(
-    _ name: String, _ columns: [String], _ from: String, _ condition: SQLFragment
+    _ name: String, _ columns: [String], _ from: String, _ condition: SQLFragment,
+    isMaterialized: Bool = false
   ) {
     var expression = SQLFragment(
-      "\(name) AS NOT MATERIALIZED (SELECT \(columns.joined(separator: ", ")) FROM \(from)")
+      "\(name) AS \(isMaterialized ? "" : "NOT ")MATERIALIZED "
+        + "(SELECT \(columns.joined(separator: ", ")) FROM \(from)")
     if !condition.text.isEmpty {
       expression.append(" WHERE ")
       expression.append(condition)

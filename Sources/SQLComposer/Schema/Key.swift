@@ -21,9 +21,9 @@ package struct Key: Sendable, Hashable {
   /// The form of a key part in an id.
   package enum Form: Sendable, Hashable {
     case integer, text
-    /// As text, in a column of SQLite without a type. A number there has no id: it differs from the text
-    /// with the same digits, which may be another row's key.
-    case onlyText
+    /// A column of SQLite without a type, by its first value. Other values there have no id: the number 1.5
+    /// and the text '1.5' may be keys of two rows.
+    case onlyInteger, onlyNumber, onlyText
     /// As hexadecimal digits.
     case binary
     /// Sixteen bytes as the text of a UUID.
@@ -32,6 +32,8 @@ package struct Key: Sendable, Hashable {
     case real
     /// As the text of a type that has no form of its own. No index serves it.
     case other
+
+    package var isInteger: Bool { self == .integer || self == .onlyInteger }
   }
 
   package struct Part: Sendable, Hashable {
@@ -70,7 +72,7 @@ package struct Key: Sendable, Hashable {
   package var idType: AttributeType {
     switch kind {
     case .rowidAlias, .rowid: .integer
-    case .column where parts.first?.form == .integer: .integer
+    case .column where parts.first?.form.isInteger == true: .integer
     case .column where parts.first?.form == .uuid: .uuid
     case .column, .composite, .hash: .string
     }
@@ -80,7 +82,7 @@ package struct Key: Sendable, Hashable {
   package var isPlain: Bool {
     switch kind {
     case .rowidAlias, .rowid: true
-    case .column: parts.first?.form == .integer || parts.first?.form == .text
+    case .column: parts.first?.form.isInteger == true || parts.first?.form == .text
     case .composite, .hash: false
     }
   }
@@ -126,6 +128,8 @@ extension Key {
   private static func hasForm(_ column: String, _ form: Form) -> String {
     switch form {
     case .integer, .text, .real, .other: "typeof(\(column)) <> 'blob'"
+    case .onlyInteger: "typeof(\(column)) = 'integer'"
+    case .onlyNumber: "typeof(\(column)) IN ('integer', 'real')"
     case .onlyText: "typeof(\(column)) = 'text'"
     case .binary: "typeof(\(column)) IN ('blob', 'text')"
     case .uuid: "(typeof(\(column)) <> 'blob' OR length(\(column)) = 16)"
@@ -170,7 +174,7 @@ extension Key {
     switch (kind, id) {
     case (.rowidAlias, .integer(let id)), (.rowid, .integer(let id)): return [.integer(id)]
     case (.hash, .text(let text)): return [.text(text)]
-    case (.column, .integer(let id)) where parts[0].form == .integer: return [.integer(id)]
+    case (.column, .integer(let id)) where parts[0].form.isInteger: return [.integer(id)]
     case (.column, .text(let text)): return value(of: text, parts[0].form).map { [$0] }
     case (.composite, .text(let text)): return compositeBindings(of: text)
     default: return nil
@@ -196,6 +200,10 @@ extension Key {
     // PostgreSQL's text has no U+0000.
     case .text, .onlyText, .other:
       return dialect.hasTypedColumns && text.utf8.contains(0) ? nil : .text(text)
+    case .onlyInteger:
+      return Int64(text).flatMap { $0.description == text ? .integer($0) : nil }
+    case .onlyNumber:
+      return Double(text).map { .double($0) }
     case .integer:
       // A column of SQLite that is declared as an integer may hold other text.
       guard let integer = Int64(text) else { return number(of: text) }
@@ -258,7 +266,7 @@ extension Key {
   /// Returns the id for `values` of the key's columns; nil if one of them is NULL.
   package func id(of values: [SQLValue]) -> ObjectID? {
     guard values.count == parts.count else { return nil }
-    if kind != .composite, case .integer(let id) = values[0], parts[0].form == .integer {
+    if kind != .composite, case .integer(let id) = values[0], parts[0].form.isInteger {
       return .integer(id)
     }
     var texts: [String] = []
@@ -273,7 +281,8 @@ extension Key {
     switch value {
     case .null: nil
     case .integer where form == .onlyText: nil
-    case .double where form == .onlyText: nil
+    case .double where form == .onlyText || form == .onlyInteger: nil
+    case .text where form == .onlyInteger || form == .onlyNumber: nil
     case .integer(let integer):
       form == .binary ? hexadecimal(integer.description.utf8) : "\(integer)"
     case .double(let double): double.description
@@ -283,7 +292,7 @@ extension Key {
       case .binary: hexadecimal(bytes)
       case .uuid where bytes.count == 16:
         String(decoding: UUIDText.text(of: bytes), as: UTF8.self)
-      case .uuid, .integer, .text, .onlyText, .real, .other: nil
+      case .uuid, .integer, .onlyInteger, .text, .onlyText, .real, .onlyNumber, .other: nil
       }
     }
   }

@@ -72,6 +72,8 @@ package struct KeyFinder {
 
   private func storedForm(_ column: Column) -> Key.Form {
     switch column.type {
+    case .integer where isUntyped(column): .onlyInteger
+    case .double where isUntyped(column): .onlyNumber
     case .integer, .boolean, .decimal: .integer
     case .double: .real
     case .date: column.dateFormat == .unixSeconds ? .integer : .text
@@ -84,9 +86,13 @@ package struct KeyFinder {
   private func textForm(_ column: Column) -> Key.Form {
     switch column.affinity {
     case .integer: .integer
-    case .blob where !dialect.hasTypedColumns: .onlyText
+    case .blob where isUntyped(column): .onlyText
     case .blob, .text, .real, .numeric: .text
     }
+  }
+
+  private func isUntyped(_ column: Column) -> Bool {
+    column.affinity == .blob && !dialect.hasTypedColumns
   }
 
   /// True for a column of a database with types whose values are no texts and integers.

@@ -103,7 +103,8 @@ extension SaveRun {
     var values: [SQLValue] = []
     for (column, part) in zip(table.keyColumns, table.key.parts) {
       switch (row[column], part.form, table.columns[column].affinity) {
-      case (.integer(let value)?, .integer, .integer), (.integer(let value)?, .integer, .numeric):
+      case (.integer(let value)?, .integer, .integer), (.integer(let value)?, .integer, .numeric),
+        (.integer(let value)?, .onlyInteger, .blob):
         values.append(.integer(value))
       case (.text(let value)?, .text, .text), (.text(let value)?, .text, .blob),
         (.text(let value)?, .onlyText, .blob):

@@ -47,6 +47,28 @@ struct AccessTimeTests {
     }
   }
 
+  @Test(.onlyForFiles) func aViewsRowsAreTestedByTheRuleFirst() throws {
+    var options = SQLiteStoreOptions()
+    options.queryTimeout = 20
+    let view = "CREATE VIEW titles AS SELECT title FROM note;"
+    let rules = #"{"entities":{"titles":{"access":{"read":"title MATCHES '[ef].*'"}}}}"#
+    let world = try AccessWorld(Self.sql + view, rules: rules, options: options)
+    #expect(try total(world, "titles", Self.endless) == 0)
+    #expect(try total(world, "titles", "NOT (\(Self.endless))") == 2)
+  }
+
+  @Test func pagesInAnOrderThatIgnoresCaseContainTheReadableObjects() throws {
+    let world = try AccessWorld()
+    let page = "/v1/objects/note?sort=title:cd,-size&limit=1"
+    var (ids, cursor): ([Int64], String?) = ([], nil)
+    repeat {
+      let target = page + (cursor.map { "&after=\($0)" } ?? "")
+      ids += try world.ids("1", target)
+      cursor = try world.ask("1", "GET", target + "&as=ids").json["next"]?.string
+    } while cursor != nil
+    #expect(ids == [1, 2])
+  }
+
   @Test func aLongArgumentIsSearchedForReadableObjectsAlone() throws {
     var options = SQLiteStoreOptions()
     options.queryTimeout = 20
