@@ -32,7 +32,7 @@ extension ModelMapping {
         aliases: aliases(relationships.map(\.relationship), key, there),
         isObservable: isObservable,
         isWritable: hasKey, inheritance: inheritance(of: own, attributes.map(\.attribute)),
-        unique: table.uniqueAttributes),
+        unique: table.uniqueAttributes, keyProperties: table.keyProperties),
       table
     )
   }

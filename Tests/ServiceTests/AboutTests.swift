@@ -51,4 +51,40 @@ struct AboutTests {
     #expect(attributes.count == 4)
     #expect(unique == ["code"])
   }
+
+  @Test("GET /v1/model marks what is part of a composite key, which only an insert gives")
+  func keyParts() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE a(id INTEGER PRIMARY KEY, name TEXT);
+      CREATE TABLE c(x INT, y TEXT, a_id INT REFERENCES a, other_id INT REFERENCES a, n,
+        PRIMARY KEY (x, y, a_id));
+      CREATE TABLE d(a_id INTEGER PRIMARY KEY REFERENCES a, n);
+      CREATE VIEW v AS SELECT * FROM c; CREATE TABLE w(x INT, y INT);
+      """)
+    guard case .array(let entities)? = try file.ask("/v1/model").json["entities"] else {
+      Issue.record("no entities")
+      return
+    }
+    let marked = entities.flatMap { entity in
+      ["attributes", "relationships"].flatMap { list -> [String] in
+        guard case .array(let properties)? = entity[list] else { return [] }
+        return properties.filter { $0["keyPart"] == .boolean(true) }.map {
+          "\(entity["name"]?.string ?? "") \($0["name"]?.string ?? "")"
+        }
+      }
+    }
+    #expect(marked == ["c x", "c y", "c a", "d a"])
+    let inserted = try file.ask(
+      "POST", "/v1/save",
+      body: """
+        {"changes":[{"insert":"a","values":{"id":1}},
+          {"insert":"c","values":{"x":1,"y":"k","a":1}}]}
+        """)
+    #expect(inserted.status == 200)
+    let refused = try file.ask(
+      "POST", "/v1/save",
+      body: #"{"changes":[{"update":"c","id":"1,k,1","values":{"y":"other"}}]}"#)
+    #expect(refused.status == 422)
+  }
 }

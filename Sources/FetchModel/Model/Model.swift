@@ -63,17 +63,21 @@ public struct Entity: Sendable, Hashable {
   public let hiddenAttributes: Set<Int>
   /// The attributes of which no two objects have the same value.
   public let unique: Set<Int>
+  /// The properties that are part of the key, which an update cannot change: columns of a composite key,
+  /// and to-one relationships whose columns are all key columns.
+  public let keyProperties: Set<Property>
   private let propertyByName: [String: Property]
 
   public init(
     name: String, attributes: [Attribute], relationships: [Relationship],
     propertyOrder: [Property]? = nil, idType: AttributeType, aliases: [String: Property] = [:],
     isObservable: Bool = true, isWritable: Bool = true, inheritance: Inheritance = .none,
-    hiddenAttributes: Set<Int> = [], unique: Set<Int> = []
+    hiddenAttributes: Set<Int> = [], unique: Set<Int> = [], keyProperties: Set<Property> = []
   ) {
     self.name = name
     self.hiddenAttributes = hiddenAttributes
     self.unique = unique
+    self.keyProperties = keyProperties
     self.inheritance = inheritance
     self.attributes = attributes
     self.relationships = relationships
@@ -129,7 +133,7 @@ public struct Entity: Sendable, Hashable {
       propertyOrder: propertyOrder.filter(isShown), idType: idType,
       aliases: aliases.filter { isShown($0.value) }, isObservable: isObservable,
       isWritable: isWritable, inheritance: inheritance, hiddenAttributes: hiddenAttributes,
-      unique: unique)
+      unique: unique, keyProperties: keyProperties)
   }
 }
 

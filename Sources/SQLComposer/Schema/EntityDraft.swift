@@ -162,7 +162,7 @@ extension EntityDraft {
       propertyOrder: order.map(\.property), idType: key.idType,
       aliases: aliases.filter { !taken.contains($0.key) },
       isObservable: hasKey && catalogue.isObservable,
-      isWritable: hasKey, unique: table.uniqueAttributes)
+      isWritable: hasKey, unique: table.uniqueAttributes, keyProperties: table.keyProperties)
   }
 
   var table: EntityTable {

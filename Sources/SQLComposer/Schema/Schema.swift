@@ -186,6 +186,20 @@ extension EntityTable {
   }
 }
 
+extension EntityTable {
+  /// The attributes and to-one relationships whose columns are all key columns.
+  package var keyProperties: Set<Property> {
+    let columns = Set(key.kind == .hash ? [] : key.columns)
+    let attributes = attributeColumns.indices
+      .filter { columns.contains(column(ofAttribute: $0).name) }.map { Property.attribute($0) }
+    let links = relationships.indices.filter {
+      guard case .foreignKey(let link) = relationships[$0] else { return false }
+      return columns.isSuperset(of: link.columns)
+    }
+    return Set(attributes + links.map { .relationship($0) })
+  }
+}
+
 /// A uniqueness constraint. Finds the rows that a REPLACE deletes.
 package struct UniqueIndex: Sendable, Hashable {
   package struct Part: Sendable, Hashable {

@@ -40,11 +40,15 @@ struct ModelDescription {
           shown.map {
             describe(
               entity.attributes[$0], isReadOnly: readOnly?[index].contains($0) ?? false,
-              isUnique: entity.unique.contains($0))
+              isUnique: entity.unique.contains($0),
+              isKeyPart: entity.keyProperties.contains(.attribute($0)))
           })),
       .init(
         name: "relationships",
-        value: .array(entity.relationships.map(describe))),
+        value: .array(
+          entity.relationships.enumerated().map {
+            describe($1, isKeyPart: entity.keyProperties.contains(.relationship($0)))
+          })),
     ]
     if let declared = model.file?.entity(named: entity.name)?.json {
       for name in ["fetchIndexes", "uniquenessConstraints"] where entity.hiddenAttributes.isEmpty {
@@ -78,7 +82,9 @@ struct ModelDescription {
     return members
   }
 
-  private func describe(_ attribute: Attribute, isReadOnly: Bool, isUnique: Bool) -> JSON {
+  private func describe(
+    _ attribute: Attribute, isReadOnly: Bool, isUnique: Bool, isKeyPart: Bool
+  ) -> JSON {
     var members: [JSON.Member] = [
       .init(name: "name", value: .string(attribute.name)),
       .init(name: "type", value: .string(attribute.type.rawValue)),
@@ -92,6 +98,7 @@ struct ModelDescription {
       members.append(.init(name: "readOnly", value: .boolean(true)))
     }
     if isUnique { members.append(.init(name: "unique", value: .boolean(true))) }
+    if isKeyPart { members.append(.init(name: "keyPart", value: .boolean(true))) }
     return .object(members + rules(of: attribute.declaration))
   }
 
@@ -106,7 +113,7 @@ struct ModelDescription {
       }
   }
 
-  private func describe(_ relationship: Relationship) -> JSON {
+  private func describe(_ relationship: Relationship, isKeyPart: Bool) -> JSON {
     let destination = model.entities[relationship.destination]
     let inverse = relationship.inverse.map { JSON.string(destination.relationships[$0].name) }
     var members: [JSON.Member] = [
@@ -116,6 +123,7 @@ struct ModelDescription {
       .init(name: "optional", value: .boolean(relationship.isOptional)),
       .init(name: "inverse", value: inverse ?? .null),
     ]
+    if isKeyPart { members.append(.init(name: "keyPart", value: .boolean(true))) }
     if relationship.isOrdered { members.append(.init(name: "ordered", value: .boolean(true))) }
     if let declaration = relationship.declaration {
       members.append(
