@@ -3,6 +3,7 @@
 
 import { connect, isPending } from './livefetch.js';
 import { startTheme } from './explorer/chrome.js';
+import { namedEntities, todoEntity } from './explorer/todo-entity.js';
 
 startTheme();
 const at = (id) => document.getElementById(id);
@@ -17,25 +18,15 @@ if (list) start(list);
 /** `{entity, text, done, isTodo}`: names of the entity and its attributes, `done` may be missing. */
 async function choose() {
   const { entities } = await client.model();
-  const lists = entities.filter(({ readOnly }) => !readOnly).map((entity) => ({
-    entity: entity.name,
-    text: attribute(entity, 'string', /^(title|text|name|task|what|summary)$/i),
-    done: attribute(entity, 'boolean', /done|complete|finished|checked/i),
-    needed: entity.attributes.filter((each) => !each.optional && !each.default).map(({ name }) => name),
-  })).filter(({ text }) => text);
-  const todo = lists.find(({ entity, done }) => done && /to_?do|task/i.test(entity))
-    ?? lists.find(({ done }) => done);
+  const todo = todoEntity(entities);
   if (todo) return { ...todo, isTodo: true };
+  const lists = namedEntities(entities);
   note(lists.length === 0
     ? 'The model that is served here has nothing that can be edited by name.'
     : `The model has no to-do entity (a text and a yes or no), so this is ${lists[0].entity}, the
        newest first, to rename and to try. With CREATE TABLE todo (id INTEGER PRIMARY KEY,
        title TEXT NOT NULL, done BOOLEAN NOT NULL DEFAULT 0) it becomes a list.`);
   return lists[0];
-}
-
-function attribute({ attributes }, type, name) {
-  return attributes.find((each) => each.type === type && name.test(each.name))?.name;
 }
 
 function start({ entity, text, done, needed, isTodo }) {

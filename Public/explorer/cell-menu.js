@@ -19,7 +19,7 @@ export function cellMenu(anchor, column, item, text, page) {
     menuItem('Copy the value', act(() => copyText(value === null ? '' : editable(value, column.type))), { hint: 'Ctrl C' }),
     menuItem(page.isSelected ? 'Unselect the row' : 'Select the row', act(page.toggle), { hint: 'Shift Space' }),
     menuItem('Show the row', act(() => page.openRow(item.id)), { hint: 'Space' }),
-    !page.isReadOnly && !column.readOnly && menuItem('Edit the cell', act(page.edit), { hint: 'Enter' }),
+    !page.isReadOnly && !column.isFixed && menuItem('Edit the cell', act(page.edit), { hint: 'Enter' }),
     !page.isReadOnly && menuItem('Delete the row', act(page.remove), { hint: 'Del', isDanger: true })),
   { label: `${column.name}: ${short}`, className: 'cell-menu' });
 }

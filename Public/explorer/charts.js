@@ -7,15 +7,15 @@ const BINS = 28;
 const WIDTH = 304;
 const HEIGHT = 72;
 
-/** Values → bins `{from, to, count}`; logarithmic where a few are far larger than most. */
+/** Values → bins `{from, to, count}`; logarithmic where a few are far larger than most. BigInts have exact bins. */
 export function bins(values, count = BINS) {
   if (values.length === 0) return [];
-  let low = Infinity;
-  let high = -Infinity;
+  let [low, high] = [values[0], values[0]];
   for (const value of values) {
     if (value < low) low = value;
     if (value > high) high = value;
   }
+  if (typeof low === 'bigint') return filled(integerBins(low, high, count), values);
   if (low === high) return [{ from: low, to: high, count: values.length }];
   const median = Float64Array.from(values).sort()[values.length >> 1];
   const isLog = low >= 0 && high > 20 * median;
@@ -30,9 +30,24 @@ export function bins(values, count = BINS) {
   return list;
 }
 
-/** Draws the histogram of values; `onPick(from, to)` gets the range of a bar that was clicked. */
+/** Empty bins of whole numbers that a number of JavaScript would round: BigInts, both ends within the bin. */
+export function integerBins(low, high, count) {
+  const width = (high - low) / BigInt(count) + 1n;
+  return Array.from({ length: count }, (_, index) => low + BigInt(index) * width).filter((from) => from <= high)
+    .map((from) => ({ from, to: from + width > high ? high : from + width - 1n, count: 0 }));
+}
+
+function filled(list, values) {
+  const width = list[0].to - list[0].from + 1n;
+  for (const value of values) list[Number((value - list[0].from) / width)].count += 1;
+  return list;
+}
+
+/** Draws the histogram of numbers or BigInts; `onPick(from, to)` gets the range of a bar that was clicked. */
 export function histogram(parent, values, onPick) {
-  drawBins(parent, bins(values), { onPick, text: (value) => number(Math.round(value)), end: short });
+  const isExact = typeof values[0] === 'bigint';
+  drawBins(parent, bins(values), isExact ? { onPick, text: String }
+    : { onPick, text: (value) => number(Math.round(value)), end: short });
 }
 
 /**

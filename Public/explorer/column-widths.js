@@ -60,12 +60,15 @@ export class ColumnWidths {
   }
 
   /**
-   * As `grid-template-columns` takes them.
+   * Gives the grid its columns, and the pixels that they need at least.
    *
    * @param room where it is narrow, the width that the first three columns share.
    */
-  template(room) {
-    return this.#columns.map((column, index) => this.#width(column, index, room)).join(' ');
+  apply(room) {
+    const template = this.#columns.map((column, index) => this.#width(column, index, room)).join(' ');
+    const least = [...template.matchAll(/(\d+)px/g)].reduce((sum, [, pixels]) => sum + Number(pixels), 0);
+    this.#grid.style.setProperty('--columns', template);
+    this.#grid.style.setProperty('--least', `${least}px`);
   }
 
   #width(column, index, room) {

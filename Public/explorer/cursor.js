@@ -15,7 +15,7 @@ export class Cursor {
   /** True if the row at `#at` becomes the current one as soon as it has been fetched. */
   #isAwaited = false;
   #column = 0;
-  /** The open editors by their cells: `{key, editor, layer}`; one with an invalid value stays open. */
+  /** The open editors by their cells: `{key, column, editor, layer}`; one with an invalid value stays open. */
   #editors = new Map();
 
   constructor(grid, handlers) {
@@ -229,7 +229,7 @@ export class Cursor {
   edit() {
     const row = this.#id === null ? null : this.#grid.row(this.#id);
     const column = this.#grid.columns[this.#column];
-    if (!row || !column || column.readOnly) return;
+    if (!row || !column || column.isFixed) return;
     const place = `${this.#id} ${column.name}`;
     if (this.#editors.has(place)) return this.#editors.get(place).editor.focus();
     const editor = this.#handlers.editor(row.item, column, { close: (step) => this.#closeEditor(place, step) });
@@ -239,7 +239,7 @@ export class Cursor {
     const layer = h('div', { class: 'editor' }, editor.element);
     layer.style.left = `${cell.offsetLeft}px`;
     layer.style.width = `${Math.max(cell.offsetWidth, 150)}px`;
-    this.#editors.set(place, { key: String(this.#id), editor, layer });
+    this.#editors.set(place, { key: String(this.#id), column, editor, layer });
     row.element.append(layer);
     editor.focus();
   }
@@ -248,7 +248,8 @@ export class Cursor {
   finish(key) {
     for (const [place, open] of this.#editors) {
       if (key !== undefined && open.key !== key) continue;
-      open.editor.finish();
+      const text = open.editor.finish();
+      if (text) this.#handlers.onLost?.(open.key, open.column, text);
       this.#closeEditor(place);
     }
   }

@@ -61,7 +61,7 @@ function near(value) {
 export function liveliest(schema, view) {
   const { attributes, readOnly } = schema.entity(view.entity);
   if (readOnly) return null;
-  const numeric = attributes.filter(({ type, readOnly: fixed }) => isNumeric(type) && !fixed);
+  const numeric = attributes.filter(({ type, isFixed }) => isNumeric(type) && !isFixed);
   const terms = sortTerms(view.sort);
   return numeric.find(({ name }) => terms.some((term) => sortsBy(term, name)))?.name ?? null;
 }

@@ -79,7 +79,7 @@ function labelled(column, control) {
 
 /** A field is left out of the values while it is untouched; that of a required column is read in any case. */
 function valueField(column) {
-  const ownDefault = column.isID && column.type === 'integer' ? 'assigned' : column.default ? 'default' : undefined;
+  const ownDefault = column.isID && column.type === 'integer' ? 'assigned' : column.keyPart ? 'from the key' : column.default ? 'default' : undefined;
   const field = new ValueField(column, column.optional ? null : '', ownDefault);
   field.input.name = column.name;
   const read = (values) => {

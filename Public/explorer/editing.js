@@ -19,6 +19,8 @@ export class Editing {
   #storage;
   #aside;
   #isReloading = false;
+  /** Notes of texts that were typed, are no values, and whose cells are gone. */
+  #lost = [];
 
   /** @param page `{client, about, schema, names, view, isReadOnly, refill(), rowPanel, saved(token, sentAt), renewed(about)}`. */
   constructor(page, element) {
@@ -36,7 +38,8 @@ export class Editing {
     addEventListener('beforeunload', (event) => this.#isUnsaved && event.preventDefault());
     this.#tray = new Tray(element, {
       onSave: () => this.saving.save(), onDiscard: () => this.staged.clear(),
-      onDrop: (change) => this.staged.drop(change), onOpen: ({ entity, id }) => page.rowPanel.open(entity, id), nameOf: (change) => this.#nameOf(change),
+      onDrop: (change) => this.staged.drop(change), onOpen: ({ entity, id }) => page.rowPanel.open(entity, id),
+      onInsertAgain: (change) => this.#insertAgain(change), nameOf: (change) => this.#nameOf(change),
       show: (change, name, value) => this.#shown(change, name, value) });
   }
 
@@ -63,6 +66,7 @@ export class Editing {
     const page = this.#page;
     return {
       staged: (id) => this.staged.of(page.view.entity, id),
+      onLost: (...typed) => this.#keepText(...typed),
       nameOf: (entity, id) => page.names.nameOf(entity, id),
       onRemove: (item) => !page.isReadOnly && this.remove(page.view.entity, item),
       editor: (item, column, { close }) => (page.isReadOnly ? null : this.#editor(item, column, close)) };
@@ -71,6 +75,22 @@ export class Editing {
   /** Stages the deletion of a row, or takes it back. */
   remove(entity, item) {
     this.staged.toggleDeletion(entity, item, this.#seen(entity, item));
+  }
+
+  /** Stages a row that somebody deleted as a new one: with its key, the values that were seen and those typed. */
+  #insertAgain(change) {
+    const { client, schema } = this.#page;
+    const { id, item } = change;
+    const entity = schema.kindOf(change.entity, item);
+    const names = schema.fields(entity).filter(({ isFixed, name }) => !isFixed && Object.hasOwn(item, name)).map(({ name }) => name);
+    const lists = Object.entries(change.values).filter(([name]) => schema.relationship(entity, name)?.toMany)
+      .map(([name, { add = [] }]) => [name, { add }]);
+    const values = { id, ...Object.fromEntries(names.map((name) => [name, item[name]])), ...change.values, ...Object.fromEntries(lists) };
+    this.#tray.complain(null);
+    this.staged.batch(() => {
+      this.staged.drop(change);
+      this.staged.insert(entity, values, client.temporaryID());
+    });
   }
 
   /** The values that a deletion is based on. */
@@ -129,7 +149,18 @@ export class Editing {
   }
 
   get #notes() {
-    return this.#storage.isKept ? this.#aside.notes : [...this.#aside.notes, unkept];
+    return [...this.#lost, ...this.#aside.notes, ...(this.#storage.isKept ? [] : [unkept])];
+  }
+
+  /** What was typed is seen, where it is no value and its cell is no longer there. */
+  #keepText(id, { name, label }, text) {
+    const note = { text: `Not staged: “${text}” in ${label ?? name} of ${this.#page.view.entity} ${id} is no value of this column.`,
+      actions: [['Discard', () => {
+        this.#lost = this.#lost.filter((each) => each !== note);
+        this.#changed();
+      }]] };
+    this.#lost.push(note);
+    this.#changed();
   }
 
   /** The server answers again. */

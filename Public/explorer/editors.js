@@ -8,7 +8,7 @@ import { choiceField, choices, ValueField } from './value-field.js';
 
 /**
  * An editor for a column: `{element, focus(), finish()}`. `done(value, step)` ends it with another value,
- * `cancel(step)` without one; `finish()` ends it with what was typed, as far as that is a value; `step` is 1 for the next cell, -1 for the one before.
+ * `cancel(step)` without one; `finish()` ends it with what was typed, or returns the text if that is no value; `step` is 1 for the next cell, -1 for the one before.
  */
 export function editor(column, value, options) {
   if (column.type === 'relationship') return new RelatedEditor(column, value, options);
@@ -26,7 +26,9 @@ function fieldEditor(column, value, { done, cancel }) {
       else cancel(step);
     } catch (error) {
       field.refuse(error.message);
+      return field.input.value;
     }
+    return undefined;
   };
   element.addEventListener('keydown', (event) => field.key(event) || onKey(event, commit, cancel));
   element.addEventListener('focusout', ({ relatedTarget }) => {

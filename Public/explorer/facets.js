@@ -1,10 +1,10 @@
 // The values of a column within the present filter: their number, the most frequent ones, the
 // smallest and largest, a histogram. Asked for through `as=dictionaries`.
 
-import { drawBins } from './charts.js';
+import { drawBins, integerBins } from './charts.js';
 import { h, replace } from './dom.js';
-import { isNumeric, nearest, number, show } from './format.js';
-import { equals, filterProblem, isComparable, isName, pathText } from './predicate-text.js';
+import { isDigits, isNumeric, nearest, number, show } from './format.js';
+import { equals, filterProblem, isName, pathText } from './predicate-text.js';
 
 const MOST = 12;
 const BINS = 24;
@@ -22,6 +22,7 @@ export class Facets {
   #figures = h('dl', { class: 'facet-figures' });
   #histogram = h('div', {});
   #values = h('div', { class: 'facet-values' });
+  #note = h('p', { class: 'quiet facet-note', role: 'status', hidden: true });
 
   /**
    * @param view `{entity, where, arguments}`.
@@ -32,7 +33,7 @@ export class Facets {
     this.#view = view;
     this.#column = column;
     this.#handlers = handlers;
-    replace(this.element, this.#figures, this.#histogram, this.#values);
+    replace(this.element, this.#figures, this.#histogram, this.#note, this.#values);
     replace(this.#values, h('p', { class: 'quiet' }, 'Counting …'));
     this.#load();
   }
@@ -86,11 +87,12 @@ export class Facets {
   }
 
   #showFigures(list) {
-    replace(this.#figures, list.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', { title: value }, value))));
+    replace(this.#figures, list.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', { class: isNumeric(this.#column.type) ? 'is-number' : '', title: value }, value))));
   }
 
   async #loadHistogram(least, most) {
     const isDate = this.#column.type === 'date';
+    if (this.#column.type === 'integer' && [least, most].some(isDigits)) return this.#loadLargeHistogram(BigInt(least), BigInt(most));
     const value = isDate ? `CAST(${this.#path}, "NSNumber")` : this.#path;
     const [low, high] = [least, most].map((each) => (isDate ? (Date.parse(each) - EPOCH) / 1000 : nearest(each)));
     const width = (high - low) / BINS;
@@ -102,6 +104,17 @@ export class Facets {
     const list = counts.map((count, index) => ({ count, from: low + index * width, to: low + (index + 1) * width }));
     drawBins(this.#histogram, list, { onPick: (from, to) => this.#handlers.onRange(this.#column, written(from), written(to)),
       text: (each) => show(written(isDate ? Math.round(each) : each), this.#column.type) });
+  }
+
+  /** That of integers which a number of JavaScript would round. */
+  async #loadLargeHistogram(low, high) {
+    const bins = integerBins(low, high, BINS);
+    const width = bins[0].to - bins[0].from + 1n;
+    // A difference of more than 63 bits has no exact value in a database.
+    const [factor, end] = high - low < 2n ** 63n ? ['', ''] : [' * 1.0', '.0'];
+    const rows = await this.#ask({ select: [`bin:floor((${this.#path}${factor} - ${low}${end}) * 1.0 / ${width})`, 'n:@count'], group: ['bin'] });
+    for (const { bin, n } of rows) if (bin !== null) bins[Math.max(0, Math.min(bins.length - 1, bin))].count += n;
+    drawBins(this.#histogram, bins, { onPick: (from, to) => this.#handlers.onRange(this.#column, from, to), text: String });
   }
 
   // MARK: Values
@@ -120,14 +133,21 @@ export class Facets {
     return replace(this.#values, rows.map((row) => this.#value(row, nameOf(row), row.n / most)));
   }
 
+  #say(text) {
+    this.#note.textContent = text;
+    this.#note.hidden = false;
+    this.#handlers.onDrawn?.();
+  }
+
   #value({ value, n }, title, share) {
     const { type, destination } = this.#column;
     const text = value === null ? 'NULL' : title ?? (type === 'relationship' ? `${destination} ${value}` : show(value, type));
     const isShort = text.length > 0;
     const bar = h('span', { class: 'facet-bar' });
     bar.style.setProperty('--share', (share * 100).toFixed(1));
-    return h('button', { class: 'facet', type: 'button', disabled: !isComparable(this.#column, value), title: filterProblem(this.#column, value) ?? text,
-      onclick: () => this.#handlers.onFilter(equals(this.#column, value)) },
+    const problem = filterProblem(this.#column, value);
+    return h('button', { class: 'facet', type: 'button', 'aria-disabled': String(problem !== undefined), title: problem ?? text,
+      onclick: () => (problem ? this.#say(problem) : this.#handlers.onFilter(equals(this.#column, value))) },
     bar, h('span', { class: `facet-text${value === null ? ' is-nil' : ''}` }, isShort ? text : 'empty text'),
     h('span', { class: 'facet-count' }, number(n)));
   }

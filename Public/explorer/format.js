@@ -12,6 +12,16 @@ export const isNumeric = (type) => ['integer', 'double', 'decimal'].includes(typ
 /** The nearest number of a numeric value, to draw it; NaN of another value. */
 export const nearest = (value) => (value === null || value === '' ? NaN : Number(value));
 
+/** Values as numbers to draw; as BigInts if all are whole and a number of JavaScript would round one of them. */
+export function drawable(values) {
+  const isWhole = (value) => Number.isInteger(value) || isDigits(value);
+  const numbers = values.filter((value) => Number.isFinite(nearest(value)));
+  return numbers.some(isDigits) && numbers.every(isWhole) ? numbers.map(BigInt) : numbers.map(nearest);
+}
+
+/** True for an integer that a number of JavaScript cannot hold: it is text. */
+export const isDigits = (value) => typeof value === 'string' && /^-?\d+$/.test(value);
+
 /** @param type an attribute's type as the model names it. */
 export function show(value, type) {
   if (value === null || value === undefined) return '';
@@ -76,10 +86,19 @@ export function parse(text, { type, optional }) {
     case 'double': case 'decimal': return parseNumber(trimmed, type);
     case 'boolean': return parseBoolean(trimmed);
     case 'json': return parseJSON(trimmed);
-    case 'date': return formed(trimmed, /^[+-]?\d{4}/, 'A date is expected: 2024-01-31 or 2024-01-31T12:00:00Z.');
+    case 'date': return parseDate(trimmed);
     case 'uuid': return formed(trimmed, /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i, 'A UUID is expected: 8-4-4-4-12 hexadecimal digits.');
     default: return text;
   }
+}
+
+function parseDate(text) {
+  const [, year, month, day] = /^[+-]?(\d{4,})(?:-(\d\d)-(\d\d))?/.exec(text) ?? [];
+  if (year === undefined) throw new Error('A date is expected: 2024-01-31 or 2024-01-31T12:00:00Z.');
+  // The calendar is the same every 400 years.
+  const days = month && new Date(Date.UTC(2000 + Number(year) % 400, Number(month), 0)).getUTCDate();
+  if (month && (month < 1 || month > 12 || day < 1 || day > days)) throw new Error(`There is no day ${year}-${month}-${day}.`);
+  return text;
 }
 
 function formed(text, form, refusal) {

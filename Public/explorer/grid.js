@@ -299,7 +299,7 @@ export class Grid {
 
   #setWidths() {
     const isNarrow = this.element.clientWidth < 640;
-    this.element.style.setProperty('--columns', this.#widths.template(isNarrow && this.element.clientWidth));
+    this.#widths.apply(isNarrow && this.element.clientWidth);
   }
 
   /** @param change `{plays, seen, before, moved, shift, isNews}` where the result has changed. */

@@ -3,7 +3,7 @@
 import { h, replace, throttle } from './dom.js';
 import { histogram, SavesChart } from './charts.js';
 import { curl, curlUpdate } from './curl.js';
-import { bytes, isNumeric, milliseconds, nearest, number } from './format.js';
+import { bytes, drawable, isNumeric, milliseconds, number } from './format.js';
 import { stringify } from './json.js';
 import { QueryPlan } from './query-plan.js';
 import { javascript, swift } from './request-code.js';
@@ -169,8 +169,7 @@ export class Inspector {
 
   #drawHistogram() {
     const sections = (this.#attribute && this.#shown.result?.sections) || [];
-    const values = sections.flatMap(({ items }) =>
-      items.map((item) => nearest(item[this.#attribute] ?? null)).filter(Number.isFinite));
+    const values = drawable(sections.flatMap(({ items }) => items.map((item) => item[this.#attribute] ?? null)));
     this.#parts.histogram.element.hidden = values.length === 0;
     if (values.length === 0) return;
     histogram(this.#parts.histogram.body, values,

@@ -10,6 +10,7 @@ import { Schema } from './schema.js';
 import { watchSaves } from './saves.js';
 import { scopes, token } from './session.js';
 import { showSession, signIn, startLinks } from './sign-in.js';
+import { todoEntity } from './todo-entity.js';
 
 startTheme();
 startTooltips();
@@ -51,7 +52,7 @@ const schema = new Schema(model, browserStorage);
 schema.sample = about.sample;
 const page = new Page(schema, { client, closeDrawers, about, mayWrite: may.write });
 describe(about);
-document.getElementById('todo-link').hidden = !schema.isSample;
+document.getElementById('todo-link').hidden = !schema.isSample || !todoEntity(schema.entities);
 
 const fromAddress = () => address.read() ?? address.initial(schema);
 page.go(fromAddress());

@@ -9,6 +9,8 @@ const glyphs = { string: 'abc', integer: '123', double: '1.5', decimal: '1.5', b
 export class ModelPanel {
   #parent;
   #handlers;
+  /** The name of the table that is marked. */
+  #current;
 
   /** @param handlers `{onEntity(name), onProperty(path)}`. */
   constructor(parent, handlers) {
@@ -20,6 +22,8 @@ export class ModelPanel {
     replace(this.#parent, h('h2', { class: 'panel-title' }, 'Tables'),
       h('ul', { class: 'entities' }, schema.entities.map(
         (entity) => this.#entity(schema, entity, entity.name === current, counts))));
+    if (current !== this.#current) this.#parent.querySelector('[aria-current=true]')?.scrollIntoView({ block: 'nearest' });
+    this.#current = current;
   }
 
   #entity(schema, entity, isCurrent, counts) {

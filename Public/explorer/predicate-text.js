@@ -1,6 +1,6 @@
 // Values and names → the text of a predicate.
 
-import { isNumeric, nearest, show } from './format.js';
+import { isDigits, isNumeric, nearest, show } from './format.js';
 import { Decimal } from './json.js';
 import { keywords } from './predicate-language.js';
 
@@ -47,9 +47,7 @@ export function joined(where, condition) {
 
 /** The condition that a column has a value, or that it does not. */
 export function equals({ name, type }, value, isNot = false) {
-  // An integer that a number of JavaScript cannot hold is text.
-  const isDigits = type === 'integer' && typeof value === 'string' && /^-?\d+$/.test(value);
-  return `${pathText(name)} ${isNot ? '!=' : '=='} ${isDigits ? value : quoted(value)}`;
+  return `${pathText(name)} ${isNot ? '!=' : '=='} ${type === 'integer' && isDigits(value) ? value : quoted(value)}`;
 }
 
 /** True if the value of a column can be compared in a predicate. */

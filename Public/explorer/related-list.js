@@ -44,7 +44,7 @@ export class RelatedList {
 
   show(staged, isReadOnly) {
     this.#staged = { add: [], remove: [], ...staged };
-    this.#isReadOnly = isReadOnly || this.#relationship.readOnly === true;
+    this.#isReadOnly = isReadOnly || this.#relationship.isFixed;
     this.element.classList.toggle('is-staged', staged !== undefined);
     this.#draw();
   }

@@ -57,7 +57,7 @@ export class RowField {
     const isTyping = !this.#isDone && this.#control.contains(document.activeElement);
     if (signature === this.#signature || isTyping) return;
     this.#signature = signature;
-    this.#shown = [item, value, isReadOnly || this.#column.readOnly === true];
+    this.#shown = [item, value, isReadOnly || this.#column.isFixed];
     this.#draw();
   }
 
@@ -186,7 +186,7 @@ function fit(area) {
   area.style.height = `${Math.min(area.scrollHeight, 260)}px`;
 }
 
-function typeName({ type, destination, optional, readOnly }) {
+function typeName({ type, destination, optional, isFixed }) {
   const name = type === 'relationship' ? `→ ${destination}` : type;
-  return [name, optional === false && !readOnly && 'NOT NULL'].filter(Boolean).join(', ');
+  return [name, optional === false && !isFixed && 'NOT NULL'].filter(Boolean).join(', ');
 }

@@ -108,7 +108,8 @@ export class RowPanel {
     const item = current.sections[0]?.items.find((each) => String(each.id) === String(id));
     if (!item) return this.#gone();
     // A row that inherits has properties that its parent entity does not.
-    if (item.entity && item.entity !== entity) return this.#begin(item.entity, id);
+    const kind = this.#page.schema.kindOf(entity, item);
+    if (kind !== entity) return this.#begin(kind, id);
     this.#page.names.take(current.included, 'row');
     const isFirst = this.#item === null;
     this.#item = item;
@@ -118,6 +119,8 @@ export class RowPanel {
   }
 
   #gone() {
+    // What is being typed is staged before its field goes.
+    if (this.#body.contains(document.activeElement)) document.activeElement.blur();
     this.#item = null;
     replace(this.#body, h('p', { class: 'quiet' }, 'This row does not exist; it may have been deleted.'));
     this.#drawHead();

@@ -23,6 +23,15 @@ export class Schema {
   load(model) {
     this.entities = inherited(model.entities);
     this.byName = new Map(model.entities.map((entity) => [entity.name, entity]));
+    for (const { attributes, relationships } of model.entities) {
+      for (const property of [...attributes, ...relationships]) property.isFixed = this.#isFixed(property);
+    }
+  }
+
+  /** True if an existing row keeps the value: it is calculated, or part of the key of the row or of related ones. */
+  #isFixed({ readOnly, keyPart, toMany, destination, inverse }) {
+    return readOnly === true || keyPart === true
+      || (toMany === true && this.relationship(destination, inverse)?.keyPart === true);
   }
 
   entity(name) {
@@ -78,7 +87,7 @@ export class Schema {
   /** The key's column; `label` is the name that it has in the database. */
   #key(entity) {
     const { idType, key } = this.entity(entity);
-    return { name: 'id', label: key, type: idType, readOnly: true, isID: true };
+    return { name: 'id', label: key, type: idType, readOnly: true, isFixed: true, isID: true };
   }
 
   /** Everything that a row has but its to-many relationships, in the model's order, the key first. */
@@ -142,7 +151,12 @@ export class Schema {
   /** Of which entity an object is, where it may be one that inherits. */
   kind(entity) {
     const hasSubentities = this.entity(entity).subentities?.length > 0;
-    return hasSubentities ? [{ name: 'entity', type: 'string', readOnly: true }] : [];
+    return hasSubentities ? [{ name: 'entity', type: 'string', readOnly: true, isFixed: true }] : [];
+  }
+
+  /** The entity of an object among those that inherit; `entity` may be the name of a column as well. */
+  kindOf(entity, item) {
+    return this.kind(entity).length > 0 ? own(item, 'entity') ?? entity : entity;
   }
 
   /** Key paths to attributes over to-one relationships, at most `depth` steps. */

@@ -107,5 +107,5 @@ function shape(schema, view, filter) {
 function columns(schema, entity, sort) {
   const all = schema.columns(entity);
   const ranked = all.find(({ name }) => sort.some((term) => sortsBy(term, name)));
-  return [all[0], ranked ?? all[1]].filter(Boolean).map((column) => ({ ...column, readOnly: true }));
+  return [all[0], ranked ?? all[1]].filter(Boolean).map((column) => ({ ...column, isFixed: true }));
 }

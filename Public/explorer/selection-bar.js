@@ -26,7 +26,7 @@ export class SelectionBar {
     const button = (text, onclick, kind = '') => h('button', { class: `button small ${kind}`, type: 'button', onclick }, text);
     const { isReadOnly } = this.#page;
     return replace(this.element, h('strong', { role: 'status' }, `${number(count)} selected`),
-      !isReadOnly && button('Edit …', ({ currentTarget }) => this.#edit(currentTarget)),
+      !isReadOnly && this.#editable.length > 0 && button('Edit …', ({ currentTarget }) => this.#edit(currentTarget)),
       !isReadOnly && button('Delete', () => this.remove(), 'danger'),
       button('Copy as CSV', ({ currentTarget }) => this.copy('csv', currentTarget)),
       button('Copy as JSON', ({ currentTarget }) => this.copy('json', currentTarget)),
@@ -68,8 +68,12 @@ export class SelectionBar {
 
   // MARK: Editing a column
 
+  get #editable() {
+    return this.#page.grid.columns.filter(({ isFixed, type }) => !isFixed && type !== 'binary');
+  }
+
   #edit(anchor) {
-    const columns = this.#page.grid.columns.filter(({ readOnly, type }) => !readOnly && type !== 'binary');
+    const columns = this.#editable;
     const holder = h('div', { class: 'batch-value row-control' });
     const complaint = h('p', { class: 'complaint', role: 'alert', hidden: true });
     let control;

@@ -14,7 +14,7 @@ export class Tray {
   #refused = [];
   #notes = [];
 
-  /** @param handlers `{onSave, onDiscard, onDrop(change), onOpen(change), nameOf(change), show(change, name, value)}`. */
+  /** @param handlers `{onSave, onDiscard, onDrop(change), onOpen(change), onInsertAgain(change), nameOf(change), show(change, name, value)}`. */
   constructor(parent, handlers) {
     this.#parent = parent;
     this.#handlers = handlers;
@@ -81,12 +81,14 @@ export class Tray {
   }
 
   /** An error of one change, with the row that it is about. */
-  #error({ change: index, detail, property }) {
+  #error({ change: index, code, detail, property }) {
     const change = this.#refused[index];
+    const isGone = change?.kind === 'update' && !property && ['no-such-object', 'unknown-id'].includes(code);
     const name = change && this.#handlers.nameOf(change);
     return h('li', {}, change && (change.kind === 'insert' ? `New row${name ? ` ${name}` : ''}`
       : h('button', { class: 'text-button', title: 'Show the row', onclick: () => this.#handlers.onOpen(change) }, name)), change && ': ',
-    sentence(detail ?? property));
+    sentence(detail ?? property), isGone && h('button', { class: 'text-button insert-again',
+      title: 'Stages the row as a new one, with the values that you saw and typed', onclick: () => this.#handlers.onInsertAgain(change) }, 'Insert it again'));
   }
 
   #details(list) {

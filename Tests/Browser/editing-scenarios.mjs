@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
 import { pause } from './browser.mjs';
-import { isSaved, openCell, stagedValues, tryCell } from './pages.mjs';
+import { isSaved, openCell, openPage, stagedValues, tryCell } from './pages.mjs';
 
 /** Every type, with values that are not what the column declares. */
 const odd = `
@@ -167,6 +167,43 @@ async function keys({ browser, server }) {
   await page.close();
 }
 
+const parts = `
+  CREATE TABLE product (id INTEGER PRIMARY KEY, name TEXT);
+  INSERT INTO product VALUES (1, 'pen'), (2, 'ink');
+  CREATE TABLE line (number INTEGER, product_id INTEGER REFERENCES product(id), amount INTEGER, PRIMARY KEY (number, product_id));
+  INSERT INTO line VALUES (7, 1, 3);
+  CREATE TABLE tag (word TEXT, place INTEGER, PRIMARY KEY (word, place));
+  INSERT INTO tag VALUES ('x', 1);`;
+
+/** Parts of a composite key are given to a new row, and stay as they are in a row that exists, as the key does. */
+async function keyParts({ browser, server, shoot }) {
+  const page = await openPage(browser, `${server.address}/?entity=line`);
+  for (const column of ['id', 'number', 'product']) assert.equal(await tryCell(page, '7,1', column), false, `${column} does not open`);
+  await openCell(page, '7,1', 'amount');
+  await page.key('Escape');
+  await page.run(() => globalThis.livefetch.page.rowPanel.open('line', '7,1'));
+  await page.until(() => document.querySelector('.row-panel [data-property=amount] input'));
+  const control = (name) => document.querySelector(`.row-panel [data-property=${name}] :is(input, textarea, .related-value)`) !== null;
+  for (const [name, isThere] of [['number', false], ['product', false], ['amount', true]]) assert.equal(await page.run(control, name), isThere, name);
+  await page.run(() => globalThis.livefetch.page.rowPanel.open('product', 1));
+  await page.until(() => document.querySelector('.row-panel .related-list li'));
+  assert.equal(await page.run(() => document.querySelectorAll('.row-panel .related-list .icon-button, .row-panel .related-adder').length), 0,
+    'rows whose key refers to it are neither added nor removed');
+  await shoot(page, 'key-parts');
+  await page.run(() => globalThis.livefetch.page.rowPanel.close());
+  await page.run(() => globalThis.livefetch.page.editing.insert());
+  assert.deepEqual(await page.run(() => [...document.querySelectorAll('dialog.insert [name]')].map(({ name, placeholder }) => [name, placeholder]).sort()),
+    [['amount', 'NULL'], ['id', 'NULL'], ['number', 'from the key']]);
+  await page.key('Escape');
+  await page.run(() => globalThis.livefetch.page.goTo('tag'));
+  await page.until(() => globalThis.livefetch.page.live.current?.sections[0].items[0]?.word === 'x');
+  await page.run(() => globalThis.livefetch.page.grid.selection.all(globalThis.livefetch.page.grid.layout));
+  await page.until(() => document.querySelector('.selection-bar').textContent.includes('1 selected'));
+  assert.equal(await page.run(() => document.querySelector('.selection-bar').textContent.includes('Edit')), false, 'a row that is its key has nothing to edit');
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 const picked = `
   CREATE TABLE orders (id INTEGER PRIMARY KEY, total REAL, placed DATE);
   WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) INSERT INTO orders SELECT i, i * 1.5, '2024-01-01' FROM n;
@@ -264,6 +301,7 @@ export const editingScenarios = {
   'a cell that is opened and left stages nothing': { run: looking, fixture: odd },
   'staged changes outlive a reload, conflict, and go back': { run: staging, fixture: odd },
   'rows are added where the key is a text, a UUID, or composite': { run: keys, fixture: keyed },
+  'parts of a composite key stay as they are in a row that exists': { run: keyParts, fixture: parts },
   'a related row is searched for and seen': { run: searching },
   'a related row is found by its key, and nothing is taken where nothing matches': { run: pickByKey, fixture: picked },
 };

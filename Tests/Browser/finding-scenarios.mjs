@@ -138,6 +138,34 @@ async function facetsOfNulls({ browser, server, shoot }) {
   await page.close();
 }
 
+const large = `
+  CREATE TABLE place (id INTEGER PRIMARY KEY, hash INTEGER, any INTEGER);
+  INSERT INTO place VALUES (1, 47356007919999999, -9223372036854775808), (2, 47356007919999998, 0), (3, 47356007919999990, 9223372036854775807), (4, NULL, NULL);`;
+
+/** Integers that a number of JavaScript would round have exact bounds. */
+async function facetsOfLargeIntegers({ browser, server, shoot }) {
+  const page = await openPage(browser, `${server.address}/?entity=place&sort=id`);
+  const ends = () => [...document.querySelectorAll('.facets .axis span')].map(({ textContent }) => textContent);
+  const bars = () => [...document.querySelectorAll('.facets .bar-hit')].map(({ ariaLabel }) => ariaLabel).filter((name) => !name.endsWith(': 0'));
+  await openColumn(page, 'any');
+  await page.until(() => document.querySelector('.facets .histogram'));
+  assert.deepEqual(await page.run(ends), ['-9223372036854775808', '9223372036854775807']);
+  assert.equal((await page.run(bars)).length, 3);
+  await page.key('Escape');
+  await openColumn(page, 'hash');
+  await page.until(() => document.querySelectorAll('.facets .bar-hit').length === 10);
+  assert.deepEqual(await page.run(ends), ['47356007919999990', '47356007919999999']);
+  assert.deepEqual(await page.run(bars), ['47356007919999990 – 47356007919999990: 1', '47356007919999998 – 47356007919999998: 1',
+    '47356007919999999 – 47356007919999999: 1']);
+  await shoot(page, 'facets-large');
+  await page.run(() => document.querySelectorAll('.facets .bar-hit')[8].dispatchEvent(new MouseEvent('click', { bubbles: true })));
+  await page.until(settled, { args: [1], what: 'the row of that number' });
+  assert.equal(await page.run(where), 'hash BETWEEN {47356007919999998, 47356007919999998}');
+  assert.equal(await page.run(() => globalThis.livefetch.page.live.sections[0].items[0].id), 2);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 const choose = (selector, index, value) => {
   const select = document.querySelectorAll(selector)[index];
   select.value = [...select.options].find((option) => option.textContent === value).value;
@@ -184,5 +212,6 @@ export const findingScenarios = {
   'a value that is clicked becomes a filter': { run: clickedValues, fixture: library },
   'the head of a column shows what it holds': { run: facets },
   'facets of dates and NULL, on a phone': { run: facetsOfNulls, fixture: library },
+  'bounds of integers beyond 2^53 are exact': { run: facetsOfLargeIntegers, fixture: large },
   'filters are built without a predicate': { run: builder, fixture: library },
 };

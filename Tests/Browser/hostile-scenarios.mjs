@@ -55,12 +55,21 @@ async function oddNames({ browser, server, shoot }) {
     assert.equal(await page.run(() => document.querySelector('.predicate-error').hidden), true, `${entity} is searched`);
     await shoot(page, `hostile-${entity}`);
     if (entity === 'odd names') await columnWithoutFilter(page);
+    if (entity === 'wide') assert.equal(await page.run(endOfHead), 0, 'the line under the heads is as long as the table');
     assert.deepEqual(page.problems, []);
     await page.close();
   }
 }
 
-/** The menu of a cell says why there is no filter on its column. */
+/** The pixels from the end of the last head to the end of their line, but for the inset; the table is scrolled. */
+function endOfHead() {
+  const head = document.querySelector('.grid-head');
+  document.querySelector('.grid').scrollLeft = 1e6;
+  const [last] = [...head.children].map((cell) => cell.getBoundingClientRect().right).sort((a, b) => b - a);
+  return Math.round(head.getBoundingClientRect().right - parseFloat(getComputedStyle(head).paddingRight) - last);
+}
+
+/** The menu of a cell says why there is no filter on its column; so does that of the column. */
 async function columnWithoutFilter(page) {
   await page.run(() => globalThis.livefetch.page.change({ where: '' }));
   await page.until(() => document.querySelectorAll('.row').length === 3);
@@ -78,6 +87,11 @@ async function columnWithoutFilter(page) {
   await page.key('Escape');
   await page.run(() => document.querySelector('[data-test=cell]').dispatchEvent(new MouseEvent('click', { bubbles: true, altKey: true })));
   await page.until(() => /cannot name the column “first name”/.test(document.querySelector('.cell-menu')?.textContent), { what: 'Alt and a click say why' });
+  await page.key('Escape');
+  await page.run(() => document.querySelector('.head-cell[data-column="first name"] .head-menu').click());
+  await page.until(() => document.querySelectorAll('.facet').length === 3);
+  await page.click('.facet:nth-child(2)');
+  assert.match(await page.run(() => document.querySelector('.facet-note:not([hidden])')?.textContent ?? ''), /cannot name the column “first name”/);
   await page.key('Escape');
 }
 
@@ -160,13 +174,15 @@ const odd = `
   INSERT INTO made (a) VALUES (1), (2);
   CREATE TABLE keyless (at TEXT, what TEXT);
   INSERT INTO keyless VALUES ('now', 'x'), ('now', 'x');
-  CREATE TABLE vacant (id INTEGER PRIMARY KEY, x TEXT);`;
+  CREATE TABLE vacant (id INTEGER PRIMARY KEY, x TEXT);
+  CREATE TABLE entity (id INTEGER PRIMARY KEY, entity TEXT, count INTEGER, total INTEGER, section TEXT);
+  INSERT INTO entity VALUES (1, 'e', 1, 2, 's'), (2, 'made', 3, 4, 't');`;
 
 /** Every table of an odd file has the tools of others, and its rows are edited where they have a key. */
 async function oddFile({ browser, server, shoot }) {
   for (const [entity, count, id, column, options] of [[quoted, 2, 1, 'say "hi"'], ['broad', 2, 1, 'column 0', { most: 4 }],
     ['code', 5, '', 'name'], ['code', 5, 'a b?#%/x', 'name'], ['code', 5, '..', 'name'], ['part', 2, '1,00FF', 'v'], ['data', 4],
-    ['made', 2, 2, 'a'], ['keyless', 2], ['vacant', 0]]) {
+    ['made', 2, 2, 'a'], ['entity', 2, 2, 'section'], ['keyless', 2], ['vacant', 0]]) {
     const page = await openPage(browser, `${server.address}/?entity=${encodeURIComponent(entity)}`, { width: 1920, height: 1080, scheme: 'dark' });
     if (count > 0) await everything(page, entity, count, options);
     if (column) await editInPanel(page, server, { entity, id, column });
@@ -219,14 +235,14 @@ async function repair({ browser, server, shoot }) {
   await page.until(isSaved, { what: 'the row is repaired' });
   const { sections } = await connect(server.address).fetch({ entity: 'types' });
   assert.deepEqual(sections[0].items.slice(1), [{ id: 2, i: 7, n: 2.5, d: 3.5, b: true, day: given.day, u: given.u, j: { a: 2 }, anyc: 'six' }]);
-  await vanished(page, server);
+  await vanished(page, server, shoot);
   await longName(page, server, shoot);
   assert.deepEqual(page.problems, []);
   await page.close();
 }
 
-/** What was typed into a row that another client deleted is seen, with the name of the row. */
-async function vanished(page, server) {
+/** What was typed into a row that another client deleted is seen, with the name of the row, and can be inserted again. */
+async function vanished(page, server, shoot) {
   await openCell(page, 1, 'anyc');
   await page.run(() => document.activeElement.select());
   await page.type('typed while it goes');
@@ -236,7 +252,24 @@ async function vanished(page, server) {
   await page.until(() => document.querySelector('.tray-problem'), { what: 'the save is refused' });
   assert.match(await page.run(() => document.querySelector('.tray-problem').textContent), /^.+: there is no such types/);
   assert.match(await page.run(() => document.querySelector('.tray-list').textContent), /typed while it goes/);
-  await page.run(() => globalThis.livefetch.page.editing.staged.clear());
+  await page.run(() => getSelection().selectAllChildren(document.querySelector('.tray-list .values')));
+  assert.match(await page.run(() => getSelection().toString()), /typed while it goes/, 'the text can be copied');
+  await page.run(() => getSelection().removeAllRanges());
+  await page.click('.insert-again');
+  await page.until(() => document.querySelector('.tray-line').textContent.startsWith('1 new'));
+  await page.key('s', { ctrl: true });
+  await page.until(isSaved, { what: 'the row is there again' });
+  const { object } = await connect(server.address).object('types', 1);
+  assert.deepEqual([object.i, object.n, object.day, object.anyc], [1, 1.5, '2024-01-01T00:00:00Z', 'typed while it goes']);
+  await openCell(page, 1, 'i');
+  await page.run(() => document.activeElement.select());
+  await page.type('12x');
+  await connect(server.address).delete('types', 1);
+  await page.until(() => document.querySelector('.tray-notes'), { what: 'a text that is no value is seen after its cell' });
+  assert.match(await page.run(() => document.querySelector('.tray-notes').textContent), /^Not staged: “12x” in i of types 1 is no value of this column\./);
+  await shoot(page, 'typed-into-a-deleted-row');
+  await page.click('.tray-notes .text-button');
+  assert.equal(await page.run(() => document.querySelector('.tray').hidden), true);
 }
 
 /** The number of rows is whole beside a long name; what the database makes of an empty field is named; nothing of the former table stays. */

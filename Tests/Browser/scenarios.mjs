@@ -19,6 +19,7 @@ import { postgresScenarios } from './postgres-scenarios.mjs';
 import { rowScenarios } from './row-scenarios.mjs';
 import { storeScenarios } from './store-scenarios.mjs';
 import { tableScenarios } from './table-scenarios.mjs';
+import { todoScenarios } from './todo-scenarios.mjs';
 import { saves } from './edits.mjs';
 import { still } from './pages.mjs';
 import { withPolicy } from './policy.mjs';
@@ -404,34 +405,6 @@ async function appearance({ browser, server, shoot }) {
   }
 }
 
-async function todo({ browser, server, shoot }) {
-  const page = await browser.open(`${server.address}/todo.html`);
-  await page.until(() => document.querySelectorAll('#list li').length > 0);
-  assert.match(await page.run(() => document.querySelector('#note').textContent), /no to-do entity/);
-  await page.close();
-  await server.kill('SIGTERM');
-  server.file = `${server.file}.todo`;
-  server.isSample = false;
-  edit(server.file, 'CREATE TABLE todo (id INTEGER PRIMARY KEY, title TEXT NOT NULL, done BOOLEAN NOT NULL DEFAULT 0)');
-  await server.begin();
-  const pages = [await browser.open(`${server.address}/todo.html`), await browser.open(`${server.address}/todo.html`)];
-  await Promise.all(pages.map((each) => each.until(() => document.querySelector('#connection').dataset.state === 'live')));
-  await pages[0].click('#new');
-  for (const text of ['Water the plants', 'Read a book', 'Call Ada']) {
-    await pages[0].type(text);
-    await pages[0].key('Enter');
-  }
-  const titles = () => [...document.querySelectorAll('#list .text')].map(({ value }) => value);
-  const wanted = ['Call Ada', 'Read a book', 'Water the plants'];
-  await until(() => pages[1].run(titles), wanted, 'the other page has them');
-  await pages[1].until(() => !document.querySelector('#list .is-pending'), { what: 'they are saved' });
-  await pages[1].click('#list li:nth-child(2) input');
-  await until(() => pages[0].run(titles), ['Call Ada', 'Water the plants', 'Read a book'], 'done ones last');
-  await shoot(pages[0], 'todo');
-  assert.deepEqual(pages.flatMap(({ problems }) => problems), []);
-  await Promise.all(pages.map((each) => each.close()));
-}
-
 // MARK: The first minute
 
 /** Who comes for the first time presses the first button, and two clients move. */
@@ -476,7 +449,7 @@ export const scenarios = {
   'everything is done by pointer': { run: byPointer },
   'entities that inherit stand below their parents': { run: inheritance, options: ['heroes'] },
   'it holds under a strict policy, light, dark and narrow': { run: appearance },
-  'the to-do list is shared': { run: todo },
+  ...todoScenarios,
   ...clientScenarios,
   ...frameworksScenarios,
   ...editingScenarios,

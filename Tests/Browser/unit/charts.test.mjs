@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bins } from '../../../Public/explorer/charts.js';
+import { drawable } from '../../../Public/explorer/format.js';
 import { spread } from '../../../Public/explorer/group-charts.js';
 
 test('equal values are one bar from that value to itself', () => {
@@ -15,6 +16,19 @@ test('every value is in one bar, the largest in the last', () => {
   assert.deepEqual(list.map(({ count }) => count), [2, 1, 0, 0, 1]);
   assert.equal(list[0].from, 0);
   assert.equal(list.at(-1).to, 10);
+});
+
+test('whole numbers that JavaScript would round have exact bars', () => {
+  const values = drawable([47356007919999, '47356007919999998', '9223372036854775807', null, 'seven', '47356007919999999']);
+  assert.deepEqual(values, [47356007919999n, 47356007919999998n, 9223372036854775807n, 47356007919999999n]);
+  assert.deepEqual(bins(values.filter((value) => value % 10n > 7n && value > 10n ** 15n), 5), [
+    { from: 47356007919999998n, to: 47356007919999998n, count: 1 }, { from: 47356007919999999n, to: 47356007919999999n, count: 1 }]);
+  const list = bins(values, 3);
+  assert.deepEqual(list.map(({ count }) => count), [3, 0, 1]);
+  assert.deepEqual([list[0].from, list[2].to], [47356007919999n, 9223372036854775807n]);
+  assert.equal(list[1].from, list[0].to + 1n);
+  assert.deepEqual(drawable([1.5, '47356007919999998']), [1.5, 47356007919999998]);
+  assert.deepEqual(drawable([1, 2.5, null]), [1, 2.5]);
 });
 
 test('a value far larger than most makes the bars logarithmic', () => {

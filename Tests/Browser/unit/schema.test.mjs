@@ -27,3 +27,15 @@ test('a view and a table without a key are not live, each for its own reason', (
   assert.deepEqual(['t', 'v', 'k'].map((each) => schema.notLiveReason(each)),
     [null, 'v is a view', 'k has no primary key']);
 });
+
+test('a row that exists keeps calculated values and parts of its key; what refers by its key is neither added nor removed', () => {
+  const related = (name, destination, inverse, more) => ({ name, destination, inverse, toMany: false, ...more });
+  const schema = new Schema({ entities: [
+    entity('product', { relationships: [related('line', 'line', 'product', { toMany: true }), related('other', 'line', 'second', { toMany: true })] }),
+    entity('line', { attributes: [{ name: 'number', type: 'integer', keyPart: true }, { name: 'amount', type: 'integer' }, { name: 'sum', type: 'integer', readOnly: true }],
+      relationships: [related('product', 'product', 'line', { keyPart: true }), related('second', 'product', 'other')] })] });
+  const fixed = (name) => [...schema.entity(name).attributes, ...schema.entity(name).relationships].filter(({ isFixed }) => isFixed).map((each) => each.name);
+  assert.deepEqual(fixed('line'), ['number', 'sum', 'product']);
+  assert.deepEqual(fixed('product'), ['line']);
+  assert.deepEqual(schema.fields('line').filter(({ isFixed }) => isFixed).map(({ name }) => name), ['id', 'number', 'sum', 'product']);
+});

@@ -41,6 +41,9 @@ test('a decimal is saved with the digits that were typed', () => {
 
 test('a date and a UUID are looked at before they are saved', () => {
   assert.deepEqual(['tomorrow', '12:34'].map((text) => typed(text, 'date')), Array(2).fill('A date is expected: 2024-01-31 or 2024-01-31T12:00:00Z.'));
+  assert.deepEqual(['2023-02-29', '2024-13-01', '1900-02-29T10:00:00Z', '2024-04-00'].map((text) => typed(text, 'date')),
+    ['There is no day 2023-02-29.', 'There is no day 2024-13-01.', 'There is no day 1900-02-29.', 'There is no day 2024-04-00.']);
+  assert.deepEqual(['2000-02-29', '0004-02-29', '9999-12-31', '2024'].map((text) => typed(text, 'date')), ['2000-02-29', '0004-02-29', '9999-12-31', '2024']);
   assert.deepEqual(['2024-02-29', ' 2024-02-29T10:00:00+02:00 ', '-0044-03-15'].map((text) => typed(text, 'date')),
     ['2024-02-29', '2024-02-29T10:00:00+02:00', '-0044-03-15']);
   assert.equal(typed('none', 'uuid'), 'A UUID is expected: 8-4-4-4-12 hexadecimal digits.');
