@@ -42,7 +42,7 @@ export function ask(title, text, yes) {
 
 /** The fields of a new object; `add(values)` stages it. A key that is left empty is the database's to make. */
 export function insertDialog(entity, columns, { add, search, nameOf }) {
-  const key = columns.filter(({ isID }) => isID).map((column) => ({ ...column, optional: true }));
+  const key = columns.filter(({ isID }) => isID).map((column) => ({ ...column, optional: true, hasParts: columns.some(({ keyPart }) => keyPart) }));
   const others = columns.filter((column) => !column.readOnly && !column.isID);
   const writable = key.some(({ type }) => type !== 'integer') ? [...key, ...others] : [...others, ...key];
   const fields = writable.map((column) => (column.type === 'relationship'
@@ -79,7 +79,8 @@ function labelled(column, control) {
 
 /** A field is left out of the values while it is untouched; that of a required column is read in any case. */
 function valueField(column) {
-  const ownDefault = column.isID && column.type === 'integer' ? 'assigned' : column.keyPart ? 'from the key' : column.default ? 'default' : undefined;
+  const ownDefault = column.hasParts ? 'from its parts' : column.isID && column.type === 'integer' ? 'assigned'
+    : column.keyPart ? 'from the key' : column.default ? 'default' : undefined;
   const field = new ValueField(column, column.optional ? null : '', ownDefault);
   field.input.name = column.name;
   const read = (values) => {

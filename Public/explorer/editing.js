@@ -202,7 +202,8 @@ export class Editing {
 
   #nameOf({ entity, item, values, id }) {
     const { schema } = this.#page;
-    return schema.title(entity, item ?? {}) || schema.title(entity, values ?? {}) || `${entity} ${id ?? ''}`;
+    const key = id ?? own(values, 'id');
+    return schema.title(entity, item ?? {}) || schema.title(entity, values ?? {}) || (key === undefined ? entity : `${entity} ${key}`);
   }
 }
 

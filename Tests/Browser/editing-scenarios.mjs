@@ -193,7 +193,7 @@ async function keyParts({ browser, server, shoot }) {
   await page.run(() => globalThis.livefetch.page.rowPanel.close());
   await page.run(() => globalThis.livefetch.page.editing.insert());
   assert.deepEqual(await page.run(() => [...document.querySelectorAll('dialog.insert [name]')].map(({ name, placeholder }) => [name, placeholder]).sort()),
-    [['amount', 'NULL'], ['id', 'NULL'], ['number', 'from the key']]);
+    [['amount', 'NULL'], ['id', 'from its parts'], ['number', 'from the key']]);
   await page.key('Escape');
   await page.run(() => globalThis.livefetch.page.goTo('tag'));
   await page.until(() => globalThis.livefetch.page.live.current?.sections[0].items[0]?.word === 'x');

@@ -321,7 +321,26 @@ async function closing({ browser, server }) {
   assert.equal(await page.isOpen(), false);
 }
 
+const manyTables = Array.from({ length: 80 }, (_, index) => `CREATE TABLE t${index + 10} (id INTEGER PRIMARY KEY, name TEXT);`).join('\n');
+
+/** The table of a link is seen among many, and the list stays where somebody scrolls it. */
+async function tableOfLink({ browser, server }) {
+  const page = await openPage(browser, `${server.address}/?entity=t60`);
+  const isSeen = () => {
+    const { top, bottom } = document.querySelector('.entity[data-entity=t60]').getBoundingClientRect();
+    return top > 0 && bottom <= innerHeight;
+  };
+  await page.until(isSeen, { what: 'the table is seen in the list' });
+  await page.run(() => document.querySelector('.entity[data-entity=t10]').scrollIntoView());
+  await page.run(() => globalThis.livefetch.page.counts.refresh());
+  await pause(300);
+  assert.equal(await page.run(isSeen), false);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 export const openScenarios = {
+  'the table of a link is seen among many': { run: tableOfLink, fixture: manyTables },
   'a tab with something unsaved asks before it is closed': { run: closing, fixture: rows },
   'a relationship of several rows becomes NULL, and staged values are copied': { run: severalRows, fixture: links },
   'the focus outlives redraws, and keys of other purposes are left alone': { run: focus, fixture: links },
