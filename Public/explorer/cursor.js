@@ -15,7 +15,7 @@ export class Cursor {
   /** True if the row at `#at` becomes the current one as soon as it has been fetched. */
   #isAwaited = false;
   #column = 0;
-  /** The open editors by their cells: `{key, column, editor, layer}`; one with an invalid value stays open. */
+  /** The open editors by their cells: `{key, editor, layer}`; one with an invalid value stays open. */
   #editors = new Map();
 
   constructor(grid, handlers) {
@@ -239,7 +239,7 @@ export class Cursor {
     const layer = h('div', { class: 'editor' }, editor.element);
     layer.style.left = `${cell.offsetLeft}px`;
     layer.style.width = `${Math.max(cell.offsetWidth, 150)}px`;
-    this.#editors.set(place, { key: String(this.#id), column, editor, layer });
+    this.#editors.set(place, { key: String(this.#id), editor, layer });
     row.element.append(layer);
     editor.focus();
   }
@@ -248,8 +248,7 @@ export class Cursor {
   finish(key) {
     for (const [place, open] of this.#editors) {
       if (key !== undefined && open.key !== key) continue;
-      const text = open.editor.finish();
-      if (text) this.#handlers.onLost?.(open.key, open.column, text);
+      open.editor.finish();
       this.#closeEditor(place);
     }
   }

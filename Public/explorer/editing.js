@@ -66,7 +66,6 @@ export class Editing {
     const page = this.#page;
     return {
       staged: (id) => this.staged.of(page.view.entity, id),
-      onLost: (...typed) => this.#keepText(...typed),
       nameOf: (entity, id) => page.names.nameOf(entity, id),
       onRemove: (item) => !page.isReadOnly && this.remove(page.view.entity, item),
       editor: (item, column, { close }) => (page.isReadOnly ? null : this.#editor(item, column, close)) };
@@ -153,8 +152,8 @@ export class Editing {
   }
 
   /** What was typed is seen, where it is no value and its cell is no longer there. */
-  #keepText(id, { name, label }, text) {
-    const note = { text: `Not staged: “${text}” in ${label ?? name} of ${this.#page.view.entity} ${id} is no value of this column.`,
+  keepText(entity, id, { name }, text) {
+    const note = { text: `Not staged: “${text}” in ${name} of ${entity} ${id} is no value of this column.`,
       actions: [['Discard', () => {
         this.#lost = this.#lost.filter((each) => each !== note);
         this.#changed();
@@ -174,7 +173,7 @@ export class Editing {
     const value = own(Object.hasOwn(staged, column.name) ? staged : item, column.name);
     return editor(column, value, {
       done: (next, step) => { close(step); this.staged.set(entity, item, column.name, next); },
-      cancel: (step = 0) => close(step), ...this.lookups });
+      cancel: (step = 0) => close(step), lost: (text) => text && this.keepText(entity, item.id, column, text), ...this.lookups });
   }
 
   /** Finds and names related rows. */

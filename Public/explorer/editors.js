@@ -8,7 +8,7 @@ import { choiceField, choices, ValueField } from './value-field.js';
 
 /**
  * An editor for a column: `{element, focus(), finish()}`. `done(value, step)` ends it with another value,
- * `cancel(step)` without one; `finish()` ends it with what was typed, or returns the text if that is no value; `step` is 1 for the next cell, -1 for the one before.
+ * `cancel(step)` without one; `finish()` ends it with what was typed, by `lost(text)` if that is no value; `step` is 1 for the next cell, -1 for the one before.
  */
 export function editor(column, value, options) {
   if (column.type === 'relationship') return new RelatedEditor(column, value, options);
@@ -16,25 +16,24 @@ export function editor(column, value, options) {
   return fieldEditor(column, value, options);
 }
 
-function fieldEditor(column, value, { done, cancel }) {
+function fieldEditor(column, value, { done, cancel, lost }) {
   const field = new ValueField(column, value);
   const { element } = field;
-  const commit = (step) => {
+  const commit = (step, refused = () => {}) => {
     try {
       const changed = field.read();
       if (changed) done(changed.value, step);
       else cancel(step);
     } catch (error) {
       field.refuse(error.message);
-      return field.input.value;
+      refused(field.input.value);
     }
-    return undefined;
   };
   element.addEventListener('keydown', (event) => field.key(event) || onKey(event, commit, cancel));
   element.addEventListener('focusout', ({ relatedTarget }) => {
     if (element.isConnected && !element.contains(relatedTarget)) commit(0);
   });
-  return { element, focus: () => field.focus(), finish: () => commit(0) };
+  return { element, focus: () => field.focus(), finish: () => commit(0, lost) };
 }
 
 function choiceEditor(column, value, { done, cancel }) {

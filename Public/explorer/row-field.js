@@ -45,6 +45,15 @@ export class RowField {
     if (!this.#control.querySelector('.is-wrong')) this.show(...this.#latest);
   }
 
+  get column() {
+    return this.#column;
+  }
+
+  /** The typed text that is no value; nothing where there is none. */
+  get refused() {
+    return this.#control.querySelector('.is-wrong')?.value;
+  }
+
   /** @param staged the staged values of the row. */
   show(item, staged = {}, isReadOnly) {
     this.#latest = [item, staged, isReadOnly];

@@ -78,7 +78,15 @@ export class RowPanel {
     this.#body.scrollTop = 0;
   }
 
+  /** Stages what is being typed before its field goes; what is no value is seen below the table. */
+  #leave() {
+    if (this.#body.contains(document.activeElement)) document.activeElement.blur();
+    for (const { refused, column } of this.#fields) if (refused) this.#page.editing.keepText(this.#row.entity, this.#row.id, column, refused);
+    this.#fields = [];
+  }
+
   #end() {
+    this.#leave();
     this.#live?.close();
     this.#lists.forEach((list) => list.close());
     this.#history?.close();
@@ -119,8 +127,7 @@ export class RowPanel {
   }
 
   #gone() {
-    // What is being typed is staged before its field goes.
-    if (this.#body.contains(document.activeElement)) document.activeElement.blur();
+    this.#leave();
     this.#item = null;
     replace(this.#body, h('p', { class: 'quiet' }, 'This row does not exist; it may have been deleted.'));
     this.#drawHead();

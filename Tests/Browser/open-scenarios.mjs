@@ -35,6 +35,7 @@ async function outlives({ browser, server }) {
   await deletedRow(page, server);
   await otherTable(page);
   await invalidCell(page);
+  await panelOfDeletedRow(page, server);
   assert.deepEqual(page.problems, []);
   await page.close();
 }
@@ -50,11 +51,31 @@ async function deletedRow(page, server) {
   assert.equal((await page.run(stagedValues)).length, 3);
 }
 
+/** What is typed in the row panel is staged when the row is deleted, and seen where it is no value. */
+async function panelOfDeletedRow(page, server) {
+  await page.run(() => globalThis.livefetch.page.rowPanel.open('item', 20));
+  const enter = async (name, text) => {
+    await page.until((column) => document.querySelector(`.row-panel [data-property=${column}] :is(input, textarea)`), { args: [name] });
+    await page.run((column) => { const control = document.querySelector(`.row-panel [data-property=${column}] :is(input, textarea)`); control.focus(); control.select(); }, name);
+    await page.type(text);
+  };
+  await enter('amount', 'few');
+  await enter('name', 'typed in the panel');
+  await connect(server.address).delete('item', 20);
+  await page.until(() => /does not exist/.test(document.querySelector('.row-panel').textContent));
+  assert.deepEqual((await page.run(stagedValues)).at(-1), { name: 'typed in the panel' });
+  assert.match(await page.run(() => document.querySelector('.tray-notes').textContent), /^Not staged: “few” in amount of item 20 is no value of this column/);
+}
+
 async function otherTable(page) {
+  await type(page, 7, 'amount', 'many');
+  await page.key('Enter');
   await type(page, 7, 'name', 'seven');
   await page.run(() => globalThis.livefetch.page.goTo('needed'));
   await page.until(() => globalThis.livefetch.page.view.entity === 'needed' && globalThis.livefetch.page.live.state === 'live');
   assert.deepEqual((await page.run(stagedValues)).at(-1), { name: 'seven' });
+  assert.match(await page.run(() => document.querySelector('.tray-notes').textContent), /^Not staged: “many” in amount of item 7 is no value of this column/);
+  await page.click('.tray-notes .text-button');
   await page.run(() => globalThis.livefetch.page.goTo('item'));
   await page.until(() => globalThis.livefetch.page.grid.row(8) !== undefined);
   await type(page, 8, 'name', 'eight');
