@@ -22,9 +22,7 @@ export class ModelPanel {
     replace(this.#parent, h('h2', { class: 'panel-title' }, 'Tables'),
       h('ul', { class: 'entities' }, schema.entities.map(
         (entity) => this.#entity(schema, entity, entity.name === current, counts))));
-    const head = current !== this.#current && this.#parent.querySelector('[aria-current=true]');
-    // Its columns are seen as far as there is room.
-    if (head) for (const element of [head.parentElement, head]) element.scrollIntoView({ block: 'nearest' });
+    if (current !== this.#current) this.#parent.querySelector('[aria-current=true]')?.scrollIntoView({ block: 'nearest' });
     this.#current = current;
   }
 

@@ -15,7 +15,7 @@ async function search(page, text, wanted) {
   await page.run(() => document.querySelector('#where').select());
   await page.type(text);
   await page.key('Enter');
-  await page.until(settled, { args: [wanted], what: `${wanted} rows for ${text}` });
+  await page.until(settled, { args: [wanted], timeout: 60_000, what: `${wanted} rows for ${text}` });
 }
 
 /** Words are looked for in every text column; a comparison is a predicate; quotes keep words together. */
@@ -39,7 +39,7 @@ async function words({ browser, server, shoot }) {
   await page.key('Enter');
   await page.until(() => document.querySelector('.predicate-error .search')?.textContent === 'Search for these words');
   await page.click('.predicate-error .search');
-  await page.until(settled, { args: [0] });
+  await page.until(settled, { args: [0], timeout: 60_000, what: 'no row has these words' });
   await search(page, '1850147', 1);
   assert.deepEqual(page.problems, []);
   await page.close();
