@@ -4,6 +4,9 @@ import { conflictDialog } from './dialogs.js';
 import { own } from './json.js';
 import { listOf, saveChanges } from './staged.js';
 
+/** True for an error of a change whose row does not exist. */
+export const isGone = ({ code, property }) => !property && ['no-such-object', 'unknown-id'].includes(code);
+
 export class Saving {
   isBusy = false;
   #client;
@@ -44,11 +47,13 @@ export class Saving {
       this.#page.complain(null);
     } catch (error) {
       this.#staged.restore(taken);
-      this.#refused(error, list);
+      await this.#refused(error, list);
     }
   }
 
   #refused(error, list) {
+    const done = (error.errors ?? []).filter((each) => isGone(each) && list[each.change]?.kind === 'delete').map(({ change }) => change);
+    if (done.length > 0) return this.#sendWithout(done, list);
     const conflicts = (error.errors ?? []).filter(({ code }) => code === 'changed');
     if (![409, 412].includes(error.status) || conflicts.length === 0) {
       return this.#page.complain(error, this.#others(error, list), list);
@@ -58,6 +63,14 @@ export class Saving {
     conflictDialog(rows, {
       resolve: (chosen) => this.#resolve(chosen),
       discard: () => rows.forEach(({ change }) => this.#staged.drop(change)) });
+  }
+
+  /** Somebody else has deleted what these changes of the list delete: the others are saved. */
+  async #sendWithout(done, list) {
+    this.#staged.batch(() => done.forEach((index) => this.#staged.drop(list[index])));
+    const others = list.filter((_, index) => !done.includes(index));
+    if (others.length > 0) await this.#send(others);
+    else this.#page.complain(null);
   }
 
   /** Saves the changes that a refusal does not name; null where it names none, or all. */

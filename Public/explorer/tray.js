@@ -3,6 +3,7 @@
 import { h, replace, sentence } from './dom.js';
 import { show } from './format.js';
 import { own } from './json.js';
+import { isGone } from './saving.js';
 
 export class Tray {
   #parent;
@@ -81,13 +82,13 @@ export class Tray {
   }
 
   /** An error of one change, with the row that it is about. */
-  #error({ change: index, code, detail, property }) {
+  #error(error) {
+    const { change: index, detail, property } = error;
     const change = this.#refused[index];
-    const isGone = change?.kind === 'update' && !property && ['no-such-object', 'unknown-id'].includes(code);
     const name = change && this.#handlers.nameOf(change);
     return h('li', {}, change && (change.kind === 'insert' ? `New row${name ? ` ${name}` : ''}`
       : h('button', { class: 'text-button', title: 'Show the row', onclick: () => this.#handlers.onOpen(change) }, name)), change && ': ',
-    sentence(detail ?? property), isGone && h('button', { class: 'text-button insert-again',
+    sentence(detail ?? property), change?.kind === 'update' && isGone(error) && h('button', { class: 'text-button insert-again',
       title: 'Stages the row as a new one, with the values that you saw and typed', onclick: () => this.#handlers.onInsertAgain(change) }, 'Insert it again'));
   }
 

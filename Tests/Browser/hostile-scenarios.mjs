@@ -255,6 +255,14 @@ async function vanished(page, server, shoot) {
   await page.run(() => getSelection().selectAllChildren(document.querySelector('.tray-list .values')));
   assert.match(await page.run(() => getSelection().toString()), /typed while it goes/, 'the text can be copied');
   await page.run(() => getSelection().removeAllRanges());
+  await page.run(() => {
+    const { editing, live } = globalThis.livefetch.page;
+    editing.remove('types', live.sections[0].items.find(({ id }) => id === 2));
+  });
+  await connect(server.address).delete('types', 2);
+  await page.key('s', { ctrl: true });
+  await page.until(() => /^1 edited(?!,)/.test(document.querySelector('.tray-line')?.textContent) && !globalThis.livefetch.page.editing.saving.isBusy,
+    { what: 'a deletion that somebody else has made is done' });
   await page.click('.insert-again');
   await page.until(() => document.querySelector('.tray-line').textContent.startsWith('1 new'));
   await page.key('s', { ctrl: true });
