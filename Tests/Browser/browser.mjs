@@ -161,11 +161,13 @@ export class Page {
     return result.value;
   }
 
-  /** Waits until a function in the page gives something true. */
+  /** Waits until a function in the page, or in the one that it loads meanwhile, gives something true. */
   async until(code, { timeout = 10_000, args = [], what = String(code) } = {}) {
     const end = Date.now() + timeout;
     for (;;) {
-      const value = await this.run(code, ...args);
+      const value = await this.run(code, ...args).catch((error) => {
+        if (!error.message.includes('Inspected target navigated')) throw error;
+      });
       if (value) return value;
       if (Date.now() > end) throw new Error(`after ${timeout} ms still not: ${what}`);
       await pause(50);
