@@ -43,7 +43,13 @@ struct LiveFetchCommand: ParsableCommand {
     if arguments.first == "help", let unknown = unknownTopic(arguments.dropFirst()) {
       exit(withError: ValidationError("There is no command '\(unknown)' to help with."))
     }
-    main(arguments)
+    if arguments.first == "--generate-completion-script", arguments.count == 2,
+      let shell = CompletionShell(rawValue: arguments[1])
+    {
+      print(CompletionScript(of: Self.self, for: shell).text)
+    } else {
+      main(arguments)
+    }
     // A server has printed its address before, and ends with 0.
     if !["serve", "demo"].contains(arguments.first), fflush(nil) != 0 {
       exit(withError: Terminal.unwritable())

@@ -69,13 +69,7 @@ enum ServedStore: Sendable {
     // Only at the start: a file that is empty later was cut short.
     storeOptions.acceptsEmptyFile = model != nil || options.createsFile
     let store = try SQLiteStore(path: path, options: storeOptions)
-    if store.isNewlyTracked {
-      note(
-        """
-        \(path): added history tables and triggers, and switched to WAL. \
-        `livefetch detach \(path)` removes them.
-        """)
-    }
+    if let text = Self.text(of: store.historySetup, path) { note("\(path): \(text)") }
     if store.properties.isReadOnly, !options.isReadOnly {
       note("\(path): the file or its directory may not be written: it is served read-only")
     }
@@ -96,6 +90,18 @@ enum ServedStore: Sendable {
     }
     if let reason = store.readOnlyReason { note("\(name): served read-only: \(reason)") }
     return store
+  }
+
+  private static func text(of setup: HistorySetup, _ path: String) -> String? {
+    let expired = "earlier tokens are 410, and clients fetch again"
+    return switch setup {
+    case .continued: nil
+    case .added:
+      "added history tables and triggers, and switched to WAL. `livefetch detach \(path)` removes them."
+    case .restarted: "its tables or triggers have changed, so a new history begins: \(expired)"
+    case .upgraded(let old, let new):
+      "the format of its history was \(old) and is \(new) now, so a new history begins: \(expired)"
+    }
   }
 
   private static func warnOfFragileLog(_ path: String) {

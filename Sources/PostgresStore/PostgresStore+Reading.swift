@@ -210,7 +210,7 @@ extension PostgresStore {
     after token: Token?, limit: Int
   ) throws(StoreError) -> ChangeHistory? {
     try transaction { transaction throws(StoreError) in
-      try transaction.withFewerSaves(limit) { limit throws(StoreError) in
+      try transaction.changes(after: token, limit: limit) { token, limit throws(StoreError) in
         try transaction.history(after: token, limit: limit)
       }
     }

@@ -239,22 +239,3 @@ package struct SaveReader<Transaction: ResultTransaction> {
     }
   }
 }
-
-extension ResultTransaction {
-  /// Runs `read` with at most `limit` saves. Their rows are in memory at the same time: if they are too
-  /// large, it runs again with fewer saves, at least one.
-  package func withFewerSaves<Result>(
-    _ limit: Int, _ read: (Int) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
-    var limit = limit
-    while limit > 1 {
-      do throws(StoreError) {
-        return try read(limit)
-      } catch {
-        guard case .answerTooLarge = error else { throw error }
-        limit /= 2
-      }
-    }
-    return try withAnswerLimit(.max, overflow: nil) { () throws(StoreError) in try read(limit) }
-  }
-}

@@ -120,7 +120,7 @@ extension SQLiteStore {
     after token: Token?, limit: Int
   ) throws(StoreError) -> ChangeHistory? {
     try read(.full) { transaction throws(StoreError) in
-      try transaction.withFewerSaves(limit) { limit throws(StoreError) in
+      try transaction.changes(after: token, limit: limit) { token, limit throws(StoreError) in
         try history.changes(after: token, limit: limit, in: transaction)
       }
     }

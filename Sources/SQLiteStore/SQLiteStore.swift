@@ -52,8 +52,9 @@ public struct SQLiteStoreOptions: Sendable {
 public final class SQLiteStore: ReopenableStore {
   public let model: Model
   public let properties: StoreProperties
-  /// True if this process added the history's tables and triggers to the file.
-  public let isNewlyTracked: Bool
+  /// What became of the file's history when it was opened; ``HistorySetup/continued`` for a read-only
+  /// store.
+  public let historySetup: HistorySetup
   let composer: FetchComposer
   /// The columns whose values are all of the declared type; nil for a read-only store, in which every
   /// column is compared by comparison keys.
@@ -95,7 +96,7 @@ public final class SQLiteStore: ReopenableStore {
     properties = StoreProperties(
       kind: "sqlite", isReadOnly: file.writeConnection == nil,
       name: path.split(separator: "/").last.map(String.init))
-    isNewlyTracked = file.isNewlyTracked
+    historySetup = file.historySetup
     forms = try file.writeConnection.map { connection throws(StoreError) in
       try HomogeneousColumns(file.history, on: connection)
     }

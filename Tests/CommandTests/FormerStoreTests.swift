@@ -72,6 +72,49 @@ struct FormerStoreTests {
     #expect(try send("GET", "/v1/objects/City?as=count", address).text.contains(#""total":4"#))
   }
 
+  /// Stores/format-2.sql has the tables and triggers of version 0.1.0.
+  @Test("with a history of an older format begins a new one, says so, and keeps its rows")
+  func olderFormat() throws {
+    let folder = try Folder()
+    let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("Stores/format-2.sql")
+    try folder.sql(String(contentsOf: script, encoding: .utf8), on: "store.db")
+    let (server, address) = try folder.serve("store.db")
+    #expect(
+      try folder.read("serve.log.err").contains(
+        """
+        livefetch: store.db: the format of its history was 2 and is 3 now, so a new history begins: \
+        earlier tokens are 410, and clients fetch again
+
+        """))
+    let old = try send("GET", "/v1/objects/City?since=4kq7z2-1-7332d237&wait=0", address)
+    #expect(old.status == 410)
+    #expect(old.text.contains(#""code":"token-expired""#), "\(old.text)")
+    let cities = try send("GET", "/v1/objects/City?select=name,population&sort=id", address)
+    #expect(
+      cities.text.contains(
+        #""items":[{"id":1,"name":"Lima","population":7737002},{"id":2,"name":"Oslo","#
+          + #""population":580000},{"id":3,"name":"Bergen","population":300000}]"#),
+      "\(cities.text)")
+    let start = try send("GET", "/v1/changes", address)
+    #expect(start.text.hasSuffix(#""saves":[]}"#), "\(start.text)")
+    #expect(
+      try send("PATCH", "/v1/objects/City/3", address, body: #"{"population":1}"#).status == 200)
+    let saves = try send("GET", "/v1/changes", address)
+    #expect(saves.text.contains(#""updated":{"City":[{"id":3,"properties":["population"]}]}"#))
+    server.terminate()
+    server.waitUntilExit()
+    #expect(try folder.run("check", "store.db").status == 0)
+    let again = try folder.serve("store.db")
+    #expect(try !folder.read("serve.log.err").contains("a new history begins"))
+    again.process.terminate()
+    again.process.waitUntilExit()
+    #expect(try folder.run("detach", "store.db").status == 0)
+    #expect(
+      try folder.sql("SELECT name FROM sqlite_schema WHERE name LIKE '%livefetch%'", on: "store.db")
+        == [])
+  }
+
   @Test("has the rows of its log, and takes further saves")
   func rows() throws {
     let folder = try folder()

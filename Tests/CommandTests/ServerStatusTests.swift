@@ -18,12 +18,12 @@ struct ServerStatusTests {
     let all = try folder.run("status", address, "--json", environment: ["LIVEFETCH_TOKEN": "s3"])
     let status = try JSON(parsing: Array(all.output.utf8))
     #expect(status["ready"] == .boolean(true))
-    #expect(status["server errors"] == .number("0"))
+    #expect(status["serverErrors"] == .number("0"))
     // The probe of readiness is no save.
     #expect(status["saves"] == .number("0"))
     #expect(status["streams"] == .number("0"))
     #expect(try #require(status["requests"]?.integer) >= 3)
-    #expect(try #require(status["memory bytes"]?.integer) > 1_000_000)
+    #expect(try #require(status["memoryBytes"]?.integer) > 1_000_000)
     let text = try folder.run("status", address, environment: ["LIVEFETCH_TOKEN": "s3"]).output
     #expect(text.contains(/waiting slow queries  0\n/))
     let reader = key.output.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -32,6 +32,26 @@ struct ServerStatusTests {
     let less = try JSON(parsing: Array(part.output.utf8))
     #expect(less["ready"] == .boolean(true))
     #expect(less["requests"] == nil)
+  }
+
+  @Test("A file and its server name the same size of the history")
+  func history() throws {
+    let folder = try Folder()
+    try folder.sql(smallWorld, on: "w.sqlite")
+    let (_, address) = try folder.serve("w.sqlite")
+    func figures(_ store: String) throws -> [Int64?] {
+      let output = try folder.run("status", store, "--json").output
+      let status = try JSON(parsing: Array(output.utf8))
+      return [status["historyRows"]?.integer, status["historyBytes"]?.integer]
+    }
+    #expect(try figures("w.sqlite") == [0, 0])
+    for _ in 0..<3 {
+      try folder.sql("UPDATE City SET population = population + 1", on: "w.sqlite")
+    }
+    let file = try figures("w.sqlite")
+    #expect(file[0] == 9)
+    #expect(try #require(file[1]) > 9 * 26)
+    #expect(try eventually(within: .seconds(60)) { try figures(address) == file })
   }
 
   @Test("A server that is not ready is shown with its reasons, and the exit status is 69")

@@ -1,4 +1,5 @@
 import FetchModel
+import Foundation
 import TestSupport
 import Testing
 
@@ -26,6 +27,20 @@ struct TerminalTests {
     let script = try Folder().run("--generate-completion-script", shell)
     #expect(script.status == 0)
     for word in ["import", "restore", "query-timeout"] { #expect(script.output.contains(word)) }
+  }
+
+  @Test("A flag's negation is not described like the flag")
+  func negations() throws {
+    let zsh = try Folder().run("--generate-completion-script", "zsh").output
+    #expect(zsh.contains(#"'--read-only[Fetches only\: no saves"#))
+    #expect(zsh.contains("'--no-read-only[Not --read-only.]'\n"))
+    #expect(zsh.contains("'--no-backup[Make no copy.]'"))
+    let fish = try Folder().run("--generate-completion-script", "fish").output
+    #expect(fish.contains("-l 'read-only' -d 'Fetches only: no saves"))
+    #expect(fish.contains("-l 'no-read-only' -d 'Not --read-only.'\n"))
+    for script in [zsh, fish] {
+      #expect(script.components(separatedBy: "Start on any address").count == 4)
+    }
   }
 
   @Test(

@@ -35,6 +35,27 @@ struct VersionTests {
     #expect(places == ["LiveFetchVersion.swift"])
   }
 
+  @Test("of each dependency, in a build that names its commit, is that of Package.resolved")
+  func dependencies() throws {
+    struct Resolved: Decodable {
+      struct Pin: Decodable {
+        struct State: Decodable { var version: String }
+        var identity: String
+        var state: State
+      }
+      var pins: [Pin]
+    }
+    let resolved = try JSONDecoder().decode(
+      Resolved.self, from: Data(Self.text("Package.resolved").utf8))
+    let exact = try Self.text("Package.swift").matches(
+      of: /url: "[^"]+\/([^"\/]+?)(?:\.git)?", releases\(from: "([0-9.]+)"\)/)
+    #expect(exact.count == 8)
+    // swift-syntax is resolved only with the trait Macros.
+    #expect(
+      exact.filter { $0.1 != "swift-syntax" }.map { "\($0.1) \($0.2)" }.sorted()
+        == resolved.pins.map { "\($0.identity) \($0.state.version)" }.sorted())
+  }
+
   @Test("is that of the changelog's newest release, or a later one in development")
   func changelog() throws {
     let headings = try Self.text("CHANGELOG.md").split(separator: "\n")

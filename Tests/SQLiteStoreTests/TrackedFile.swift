@@ -12,7 +12,7 @@ struct TrackedFile {
   let file: ScratchFile
   let connection: Connection
   let history: History
-  let setup: History.Setup
+  let setup: HistorySetup
 
   init(_ sql: String) throws { try self.init(ScratchFile(sql)) }
 

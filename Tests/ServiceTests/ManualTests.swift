@@ -199,6 +199,24 @@ struct ManualTests {
     }
   }
 
+  /// A section is found by its name and text, in which each word must be.
+  @Test(
+    "A search finds the section by the reader's words",
+    arguments: [
+      ("license", "operations", "install"), ("install", "operations", "install"),
+      ("uninstall", "operations", "install"), ("arm64", "operations", "install"),
+      ("null", "predicates", "nil"), ("regex", "predicates", "matches"),
+      ("nightly import", "howto", "import-a-csv-file-every-night"),
+    ])
+  func search(words: String, page: String, anchor: String) throws {
+    let index = try Data(
+      contentsOf: ManualPage.root.appendingPathComponent("Public/docs/search.json"))
+    let sections = try JSONDecoder().decode([[String]].self, from: index)
+    let section = try #require(sections.first { $0[0] == page && $0[2] == anchor })
+    let text = [section[1], section[3], section[4]].joined(separator: " ").lowercased()
+    for word in words.split(separator: " ") { #expect(text.contains(word)) }
+  }
+
   @Test("Every link of a rendered page leads to a page, and to a heading where it names one")
   func renderedLinks() throws {
     for source in try ManualPage.all() where source.url.path.contains("/Public/docs/") {

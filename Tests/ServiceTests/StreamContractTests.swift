@@ -101,6 +101,43 @@ struct StreamContractTests {
     #expect(answer.text.contains(#""deleted":{"city":[3]}"#), "\(answer.text)")
   }
 
+  /// SQLite records the first statement's rows, PostgreSQL those of the second.
+  private static let changesNothing = """
+    INSERT INTO city(id, name) SELECT id, name FROM city WHERE id < 3
+    ON CONFLICT(id) DO UPDATE SET name = excluded.name WHERE false; UPDATE city SET name = name;
+    """
+
+  @Test func savesThatChangeNothingAreNotListedAndWakeNobody() throws {
+    let file = try ServedFile(contractWorld)
+    let start = try #require(file.ask("/v1").json["token"]?.string)
+    let stream = file.begin(
+      "GET", "/v1/changes?since=\(start)", headers: [("Accept", "text/event-stream")])
+    let waiting = file.begin("GET", "/v1/changes?since=\(start)&wait=60")
+    try file.runExternally(Self.changesNothing)
+    try file.settle()
+    let none = try file.ask("/v1/changes?since=\(start)&wait=0")
+    #expect(none.json["from"]?.string == start)
+    #expect(none.text.hasSuffix(#""saves":[]}"#), "\(none.text)")
+    let afterwards = try #require(none.json["to"]?.string)
+    #expect(afterwards != start)
+    try file.runExternally("UPDATE city SET population = 5 WHERE id = 2")
+    try file.settle()
+    try file.runExternally(Self.changesNothing)
+    try file.settle()
+    try file.runExternally("DELETE FROM city WHERE id = 3")
+    try file.settle()
+    let first = try #require(waiting.wait())
+    #expect(first.json["from"]?.string == start)
+    #expect(first.text.components(separatedBy: #""token""#).count == 2, "\(first.text)")
+    #expect(first.text.contains(#"{"id":2,"properties":["population"]}"#), "\(first.text)")
+    let both = try file.ask("/v1/changes?since=\(start)&wait=0&limit=2")
+    #expect(both.text.components(separatedBy: #""token""#).count == 3, "\(both.text)")
+    #expect(both.text.contains(#""deleted":{"city":[3]}"#), "\(both.text)")
+    _ = try #require(stream.wait())
+    let event = try text(try #require(stream.stream), until: "]}\n\n")
+    #expect(event.contains(#"{"id":2,"properties":["population"]}"#), "\(event)")
+  }
+
   @Test func aBatchIsObservedLikeAnySave() throws {
     let file = try ServedFile(contractWorld)
     let fetch = "/v1/objects/city?as=count"

@@ -123,8 +123,8 @@ public protocol Store: LiveStore, AnyObject {
   func isUnchanged(
     _ entities: Set<Int>, since last: Token, holding token: Token
   ) throws(StoreError) -> Bool
-  /// Returns at most `limit` saves after `token`, oldest first; nil if the token has expired.
-  /// Without a token: from the beginning of the history.
+  /// Returns at most `limit` saves after `token` that changed an object, oldest first; nil if the token
+  /// has expired. Without a token: from the beginning of the history.
   func changes(after token: Token?, limit: Int) throws(StoreError) -> ChangeHistory?
 
   /// Calls `completion` once, on any thread, possibly much later, with the reasons why the store
@@ -226,9 +226,9 @@ extension Store {
 
 /// A part of the history of saves.
 public struct ChangeHistory: Sendable {
-  /// `saves` lists all saves after this token, up to `to`.
+  /// `saves` lists the saves after this token, up to `to`, that changed an object.
   public let from: Token
-  /// The token of the last of `saves`; `from` if there are none.
+  /// The token from which the next saves follow.
   public let to: Token
   /// The saves, oldest first.
   public let saves: [SaveRecord]

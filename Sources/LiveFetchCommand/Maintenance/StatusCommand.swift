@@ -37,7 +37,7 @@ struct StatusCommand: ParsableCommand {
         try fileLines()
       }
     if json {
-      print(JSON.object(lines.map { .init(name: $0.name, value: $0.value) }).text)
+      print(JSON.object(lines.map { .init(name: Self.key($0.name), value: $0.value) }).text)
     } else {
       let width = lines.map { $0.name.count }.max() ?? 0
       for (name, value) in lines { print("\(name.padded(to: width))  \(Self.shown(value))") }
@@ -48,6 +48,12 @@ struct StatusCommand: ParsableCommand {
   }
 
   private typealias Line = (name: String, value: JSON)
+
+  /// `log bytes` → `logBytes`
+  private static func key(_ name: String) -> String {
+    let words = name.split(separator: " ")
+    return words.prefix(1).joined() + words.dropFirst().map(\.capitalized).joined()
+  }
 
   private static func shown(_ value: JSON) -> String {
     switch value {
@@ -98,8 +104,8 @@ struct StatusCommand: ParsableCommand {
     guard let history else { return [("history", .null)] }
     return [
       ("epoch", .string(history.token.epoch)), ("token", .string(history.token.description)),
-      ("changed rows", number(history.positions)), ("saves", number(history.saves)),
-      ("history bytes", history.bytes.map(number) ?? .null),
+      ("history rows", number(history.rows)), ("saves", number(history.saves)),
+      ("history bytes", history.bytes.map { number(Int($0)) } ?? .null),
       ("oldest save", date(history.oldest)), ("newest save", date(history.newest)),
     ]
   }
@@ -121,7 +127,7 @@ struct StatusCommand: ParsableCommand {
     guard let history = status.history else { return lines + [("history", .null)] }
     return lines + [
       ("epoch", .string(history.token.epoch)), ("token", .string(history.token.description)),
-      ("estimated changed rows", Self.number(history.rows)),
+      ("history rows", Self.number(history.rows)),
       ("history bytes", Self.number(history.bytes)),
       ("oldest change", Self.date(history.oldest)),
       ("oldest transaction", Self.date(history.oldestTransaction)),

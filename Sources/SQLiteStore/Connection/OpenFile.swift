@@ -21,7 +21,7 @@ struct OpenFile {
   /// nil if the file is read-only.
   let writeConnection: Connection?
   let lock: FileLock?
-  let isNewlyTracked: Bool
+  let historySetup: HistorySetup
   /// nil if the file is read-only.
   let watch: FileIdentityMonitor?
 
@@ -37,7 +37,7 @@ struct OpenFile {
       history = History(model: model, schema: schema)
       readAccess = access
       writeConnection = nil
-      isNewlyTracked = false
+      historySetup = .continued
       watch = nil
       return
     }
@@ -60,7 +60,7 @@ struct OpenFile {
     let mode = try Self.switchToWAL(connection)
     let durability = options.durability == .full ? "FULL" : "NORMAL"
     try connection.execute("PRAGMA synchronous = \(durability)")
-    isNewlyTracked = try history.setUp(on: connection, journalMode: mode) == .added
+    historySetup = try history.setUp(on: connection, journalMode: mode)
     if let file = model.file { try ModelOpening.remember(file, on: connection) }
     watch = try FileIdentityMonitor(path: path, on: connection)
     readAccess = .read

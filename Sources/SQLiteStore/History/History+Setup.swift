@@ -3,17 +3,19 @@
 import FetchModel
 import SQLComposer
 
-extension History {
-  /// The result of setting up change tracking.
-  enum Setup: Sendable, Hashable {
-    /// The file had no history; tables and triggers were added.
-    case added
-    /// The existing history continues.
-    case continued
-    /// A new epoch began: the schema differs, or changes may be missing.
-    case restarted
-  }
+/// The result of setting up the history of a file.
+public enum HistorySetup: Sendable, Hashable {
+  /// The file had no history; tables and triggers were added.
+  case added
+  /// The existing history continues.
+  case continued
+  /// A new epoch began: the tables or triggers have changed, or changes may be missing.
+  case restarted
+  /// A new epoch began: the history had an older format.
+  case upgraded(from: Int64, to: Int64)
+}
 
+extension History {
   /// True if the file is already tracked.
   static func isPresent(on connection: Connection) throws(StoreError) -> Bool {
     try connection.first(
@@ -36,7 +38,7 @@ extension History {
   /// Creates the history and the triggers of every tracked table that lacks them. One transaction.
   ///
   /// - Parameter journalMode: The file's journal mode before it was opened, for ``detach(on:)``.
-  func setUp(on connection: Connection, journalMode: String) throws(StoreError) -> Setup {
+  func setUp(on connection: Connection, journalMode: String) throws(StoreError) -> HistorySetup {
     try connection.execute("BEGIN IMMEDIATE")
     do {
       let setup = try repair(on: connection, journalMode: journalMode)
@@ -50,17 +52,17 @@ extension History {
 
   private func repair(
     on connection: Connection, journalMode: String
-  ) throws(StoreError) -> Setup {
+  ) throws(StoreError) -> HistorySetup {
     guard try Self.isPresent(on: connection) else {
       try begin(on: connection)
       try Self.set("journal_mode", .text(journalMode), on: connection)
       return .added
     }
-    guard try Self.checkFormat(on: connection) == Self.format, try Self.isWhole(on: connection),
-      try isIntact(on: connection)
+    let format = try Self.checkFormat(on: connection)
+    guard format == Self.format, try Self.isWhole(on: connection), try isIntact(on: connection)
     else {
       try begin(on: connection)
-      return .restarted
+      return format == Self.format ? .restarted : .upgraded(from: format, to: Self.format)
     }
     // A file that an earlier version has served lacks it.
     try connection.execute(APIKeyTable.tables)

@@ -118,6 +118,15 @@ extension History {
   private static let bytesPerInteger: Int64 = 4
   private static let bytesPerReal: Int64 = 8
 
+  /// Returns the size of the whole history. O(changed rows).
+  func bytes(on connection: Connection) throws(StoreError) -> Int64 {
+    let ends = try connection.first(
+      "SELECT min(position), max(position) FROM main.livefetch_position"
+    ) { (first: $0.integer(0), last: $0.integer(1)) }
+    guard let ends else { return 0 }
+    return try bytes(after: ends.first, upTo: ends.last, on: connection)
+  }
+
   fileprivate func bytes(
     after start: Int64, upTo end: Int64, on connection: Connection
   ) throws(StoreError) -> Int64 {

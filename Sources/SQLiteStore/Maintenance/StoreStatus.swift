@@ -11,15 +11,16 @@ public struct StoreStatus: Sendable {
     /// The newest token.
     public let token: Token
     /// The number of changed rows.
-    public let positions: Int
+    public let rows: Int
     /// The number of saves in the history.
     public let saves: Int
     /// The time of the oldest save in the history, in seconds since 1970.
     public let oldest: Double?
     /// The time of the newest save, in seconds since 1970.
     public let newest: Double?
-    /// The size in bytes; nil if SQLite cannot determine it.
-    public let bytes: Int?
+    /// About how many bytes they take, as the server limits and measures them; nil for tables that have
+    /// changed since.
+    public let bytes: Int64?
   }
 
   /// The version of the SQLite library.
@@ -48,7 +49,9 @@ extension SQLiteStore {
     defer { connection.close() }
     try connection.run("BEGIN")
     defer { try? connection.run("ROLLBACK") }
-    let schema = try Introspection(of: connection).schema
+    let introspection = try Introspection(of: connection)
+    let schema = introspection.schema
+    let history = History(model: introspection.model, schema: schema)
     var entities: [(name: String, rows: Int?)] = []
     for table in schema.entities {
       let rows =
@@ -64,11 +67,11 @@ extension SQLiteStore {
     return StoreStatus(
       sqliteVersion: String(cString: sqlite3_libversion()),
       journalMode: try connection.first("PRAGMA main.journal_mode") { $0.text(0) } ?? "",
-      bytes: pages * size, entities: entities, history: try historyExtent(on: connection))
+      bytes: pages * size, entities: entities, history: try extent(of: history, on: connection))
   }
 
-  private static func historyExtent(
-    on connection: Connection
+  private static func extent(
+    of history: History, on connection: Connection
   ) throws(StoreError) -> StoreStatus.HistoryExtent? {
     guard try History.isPresent(on: connection) else { return nil }
     try History.checkFormat(on: connection)
@@ -83,18 +86,11 @@ extension SQLiteStore {
     }
     return StoreStatus.HistoryExtent(
       token: token,
-      positions: try connection.first("SELECT count(*) FROM main.livefetch_position") {
+      // The oldest position has no row of the history.
+      rows: try connection.first("SELECT max(count(*) - 1, 0) FROM main.livefetch_position") {
         Int($0.integer(0))
       } ?? 0,
       saves: saves?.count ?? 0, oldest: saves?.oldest ?? nil, newest: saves?.newest ?? nil,
-      bytes: historyBytes(on: connection))
-  }
-
-  /// The size by `dbstat`, which only some builds of SQLite have.
-  private static func historyBytes(on connection: Connection) -> Int? {
-    let sql = """
-      SELECT sum(pgsize) FROM dbstat WHERE aggregate = TRUE AND name LIKE 'livefetch\\_%' ESCAPE '\\'
-      """
-    return (try? connection.first(sql) { Int($0.integer(0)) }) ?? nil
+      bytes: try? history.bytes(on: connection))
   }
 }

@@ -71,7 +71,11 @@ final class ChangeStream: ServedStream, HistoryObserver {
       throw service.endProblem ?? Problem(error)
     }
     guard let history else { throw .tokenExpired }
-    guard !history.saves.isEmpty else { return nil }
+    guard !history.saves.isEmpty else {
+      // Saves that changed nothing are read once.
+      state.withLock { if $0.position == start { $0.position = history.to } }
+      return nil
+    }
     return (try service.json(of: history, integersAsStrings: integersAsStrings), history.to)
   }
 

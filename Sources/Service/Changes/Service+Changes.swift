@@ -97,10 +97,13 @@ private final class ChangePoll: HistoryObserver, CredentialHolder {
   private let context: RequestContext
   private let query: ChangesQuery
   private let hasResponded = Mutex(false)
+  // Protects where to read on: saves that changed nothing are read once.
+  private let position: Mutex<Token?>
 
   init(_ context: RequestContext, _ query: ChangesQuery) {
     self.context = context
     self.query = query
+    position = Mutex(query.start)
   }
 
   func historyDidChange() -> Bool { respond(isFinal: false) }
@@ -112,12 +115,16 @@ private final class ChangePoll: HistoryObserver, CredentialHolder {
     let isFinal = isFinal || service.isDraining
     let result: Result<ChangeHistory?, StoreError>
     do {
-      result = .success(try service.store.changes(after: query.start, limit: query.limit))
+      let start = position.withLock { $0 }
+      result = .success(try service.store.changes(after: start, limit: query.limit))
     } catch {
       result = .failure(error)
     }
     let hasSaves = (try? result.get()).map { $0.map { !$0.saves.isEmpty } ?? false } ?? false
-    if case .success(_?) = result, !hasSaves, !isFinal { return false }
+    if case .success(let history?) = result, !hasSaves, !isFinal {
+      position.withLock { $0 = history.to }
+      return false
+    }
     guard takeResponse() else { return true }
     context.perform { () throws(Problem) in
       if !hasSaves, let problem = service.replacementProblem { throw problem }
@@ -143,7 +150,8 @@ private final class ChangePoll: HistoryObserver, CredentialHolder {
     of result: Result<ChangeHistory?, StoreError>
   ) throws(Problem) -> [UInt8] {
     switch result {
-    case .success(let history?):
+    case .success(let read?):
+      let history = ChangeHistory(from: query.start ?? read.from, to: read.to, saves: read.saves)
       return try context.service.json(of: history, integersAsStrings: query.integersAsStrings)
     case .success(nil): throw .tokenExpired
     case .failure(let error): throw Problem(error)

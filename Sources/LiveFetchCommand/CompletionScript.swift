@@ -1,0 +1,29 @@
+// A command → its completion script, in which `--no-read-only` has a description of its own.
+
+import ArgumentParser
+import Foundation
+
+/// ArgumentParser describes a flag's negation by the sentence of the flag.
+struct CompletionScript {
+  let text: String
+
+  init(of command: (some ParsableCommand).Type, for shell: CompletionShell) {
+    let flags = Setting.all.filter { $0.kind == .flag }.map(\.name)
+    text = command.completionScript(for: shell)
+      .split(separator: "\n", omittingEmptySubsequences: false)
+      .map { Self.line($0, flags, shell) }.joined(separator: "\n")
+  }
+
+  private static func line(
+    _ line: Substring, _ flags: [String], _ shell: CompletionShell
+  ) -> String {
+    for name in flags {
+      // zsh: '--no-read-only[Fetches only.]'     fish: -l 'no-read-only' -d 'Fetches only.'
+      let isZsh = shell == .zsh
+      let start = isZsh ? "'--no-\(name)[" : " -l 'no-\(name)' -d '"
+      guard let place = line.range(of: start)?.lowerBound else { continue }
+      return line[..<place] + start + "Not --\(name)." + (isZsh ? "]'" : "'")
+    }
+    return String(line)
+  }
+}
