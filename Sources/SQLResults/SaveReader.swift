@@ -92,7 +92,7 @@ package struct SaveReader<Transaction: ResultTransaction> {
     try transaction.run(FetchStatement(statement)) { row throws(StoreError) in
       guard let save = save(row.integer(0)), let id = row.id(at: 1) else { return true }
       size += row.byteCount
-      try transaction.checkAnswer(size)
+      try transaction.checkResponse(size)
       let before = row.integer(2) != 0 ? values(of: row, from: 3) : nil
       entries.append(Entry(save: save, id: id, before: before))
       return true
@@ -243,7 +243,7 @@ package struct SaveReader<Transaction: ResultTransaction> {
 extension ResultTransaction {
   /// Runs `read` with at most `limit` saves. Their rows are in memory at the same time: if they are too
   /// large, it runs again with fewer saves, at least one.
-  package func withFewerSaves<Result>(
+  package func retryingWithFewerSaves<Result>(
     _ limit: Int, _ read: (Int) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     var limit = limit
@@ -255,6 +255,6 @@ extension ResultTransaction {
         limit /= 2
       }
     }
-    return try withAnswerLimit(.max, overflow: nil) { () throws(StoreError) in try read(limit) }
+    return try withResponseLimit(.max, overflow: nil) { () throws(StoreError) in try read(limit) }
   }
 }
