@@ -57,7 +57,10 @@ let package = Package(
     // Threads and waiting for them
     .target(
       name: "LiveFetchThreads",
-      dependencies: ["CThreads", .product(name: "DequeModule", package: "swift-collections")]),
+      dependencies: [
+        "CThreads", "LiveFetchCLibrary",
+        .product(name: "DequeModule", package: "swift-collections"),
+      ]),
 
     // Mapped files that other programs truncate: the handler of SIGBUS
     .target(name: "LiveFetchCMappedFiles"),
@@ -70,6 +73,9 @@ let package = Package(
       name: "LiveFetchCVersion",
       cSettings: commit.map { [.define("LIVEFETCH_COMMIT", to: $0)] } ?? []),
 
+    // Glibc, Musl or Darwin under one name
+    .target(name: "LiveFetchCLibrary"),
+
     // Pure functions of bytes: percent-encoding and hashes
     .target(name: "Bytes"),
 
@@ -77,10 +83,10 @@ let package = Package(
     .target(name: "LiveFetchMetrics"),
 
     // MATCHES, LIKE and searches in text, in linear time
-    .target(name: "Patterns", dependencies: ["Bytes"]),
+    .target(name: "Patterns", dependencies: ["Bytes", "LiveFetchCLibrary"]),
 
     // Pure values
-    .target(name: "FetchModel", dependencies: ["Bytes", "Patterns"]),
+    .target(name: "FetchModel", dependencies: ["Bytes", "LiveFetchCLibrary", "Patterns"]),
 
     // Request targets → plans
     .target(name: "RequestPlans", dependencies: ["Bytes", "FetchModel"]),
@@ -97,13 +103,13 @@ let package = Package(
       ]),
 
     // Plans → SQL in a store's dialect
-    .target(name: "SQLComposer", dependencies: ["FetchModel"]),
+    .target(name: "SQLComposer", dependencies: ["Bytes", "FetchModel"]),
 
     // Rows of composed statements → responses
     .target(name: "SQLResults", dependencies: ["Bytes", "FetchModel", "SQLComposer"]),
 
     // Model files → tables, indexes and triggers; and the entities of existing tables
-    .target(name: "ModelStorage", dependencies: ["FetchModel", "SQLComposer"]),
+    .target(name: "ModelStorage", dependencies: ["Bytes", "FetchModel", "SQLComposer"]),
 
     // Saves → the statements that execute them, on a database that a store provides
     .target(name: "SaveExecution", dependencies: ["FetchModel", "SQLComposer"]),
@@ -112,14 +118,15 @@ let package = Package(
     .target(
       name: "SQLiteStore",
       dependencies: [
-        "Bytes", "FetchModel", "LiveFetchCMappedFiles", "LiveFetchCSQLite", "LiveFetchMetrics",
-        "LiveFetchThreads", "ModelStorage", "Patterns", "SQLComposer", "SQLResults",
+        "Bytes", "FetchModel", "LiveFetchCLibrary", "LiveFetchCMappedFiles", "LiveFetchCSQLite",
+        "LiveFetchMetrics", "LiveFetchThreads", "ModelStorage", "Patterns", "SQLComposer",
+        "SQLResults",
         "SaveExecution",
       ]),
     .target(
       name: "PostgresStore",
       dependencies: [
-        "Bytes", "CPostgres", "FetchModel", "LiveFetchMetrics",
+        "Bytes", "CPostgres", "FetchModel", "LiveFetchCLibrary", "LiveFetchMetrics",
         "LiveFetchThreads", "ModelStorage", "Patterns", "SQLComposer", "SQLResults",
         "SaveExecution",
       ]),
@@ -144,8 +151,8 @@ let package = Package(
     .target(
       name: "Service",
       dependencies: [
-        "Bytes", "FetchModel", "LiveQueries", "LiveFetchHTTPServer", "LiveFetchCVersion",
-        "LiveFetchMetrics", "LiveFetchThreads", "RequestPlans",
+        "Bytes", "FetchModel", "LiveQueries", "LiveFetchCLibrary", "LiveFetchCVersion",
+        "LiveFetchHTTPServer", "LiveFetchMetrics", "LiveFetchThreads", "RequestPlans",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
         .product(name: "JWTKit", package: "jwt-kit"),

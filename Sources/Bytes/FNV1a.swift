@@ -1,9 +1,11 @@
 // The FNV-1a hashes of 32 and 64 bits, which are equal in every process and language.
 
 /// Computes the 32-bit hash of a sequence of bytes.
-public struct FNV1a: Sendable, Hashable {
+public struct FNV1a32: Sendable, Hashable {
+  /// The hash of the bytes so far.
   public var value: UInt32 = 0x811C_9DC5
 
+  /// Makes the hash of no bytes.
   @inlinable
   public init() {}
 
@@ -13,12 +15,14 @@ public struct FNV1a: Sendable, Hashable {
     for byte in bytes { combine(byte) }
   }
 
+  /// Adds a byte.
   @inlinable
   public mutating func combine(_ byte: UInt8) { value = (value ^ UInt32(byte)) &* 0x0100_0193 }
 }
 
 /// Computes the 64-bit hash of a sequence of bytes.
-public struct WideFNV1a: Sendable, Hashable {
+public struct FNV1a64: Sendable, Hashable {
+  /// The hash of the bytes so far.
   public var value: UInt64
 
   /// - Parameter start: The initial value. Different initial values give different hashes.

@@ -20,7 +20,8 @@ public enum PercentEncoding {
     var bytes = encoded.makeIterator()
     while let byte = bytes.next() {
       if byte == 0x25 {
-        guard let high = bytes.next().flatMap(hexValue), let low = bytes.next().flatMap(hexValue)
+        guard let high = bytes.next().flatMap(Hexadecimal.value),
+          let low = bytes.next().flatMap(Hexadecimal.value)
         else { return nil }
         decoded.append(high << 4 | low)
       } else {
@@ -30,24 +31,17 @@ public enum PercentEncoding {
     return String(validating: decoded, as: UTF8.self)
   }
 
-  /// The value of a hexadecimal digit; nil for any other byte.
-  public static func hexValue(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case 0x30...0x39: byte - 0x30
-    case 0x41...0x46: byte - 0x37
-    case 0x61...0x66: byte - 0x57
-    default: nil
-    }
-  }
-
-  /// Encodes `text` as one segment of a path: every byte but those of unreserved characters is escaped.
-  public static func encodeSegment(_ text: String) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
+  /// Encodes `text` as one segment of a path, or as a name or a value of a query: every byte but those
+  /// of unreserved characters is escaped.
+  public static func encodeComponent(_ text: String) -> String {
     var encoded: [UInt8] = []
     for byte in text.utf8 {
       switch byte {
       case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: encoded.append(byte)
-      default: encoded += [0x25, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      default:
+        encoded.append(0x25)
+        encoded.append(Hexadecimal.digit(byte >> 4, uppercase: true))
+        encoded.append(Hexadecimal.digit(byte & 15, uppercase: true))
       }
     }
     return String(decoding: encoded, as: UTF8.self)

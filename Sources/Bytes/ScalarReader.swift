@@ -5,8 +5,10 @@ public struct ScalarReader {
   @usableFromInline let utf8: UnsafeBufferPointer<UInt8>
   @usableFromInline var offset = 0
 
+  /// Makes a reader at the first scalar.
   public init(utf8: UnsafeBufferPointer<UInt8>) { self.utf8 = utf8 }
 
+  /// True if every scalar was read.
   public var isAtEnd: Bool { offset >= utf8.count }
 
   /// Returns the next scalar; nil at the end.

@@ -101,7 +101,7 @@ static inline struct MHD_Daemon *chttp_start(const struct chttp_settings *s, int
 
 // Has a daemon's epoll set wake when `descriptor` is written to; the daemon passes over events
 // without a connection.
-static inline int chttp_add_bell(int set, int descriptor) {
+static inline int chttp_add_wakeup(int set, int descriptor) {
   struct epoll_event event;
   memset(&event, 0, sizeof event);
   event.events = EPOLLIN | EPOLLET;

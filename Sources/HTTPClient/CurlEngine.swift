@@ -103,7 +103,7 @@
     }
 
     private func begin(_ transfer: Transfer) {
-      guard !transfer.isOver else { return }
+      guard !transfer.isFinished else { return }
       guard let active = CurlTransfer(transfer, settings),
         curl_multi_add_handle(multi, active.handle) == CURLM_OK
       else {

@@ -146,7 +146,7 @@ package final class Transfer: Sendable {
   // MARK: - For the engine
 
   /// True once there is a last event: nothing further is received.
-  var isOver: Bool { state.withLock { $0.last != nil } }
+  var isFinished: Bool { state.withLock { $0.last != nil } }
 
   /// Passes `event` on to the reader or keeps it; false if the engine has to pause and to pass it
   /// again after ``TransferEngine/resume(_:)``.

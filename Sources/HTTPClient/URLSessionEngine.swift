@@ -56,7 +56,7 @@
     // MARK: - On the queue
 
     private func begin(_ transfer: Transfer) {
-      guard !transfer.isOver else { return }
+      guard !transfer.isFinished else { return }
       let request = transfer.request
       guard let url = URL(string: request.url) else {
         _ = transfer.receive(.failed(.failed("the address is malformed")))

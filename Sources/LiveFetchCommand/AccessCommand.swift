@@ -52,12 +52,9 @@ struct AccessCommand: ParsableCommand {
 extension AccessDeclaration {
   /// Reads the rules at `path`; problems are reported with the file's name in front.
   init(atPath path: String) throws {
-    try requireFile(path)
-    guard let data = FileManager.default.contents(atPath: path) else {
-      throw failure("\(path): cannot be read", .noInput)
-    }
+    let text = try contents(ofFile: path)
     do throws(ModelFileError) {
-      try self.init(parsing: [UInt8](data))
+      try self.init(parsing: text)
     } catch {
       throw error.failure(path)
     }

@@ -12,7 +12,7 @@ enum ExitStatus: Int32 {
   /// A file is not there.
   case noInput = 66
   /// The address cannot be listened on, or the server not be reached.
-  case cannotListen = 69
+  case unavailable = 69
   /// Reading or writing failed.
   case failed = 74
 }

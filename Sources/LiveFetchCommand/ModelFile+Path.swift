@@ -1,4 +1,4 @@
-// A path → the model in the file there.
+// A path → the bytes or the model in the file there.
 
 import ArgumentParser
 import FetchModel
@@ -7,16 +7,22 @@ import Foundation
 extension ModelFile {
   /// Reads the model at `path`. Its errors are printed after the file's name.
   init(atPath path: String) throws {
-    try requireFile(path)
-    guard let data = FileManager.default.contents(atPath: path) else {
-      throw failure("\(path): cannot be read", .noInput)
-    }
+    let text = try contents(ofFile: path)
     do throws(ModelFileError) {
-      try self.init(parsing: [UInt8](data))
+      try self.init(parsing: text)
     } catch {
       throw error.failure(path)
     }
   }
+}
+
+/// Returns the bytes of a file. Ends the command if it does not exist or cannot be read.
+func contents(ofFile path: String) throws -> [UInt8] {
+  try requireFile(path)
+  guard let data = FileManager.default.contents(atPath: path) else {
+    throw failure("\(path): cannot be read", .noInput)
+  }
+  return [UInt8](data)
 }
 
 extension ModelFileError {

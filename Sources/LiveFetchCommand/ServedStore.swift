@@ -73,8 +73,8 @@ enum ServedStore: Sendable {
     if store.properties.isReadOnly, !options.isReadOnly {
       note("\(path): the file or its directory may not be written: it is served read-only")
     }
-    if SQLiteStore.hasFragileLog {
-      store.onExternalCommit { Self.warnOfFragileLog(path) }
+    if SQLiteStore.mayCorruptSharedWAL {
+      store.onExternalCommit { Self.warnOfSharedWAL(path) }
     }
     return store
   }
@@ -104,7 +104,7 @@ enum ServedStore: Sendable {
     }
   }
 
-  private static func warnOfFragileLog(_ path: String) {
+  private static func warnOfSharedWAL(_ path: String) {
     note(
       """
       another program writes \(path). SQLite \(SQLiteStore.libraryVersion) can damage a write-ahead \

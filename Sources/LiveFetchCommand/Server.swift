@@ -38,7 +38,7 @@ struct Server {
       host.metrics.watch(http)
     } catch {
       store.close()
-      throw failure(Self.describe(error, options), .cannotListen)
+      throw failure(Self.describe(error, options), .unavailable)
     }
     backups = source.path.flatMap { options.backups(of: $0, host.metrics) }
     do {
@@ -100,7 +100,7 @@ struct Server {
     do {
       return try options.inheritedListener ?? HTTPListener(options.http)
     } catch {
-      throw failure(Self.describe(error, options), .cannotListen)
+      throw failure(Self.describe(error, options), .unavailable)
     }
   }
 

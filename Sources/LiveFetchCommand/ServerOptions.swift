@@ -199,7 +199,7 @@ struct ServerOptions {
   var service: ServiceConfiguration {
     var service = ServiceConfiguration()
     service.maxItems = settings.integer(.maxItems)
-    service.maxAnswerBytes = settings.integer(.maxAnswer)
+    service.maxResponseBytes = settings.integer(.maxAnswer)
     service.queryTimeout = settings.number(.queryTimeout)
     service.idleSeconds = settings.number(.keepIdle)
     service.bearerToken = serverToken
@@ -240,7 +240,7 @@ struct ServerOptions {
     var store = SQLiteStoreOptions()
     store.model = model
     store.queryTimeout = settings.number(.queryTimeout)
-    store.maxAnswerBytes = settings.integer(.maxAnswer)
+    store.maxResponseBytes = settings.integer(.maxAnswer)
     store.isReadOnly = isReadOnly
     store.isOnlyServer = true
     store.acceptsEmptyFile = false
@@ -274,7 +274,7 @@ struct ServerOptions {
     var store = PostgresStoreOptions()
     store.model = model
     store.queryTimeout = settings.number(.queryTimeout)
-    store.maxAnswerBytes = settings.integer(.maxAnswer)
+    store.maxResponseBytes = settings.integer(.maxAnswer)
     store.isReadOnly = isReadOnly
     store.keptSeconds = settings.number(.keepDays) * 86_400
     return store

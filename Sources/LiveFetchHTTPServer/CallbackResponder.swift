@@ -3,9 +3,9 @@
 /// Passes the first response to a closure and releases it.
 final class CallbackResponder: Sendable {
   /// Protects the closure, which is called once.
-  private let receiver: SanitizedMutex<(@Sendable (HTTPAnswer) -> Void)?>
+  private let receiver: SanitizedMutex<(@Sendable (AnyHTTPResponse) -> Void)?>
 
-  init(_ receive: @escaping @Sendable (HTTPAnswer) -> Void) {
+  init(_ receive: @escaping @Sendable (AnyHTTPResponse) -> Void) {
     receiver = SanitizedMutex(receive)
   }
 
@@ -20,12 +20,12 @@ final class CallbackResponder: Sendable {
 
   /// Returns true if this was the first response.
   @discardableResult
-  func give(_ answer: HTTPAnswer) -> Bool {
+  func give(_ response: AnyHTTPResponse) -> Bool {
     let receive = receiver.withLock { receiver in
       defer { receiver = nil }
       return receiver
     }
-    receive?(answer)
+    receive?(response)
     return receive != nil
   }
 }

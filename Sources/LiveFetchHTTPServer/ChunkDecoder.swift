@@ -2,6 +2,8 @@
 //
 // Used if libmicrohttpd 0.9.75 does not recognize a body as chunked. Trailers are dropped.
 
+import Bytes
+
 /// Decodes one chunked body, piece by piece.
 struct ChunkDecoder {
   enum Outcome: Equatable {
@@ -60,7 +62,7 @@ struct ChunkDecoder {
     let (cr, lf) = (UInt8(ascii: "\r"), UInt8(ascii: "\n"))
     switch state {
     case .size:
-      if let digit = Self.hexDigit(byte) { return addDigit(digit) }
+      if let digit = Hexadecimal.value(of: byte) { return addDigit(Int(digit)) }
       guard digits > 0 else { return false }
       if byte == cr { return go(.sizeEnd) }
       return [UInt8(ascii: ";"), 0x20, 0x09].contains(byte) && go(.sizeExtension)
@@ -91,14 +93,5 @@ struct ChunkDecoder {
   private mutating func countExtra() -> Bool {
     extraBytes += 1
     return extraBytes <= Self.mostTrailerBytes
-  }
-
-  private static func hexDigit(_ byte: UInt8) -> Int? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): Int(byte) - 0x30
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): Int(byte) - 0x57
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): Int(byte) - 0x37
-    default: nil
-    }
   }
 }

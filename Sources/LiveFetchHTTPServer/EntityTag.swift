@@ -42,7 +42,7 @@ public enum EntityTag {
 
   /// A strong tag: the length and the 64-bit FNV-1a hash of the bytes, in hexadecimal.
   public static func strong(_ bytes: [UInt8], suffix: String = "") -> String {
-    var hash = WideFNV1a()
+    var hash = FNV1a64()
     hash.combine(bytes)
     return "\"\(String(bytes.count, radix: 16))-\(hash.text)\(suffix)\""
   }

@@ -16,6 +16,7 @@ public struct HTTPCompletion: Sendable {
   /// The client's address in numbers.
   public var clientAddress = ""
 
+  /// Makes an HTTP completion.
   public init() {}
 }
 

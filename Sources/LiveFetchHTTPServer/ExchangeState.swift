@@ -24,9 +24,9 @@ final class ExchangeState: Sendable {
 
   private struct State {
     var phase = Phase.open
-    var answer: HTTPAnswer?
+    var response: AnyHTTPResponse?
     /// Counts the bytes of the response; nil for a small one.
-    var charge: MemoryCharge?
+    var reservation: MemoryReservation?
     /// True if no response other than the handler's may be sent.
     var forbidsRefusal = false
     var stream: HTTPStream?
@@ -40,9 +40,10 @@ final class ExchangeState: Sendable {
   }
 
   /// The worker's next action for the connection.
-  enum Verdict {
-    case send(HTTPAnswer)
-    case stayAway
+  enum NextAction {
+    case send(AnyHTTPResponse)
+    /// The connection is suspended: the worker must not touch it.
+    case wait
     case close
   }
 
@@ -77,22 +78,23 @@ final class ExchangeState: Sendable {
   var request: HTTPRequest {
     HTTPRequest(
       method: intake.method, target: intake.target, headerBlock: intake.headers, body: intake.body,
-      charge: intake.charge, connection: connection, forwarded: intake.forwarded)
+      reservation: intake.reservation, connection: connection, forwarded: intake.forwarded)
   }
 
   /// Sets the response. Returns true if it was the first one and the client is still connected.
-  func answer(_ answer: HTTPAnswer, _ wakeups: WakeupBatch? = nil) -> Bool {
+  func respond(_ response: AnyHTTPResponse, _ wakeups: WakeupBatch? = nil) -> Bool {
     let (accepted, released): (Bool, (@Sendable () -> Void)?) = state.withLock { state in
-      guard state.phase != .completed, state.phase != .answered, state.answer == nil, !state.isGone
+      guard state.phase != .completed, state.phase != .answered, state.response == nil,
+        !state.isGone
       else { return (false, nil) }
-      let answer = admitted(answer, &state)
-      state.answer = answer
+      let response = admitted(response, &state)
+      state.response = response
       if state.phase == .suspended {
         // Saves a system call for each of many waiters that are woken together.
         if wakeups == nil, connection.hasHungUp { state.ownSocket = connection.hideEnd() }
         Self.resume(&state, wakeups)
       }
-      if case .stream = answer { return (true, nil) }
+      if case .stream = response { return (true, nil) }
       defer { state.onDisconnect = nil }
       return (true, state.onDisconnect)
     }
@@ -101,21 +103,21 @@ final class ExchangeState: Sendable {
   }
 
   /// Returns the response if there is memory for it, otherwise a refusal.
-  private func admitted(_ answer: HTTPAnswer, _ state: inout State) -> HTTPAnswer {
+  private func admitted(_ response: AnyHTTPResponse, _ state: inout State) -> AnyHTTPResponse {
     let count: Int
-    switch answer {
+    switch response {
     case .response(let response):
       count = response.body.count
-      state.charge = MemoryCharge(for: count)
+      state.reservation = MemoryReservation(for: count)
     case .prepared(let prepared):
       count = prepared.bodyCount
-      state.charge = prepared.charge
-    case .stream: return answer
+      state.reservation = prepared.reservation
+    case .stream: return response
     }
-    guard let charge = state.charge,
-      !charge.begin(with: count, in: server.memory, forced: state.forbidsRefusal)
-    else { return answer }
-    state.charge = nil
+    guard let reservation = state.reservation,
+      !reservation.begin(with: count, in: server.memory, forced: state.forbidsRefusal)
+    else { return response }
+    state.reservation = nil
     return .response(server.render(.overloaded))
   }
 
@@ -139,11 +141,11 @@ final class ExchangeState: Sendable {
 
   func forbidRefusal() { state.withLock { $0.forbidsRefusal = true } }
 
-  /// Transfers the memory charge of the response to the caller.
-  func takeCharge() -> MemoryCharge? {
+  /// Transfers the memory reservation of the response to the caller.
+  func takeReservation() -> MemoryReservation? {
     state.withLock { state in
-      defer { state.charge = nil }
-      return state.charge
+      defer { state.reservation = nil }
+      return state.reservation
     }
   }
 
@@ -151,20 +153,20 @@ final class ExchangeState: Sendable {
   /// is no response yet.
   func handleRelease() {
     let isOpen = state.withLock { state in
-      state.answer == nil && state.phase != .answered && state.phase != .completed
+      state.response == nil && state.phase != .answered && state.phase != .completed
     }
     guard isOpen else { return }
     var problem = HTTPProblem.unanswered
     problem.isNewRequestID = requestID.isEmpty
     problem.requestID = requestID.isEmpty ? RequestID.new : requestID
-    _ = answer(.response(server.render(problem)))
+    _ = respond(.response(server.render(problem)))
   }
 
   func onDisconnect(_ body: @escaping @Sendable () -> Void) {
     let runNow = state.withLock { state in
       if state.isGone { return true }
-      let wasAnswered = state.answer != nil || state.phase == .answered
-      if state.phase != .completed, !wasAnswered || state.stream != nil {
+      let hadResponse = state.response != nil || state.phase == .answered
+      if state.phase != .completed, !hadResponse || state.stream != nil {
         state.onDisconnect = body
       }
       return false
@@ -173,7 +175,7 @@ final class ExchangeState: Sendable {
   }
 
   /// True if the client disconnected before its response.
-  var isLeft: Bool { state.withLock(\.isGone) }
+  var isDisconnected: Bool { state.withLock(\.isGone) }
 
   private func restoreSocket(_ state: inout State) {
     guard let ownSocket = state.ownSocket else { return }
@@ -192,16 +194,16 @@ final class ExchangeState: Sendable {
 extension ExchangeState {
   /// Called by the worker when the handler has returned, and after each resumption. Returns the
   /// worker's next action.
-  func settle(_ handle: ConnectionHandle) -> Verdict {
+  func nextAction(_ handle: ConnectionHandle) -> NextAction {
     state.withLock { state in
       restoreSocket(&state)
       if state.isGone { return .close }
-      if let answer = state.answer {
-        state.answer = nil
+      if let response = state.response {
+        state.response = nil
         state.phase = .answered
         state.handle = handle
-        if case .stream(_, _, let stream) = answer { attach(stream, &state, handle) }
-        return .send(answer)
+        if case .stream(_, _, let stream) = response { attach(stream, &state, handle) }
+        return .send(response)
       }
       guard state.phase != .answered else { return .close }
       guard server.table.park(self, on: connection) else {
@@ -213,7 +215,7 @@ extension ExchangeState {
       state.wasParked = true
       handle.suspend()
       state.phase = .suspended
-      return .stayAway
+      return .wait
     }
   }
 
@@ -231,13 +233,13 @@ extension ExchangeState {
       defer {
         state.onDisconnect = nil
         state.stream = nil
-        state.answer = nil
-        state.charge = nil
+        state.response = nil
+        state.reservation = nil
       }
       restoreSocket(&state)
       state.handle = nil
       state.phase = .completed
-      let unsent = state.answer?.stream
+      let unsent = state.response?.stream
       let onDisconnect = wasSent || state.isGone ? nil : state.onDisconnect
       if !wasSent { state.isGone = true }
       return Ending(
@@ -276,13 +278,13 @@ extension ExchangeState {
   /// connection without a response.
   func drain() {
     let stream = state.withLock { state in
-      if state.forbidsRefusal, state.answer == nil, state.phase == .suspended {
+      if state.forbidsRefusal, state.response == nil, state.phase == .suspended {
         state.isGone = true
         Self.resume(&state)
       }
       return state.stream
     }
     stream?.cut()
-    _ = answer(.response(server.render(.shuttingDown)))
+    _ = respond(.response(server.render(.shuttingDown)))
   }
 }

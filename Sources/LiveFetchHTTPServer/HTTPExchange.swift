@@ -20,7 +20,7 @@ public final class HTTPExchange: Sendable {
   /// Creates an exchange without a socket, for tests and for calls within the process.
   ///
   /// - Parameter receive: called at most once, on the thread that responds.
-  public init(receive: @escaping @Sendable (HTTPAnswer) -> Void) {
+  public init(receive: @escaping @Sendable (AnyHTTPResponse) -> Void) {
     destination = .receiver(CallbackResponder(receive))
   }
 
@@ -61,7 +61,7 @@ public final class HTTPExchange: Sendable {
 
   /// Sends a response.
   public func respond(_ response: HTTPResponse) {
-    answer(.response(response))
+    send(.response(response))
   }
 
   /// Sends a prepared response; the body is not copied.
@@ -69,7 +69,7 @@ public final class HTTPExchange: Sendable {
   /// - Parameter wakeups: pass one batch when responding to many exchanges in a row. The responses
   ///   are sent when ``WakeupBatch/wake()`` is called, at the latest.
   public func respond(_ prepared: PreparedResponse, _ wakeups: WakeupBatch? = nil) {
-    answer(.prepared(prepared), wakeups)
+    send(.prepared(prepared), wakeups)
   }
 
   /// Sends the bytes that `source` produces while they are sent.
@@ -81,7 +81,7 @@ public final class HTTPExchange: Sendable {
   ) {
     let stream = HTTPStream(source)
     source.opened(stream)
-    answer(.stream(status: status, headers: headers, stream))
+    send(.stream(status: status, headers: headers, stream))
   }
 
   /// Registers a closure for a client that disconnects before its response was given, or before its
@@ -108,16 +108,16 @@ public final class HTTPExchange: Sendable {
   }
 
   /// True if the client disconnected before its response was given.
-  public var isLeft: Bool {
-    if case .connection(let state) = destination { state.isLeft } else { false }
+  public var isDisconnected: Bool {
+    if case .connection(let state) = destination { state.isDisconnected } else { false }
   }
 
-  private func answer(_ answer: HTTPAnswer, _ wakeups: WakeupBatch? = nil) {
+  private func send(_ response: AnyHTTPResponse, _ wakeups: WakeupBatch? = nil) {
     let accepted =
       switch destination {
-      case .connection(let state): state.answer(answer, wakeups)
-      case .receiver(let receiver): receiver.give(answer)
+      case .connection(let state): state.respond(response, wakeups)
+      case .receiver(let receiver): receiver.give(response)
       }
-    if !accepted { answer.stream?.finish() }
+    if !accepted { response.stream?.finish() }
   }
 }

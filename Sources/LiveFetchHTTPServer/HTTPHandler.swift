@@ -38,7 +38,7 @@ extension HTTPHandler {
     of head: HTTPRequest, attach: (any ExchangeAttachment) -> Void
   ) -> HTTPResponse? { nil }
 
-  /// The refusal of a request with a body; nil to accept it.
+  /// Returns the refusal of a request with a body; nil to accept it.
   public func refusal(of head: HTTPRequest) -> HTTPResponse? { refusal(of: head) { _ in } }
 
   public func answered(_ mark: UInt8, status: Int, nanoseconds: UInt64) {}
@@ -46,10 +46,13 @@ extension HTTPHandler {
   public func completed(_ completion: HTTPCompletion) {}
 }
 
-/// The kinds of responses to an exchange.
-public enum HTTPAnswer: Sendable {
+/// A response in one of its forms.
+public enum AnyHTTPResponse: Sendable {
+  /// A response to one request.
   case response(HTTPResponse)
+  /// A response that several exchanges share.
   case prepared(PreparedResponse)
+  /// A response whose body is written piece by piece.
   case stream(status: Int, headers: [(name: String, value: String)], HTTPStream)
 
   var status: Int {

@@ -21,6 +21,7 @@ public struct HTTPProblem: Error, Sendable, Equatable {
   /// True if no header of the response names ``requestID`` yet.
   public var isNewRequestID = false
 
+  /// Makes an HTTP problem.
   public init(status: Int, code: String, title: String, detail: String) {
     self.status = status
     self.code = code

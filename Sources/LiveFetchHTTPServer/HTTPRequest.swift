@@ -23,17 +23,17 @@ public struct HTTPRequest: Sendable {
   }
 
   /// Counts the body's bytes for as long as the request is retained.
-  private let charge: MemoryCharge?
+  private let reservation: MemoryReservation?
 
   init(
     method: String, target: String, headerBlock: HTTPHeaderBlock, body: [UInt8],
-    charge: MemoryCharge?, connection: Connection, forwarded: ForwardedRequest?
+    reservation: MemoryReservation?, connection: Connection, forwarded: ForwardedRequest?
   ) {
     self.method = method
     self.target = target
     self.headerBlock = headerBlock
     self.body = body
-    self.charge = charge
+    self.reservation = reservation
     self.origin = .connection(connection, forwarded)
   }
 
@@ -46,7 +46,7 @@ public struct HTTPRequest: Sendable {
     self.target = target
     self.headerBlock = HTTPHeaderBlock(headers)
     self.body = body
-    self.charge = nil
+    self.reservation = nil
     self.origin = .text(remoteAddress, connection: connectionNumber)
   }
 

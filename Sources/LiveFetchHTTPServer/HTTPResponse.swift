@@ -6,8 +6,8 @@ public enum HTTPBody: Sendable, Equatable {
   case none
   /// These bytes, with their `Content-Length`.
   case bytes([UInt8])
-  /// With status 304, or in answer to HEAD: the length of the body that a 200 to GET would have had,
-  /// and none of its bytes. Not for other answers.
+  /// With status 304, or in response to HEAD: the length of the body that a 200 to GET would have had,
+  /// and none of its bytes. Not for other responses.
   case omitted(count: Int)
 
   /// Text as UTF-8.
@@ -33,6 +33,7 @@ public struct HTTPResponse: Sendable {
   /// The body; left out by the server on `HEAD`, 204 and 304.
   public var body: HTTPBody
 
+  /// Makes an HTTP response.
   public init(
     status: Int = 200, headers: [(name: String, value: String)] = [], body: HTTPBody = .none
   ) {

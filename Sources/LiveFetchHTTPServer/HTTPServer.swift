@@ -71,12 +71,12 @@ public final class HTTPServer: Sendable {
     // worker's epoll set, and libmicrohttpd 0.9.75 aborts the process when the second removal
     // fails.
     for exchange in context.table.drain() { exchange.drain() }
-    awaitAnswers(seconds: grace)
+    awaitResponses(seconds: grace)
     watch.stop()
     workers.stop()
   }
 
-  private func awaitAnswers(seconds: Double) {
+  private func awaitResponses(seconds: Double) {
     let end = coarseMilliseconds() &+ UInt64(max(0, min(seconds, 3600)) * 1000)
     while context.table.workingCount > 0, coarseMilliseconds() < end { usleep(2000) }
   }

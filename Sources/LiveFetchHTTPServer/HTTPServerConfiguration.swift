@@ -30,7 +30,7 @@ public struct HTTPServerConfiguration: Sendable {
   public var maxConnections = 20_000
   /// The seconds within which the head of a new connection's first request must be complete.
   public var headTimeout = 15
-  /// Seconds from one answer to the end of the next request's head.
+  /// Seconds from one response to the end of the next request's head.
   public var idleTimeout = 75
   /// The seconds for a request's body, plus one second for each 16 KiB of it that have arrived.
   public var bodyTimeout = 30
@@ -53,6 +53,7 @@ public struct HTTPServerConfiguration: Sendable {
   /// Makes the response for a refusal by the server itself.
   public var renderProblem: @Sendable (HTTPProblem) -> HTTPResponse = { $0.response() }
 
+  /// Makes an HTTP server configuration with the default values.
   public init() {}
 
   /// The effective limit of a request's head in bytes, given the connection's memory.

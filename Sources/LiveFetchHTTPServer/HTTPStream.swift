@@ -61,12 +61,12 @@ public final class HTTPStream: Sendable {
   public func pull(_ room: Int) -> StreamStep {
     guard let source = beginPull() else { return .end }
     let step = source.next(room)
-    let isOver = endPull()
+    let isFinished = endPull()
     if case .end = step {
       finish()
       return .end
     }
-    return isOver ? .end : step
+    return isFinished ? .end : step
   }
 
   /// True if request bodies and responses use all the memory available to them.
@@ -142,14 +142,14 @@ extension HTTPStream {
 
   /// Returns true if the stream was finished or cut meanwhile.
   private func endPull() -> Bool {
-    let (isOver, source): (Bool, (any StreamSource)?) = state.withLock { state in
+    let (isFinished, source): (Bool, (any StreamSource)?) = state.withLock { state in
       state.isPulling = false
       guard state.phase == .finished else { return (state.isCut, nil) }
       defer { state.source = nil }
       return (true, state.source)
     }
     source?.closed()
-    return isOver
+    return isFinished
   }
 
   /// Suspends the connection. Returns false if the source was woken meanwhile, so that `next` has
@@ -179,15 +179,15 @@ private final class Leftover: @unchecked Sendable {
   private var bytes: [UInt8] = []
   private var sent = 0
   /// Counts the bytes in memory.
-  private var charge: MemoryCharge?
+  private var reservation: MemoryReservation?
 
   func take(_ more: [UInt8]) {
     (bytes, sent) = (more, 0)
-    let charge = MemoryCharge()
-    self.charge = charge
+    let reservation = MemoryReservation()
+    self.reservation = reservation
     exchange?.willSend(bytes: more.count)
     // Bytes that exist are sent in any case: sources check the memory before they produce events.
-    if let budget { _ = charge.begin(with: more.count, in: budget, forced: true) }
+    if let budget { _ = reservation.begin(with: more.count, in: budget, forced: true) }
   }
 
   /// Moves bytes into `buffer` and returns their number; nil if none are left.
@@ -198,7 +198,7 @@ private final class Leftover: @unchecked Sendable {
       buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[sent..<(sent &+ count)]))
     }
     sent &+= count
-    if sent == bytes.count { (bytes, sent, charge) = ([], 0, nil) }
+    if sent == bytes.count { (bytes, sent, reservation) = ([], 0, nil) }
     return count
   }
 }

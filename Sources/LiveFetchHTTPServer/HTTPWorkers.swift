@@ -125,7 +125,7 @@ final class HTTPWorkers: Sendable {
       let wakeup = context.wakeup
       context.replacePages()
       context.server.configuration.certificate?.useOnThisThread()
-      while !wakeup.isOver {
+      while !wakeup.isEnding {
         if chttp_connection_count(daemon) <= Self.fewConnections {
           MHD_run_wait(daemon, -1)
           _ = wakeup.consume()

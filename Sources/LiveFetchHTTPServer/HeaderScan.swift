@@ -70,7 +70,7 @@ struct HeaderScan {
     if checksLayout, admission.isChunked, value.last.map(isBlank) ?? false,
       equals(name, "transfer-encoding")
     {
-      admission.hidesChunks = true
+      admission.decodesChunks = true
     }
     return true
   }

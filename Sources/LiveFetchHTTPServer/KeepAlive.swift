@@ -13,7 +13,7 @@ import Glibc
 
 /// The probe intervals of one connection.
 struct KeepAlive: Equatable {
-  /// Milliseconds without an answer after which a connection is closed. Checked when a probe is
+  /// Milliseconds without a response after which a connection is closed. Checked when a probe is
   /// due, so up to one interval late.
   static let userTimeout: Int32 = 40_000
 

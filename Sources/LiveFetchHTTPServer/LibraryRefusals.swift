@@ -10,11 +10,11 @@ import LiveFetchCQueueResponse
 extension WorkerContext {
   /// Has libmicrohttpd send problems in place of its pages on the calling thread.
   func replacePages() {
-    livefetch_replace_pages(makeAnswer, Unmanaged.passUnretained(self).toOpaque())
+    livefetch_replace_pages(makeResponse, Unmanaged.passUnretained(self).toOpaque())
   }
 }
 
-private func makeAnswer(
+private func makeResponse(
   _ context: UnsafeMutableRawPointer?, _ pointer: OpaquePointer?, _ status: UInt32
 ) -> OpaquePointer? {
   guard let context, let pointer, let owned = chttp_socket_context(pointer) else { return nil }
@@ -44,7 +44,7 @@ extension RequestGate {
 extension ServerContext {
   /// Answers a request whose body libmicrohttpd neither reads nor refuses. Its worker writes nothing
   /// meanwhile, and the connection is shut down next.
-  func answerStalled(_ connection: Connection) {
+  func respondToStalled(_ connection: Connection) {
     guard configuration.certificate == nil else { return }
     connection.isSpent.store(true, ordering: .relaxed)
     handler.answered(0, status: 400, nanoseconds: 0)

@@ -22,15 +22,15 @@ final class MemoryBudget: Sendable {
   fileprivate func take(_ count: Int, forced: Bool) -> Bool {
     let (before, _) = used.add(count, ordering: .relaxed)
     guard !forced, count > limit &- before else { return true }
-    giveBack(count)
+    putBack(count)
     return false
   }
 
-  fileprivate func giveBack(_ count: Int) { used.subtract(count, ordering: .relaxed) }
+  fileprivate func putBack(_ count: Int) { used.subtract(count, ordering: .relaxed) }
 }
 
 /// The memory of one body, counted until the last reference to this object is released.
-final class MemoryCharge: Sendable {
+final class MemoryReservation: Sendable {
   private struct State {
     var budget: MemoryBudget?
     var bytes = 0
@@ -43,7 +43,7 @@ final class MemoryCharge: Sendable {
 
   init() {}
 
-  /// The charge for a body of `count` bytes; nil if the body is too small to be counted.
+  /// The reservation for a body of `count` bytes; nil if the body is too small to be counted.
   init?(for count: Int) {
     guard count >= Self.least else { return nil }
   }
@@ -74,6 +74,6 @@ final class MemoryCharge: Sendable {
   }
 
   deinit {
-    state.withLock { $0.budget?.giveBack($0.bytes) }
+    state.withLock { $0.budget?.putBack($0.bytes) }
   }
 }

@@ -21,18 +21,18 @@ public final class PreparedResponse: Sendable {
   /// The length of a body that is left out; `none` for any other body.
   private let bodyForm: HTTPBody
   /// Counts the body's bytes for as long as any exchange sends them; nil for a small body.
-  let charge: MemoryCharge?
+  let reservation: MemoryReservation?
 
   /// Copies the body once. O(bytes).
   public convenience init(_ response: HTTPResponse) {
-    self.init(response, MemoryCharge(for: response.body.count))
+    self.init(response, MemoryReservation(for: response.body.count))
   }
 
-  init(_ response: HTTPResponse, _ charge: MemoryCharge?) {
+  init(_ response: HTTPResponse, _ reservation: MemoryReservation?) {
     status = sendableStatus(response.status)
     headers = response.headers
-    self.charge = charge
-    memory = BodyMemory(copying: response.body, charge)
+    self.reservation = reservation
+    memory = BodyMemory(copying: response.body, reservation)
     bodyCount = memory.count
     if case .omitted(let count) = response.body {
       bodyForm = response.body
@@ -78,13 +78,13 @@ func sendableStatus(_ status: Int) -> Int {
 }
 
 /// Memory from `malloc`, freed when libmicrohttpd destroys the response that owns it. A reference
-/// to the charge that counts its bytes precedes them.
+/// to the reservation that counts its bytes precedes them.
 struct BodyMemory: @unchecked Sendable {
   private static let header = 16
   let start: UnsafeMutableRawPointer?
   let count: Int
 
-  init(copying body: HTTPBody, _ charge: MemoryCharge?) {
+  init(copying body: HTTPBody, _ reservation: MemoryReservation?) {
     guard case .bytes(let bytes) = body, !bytes.isEmpty,
       let memory = malloc(Self.header + bytes.count)
     else {
@@ -92,7 +92,7 @@ struct BodyMemory: @unchecked Sendable {
       count = 0
       return
     }
-    let owned = charge.map { Unmanaged.passRetained($0).toOpaque() }
+    let owned = reservation.map { Unmanaged.passRetained($0).toOpaque() }
     memory.storeBytes(of: owned, as: UnsafeMutableRawPointer?.self)
     let start = memory + Self.header
     bytes.withUnsafeBytes { source in
@@ -105,8 +105,8 @@ struct BodyMemory: @unchecked Sendable {
   static func release(_ start: UnsafeMutableRawPointer?) {
     guard let start else { return }
     let memory = start - header
-    if let charge = memory.load(as: UnsafeMutableRawPointer?.self) {
-      Unmanaged<MemoryCharge>.fromOpaque(charge).release()
+    if let reservation = memory.load(as: UnsafeMutableRawPointer?.self) {
+      Unmanaged<MemoryReservation>.fromOpaque(reservation).release()
     }
     free(memory)
   }

@@ -41,7 +41,7 @@ struct RequestGate: Sendable {
     var isChunked = false
     /// True if a blank after `chunked`, which is legal, keeps libmicrohttpd 0.9.75 from decoding
     /// the body.
-    var hidesChunks = false
+    var decodesChunks = false
     var expectsContinue = false
 
     var hasBody: Bool { isChunked || (contentLength ?? 0) > 0 }
@@ -66,7 +66,7 @@ struct RequestGate: Sendable {
     scan.collect(connection, capacity: fits ? headSize + maxHeaderCount * 2 : 0)
     admission = scan.admission
     intake.isChunked = admission.isChunked
-    if admission.hidesChunks { intake.decoder = ChunkDecoder() }
+    if admission.decodesChunks { intake.decoder = ChunkDecoder() }
     guard fits else {
       return intake.targetCount < maxHeadBytes
         ? .headersTooLarge(limit: maxHeadBytes) : .targetTooLong(limit: maxHeadBytes)
@@ -163,7 +163,7 @@ struct RequestGate: Sendable {
     }
     // A response to such a request is written around libmicrohttpd, which is the only one that may
     // write to a TLS session.
-    if isSecure, scan.admission.hidesChunks {
+    if isSecure, scan.admission.decodesChunks {
       return .badRequest("Over TLS no blank may follow `chunked`.")
     }
     guard scan.lengthCount <= 1 else {

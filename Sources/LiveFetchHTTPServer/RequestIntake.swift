@@ -36,7 +36,7 @@ struct RequestIntake {
   var decoder: ChunkDecoder?
   var body: [UInt8] = []
   /// Counts the body's bytes; nil before the first one.
-  var charge: MemoryCharge?
+  var reservation: MemoryReservation?
   var discarded = 0
 
   init(target: UnsafePointer<CChar>) {
@@ -54,6 +54,6 @@ struct RequestIntake {
   /// Releases the body, which the request owns by now or which is not needed.
   mutating func dropBody() {
     body = []
-    charge = nil
+    reservation = nil
   }
 }

@@ -74,7 +74,7 @@ func requestAdvanced(
     }
     return server.receiveChunks(exchange, handle, bytes)
   case .handled:
-    return server.settle(exchange, handle)
+    return server.respondOrSuspend(exchange, handle)
   }
 }
 

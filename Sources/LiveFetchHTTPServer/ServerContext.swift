@@ -41,7 +41,7 @@ final class ServerContext: Sendable {
     case .idle: return seconds >= configuration.idleTimeout
     case .receiving:
       if !connection.peerHasFinished, connection.countStalls() >= Self.mostStalls {
-        answerStalled(connection)
+        respondToStalled(connection)
         return true
       }
       let granted = connection.bodyBytes.load(ordering: .relaxed) >> 14
@@ -100,7 +100,7 @@ extension ServerContext {
       let problem = HTTPProblem.bodyTooLarge(limit: limit)
       return sendDirectly(exchange, handle, render(problem))
     }
-    guard charge(bytes.count, to: exchange) else {
+    guard reservation(bytes.count, to: exchange) else {
       return sendDirectly(exchange, handle, render(.overloaded))
     }
     exchange.intake.body.append(contentsOf: bytes)
@@ -108,10 +108,10 @@ extension ServerContext {
   }
 
   /// Charges bytes of a body to the memory budget; returns false if it is used up.
-  private func charge(_ count: Int, to exchange: ExchangeState) -> Bool {
-    let charge = exchange.intake.charge ?? MemoryCharge()
-    exchange.intake.charge = charge
-    return charge.grow(by: count, in: memory)
+  private func reservation(_ count: Int, to exchange: ExchangeState) -> Bool {
+    let reservation = exchange.intake.reservation ?? MemoryReservation()
+    exchange.intake.reservation = reservation
+    return reservation.grow(by: count, in: memory)
   }
 
   /// Handles a complete request.
@@ -124,16 +124,16 @@ extension ServerContext {
     exchange.intake.dropBody()
     exchange.intake.headers = HTTPHeaderBlock()
     handler.handle(request, HTTPExchange(exchange))
-    return settle(exchange, handle)
+    return respondOrSuspend(exchange, handle)
   }
 
   /// Sends the response if there is one, otherwise suspends the connection.
-  func settle(_ exchange: ExchangeState, _ handle: ConnectionHandle) -> MHD_Result {
-    switch exchange.settle(handle) {
-    case .send(let answer) where exchange.intake.decoder != nil:
-      return deliverDirectly(answer, exchange, handle)
-    case .send(let answer): return deliver(answer, exchange, handle)
-    case .stayAway: return chttp_yes
+  func respondOrSuspend(_ exchange: ExchangeState, _ handle: ConnectionHandle) -> MHD_Result {
+    switch exchange.nextAction(handle) {
+    case .send(let response) where exchange.intake.decoder != nil:
+      return deliverDirectly(response, exchange, handle)
+    case .send(let response): return deliver(response, exchange, handle)
+    case .wait: return chttp_yes
     case .close: return chttp_no
     }
   }
@@ -199,7 +199,7 @@ extension ServerContext {
   ) -> MHD_Result {
     guard exchange.intake.stage == .body else { return receive(exchange, handle, bytes) }
     exchange.connection.bodyBytes.add(bytes.count, ordering: .relaxed)
-    guard charge(bytes.count, to: exchange) else {
+    guard reservation(bytes.count, to: exchange) else {
       return sendDirectly(exchange, handle, render(.overloaded))
     }
     let limit = gate.bodyLimit(of: exchange.intake.method)
@@ -218,11 +218,11 @@ extension ServerContext {
   /// Sends a response directly to the socket. Streams are refused, because each would need a
   /// thread.
   private func deliverDirectly(
-    _ answer: HTTPAnswer, _ exchange: ExchangeState, _ handle: ConnectionHandle
+    _ response: AnyHTTPResponse, _ exchange: ExchangeState, _ handle: ConnectionHandle
   ) -> MHD_Result {
     exchange.connection.bodyBytes.store(0, ordering: .relaxed)
     exchange.connection.begin(.receiving)
-    switch answer {
+    switch response {
     case .response(let response): return sendDirectly(exchange, handle, response)
     case .prepared(let prepared):
       return sendDirectly(
@@ -241,18 +241,18 @@ extension ServerContext {
 
 extension ServerContext {
   private func deliver(
-    _ answer: HTTPAnswer, _ exchange: ExchangeState, _ handle: ConnectionHandle
+    _ response: AnyHTTPResponse, _ exchange: ExchangeState, _ handle: ConnectionHandle
   ) -> MHD_Result {
     if exchange.intake.isChunked { exchange.connection.isSpent.store(true, ordering: .relaxed) }
     handler.answered(
-      exchange.mark.load(ordering: .relaxed), status: sendableStatus(answer.status),
+      exchange.mark.load(ordering: .relaxed), status: sendableStatus(response.status),
       nanoseconds: Deadlines.now &- exchange.began)
-    switch answer {
+    switch response {
     case .prepared(let prepared): return queue(prepared, prepared.status, exchange, handle)
     case .response(var response):
       if exchange.intake.isChunked { response.headers.append(("Connection", "close")) }
-      let charge = response.body.count == 0 ? nil : exchange.takeCharge()
-      let prepared = PreparedResponse(response, charge)
+      let reservation = response.body.count == 0 ? nil : exchange.takeReservation()
+      let prepared = PreparedResponse(response, reservation)
       return queue(prepared, sendableStatus(response.status), exchange, handle)
     case .stream(let status, let headers, let stream):
       return queue(stream, status, headers, exchange, handle)

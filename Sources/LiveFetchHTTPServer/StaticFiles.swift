@@ -27,9 +27,9 @@ public final class StaticFiles: Sendable {
 
   private let source: Source
   /// Protects the cached files, by their path without symbolic links.
-  private let kept = SanitizedMutex(Kept())
+  private let cache = SanitizedMutex(CachedFiles())
 
-  private struct Kept {
+  private struct CachedFiles {
     var files: [String: StaticFile] = [:]
     var byteCount = 0
   }
@@ -70,7 +70,7 @@ public final class StaticFiles: Sendable {
   }
 
   /// The bytes of memory that the cached files use.
-  var cachedBytes: Int { kept.withLock { $0.byteCount } }
+  var cachedBytes: Int { cache.withLock { $0.byteCount } }
 
   private func file(_ path: Substring, readsLarge: Bool) -> StaticFile? {
     guard let name = Self.decode(path) else { return nil }
@@ -130,7 +130,7 @@ public final class StaticFiles: Sendable {
   private func load(_ path: String, of contents: [String: [UInt8]]) -> StaticFile? {
     guard let place = Self.place(of: path, in: contents), let bytes = contents[place]
     else { return nil }
-    if let file = kept.withLock({ $0.files[place] }) { return file }
+    if let file = cache.withLock({ $0.files[place] }) { return file }
     let file = StaticFile(bytes, place)
     keep(file, at: place)
     return file
@@ -138,7 +138,7 @@ public final class StaticFiles: Sendable {
 
   private func load(_ place: String, readsLarge: Bool) -> StaticFile? {
     Self.open(place) { descriptor, stamp in
-      if let file = kept.withLock({ $0.files[place] }), file.stamp == stamp { return file }
+      if let file = cache.withLock({ $0.files[place] }), file.stamp == stamp { return file }
       guard let file = StaticFile(descriptor, stamp, place, readsLarge: readsLarge) else {
         return nil
       }
@@ -158,11 +158,11 @@ public final class StaticFiles: Sendable {
   }
 
   private func keep(_ file: StaticFile, at place: String) {
-    kept.withLock { kept in
-      let former = kept.files[place]?.byteCount ?? 0
-      if kept.byteCount - former + file.byteCount > Self.cacheLimit { kept = Kept() }
-      kept.byteCount += file.byteCount - (kept.files[place]?.byteCount ?? 0)
-      kept.files[place] = file
+    cache.withLock { cache in
+      let former = cache.files[place]?.byteCount ?? 0
+      if cache.byteCount - former + file.byteCount > Self.cacheLimit { cache = CachedFiles() }
+      cache.byteCount += file.byteCount - (cache.files[place]?.byteCount ?? 0)
+      cache.files[place] = file
     }
   }
 }

@@ -12,6 +12,7 @@ public final class WakeupBatch {
 
   private var waiting: [(wakeup: WakeupEvent, count: Int)] = []
 
+  /// Makes an empty batch.
   public init() {}
 
   func add(_ wakeup: WakeupEvent) {

@@ -11,7 +11,7 @@ import Synchronization
 final class WakeupEvent: Sendable {
   private let descriptor: Int32
   private let isSignalled = Atomic<Bool>(false)
-  private let isLast = Atomic<Bool>(false)
+  private let isEndSignalled = Atomic<Bool>(false)
 
   /// Returns nil if the system has no descriptor left.
   init?() {
@@ -33,14 +33,14 @@ final class WakeupEvent: Sendable {
 
   /// Makes the worker end.
   func signalEnd() {
-    isLast.store(true, ordering: .releasing)
+    isEndSignalled.store(true, ordering: .releasing)
     signal()
   }
 
   /// Makes a daemon's epoll set wake for each signal. The event is edge-triggered, so its counter
   /// is never read.
   func add(to set: Int32) -> Bool {
-    chttp_add_bell(set, descriptor) == 0
+    chttp_add_wakeup(set, descriptor) == 0
   }
 
   /// Returns true if it was signalled, and resets it. Work that was published before is visible
@@ -50,7 +50,8 @@ final class WakeupEvent: Sendable {
       && isSignalled.exchange(false, ordering: .acquiringAndReleasing)
   }
 
-  var isOver: Bool {
-    isLast.load(ordering: .acquiring)
+  /// True once ``signalEnd()`` was called.
+  var isEnding: Bool {
+    isEndSignalled.load(ordering: .acquiring)
   }
 }

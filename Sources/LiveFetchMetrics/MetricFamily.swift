@@ -10,9 +10,12 @@ public struct MetricFamily: Sendable, Hashable {
   public struct Sample: Sendable, Hashable {
     /// The suffix of the family's name; empty except for histograms.
     public let suffix: String
+    /// The labels, which distinguish the samples of a family.
     public let labels: [Label]
+    /// In the unit that the family's name ends with, such as `_seconds`.
     public let value: Double
 
+    /// Makes a sample.
     public init(suffix: String = "", labels: [Label] = [], value: Double) {
       self.suffix = suffix
       self.labels = labels
@@ -22,9 +25,12 @@ public struct MetricFamily: Sendable, Hashable {
 
   /// A label's name and value.
   public struct Label: Sendable, Hashable {
+    /// Letters, digits and underscores.
     public let name: String
+    /// Any text.
     public let value: String
 
+    /// Makes a label.
     public init(_ name: String, _ value: String) {
       self.name = name
       self.value = value
@@ -33,10 +39,14 @@ public struct MetricFamily: Sendable, Hashable {
 
   /// Letters, digits and underscores. A counter's name ends in `_total`.
   public let name: String
+  /// A sentence that explains the metric.
   public let help: String
+  /// The type of the metric.
   public let kind: Kind
+  /// One sample for each combination of labels and suffix.
   public let samples: [Sample]
 
+  /// Makes a family of metrics.
   public init(_ name: String, _ help: String, _ kind: Kind, _ samples: [Sample]) {
     self.name = name
     self.help = help
@@ -68,13 +78,16 @@ public struct Histogram: Sendable, Hashable {
   public let bounds: [Double]
   /// The number of values in each bucket, not cumulative.
   public private(set) var counts: [Int]
+  /// The sum of all values.
   public private(set) var sum = 0.0
 
+  /// Makes a histogram without values.
   public init(bounds: [Double]) {
     self.bounds = bounds
     counts = Array(repeating: 0, count: bounds.count + 1)
   }
 
+  /// Makes a histogram of values that were counted elsewhere.
   public init(bounds: [Double], counts: [Int], sum: Double) {
     self.bounds = bounds
     self.counts = counts

@@ -24,7 +24,7 @@ extension FetchModel.Expression {
     case .index(let collection, .position(let position)):
       return max(collection.boundVariables, position.boundVariables)
     case .index(let collection, _): return collection.boundVariables
-    case .aggregate(let elements), .function(_, let elements):
+    case .list(let elements), .function(_, let elements):
       return elements.map(\.boundVariables).max() ?? 0
     case .arithmetic(_, let left, let right):
       return max(left.boundVariables, right.boundVariables)

@@ -59,6 +59,7 @@ public struct IDValue: PredicateValue, Hashable, ExpressibleByIntegerLiteral,
   /// The object's id.
   public let id: ObjectID
 
+  /// Makes the value of an id.
   public init(_ id: ObjectID) { self.id = id }
   public init(integerLiteral value: Int64) { id = .integer(value) }
   public init(stringLiteral value: String) { id = .text(value) }

@@ -86,6 +86,7 @@ public struct AttributeKey<Root: Queryable, Value: PredicateValue>: TypedValue {
 
   init(_ steps: Steps) { self.steps = steps }
 
+  /// The key path as an expression of the predicate language.
   public var expression: FetchModel.Expression { steps.expression }
 }
 
@@ -93,6 +94,7 @@ public struct AttributeKey<Root: Queryable, Value: PredicateValue>: TypedValue {
 /// `\.country == 5`, `\.country.name == "Peru"`.
 @dynamicMemberLookup
 public struct ToOne<Root: Queryable, Destination: Queryable>: TypedValue {
+  /// Objects are compared by their ids.
   public typealias Value = IDValue
 
   let steps: Steps
@@ -102,20 +104,24 @@ public struct ToOne<Root: Queryable, Destination: Queryable>: TypedValue {
 
   init(_ steps: Steps) { self.steps = steps }
 
+  /// The key path as an expression of the predicate language.
   public var expression: FetchModel.Expression { steps.expression }
 
+  /// An attribute of the destination.
   public subscript<Value>(
     dynamicMember key: KeyPath<Destination.Keys, AttributeKey<Destination, Value>>
   ) -> AttributeKey<Root, Value> {
     AttributeKey(steps.appending(Destination.keys[keyPath: key].steps))
   }
 
+  /// A to-one relationship of the destination.
   public subscript<Next>(
     dynamicMember key: KeyPath<Destination.Keys, ToOne<Destination, Next>>
   ) -> ToOne<Root, Next> {
     ToOne<Root, Next>(steps.appending(Destination.keys[keyPath: key].steps))
   }
 
+  /// A to-many relationship of the destination.
   public subscript<Next>(
     dynamicMember key: KeyPath<Destination.Keys, ToMany<Destination, Next>>
   ) -> ToMany<Root, Next> {

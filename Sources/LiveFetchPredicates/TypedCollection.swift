@@ -14,6 +14,7 @@ public protocol TypedCollection<Root, Value>: Sendable {
 /// A to-many relationship. Its members are the destination's keys, as ``Elements``.
 @dynamicMemberLookup
 public struct ToMany<Root: Queryable, Destination: Queryable>: TypedCollection {
+  /// Objects are compared by their ids.
   public typealias Value = IDValue
 
   let steps: Steps
@@ -23,20 +24,24 @@ public struct ToMany<Root: Queryable, Destination: Queryable>: TypedCollection {
 
   init(_ steps: Steps) { self.steps = steps }
 
+  /// The key path as an expression of the predicate language.
   public var expression: FetchModel.Expression { steps.expression }
 
+  /// An attribute of the destination.
   public subscript<Value>(
     dynamicMember key: KeyPath<Destination.Keys, AttributeKey<Destination, Value>>
   ) -> Elements<Root, Value> {
     Elements(collection: steps, value: Destination.keys[keyPath: key].steps)
   }
 
+  /// A to-one relationship of the destination.
   public subscript<Next>(
     dynamicMember key: KeyPath<Destination.Keys, ToOne<Destination, Next>>
   ) -> ToMany<Root, Next> {
     ToMany<Root, Next>(steps.appending(Destination.keys[keyPath: key].steps))
   }
 
+  /// A to-many relationship of the destination.
   public subscript<Next>(
     dynamicMember key: KeyPath<Destination.Keys, ToMany<Destination, Next>>
   ) -> ToMany<Root, Next> {
@@ -91,6 +96,7 @@ public struct Elements<Root: Queryable, Value: PredicateValue>: TypedCollection 
   let collection: Steps
   let value: Steps
 
+  /// The key path as an expression of the predicate language.
   public var expression: FetchModel.Expression { collection.appending(value).expression }
 
   private func aggregate<Result>(_ name: String) -> Calculated<Root, Result> {

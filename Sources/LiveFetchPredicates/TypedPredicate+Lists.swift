@@ -6,7 +6,7 @@ extension PredicateSubject {
   /// `IN {…}`: one of `values`, nil perhaps among them.
   public func isIn(_ values: [Value?]) -> TypedPredicate<Root> {
     TypedPredicate(
-      self, .in, FetchModel.Expression(.aggregate(values.map { FetchModel.Expression($0) })))
+      self, .in, FetchModel.Expression(.list(values.map { FetchModel.Expression($0) })))
   }
 
   /// `IN collection`: the value of one of its objects.
@@ -19,7 +19,7 @@ extension PredicateSubject where Value: OrderedPredicateValue {
   /// `BETWEEN {lower, upper}`, both ends in.
   public func isBetween(_ lower: Value, _ upper: Value) -> TypedPredicate<Root> {
     let bounds = [FetchModel.Expression(lower), FetchModel.Expression(upper)]
-    return TypedPredicate(self, .between, FetchModel.Expression(.aggregate(bounds)))
+    return TypedPredicate(self, .between, FetchModel.Expression(.list(bounds)))
   }
 
   /// `BETWEEN {lower, upper}` with values of the object, both ends in.
@@ -27,7 +27,7 @@ extension PredicateSubject where Value: OrderedPredicateValue {
     _ lower: some TypedValue<Root, Value>, _ upper: some TypedValue<Root, Value>
   ) -> TypedPredicate<Root> {
     let bounds = [lower.expression, upper.expression]
-    return TypedPredicate(self, .between, FetchModel.Expression(.aggregate(bounds)))
+    return TypedPredicate(self, .between, FetchModel.Expression(.list(bounds)))
   }
 }
 

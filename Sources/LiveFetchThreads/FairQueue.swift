@@ -61,13 +61,13 @@ package struct FairQueue<Element> {
     return element
   }
 
-  /// Removes and returns the elements that are first on their connections and for which `isOver`
+  /// Removes and returns the elements that are first on their connections and for which `predicate`
   /// returns true. O(connections).
-  package mutating func removeFirst(where isOver: (Element) -> Bool) -> [Element] {
+  package mutating func removeFirst(where predicate: (Element) -> Bool) -> [Element] {
     var removed: [Element] = []
     callers.updateAll { connections in
       connections.updateAll { elements in
-        while let first = elements.first, isOver(first) {
+        while let first = elements.first, predicate(first) {
           _ = elements.popFirst()
           removed.append(first)
         }

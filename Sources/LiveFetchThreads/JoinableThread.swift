@@ -1,14 +1,7 @@
 // A thread that runs a closure and can be joined when it ends.
 
 import CThreads
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import LiveFetchCLibrary
 
 /// A running thread. It must be either joined or detached, once.
 package struct JoinableThread: @unchecked Sendable {

@@ -4,11 +4,7 @@
 // hour during a wait of 50 ms, the wait takes an hour.
 
 #if canImport(Glibc) || canImport(Musl)
-  #if canImport(Glibc)
-    import Glibc
-  #else
-    import Musl
-  #endif
+  import LiveFetchCLibrary
 
   /// Counts signals; each lets one wait return.
   package final class MonotonicSemaphore: @unchecked Sendable {
@@ -17,7 +13,7 @@
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var count: Int
 
-    /// - Parameter value: how many waits return at once.
+    /// - Parameter value: the number of waits that return at once.
     package init(value: Int = 0) {
       count = value
       pthread_mutex_init(lock, nil)
@@ -43,7 +39,7 @@
       pthread_cond_signal(condition)
     }
 
-    /// Waits for a signal and takes it.
+    /// Waits for a signal and consumes it. Signals from before count.
     package func wait() {
       pthread_mutex_lock(lock)
       while count == 0 { pthread_cond_wait(condition, lock) }
@@ -51,8 +47,8 @@
       pthread_mutex_unlock(lock)
     }
 
-    /// Waits for a signal, at most this many nanoseconds, and takes it. Returns false if none came.
-    /// Times of more than a year are taken as a year.
+    /// Waits for a signal, at most this many nanoseconds and at most a year, and consumes it. Returns
+    /// false if none came.
     package func wait(nanoseconds: UInt64) -> Bool {
       var end = Self.deadline(in: nanoseconds)
       pthread_mutex_lock(lock)
@@ -67,9 +63,9 @@
     private static func deadline(in nanoseconds: UInt64) -> timespec {
       var end = timespec()
       clock_gettime(CLOCK_MONOTONIC, &end)
-      let limit = Int(min(nanoseconds, 31_536_000 * 1_000_000_000)) + end.tv_nsec
-      end.tv_sec += limit / 1_000_000_000
-      end.tv_nsec = limit % 1_000_000_000
+      let total = Int(min(nanoseconds, maxNanoseconds)) + end.tv_nsec
+      end.tv_sec += total / 1_000_000_000
+      end.tv_nsec = total % 1_000_000_000
       return end
     }
   }
@@ -80,27 +76,31 @@
   package final class MonotonicSemaphore: Sendable {
     private let semaphore: DispatchSemaphore
 
-    /// - Parameter value: how many waits return at once.
+    /// - Parameter value: the number of waits that return at once.
     package init(value: Int = 0) { semaphore = DispatchSemaphore(value: value) }
 
     /// Lets one wait return, now or later.
     package func signal() { semaphore.signal() }
 
-    /// Waits for a signal and takes it.
+    /// Waits for a signal and consumes it. Signals from before count.
     package func wait() { semaphore.wait() }
 
-    /// Waits for a signal, at most this many nanoseconds, and takes it. Returns false if none came.
-    /// Times of more than a year are taken as a year.
+    /// Waits for a signal, at most this many nanoseconds and at most a year, and consumes it. Returns
+    /// false if none came.
     package func wait(nanoseconds: UInt64) -> Bool {
-      let limit = Int(min(nanoseconds, 31_536_000 * 1_000_000_000))
+      let limit = Int(min(nanoseconds, Self.maxNanoseconds))
       return semaphore.wait(timeout: .now() + .nanoseconds(limit)) == .success
     }
   }
 #endif
 
 extension MonotonicSemaphore {
-  /// Waits for a signal, at most this many seconds, and takes it. Returns false if none came.
+  /// A year, the longest wait.
+  private static let maxNanoseconds: UInt64 = 31_536_000 * 1_000_000_000
+
+  /// Waits for a signal, at most this many seconds and at most a year, and consumes it. Returns false
+  /// if none came.
   package func wait(seconds: Double) -> Bool {
-    wait(nanoseconds: UInt64(min(max(seconds, 0), 1e9) * 1e9))
+    wait(nanoseconds: UInt64(min(max(seconds, 0) * 1e9, Double(Self.maxNanoseconds))))
   }
 }

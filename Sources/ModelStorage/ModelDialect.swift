@@ -1,5 +1,6 @@
 // The parts of a model's tables, indexes and triggers that differ between databases.
 
+import Bytes
 import FetchModel
 import SQLComposer
 
@@ -215,16 +216,8 @@ extension ModelFile.Attribute {
     case .double(let double) where double.isInfinite: double < 0 ? "-9e999" : "9e999"
     case .double(let double): "\(double)"
     case .text(let text): literal(text)
-    case .blob(let bytes): "X'\(hexadecimal(bytes))'"
+    case .blob(let bytes): "X'\(Hexadecimal.text(of: bytes))'"
     case .null, nil: nil
     }
   }
-}
-
-/// Returns two digits for each byte.
-package func hexadecimal(_ bytes: [UInt8]) -> String {
-  bytes.map { byte in
-    let text = String(byte, radix: 16)
-    return text.utf8.count < 2 ? "0" + text : text
-  }.joined()
 }

@@ -1,14 +1,7 @@
 // CONTAINS: searches for a run of bytes in another, in time linear in both for every input.
 
 import Bytes
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#endif
+import LiveFetchCLibrary
 
 /// Bytes to search for (Knuth, Morris and Pratt).
 public struct ByteSearch: Sendable, Hashable {
@@ -31,21 +24,21 @@ public struct ByteSearch: Sendable, Hashable {
 
   /// Returns true if the bytes occur in `text`, at a range that `isWhole` accepts.
   ///
-  /// - Parameter isOver: polled in a long text; once it returns true, the result is false.
+  /// - Parameter isCancelled: polled in a long text; once it returns true, the result is false.
   public func isFound(
-    in text: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false },
+    in text: UnsafeBufferPointer<UInt8>, isCancelled: () -> Bool = { false },
     where isWhole: (Range<Int>) -> Bool = { _ in true }
   ) -> Bool {
-    withoutActuallyEscaping(isOver) { isOver in
-      var interruption = Interruption(isOver)
+    withoutActuallyEscaping(isCancelled) { isCancelled in
+      var interruption = Interruption(isCancelled)
       return end(in: text, &interruption, where: isWhole) != nil
     }
   }
 
   /// The end of the first occurrence in `text`; nil if there is none.
-  func end(in text: UnsafeBufferPointer<UInt8>, isOver: () -> Bool) -> Int? {
-    withoutActuallyEscaping(isOver) { isOver in
-      var interruption = Interruption(isOver)
+  func end(in text: UnsafeBufferPointer<UInt8>, isCancelled: () -> Bool) -> Int? {
+    withoutActuallyEscaping(isCancelled) { isCancelled in
+      var interruption = Interruption(isCancelled)
       return end(in: text, &interruption)
     }
   }

@@ -21,6 +21,7 @@ public struct LikePattern: Sendable, Hashable {
   /// The parts between the `*`; a single part if there is no `*`.
   private let runs: [LikeRun]
 
+  /// Parses a pattern of LIKE.
   public init(_ pattern: String) {
     var pieces: [Piece] = []
     var isEscaped = false
@@ -45,14 +46,14 @@ public struct LikePattern: Sendable, Hashable {
   /// True if the whole of `text`, which is UTF-8, matches. Takes one step for each 64 characters of
   /// a run and each character of the text.
   ///
-  /// - Parameter isOver: called now and then for a long text; if it returns true, the result is
+  /// - Parameter isCancelled: called now and then for a long text; if it returns true, the result is
   ///   false.
   public func matches(
-    _ text: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
+    _ text: UnsafeBufferPointer<UInt8>, isCancelled: () -> Bool = { false }
   ) -> Bool {
-    withoutActuallyEscaping(isOver) { isOver in
-      var interruption = Interruption(isOver)
-      return matches(text, &interruption) && !interruption.hasEnded
+    withoutActuallyEscaping(isCancelled) { isCancelled in
+      var interruption = Interruption(isCancelled)
+      return matches(text, &interruption) && !interruption.isInterrupted
     }
   }
 

@@ -74,7 +74,7 @@ struct LikeRun: Sendable, Hashable {
       while place < text.count {
         let rest = UnsafeBufferPointer(rebasing: text[place...])
         if let end = end(atStartOf: rest, &interruption) { return place + end }
-        if interruption.hasEnded { return nil }
+        if interruption.isInterrupted { return nil }
         place = Self.end(ofCharacterAt: place, in: text)
       }
       return nil

@@ -25,9 +25,9 @@ struct PatternCompiler {
     case .unit(let unit): try compile(PatternNode.parts(of: unit))
     case .assertion(let assertion): program.append(.require(assertion))
     case .alternatives(let nodes): try compile(alternatives: nodes)
-    case .repetition(let node, let least, let most, let greed):
+    case .repetition(let node, let least, let most, let greediness):
       // After a possessive repetition, none of the characters that it takes may follow.
-      let taken = greed == .possessive ? node.firsts : nil
+      let taken = greediness == .possessive ? node.firsts : nil
       try compile(node, least, most, taken.map { .assertion(.notBefore($0)) })
     }
   }

@@ -8,7 +8,7 @@ indirect enum PatternNode {
   /// Case-folded letters: matches any text whose folding they are.
   case folded([Unicode.Scalar])
   case unit(Unit)
-  case repetition(PatternNode, least: Int, most: Int?, Greed)
+  case repetition(PatternNode, least: Int, most: Int?, Greediness)
   case assertion(RegularExpression.Assertion)
 
   /// A construct that takes several characters as one.
@@ -21,7 +21,7 @@ indirect enum PatternNode {
     case cluster
   }
 
-  enum Greed { case greedy, lazy, possessive }
+  enum Greediness { case greedy, lazy, possessive }
 }
 
 extension PatternNode {
@@ -44,8 +44,8 @@ extension PatternNode {
     case .character, .folded, .unit, .assertion: true
     case .sequence(let nodes): nodes.allSatisfy(\.isDecided)
     case .alternatives: false
-    case .repetition(let node, let least, let most, let greed):
-      greed == .possessive || (least == most && node.isDecided)
+    case .repetition(let node, let least, let most, let greediness):
+      greediness == .possessive || (least == most && node.isDecided)
     }
   }
 

@@ -53,8 +53,8 @@ private struct Writer {
     case .folded(let letters): writeFolded(letters[...])
     case .unit(.cluster): isExpressible = false
     case .unit(let unit): write(PatternNode.parts(of: unit))
-    case .repetition(let node, let least, let most, let greed):
-      write(node, least, most, taken: greed == .possessive ? node.firsts : nil)
+    case .repetition(let node, let least, let most, let greediness):
+      write(node, least, most, taken: greediness == .possessive ? node.firsts : nil)
     case .assertion(let assertion): write(assertion)
     }
   }

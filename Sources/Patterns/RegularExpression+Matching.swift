@@ -7,19 +7,19 @@ extension RegularExpression {
   ///
   /// Takes at most two steps per character and instruction of the program.
   ///
-  /// - Parameter isOver: called about every 30,000 steps; if it returns true, the result is false.
+  /// - Parameter isCancelled: called about every 30,000 steps; if it returns true, the result is false.
   public func matches(
-    _ text: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
+    _ text: UnsafeBufferPointer<UInt8>, isCancelled: () -> Bool = { false }
   ) -> Bool {
-    run(over: text, isOver: isOver).hasMatched
+    run(over: text, isCancelled: isCancelled).hasMatched
   }
 
   /// Like `matches`; also returns the number of instructions that were executed.
   func run(
-    over text: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
+    over text: UnsafeBufferPointer<UInt8>, isCancelled: () -> Bool = { false }
   ) -> (hasMatched: Bool, steps: Int) {
-    withoutActuallyEscaping(isOver) { isOver in
-      var interruption = Interruption(isOver)
+    withoutActuallyEscaping(isCancelled) { isCancelled in
+      var interruption = Interruption(isCancelled)
       return run(over: text, &interruption)
     }
   }

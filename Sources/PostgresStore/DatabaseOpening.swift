@@ -50,7 +50,7 @@ struct DatabaseOpening {
       )
     }
     introspection = try .of(
-      catalogue.composed(observable: Set(captured?.map(\.id) ?? [])), try model.tables(),
+      catalogue.composed(observable: Set(captured?.map(\.oid) ?? [])), try model.tables(),
       .postgres(schema: options.schema, captured: captured ?? []))
   }
 
@@ -103,7 +103,7 @@ struct DatabaseOpening {
     switch error {
     case .refused(let error): error.message
     case .disconnected(let text), .malformed(let text): text
-    case .timedOut, .cancelled, .busy, .closed: "it takes too long"
+    case .timedOut, .cancelled, .noFreeConnection, .closed: "it takes too long"
     }
   }
 }

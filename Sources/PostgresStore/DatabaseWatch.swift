@@ -37,7 +37,7 @@ final class DatabaseWatch: Sendable {
   private let isTracked: Bool
   private let isStandby: Bool
   private let setup: String
-  private let longestBlindness: Duration
+  private let maxMonitorAge: Duration
   /// nil without a history.
   private let monitor = Mutex<CommitMonitor?>(nil)
   private let pruner: HistoryPruner?
@@ -50,7 +50,7 @@ final class DatabaseWatch: Sendable {
     history = opening.history
     isTracked = opening.captured != nil
     isStandby = opening.isStandby
-    longestBlindness = options.longestBlindness
+    maxMonitorAge = options.maxMonitorAge
     let setup = opening.connectionSetup
     self.setup = setup
     pruner = try opening.captured.map { tables throws(PostgresError) in
@@ -107,13 +107,13 @@ final class DatabaseWatch: Sendable {
 
   private static let fault = StoreFault(
     "read-failed", "The database cannot be reached, or does not answer.")
-  static let blindness = StoreFault(
+  static let unnoticedCommits = StoreFault(
     "read-failed", "Commits in the database have not been noticed for more than 10 seconds.")
 
   /// The faults of a database that answers.
   private var faults: [StoreFault] {
     let age = monitor.withLock { $0 }?.age ?? .zero
-    return age > longestBlindness ? [Self.blindness] : []
+    return age > maxMonitorAge ? [Self.unnoticedCommits] : []
   }
 
   /// True if no captured table has changed after `token`, as far as the last poll shows, which was a

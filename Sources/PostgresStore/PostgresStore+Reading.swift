@@ -1,7 +1,8 @@
 // The reading half of the store: plans enter; snapshots, objects and history leave. Each read borrows
 // a connection of the pool for one read transaction.
 //
-// Every query waits for the network, so none is quick: it runs on a thread that may wait.
+// Every query waits for the network, so none is quick: it runs on a thread that may wait. The protocol
+// `Store` documents the public methods.
 
 import FetchModel
 
@@ -13,15 +14,15 @@ extension PostgresStore {
   }
 
   public func read<Result>(
-    cancelledWhen isOver: @escaping @Sendable () -> Bool,
+    cancelledWhen isCancelled: @escaping @Sendable () -> Bool,
     _ body: (any ReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    try withCancellation(isOver, until: nil) { () throws(StoreError) in
+    try withCancellation(isCancelled, until: nil) { () throws(StoreError) in
       try transaction { transaction throws(StoreError) in try body(transaction) }
     }
   }
 
-  public func readAnswers<Result>(
+  public func readResponses<Result>(
     _ body: (any StoreReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try transaction { transaction throws(StoreError) in try body(transaction) }
@@ -47,8 +48,9 @@ extension PostgresStore {
     return result
   }
 
-  /// Runs `body` in a read transaction. Until it runs, a conflict with a lock, a prepared statement
-  /// that is out of date, or a connection that the server has closed meanwhile, only begins the transaction again.
+  /// Runs `body` in a read transaction. If the transaction cannot be begun, because of a conflict with
+  /// a lock, a prepared statement that is out of date, or a connection that the server has closed,
+  /// begins it again.
   private func begun(
     _ body: (PostgresReadTransaction) -> Void
   ) throws(PostgresError) {
@@ -62,9 +64,9 @@ extension PostgresStore {
   }
 
   /// Runs `work` with a connection, and up to three times if the connection or a prepared statement is
-  /// out of date and `isOver` is false.
+  /// out of date and `hasRun` is false.
   private func repeating(
-    unless isOver: @autoclosure () -> Bool,
+    unless hasRun: @autoclosure () -> Bool,
     _ work: (PostgresConnection) throws(PostgresError) -> Void
   ) throws(PostgresError) {
     let cancellation = QueryCancellation.current
@@ -77,12 +79,12 @@ extension PostgresStore {
           let outer = (connection.deadline, connection.isCancelled)
           defer { (connection.deadline, connection.isCancelled) = outer }
           connection.deadline = deadline
-          connection.isCancelled = cancellation?.isOver
+          connection.isCancelled = cancellation?.isCancelled
           try work(connection)
         }
       } catch {
         attemptsLeft -= 1
-        guard !isOver(), attemptsLeft > 0, ContinuousClock.now < deadline,
+        guard !hasRun(), attemptsLeft > 0, ContinuousClock.now < deadline,
           error.isRetryable || error.isDisconnected || error.isStaleStatement
         else { throw error }
       }
@@ -96,7 +98,7 @@ extension PostgresStore {
     PostgresReadTransaction(
       connection: connection, composer: composer, objectStatements: objectStatements,
       changeQueries: changeQueries, begun: begun, single: single, history: history,
-      limit: AnswerLimit(connection, most: maxAnswerBytes), timeLimit: timeLimit)
+      limit: ResponseLimit(connection, maxBytes: maxResponseBytes), timeLimit: timeLimit)
   }
 
   private func snapshot(
@@ -187,7 +189,7 @@ extension PostgresStore {
   /// True if no served table has changed since `token`, which is not later than `last`. Answers without
   /// a query.
   public func isUnchanged(
-    _ entities: Set<Int>, since last: Token, holding token: Token
+    _ entities: Set<Int>, since last: Token, ifKnown token: Token
   ) throws(StoreError) -> Bool {
     guard let captured, let reported = watch.newest else { return false }
     // A save of this process may be newer than the last poll.

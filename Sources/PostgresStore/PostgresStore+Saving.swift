@@ -1,4 +1,5 @@
-// The writing half of the store: saves enter; their results leave after the commit.
+// The writing half of the store: saves enter; their results leave after the commit. The protocol `Store`
+// documents the public methods.
 
 import FetchModel
 import LiveFetchThreads
@@ -13,9 +14,9 @@ extension PostgresStore {
     do throws(StoreError) { store = try PostgresStore(target) } catch { throw .store(error) }
     defer { store.close() }
     let request = try SaveResolver(model: store.model).resolve(body)
-    let answer = SavedResult()
-    store.save(request) { answer.set($0) }
-    return try answer.wait().get()
+    let result = SavedResult()
+    store.save(request) { result.set($0) }
+    return try result.wait().get()
   }
 
   public func save(

@@ -1,4 +1,5 @@
-// A PostgreSQL database as a store. Any number of processes serve the same database.
+// A PostgreSQL database as a store. Any number of processes serve the same database. The protocols
+// `Store` and `ReopenableStore` document the members that they require.
 
 import FetchModel
 import SQLComposer
@@ -9,8 +10,8 @@ import Synchronization
 public struct PostgresStoreOptions: Sendable {
   /// The time limit of a query, in seconds.
   public var queryTimeout = 10.0
-  /// The most bytes of an answer: a snapshot, an object, a value, or the items of a diff.
-  public var maxAnswerBytes = Int.max
+  /// The most bytes of a response: a snapshot, an object, a value, or the items of a diff.
+  public var maxResponseBytes = Int.max
   /// True to serve the database without saves and `since`, and to leave it unchanged.
   public var isReadOnly = false
   /// The age of the oldest changes that the history keeps, in seconds.
@@ -23,7 +24,7 @@ public struct PostgresStoreOptions: Sendable {
   /// The most connections that read at the same time. One more watches for commits.
   public var connections = 16
   /// The age of the last successful poll for commits after which the store is not healthy.
-  var longestBlindness = Duration.seconds(10)
+  var maxMonitorAge = Duration.seconds(10)
 
   /// Creates the default options.
   public init() {}
@@ -31,7 +32,9 @@ public struct PostgresStoreOptions: Sendable {
 
 /// A store on one PostgreSQL database.
 public final class PostgresStore: ReopenableStore {
+  /// The model of the tables.
   public let model: Model
+  /// The kind of the store, and what it can do.
   public let properties: StoreProperties
   /// The tables for which this process created a history; empty if it was in place.
   public let newlyTracked: [String]
@@ -44,7 +47,7 @@ public final class PostgresStore: ReopenableStore {
   /// The tables whose changes are recorded; nil for a store without a history.
   let captured: [CapturedTable]?
   let timeLimit: Duration
-  let maxAnswerBytes: Int
+  let maxResponseBytes: Int
   /// Protects the newest token that this process knows.
   let newest: Mutex<Token>
   let watch: DatabaseWatch
@@ -68,7 +71,7 @@ public final class PostgresStore: ReopenableStore {
       kind: "postgres", isReadOnly: opening.captured == nil, name: opening.databaseName,
       connections: options.connections)
     timeLimit = .seconds(options.queryTimeout)
-    maxAnswerBytes = options.maxAnswerBytes
+    maxResponseBytes = options.maxResponseBytes
     // The server stops a query by itself a little after its deadline, if nobody cancels it.
     let timeout = Int(min(options.queryTimeout * 1_000 + 1_000, 2_000_000_000))
     pool = PostgresPool(

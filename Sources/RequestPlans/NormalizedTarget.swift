@@ -152,8 +152,8 @@ private struct LiteralExtractor {
     guard start < bytes.endIndex else { return (0x20, start) }
     let byte = bytes[start]
     if byte == UInt8(ascii: "%"), start + 2 < bytes.endIndex,
-      let high = PercentEncoding.hexValue(bytes[start + 1]),
-      let low = PercentEncoding.hexValue(bytes[start + 2])
+      let high = Hexadecimal.value(of: bytes[start + 1]),
+      let low = Hexadecimal.value(of: bytes[start + 2])
     {
       return (high << 4 | low, start + 3)
     }

@@ -45,7 +45,7 @@ extension Dialect {
   /// In a column without a type, 1 and 1.0 are equal but not identical, so their storage classes are
   /// compared too.
   private static func difference(_ old: String, _ new: String, of column: Column) -> String {
-    let collation = column.isBinary ? "" : " COLLATE BINARY"
+    let collation = column.isBinaryCollated ? "" : " COLLATE BINARY"
     let test = "\(old) IS NOT \(new)\(collation)"
     return column.affinity == .blob
       ? "(\(test) OR typeof(\(old)) <> typeof(\(new)))" : "(\(test))"

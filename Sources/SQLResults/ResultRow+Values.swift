@@ -1,5 +1,6 @@
 // A stored value → JSON, by its storage class and the attribute's type.
 
+import Bytes
 import FetchModel
 import SQLComposer
 
@@ -50,7 +51,7 @@ extension ResultRow {
         bytes.append(jsonString: text)
       }
     case .json:
-      if JSON.isValid(text, isOver: { hasToEnd }) {
+      if JSON.isValid(text, isCancelled: { hasToEnd }) {
         bytes.append(contentsOf: text)
       } else {
         bytes.append(jsonString: text)
@@ -152,12 +153,11 @@ extension [UInt8] {
 
   @usableFromInline
   mutating func append(uuid blob: UnsafeBufferPointer<UInt8>) {
-    let digits = Array("0123456789ABCDEF".utf8)
     append(0x22)
     for (index, byte) in blob.enumerated() {
       if [4, 6, 8, 10].contains(index) { append(0x2D) }
-      append(digits[Int(byte >> 4)])
-      append(digits[Int(byte & 15)])
+      append(Hexadecimal.digit(byte >> 4, uppercase: true))
+      append(Hexadecimal.digit(byte & 15, uppercase: true))
     }
     append(0x22)
   }

@@ -9,7 +9,7 @@ package protocol ResultRow {
   /// True if the query must end.
   var hasToEnd: Bool { get }
   /// True if a value of `count` bytes may be written after `size` others. If not, the response is
-  /// incomplete, and the next ``ResultTransaction/checkAnswer(_:)`` throws the reason.
+  /// incomplete, and the next ``ResultTransaction/checkResponse(_:)`` throws the reason.
   func admits(_ count: Int, after size: Int) -> Bool
   /// Returns the id in a column that contains a key's id expression; nil for NULL.
   func id(at column: Int32) -> ObjectID?

@@ -55,7 +55,7 @@ extension ResultTransaction {
   private func changed(at prefix: PathPrefix, by changeSet: ChangeSet) -> Set<ObjectID> {
     var ids = prefix.isEmpty ? [] : changeSet.objects[prefix.entity] ?? []
     for step in prefix.members {
-      let place = RelationshipPlace(entity: prefix.entity, relationship: step)
+      let place = EntityRelationship(entity: prefix.entity, relationship: step)
       ids.formUnion(changeSet.members[place] ?? [])
     }
     return ids

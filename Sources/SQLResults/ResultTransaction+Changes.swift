@@ -15,7 +15,7 @@ extension ResultTransaction {
     _ read: (Token?, Int) throws(StoreError) -> ChangeHistory?
   ) throws(StoreError) -> ChangeHistory? {
     guard
-      var page = try withFewerSaves(limit, { count throws(StoreError) in try read(token, count) })
+      var page = try retryingWithFewerSaves(limit, { count throws(StoreError) in try read(token, count) })
     else { return nil }
     let from = page.from
     var wanted = limit
@@ -28,7 +28,7 @@ extension ResultTransaction {
       wanted = limit - saves.count
       let start = page.to
       guard
-        let next = try withFewerSaves(
+        let next = try retryingWithFewerSaves(
           wanted, { count throws(StoreError) in try read(start, count) })
       else { break }
       page = next
@@ -38,7 +38,7 @@ extension ResultTransaction {
 
   /// Runs `read` with at most `limit` saves. Their rows are in memory at the same time: if they are too
   /// large, it runs again with fewer saves, at least one.
-  private func withFewerSaves<Result>(
+  private func retryingWithFewerSaves<Result>(
     _ limit: Int, _ read: (Int) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     var limit = limit
@@ -50,7 +50,7 @@ extension ResultTransaction {
         limit /= 2
       }
     }
-    return try withAnswerLimit(.max, overflow: nil) { () throws(StoreError) in try read(limit) }
+    return try withResponseLimit(.max, overflow: nil) { () throws(StoreError) in try read(limit) }
   }
 }
 

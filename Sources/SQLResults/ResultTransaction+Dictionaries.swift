@@ -38,7 +38,7 @@ extension ResultTransaction {
         row.append(column, to: &result.items)
       }
       result.items.append(0x7D)
-      try checkAnswer(result.items.count)
+      try checkResponse(result.items.count)
       result.count += 1
       return true
     }

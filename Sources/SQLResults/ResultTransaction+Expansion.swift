@@ -20,7 +20,7 @@ extension ResultTransaction {
     for (entity, ids) in reached.sorted(by: { $0.key < $1.key }) {
       let found = try wholeObjects(ids, of: entity, like: plan, at: position)
       size = found.reduce(size) { $0 + $1.json.count }
-      try checkAnswer(size)
+      try checkResponse(size)
       objects += found
     }
     return objects
@@ -40,7 +40,7 @@ extension ResultTransaction {
       else { return true }
       found.formUnion(elements.compactMap { ObjectID($0, type: type) })
       // Every id found becomes an object of the response.
-      try checkAnswer(found.count * ExpandedObject.fewestBytes)
+      try checkResponse(found.count * ExpandedObject.fewestBytes)
       return true
     }
     return found

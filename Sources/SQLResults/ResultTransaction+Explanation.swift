@@ -31,12 +31,12 @@ extension ResultTransaction {
     }
     let isText = composer.schema.entities[plan.definition.entity].key.idType == .string
     for path in plan.expansion {
-      let anyone: ObjectID = isText ? .text("") : .integer(0)
+      let anyID: ObjectID = isText ? .text("") : .integer(0)
       statements.append(
         (
           "included",
           composer.reached(
-            from: [anyone], over: path, at: .now, access: plan.definition.access)
+            from: [anyID], over: path, at: .now, access: plan.definition.access)
         ))
     }
     return statements

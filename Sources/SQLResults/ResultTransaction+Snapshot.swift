@@ -13,7 +13,7 @@ extension ResultTransaction {
     let included =
       plan.expansion.isEmpty
       ? nil : included(try expandedObjects(of: plan, roots: writer.ids, at: .now))
-    try checkAnswer(writer.size + (included?.count ?? 0))
+    try checkResponse(writer.size + (included?.count ?? 0))
     return EncodedSnapshot(
       json: writer.finish(token: token, total: total, included: included), token: token,
       count: writer.count)
@@ -52,7 +52,7 @@ extension ResultTransaction {
     var object: ObjectSnapshot?
     try run(statement) { row throws(StoreError) in
       let row = row.row()
-      try checkAnswer(row.json.count)
+      try checkResponse(row.json.count)
       object = ObjectSnapshot(row, token: token)
       return false
     }

@@ -16,11 +16,11 @@ package protocol ResultTransaction: StoreReadTransaction {
   ) throws(StoreError)
   /// Throws if a response of `size` bytes so far is too large, if its time is over, or if values were
   /// left out of it.
-  func checkAnswer(_ size: Int) throws(StoreError)
+  func checkResponse(_ size: Int) throws(StoreError)
   /// Runs `body`; responses that it writes have at most `bytes` bytes.
   ///
   /// - Parameter overflow: the error of a larger one.
-  func withAnswerLimit<Result>(
+  func withResponseLimit<Result>(
     _ bytes: Int, overflow: StoreError?, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result
   /// Returns `.now` for the position of this transaction, otherwise `position`.
@@ -35,7 +35,7 @@ package protocol ResultTransaction: StoreReadTransaction {
 
 /// The most bytes of the rows from which a diff is computed, unless the limit of a response is
 /// larger.
-package let mostRowBytes = 64 << 20
+package let maxRowBytes = 64 << 20
 
 extension ResultTransaction {
   package func keys(
@@ -43,7 +43,7 @@ extension ResultTransaction {
   ) throws(StoreError) -> [OrderKey] {
     var keys: [OrderKey] = []
     try run(composer.keys(of: definition, after: after, limit: limit)) { row throws(StoreError) in
-      try checkAnswer(0)
+      try checkResponse(0)
       keys.append(row.key())
       return true
     }
@@ -69,8 +69,8 @@ extension ResultTransaction {
   ) throws(StoreError) -> [ObjectID: Row] {
     // A diff is computed from more rows than it shows. If they are too large, the client starts
     // again with a snapshot, as after a timeout.
-    let most = max(maxAnswerBytes, mostRowBytes)
-    return try withAnswerLimit(most, overflow: .queryTimeout) { () throws(StoreError) in
+    let most = max(maxResponseBytes, maxRowBytes)
+    return try withResponseLimit(most, overflow: .queryTimeout) { () throws(StoreError) in
       try limitedRows(of: plan, ids: ids, at: position)
     }
   }
@@ -87,7 +87,7 @@ extension ResultTransaction {
     try run(statement) { reader throws(StoreError) in
       let row = reader.row()
       size += row.json.count
-      try checkAnswer(size)
+      try checkResponse(size)
       rows[reader.id()] = row
       return true
     }
@@ -104,7 +104,7 @@ extension ResultTransaction {
       selection: paths.map { SelectedValue(key: "", source: .path($0)) })
     let statement = try rowStatement(of: plan, ids: ids, at: position)
     var values: [ObjectID: [StoredValue?]] = [:]
-    let most = max(maxAnswerBytes, mostRowBytes)
+    let most = max(maxResponseBytes, maxRowBytes)
     var size = 0
     try run(statement) { row throws(StoreError) in
       guard let id = row.id(at: statement.layout.id) else { return true }
@@ -129,7 +129,7 @@ extension ResultTransaction {
   ) throws(StoreError) {
     try run(statement) { row throws(StoreError) in
       let goesOn = writer.add(row) { row.appendItem(to: &$0) }
-      try checkAnswer(writer.size)
+      try checkResponse(writer.size)
       return goesOn
     }
   }

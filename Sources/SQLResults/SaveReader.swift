@@ -92,7 +92,7 @@ package struct SaveReader<Transaction: ResultTransaction> {
     try transaction.run(FetchStatement(statement)) { row throws(StoreError) in
       guard let save = save(row.integer(0)), let id = row.id(at: 1) else { return true }
       size += row.byteCount
-      try transaction.checkAnswer(size)
+      try transaction.checkResponse(size)
       let before = row.integer(2) != 0 ? values(of: row, from: 3) : nil
       entries.append(Entry(save: save, id: id, before: before))
       return true

@@ -32,11 +32,11 @@ final class CommitObservers: Sendable {
 
   /// Adds an observer of the first commit of another process. Calls it at once after that commit.
   func addExternal(_ body: @escaping @Sendable () -> Void) {
-    let isOver = external.withLock { external in
+    let hasHappened = external.withLock { external in
       external?.append(body)
       return external == nil
     }
-    if isOver { body() }
+    if hasHappened { body() }
   }
 
   /// Calls the observers that `commit` concerns.

@@ -1,14 +1,7 @@
 // An open store → the reasons for which it is not ready.
 
 import FetchModel
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import LiveFetchCLibrary
 
 extension SQLiteStore {
   /// Bytes that have to be free on the disk for a save.

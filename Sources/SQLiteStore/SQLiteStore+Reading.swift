@@ -4,7 +4,8 @@
 import FetchModel
 
 extension SQLiteStore {
-  /// The time limit of quick queries, in nanoseconds. They run on HTTP workers, which must not wait.
+  /// The time limit of ``QueryClass/quick`` queries, in nanoseconds. They run on HTTP workers, which must
+  /// not wait.
   private static let quickLimit: UInt64 = 3_000_000
 
   public func read<Result>(
@@ -14,17 +15,17 @@ extension SQLiteStore {
   }
 
   public func read<Result>(
-    cancelledWhen isOver: @escaping @Sendable () -> Bool,
+    cancelledWhen isCancelled: @escaping @Sendable () -> Bool,
     _ body: (any ReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try read(.full) { transaction throws(StoreError) in
-      try transaction.connection.withCancellation(isOver) { () throws(StoreError) in
+      try transaction.connection.withCancellation(isCancelled) { () throws(StoreError) in
         try body(transaction)
       }
     }
   }
 
-  public func readAnswers<Result>(
+  public func readResponses<Result>(
     _ body: (any StoreReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try read(.full) { transaction throws(StoreError) in try body(transaction) }
@@ -38,7 +39,7 @@ extension SQLiteStore {
     _ queryClass: QueryClass, _ body: (SQLiteReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     do throws(StoreError) {
-      // That of the request, set for this thread. Quick queries end soon without it.
+      // The cancellation of the request. Quick queries end too soon to need it.
       let cancellation = queryClass == .full ? QueryCancellation.current : nil
       let limit = min(
         timeLimit, queryClass == .quick ? Self.quickLimit : cancellation?.timeLeft ?? .max)
@@ -46,14 +47,16 @@ extension SQLiteStore {
         // A store without a writer keeps no history.
         let token = writer == nil ? .untracked : try history.newestToken(on: connection)
         var composer = composer
-        composer.homogeneous = try forms?.homogeneous(at: token, on: connection) ?? []
+        // Conditions use an index of such a column without converting values.
+        composer.homogeneousColumns =
+          try homogeneousColumns?.columns(at: token, on: connection) ?? []
         let transaction = SQLiteReadTransaction(
           connection: connection, composer: composer, history: history,
           objectStatements: objectStatements, token: token, timeLimit: limit)
         connection.queryClass = queryClass
         defer { connection.queryClass = .full }
-        return try connection.withAnswerLimit(maxAnswerBytes) { () throws(StoreError) in
-          try connection.withCancellation(cancellation?.isOver) { () throws(StoreError) in
+        return try connection.withResponseLimit(maxResponseBytes) { () throws(StoreError) in
+          try connection.withCancellation(cancellation?.isCancelled) { () throws(StoreError) in
             try body(transaction)
           }
         }
@@ -61,11 +64,12 @@ extension SQLiteStore {
     } catch .queryTimeout where queryClass == .quick {
       throw .tooSlow
     } catch {
-      throw error.ofPlan
+      throw error.asSchemaChange
     }
   }
 
-  /// Wraps the transaction that its caller opened on `connection`, whose state is that of `token`.
+  /// Returns a read transaction for the transaction that the caller has opened on `connection`. Its
+  /// position is that of `token`.
   func readTransaction(of connection: Connection, at token: Token) -> SQLiteReadTransaction {
     SQLiteReadTransaction(
       connection: connection, composer: composer, history: history,
@@ -107,7 +111,7 @@ extension SQLiteStore {
   }
 
   public func isUnchanged(
-    _ entities: Set<Int>, since last: Token, holding token: Token
+    _ entities: Set<Int>, since last: Token, ifKnown token: Token
   ) throws(StoreError) -> Bool {
     guard writer != nil else { return false }
     return try read(.quick) { transaction throws(StoreError) in

@@ -1,4 +1,5 @@
-// An SQLite file as a store. It is opened once, read by many threads and written by one.
+// An SQLite file as a store. It is opened once, read by many threads and written by one. The protocols
+// `Store` and `ReopenableStore` document the members that they require.
 
 import FetchModel
 import LiveFetchCSQLite
@@ -18,8 +19,8 @@ public struct SQLiteStoreOptions: Sendable {
 
   /// The time limit of a query, in seconds.
   public var queryTimeout = 10.0
-  /// The most bytes of an answer: a snapshot, an object, a value, or the items of a diff.
-  public var maxAnswerBytes = Int.max
+  /// The most bytes of a response: a snapshot, an object, a value, or the items of a diff.
+  public var maxResponseBytes = Int.max
   /// True to serve the file without saves and `since`, and to leave it unchanged.
   public var isReadOnly = false
   /// True to exclude other serving processes even if the file is read-only. A process that writes
@@ -50,7 +51,9 @@ public struct SQLiteStoreOptions: Sendable {
 
 /// A store on one SQLite file.
 public final class SQLiteStore: ReopenableStore {
+  /// The model of the tables.
   public let model: Model
+  /// The kind of the store, and what it can do.
   public let properties: StoreProperties
   /// What became of the file's history when it was opened; ``HistorySetup/continued`` for a read-only
   /// store.
@@ -58,7 +61,7 @@ public final class SQLiteStore: ReopenableStore {
   let composer: FetchComposer
   /// The columns whose values are all of the declared type; nil for a read-only store, in which every
   /// column is compared by comparison keys.
-  let forms: HomogeneousColumns?
+  let homogeneousColumns: HomogeneousColumns?
   let history: History
   let readers: ReaderPool
   let executor: SQLiteSaveExecutor
@@ -74,7 +77,7 @@ public final class SQLiteStore: ReopenableStore {
   let file: (path: String, identity: FileIdentity?)
   /// The time limit of a query, in nanoseconds.
   let timeLimit: UInt64
-  let maxAnswerBytes: Int
+  let maxResponseBytes: Int
 
   /// Opens the file at `path`, which must exist, and starts its history unless it is read-only.
   ///
@@ -97,12 +100,12 @@ public final class SQLiteStore: ReopenableStore {
       kind: "sqlite", isReadOnly: file.writeConnection == nil,
       name: path.split(separator: "/").last.map(String.init))
     historySetup = file.historySetup
-    forms = try file.writeConnection.map { connection throws(StoreError) in
+    homogeneousColumns = try file.writeConnection.map { connection throws(StoreError) in
       try HomogeneousColumns(file.history, on: connection)
     }
     lock = Mutex(file.lock)
     timeLimit = UInt64(options.queryTimeout * 1e9)
-    maxAnswerBytes = options.maxAnswerBytes
+    maxResponseBytes = options.maxResponseBytes
     let observers = CommitObservers()
     self.observers = observers
     let writer = try file.writeConnection.map { connection throws(StoreError) in
@@ -113,7 +116,7 @@ public final class SQLiteStore: ReopenableStore {
     }
     self.writer = writer
     notice = writer.flatMap { writer in FileEvents(path: path) { writer.hint() } }
-    forms?.look(with: readers)
+    homogeneousColumns?.checkAll(with: readers)
   }
 
   public var columns: (any ColumnTraits)? { SchemaColumns(schema: history.schema, model: model) }
@@ -138,7 +141,7 @@ public final class SQLiteStore: ReopenableStore {
 
   /// True if two connections that write or checkpoint at the same time can damage the log. SQLite
   /// fixed that in 3.51.3.
-  public static var hasFragileLog: Bool { sqlite3_libversion_number() < 3_051_003 }
+  public static var mayCorruptSharedWAL: Bool { sqlite3_libversion_number() < 3_051_003 }
 
   /// The version of the SQLite library.
   public static var libraryVersion: String { String(cString: sqlite3_libversion()) }
@@ -205,7 +208,7 @@ extension SQLiteStore {
         try executor.execute(request, on: connection, token: token, since: arrival)
       },
       turn: WriterQueue.Turn(request),
-      completion: { result in completion(result.mapError { $0.ofPlan }) })
+      completion: { result in completion(result.mapError { $0.asSchemaChange }) })
   }
 
   public func endSaves(cancellingRunning: Bool) {
@@ -216,7 +219,7 @@ extension SQLiteStore {
 extension StoreError {
   /// The error of a statement that was composed from a plan. Its names existed when the model was
   /// read, so a missing name means that the schema changed.
-  var ofPlan: StoreError {
+  var asSchemaChange: StoreError {
     guard case .failed(let text) = self, text.hasPrefix("SQLite 1:"),
       text.contains("no such table") || text.contains("no such column")
         || text.contains("has no column named")
@@ -226,7 +229,7 @@ extension StoreError {
 }
 
 extension SaveError {
-  fileprivate var ofPlan: SaveError {
-    if case .store(let error) = self { .store(error.ofPlan) } else { self }
+  fileprivate var asSchemaChange: SaveError {
+    if case .store(let error) = self { .store(error.asSchemaChange) } else { self }
   }
 }

@@ -44,7 +44,7 @@ package struct SaveExecutor: Sendable {
     do {
       try run.applyAll()
     } catch {
-      if run.isOver, let refusal = run.refusal { throw refusal }
+      if run.isRolledBack, let refusal = run.refusal { throw refusal }
       throw .store(run.explained(error))
     }
     if let refusal = run.refusal { throw refusal }

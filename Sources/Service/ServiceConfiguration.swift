@@ -46,7 +46,7 @@ public struct ServiceConfiguration: Sendable {
   public var cacheBytes = 64 << 20
   /// The most bytes of a response with many parts: of `/v1/live` and of the history. A store has its
   /// own limit for each part.
-  public var maxAnswerBytes = 64 << 20
+  public var maxResponseBytes = 64 << 20
   /// The time limit of a query in seconds, from the request's arrival on. The store has a limit of its
   /// own for running queries.
   public var queryTimeout = 10.0
@@ -69,5 +69,6 @@ public struct ServiceConfiguration: Sendable {
   /// Counts the requests.
   public var metrics = ServiceMetrics()
 
+  /// Makes a service configuration with the default values.
   public init() {}
 }

@@ -6,17 +6,10 @@
 // new epoch, and a new service takes its place. Requests that arrive meanwhile wait for it.
 
 import FetchModel
+import LiveFetchCLibrary
 import LiveFetchHTTPServer
 import LiveFetchThreads
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// Serves a store, and opens it again when its schema has changed.
 public final class ServiceHost: HTTPHandler {
@@ -27,6 +20,7 @@ public final class ServiceHost: HTTPHandler {
     case cannotReopen(StoreError)
   }
 
+  /// Opens a store again after its schema changed or it failed.
   public typealias Opening = @Sendable () throws(StoreError) -> any ReopenableStore
 
   /// The settings of a service, and how to open its store.
@@ -87,6 +81,7 @@ public final class ServiceHost: HTTPHandler {
   private static let longestPause: UInt32 = 5_000_000
 
   private let onEvent: @Sendable (Event) -> Void
+  /// The metrics of all its services.
   public let metrics: ServiceMetrics
   // Protects the state; never held while a service or a store is called.
   private let state: Mutex<State>
@@ -118,8 +113,8 @@ public final class ServiceHost: HTTPHandler {
     }
     let outcome: Outcome = state.withLock { state in
       if let served = state.served { return .served(served.service) }
-      if let answer = Health.response(to: request, isDraining: state.isDraining, state.fault) {
-        return .refused(answer)
+      if let response = Health.response(to: request, isDraining: state.isDraining, state.fault) {
+        return .refused(response)
       }
       if state.isDraining { return .refused(Problem.shuttingDown.response) }
       if let refusal = state.refusal { return .refused(refusal.response) }
@@ -242,7 +237,7 @@ extension ServiceHost {
       return true
     }
     guard isCurrent else { return }
-    old.service.retire(problem)
+    old.service.endForReplacement(problem)
     old.store.close()
     let start = ContinuousClock.now
     var pause = Self.pause

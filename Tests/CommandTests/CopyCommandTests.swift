@@ -96,8 +96,8 @@ struct CopyCommandTests {
   @Test("A file becomes a database and a file again, with the same objects, keys and next ids")
   func thereAndBack() throws {
     let folder = try Self.folder()
-    try SQLiteStore.addAnswers(
-      [StoredAnswer(key: "k", at: 2_000_000_000.5, fingerprint: "f", bytes: [0x7B, 0x7D])],
+    try SQLiteStore.addIdempotencyRecords(
+      [IdempotencyRecord(key: "k", at: 2_000_000_000.5, fingerprint: "f", bytes: [0x7B, 0x7D])],
       path: folder.file("app.sqlite"))
     let target = try PostgresServer.shared().newDatabase()
     let there = try folder.run(["copy", "app.sqlite", target])
@@ -111,8 +111,10 @@ struct CopyCommandTests {
     #expect(back.output == Self.report)
     #expect(try Self.objects(folder, "back.sqlite") == expected)
     #expect(
-      try SQLiteStore.storedAnswers(path: folder.file("back.sqlite"))
-        == [StoredAnswer(key: "k", at: 2_000_000_000.5, fingerprint: "f", bytes: [0x7B, 0x7D])])
+      try SQLiteStore.idempotencyRecords(path: folder.file("back.sqlite"))
+        == [
+          IdempotencyRecord(key: "k", at: 2_000_000_000.5, fingerprint: "f", bytes: [0x7B, 0x7D])
+        ])
     for store in [target, "back.sqlite"] {
       let keys = try folder.run(["key", "list", store])
       #expect(keys.output.contains("phone"), "\(keys.output) \(keys.errors)")

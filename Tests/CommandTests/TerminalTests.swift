@@ -110,7 +110,7 @@ struct TerminalTests {
       ProgressBar.line("City", 0.5, 100_000, "rows", 2, .errors)
         == "City  ██████████░░░░░░░░░░   50 %  100,000 rows  50,000/s  0:02 left")
     #expect(ProgressBar.line("City", nil, 9, "rows", 3, .errors) == "City  9 rows  3/s")
-    #expect((-1_234_567).grouped == "-1,234,567")
+    #expect((-1_234_567).withThousandsSeparators == "-1,234,567")
     #expect(18_312_000.asBytes == "18.3 MB")
   }
 

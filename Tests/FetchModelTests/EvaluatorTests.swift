@@ -21,7 +21,7 @@ struct EvaluatorTests {
 
   /// Every column but the country's code, which only the store can compare.
   private struct Columns: ColumnTraits {
-    func treatment(of property: Property, in entity: Int) -> ColumnTreatment? {
+    func comparisonRule(of property: Property, in entity: Int) -> ComparisonRule? {
       switch property {
       case .id, .relationship: .column(.integer)
       case .attribute(0): entity == 0 ? .column(.text) : nil

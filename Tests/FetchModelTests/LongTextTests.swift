@@ -29,8 +29,8 @@ struct LongTextTests {
     let text = Array(String(repeating: "a", count: 1 << 20).utf8)
     let pattern = LikePattern(pattern)
     var isFound = true
-    let count = Self.questions { isOver in
-      isFound = text.withUnsafeBufferPointer { pattern.matches($0, isOver: isOver) }
+    let count = Self.questions { isCancelled in
+      isFound = text.withUnsafeBufferPointer { pattern.matches($0, isCancelled: isCancelled) }
     }
     #expect(!isFound)
     // One or two steps for each of the 1,048,576 characters.
@@ -158,6 +158,6 @@ struct LongTextTests {
     }
     let long = Array(("[" + String(repeating: "1,", count: 100_000) + "1]").utf8)
     #expect(long.withUnsafeBufferPointer { JSON.isValid($0) })
-    #expect(!long.withUnsafeBufferPointer { JSON.isValid($0, isOver: { true }) })
+    #expect(!long.withUnsafeBufferPointer { JSON.isValid($0, isCancelled: { true }) })
   }
 }

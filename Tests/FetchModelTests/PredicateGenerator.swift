@@ -71,7 +71,7 @@ struct PredicateGenerator: SeededCaseGenerator {
       let position: CollectionIndex =
         pick(2) == 0 ? pick([.first, .last, .size]) : .position(expression(depth - 1))
       return .index(collection, position)
-    case 1: return .aggregate(list(depth, pick(4)))
+    case 1: return .list(list(depth, pick(4)))
     case 2: return .function(pick(Self.functions), list(depth, pick(3)))
     case 3:
       let condition = part(depth - 1)
@@ -99,7 +99,7 @@ struct PredicateGenerator: SeededCaseGenerator {
     case 0, 1, 2: Expression(.keyPath(base: nil, components(1 + pick(3), isFirst: true)))
     case 3, 4, 5: Expression(.literal(literal()))
     case 6: pick(2) == 0 ? Expression(.object) : Expression(.variable(pick(["x", "not", "Ärger"])))
-    default: Expression(.placeholder(placeholder(pick([.object, .integer, .double, .string]))))
+    default: Expression(.placeholder(placeholder(pick([.value, .integer, .double, .string]))))
     }
   }
 

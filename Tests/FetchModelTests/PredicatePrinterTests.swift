@@ -117,7 +117,7 @@ struct PredicatePrinterTests {
   func unwritableNames() throws {
     let path = Expression(
       .keyPath(base: nil, [KeyPathComponent(.name("first name"))]))
-    let one = Expression(.placeholder(Placeholder(.object, ordinal: 0)))
+    let one = Expression(.placeholder(Placeholder(.value, ordinal: 0)))
     let predicate = Predicate.and([
       .comparison(ComparisonPredicate(left: path, operation: .equal, right: one)),
       .comparison(ComparisonPredicate(left: one, operation: .equal, right: path)),

@@ -18,7 +18,7 @@ private struct FuzzRow: EvaluatedRow {
 }
 
 private struct FuzzColumns: ColumnTraits {
-  func treatment(of property: Property, in entity: Int) -> ColumnTreatment? {
+  func comparisonRule(of property: Property, in entity: Int) -> ComparisonRule? {
     switch property {
     case .attribute(1): .column(.integer)
     case .attribute(2): .column(.real)

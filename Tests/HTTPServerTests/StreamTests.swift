@@ -238,7 +238,7 @@ extension HTTPServerTests {
     }
 
     @Test func `an exchange without a socket hands its answer over`() {
-      let answers = ConcurrentList<HTTPAnswer>()
+      let answers = ConcurrentList<AnyHTTPResponse>()
       let source = QueueSource()
       source.put("one")
       HTTPExchange { answers.append($0) }.stream(source)

@@ -48,12 +48,12 @@ struct IndexableConjunctFinderTests {
   }
 
   private static func description(_ conjunct: IndexableConjunct) -> String {
-    let options = conjunct.place.options
+    let options = conjunct.path.options
     let letters =
       (options.contains(.caseInsensitive) ? "c" : "")
       + (options.contains(.diacriticInsensitive) ? "d" : "")
-    let place = model.text(of: conjunct.place.path) + (letters.isEmpty ? "" : "(\(letters))")
-    switch conjunct.demand {
+    let place = model.text(of: conjunct.path.propertyPath) + (letters.isEmpty ? "" : "(\(letters))")
+    switch conjunct.requirement {
     case .values(let values):
       return "\(place) in {\(values.map(description).joined(separator: ", "))}"
     case .range(let range):

@@ -405,7 +405,7 @@ extension World {
 
 /// Compares the memory store's values by their types.
 struct MemoryColumns: ColumnTraits {
-  func treatment(of property: Property, in entity: Int) -> ColumnTreatment? {
+  func comparisonRule(of property: Property, in entity: Int) -> ComparisonRule? {
     switch property {
     case .id, .relationship: .column(.integer)
     case .attribute(let index):

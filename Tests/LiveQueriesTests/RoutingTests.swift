@@ -98,7 +98,7 @@ struct RoutingTests {
     for query in queries { index.insert(query) }
     for query in queries.shuffled(using: &generator.random) { index.remove(query) }
     #expect(index.count == 0)
-    #expect(index.routes.isEmpty)
+    #expect(index.valueIndexes.isEmpty)
     #expect(index.pathIndexes.values.allSatisfy { $0.isEmpty })
     #expect(index.tables.values.allSatisfy { $0.used.isEmpty })
   }

@@ -49,27 +49,28 @@ final class SlowStore: LiveStore {
   ) throws(StoreError) -> Result { try read(cancelledWhen: { false }, body) }
 
   func read<Result>(
-    cancelledWhen isOver: @escaping @Sendable () -> Bool,
+    cancelledWhen isCancelled: @escaping @Sendable () -> Bool,
     _ body: (any ReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try inner.read { transaction throws(StoreError) in
-      try body(SlowReadTransaction(inner: transaction, store: self, isOver: isOver))
+      try body(SlowReadTransaction(inner: transaction, store: self, isCancelled: isCancelled))
     }
   }
 
-  func ask(_ position: HistoryPosition, _ limit: Duration?, _ isOver: () -> Bool) throws(StoreError)
+  func ask(_ position: HistoryPosition, _ limit: Duration?, _ isCancelled: () -> Bool)
+    throws(StoreError)
   {
-    if position < state.withLock(\.position) { try wait(limit, isOver) }
+    if position < state.withLock(\.position) { try wait(limit, isCancelled) }
   }
 
-  func wait(_ limit: Duration?, _ isOver: () -> Bool) throws(StoreError) {
+  func wait(_ limit: Duration?, _ isCancelled: () -> Bool) throws(StoreError) {
     state.withLock { $0.asked += 1 }
     if let limit, limit < Self.readDuration { throw .queryTimeout }
     if state.withLock(\.isEndless) { throw .queryTimeout }
     state.withLock { $0.waiting += 1 }
     defer { state.withLock { $0.waiting -= 1 } }
     while !state.withLock(\.isOpen) {
-      if isOver() { throw .queryTimeout }
+      if isCancelled() { throw .queryTimeout }
       Thread.sleep(forTimeInterval: 0.001)
     }
   }
@@ -78,14 +79,14 @@ final class SlowStore: LiveStore {
 private final class SlowReadTransaction: ReadTransaction {
   private let inner: any ReadTransaction
   private let store: SlowStore
-  private let isOver: () -> Bool
+  private let isCancelled: () -> Bool
   private var limit: Duration?
   private var isUnlimited = false
 
-  init(inner: any ReadTransaction, store: SlowStore, isOver: @escaping () -> Bool) {
+  init(inner: any ReadTransaction, store: SlowStore, isCancelled: @escaping () -> Bool) {
     self.inner = inner
     self.store = store
-    self.isOver = isOver
+    self.isCancelled = isCancelled
   }
 
   var token: Token { inner.token }
@@ -119,7 +120,7 @@ private final class SlowReadTransaction: ReadTransaction {
       state.keyReads += 1
       return limit ?? .max > state.quickKeys
     }
-    if isSlow { try store.wait(self.limit, isOver) }
+    if isSlow { try store.wait(self.limit, isCancelled) }
     return try inner.keys(of: definition, after: after, limit: limit)
   }
 
@@ -131,7 +132,7 @@ private final class SlowReadTransaction: ReadTransaction {
     of plan: FetchPlan, ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ObjectID: Row] {
     if case .past(let past) = position {
-      try store.ask(past, limit, isOver)
+      try store.ask(past, limit, isCancelled)
       if limit == nil, !isUnlimited {
         isUnlimited = true
         store.state.withLock { $0.unlimitedReads += 1 }

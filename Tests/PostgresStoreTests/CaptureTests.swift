@@ -261,8 +261,8 @@ struct CaptureTests {
       let table = try install(connection)
       let start = try position(connection)
       try connection.execute(
-        "\(change.split(separator: "%").joined(separator: "\(table.id)")) "
-          .replacingSuffix("_ ", by: "_\(table.id)"))
+        "\(change.split(separator: "%").joined(separator: "\(table.oid)")) "
+          .replacingSuffix("_ ", by: "_\(table.oid)"))
       if !change.contains("history_") {
         let name =
           change.contains("town") ? "town" : change.contains("SCHEMA") ? "other.city" : "city"

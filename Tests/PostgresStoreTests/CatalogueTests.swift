@@ -1,6 +1,7 @@
 // The system catalogue of real tables.
 
 import FetchModel
+import SQLComposer
 import TestSupport
 import Testing
 
@@ -74,8 +75,8 @@ struct CatalogueTests {
       """)
     let city = try #require(catalogue.table(named: "city"))
     let keys = city.foreignKeys.map { key in
-      let target = catalogue.table(key.target)?.name ?? ""
-      return "\(key.columns) \(target) \(key.targetColumns) \(key.deleteAction)"
+      let target = catalogue.table(key.targetTable)?.name ?? ""
+      return "\(key.columns) \(target) \(key.targetColumns) \(key.deleteAction.rawValue)"
     }
     #expect(
       keys == [
@@ -97,7 +98,7 @@ struct CatalogueTests {
       CREATE TEMP TABLE temporary (id int PRIMARY KEY);
       """)
     #expect(
-      catalogue.tables.map { "\($0.name) \($0.kind) \($0.partitions.count)" } == [
+      catalogue.tables.map { "\($0.name) \($0.kind) \($0.leafPartitions.count)" } == [
         "child table 0", "days view 0", "event partitionedTable 1", "old_days materializedView 0",
         "parent table 0",
       ])

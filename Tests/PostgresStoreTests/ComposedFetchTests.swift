@@ -39,7 +39,7 @@ struct ComposedFetchTests {
       return (0..<result.rowCount).map { number in
         PostgresRow(
           result: result, number: number, layout: fetch.layout,
-          limit: AnswerLimit(connection, most: .max))
+          limit: ResponseLimit(connection, maxBytes: .max))
       }
     }
 
@@ -52,7 +52,7 @@ struct ComposedFetchTests {
 
     /// The ids of the cities for which a predicate is true.
     func cities(_ predicate: String) throws -> String {
-      try ids("City", "where=\(PercentEncoding.encodeSegment(predicate))&sort=id")
+      try ids("City", "where=\(PercentEncoding.encodeComponent(predicate))&sort=id")
     }
 
     static func text(_ value: PostgresValue) -> String {

@@ -64,9 +64,9 @@ struct DegradedServerTests {
   }
 
   @Test("a server that cannot notice commits is not healthy until it can")
-  func blindness() throws {
+  func unnoticedCommits() throws {
     var options = PostgresStoreOptions()
-    options.longestBlindness = .milliseconds(500)
+    options.maxMonitorAge = .milliseconds(500)
     try PostgresStoreTests.withStore(Self.tables, options) { (store, connection) throws in
       let faults = Mutex<[StoreFault]?>(nil)
       func reports(_ expected: [StoreFault]) -> Bool {
@@ -77,7 +77,7 @@ struct DegradedServerTests {
       }
       #expect(reports([]))
       try connection.execute("ALTER SEQUENCE livefetch.history_seq RENAME TO hidden")
-      #expect(reports([DatabaseWatch.blindness]))
+      #expect(reports([DatabaseWatch.unnoticedCommits]))
       try connection.execute("ALTER SEQUENCE livefetch.hidden RENAME TO history_seq")
       #expect(reports([]))
     }
@@ -203,7 +203,7 @@ struct DegradedServerTests {
       _ = try PostgresHistory().install(on: connection)
       for key in ["a", "b"] {
         try PostgresIdempotencyTable.add(
-          StoredAnswer(key: key, at: 1, fingerprint: "f", bytes: [1]), on: connection)
+          IdempotencyRecord(key: key, at: 1, fingerprint: "f", bytes: [1]), on: connection)
       }
       let once = IdempotentSave(key: "a", fingerprint: "g") { _, _ throws(StoreError) in [] }
       #expect(try PostgresIdempotencyTable.keep([2], once, on: connection))

@@ -1,6 +1,7 @@
 // Another program that writes the tables: transactions of random statements.
 
 import Foundation
+import SQLComposer
 import TestSupport
 
 @testable import PostgresStore

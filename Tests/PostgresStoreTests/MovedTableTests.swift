@@ -2,6 +2,7 @@
 // table.
 
 import Foundation
+import SQLComposer
 import TestSupport
 import Testing
 
@@ -98,7 +99,7 @@ struct MovedTableTests {
       let error = #expect(throws: PostgresError.self) {
         try connection.execute(
           "CREATE TRIGGER t AFTER INSERT ON mine FOR EACH ROW "
-            + "EXECUTE FUNCTION livefetch.capture_insert_\(table.id)()")
+            + "EXECUTE FUNCTION livefetch.capture_insert_\(table.oid)()")
       }
       #expect(error?.sqlState == "42501")
       writer.close()

@@ -34,7 +34,7 @@ struct PostgresPoolTests {
     let pool = PostgresPool(try Self.target(), connections: 1)
     defer { pool.close() }
     try pool.withConnection { (_) throws(PostgresError) in
-      #expect(throws: PostgresError.busy) {
+      #expect(throws: PostgresError.noFreeConnection) {
         try pool.withConnection(until: .now + .milliseconds(20)) { (_) throws(PostgresError) in
           Issue.record("it ran")
         }

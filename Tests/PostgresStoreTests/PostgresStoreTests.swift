@@ -101,7 +101,7 @@ struct PostgresStoreTests {
   @Test("an answer beyond the limit is refused, and the connection can be used again")
   func largeAnswers() throws {
     var options = PostgresStoreOptions()
-    options.maxAnswerBytes = 10_000
+    options.maxResponseBytes = 10_000
     options.connections = 1
     let script =
       Self.table

@@ -82,7 +82,7 @@ struct SnapshotParityTests {
           store, "City", "select=name&limit=2&sort=\(sort)\(after)")
         pages.append(page)
         guard let next = try JSON(parsing: Array(page.utf8))["next"]?.string else { break }
-        after = "&after=\(PercentEncoding.encodeSegment(next))"
+        after = "&after=\(PercentEncoding.encodeComponent(next))"
       }
       texts.append(pages)
     }

@@ -7,14 +7,14 @@ import Testing
 
 @Suite("History: change sets", .mayBlock)
 struct ChangeSetTests {
-  private func place(_ store: TrackedFile, _ path: String) throws -> RelationshipPlace {
+  private func place(_ store: TrackedFile, _ path: String) throws -> EntityRelationship {
     let names = path.split(separator: ".").map(String.init)
     let entity = try #require(store.history.model.entityIndex(named: names[0]))
     guard
       case .relationship(let index)? =
         store.history.model.entities[entity].property(named: names[1])
     else { throw StoreError.failed("no \(path)") }
-    return RelationshipPlace(entity: entity, relationship: index)
+    return EntityRelationship(entity: entity, relationship: index)
   }
 
   @Test("an object that moves between to-many relationships changes both owners")

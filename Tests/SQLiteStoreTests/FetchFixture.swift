@@ -31,7 +31,7 @@ struct FetchFixture {
   func readTransaction(of connection: Connection) throws(StoreError) -> SQLiteReadTransaction {
     let schema = tracked.history.schema
     var composer = FetchComposer(model: model, schema: schema)
-    composer.homogeneous = .everyColumn(of: schema)
+    composer.homogeneousColumns = .everyColumn(of: schema)
     return SQLiteReadTransaction(
       connection: connection, composer: composer, history: tracked.history,
       objectStatements: ObjectStatements(),

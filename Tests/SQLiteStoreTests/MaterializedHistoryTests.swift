@@ -108,9 +108,9 @@ struct MaterializedHistoryTests {
     let connection = transaction.connection
     let looks = Atomic(0)
     // The first check precedes all steps, the second follows the first step.
-    let isOver = { @Sendable in looks.add(1, ordering: .relaxed).newValue > 1 }
+    let isCancelled = { @Sendable in looks.add(1, ordering: .relaxed).newValue > 1 }
     #expect(throws: StoreError.queryTimeout) {
-      try connection.withCancellation(isOver) { () throws(StoreError) in
+      try connection.withCancellation(isCancelled) { () throws(StoreError) in
         try transaction.rows(of: plan, ids: [.integer(10)], at: .past(position))
       }
     }
@@ -245,7 +245,7 @@ struct MaterializedHistoryTests {
     _ = try transaction.rows(of: plan, ids: [.integer(10)], at: .past(position))
     let statement = try transaction.rowStatement(
       of: plan, ids: [.integer(10), .integer(11)], at: .past(position))
-    let steps = try transaction.connection.allOnce(
+    let steps = try transaction.connection.allUncached(
       "EXPLAIN QUERY PLAN " + statement.sql, statement.bindings
     ) { $0.text(3) }
     #expect(!steps.contains { $0.contains("MATERIALIZE") || $0.contains("AUTOMATIC") }, "\(steps)")

@@ -84,7 +84,8 @@ final class PredicateFixture {
   ) -> (query: String, SQLFragment) {
     let index = model.entityIndex(named: entity) ?? 0
     let context = QueryContext(
-      model: model, schema: schema, homogeneous: isHomogeneous ? .everyColumn(of: schema) : [])
+      model: model, schema: schema,
+      homogeneousColumns: isHomogeneous ? .everyColumn(of: schema) : [])
     let alias = context.nextAlias()
     var scope = JoinBuilder(
       context: context, entity: index, alias: alias, source: "\"\(entity)\" AS \(alias)")
@@ -102,12 +103,12 @@ final class PredicateFixture {
   }
 }
 
-extension Set<ColumnPlace> {
+extension Set<EntityAttribute> {
   /// Assumes that the values of every column have the column's encoding.
   static func everyColumn(of schema: Schema) -> Self {
     Set(
       schema.entities.enumerated().flatMap { entity, table in
-        table.attributeColumns.indices.map { ColumnPlace(entity: entity, attribute: $0) }
+        table.attributeColumns.indices.map { EntityAttribute(entity: entity, attribute: $0) }
       })
   }
 }

@@ -28,9 +28,9 @@ struct AnswerLimitTests {
 
   private static func file(_ limit: Int = 2_000, sql: String = world) throws -> ServedFile {
     var options = SQLiteStoreOptions()
-    options.maxAnswerBytes = limit
+    options.maxResponseBytes = limit
     var configuration = ServiceConfiguration()
-    configuration.maxAnswerBytes = limit
+    configuration.maxResponseBytes = limit
     return try ServedFile(sql, options: options, configuration: configuration)
   }
 

@@ -225,7 +225,7 @@ struct ManyFetchesTests {
 
   @Test func manyFetchesTogetherMayNotMakeAnAnswerOfAnySize() throws {
     var configuration = ServiceConfiguration()
-    configuration.maxAnswerBytes = 300
+    configuration.maxResponseBytes = 300
     let file = try ServedFile(contractWorld, configuration: configuration)
     let fetches = (0..<5).map { "\"f\($0)\":{\"entity\":\"city\"}" }.joined(separator: ",")
     let answer = try file.ask("POST", "/v1/live", body: Self.body(fetches))

@@ -106,7 +106,7 @@ struct PlanCacheTests {
   // MARK: Words
 
   private static func target(_ predicate: String) -> NormalizedTarget {
-    NormalizedTarget("/v1/objects/City?where=\(PercentEncoding.encodeSegment(predicate))&limit=5")
+    NormalizedTarget("/v1/objects/City?where=\(PercentEncoding.encodeComponent(predicate))&limit=5")
   }
 
   private static func resolveAndInsert(_ predicate: String, in cache: PlanCache) throws -> FetchPlan

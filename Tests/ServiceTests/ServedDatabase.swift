@@ -25,7 +25,7 @@ final class TestedDatabase {
   func open(_ options: SQLiteStoreOptions) throws -> PostgresStore {
     var own = PostgresStoreOptions()
     own.queryTimeout = options.queryTimeout
-    own.maxAnswerBytes = options.maxAnswerBytes
+    own.maxResponseBytes = options.maxResponseBytes
     own.isReadOnly = options.isReadOnly
     own.connections = 4
     own.model = options.model

@@ -172,10 +172,10 @@ final class Pending: Sendable {
     return pending
   }
 
-  private let answer = Mutex<HTTPAnswer?>(nil)
+  private let answer = Mutex<AnyHTTPResponse?>(nil)
   private let arrived = DispatchSemaphore(value: 0)
 
-  fileprivate func receive(_ given: HTTPAnswer) {
+  fileprivate func receive(_ given: AnyHTTPResponse) {
     answer.withLock { $0 = given }
     arrived.signal()
   }

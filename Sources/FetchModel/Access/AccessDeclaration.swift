@@ -34,12 +34,14 @@ public enum AccessRule: Sendable, Hashable {
 public struct AccessDeclaration: Sendable, Hashable {
   /// The rules of one entity.
   public struct Entity: Sendable, Hashable {
+    /// The rules of actions; an action without one follows the default.
     public var rules: [AccessAction: AccessRule] = [:]
     /// The attributes that a caller does not see, if the rule holds.
     public var hidden: [String: AccessRule] = [:]
     /// The attributes that a caller may not write, if the rule holds.
     public var readOnly: [String: AccessRule] = [:]
 
+    /// Makes an entity.
     public init() {}
   }
 
@@ -48,6 +50,7 @@ public struct AccessDeclaration: Sendable, Hashable {
   /// The entities for which the author wrote something.
   public var entities: [String: Entity] = [:]
 
+  /// Makes an access declaration.
   public init() {}
 
   /// The rules in a model file; nil if it has none.
@@ -70,7 +73,7 @@ public struct AccessDeclaration: Sendable, Hashable {
 
 extension AccessDeclaration {
   /// The hash of every rule, the same in each process.
-  var hash: WideFNV1a {
+  var hash: FNV1a64 {
     var lines: [[UInt8]] = []
     for (name, entity) in entities {
       for (action, rule) in entity.rules {
@@ -83,7 +86,7 @@ extension AccessDeclaration {
         lines.append(Self.line([name, attribute, "readOnly"], rule))
       }
     }
-    var hash = WideFNV1a()
+    var hash = FNV1a64()
     hash.combine("\(String(describing: allowsByDefault))".utf8)
     for line in lines.sorted(by: { $0.lexicographicallyPrecedes($1) }) { hash.combine(line) }
     return hash

@@ -16,6 +16,7 @@ public struct AccessCaller: Sendable, Hashable {
   /// `$user.claims`: an object, or null.
   public var claims: JSON
 
+  /// Makes an access caller.
   public init(
     id: String? = nil, name: String? = nil, roles: [String] = [], claims: JSON = .null
   ) {
@@ -47,7 +48,7 @@ public final class AccessRules: Sendable {
   /// The names of all variables in the rules: `user.id`.
   private let variables: [String]
   /// The hash of the declaration.
-  private let hash: WideFNV1a
+  private let hash: FNV1a64
 
   /// Checks rules against a model.
   ///
@@ -72,7 +73,7 @@ public final class AccessRules: Sendable {
     entities = Array(repeating: EntityRules(), count: model.entities.count)
     allowsByDefault = false
     variables = []
-    hash = WideFNV1a()
+    hash = FNV1a64()
   }
 
   /// Returns the values of the rules' variables for a caller, in the order of their names; nil for
@@ -362,7 +363,7 @@ extension AccessRules {
 
 /// A model without columns, for conditions that read none.
 private struct NoColumns: ColumnTraits {
-  func treatment(of property: Property, in entity: Int) -> ColumnTreatment? { nil }
+  func comparisonRule(of property: Property, in entity: Int) -> ComparisonRule? { nil }
 }
 
 private struct NoRow: EvaluatedRow {

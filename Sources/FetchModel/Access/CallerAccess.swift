@@ -24,7 +24,7 @@ public final class CallerAccess: Sendable, Hashable {
 
   /// - Parameter hash: that of the rules' declaration.
   init(
-    model: Model, hash: WideFNV1a, values: [PredicateArgument?],
+    model: Model, hash: FNV1a64, values: [PredicateArgument?],
     rules: [AccessAction: [ResolvedPredicate]], hidden: [Set<Int>], readOnly: [Set<Int>]
   ) {
     self.model = model.hiding(hidden)
@@ -42,7 +42,7 @@ public final class CallerAccess: Sendable, Hashable {
     rules[action]?[entity] ?? ResolvedPredicate(condition: .constant(false))
   }
 
-  private static func tag(of values: [PredicateArgument?], after hash: WideFNV1a) -> String {
+  private static func tag(of values: [PredicateArgument?], after hash: FNV1a64) -> String {
     var hash = hash
     for value in values {
       for byte in String(describing: value).utf8 { hash.combine(byte) }

@@ -4,8 +4,8 @@
 public protocol CopyDestination {
   /// Writes objects, as a fetch of ``ModelFile/copiedProperties(of:)`` shows them.
   func write(_ items: [JSON], of entity: String) throws(StoreError)
-  /// Ends the copy. The ids after `highest`, by root entity, are free.
-  func finish(highest: [String: Int64]) throws(StoreError)
+  /// Ends the copy. The ids after `highestIDs`, by root entity, are free.
+  func finish(highestIDs: [String: Int64]) throws(StoreError)
   /// Gives the copy up, and leaves nothing.
   func cancel()
 }

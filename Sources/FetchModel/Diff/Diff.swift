@@ -8,6 +8,7 @@ public struct Position: Sendable, Hashable, Comparable {
   /// The index of the item within its section.
   public var item: Int
 
+  /// Makes a position.
   public init(section: Int, item: Int) {
     self.section = section
     self.item = item
@@ -34,6 +35,7 @@ public struct ResultSummary: Sendable, Hashable {
   /// The digest as eight hex digits, if the client requested it.
   public var digest: String?
 
+  /// Makes a result summary.
   public init(
     count: Int, next: String? = nil, total: Int? = nil, isTruncated: Bool = false,
     digest: String? = nil
@@ -58,6 +60,7 @@ public struct Diff: Sendable, Hashable {
     /// The section's name and value.
     public var section: SectionInfo
 
+    /// Makes the deletion of a section.
     public init(index: Int, section: SectionInfo) {
       self.index = index
       self.section = section
@@ -74,6 +77,7 @@ public struct Diff: Sendable, Hashable {
     /// The object's id.
     public var id: ObjectID
 
+    /// Makes a deletion.
     public init(from: Position, id: ObjectID) {
       self.from = from
       self.id = id
@@ -89,6 +93,7 @@ public struct Diff: Sendable, Hashable {
     /// The item as JSON; nil with `as=ids`.
     public var item: [UInt8]?
 
+    /// Makes an insertion.
     public init(to: Position, id: ObjectID, item: [UInt8]?) {
       self.to = to
       self.id = id
@@ -107,6 +112,7 @@ public struct Diff: Sendable, Hashable {
     /// The selected values that differ, as a JSON object; nil with `as=ids`.
     public var changed: [UInt8]?
 
+    /// Makes a change.
     public init(from: Position, to: Position, id: ObjectID, changed: [UInt8]?) {
       self.from = from
       self.to = to
@@ -138,6 +144,7 @@ public struct Diff: Sendable, Hashable {
   /// Related objects that are new or changed; nil without `expand`.
   public var included: Included?
 
+  /// Makes a diff.
   public init(entity: String, from: String, to: String, summary: ResultSummary) {
     self.entity = entity
     self.from = from

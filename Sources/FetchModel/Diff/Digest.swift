@@ -7,6 +7,7 @@ public struct Digest: Sendable, Hashable {
   /// The sum of the items' hashes, modulo 2^32.
   public private(set) var sum: UInt32 = 0
 
+  /// Makes the digest of an empty result.
   public init() {}
 
   /// Adds an item. O(bytes).
@@ -35,7 +36,7 @@ public struct Digest: Sendable, Hashable {
   ///   - previous: the JSON of the id before it in the section, empty for the first.
   ///   - id: the JSON of the item's own id.
   private static func hash(_ section: [UInt8], _ previous: [UInt8], _ id: [UInt8]) -> UInt32 {
-    var hash = FNV1a()
+    var hash = FNV1a32()
     hash.combine(section)
     hash.combine(CollectionOfOne(0x1F))
     hash.combine(previous)

@@ -9,6 +9,7 @@ public struct ResultSnapshot: Sendable, Hashable {
     /// The items as JSON: objects, or ids with `as=ids`.
     public var items: [[UInt8]]
 
+    /// Makes a section.
     public init(info: SectionInfo, items: [[UInt8]] = []) {
       self.info = info
       self.items = items
@@ -26,6 +27,7 @@ public struct ResultSnapshot: Sendable, Hashable {
   /// Related objects; nil without `expand`.
   public var included: Included?
 
+  /// Makes a result snapshot.
   public init(
     entity: String, token: String, summary: ResultSummary, sections: [Section],
     included: Included? = nil

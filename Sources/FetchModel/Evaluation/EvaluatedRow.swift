@@ -20,12 +20,12 @@ extension EvaluatedRow {
 
 /// The comparison rules of the columns that store a model's properties.
 public protocol ColumnTraits: Sendable {
-  /// The treatment of a column; nil if only the store can compare its values.
-  func treatment(of property: Property, in entity: Int) -> ColumnTreatment?
+  /// The comparison rule of a column; nil if only the store can compare its values.
+  func comparisonRule(of property: Property, in entity: Int) -> ComparisonRule?
 }
 
 /// The comparison rule of a property's value.
-public enum ColumnTreatment: Sendable, Hashable {
+public enum ComparisonRule: Sendable, Hashable {
   /// Compares like a column with this affinity, or by the comparison keys of a column encoding.
   case column(Affinity, encoding: ColumnEncoding? = nil)
   /// Compares like a calculated value without affinity, such as the text of a composite key.

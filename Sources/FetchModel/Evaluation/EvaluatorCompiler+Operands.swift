@@ -116,13 +116,13 @@ extension EvaluatorCompiler {
   }
 
   private mutating func column(_ path: ScopedPath) -> EvaluatedOperand {
-    guard let treatment = columns.treatment(of: path.path, in: model) else {
+    guard let comparisonRule = columns.comparisonRule(of: path.path, in: model) else {
       return EvaluatedOperand(term: uncovered())
     }
     let type = model.type(of: path.path)
     let slot = PredicateEvaluator.Term.slot(slot(of: path), scope: path.scope)
-    var operand = EvaluatedOperand(term: slot, affinity: treatment.affinity)
-    if let encoding = treatment.encoding {
+    var operand = EvaluatedOperand(term: slot, affinity: comparisonRule.affinity)
+    if let encoding = comparisonRule.encoding {
       operand = EvaluatedOperand(
         term: .comparisonKey(slot, encoding), encoding: encoding, stored: slot)
     }
@@ -263,15 +263,15 @@ extension EvaluatedOperand {
 
 extension ColumnTraits {
   /// The comparison rule of the value at the end of a to-one path.
-  public func treatment(of path: PropertyPath, in model: Model) -> ColumnTreatment? {
+  public func comparisonRule(of path: PropertyPath, in model: Model) -> ComparisonRule? {
     switch path.target {
     case .attribute(let index):
-      return treatment(of: .attribute(index), in: model.walk(path).end)
+      return comparisonRule(of: .attribute(index), in: model.walk(path).end)
     case .object:
-      guard let last = path.steps.last else { return treatment(of: .id, in: path.root) }
+      guard let last = path.steps.last else { return comparisonRule(of: .id, in: path.root) }
       let holder = PropertyPath(
         root: path.root, steps: Array(path.steps.dropLast()), target: .object)
-      return treatment(of: .relationship(last), in: model.walk(holder).end)
+      return comparisonRule(of: .relationship(last), in: model.walk(holder).end)
     }
   }
 }

@@ -66,7 +66,7 @@ extension StoredValue {
   }
 
   private static func foreign(_ write: (inout OrderKeyEncoder) -> Void) -> StoredValue {
-    .blob(ColumnEncoding.foreignStandIn(write))
+    .blob(ColumnEncoding.foreignComparisonKey(write))
   }
 }
 

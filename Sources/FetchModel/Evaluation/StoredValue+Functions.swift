@@ -1,13 +1,7 @@
 // Functions of predicates on stored values. An argument of an unsupported class counts as nil, and
 // a NaN result is nil.
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#endif
+import LiveFetchCLibrary
 
 extension StoredValue {
   /// `self` to the power of `other`: an integer for integers while 64 bits hold it.

@@ -18,29 +18,29 @@ public struct TextSearch: Sendable {
   }
 
   /// The largest size of a pattern of LIKE or MATCHES, in bytes.
-  public static let longestPattern = 64 << 10
+  public static let maxPatternBytes = 64 << 10
 
   private let kind: Kind
   private let options: StringOptions
 
   /// - Parameters:
   ///   - pattern: the text or the pattern to find, as UTF-8. An empty text, or a pattern that is
-  ///     invalid or longer than ``longestPattern``, is found nowhere.
+  ///     invalid or longer than ``maxPatternBytes``, is found nowhere.
   ///   - relation: `beginsWith`, `endsWith`, `contains`, `like` or `matches`; nothing is found
   ///     under any other.
-  ///   - isOver: called now and then for a long `pattern`; once it returns true, the search may
-  ///     find anything.
+  ///   - isCancelled: called now and then for a long `pattern`. Once it has returned true, the results
+  ///     of the search are unspecified.
   public init(
     _ pattern: UnsafeBufferPointer<UInt8>, _ relation: Comparison.Relation,
-    _ options: StringOptions, isOver: () -> Bool = { false }
+    _ options: StringOptions, isCancelled: () -> Bool = { false }
   ) {
     // A regular expression ignores case itself.
     self.options = relation == .matches ? options.diacritics : options
-    guard pattern.count <= Self.longestPattern || ![.like, .matches].contains(relation) else {
+    guard pattern.count <= Self.maxPatternBytes || ![.like, .matches].contains(relation) else {
       kind = .nothing
       return
     }
-    let folded = Folding.fold(pattern, self.options, isOver: isOver)
+    let folded = Folding.fold(pattern, self.options, isCancelled: isCancelled)
     switch relation {
     case .beginsWith: kind = folded.isEmpty ? .nothing : .begins(folded)
     case .endsWith: kind = folded.isEmpty ? .nothing : .ends(folded)
@@ -66,7 +66,7 @@ public struct TextSearch: Sendable {
     }
     let like = LikePattern(String(decoding: folded, as: UTF8.self))
     guard options.contains(.caseInsensitive) else { return .like(like) }
-    // `?` matches one character of the text, even if the character folds to two.
+    // A text in which a character folds to two is matched unfolded, because `?` matches one character.
     let composed = Folding.fold(String(decoding: pattern, as: UTF8.self), options.diacritics)
     let expression = LikePattern(composed.precomposedText).expression
     return expression.map { .likeInAnyCase(like, $0) } ?? .like(like)
@@ -80,20 +80,22 @@ public struct TextSearch: Sendable {
 
   /// True if `text`, which is UTF-8, contains or matches the pattern.
   ///
-  /// - Parameter isOver: called now and then for a long text; if it returns true, the result is
+  /// - Parameter isCancelled: called now and then for a long text; if it returns true, the result is
   ///   false.
   public func matches(
-    _ text: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
+    _ text: UnsafeBufferPointer<UInt8>, isCancelled: () -> Bool = { false }
   ) -> Bool {
-    if options.folding.isEmpty { return matchesExactly(text, isOver) }
-    if case .likeInAnyCase(_, let expression) = kind, Folding.expands(text, isOver: isOver) {
-      let folded = Folding.fold(text, options.diacritics, isOver: isOver)
+    if options.folding.isEmpty { return matchesExactly(text, isCancelled) }
+    if case .likeInAnyCase(_, let expression) = kind,
+      Folding.expands(text, isCancelled: isCancelled)
+    {
+      let folded = Folding.fold(text, options.diacritics, isCancelled: isCancelled)
       var plain = String(decoding: folded, as: UTF8.self).precomposedText
-      return plain.withUTF8 { expression.matches($0, isOver: isOver) }
+      return plain.withUTF8 { expression.matches($0, isCancelled: isCancelled) }
     }
     let ignoresMarks = options.contains(.diacriticInsensitive)
-    return Folding.fold(text, options, isOver: isOver).withUnsafeBufferPointer { folded in
-      ignoresMarks ? matchesExactly(folded, isOver) : matches(wholeLettersOf: folded, isOver)
+    return Folding.fold(text, options, isCancelled: isCancelled).withUnsafeBufferPointer { folded in
+      ignoresMarks ? matchesExactly(folded, isCancelled) : matchesWholeLetters(folded, isCancelled)
     }
   }
 
@@ -103,10 +105,10 @@ public struct TextSearch: Sendable {
     return text.withUTF8 { matches($0) }
   }
 
-  /// Tests a folded text. What is found may not begin or end between a letter and its combining
-  /// marks, whether or not there is a composed form.
-  private func matches(
-    wholeLettersOf text: UnsafeBufferPointer<UInt8>, _ isOver: () -> Bool
+  /// Tests a folded text as ``matchesExactly(_:_:)`` does, but an occurrence may not begin or end
+  /// between a letter and its combining marks, whether or not there is a composed form.
+  private func matchesWholeLetters(
+    _ text: UnsafeBufferPointer<UInt8>, _ isCancelled: () -> Bool
   ) -> Bool {
     switch kind {
     case .begins(let prefix):
@@ -115,23 +117,24 @@ public struct TextSearch: Sendable {
       text.count >= suffix.count && text.suffix(suffix.count).elementsEqual(suffix)
         && CombiningMarks.areWhole(text.count - suffix.count..<text.count, in: text)
     case .contains(let part):
-      part.isFound(in: text, isOver: isOver, where: { CombiningMarks.areWhole($0, in: text) })
-    case .like, .likeInAnyCase, .matches, .nothing: matchesExactly(text, isOver)
+      part.isFound(
+        in: text, isCancelled: isCancelled, where: { CombiningMarks.areWhole($0, in: text) })
+    case .like, .likeInAnyCase, .matches, .nothing: matchesExactly(text, isCancelled)
     }
   }
 
   /// Tests a text that is folded, or needs no folding.
   private func matchesExactly(
-    _ text: UnsafeBufferPointer<UInt8>, _ isOver: () -> Bool
+    _ text: UnsafeBufferPointer<UInt8>, _ isCancelled: () -> Bool
   ) -> Bool {
     switch kind {
     case .begins(let prefix): text.starts(with: prefix)
     case .ends(let suffix):
       text.count >= suffix.count && text.suffix(suffix.count).elementsEqual(suffix)
-    case .contains(let part): part.isFound(in: text, isOver: isOver)
+    case .contains(let part): part.isFound(in: text, isCancelled: isCancelled)
     case .like(let pattern), .likeInAnyCase(let pattern, _):
-      pattern.matches(text, isOver: isOver)
-    case .matches(let expression): expression.matches(text, isOver: isOver)
+      pattern.matches(text, isCancelled: isCancelled)
+    case .matches(let expression): expression.matches(text, isCancelled: isCancelled)
     case .nothing: false
     }
   }

@@ -95,7 +95,7 @@ public struct Cursor: Sendable {
 
   /// FNV-1a over names rather than indexes or hash values, so that it is the same in every process.
   private static func signature(_ definition: ResultDefinition, _ model: Model) -> UInt32 {
-    var hash = FNV1a()
+    var hash = FNV1a32()
     hash.combine(model.entities[definition.entity].name.utf8)
     for term in definition.section.map({ [$0] }) ?? [] { combine(term, model, into: &hash) }
     hash.combine(CollectionOfOne(0x1E))
@@ -103,7 +103,7 @@ public struct Cursor: Sendable {
     return hash.value
   }
 
-  private static func combine(_ term: OrderTerm, _ model: Model, into hash: inout FNV1a) {
+  private static func combine(_ term: OrderTerm, _ model: Model, into hash: inout FNV1a32) {
     hash.combine(CollectionOfOne(0x1F))
     hash.combine(model.text(of: term.path).utf8)
     hash.combine([0x1F, term.direction == .ascending ? 1 : 2, term.nils == .first ? 1 : 2])

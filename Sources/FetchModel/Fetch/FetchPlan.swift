@@ -28,6 +28,7 @@ public struct OrderTerm: Sendable, Hashable {
   /// The differences that the comparison of texts ignores.
   public let options: StringOptions
 
+  /// Makes an order term.
   public init(
     path: PropertyPath, derivation: Derivation = .value, direction: Direction = .ascending,
     nils: NilPlace? = nil, options: StringOptions = []
@@ -55,6 +56,7 @@ public struct ResultDefinition: Sendable, Hashable {
   /// order see only objects that the rules allow; the rules see all objects.
   public var access: ReadRules?
 
+  /// Makes a result definition.
   public init(
     entity: Int, predicate: ResolvedPredicate, section: OrderTerm? = nil, order: [OrderTerm] = [],
     access: ReadRules? = nil
@@ -82,6 +84,7 @@ public struct Window: Sendable, Hashable {
   /// The place after which `offset` begins to count: an order key without its id's successors.
   public let after: OrderKey?
 
+  /// Makes a window.
   public init(offset: Int = 0, limit: Int? = nil, after: OrderKey? = nil) {
     self.offset = offset
     self.limit = limit
@@ -106,6 +109,7 @@ public struct SelectedValue: Sendable, Hashable {
   /// The origin of the value.
   public let source: Source
 
+  /// Makes a selected value.
   public init(key: String, source: Source) {
     self.key = key
     self.source = source
@@ -141,6 +145,7 @@ public struct FetchPlan: Sendable, Hashable {
   /// ``ResultShape/dictionaries``.
   public var groupedQuery: GroupedQuery?
 
+  /// Makes a fetch plan.
   public init(
     definition: ResultDefinition, window: Window = Window(), isCapped: Bool = false,
     shape: ResultShape = .objects, selection: [SelectedValue] = [],
@@ -164,7 +169,7 @@ public struct FetchPlan: Sendable, Hashable {
     definition.predicate.isNondeterministic || groupedQuery?.isNondeterministic ?? false
   }
 
-  /// Every key path that the answer depends on.
+  /// Every key path that the response depends on.
   public var paths: [PropertyPath] {
     definition.paths + expansion + (groupedQuery?.paths ?? [])
       + selection.compactMap { value in
@@ -177,7 +182,7 @@ public struct FetchPlan: Sendable, Hashable {
 }
 
 extension FetchPlan {
-  /// The indexes of every entity that the answer depends on.
+  /// The indexes of every entity that the response depends on.
   public func dependencies(in model: Model) -> Set<Int> {
     var entities: Set<Int> = [definition.entity]
     for path in paths {

@@ -47,6 +47,7 @@ public struct FetchRequest: Sendable {
   /// True if the response explains the fetch instead of executing it.
   public var explains = false
 
+  /// Makes a fetch request.
   public init(entity: String) { self.entity = entity }
 
   /// The position from which a diff is requested.

@@ -9,6 +9,7 @@ public struct FetchResolver: Sendable {
   /// The most relationships that an access rule goes over.
   private let ruleRelationships: Int
 
+  /// Makes a fetch resolver.
   public init(model: Model, maxItems: Int) {
     self.model = model
     self.maxItems = maxItems

@@ -94,6 +94,7 @@ public struct GroupedResult: Sendable, Hashable {
   /// The dictionaries with commas between them.
   public var items: [UInt8] = []
 
+  /// Makes a grouped result.
   public init() {}
 
   /// Appends `"count":2,"sections":[…]`, the members that a snapshot and a diff have in common.

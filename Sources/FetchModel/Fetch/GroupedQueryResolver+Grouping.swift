@@ -6,12 +6,12 @@ extension GroupedQueryResolver {
   func checkGrouping(_ groupedQuery: GroupedQuery) throws(FetchRequestError) {
     let check = GroupingCheck(groupedQuery: groupedQuery)
     for column in groupedQuery.columns {
-      guard let path = check.stray(in: column.value) else { continue }
+      guard let path = check.ungroupedPath(in: column.value) else { continue }
       throw refusal("select", path)
     }
-    if let path = check.stray(in: groupedQuery.having) { throw refusal("having", path) }
+    if let path = check.ungroupedPath(in: groupedQuery.having) { throw refusal("having", path) }
     for term in groupedQuery.order {
-      guard let path = check.stray(in: term.value) else { continue }
+      guard let path = check.ungroupedPath(in: term.value) else { continue }
       throw refusal("sort", path)
     }
   }
@@ -50,40 +50,41 @@ extension GroupedQueryResolver {
 private struct GroupingCheck {
   let groupedQuery: GroupedQuery
 
-  func stray(in value: ResolvedExpression) -> PropertyPath? {
+  func ungroupedPath(in value: ResolvedExpression) -> PropertyPath? {
     if groupedQuery.groups.contains(value) { return nil }
     switch value {
     case .constant, .parameter: return nil
     case .path(let path): return groupedQuery.aggregate(path.path) == nil ? path.path : nil
-    case .arithmetic(_, let left, let right): return stray(in: left) ?? stray(in: right)
-    case .function(_, let arguments): return firstStray(arguments)
-    case .listAggregate(_, let elements): return firstStray(elements)
+    case .arithmetic(_, let left, let right):
+      return ungroupedPath(in: left) ?? ungroupedPath(in: right)
+    case .function(_, let arguments): return firstUngroupedPath(arguments)
+    case .listAggregate(_, let elements): return firstUngroupedPath(elements)
     case .conditional(let condition, let yes, let no):
-      return stray(in: condition) ?? stray(in: yes) ?? stray(in: no)
+      return ungroupedPath(in: condition) ?? ungroupedPath(in: yes) ?? ungroupedPath(in: no)
     case .aggregate(let aggregation): return path(aggregation.collection)
     case .element(let element): return path(element.collection)
     }
   }
 
-  private func firstStray(_ values: [ResolvedExpression]) -> PropertyPath? {
+  private func firstUngroupedPath(_ values: [ResolvedExpression]) -> PropertyPath? {
     for value in values {
-      if let path = stray(in: value) { return path }
+      if let path = ungroupedPath(in: value) { return path }
     }
     return nil
   }
 
-  func stray(in condition: Condition) -> PropertyPath? {
+  func ungroupedPath(in condition: Condition) -> PropertyPath? {
     switch condition {
     case .constant: return nil
     case .and(let conditions), .or(let conditions):
       for condition in conditions {
-        if let path = stray(in: condition) { return path }
+        if let path = ungroupedPath(in: condition) { return path }
       }
       return nil
     case .comparison(let comparison):
-      return stray(in: comparison.left) ?? stray(in: comparison.right)
-    case .between(let interval): return stray(in: interval.value)
-    case .membership(let membership): return stray(in: membership.value)
+      return ungroupedPath(in: comparison.left) ?? ungroupedPath(in: comparison.right)
+    case .between(let interval): return ungroupedPath(in: interval.value)
+    case .membership(let membership): return ungroupedPath(in: membership.value)
     case .exists(let collection, _, _): return path(collection)
     }
   }

@@ -7,6 +7,7 @@ public struct Parameter: Sendable {
   /// The value as text of a query string, or as JSON of a body.
   public let value: ParameterValue
 
+  /// Makes a parameter.
   public init(name: String, value: ParameterValue) {
     self.name = name
     self.value = value

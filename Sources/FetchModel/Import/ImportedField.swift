@@ -19,6 +19,7 @@ public struct RowRefusal: Error, Sendable, Hashable {
   /// A sentence for the user.
   public let detail: String
 
+  /// Makes a row refusal.
   public init(property: String? = nil, detail: String) {
     self.property = property
     self.detail = detail

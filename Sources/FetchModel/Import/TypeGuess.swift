@@ -112,6 +112,7 @@ public struct NewTable: Sendable {
   /// The columns that identify existing rows.
   public let key: [String]
 
+  /// Makes a new table.
   public init(name: String, columns: [(name: String, declaration: String)], key: [String]) {
     self.name = name
     self.columns = columns

@@ -29,13 +29,13 @@ extension JSON {
 extension JSON {
   /// True if ``init(parsing:)`` can read `bytes`. Builds no values.
   ///
-  /// - Parameter isOver: called now and then for a long text; if it returns true, the result is
+  /// - Parameter isCancelled: called now and then for a long text; if it returns true, the result is
   ///   false.
   public static func isValid(
-    _ bytes: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
+    _ bytes: UnsafeBufferPointer<UInt8>, isCancelled: () -> Bool = { false }
   ) -> Bool {
-    withoutActuallyEscaping(isOver) { isOver in
-      var reader = JSONReader(bytes: bytes, keepsValues: false, Interruption(isOver))
+    withoutActuallyEscaping(isCancelled) { isCancelled in
+      var reader = JSONReader(bytes: bytes, keepsValues: false, Interruption(isCancelled))
       return (try? reader.readText()) != nil
     }
   }

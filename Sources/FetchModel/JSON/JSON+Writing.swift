@@ -1,5 +1,7 @@
 // Writes JSON directly as bytes, for snapshots, diffs and problem details.
 
+import Bytes
+
 extension [UInt8] {
   /// Appends the UTF-8 of a literal that is valid JSON.
   @inlinable
@@ -86,13 +88,9 @@ extension [UInt8] {
     case 0x09: append(json: "\\t")
     case 0..<0x20:
       append(json: "\\u00")
-      append(Self.hexDigit(byte >> 4))
-      append(Self.hexDigit(byte & 15))
+      append(Hexadecimal.digit(byte >> 4))
+      append(Hexadecimal.digit(byte & 15))
     default: append(byte)
     }
-  }
-
-  private static func hexDigit(_ nibble: UInt8) -> UInt8 {
-    nibble < 10 ? 0x30 &+ nibble : 0x57 &+ nibble
   }
 }

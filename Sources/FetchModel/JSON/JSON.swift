@@ -18,6 +18,7 @@ public enum JSON: Sendable, Hashable {
     /// The value.
     public let value: JSON
 
+    /// Makes a member of an object.
     public init(name: String, value: JSON) {
       self.name = name
       self.value = value

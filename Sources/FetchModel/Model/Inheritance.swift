@@ -14,6 +14,7 @@ public struct Inheritance: Sendable, Hashable {
   /// not share its table.
   public let discriminator: Int?
 
+  /// Makes the inheritance of an entity.
   public init(
     parent: Int? = nil, root: Int? = nil, subentities: [Int] = [], isAbstract: Bool = false,
     discriminator: Int? = nil

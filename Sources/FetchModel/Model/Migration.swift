@@ -40,6 +40,7 @@ public struct MigrationScript: Sendable, Hashable {
   /// The statements, separated by semicolons.
   public let sql: String
 
+  /// Makes a migration script.
   public init(name: String, sql: String) {
     self.name = name
     self.sql = sql

@@ -68,6 +68,7 @@ public struct Entity: Sendable, Hashable {
   public let keyProperties: Set<Property>
   private let propertyByName: [String: Property]
 
+  /// Makes an entity.
   public init(
     name: String, attributes: [Attribute], relationships: [Relationship],
     propertyOrder: [Property]? = nil, idType: AttributeType, aliases: [String: Property] = [:],
@@ -177,6 +178,7 @@ public struct Attribute: Sendable, Hashable {
   /// The declaration in the model file; nil without one.
   public let declaration: ModelFile.Attribute?
 
+  /// Makes an attribute.
   public init(
     name: String, type: AttributeType, isOptional: Bool = true, hasDefault: Bool = false,
     dateFormat: DateFormat? = nil, isWritable: Bool = true, isHidden: Bool = false,
@@ -229,6 +231,7 @@ public struct Relationship: Sendable, Hashable {
   /// The index of the inverse among the destination's relationships; nil without one.
   public let inverse: Int?
 
+  /// Makes a relationship.
   public init(
     name: String, destination: Int, isToMany: Bool, isOptional: Bool = true, inverse: Int? = nil,
     isOrdered: Bool = false, declaration: ModelFile.Relationship? = nil

@@ -17,6 +17,7 @@ public struct PropertyPath: Sendable, Hashable {
     case attribute(Int)
   }
 
+  /// Makes a property path.
   public init(root: Int, steps: [Int] = [], target: Target) {
     self.root = root
     self.steps = steps

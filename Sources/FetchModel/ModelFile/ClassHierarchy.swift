@@ -12,6 +12,7 @@ public struct ClassHierarchy: Sendable, Hashable {
   /// The maximum nesting depth of values.
   static let depth = 32
 
+  /// Makes a class hierarchy.
   public init(_ classes: [ModelFile.Class]) {
     self.classes = Dictionary(
       classes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })

@@ -68,9 +68,9 @@ struct ModelCheck {
       if !Self.isName(name) {
         report(
           "\(place)/\(name)", "a name is letters, digits and _, and does not begin with a digit")
-      } else if !isType, Self.reserved.contains(name.lowercased()) || Self.isOurs(name) {
+      } else if !isType, Self.reserved.contains(name.lowercased()) || Self.isReserved(name) {
         report("\(place)/\(name)", "the name is reserved")
-      } else if isType, Self.isOurs(name) || name.lowercased().hasPrefix("sqlite_") {
+      } else if isType, Self.isReserved(name) || name.lowercased().hasPrefix("sqlite_") {
         report("\(place)/\(name)", "the name is reserved")
       }
     }
@@ -87,7 +87,9 @@ struct ModelCheck {
     }
   }
 
-  private static func isOurs(_ name: String) -> Bool { name.lowercased().hasPrefix("livefetch_") }
+  private static func isReserved(_ name: String) -> Bool {
+    name.lowercased().hasPrefix("livefetch_")
+  }
 
   static func isName(_ name: String) -> Bool {
     guard let first = name.unicodeScalars.first, first.properties.numericType == nil else {

@@ -16,6 +16,7 @@ public struct ModelFile: Sendable, Hashable {
   /// The fetches that clients request by name.
   public var fetchTemplates: [FetchTemplate] = []
 
+  /// Makes a model file.
   public init() {}
 }
 
@@ -45,6 +46,7 @@ extension ModelFile {
     /// The access rules.
     public var access: [AccessAction: AccessRule] = [:]
 
+    /// Makes an entity.
     public init(name: String) { self.name = name }
   }
 
@@ -101,6 +103,7 @@ extension ModelFile {
     /// Callers for whom the rule holds may not write the attribute; nil without a rule.
     public var readOnly: AccessRule?
 
+    /// Makes an attribute.
     public init(name: String, type: AttributeType) {
       self.name = name
       self.type = type
@@ -139,6 +142,7 @@ extension ModelFile {
     /// links.
     public var renamingIdentifier: String?
 
+    /// Makes a relationship.
     public init(name: String, destination: String) {
       self.name = name
       self.destination = destination
@@ -154,6 +158,7 @@ extension ModelFile {
       /// True for descending order.
       public var isDescending = false
 
+      /// Makes an element.
       public init(property: String) { self.property = property }
     }
 
@@ -162,6 +167,7 @@ extension ModelFile {
     /// The indexed properties, most significant first.
     public var elements: [Element] = []
 
+    /// Makes a fetch index.
     public init(name: String) { self.name = name }
   }
 }
@@ -182,6 +188,7 @@ extension ModelFile {
       /// True if the field is a list of such values.
       public var isList = false
 
+      /// Makes a field.
       public init(name: String, type: FieldType) {
         self.name = name
         self.type = type
@@ -197,6 +204,7 @@ extension ModelFile {
     /// The fields that this class declares.
     public var fields: [Field] = []
 
+    /// Makes a class.
     public init(name: String) { self.name = name }
   }
 
@@ -226,6 +234,7 @@ extension ModelFile {
     /// False excludes objects of subentities.
     public var includesSubentities = true
 
+    /// Makes a fetch template.
     public init(name: String, entity: String) {
       self.name = name
       self.entity = entity
@@ -242,6 +251,7 @@ public struct ModelFileProblem: Error, Sendable, Hashable {
   /// A sentence for users.
   public let reason: String
 
+  /// Makes a model file problem.
   public init(_ place: String, _ reason: String) {
     self.place = place
     self.reason = reason
@@ -257,6 +267,7 @@ public struct ModelFileError: Error, Sendable, Hashable {
   /// The problems; at least one.
   public let problems: [ModelFileProblem]
 
+  /// Makes a model file error.
   public init(_ problems: [ModelFileProblem]) { self.problems = problems }
 }
 

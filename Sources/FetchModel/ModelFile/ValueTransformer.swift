@@ -8,6 +8,7 @@ public struct ValueTransformer: Sendable {
   /// Converts stored bytes to a client's value.
   public let decode: @Sendable ([UInt8]) throws -> JSON
 
+  /// Makes a value transformer.
   public init(
     encode: @escaping @Sendable (JSON) throws -> [UInt8],
     decode: @escaping @Sendable ([UInt8]) throws -> JSON

@@ -13,6 +13,7 @@ public struct OrderKey: Sendable, Hashable, Comparable {
   /// The offset of the id's component.
   public let idOffset: UInt32
 
+  /// Makes an order key.
   public init(bytes: [UInt8], sectionLength: UInt32, idOffset: UInt32) {
     self.bytes = bytes
     self.sectionLength = sectionLength

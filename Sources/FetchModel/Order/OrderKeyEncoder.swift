@@ -17,13 +17,16 @@ public struct OrderKeyEncoder {
   /// The encoded components.
   public private(set) var bytes: [UInt8] = []
 
+  /// Makes an encoder without bytes.
   public init() { bytes.reserveCapacity(48) }
 
   /// Continues after existing components.
   init(bytes: [UInt8]) { self.bytes = bytes }
 
   /// Appends nil at the given place. It is never inverted, because the place is in reading order.
-  public mutating func appendNil(_ place: NilPlace) { bytes.append(place == .first ? 0x01 : 0xFE) }
+  public mutating func appendNil(_ place: NilPlace) {
+    bytes.append(place == .first ? 0x01 : 0xFE)
+  }
 
   /// Appends an integer.
   public mutating func append(_ integer: Int64, _ direction: Direction) {
@@ -102,6 +105,7 @@ public struct OrderKeyDecoder {
   /// The offset of the next component.
   public private(set) var offset: Int
 
+  /// Makes a decoder of a key, from `offset`.
   public init(bytes: [UInt8], offset: Int = 0) {
     self.bytes = bytes
     self.offset = offset

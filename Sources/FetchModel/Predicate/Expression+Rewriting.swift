@@ -44,7 +44,7 @@ extension Expression {
       let collection = try collection.rewriting(body)
       guard case .position(let position) = index else { return .index(collection, index) }
       return .index(collection, .position(try position.rewriting(body)))
-    case .aggregate(let elements): return .aggregate(try Self.rewrite(elements, body))
+    case .list(let elements): return .list(try Self.rewrite(elements, body))
     case .function(let name, let arguments):
       return .function(name, try Self.rewrite(arguments, body))
     case .arithmetic(let operation, let left, let right):

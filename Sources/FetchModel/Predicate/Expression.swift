@@ -4,7 +4,9 @@
 public struct Expression: Sendable, Hashable {
   /// The kinds of expressions, with their operands.
   public indirect enum Kind: Sendable, Hashable {
+    /// A number, a text, TRUE, FALSE or NULL.
     case literal(Literal)
+    /// `%@` and similar: an argument.
     case placeholder(Placeholder)
     /// `$name`.
     case variable(String)
@@ -15,13 +17,18 @@ public struct Expression: Sendable, Hashable {
     /// `cities[FIRST]`.
     case index(Expression, CollectionIndex)
     /// `{a, b, c}`.
-    case aggregate([Expression])
-    /// A call by the language's name of the function: `add:to:`, `uppercase`.
+    case list([Expression])
+    /// The call of a function. The name is that of the predicate language: `add:to:`, `uppercase`.
     case function(String, [Expression])
+    /// `a + b` and similar.
     case arithmetic(ArithmeticOperator, Expression, Expression)
+    /// `-x`.
     case negation(Expression)
+    /// `TERNARY(condition, then, else)`.
     case ternary(Predicate, Expression, Expression)
+    /// `SUBQUERY(collection, $variable, predicate)`.
     case subquery(Expression, variable: String, Predicate)
+    /// `CAST(x, 'type')`.
     case cast(Expression, type: String)
   }
 
@@ -30,6 +37,9 @@ public struct Expression: Sendable, Hashable {
   /// The bytes of the text from which it was parsed.
   public let range: SourceRange
 
+  /// Makes an expression.
+  ///
+  /// - Parameter range: empty for an expression that was not parsed from text.
   public init(_ kind: Kind, range: SourceRange = SourceRange(0..<0)) {
     self.kind = kind
     self.range = range
@@ -47,14 +57,26 @@ public enum Literal: Sendable, Hashable {
 
 /// A placeholder: `%@`, `%K`, `%ld`, `%f`, `%s`.
 public struct Placeholder: Sendable, Hashable {
-  /// The kind of argument: `%@`, `%K`, `%ld`, `%f`, `%s`.
-  public enum Kind: Sendable, Hashable { case object, keyPath, integer, double, string }
+  /// The kinds of arguments.
+  public enum Kind: Sendable, Hashable {
+    /// `%@`: a value of any kind.
+    case value
+    /// `%K`.
+    case keyPath
+    /// `%ld` and similar.
+    case integer
+    /// `%f`.
+    case double
+    /// `%s`.
+    case string
+  }
 
   /// The kind of argument that it requires.
   public let kind: Kind
   /// The index of its argument, from 0.
   public let ordinal: Int
 
+  /// Makes a placeholder for the argument with the index `ordinal`.
   public init(_ kind: Kind, ordinal: Int) {
     self.kind = kind
     self.ordinal = ordinal
@@ -65,6 +87,7 @@ public struct Placeholder: Sendable, Hashable {
 public struct KeyPathComponent: Sendable, Hashable {
   /// The kinds of components.
   public enum Kind: Sendable, Hashable {
+    /// The name of a property, or SELF.
     case name(String)
     /// `@count` and similar, without the `@`.
     case collectionOperator(String)
@@ -77,15 +100,24 @@ public struct KeyPathComponent: Sendable, Hashable {
   /// The bytes of the text from which it was parsed.
   public let range: SourceRange
 
+  /// Makes a component.
+  ///
+  /// - Parameter range: empty for a component that was not parsed from text.
   public init(_ kind: Kind, range: SourceRange = SourceRange(0..<0)) {
     self.kind = kind
     self.range = range
   }
 }
 
-/// The index in brackets after an ordered collection.
+/// What brackets after an ordered collection select.
 public indirect enum CollectionIndex: Sendable, Hashable {
-  case first, last, size
+  /// `[FIRST]`.
+  case first
+  /// `[LAST]`.
+  case last
+  /// `[SIZE]`: the number of elements.
+  case size
+  /// `[n]`: the element at a position from 0.
   case position(Expression)
 }
 

@@ -30,6 +30,7 @@ public enum ParserStackBudget {
 
   // MARK: Conditions
 
+  /// The entries of the parser's stack that the SQL of a condition needs. O(parts).
   public static func entries(_ condition: Condition) -> Int {
     switch condition {
     case .constant: 1
@@ -108,6 +109,7 @@ public enum ParserStackBudget {
 
   // MARK: Values
 
+  /// The entries of the parser's stack that the SQL of a value needs. O(parts).
   public static func entries(_ value: ResolvedExpression) -> Int {
     switch value {
     case .constant, .parameter: return 1

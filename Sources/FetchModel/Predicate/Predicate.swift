@@ -51,6 +51,7 @@ public struct ComparisonPredicate: Sendable, Hashable {
   /// The place of the operator.
   public var range: SourceRange
 
+  /// Makes a comparison predicate.
   public init(
     quantifier: Quantifier? = nil, left: Expression, operation: Operator,
     options: StringOptions = [], right: Expression, range: SourceRange = SourceRange(0..<0)
@@ -73,6 +74,7 @@ public struct SourceRange: Sendable, Hashable {
   /// The offset after the last byte.
   public let upperBound: Int
 
+  /// Makes the place of an expression.
   public init(_ range: Range<Int>) {
     lowerBound = range.lowerBound
     upperBound = range.upperBound

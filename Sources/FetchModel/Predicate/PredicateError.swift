@@ -42,6 +42,7 @@ public struct PredicateError: Error, Sendable, Hashable {
   /// The index of the wrong character in the string at ``offset``.
   var character: Int?
 
+  /// Makes a predicate error.
   public init(
     _ code: Code, at offset: Int, found: String, expected: String, hint: String? = nil,
     nearest: String? = nil

@@ -136,7 +136,7 @@ extension PredicateLexer {
     guard let byte = peek() else { throw failure("`%@`, `%K`, `%ld` or the like", at: start) }
     offset += 1
     switch byte {
-    case UInt8(ascii: "@"): return .object
+    case UInt8(ascii: "@"): return .value
     case UInt8(ascii: "K"): return .keyPath
     case _ where "diuxXoDUO".utf8.contains(byte): return .integer
     case _ where "fFeEgGaA".utf8.contains(byte): return .double

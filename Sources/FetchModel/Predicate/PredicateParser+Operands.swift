@@ -138,7 +138,7 @@ extension PredicateParser {
     let range = start..<token.range.upperBound
     try advance()
     return try node(
-      .expression(Expression(.aggregate(elements), range: SourceRange(range))), above: depth, range)
+      .expression(Expression(.list(elements), range: SourceRange(range))), above: depth, range)
   }
 
   /// Parses expressions separated by commas, up to but not including `end`.

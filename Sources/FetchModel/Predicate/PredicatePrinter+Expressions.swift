@@ -32,7 +32,7 @@ extension PredicatePrinter {
     case .object: text += "SELF"
     case .keyPath(let base, let components): write(base, components)
     case .index(let collection, let index): write(index, of: collection)
-    case .aggregate(let elements):
+    case .list(let elements):
       text += "{"
       write(list: elements)
       text += "}"

@@ -93,7 +93,7 @@ struct PredicatePrinter {
   /// Writes a placeholder, and records its argument if there is one.
   mutating func write(_ placeholder: Placeholder) {
     switch placeholder.kind {
-    case .object: text += "%@"
+    case .value: text += "%@"
     case .keyPath: text += "%K"
     case .integer: text += "%ld"
     case .double: text += "%f"

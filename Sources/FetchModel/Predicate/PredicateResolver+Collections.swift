@@ -6,50 +6,55 @@ struct FilteredCollection {
   let collection: ResolvedCollection
   let condition: Condition
   /// From the elements' scope, to-one steps only.
-  let value: Walk
+  let value: ResolvedKeyPath
 }
 
 extension PredicateResolver {
-  /// Splits a walk over many objects into its last collection and the value read from each element.
-  mutating func filteredCollection(_ walk: Walk) throws(PredicateError) -> FilteredCollection {
-    let value = value(ofElements: walk)
+  /// Splits a key path to many objects into its last collection and the value read from each element.
+  mutating func filteredCollection(_ keyPath: ResolvedKeyPath) throws(PredicateError)
+    -> FilteredCollection
+  {
+    let value = value(ofElements: keyPath)
     let collection = collection(
-      of: walk, Array(walk.steps.dropLast(value.steps.count)), elementScope: value.scope)
+      of: keyPath, Array(keyPath.steps.dropLast(value.steps.count)), elementScope: value.scope)
     return FilteredCollection(
       collection: collection,
-      condition: .all([try origin(of: collection, walk), try filter(of: collection, walk)]),
+      condition: .all([try origin(of: collection, keyPath), try filter(of: collection, keyPath)]),
       value: value)
   }
 
-  private func collection(of walk: Walk, _ steps: [Int], elementScope: Int) -> ResolvedCollection {
-    let end = model.walk(PropertyPath(root: walk.root, steps: steps, target: .object))
+  private func collection(of keyPath: ResolvedKeyPath, _ steps: [Int], elementScope: Int)
+    -> ResolvedCollection
+  {
+    let end = model.walk(PropertyPath(root: keyPath.rootEntity, steps: steps, target: .object))
     return ResolvedCollection(
-      scope: walk.scope, entity: walk.root, steps: steps, destination: end.end,
+      scope: keyPath.scope, entity: keyPath.rootEntity, steps: steps, destination: end.end,
       elementScope: elementScope,
       toOneSteps: end.relationships.prefix { !$0.isToMany }.count,
       toManySteps: end.relationships.count(where: \.isToMany),
       isManyToMany: end.relationships.contains(where: model.isManyToMany))
   }
 
-  /// The part of `walk` that is read from each element of its collection.
-  func value(ofElements walk: Walk) -> Walk {
-    let last = walk.toMany.last ?? 0
-    let steps = Array(walk.steps[...last])
-    let elements = PropertyPath(root: walk.root, steps: steps, target: .object)
-    var value = Walk(scope: scopes.count, root: model.walk(elements).end, range: walk.range)
-    value.steps = Array(walk.steps[(last + 1)...])
-    value.end = walk.end
-    value.target = walk.target
-    value.isLength = walk.isLength
-    value.naming = walk.naming
+  /// The part of `keyPath` that is read from each element of its collection.
+  func value(ofElements keyPath: ResolvedKeyPath) -> ResolvedKeyPath {
+    let last = keyPath.toManyPositions.last ?? 0
+    let steps = Array(keyPath.steps[...last])
+    let elements = PropertyPath(root: keyPath.rootEntity, steps: steps, target: .object)
+    var value = ResolvedKeyPath(
+      scope: scopes.count, rootEntity: model.walk(elements).end, range: keyPath.range)
+    value.steps = Array(keyPath.steps[(last + 1)...])
+    value.endEntity = keyPath.endEntity
+    value.target = keyPath.target
+    value.isLength = keyPath.isLength
+    value.reference = keyPath.reference
     return value
   }
 
-  /// The condition of the SUBQUERY at the beginning of `walk`.
+  /// The condition of the SUBQUERY at the beginning of `keyPath`.
   private mutating func filter(
-    of collection: ResolvedCollection, _ walk: Walk
+    of collection: ResolvedCollection, _ keyPath: ResolvedKeyPath
   ) throws(PredicateError) -> Condition {
-    guard let filter = walk.filter else { return .constant(true) }
+    guard let filter = keyPath.filter else { return .constant(true) }
     track(collection.scope, collection.steps, .object)
     return try withScope(elements(of: collection, variable: filter.variable)) {
       resolver throws(PredicateError) in try resolver.resolve(filter.predicate)
@@ -63,12 +68,13 @@ extension PredicateResolver {
       variable: variable)
   }
 
-  /// Returns the condition that some element of the collection of `walk` satisfies the condition that
+  /// Returns the condition that some element of the collection of `keyPath` satisfies the condition that
   /// `body` returns for its value. `body` resolves everything in the elements' scope.
   mutating func exists(
-    _ walk: Walk, _ body: (inout Self, Walk) throws(PredicateError) -> Condition
+    _ keyPath: ResolvedKeyPath,
+    _ body: (inout Self, ResolvedKeyPath) throws(PredicateError) -> Condition
   ) throws(PredicateError) -> Condition {
-    let filtered = try filteredCollection(walk)
+    let filtered = try filteredCollection(keyPath)
     let collection = filtered.collection
     track(collection.scope, collection.steps, .object)
     let condition = try withScope(elements(of: collection)) { resolver throws(PredicateError) in
@@ -82,11 +88,13 @@ extension PredicateResolver {
   mutating func resolve(
     _ comparison: ComparisonPredicate, _ quantifier: ComparisonPredicate.Quantifier
   ) throws(PredicateError) -> Condition {
-    guard let walk = try walk(comparison.left) else { throw noCollection(comparison.left) }
-    let inner = aggregateOfElements(walk)
-    guard walk.isCollection || inner != nil else { throw noCollection(comparison.left) }
-    let some = try exists(inner?.outer ?? walk) { (resolver, element) throws(PredicateError) in
-      let condition = try resolver.condition(.walk(inner?.aggregate ?? element), comparison)
+    guard let keyPath = try resolveKeyPath(comparison.left) else {
+      throw noCollection(comparison.left)
+    }
+    let inner = aggregateOfElements(keyPath)
+    guard keyPath.isCollection || inner != nil else { throw noCollection(comparison.left) }
+    let some = try exists(inner?.outer ?? keyPath) { (resolver, element) throws(PredicateError) in
+      let condition = try resolver.condition(.keyPath(inner?.aggregate ?? element), comparison)
       return quantifier == .all ? condition.negated : condition
     }
     return quantifier == .any ? some : some.negated
@@ -94,22 +102,25 @@ extension PredicateResolver {
 
   /// Splits `countries.cities.@count` after a quantifier: all collections but the last, and the
   /// aggregate of each of their elements; nil if there is only one collection.
-  private func aggregateOfElements(_ walk: Walk) -> (outer: Walk, aggregate: Walk)? {
-    let toMany = walk.toMany.filter { $0 >= walk.element?.stepCount ?? 0 }
-    guard walk.aggregate != nil, toMany.count > 1, walk.filter == nil else { return nil }
+  private func aggregateOfElements(_ keyPath: ResolvedKeyPath) -> (
+    outer: ResolvedKeyPath, aggregate: ResolvedKeyPath
+  )? {
+    let toMany = keyPath.toManyPositions.filter { $0 >= keyPath.element?.stepCount ?? 0 }
+    guard keyPath.aggregate != nil, toMany.count > 1, keyPath.filter == nil else { return nil }
     let split = toMany[toMany.count - 2] + 1
-    var outer = Walk(scope: walk.scope, root: walk.root, range: walk.range)
-    outer.steps = Array(walk.steps[..<split])
-    outer.toMany = walk.toMany.dropLast()
-    outer.element = walk.element
+    var outer = ResolvedKeyPath(
+      scope: keyPath.scope, rootEntity: keyPath.rootEntity, range: keyPath.range)
+    outer.steps = Array(keyPath.steps[..<split])
+    outer.toManyPositions = keyPath.toManyPositions.dropLast()
+    outer.element = keyPath.element
     var aggregate = value(ofElements: outer)
-    aggregate.steps = Array(walk.steps[split...])
-    aggregate.toMany = walk.toMany.suffix(1).map { $0 - split }
-    aggregate.end = walk.end
-    aggregate.target = walk.target
-    aggregate.isLength = walk.isLength
-    aggregate.operators = walk.operators.map { applied in
-      Walk.Operator(
+    aggregate.steps = Array(keyPath.steps[split...])
+    aggregate.toManyPositions = keyPath.toManyPositions.suffix(1).map { $0 - split }
+    aggregate.endEntity = keyPath.endEntity
+    aggregate.target = keyPath.target
+    aggregate.isLength = keyPath.isLength
+    aggregate.operators = keyPath.operators.map { applied in
+      ResolvedKeyPath.Operator(
         name: applied.name, stepCount: applied.stepCount - split, range: applied.range)
     }
     return (outer, aggregate)
@@ -129,19 +140,21 @@ extension PredicateResolver {
         ? "SUBQUERY(path, $x, $x.name + 1 > 2).@count > 0 calculates with each" : nil)
   }
 
-  /// `SUBQUERY(path, $x, predicate)` as the start of a walk.
+  /// `SUBQUERY(path, $x, predicate)` as the start of a key path.
   mutating func subquery(
     _ collection: Expression, _ variable: String, _ predicate: Predicate, at range: SourceRange
-  ) throws(PredicateError) -> Walk {
-    guard var walk = try walk(collection), walk.isCollection, walk.operators.isEmpty,
-      walk.target == .object, walk.toMany.last == walk.steps.count - 1, walk.filter == nil
+  ) throws(PredicateError) -> ResolvedKeyPath {
+    guard var keyPath = try resolveKeyPath(collection), keyPath.isCollection,
+      keyPath.operators.isEmpty,
+      keyPath.target == .object, keyPath.toManyPositions.last == keyPath.steps.count - 1,
+      keyPath.filter == nil
     else {
       throw PredicateError(
         .typeMismatch, at: collection.range.lowerBound, found: "no collection of objects",
         expected: "a to-many key path that ends with its relationship")
     }
-    walk.filter = Walk.Filter(variable: variable, predicate: predicate)
-    return walk
+    keyPath.filter = ResolvedKeyPath.Filter(variable: variable, predicate: predicate)
+    return keyPath
   }
 }
 
@@ -149,53 +162,55 @@ extension PredicateResolver {
 
 extension PredicateResolver {
   /// The single value that an aggregate computes from a collection.
-  mutating func aggregate(_ walk: Walk) throws(PredicateError) -> Operand {
-    guard let applied = walk.aggregate else { throw tooMany(walk) }
-    return try aggregate(walk, applied.name.function, at: applied.range)
+  mutating func aggregate(_ keyPath: ResolvedKeyPath) throws(PredicateError) -> Operand {
+    guard let applied = keyPath.aggregate else { throw tooMany(keyPath) }
+    return try aggregate(keyPath, applied.name.function, at: applied.range)
   }
 
   mutating func aggregate(
-    _ walk: Walk, _ function: AggregateFunction, at range: SourceRange
+    _ keyPath: ResolvedKeyPath, _ function: AggregateFunction, at range: SourceRange
   ) throws(PredicateError) -> Operand {
-    guard !walk.isLength else {
+    guard !keyPath.isLength else {
       throw PredicateError(
         .typeMismatch, at: range.lowerBound, found: "an aggregate of lengths",
         expected: "an aggregate of attributes",
         hint: "a quantifier compares the length of each: ANY path.name.length > 3")
     }
-    let filtered = try filteredCollection(walk)
-    track(walk.scope, walk.steps, walk.target)
-    track(walk.scope, filtered.collection.steps, .object)
-    let valueKind = try kind(of: function, walk, at: range)
+    let filtered = try filteredCollection(keyPath)
+    track(keyPath.scope, keyPath.steps, keyPath.target)
+    track(keyPath.scope, filtered.collection.steps, .object)
+    let valueKind = try kind(of: function, keyPath, at: range)
     let aggregation = Aggregation(
       function: function, collection: filtered.collection, condition: filtered.condition,
-      value: filtered.value.path, objectStepCount: objectStepCount(walk, filtered, function),
-      isDistinct: walk.isDistinct)
-    var operand = Operand(expression: .aggregate(aggregation), kind: valueKind, range: walk.range)
+      value: filtered.value.path, objectStepCount: objectStepCount(keyPath, filtered, function),
+      isDistinct: keyPath.isDistinct)
+    var operand = Operand(
+      expression: .aggregate(aggregation), kind: valueKind, range: keyPath.range)
     operand.isRelationship =
-      function != .count && walk.target == .object && walk.naming == .relationship
+      function != .count && keyPath.target == .object && keyPath.reference == .relationship
     return operand
   }
 
   /// See ``Aggregation/objectStepCount``; 0 for `min`, `max` and distinct values, which do not depend on
   /// how often a value counts.
   private func objectStepCount(
-    _ walk: Walk, _ filtered: FilteredCollection, _ function: AggregateFunction
+    _ keyPath: ResolvedKeyPath, _ filtered: FilteredCollection, _ function: AggregateFunction
   ) -> Int {
-    guard !walk.isDistinct, function != .min, function != .max else { return 0 }
-    let stepCount = walk.operators.first?.stepCount ?? walk.steps.count
+    guard !keyPath.isDistinct, function != .min, function != .max else { return 0 }
+    let stepCount = keyPath.operators.first?.stepCount ?? keyPath.steps.count
     return max(0, stepCount - filtered.collection.steps.count)
   }
 
   private func kind(
-    of function: AggregateFunction, _ walk: Walk, at range: SourceRange
+    of function: AggregateFunction, _ keyPath: ResolvedKeyPath, at range: SourceRange
   ) throws(PredicateError) -> Operand.Kind {
-    let type = model.type(of: walk.path)
+    let type = model.type(of: keyPath.path)
     switch function {
     case .count: return .number(isInteger: true)
     case .sum, .average:
       try requireNumbers(
-        walk.path, areObjects: walk.target == .object && walk.naming == .relationship, model,
+        keyPath.path, areObjects: keyPath.target == .object && keyPath.reference == .relationship,
+        model,
         at: range)
       return .number(isInteger: function == .sum && (type == .integer || type == .boolean))
     case .min, .max: return Operand.kind(of: type)
@@ -203,9 +218,10 @@ extension PredicateResolver {
   }
 
   /// The error for a collection in place of a single value.
-  func tooMany(_ walk: Walk) -> PredicateError {
+  func tooMany(_ keyPath: ResolvedKeyPath) -> PredicateError {
     PredicateError(
-      .toManyWithoutQuantifier, at: walk.range.lowerBound, found: "`\(model.text(of: walk.path))`",
+      .toManyWithoutQuantifier, at: keyPath.range.lowerBound,
+      found: "`\(model.text(of: keyPath.path))`",
       expected: "one value",
       hint: "put ANY, ALL or NONE before it, or an aggregate like `@count` after it")
   }

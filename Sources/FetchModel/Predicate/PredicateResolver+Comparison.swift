@@ -8,8 +8,10 @@ extension PredicateResolver {
     if let quantifier = comparison.quantifier {
       return try resolve(comparison, quantifier)
     }
-    if comparison.operation == .contains, let walk = try walk(comparison.left), walk.isCollection {
-      return try exists(walk) { (resolver, element) throws(PredicateError) in
+    if comparison.operation == .contains, let keyPath = try resolveKeyPath(comparison.left),
+      keyPath.isCollection
+    {
+      return try exists(keyPath) { (resolver, element) throws(PredicateError) in
         let left = try resolver.operand(element)
         return try resolver.compare(
           left, .equal, try resolver.operand(comparison.right), comparison.options)
@@ -161,10 +163,10 @@ extension PredicateResolver {
   private func checkLength(
     _ pattern: String, at range: SourceRange
   ) throws(PredicateError) {
-    guard pattern.utf8.count > TextSearch.longestPattern else { return }
+    guard pattern.utf8.count > TextSearch.maxPatternBytes else { return }
     throw PredicateError(
       .badPattern, at: range.lowerBound, found: "a pattern of \(pattern.utf8.count) bytes",
-      expected: "one of at most \(TextSearch.longestPattern) bytes")
+      expected: "one of at most \(TextSearch.maxPatternBytes) bytes")
   }
 
   private func checkPattern(

@@ -28,7 +28,7 @@ extension PredicateResolver {
     _ index: CollectionIndex, of collection: Expression, after components: [KeyPathComponent],
     at range: SourceRange
   ) throws(PredicateError) -> Operand? {
-    let found = try walk(collection)
+    let found = try resolveKeyPath(collection)
     if let found, !found.isCollection, found.aggregate == nil, case .attribute = found.target {
       if model.type(of: found.path) == .json {
         throw PredicateError(
@@ -37,24 +37,26 @@ extension PredicateResolver {
           expected: "a to-many key path before the brackets", hint: "JSON is compared as a whole")
       }
     }
-    guard let walk = found, walk.isCollection else {
+    guard let keyPath = found, keyPath.isCollection else {
       throw PredicateError(
         .typeMismatch, at: collection.range.lowerBound, found: "a single value",
         expected: "a to-many key path before the brackets",
         hint: index.isName ? "an option like `[c]` follows its operator" : nil)
     }
     if case .size = index {
-      guard let component = components.first else { return try aggregate(walk, .count, at: range) }
+      guard let component = components.first else {
+        return try aggregate(keyPath, .count, at: range)
+      }
       throw PredicateError(
         .typeMismatch, at: component.range.lowerBound, found: "a property of a number",
         expected: "nothing after `[SIZE]`")
     }
-    guard let value = try value(after: components, of: walk, at: range) else { return nil }
+    guard let value = try value(after: components, of: keyPath, at: range) else { return nil }
     let place = try place(index, at: range)
-    try checkOrder(of: walk, at: range)
-    let filtered = try filteredCollection(walk)
-    track(walk.scope, filtered.collection.steps, .object)
-    track(walk.scope, filtered.collection.steps + value.steps, value.target)
+    try checkOrder(of: keyPath, at: range)
+    let filtered = try filteredCollection(keyPath)
+    track(keyPath.scope, filtered.collection.steps, .object)
+    track(keyPath.scope, filtered.collection.steps + value.steps, value.target)
     let element = OrderedElement(
       collection: filtered.collection, condition: filtered.condition, place: place,
       value: value.path)
@@ -82,11 +84,14 @@ extension PredicateResolver {
   }
 
   /// Refuses an element of a collection that has no order.
-  private func checkOrder(of walk: Walk, at range: SourceRange) throws(PredicateError) {
-    let last = walk.toMany.last ?? 0
-    let steps = PropertyPath(root: walk.root, steps: Array(walk.steps[...last]), target: .object)
+  private func checkOrder(of keyPath: ResolvedKeyPath, at range: SourceRange) throws(PredicateError)
+  {
+    let last = keyPath.toManyPositions.last ?? 0
+    let steps = PropertyPath(
+      root: keyPath.rootEntity, steps: Array(keyPath.steps[...last]), target: .object)
     let relationship = model.walk(steps).relationships[last]
-    guard relationship.isOrdered, walk.toMany.count == 1, walk.operators.isEmpty else {
+    guard relationship.isOrdered, keyPath.toManyPositions.count == 1, keyPath.operators.isEmpty
+    else {
       throw PredicateError(
         .unorderedRelationship, at: range.lowerBound, found: "an element by its place",
         expected: "an ordered relationship",
@@ -99,19 +104,19 @@ extension PredicateResolver {
   /// The value that `components` read from an element, in addition to the value already read from
   /// each; nil if they lead to many objects.
   private func value(
-    after components: [KeyPathComponent], of collection: Walk, at range: SourceRange
-  ) throws(PredicateError) -> Walk? {
-    var walk = value(ofElements: collection)
+    after components: [KeyPathComponent], of collection: ResolvedKeyPath, at range: SourceRange
+  ) throws(PredicateError) -> ResolvedKeyPath? {
+    var keyPath = value(ofElements: collection)
     for component in components {
       guard case .name(let name) = component.kind else {
         throw PredicateError(
           .typeMismatch, at: component.range.lowerBound, found: "an aggregate",
           expected: "a property of the element")
       }
-      try step(name, &walk, at: component.range)
-      guard walk.toMany.isEmpty else { return nil }
+      try append(name, to: &keyPath, at: component.range)
+      guard keyPath.toManyPositions.isEmpty else { return nil }
     }
-    return walk
+    return keyPath
   }
 }
 
@@ -121,10 +126,10 @@ extension PredicateResolver {
   /// That an object of `collection` was reached over the element that brackets pick, as in
   /// `pets[FIRST].toys`: the inverse steps lead back to it.
   mutating func origin(
-    of collection: ResolvedCollection, _ walk: Walk
+    of collection: ResolvedCollection, _ keyPath: ResolvedKeyPath
   ) throws(PredicateError) -> Condition {
-    guard let element = walk.element else { return .constant(true) }
-    let way = try inverse(of: collection, from: element.stepCount, at: walk.range)
+    guard let element = keyPath.element else { return .constant(true) }
+    let way = try inverse(of: collection, from: element.stepCount, at: keyPath.range)
     return try withScope(elements(of: collection)) { resolver throws(PredicateError) in
       guard way.isCollection else { return try resolver.isElement(way, element) }
       return try resolver.exists(way) { (resolver, object) throws(PredicateError) in
@@ -134,9 +139,9 @@ extension PredicateResolver {
   }
 
   private mutating func isElement(
-    _ walk: Walk, _ element: Walk.Element
+    _ keyPath: ResolvedKeyPath, _ element: ResolvedKeyPath.Element
   ) throws(PredicateError) -> Condition {
-    var object = try operand(walk)
+    var object = try operand(keyPath)
     let picked = try operand(element.expression)
     // The inverse may lead to an entity that the element's one inherits from.
     object.kind = picked.kind
@@ -147,9 +152,10 @@ extension PredicateResolver {
   /// lead to.
   private func inverse(
     of collection: ResolvedCollection, from start: Int, at range: SourceRange
-  ) throws(PredicateError) -> Walk {
+  ) throws(PredicateError) -> ResolvedKeyPath {
     let path = PropertyPath(root: collection.entity, steps: collection.steps, target: .object)
-    var way = Walk(scope: collection.elementScope, root: collection.destination, range: range)
+    var way = ResolvedKeyPath(
+      scope: collection.elementScope, rootEntity: collection.destination, range: range)
     for relationship in model.walk(path).relationships[start...].reversed() {
       guard let inverse = relationship.inverse else {
         throw PredicateError(
@@ -157,9 +163,9 @@ extension PredicateResolver {
           expected: "a relationship with an inverse after the brackets")
       }
       let step = model.entities[relationship.destination].relationships[inverse]
-      if step.isToMany { way.toMany.append(way.steps.count) }
+      if step.isToMany { way.toManyPositions.append(way.steps.count) }
       way.steps.append(inverse)
-      way.end = step.destination
+      way.endEntity = step.destination
     }
     return way
   }

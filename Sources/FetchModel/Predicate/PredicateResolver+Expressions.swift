@@ -4,13 +4,13 @@
 /// collection's elements; the left side is then resolved within that scope.
 enum ComparisonSide {
   case expression(Expression)
-  case walk(Walk)
+  case keyPath(ResolvedKeyPath)
 }
 
 extension PredicateResolver {
   mutating func operand(_ expression: Expression) throws(PredicateError) -> Operand {
     if let operand = try element(expression) { return operand }
-    if let walk = try walk(expression) { return try operand(walk) }
+    if let keyPath = try resolveKeyPath(expression) { return try operand(keyPath) }
     let range = expression.range
     switch expression.kind {
     case .literal(.double(let value)) where value.isNaN: throw notANumber(at: range)
@@ -31,7 +31,7 @@ extension PredicateResolver {
       return try conditional(try resolve(condition), try operand(yes), try operand(no), at: range)
     case .cast(let value, let type): return try cast(value, to: type, at: range)
     case .function(let name, let arguments): return try call(name, arguments, at: range)
-    case .aggregate: throw misplacedAggregate(at: range)
+    case .list: throw misplacedAggregate(at: range)
     case .object, .keyPath, .subquery, .index: throw misplacedAggregate(at: range)
     }
   }
@@ -39,30 +39,30 @@ extension PredicateResolver {
   mutating func operand(_ side: ComparisonSide) throws(PredicateError) -> Operand {
     switch side {
     case .expression(let expression): try operand(expression)
-    case .walk(let walk): try operand(walk)
+    case .keyPath(let keyPath): try operand(keyPath)
     }
   }
 
-  mutating func operand(_ walk: Walk) throws(PredicateError) -> Operand {
-    if walk.aggregate != nil { return try aggregate(walk) }
-    if walk.isCollection || walk.element != nil { throw tooMany(walk) }
-    track(walk.scope, walk.steps, walk.target)
-    return operand(.path(ScopedPath(scope: walk.scope, path: walk.path)), read: walk)
+  mutating func operand(_ keyPath: ResolvedKeyPath) throws(PredicateError) -> Operand {
+    if keyPath.aggregate != nil { return try aggregate(keyPath) }
+    if keyPath.isCollection || keyPath.element != nil { throw tooMany(keyPath) }
+    track(keyPath.scope, keyPath.steps, keyPath.target)
+    return operand(.path(ScopedPath(scope: keyPath.scope, path: keyPath.path)), read: keyPath)
   }
 
-  /// `value`, read at the end of `walk`, as an operand.
-  func operand(_ value: ResolvedExpression, read walk: Walk) -> Operand {
-    let range = walk.range
-    if walk.isLength {
+  /// `value`, read at the end of `keyPath`, as an operand.
+  func operand(_ value: ResolvedExpression, read keyPath: ResolvedKeyPath) -> Operand {
+    let range = keyPath.range
+    if keyPath.isLength {
       return Operand(
         expression: .function(.length, [value]), kind: .number(isInteger: true), range: range)
     }
-    guard walk.target == .object else {
-      let kind = Operand.kind(of: model.type(of: walk.path))
+    guard keyPath.target == .object else {
+      let kind = Operand.kind(of: model.type(of: keyPath.path))
       return Operand(expression: value, kind: kind, range: range)
     }
-    var operand = Operand(expression: value, kind: .object(walk.end), range: range)
-    operand.isRelationship = walk.naming == .relationship
+    var operand = Operand(expression: value, kind: .object(keyPath.endEntity), range: range)
+    operand.isRelationship = keyPath.reference == .relationship
     return operand
   }
 
@@ -79,7 +79,7 @@ extension PredicateResolver {
   ) throws(PredicateError) -> Operand {
     let operand = try operand(try argument(placeholder, at: range), at: range)
     switch placeholder.kind {
-    case .object, .keyPath: return operand
+    case .value, .keyPath: return operand
     case .integer: return try number(operand, isInteger: true)
     case .double: return try number(operand, isInteger: false)
     case .string:

@@ -112,8 +112,8 @@ extension PredicateResolver {
   private mutating func call(
     _ function: AggregateFunction, _ arguments: [Expression], at range: SourceRange
   ) throws(PredicateError) -> Operand {
-    if arguments.count == 1, let walk = try walk(arguments[0]), walk.isCollection {
-      return try aggregate(walk, function, at: range)
+    if arguments.count == 1, let keyPath = try resolveKeyPath(arguments[0]), keyPath.isCollection {
+      return try aggregate(keyPath, function, at: range)
     }
     var operands: [Operand] = []
     if arguments.count == 1, let elements = try list(arguments[0]) {

@@ -5,8 +5,8 @@ extension PredicateResolver {
   mutating func membership(
     _ side: ComparisonSide, _ comparison: ComparisonPredicate
   ) throws(PredicateError) -> Condition {
-    if let walk = try walk(comparison.right), walk.isCollection {
-      return try exists(walk) { (resolver, element) throws(PredicateError) in
+    if let keyPath = try resolveKeyPath(comparison.right), keyPath.isCollection {
+      return try exists(keyPath) { (resolver, element) throws(PredicateError) in
         let left = try resolver.operand(side)
         return try resolver.compare(
           left, .equal, try resolver.operand(element), comparison.options)
@@ -91,12 +91,12 @@ extension PredicateResolver {
   mutating func list(_ expression: Expression) throws(PredicateError) -> [Operand]? {
     let argument: PredicateArgument
     switch expression.kind {
-    case .aggregate(let elements):
+    case .list(let elements):
       try countValues(elements.count, at: expression.range)
       var operands: [Operand] = []
       for element in elements { operands.append(try operand(element)) }
       return operands
-    case .placeholder(let placeholder) where placeholder.kind == .object:
+    case .placeholder(let placeholder) where placeholder.kind == .value:
       argument = try self.argument(placeholder, at: expression.range)
     case .variable(let name) where !scopes.contains { $0.variable == name }:
       argument = try value(ofVariable: name, at: expression.range)

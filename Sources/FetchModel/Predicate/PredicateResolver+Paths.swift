@@ -1,8 +1,9 @@
-// Key paths → steps through the model.
+// Key paths of the syntax tree → steps through the model.
 
-/// A key path, followed up to some step. It contains nothing that was resolved, so that its meaning
-/// is the same in every scope inside the scope in which it was followed.
-struct Walk {
+/// A key path, resolved to steps of the model. Its filter and its brackets remain syntax, because they
+/// are resolved again in the scope in which the path is used.
+struct ResolvedKeyPath {
+  /// A collection operator in the path, such as `@count`.
   struct Operator {
     let name: CollectionOperator
     /// The number of steps before it.
@@ -10,11 +11,13 @@ struct Walk {
     let range: SourceRange
   }
 
+  /// The variable and the predicate of a SUBQUERY.
   struct Filter {
     let variable: String
     let predicate: Predicate
   }
 
+  /// An element of an ordered collection, which brackets pick.
   struct Element {
     /// The key path with its brackets.
     let expression: Expression
@@ -22,22 +25,25 @@ struct Walk {
     let stepCount: Int
   }
 
-  /// The kind of name that a key path gives the object at its end.
-  enum Naming {
-    /// By SELF, `id` or a variable.
-    case object
-    /// By a relationship.
+  /// How a key path names the object at its end. An id can be computed with and compared with
+  /// numbers and texts, a relationship only with objects.
+  enum ObjectReference {
+    /// By SELF, `id`, a variable or a column that holds the id.
+    case id
+    /// By the name of a relationship.
     case relationship
   }
 
-  /// The scope it starts from.
+  /// The index of the scope in which it starts.
   let scope: Int
-  let root: Int
+  /// The index of the entity at which it starts.
+  let rootEntity: Int
+  /// The index of the entity at which it ends.
+  var endEntity: Int
+  /// The relationships on its way, each an index of the entity before it.
   var steps: [Int] = []
-  /// Which of the steps are to-many.
-  var toMany: [Int] = []
-  /// The entity reached.
-  var end: Int
+  /// The positions in `steps` of the to-many relationships, ascending.
+  var toManyPositions: [Int] = []
   var target = PropertyPath.Target.object
   var operators: [Operator] = []
   /// The condition that a SUBQUERY at its beginning puts on the elements.
@@ -46,31 +52,35 @@ struct Walk {
   var element: Element?
   /// True if it reads the length of its target.
   var isLength = false
-  /// The kind of the target's name, if it is an object.
-  var naming = Naming.object
+  /// How it names its target, if that is an object.
+  var reference = ObjectReference.id
   let range: SourceRange
 
-  init(scope: Int, root: Int, range: SourceRange) {
+  init(scope: Int, rootEntity: Int, range: SourceRange) {
     self.scope = scope
-    self.root = root
-    end = root
+    self.rootEntity = rootEntity
+    endEntity = rootEntity
     self.range = range
   }
 
   /// True if it represents the objects or values of a collection rather than one value.
   var isCollection: Bool { reachesMany && aggregate == nil }
 
-  /// True if it leads to many objects. A step with brackets leads to one.
-  var reachesMany: Bool { (toMany.last ?? -1) >= (element?.stepCount ?? 0) }
+  /// True if it leads to many objects. To-many steps before brackets do not count, because the brackets
+  /// pick one element.
+  var reachesMany: Bool {
+    guard let last = toManyPositions.last else { return false }
+    return last >= element?.stepCount ?? 0
+  }
 
-  /// The aggregate that makes one value of the collection.
+  /// The operator that computes one value from the collection.
   var aggregate: Operator? {
     operators.last { $0.name != .distinctUnionOfObjects }
   }
 
   var isDistinct: Bool { operators.contains { $0.name == .distinctUnionOfObjects } }
 
-  var path: PropertyPath { PropertyPath(root: root, steps: steps, target: target) }
+  var path: PropertyPath { PropertyPath(root: rootEntity, steps: steps, target: target) }
 }
 
 extension AttributeType {
@@ -78,9 +88,11 @@ extension AttributeType {
   fileprivate var hasLength: Bool { Operand.kind(of: self) == .text && self != .json }
 }
 
+/// The collection operators, by their spelling after `@`.
 enum CollectionOperator: String, CaseIterable {
   case count, sum, avg, min, max, distinctUnionOfObjects
 
+  /// The aggregate function. `distinctUnionOfObjects` is none: it makes the aggregate after it distinct.
   var function: AggregateFunction {
     switch self {
     case .count, .distinctUnionOfObjects: .count
@@ -93,8 +105,10 @@ enum CollectionOperator: String, CaseIterable {
 }
 
 extension PredicateResolver {
-  /// Walks `expression` if it is a key path, a SUBQUERY, SELF or a SUBQUERY's variable, else nil.
-  mutating func walk(_ expression: Expression) throws(PredicateError) -> Walk? {
+  /// Resolves `expression` if it is a key path, a SUBQUERY, SELF or a SUBQUERY's variable. Returns nil
+  /// for other expressions.
+  mutating func resolveKeyPath(_ expression: Expression) throws(PredicateError) -> ResolvedKeyPath?
+  {
     switch expression.kind {
     case .object: return start(at: 0, expression.range)
     case .variable(let name):
@@ -102,50 +116,54 @@ extension PredicateResolver {
     case .subquery(let collection, let variable, let predicate):
       return try subquery(collection, variable, predicate, at: expression.range)
     case .keyPath(let base, let components):
-      return try walk(base, components, at: expression.range)
+      return try resolveKeyPath(base, components, at: expression.range)
     case .placeholder(let placeholder) where placeholder.kind == .keyPath:
       let component = KeyPathComponent(.placeholder(placeholder), range: expression.range)
-      return try walk(nil, [component], at: expression.range)
+      return try resolveKeyPath(nil, [component], at: expression.range)
     default: return nil
     }
   }
 
-  private func start(at scope: Int, _ range: SourceRange) -> Walk {
-    Walk(scope: scope, root: scopes[scope].entity, range: range)
+  private func start(at scope: Int, _ range: SourceRange) -> ResolvedKeyPath {
+    ResolvedKeyPath(scope: scope, rootEntity: scopes[scope].entity, range: range)
   }
 
   private func scope(named name: String) -> Int? {
     scopes.lastIndex { $0.variable == name }
   }
 
-  private mutating func walk(
+  private mutating func resolveKeyPath(
     _ base: Expression?, _ components: [KeyPathComponent], at range: SourceRange
-  ) throws(PredicateError) -> Walk {
-    var walked = start(at: 0, range)
+  ) throws(PredicateError) -> ResolvedKeyPath {
+    var keyPath = start(at: 0, range)
     if let base {
-      guard let started = try start(after: base) else { throw try refusal(ofBase: base) }
-      walked = started
+      guard let started = try start(after: base) else { throw try invalidBaseError(base) }
+      keyPath = started
     }
-    for component in components { try step(component, &walked) }
-    if !walked.operators.isEmpty, !walked.reachesMany {
+    for component in components { try append(component, to: &keyPath) }
+    if !keyPath.operators.isEmpty, !keyPath.reachesMany {
       throw PredicateError(
         .typeMismatch, at: range.lowerBound, found: "a key path to one value",
-        expected: "a to-many key path before `@\(walked.operators[0].name.rawValue)`")
+        expected: "a to-many key path before `@\(keyPath.operators[0].name.rawValue)`")
     }
-    return walked
+    return keyPath
   }
 
-  /// A walk that goes on after `base`, which may be an element of an ordered relationship.
-  private mutating func start(after base: Expression) throws(PredicateError) -> Walk? {
-    guard case .index(let collection, _) = base.kind else { return try walk(base) }
-    guard var walked = try walk(collection), walked.isCollection else { return nil }
-    walked.element = Walk.Element(expression: base, stepCount: walked.steps.count)
-    // The brackets pick the element among those that the SUBQUERY leaves.
-    walked.filter = nil
-    return walked
+  /// Returns the key path `base`, which may be an element of an ordered relationship, for further
+  /// components; nil if `base` is no key path.
+  private mutating func start(after base: Expression) throws(PredicateError) -> ResolvedKeyPath? {
+    guard case .index(let collection, _) = base.kind else { return try resolveKeyPath(base) }
+    guard var keyPath = try resolveKeyPath(collection), keyPath.isCollection else { return nil }
+    keyPath.element = ResolvedKeyPath.Element(expression: base, stepCount: keyPath.steps.count)
+    // The expression contains the SUBQUERY with its filter, which must not be applied twice.
+    keyPath.filter = nil
+    return keyPath
   }
 
-  private mutating func refusal(ofBase base: Expression) throws(PredicateError) -> PredicateError {
+  /// The error for a base without properties. Throws a more exact error if it is an unknown variable.
+  private mutating func invalidBaseError(
+    _ base: Expression
+  ) throws(PredicateError) -> PredicateError {
     if case .variable(let name) = base.kind {
       _ = try value(ofVariable: name, at: base.range)
     }
@@ -154,28 +172,30 @@ extension PredicateResolver {
       expected: "a key path")
   }
 
-  private mutating func step(
-    _ component: KeyPathComponent, _ walk: inout Walk
+  private mutating func append(
+    _ component: KeyPathComponent, to keyPath: inout ResolvedKeyPath
   ) throws(PredicateError) {
     switch component.kind {
-    case .name(let name): try step(name, &walk, at: component.range)
-    case .collectionOperator(let name): try apply(name, &walk, at: component.range)
+    case .name(let name): try append(name, to: &keyPath, at: component.range)
+    case .collectionOperator(let name):
+      try append(operator: name, to: &keyPath, at: component.range)
     case .placeholder(let placeholder):
-      var names = try keyPath(placeholder, at: component.range)[...]
+      var names = try names(in: placeholder, at: component.range)[...]
       while !names.isEmpty {
-        let name = takeName(&names, of: model.entities[walk.end])
+        let name = takePropertyName(&names, of: model.entities[keyPath.endEntity])
         if name.hasPrefix("@") {
-          try apply(String(name.dropFirst()), &walk, at: component.range)
+          try append(
+            operator: String(name.dropFirst()), to: &keyPath, at: component.range)
         } else {
-          try step(name, &walk, at: component.range)
+          try append(name, to: &keyPath, at: component.range)
         }
       }
     }
   }
 
-  /// The names in the argument of a `%K`.
-  private mutating func keyPath(
-    _ placeholder: Placeholder, at range: SourceRange
+  /// Returns the names in the argument of a `%K`.
+  private mutating func names(
+    in placeholder: Placeholder, at range: SourceRange
   ) throws(PredicateError) -> [String] {
     switch try argument(placeholder, at: range) {
     case .text(let text), .json(.string(let text)):
@@ -189,14 +209,16 @@ extension PredicateResolver {
     case .json(let json):
       throw PredicateError(
         .typeMismatch, at: range.lowerBound, found: json.kind, expected: "a key path as a string")
+    // Parameters are numbers that are bound later.
     case .parameter:
       throw PredicateError(
         .typeMismatch, at: range.lowerBound, found: "a number", expected: "a key path as a string")
     }
   }
 
-  /// The first name, or the first few joined by dots if only these are a property's.
-  private func takeName(_ names: inout ArraySlice<String>, of entity: Entity) -> String {
+  /// Removes and returns the fewest first names that, joined by dots, are the name of a property;
+  /// without such a property, the first name.
+  private func takePropertyName(_ names: inout ArraySlice<String>, of entity: Entity) -> String {
     for count in 1...max(1, names.count) {
       let name = names.prefix(count).joined(separator: ".")
       if entity.property(namedOrAliased: name) != nil {
@@ -207,43 +229,58 @@ extension PredicateResolver {
     return names.removeFirst()
   }
 
-  func step(
-    _ name: String, _ walk: inout Walk, at range: SourceRange
+  /// Appends a name to a key path.
+  func append(
+    _ name: String, to keyPath: inout ResolvedKeyPath, at range: SourceRange
   ) throws(PredicateError) {
-    let entity = model.entities[walk.end]
-    if case .attribute(let index) = walk.target {
-      let field = "\(entity.attributes[index].name).\(name)"
-      if case .attribute(let fieldIndex)? = entity.property(named: field) {
-        walk.target = .attribute(fieldIndex)
-        return
-      }
-      if name == "length", !walk.isLength, entity.attributes[index].type.hasLength {
-        walk.isLength = true
-        return
-      }
+    if case .attribute(let index) = keyPath.target {
+      try append(name, toAttribute: index, of: &keyPath, at: range)
+    } else {
+      try append(name, toObjectOf: &keyPath, at: range)
+    }
+  }
+
+  /// Appends the field of a composite attribute, or `length`.
+  private func append(
+    _ name: String, toAttribute index: Int, of keyPath: inout ResolvedKeyPath, at range: SourceRange
+  ) throws(PredicateError) {
+    let entity = model.entities[keyPath.endEntity]
+    let attribute = entity.attributes[index]
+    if case .attribute(let field)? = entity.property(named: "\(attribute.name).\(name)") {
+      keyPath.target = .attribute(field)
+    } else if name == "length", !keyPath.isLength, attribute.type.hasLength {
+      keyPath.isLength = true
+    } else {
       throw PredicateError(
         .unknownKeyPath, at: range.lowerBound, found: "`\(name)`",
-        expected: "nothing after `\(entity.attributes[index].name)`, which is an attribute")
+        expected: "nothing after `\(attribute.name)`, which is an attribute")
     }
-    walk.naming = .object
+  }
+
+  /// Appends a property of the object at the end, or SELF.
+  private func append(
+    _ name: String, toObjectOf keyPath: inout ResolvedKeyPath, at range: SourceRange
+  ) throws(PredicateError) {
+    let entity = model.entities[keyPath.endEntity]
+    keyPath.reference = .id
     switch entity.property(namedOrAliased: name) {
     case .id?: break
-    case .attribute(let index)?: walk.target = .attribute(index)
+    case .attribute(let index)?: keyPath.target = .attribute(index)
     case .relationship(let index)?:
-      guard walk.steps.count < PredicateLimits.depth else {
+      guard keyPath.steps.count < PredicateLimits.depth else {
         throw PredicateError(
           .tooComplex, at: range.lowerBound, found: "`\(name)`",
           expected: "at most \(PredicateLimits.depth) steps")
       }
       let relationship = entity.relationships[index]
       if relationship.isToMany {
-        guard walk.filter == nil else { throw Self.toManyAfterSubquery(name, at: range) }
-        walk.toMany.append(walk.steps.count)
+        guard keyPath.filter == nil else { throw Self.toManyAfterSubquery(name, at: range) }
+        keyPath.toManyPositions.append(keyPath.steps.count)
       }
-      // Another name of it is that of the column that holds the id.
-      if relationship.name == name { walk.naming = .relationship }
-      walk.steps.append(index)
-      walk.end = relationship.destination
+      // An alias of a relationship is the name of its foreign-key column, which holds the id.
+      if relationship.name == name { keyPath.reference = .relationship }
+      keyPath.steps.append(index)
+      keyPath.endEntity = relationship.destination
     case nil where PredicateKeyword(spelling: name) == .self: break
     case nil: throw unknown(name, of: entity, at: range)
     }
@@ -267,8 +304,8 @@ extension PredicateResolver {
       nearest: nearestName(to: name, among: entity.propertyNames))
   }
 
-  private func apply(
-    _ name: String, _ walk: inout Walk, at range: SourceRange
+  private func append(
+    operator name: String, to keyPath: inout ResolvedKeyPath, at range: SourceRange
   ) throws(PredicateError) {
     let known = CollectionOperator.allCases.map(\.rawValue)
     guard let name = CollectionOperator(rawValue: name) else {
@@ -277,12 +314,12 @@ extension PredicateResolver {
         expected: "a collection operator",
         nearest: nearestName(to: name, among: known).map { "@" + $0 })
     }
-    guard walk.aggregate == nil else {
+    guard keyPath.aggregate == nil else {
       throw PredicateError(
         .typeMismatch, at: range.lowerBound, found: "`@\(name.rawValue)`",
         expected: "nothing after an aggregate")
     }
-    walk.operators.append(
-      Walk.Operator(name: name, stepCount: walk.steps.count, range: range))
+    keyPath.operators.append(
+      ResolvedKeyPath.Operator(name: name, stepCount: keyPath.steps.count, range: range))
   }
 }

@@ -38,6 +38,7 @@ public struct ScopedPath: Sendable, Hashable {
   /// The key path from that object.
   public let path: PropertyPath
 
+  /// Makes a scoped path.
   public init(scope: Int, path: PropertyPath) {
     self.scope = scope
     self.path = path

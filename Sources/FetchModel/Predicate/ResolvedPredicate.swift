@@ -12,6 +12,7 @@ public struct ResolvedPredicate: Sendable, Hashable {
   /// True if it depends on the time of the request, so that its result changes without a save.
   public let isNondeterministic: Bool
 
+  /// Makes a resolved predicate.
   public init(condition: Condition, paths: [PropertyPath] = [], isNondeterministic: Bool = false) {
     self.condition = condition
     self.paths = paths

@@ -51,7 +51,7 @@ extension Problem {
   private static let maxListed = 1_000
   private static let maxListedBytes = 1 << 20
 
-  /// The failures that an answer lists: so many that it stays small.
+  /// The failures that a response lists: so many that it stays small.
   private static func listed(_ problems: [ChangeProblem]) -> ArraySlice<ChangeProblem> {
     var bytes = 0
     return problems.prefix(maxListed).prefix { problem in

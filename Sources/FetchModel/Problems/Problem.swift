@@ -22,6 +22,7 @@ public struct Problem: Error, Sendable {
   /// Header fields of the response, in addition to those of every problem.
   public var headers: [(name: String, value: String)] = []
 
+  /// Makes a problem.
   public init(
     _ status: Int, _ code: String, _ title: String, _ detail: String, offset: Int? = nil,
     hint: String? = nil

@@ -8,15 +8,18 @@ public struct IdempotentSave: Sendable {
   /// A hash of the whole request. A request with the same key and another hash is refused.
   public let fingerprint: String
   /// Creates the response to store. Called in the save's transaction, after its changes.
-  public let answer: @Sendable (SaveResult, any StoreReadTransaction) throws(StoreError) -> [UInt8]
+  public let makeResponse:
+    @Sendable (SaveResult, any StoreReadTransaction) throws(StoreError) -> [UInt8]
 
+  /// Makes an idempotent save.
   public init(
     key: String, fingerprint: String,
-    answer: @escaping @Sendable (SaveResult, any StoreReadTransaction) throws(StoreError) -> [UInt8]
+    makeResponse:
+      @escaping @Sendable (SaveResult, any StoreReadTransaction) throws(StoreError) -> [UInt8]
   ) {
     self.key = key
     self.fingerprint = fingerprint
-    self.answer = answer
+    self.makeResponse = makeResponse
   }
 
   /// The retention time of a response in seconds.
@@ -30,6 +33,7 @@ public struct StoredResponse: Sendable, Hashable {
   /// True if an earlier request made the save, and this one stored nothing.
   public let isRepeated: Bool
 
+  /// Makes the response to one request.
   public init(bytes: [UInt8], isRepeated: Bool) {
     self.bytes = bytes
     self.isRepeated = isRepeated

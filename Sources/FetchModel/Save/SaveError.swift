@@ -91,6 +91,7 @@ public struct ChangeProblem: Sendable, Hashable {
   /// For a conflict: the value of the save as JSON.
   public var given: [UInt8]?
 
+  /// Makes a change problem.
   public init(
     change: Int, property: String? = nil, code: Code, detail: String, hint: String? = nil,
     stored: [UInt8]? = nil, given: [UInt8]? = nil

@@ -26,6 +26,7 @@ public struct SaveRequest: Sendable, Hashable {
   /// receives the save so that the refusal can also list problems with stored objects.
   public var problems: [ChangeProblem] = []
 
+  /// Makes a save request.
   public init(changes: [Change], mergePolicy: MergePolicy = .error, isSingle: Bool = false) {
     self.changes = changes
     self.mergePolicy = mergePolicy
@@ -89,6 +90,7 @@ public struct Change: Sendable, Hashable {
   /// True if the client named the entity. Then the object must be of exactly this entity.
   public var namesEntity = false
 
+  /// Makes a change.
   public init(
     _ operation: Operation, entity: Int, id: ObjectID? = nil, values: [PropertyValue] = [],
     precondition: Precondition = .none
@@ -137,6 +139,7 @@ public struct PropertyValue: Sendable, Hashable {
   /// The property and its new value.
   public let content: Content
 
+  /// Makes a property value.
   public init(_ content: Content) { self.content = content }
 
   /// The property that the value is for.

@@ -9,6 +9,7 @@ public struct SaveResult: Sendable, Hashable {
     /// The permanent id that the store assigned.
     public let id: ObjectID
 
+    /// Makes a named ID.
     public init(name: String, id: ObjectID) {
       self.name = name
       self.id = id
@@ -29,6 +30,7 @@ public struct SaveResult: Sendable, Hashable {
     /// The effect of the change on the object.
     public let kind: Kind
 
+    /// Makes an object.
     public init(change: Int, entity: Int, id: ObjectID, kind: Kind) {
       self.change = change
       self.entity = entity
@@ -53,5 +55,6 @@ public struct SaveResult: Sendable, Hashable {
   /// store leaves reading it to the caller.
   public var shown: ObjectSnapshot?
 
+  /// Makes a save result.
   public init(token: Token) { self.token = token }
 }

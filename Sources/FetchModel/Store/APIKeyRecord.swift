@@ -21,6 +21,7 @@ public struct APIKeyRecord: Sendable, Hashable {
   /// The time of the revocation; nil if it is not revoked.
   public var revoked: Double?
 
+  /// Makes an API key record.
   public init(
     id: String, name: String, digest: [UInt8], scopes: [String], roles: [String] = [],
     userID: String? = nil, created: Double, expires: Double? = nil, revoked: Double? = nil

@@ -7,6 +7,7 @@ public struct CallerID: Sendable, Hashable {
   /// Distinguishes the connections of one caller.
   public var connection: UInt64
 
+  /// Makes a caller ID.
   public init(name: String = "", connection: UInt64 = 0) {
     self.name = name
     self.connection = connection

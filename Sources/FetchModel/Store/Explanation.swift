@@ -10,6 +10,7 @@ public struct Explanation: Sendable, Hashable {
     /// The substeps, in the database's order.
     public let children: [Step]
 
+    /// Makes a step.
     public init(detail: String, children: [Step] = []) {
       self.detail = detail
       self.children = children
@@ -23,6 +24,7 @@ public struct Explanation: Sendable, Hashable {
     /// The reason why the statement is slow without the index, as a clause.
     public let reason: String
 
+    /// Makes a hint.
     public init(index: String, reason: String) {
       self.index = index
       self.reason = reason
@@ -42,6 +44,7 @@ public struct Explanation: Sendable, Hashable {
     /// Indexes that would make the statement faster; empty if none is known.
     public let hints: [Hint]
 
+    /// Makes a statement.
     public init(purpose: String, sql: String, types: [String], plan: [Step], hints: [Hint]) {
       self.purpose = purpose
       self.sql = sql
@@ -56,6 +59,7 @@ public struct Explanation: Sendable, Hashable {
   /// The statements of the fetch, each with its plan.
   public let statements: [Statement]
 
+  /// Makes an explanation.
   public init(entity: String, statements: [Statement]) {
     self.entity = entity
     self.statements = statements

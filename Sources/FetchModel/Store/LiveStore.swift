@@ -10,6 +10,7 @@ public struct Row: Sendable, Hashable {
   /// The range in `json` of each value of the plan's selection, in order.
   public let values: [Range<Int>]
 
+  /// Makes a row.
   public init(key: OrderKey, json: [UInt8], values: [Range<Int>]) {
     self.key = key
     self.json = json
@@ -18,12 +19,13 @@ public struct Row: Sendable, Hashable {
 }
 
 /// A relationship, by its indexes in the model.
-public struct RelationshipPlace: Sendable, Hashable {
+public struct EntityRelationship: Sendable, Hashable {
   /// The index of the entity in ``Model/entities``.
   public let entity: Int
   /// The index of the relationship in the entity.
   public let relationship: Int
 
+  /// Makes an entity relationship.
   public init(entity: Int, relationship: Int) {
     self.entity = entity
     self.relationship = relationship
@@ -36,7 +38,7 @@ public struct ChangeSet: Sendable {
   public var objects: [Int: Set<ObjectID>]
   /// The objects whose related objects changed, by old and new links, for each to-many
   /// relationship.
-  public var members: [RelationshipPlace: Set<ObjectID>]
+  public var members: [EntityRelationship: Set<ObjectID>]
   /// The differing properties of objects that existed before and still exist, by entity index.
   /// Changed objects that are not listed were inserted or deleted, or the store does not know the
   /// properties.
@@ -45,8 +47,9 @@ public struct ChangeSet: Sendable {
   /// values.
   public var start: HistoryPosition?
 
+  /// Makes a change set.
   public init(
-    objects: [Int: Set<ObjectID>] = [:], members: [RelationshipPlace: Set<ObjectID>] = [:],
+    objects: [Int: Set<ObjectID>] = [:], members: [EntityRelationship: Set<ObjectID>] = [:],
     changes: [Int: [ObjectID: PropertyMask]] = [:], start: HistoryPosition? = nil
   ) {
     self.objects = objects
@@ -91,10 +94,10 @@ public protocol LiveStore: Sendable {
   func read<Result>(
     _ body: (any ReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result
-  /// Runs `body` in a read transaction on the newest committed state. When `isOver` becomes true, a
+  /// Runs `body` in a read transaction on the newest committed state. When `isCancelled` becomes true, a
   /// running query ends soon with ``StoreError/queryTimeout``.
   func read<Result>(
-    cancelledWhen isOver: @escaping @Sendable () -> Bool,
+    cancelledWhen isCancelled: @escaping @Sendable () -> Bool,
     _ body: (any ReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result
   /// Sets the part of the history that `reader` still needs. A store that prunes its history keeps
@@ -106,8 +109,8 @@ public protocol LiveStore: Sendable {
 public protocol ReadTransaction {
   /// The newest position of this state.
   var token: Token { get }
-  /// The most bytes of an answer.
-  var maxAnswerBytes: Int { get }
+  /// The most bytes of a response.
+  var maxResponseBytes: Int { get }
   /// Runs `body` with a total time budget for its queries: the shorter of `limit` and the store's
   /// own limit (nil: only the store's own). The budget replaces any outer one. After it, queries
   /// throw ``StoreError/queryTimeout``.
@@ -158,7 +161,7 @@ extension LiveStore {
 
   /// The default for a store without cancellation.
   public func read<Result>(
-    cancelledWhen isOver: @escaping @Sendable () -> Bool,
+    cancelledWhen isCancelled: @escaping @Sendable () -> Bool,
     _ body: (any ReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result { try read(body) }
 
@@ -168,7 +171,7 @@ extension LiveStore {
 
 extension ReadTransaction {
   /// A store without limits.
-  public var maxAnswerBytes: Int { .max }
+  public var maxResponseBytes: Int { .max }
 
   /// The default for a store whose schema cannot change while it is open.
   public func mapError(_ error: StoreError) -> StoreError { error }
@@ -193,6 +196,7 @@ public struct ExpandedObject: Sendable, Hashable {
   /// The object as JSON: `{"id":1,"name":"China"}`.
   public let json: [UInt8]
 
+  /// Makes an expanded object.
   public init(entity: Int, id: ObjectID, json: [UInt8]) {
     self.entity = entity
     self.id = id

@@ -1,5 +1,5 @@
-// A set of an entity's properties in 64 bits. If an entity has more than 63 properties, several share
-// a bit. A mask may therefore contain too many properties, but never too few.
+// A set of an entity's properties in 64 bits. In an entity with more than 63 properties, several
+// properties share a bit, so a mask may contain too many properties, but never too few.
 
 /// A set of properties of one entity.
 public struct PropertyMask: OptionSet, Sendable, Hashable {

@@ -9,7 +9,7 @@ extension Store {
   public func pages(
     of plan: FetchPlan, size: Int, _ body: (EncodedSnapshot) throws(StoreError) -> Bool
   ) throws(StoreError) {
-    try readAnswers { transaction throws(StoreError) in
+    try readResponses { transaction throws(StoreError) in
       try transaction.pages(of: plan, size: size, in: model, body)
     }
   }

@@ -12,6 +12,7 @@ public struct StoreProperties: Sendable, Hashable {
   /// this process.
   public let connections: Int
 
+  /// Makes store properties.
   public init(kind: String, isReadOnly: Bool, name: String? = nil, connections: Int = 0) {
     self.kind = kind
     self.isReadOnly = isReadOnly
@@ -38,6 +39,7 @@ public struct EncodedSnapshot: Sendable {
   /// The number of items; nil if the snapshot is a count.
   public let count: Int?
 
+  /// Makes an encoded snapshot.
   public init(json: [UInt8], token: Token, count: Int? = nil) {
     self.json = json
     self.token = token
@@ -54,6 +56,7 @@ public struct ObjectSnapshot: Sendable, Hashable {
   /// The position of the history that the object refers to.
   public let token: Token
 
+  /// Makes an object snapshot.
   public init(json: [UInt8], etag: String, token: Token) {
     self.json = json
     self.etag = etag
@@ -68,6 +71,7 @@ public struct RawValue: Sendable, Hashable {
   /// The attribute's type, which determines the response's media type.
   public let type: AttributeType
 
+  /// Makes a raw value.
   public init(bytes: [UInt8]?, type: AttributeType) {
     self.bytes = bytes
     self.type = type
@@ -90,14 +94,14 @@ public protocol Store: LiveStore, AnyObject {
 
   /// Runs `body` in a read transaction on the newest committed state, for responses that have to be
   /// consistent with each other.
-  func readAnswers<Result>(
+  func readResponses<Result>(
     _ body: (any StoreReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result
 
-  /// Runs `body` on this thread. When `isOver` becomes true, a running query with the full time
+  /// Runs `body` on this thread. When `isCancelled` becomes true, a running query with the full time
   /// limit ends soon with ``StoreError/queryTimeout``.
   func withCancellation<Result>(
-    _ isOver: @escaping @Sendable () -> Bool, until deadline: ContinuousClock.Instant?,
+    _ isCancelled: @escaping @Sendable () -> Bool, until deadline: ContinuousClock.Instant?,
     _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result
 
@@ -118,10 +122,10 @@ public protocol Store: LiveStore, AnyObject {
   func rawValue(
     of id: ObjectID, entity: Int, attribute: Int, within plan: FetchPlan?, queryClass: QueryClass
   ) throws(StoreError) -> RawValue?
-  /// True if no object of `entities` changed after `last`, and the history still reaches back to
-  /// `token`.
+  /// True if no object of `entities` changed after `last`, and the history still contains every change
+  /// after `token`, which a client has sent.
   func isUnchanged(
-    _ entities: Set<Int>, since last: Token, holding token: Token
+    _ entities: Set<Int>, since last: Token, ifKnown token: Token
   ) throws(StoreError) -> Bool
   /// Returns at most `limit` saves after `token` that changed an object, oldest first; nil if the token
   /// has expired. Without a token: from the beginning of the history.
@@ -189,10 +193,10 @@ extension Store {
 
   /// Sets ``QueryCancellation/current``, which a store's queries read.
   public func withCancellation<Result>(
-    _ isOver: @escaping @Sendable () -> Bool, until deadline: ContinuousClock.Instant?,
+    _ isCancelled: @escaping @Sendable () -> Bool, until deadline: ContinuousClock.Instant?,
     _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    let cancellation = QueryCancellation(isOver: isOver, deadline: deadline)
+    let cancellation = QueryCancellation(isCancelled: isCancelled, deadline: deadline)
     return try QueryCancellation.$current.withValue(cancellation) {
       Swift.Result { () throws(StoreError) in try body() }
     }.get()
@@ -233,6 +237,7 @@ public struct ChangeHistory: Sendable {
   /// The saves, oldest first.
   public let saves: [SaveRecord]
 
+  /// Makes a change history.
   public init(from: Token, to: Token, saves: [SaveRecord]) {
     self.from = from
     self.to = to
@@ -253,6 +258,7 @@ public struct SaveRecord: Sendable {
   /// The ids of deleted objects.
   public let deleted: [Int: [ObjectID]]
 
+  /// Makes a save record.
   public init(
     token: Token, at: Instant, inserted: [Int: [ObjectID]],
     updated: [Int: [(id: ObjectID, properties: [String])]], deleted: [Int: [ObjectID]]

@@ -6,7 +6,7 @@ public enum StoreError: Error, Sendable, Hashable {
   case tooSlow
   /// The query exceeded its time limit.
   case queryTimeout
-  /// The answer would have more than `limit` bytes.
+  /// The response would have more than `limit` bytes.
   case answerTooLarge(limit: Int)
   /// Another process holds the file, or the store is closed.
   case busy

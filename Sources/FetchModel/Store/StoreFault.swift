@@ -7,6 +7,7 @@ public struct StoreFault: Sendable, Hashable {
   /// A sentence without a path and without stored values.
   public let detail: String
 
+  /// Makes a store fault.
   public init(_ code: String, _ detail: String) {
     self.code = code
     self.detail = detail

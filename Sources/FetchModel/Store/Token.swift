@@ -12,6 +12,7 @@ public struct Token: Sendable, Hashable {
   /// A random number that a position of another history does not share.
   public let nonce: UInt32
 
+  /// Makes a token.
   public init(epoch: String, position: HistoryPosition, nonce: UInt32) {
     self.epoch = epoch
     self.position = position

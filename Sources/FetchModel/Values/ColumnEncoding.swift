@@ -119,7 +119,7 @@ extension ColumnEncoding {
 
   /// Returns the comparison key, without a prefix, of a value that a column of any type should not
   /// hold.
-  public static func foreignStandIn(_ write: (inout OrderKeyEncoder) -> Void) -> [UInt8] {
+  public static func foreignComparisonKey(_ write: (inout OrderKeyEncoder) -> Void) -> [UInt8] {
     var encoder = OrderKeyEncoder()
     write(&encoder)
     return encoder.bytes

@@ -21,10 +21,11 @@ public enum Folding {
 
   /// Folds bytes. They should be valid UTF-8; invalid bytes are copied.
   public static func fold(
-    _ utf8: UnsafeBufferPointer<UInt8>, _ options: StringOptions, isOver: () -> Bool = { false }
+    _ utf8: UnsafeBufferPointer<UInt8>, _ options: StringOptions,
+    isCancelled: () -> Bool = { false }
   ) -> [UInt8] {
-    withoutActuallyEscaping(isOver) { isOver in
-      var interruption = Interruption(isOver)
+    withoutActuallyEscaping(isCancelled) { isCancelled in
+      var interruption = Interruption(isCancelled)
       return fold(utf8, options, &interruption)
     }
   }
@@ -98,11 +99,11 @@ public enum Folding {
 
   /// True if a character of `utf8` folds to several characters when case is ignored.
   static func expands(
-    _ utf8: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
+    _ utf8: UnsafeBufferPointer<UInt8>, isCancelled: () -> Bool = { false }
   ) -> Bool {
     guard utf8.contains(where: { $0 >= 0x80 }) else { return false }
-    return withoutActuallyEscaping(isOver) { isOver in
-      var interruption = Interruption(isOver)
+    return withoutActuallyEscaping(isCancelled) { isCancelled in
+      var interruption = Interruption(isCancelled)
       return expands(utf8, &interruption)
     }
   }

@@ -1,12 +1,6 @@
 // The system clock.
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import LiveFetchCLibrary
 
 extension Instant {
   /// The current time of the system clock.

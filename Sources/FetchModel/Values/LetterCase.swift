@@ -9,17 +9,17 @@ extension String {
 
   /// The text in lower case.
   ///
-  /// - Parameter isOver: called now and then for a long text; if it returns true, the rest is
+  /// - Parameter isCancelled: called now and then for a long text; if it returns true, the rest is
   ///   omitted.
-  package func lowercasedText(isOver: () -> Bool) -> String {
+  package func lowercasedText(isCancelled: () -> Bool) -> String {
     guard unicodeScalars.contains("\u{3A3}") else {
-      return mappedPiecewise(isOver) { $0.lowercased() }
+      return mappedPiecewise(isCancelled) { $0.lowercased() }
     }
     let scalars = Array(unicodeScalars)
     var text = String.UnicodeScalarView()
     var isAfterLetter = false
     for (index, scalar) in scalars.enumerated() {
-      if index % Interruption.steps == 0, index > 0, isOver() { break }
+      if index % Interruption.steps == 0, index > 0, isCancelled() { break }
       if scalar == "\u{3A3}" {
         let isFinal = isAfterLetter && !Self.isBeforeLetter(scalars[(index + 1)...])
         text.append(isFinal ? "\u{3C2}" : "\u{3C3}")
@@ -33,19 +33,19 @@ extension String {
 
   /// The text in upper case.
   ///
-  /// - Parameter isOver: called now and then for a long text; if it returns true, the rest is
+  /// - Parameter isCancelled: called now and then for a long text; if it returns true, the rest is
   ///   omitted.
-  package func uppercasedText(isOver: () -> Bool) -> String {
-    mappedPiecewise(isOver) { $0.uppercased() }
+  package func uppercasedText(isCancelled: () -> Bool) -> String {
+    mappedPiecewise(isCancelled) { $0.uppercased() }
   }
 
   /// The results of `map` for successive pieces of the text, joined. `map` must convert letter by
   /// letter.
-  private func mappedPiecewise(_ isOver: () -> Bool, _ map: (String) -> String) -> String {
+  private func mappedPiecewise(_ isCancelled: () -> Bool, _ map: (String) -> String) -> String {
     guard utf8.count > Interruption.steps else { return map(self) }
     var result = ""
     var rest = unicodeScalars[...]
-    while !rest.isEmpty, !isOver() {
+    while !rest.isEmpty, !isCancelled() {
       let piece = rest.prefix(Interruption.steps)
       result += map(String(piece))
       rest = rest[piece.endIndex...]

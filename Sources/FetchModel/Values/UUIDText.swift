@@ -1,5 +1,7 @@
 // UUIDs as text and as their sixteen bytes.
 
+import Bytes
+
 /// Conversions between a UUID's text and its bytes.
 public enum UUIDText {
   /// Returns the bytes of `550E8400-E29B-41D4-A716-446655440000`, in upper or lower case; nil for
@@ -14,7 +16,7 @@ public enum UUIDText {
         guard byte == 0x2D else { return nil }
         continue
       }
-      guard let nibble = nibble(byte) else { return nil }
+      guard let nibble = Hexadecimal.value(of: byte) else { return nil }
       if let first = high {
         bytes.append(first << 4 | nibble)
         high = nil
@@ -28,23 +30,13 @@ public enum UUIDText {
   /// Returns the text of sixteen bytes. `.bytes` gives capital letters, as in items.
   public static func text(of bytes: [UInt8], _ style: ColumnEncoding.UUIDStyle = .upper) -> [UInt8]
   {
-    let digits = Array((style == .lower ? "0123456789abcdef" : "0123456789ABCDEF").utf8)
     var text: [UInt8] = []
     text.reserveCapacity(36)
     for (index, byte) in bytes.enumerated() {
       if [4, 6, 8, 10].contains(index) { text.append(0x2D) }
-      text.append(digits[Int(byte >> 4)])
-      text.append(digits[Int(byte & 15)])
+      text.append(Hexadecimal.digit(byte >> 4, uppercase: style != .lower))
+      text.append(Hexadecimal.digit(byte & 15, uppercase: style != .lower))
     }
     return text
-  }
-
-  private static func nibble(_ digit: UInt8) -> UInt8? {
-    switch digit {
-    case 0x30...0x39: digit - 0x30
-    case 0x41...0x46: digit - 0x37
-    case 0x61...0x66: digit - 0x57
-    default: nil
-    }
   }
 }

@@ -49,6 +49,7 @@ public struct Instant: Sendable, Hashable, Comparable {
   /// The nanoseconds after ``seconds``, 0..<1_000_000_000.
   public let nanoseconds: Int32
 
+  /// Makes an instant.
   public init(seconds: Int64, nanoseconds: Int32 = 0) {
     self.seconds = seconds
     self.nanoseconds = nanoseconds

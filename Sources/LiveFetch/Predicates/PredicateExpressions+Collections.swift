@@ -71,7 +71,7 @@ extension PredicateExpressions.SequenceContains: PredicateTranslatable {
       throw PredicateTranslator.refused(range)
     case .constant(let constant):
       let elements = try PredicateTranslator.literal(of: constant)
-      guard case .aggregate = elements.kind else { throw PredicateTranslator.refused(constant) }
+      guard case .list = elements.kind else { throw PredicateTranslator.refused(constant) }
       return .condition(PredicateTranslator.comparison(value, .in, elements))
     default:
       throw .unsupported(operation: "contains(_:)", reason: "only on relationships and constants")

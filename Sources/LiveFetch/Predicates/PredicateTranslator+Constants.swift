@@ -57,7 +57,7 @@ extension PredicateTranslator {
   ) throws(PredicateTranslationError) -> Expression {
     var literals: [Expression] = []
     for element in self.elements(of: elements) { literals.append(try literal(of: element)) }
-    return Expression(.aggregate(literals))
+    return Expression(.list(literals))
   }
 
   /// The elements of a captured sequence.

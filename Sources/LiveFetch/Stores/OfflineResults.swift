@@ -139,7 +139,7 @@ final class OfflineResults: Sendable {
   /// The key of a request: a hash of 128 bits of its JSON.
   private static func key(of request: JSON) -> String {
     let bytes = request.bytes
-    var (first, second) = (WideFNV1a(), WideFNV1a(start: 0x9E37_79B9_7F4A_7C15))
+    var (first, second) = (FNV1a64(), FNV1a64(start: 0x9E37_79B9_7F4A_7C15))
     first.combine(bytes)
     second.combine(bytes)
     return "result-\(first.text)-\(second.text)"

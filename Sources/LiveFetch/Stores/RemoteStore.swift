@@ -160,7 +160,7 @@ public final class RemoteStore: ObjectStore {
   }
 
   public func changes(since token: String) async throws(ObjectStoreError) -> JSON {
-    try await send("GET", "/v1/changes?since=\(PercentEncoding.encodeSegment(token))&wait=0")
+    try await send("GET", "/v1/changes?since=\(PercentEncoding.encodeComponent(token))&wait=0")
   }
 
   /// The destinations in the server's model, which is requested once; nil if it cannot be had.

@@ -51,13 +51,13 @@ enum CopiedStore {
     }
   }
 
-  func credentials() throws(StoreError) -> (answers: [StoredAnswer], keys: [APIKeyRecord]) {
+  func credentials() throws(StoreError) -> (records: [IdempotencyRecord], keys: [APIKeyRecord]) {
     switch self {
     case .file(let path):
-      (try SQLiteStore.storedAnswers(path: path), try SQLiteStore.apiKeys(path: path))
+      (try SQLiteStore.idempotencyRecords(path: path), try SQLiteStore.apiKeys(path: path))
     case .database(let target):
       (
-        try PostgresStore.storedAnswers(target.text), try PostgresStore.apiKeys(target.text)
+        try PostgresStore.idempotencyRecords(target.text), try PostgresStore.apiKeys(target.text)
       )
     }
   }
@@ -72,20 +72,20 @@ enum CopiedStore {
 
   /// Adds the history, the model's triggers, and what belongs to clients.
   func complete(
-    _ model: ModelFile, _ answers: [StoredAnswer], _ keys: [APIKeyRecord]
+    _ model: ModelFile, _ records: [IdempotencyRecord], _ keys: [APIKeyRecord]
   ) throws(StoreError) {
     switch self {
     case .file(let path):
       var options = SQLiteStoreOptions()
       options.model = model
       try SQLiteStore(path: path, options: options).close()
-      try SQLiteStore.addAnswers(answers, path: path)
+      try SQLiteStore.addIdempotencyRecords(records, path: path)
       for key in keys where try !SQLiteStore.addAPIKey(key, path: path) { throw refusal(of: key) }
     case .database(let target):
       var options = PostgresStoreOptions()
       options.model = model
       try PostgresStore(target.text, options: options).close()
-      try PostgresStore.addAnswers(answers, to: target.text)
+      try PostgresStore.addIdempotencyRecords(records, to: target.text)
       for key in keys where try !PostgresStore.addAPIKey(key, to: target.text) {
         throw refusal(of: key)
       }

@@ -54,14 +54,14 @@ struct CopyCommand: ParsableCommand {
       read = try objects(of: source, model) { items, entity in
         try reportingErrors(of: destination.name) { try writer.write(items, of: entity) }
       }
-      try reportingErrors(of: destination.name) { try writer.finish(highest: highest) }
+      try reportingErrors(of: destination.name) { try writer.finish(highestIDs: highest) }
     } catch {
       writer.cancel()
       throw error
     }
-    let (answers, keys) = try reportingErrors(of: source.name, source.credentials)
+    let (records, keys) = try reportingErrors(of: source.name, source.credentials)
     try reportingErrors(of: destination.name) {
-      try destination.complete(model, answers, keys)
+      try destination.complete(model, records, keys)
     }
     let written = try objects(of: destination, model) { _, _ in }
     for (read, written) in zip(read, written) where read != written {
@@ -70,8 +70,12 @@ struct CopyCommand: ParsableCommand {
           + "do not use this copy", .unusableStore)
     }
     guard !quiet else { return }
-    for objects in read { print("\(objects.entity): \(objects.count.grouped) objects, compared") }
-    print("\(keys.count.grouped) API keys, \(answers.count.grouped) idempotency keys")
+    for objects in read {
+      print("\(objects.entity): \(objects.count.withThousandsSeparators) objects, compared")
+    }
+    print(
+      "\(keys.count.withThousandsSeparators) API keys, \(records.count.withThousandsSeparators) idempotency keys"
+    )
   }
 
   /// Reads every object of a store in one snapshot.
@@ -84,7 +88,7 @@ struct CopyCommand: ParsableCommand {
     var failed: (any Error)?
     var bar = ProgressBar(store.name)
     try reportingErrors(of: store.name) {
-      try opened.readAnswers { transaction throws(StoreError) in
+      try opened.readResponses { transaction throws(StoreError) in
         for entity in file.entities where !entity.isAbstract && failed == nil {
           var objects = CopiedObjects(entity: entity.name)
           do {
@@ -122,11 +126,11 @@ struct CopyCommand: ParsableCommand {
     of entity: String, _ file: ModelFile, _ model: Model
   ) throws -> FetchPlan {
     let names = file.copiedProperties(of: entity)
-    return try LocalFetch.plan(
-      entity,
-      [("subentities", "false"), ("sort", "id")]
+    return try StoreFetch.plan(
+      of: entity,
+      query: [("subentities", "false"), ("sort", "id")]
         + (names.isEmpty ? [] : [("select", names.joined(separator: ","))]),
-      in: model, maxItems: .max, nil)
+      in: model, maxItems: .max, predicate: nil)
   }
 }
 
@@ -134,7 +138,7 @@ struct CopyCommand: ParsableCommand {
 private struct CopiedObjects: Equatable {
   let entity: String
   private(set) var count = 0
-  private var hash = WideFNV1a()
+  private var hash = FNV1a64()
 
   init(entity: String) { self.entity = entity }
 

@@ -51,15 +51,16 @@ struct ExportCommand: ParsableCommand {
       throw error
     }
     if !quiet, output != nil {
-      print("\(fetch.entity): \(sink.count.grouped) written to \(output ?? "")")
+      print("\(fetch.entity): \(sink.count.withThousandsSeparators) written to \(output ?? "")")
     }
   }
 
   private func exportLocal(to sink: inout ExportSink) throws {
     let store = try target.openToRead(timeout: 86_400)
     defer { store.close() }
-    let plan = try LocalFetch.plan(
-      fetch.entity, fetch.query, in: store.model, maxItems: .max, fetch.predicate)
+    let plan = try StoreFetch.plan(
+      of: fetch.entity, query: fetch.query, in: store.model, maxItems: .max,
+      predicate: fetch.predicate)
     let names = ["id"] + plan.selection.map(\.key)
     var failed: (any Error)?
     do throws(StoreError) {
@@ -80,7 +81,7 @@ struct ExportCommand: ParsableCommand {
 
   private func exportRemote(to sink: inout ExportSink) throws {
     let remote = try target.remote()
-    let path = "/v1/objects/\(PercentEncoding.encodeSegment(fetch.entity))"
+    let path = "/v1/objects/\(PercentEncoding.encodeComponent(fetch.entity))"
     var query = fetch.query.filter { $0.name != "limit" }
     var left = fetch.limit.flatMap { Int($0) } ?? .max
     while left > 0 {

@@ -7,10 +7,10 @@ import Foundation
 struct FetchCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "fetch",
-    abstract: "Fetch objects of a file or a server, and watch them change.",
+    abstract: "Fetch objects of a store, and watch them change.",
     discussion: """
-      STORE is an SQLite file, which may be served at the same time, or the address of a server. \
-      --watch redraws the result whenever it changes, with marks: + came, ~ changed, ↑ ↓ moved. If \
+      STORE is an SQLite file, which may be served at the same time, a PostgreSQL database \
+      (postgres://…), or the address of a server. --watch redraws the result whenever it changes, with marks: + inserted, ~ changed, ↑ ↓ moved. If \
       standard output is not a terminal, it prints each new result.
 
       EXAMPLES
@@ -28,14 +28,17 @@ struct FetchCommand: ParsableCommand {
   @OptionGroup var fetch: FetchArguments
   @OptionGroup var caller: CallerArguments
 
-  @Option(help: ArgumentHelp("A key path to group the rows by.", valueName: "key"))
+  @Option(
+    help: ArgumentHelp(
+      "A key path whose value divides the objects into sections.", valueName: "key"))
   var section: String?
 
-  @Option(help: ArgumentHelp("objects, ids, or dictionaries.", valueName: "shape"))
+  @Option(
+    help: ArgumentHelp("The form of the result: objects, ids or dictionaries.", valueName: "shape"))
   var shape: String?
 
   @Option(
-    help: ArgumentHelp("The key paths to group by; returns dictionaries.", valueName: "keys"))
+    help: ArgumentHelp("The key paths to group by; the result is dictionaries.", valueName: "keys"))
   var group: String?
 
   @Option(help: ArgumentHelp("For dictionaries: the condition of groups.", valueName: "predicate"))
@@ -68,23 +71,24 @@ struct FetchCommand: ParsableCommand {
   func validate() throws {
     if target.isAddress, caller.isGiven {
       throw ValidationError(
-        "--as, --role and --access are for a file or a database; a server has its callers.")
+        "--as, --role and --access are for a file or a database; a server knows its callers by their "
+          + "credentials.")
     }
   }
 
   func run() throws {
     let source: any FetchSource =
       target.isAddress
-      ? RemoteFetch(
+      ? ServerFetch(
         try target.remote(), entity: fetch.entity, query: query, predicate: fetch.predicate)
-      : try LocalFetch(
+      : try StoreFetch(
         target, entity: fetch.entity, query: query, predicate: fetch.predicate, caller: caller)
     if watch, Terminal.output.isTerminal, format == .table, !count {
       try FetchScreen(source: source, title: title).run()
     } else if watch {
-      try follow(source)
+      try printChanges(of: source)
     } else {
-      try show(try source.snapshot())
+      try printResult(try source.snapshot())
     }
   }
 
@@ -93,55 +97,59 @@ struct FetchCommand: ParsableCommand {
   }
 
   /// Prints each new result, with an empty line between tables.
-  private func follow(_ source: any FetchSource) throws {
+  private func printChanges(of source: any FetchSource) throws {
     TerminationSignal.exitOnSignal()
     var last = try source.snapshot()
-    var columns = try show(last)
-    var isAnswering = true
+    var columns = try printResult(last)
+    var isAvailable = true
     while true {
-      let answer: JSON?
+      let result: JSON?
       do {
-        answer = try source.next()
-        isAnswering = true
-      } catch let error as NoAnswer {
-        if isAnswering { note("\(error.reason); trying again") }
-        isAnswering = false
+        result = try source.nextResult()
+        isAvailable = true
+      } catch let error as ServerUnavailable {
+        if isAvailable { note("\(error.reason); trying again") }
+        isAvailable = false
         continue
       }
-      guard let next = answer else { continue }
-      guard next.shownParts != last.shownParts else { continue }
+      guard let next = result, next.shownParts != last.shownParts else { continue }
       if format == .table, !count { try write("\n") }
-      columns = try show(next, known: columns)
+      columns = try printResult(next, known: columns)
       last = next
     }
   }
 
-  /// Returns the printed columns, for a later result without items.
+  /// Prints a result.
+  ///
+  /// - Parameter known: the columns of the previous result, for the head of a result without items.
+  /// - Returns: The printed columns.
   @discardableResult
-  private func show(_ json: JSON, known: [String] = []) throws -> [String] {
+  private func printResult(_ json: JSON, known: [String] = []) throws -> [String] {
     if count {
       try write("\(json["total"]?.integer ?? 0)\n")
       return []
     }
     let result = FetchResult(json, known: known)
     switch format {
-    case .table: try showTable(result)
+    case .table: try printTable(result)
     case .json: try write(json.text + "\n")
-    case .csv, .tsv, .ndjson: try showRows(json, result.columns)
+    case .csv, .tsv, .ndjson: try printRows(json, result.columns)
     }
     if result.isTruncated {
-      note("only the first \(result.count.grouped) are shown; `livefetch export` has no limit")
+      note(
+        "only the first \(result.count.withThousandsSeparators) are shown; `livefetch export` has no limit"
+      )
     }
     return result.columns
   }
 
-  private func showTable(_ result: FetchResult) throws {
+  private func printTable(_ result: FetchResult) throws {
     let table = FetchTable(result: result, terminal: .output)
     let width = Terminal.output.isTerminal ? Terminal.output.size.columns : .max
     try write(table.lines().map { FetchScreen.cut($0, to: width) + "\n" }.joined())
   }
 
-  private func showRows(_ json: JSON, _ columns: [String]) throws {
+  private func printRows(_ json: JSON, _ columns: [String]) throws {
     var writer = RowTextWriter(RowFormat(rawValue: format.rawValue) ?? .csv)
     let items = FetchResult.sections(json).flatMap(\.items)
     let head = writer.begin(columns: columns)
@@ -152,7 +160,7 @@ struct FetchCommand: ParsableCommand {
 }
 
 extension JSON {
-  /// The parts of a snapshot that are printed: all except its token.
+  /// The parts by which two results differ. `count` and `truncated` follow from them.
   fileprivate var shownParts: [JSON?] { [self["sections"], self["total"]] }
 
   var text: String {

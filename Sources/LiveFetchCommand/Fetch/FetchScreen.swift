@@ -25,13 +25,13 @@ struct FetchScreen {
     draw(shown, RowChanges(), "waiting for changes")
     while true {
       do {
-        guard let json = try source.next() else { continue }
+        guard let json = try source.nextResult() else { continue }
         let result = FetchResult(json, known: shown.columns)
         let changes = RowChanges(from: shown, to: result)
         guard !changes.isEmpty else { continue }
         draw(result, changes, changes.summary)
         shown = result
-      } catch is NoAnswer {
+      } catch is ServerUnavailable {
         draw(shown, RowChanges(), "no answer; trying again")
       } catch {
         terminal.write(Self.leave)
@@ -51,9 +51,12 @@ struct FetchScreen {
     let room = max(1, size.rows - 2 - gone.count)
     if lines.count > room {
       let hidden = lines.count - room + 1
-      lines = lines.prefix(room - 1) + [terminal.paint("… \(hidden.grouped) more rows", .dim)]
+      lines =
+        lines.prefix(room - 1) + [
+          terminal.paint("… \(hidden.withThousandsSeparators) more rows", .dim)
+        ]
     }
-    let head = "\(title)  \(result.count.grouped) objects  \(Self.clock())  \(word)"
+    let head = "\(title)  \(result.count.withThousandsSeparators) objects  \(Self.clock())  \(word)"
     let top = terminal.paint(
       head.shortened(to: size.columns).padded(to: size.columns), .inverse)
     let body = ([top] + lines + gone).map { Self.cut($0, to: size.columns) + "\u{1B}[K" }
@@ -98,6 +101,7 @@ extension RowChanges {
       (byID.values.count { $0 == .updated }, "changed"),
       (byID.values.count { $0 == .up || $0 == .down }, "moved"), (deleted.count, "deleted"),
     ]
-    return counts.filter { $0.0 > 0 }.map { "\($0.0.grouped) \($0.1)" }.joined(separator: ", ")
+    return counts.filter { $0.0 > 0 }.map { "\($0.0.withThousandsSeparators) \($0.1)" }.joined(
+      separator: ", ")
   }
 }

@@ -12,32 +12,35 @@ import Service
 protocol FetchSource: AnyObject {
   /// Returns the current result in the API's JSON.
   func snapshot() throws -> JSON
-  /// Waits until the result may have changed, and returns it; nil if it has not changed within a
-  /// few seconds.
+  /// Waits for a change, at most about 25 seconds. Returns the current result, which may equal the
+  /// previous one, or nil if nothing has changed.
   ///
-  /// - Throws: ``NoAnswer`` if a server does not answer at present. The next call waits a while and
-  ///   continues from the same token.
-  func next() throws -> JSON?
+  /// - Throws: ``ServerUnavailable`` if a server does not respond at present. The next call waits a while
+  ///   and continues from the same token.
+  func nextResult() throws -> JSON?
 }
 
-/// A server does not answer, or refuses what it may accept later.
-struct NoAnswer: Error {
+/// A server does not respond, or refuses what it may accept later.
+struct ServerUnavailable: Error {
   /// For a person.
   let reason: String
 }
 
-/// A fetch of a file or a database.
-final class LocalFetch: FetchSource {
+/// A fetch of an SQLite file or a PostgreSQL database, without a server of LiveFetch.
+final class StoreFetch: FetchSource {
   /// Microseconds between two checks of the file.
   private static let pause: UInt32 = 100_000
-  /// Microseconds between two fetches of a database, which has no such check.
+  /// The number of checks of one call.
+  private static let checks = 50
+  /// Microseconds between two fetches of a PostgreSQL database. Without LiveFetch's own connection that
+  /// listens for commits, as a server has it, there is no cheap check.
   private static let databasePause: UInt32 = 1_000_000
 
   private let store: any ReopenableStore
   private let plan: FetchPlan
-  /// nil for a database.
+  /// Detects changes of the SQLite file; nil for PostgreSQL.
   private let watch: ChangeWatch?
-  /// The store, for messages.
+  /// The store's name in messages.
   private let name: String
 
   init(
@@ -48,16 +51,22 @@ final class LocalFetch: FetchSource {
     store = try target.openToRead()
     let access = try caller.access(to: store.model, target.name)
     plan = try Self.plan(
-      entity, query, in: access?.model ?? store.model, maxItems: 10_000, predicate
+      of: entity, query: query, in: access?.model ?? store.model, maxItems: 10_000,
+      predicate: predicate
     ).restricted(by: access)
     watch =
       target.database == nil
       ? try reportingErrors(of: target.store) { try ChangeWatch(path: target.store) } : nil
   }
 
+  /// Returns the plan of a fetch.
+  ///
+  /// - Parameter predicate: the text of the query's predicate, in which the message marks an error.
+  /// - Throws: an `ExitCode` if the query does not fit the model; the reason was printed to standard
+  ///   error.
   static func plan(
-    _ entity: String, _ query: [(name: String, value: String)], in model: Model, maxItems: Int,
-    _ predicate: String?
+    of entity: String, query: [(name: String, value: String)], in model: Model, maxItems: Int,
+    predicate: String?
   ) throws -> FetchPlan {
     do throws(FetchRequestError) {
       let request = try FetchRequest(entity: entity, query: query)
@@ -73,12 +82,12 @@ final class LocalFetch: FetchSource {
     }
   }
 
-  func next() throws -> JSON? {
+  func nextResult() throws -> JSON? {
     guard let watch else {
       usleep(Self.databasePause)
       return try snapshot()
     }
-    for _ in 0..<50 {
+    for _ in 0..<Self.checks {
       usleep(Self.pause)
       if try reportingErrors(of: name, { try watch.hasChanged() }) { return try snapshot() }
     }
@@ -87,22 +96,23 @@ final class LocalFetch: FetchSource {
 }
 
 /// A fetch of a server: receives diffs by long-poll and applies them to the current result.
-final class RemoteFetch: FetchSource {
-  private let remote: RemoteStore
+final class ServerFetch: FetchSource {
+  private let remote: ServerClient
   private let path: String
   private let query: [(name: String, value: String)]
   private let predicate: String?
-  private var held: ResultSnapshot?
+  /// The result to which the next diff is applied; nil without objects, for a count for example.
+  private var current: ResultSnapshot?
   private var token: String?
-  /// The number of requests since the last one that was answered.
+  /// The number of requests since the last one with a response.
   private var failures = 0
 
   init(
-    _ remote: RemoteStore, entity: String, query: [(name: String, value: String)],
+    _ remote: ServerClient, entity: String, query: [(name: String, value: String)],
     predicate: String?
   ) {
     self.remote = remote
-    path = "/v1/objects/\(PercentEncoding.encodeSegment(entity))"
+    path = "/v1/objects/\(PercentEncoding.encodeComponent(entity))"
     self.query = query
     self.predicate = predicate
   }
@@ -111,42 +121,44 @@ final class RemoteFetch: FetchSource {
     keep(try remote.json("GET", path, query: query, predicate: predicate))
   }
 
-  func next() throws -> JSON? {
+  func nextResult() throws -> JSON? {
     if failures > 0 { usleep(pause) }
-    // After a failure, an immediate answer: it shows that the server is reachable again.
+    // After a failure, an immediate response: it shows that the server is reachable again.
     let wait = failures > 0 ? "0" : "25"
-    guard let token, let json = try answer(query + [("since", token), ("wait", wait)]) else {
+    guard let token, let json = try response(to: query + [("since", token), ("wait", wait)]) else {
       return try newSnapshot()
     }
-    guard let diff = Diff(json: json), var snapshot = held else {
+    guard let diff = Diff(json: json), var snapshot = current else {
+      // Not a diff of objects: fetch again if the token moved on.
       return json["to"] == json["from"] ? nil : try newSnapshot()
     }
     guard (try? snapshot.apply(diff)) != nil else { return try newSnapshot() }
-    held = snapshot
+    current = snapshot
     self.token = snapshot.token
     return diff.isEmpty ? nil : try JSON(parsing: snapshot.json)
   }
 
   private func keep(_ json: JSON) -> JSON {
-    held = ResultSnapshot(json: json)
+    current = ResultSnapshot(json: json)
     token = json["token"]?.string
     return json
   }
 
-  private func newSnapshot() throws -> JSON? { try answer(query).map(keep) }
+  /// Fetches the result again.
+  private func newSnapshot() throws -> JSON? { try response(to: query).map(keep) }
 
-  /// The JSON of a response; nil if the token has expired.
-  private func answer(_ query: [(name: String, value: String)]) throws -> JSON? {
+  /// Sends a request and returns the JSON of its response; nil if the token has expired (410).
+  private func response(to query: [(name: String, value: String)]) throws -> JSON? {
     failures += 1
     let response: ClientResponse
     do {
       response = try remote.transfer("GET", path, query: query)
     } catch {
-      throw NoAnswer(reason: remote.message(error))
+      throw ServerUnavailable(reason: remote.message(error))
     }
     let json = try? JSON(parsing: response.body)
     if response.status >= 500 || [408, 425, 429].contains(response.status) {
-      throw NoAnswer(
+      throw ServerUnavailable(
         reason: "\(remote.address): \(json?["detail"]?.string ?? "status \(response.status)")")
     }
     failures = 0
@@ -158,7 +170,7 @@ final class RemoteFetch: FetchSource {
     }
     guard let json else {
       failures = 1
-      throw NoAnswer(reason: "\(remote.address): the response is not JSON")
+      throw ServerUnavailable(reason: "\(remote.address): the response is not JSON")
     }
     return json
   }

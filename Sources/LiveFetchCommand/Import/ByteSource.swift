@@ -73,7 +73,7 @@ final class ByteSource {
         try readRaw(atLeast: 1)
       }
       guard !raw.isEmpty else {
-        guard inflater?.isMidway != true else {
+        guard inflater?.isInsideMember != true else {
           throw ReadError(detail: "the compressed data ends too early")
         }
         return false
@@ -120,7 +120,7 @@ final class Inflater {
   private var stream = z_stream()
   private let isReady: Bool
   /// True inside a member.
-  private(set) var isMidway = false
+  private(set) var isInsideMember = false
 
   init() {
     let size = Int32(MemoryLayout<z_stream>.size)
@@ -135,7 +135,7 @@ final class Inflater {
     while !input.isEmpty {
       let (taken, code) = step(input, into: &output)
       input = input.dropFirst(taken)
-      isMidway = code != Z_STREAM_END
+      isInsideMember = code != Z_STREAM_END
       if code == Z_STREAM_END {
         inflateReset(&stream)
       } else if code != Z_OK && (code != Z_BUF_ERROR || taken == 0) {

@@ -9,8 +9,8 @@ struct Heading {
   /// The problem with the names, for the user; nil if they are valid.
   var problem: String? {
     if names.count > NewTable.mostColumns {
-      return "\(names.count.grouped) columns, where a table has at most "
-        + "\(NewTable.mostColumns.grouped): leave some out with --map NAME="
+      return "\(names.count.withThousandsSeparators) columns, where a table has at most "
+        + "\(NewTable.mostColumns.withThousandsSeparators): leave some out with --map NAME="
     }
     if let place = names.firstIndex(of: "") {
       return "column \(place + 1) has no name: --map =NAME gives it one, --map = leaves it out"

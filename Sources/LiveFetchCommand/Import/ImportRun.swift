@@ -170,7 +170,8 @@ struct ImportRun {
     if command.strict, rejects.count > 0 {
       abandon()
       throw failure(
-        "nothing was imported: \(rejects.count.grouped) rows were refused", .unusableStore)
+        "nothing was imported: \(rejects.count.withThousandsSeparators) rows were refused",
+        .unusableStore)
     }
     if isNewTable, rejects.count > 0, table.inserted == 0 {
       abandon()
@@ -188,18 +189,20 @@ struct ImportRun {
   }
 
   private func summary(_ seconds: Double) -> String {
-    var parts = ["\(table.inserted.grouped) inserted"]
+    var parts = ["\(table.inserted.withThousandsSeparators) inserted"]
     if table.updated > 0 || command.key != nil {
-      parts.append("\(table.updated.grouped) updated")
+      parts.append("\(table.updated.withThousandsSeparators) updated")
     }
     if rejects.count > 0 {
-      parts.append("\(rejects.count.grouped) refused" + (command.rejects.map { " (\($0))" } ?? ""))
+      parts.append(
+        "\(rejects.count.withThousandsSeparators) refused"
+          + (command.rejects.map { " (\($0))" } ?? ""))
     }
     let rate = Int(Double(table.inserted + table.updated) / max(0.001, seconds))
     let time = String(format: "%.1f", seconds)
     let made = isNewTable ? " (a new table)" : ""
     return
-      "\(command.into)\(made): \(parts.joined(separator: ", ")) in \(time) s, \(rate.grouped)/s"
+      "\(command.into)\(made): \(parts.joined(separator: ", ")) in \(time) s, \(rate.withThousandsSeparators)/s"
   }
 
   private static func explain(_ error: ImportError, _ command: ImportCommand) -> ExitCode {

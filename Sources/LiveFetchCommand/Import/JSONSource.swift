@@ -16,7 +16,7 @@ final class JSONSource: RecordSource {
   private var nextLine = 1
   /// True after the array's opening bracket and before the closing one.
   private var isOpen = false
-  private var isOver = false
+  private var isAtEnd = false
   private var places: [String: Int] = [:]
 
   private(set) var names: [String] = []
@@ -81,7 +81,7 @@ final class JSONSource: RecordSource {
 extension JSONSource {
   /// Reads the next record's bytes into `raw`; returns false at the end.
   private func readRecord() throws(ReadError) -> Bool {
-    guard !isOver else { return false }
+    guard !isAtEnd else { return false }
     var first = try skipSpace()
     if isArray, first == 0x2C {
       advance(1)
@@ -100,7 +100,7 @@ extension JSONSource {
 
   /// - Parameter bracket: The array's closing bracket; nil at the end of the file.
   private func end(at bracket: UInt8?) throws(ReadError) {
-    isOver = true
+    isAtEnd = true
     guard bracket != nil else {
       guard isOpen, buffer.isWhole else { return }
       throw ReadError(detail: "the array is not closed: is the file whole?", status: .unusableStore)

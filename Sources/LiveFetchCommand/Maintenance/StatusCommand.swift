@@ -43,7 +43,7 @@ struct StatusCommand: ParsableCommand {
       for (name, value) in lines { print("\(name.padded(to: width))  \(Self.shown(value))") }
     }
     if lines.contains(where: { $0.name == "ready" && $0.value == .boolean(false) }) {
-      throw ExitCode(ExitStatus.cannotListen.rawValue)
+      throw ExitCode(ExitStatus.unavailable.rawValue)
     }
   }
 
@@ -59,7 +59,7 @@ struct StatusCommand: ParsableCommand {
     switch value {
     case .null: return "none"
     case .boolean(let isTrue): return isTrue ? "yes" : "no"
-    case .number(let text): return Int(text)?.grouped ?? text
+    case .number(let text): return Int(text)?.withThousandsSeparators ?? text
     case .object(let members):
       return members.map { "\($0.name) \(shown($0.value))" }.joined(separator: ", ")
     case .array(let elements): return elements.map(shown).joined(separator: ", ")
@@ -166,7 +166,7 @@ struct StatusCommand: ParsableCommand {
   }
 
   /// What the server's metrics tell of its work; empty for a caller who may not read them.
-  private static func measurements(_ remote: RemoteStore) throws -> [Line] {
+  private static func measurements(_ remote: ServerClient) throws -> [Line] {
     let response = try remote.response("GET", "/metrics")
     guard response.status == 200 else { return [] }
     let samples = MetricSamples(String(decoding: response.body, as: UTF8.self))

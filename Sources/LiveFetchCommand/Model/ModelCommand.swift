@@ -221,27 +221,27 @@ extension ModelFile {
   /// The entities and their properties, one per line.
   fileprivate var outline: String {
     entities.flatMap { entity in
-      [entity.headline] + entity.attributes.map { "  \($0.name): \($0.headline)" }
-        + entity.relationships.map { "  \($0.name) → \($0.headline)" }
+      [entity.summary] + entity.attributes.map { "  \($0.name): \($0.summary)" }
+        + entity.relationships.map { "  \($0.name) → \($0.summary)" }
     }.joined(separator: "\n")
   }
 }
 
 extension ModelFile.Entity {
-  fileprivate var headline: String {
+  fileprivate var summary: String {
     name + (parent.map { " : \($0)" } ?? "") + (isAbstract ? " (abstract)" : "")
   }
 }
 
 extension ModelFile.Attribute {
-  fileprivate var headline: String {
+  fileprivate var summary: String {
     type.rawValue + (isOptional ? "?" : "") + (className.map { " of \($0)" } ?? "")
       + (derivation.map { " = \($0.text)" } ?? "") + (isTransient ? " (transient)" : "")
   }
 }
 
 extension ModelFile.Relationship {
-  fileprivate var headline: String {
+  fileprivate var summary: String {
     destination + (isToMany ? (isOrdered ? " (many, ordered)" : " (many)") : isOptional ? "?" : "")
       + (inverse.map { ", inverse \($0)" } ?? "") + ", \(deleteRule.rawValue)"
   }

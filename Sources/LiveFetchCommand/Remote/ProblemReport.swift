@@ -56,7 +56,7 @@ struct ProblemReport {
     case 409, 410, 412, 413, 422: .unusableStore
     case 400..<500: .usage
     case 507: .failed
-    default: .cannotListen
+    default: .unavailable
     }
   }
 }

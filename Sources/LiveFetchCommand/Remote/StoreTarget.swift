@@ -30,9 +30,9 @@ struct StoreArgument: ParsableArguments {
   /// Ends the command if the store is a file that does not exist.
   func check() throws { if database == nil, !isAddress { try requireFile(store) } }
 
-  func remote() throws -> RemoteStore {
+  func remote() throws -> ServerClient {
     let given = token ?? ProcessInfo.processInfo.environment[Setting.token.variable]
-    return try RemoteStore(address: store, token: given.flatMap { $0.isEmpty ? nil : $0 })
+    return try ServerClient(address: store, token: given.flatMap { $0.isEmpty ? nil : $0 })
   }
 
   /// Opens the file or the database for reading only, which does not disturb processes that serve or

@@ -38,7 +38,10 @@ struct ProgressBar {
       let bar = String(repeating: "█", count: done) + String(repeating: "░", count: 20 - done)
       parts += [bar, "\(Int(fraction * 100)) %".padded(to: 5, atRight: true)]
     }
-    parts += ["\(count.grouped) \(unit)", "\(Int(Double(count) / seconds).grouped)/s"]
+    parts += [
+      "\(count.withThousandsSeparators) \(unit)",
+      "\(Int(Double(count) / seconds).withThousandsSeparators)/s",
+    ]
     if let fraction, fraction > 0.02 {
       parts.append("\(Self.clock(seconds / fraction - seconds)) left")
     }
@@ -60,7 +63,7 @@ struct ProgressBar {
 
 extension BinaryInteger {
   /// The digits with commas between groups of three.
-  var grouped: String {
+  var withThousandsSeparators: String {
     let digits = String(magnitude)
     var result = ""
     for (index, digit) in digits.enumerated() {

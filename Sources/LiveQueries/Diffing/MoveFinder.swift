@@ -12,12 +12,12 @@ struct MoveFinder {
   /// Indexes of the changed objects that move.
   private(set) var moved: Set<Int> = []
 
-  /// - Parameter places: the old and the new place of each changed object in the window.
-  init(places: [(old: ChangedKey?, new: ChangedKey?)], comparison: WindowComparison) {
+  /// - Parameter keys: the old and the new key of each changed object in the window.
+  init(keys: [(old: ChangedKey?, new: ChangedKey?)], comparison: WindowComparison) {
     var fixed: [OrderKey] = []
     var changed: [Candidate] = []
-    for (index, place) in places.enumerated() {
-      guard let old = place.old, let new = place.new else { continue }
+    for (index, key) in keys.enumerated() {
+      guard let old = key.old, let new = key.new else { continue }
       if old.key == new.key {
         fixed.append(new.key)
       } else {
@@ -56,11 +56,11 @@ struct MoveFinder {
       return old == fixedBefore(candidate.new) ? old : nil
     }
 
-    private func fixedBefore(_ place: ChangedKey) -> Int {
+    private func fixedBefore(_ changed: ChangedKey) -> Int {
       let (old, new) = (comparison.oldUnchanged, comparison.newUnchanged)
       let first = max(old.lowerBound, new.lowerBound)
       let end = max(first, min(old.upperBound, new.upperBound))
-      return min(max(place.unchangedBefore, first), end) + fixed.countBefore(place.key)
+      return min(max(changed.unchangedBefore, first), end) + fixed.countBefore(changed.key)
     }
   }
 
@@ -68,7 +68,7 @@ struct MoveFinder {
     guard candidates.count > 1 else { return }
     let ordered = candidates.sorted { $0.old.rank < $1.old.rank }
     let staying = Set(longestIncreasingSubsequence(of: ordered.map(\.new.rank)))
-    for (place, candidate) in ordered.enumerated() where !staying.contains(place) {
+    for (index, candidate) in ordered.enumerated() where !staying.contains(index) {
       moved.insert(candidate.index)
     }
   }

@@ -75,8 +75,8 @@ struct RankShift {
     return (covered.map(\.key), indexes)
   }
 
-  /// The old and the new place of a changed object; nil if it is unknown or absent.
-  func places(ofChange change: Int) -> (old: ChangedKey?, new: ChangedKey?) {
+  /// The old and the new key of a changed object; nil if it is unknown or absent.
+  func keys(ofChange change: Int) -> (old: ChangedKey?, new: ChangedKey?) {
     (
       oldIndexes[change].map { ChangedKey(oldChanged[$0], rank: oldRanks[$0], index: $0) },
       newIndexes[change].map { ChangedKey(newChanged[$0], rank: newRanks[$0], index: $0) }

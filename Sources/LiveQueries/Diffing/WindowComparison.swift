@@ -53,21 +53,21 @@ struct WindowComparison {
     shift.keys.keys[shift.newRank(ofUnchanged: index)]
   }
 
-  /// The old and the new place of a changed object; nil if it is outside the window.
-  func places(ofChange change: Int) -> (old: ChangedKey?, new: ChangedKey?) {
-    let (old, new) = shift.places(ofChange: change)
+  /// The old and the new key of a changed object; nil if it is outside the window.
+  func keys(ofChange change: Int) -> (old: ChangedKey?, new: ChangedKey?) {
+    let (old, new) = shift.keys(ofChange: change)
     return (
       old.flatMap { oldVisible.contains($0.rank) ? $0 : nil },
       new.flatMap { newVisible.contains($0.rank) ? $0 : nil }
     )
   }
 
-  mutating func oldPosition(_ place: ChangedKey) -> Position {
-    numbers.oldPosition(of: place.key, rank: place.rank)
+  mutating func oldPosition(_ changed: ChangedKey) -> Position {
+    numbers.oldPosition(of: changed.key, rank: changed.rank)
   }
 
-  mutating func newPosition(_ place: ChangedKey) -> Position {
-    numbers.newPosition(of: place.key, rank: place.rank)
+  mutating func newPosition(_ changed: ChangedKey) -> Position {
+    numbers.newPosition(of: changed.key, rank: changed.rank)
   }
 
   mutating func oldPosition(_ key: OrderKey) -> Position {

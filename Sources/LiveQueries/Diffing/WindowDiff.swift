@@ -48,7 +48,7 @@ struct WindowDiff {
   init(_ comparison: inout WindowComparison, keyChanges: [KeyChange]) {
     old = comparison.oldExtent
     new = comparison.newExtent
-    addCrossers(&comparison)
+    addUnchangedAtEdges(&comparison)
     addChanged(keyChanges, &comparison)
     findSections(&comparison)
     deleted.sort { $0.from ?? .first < $1.from ?? .first }
@@ -62,7 +62,7 @@ struct WindowDiff {
   }
 
   /// Adds unchanged objects that are in the window only before or only after.
-  private mutating func addCrossers(_ comparison: inout WindowComparison) {
+  private mutating func addUnchangedAtEdges(_ comparison: inout WindowComparison) {
     let (old, new) = (comparison.oldUnchanged, comparison.newUnchanged)
     for index in old.subtracting(new) {
       let key = comparison.unchangedKey(index)
@@ -78,10 +78,10 @@ struct WindowDiff {
 
   private mutating func addChanged(_ keyChanges: [KeyChange], _ comparison: inout WindowComparison)
   {
-    let places = keyChanges.indices.map { comparison.places(ofChange: $0) }
-    let moves = MoveFinder(places: places, comparison: comparison).moved
-    for (index, place) in places.enumerated() {
-      switch (place.old, place.new) {
+    let changedKeys = keyChanges.indices.map { comparison.keys(ofChange: $0) }
+    let moves = MoveFinder(keys: changedKeys, comparison: comparison).moved
+    for (index, key) in changedKeys.enumerated() {
+      switch (key.old, key.new) {
       case (let old?, nil):
         deleted.append(Item(id: keyChanges[index].id, from: comparison.oldPosition(old)))
         comparison.leaving.append(old.key)

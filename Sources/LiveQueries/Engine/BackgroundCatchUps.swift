@@ -37,8 +37,8 @@ struct BackgroundCatchUps: Sendable {
     pool.run(for: QueueKey(caller: caller), until: nil) { _ in
       report(jobs.map { $0.failed(.busy) })
     } _: { [self] in
-      let isOver = { @Sendable [commandQueue] in commandQueue.isEnding }
-      let rest = CatchUpJob.run(jobs, store, cancelledWhen: isOver, report: report)
+      let isEnding = { @Sendable [commandQueue] in commandQueue.isEnding }
+      let rest = CatchUpJob.run(jobs, store, cancelledWhen: isEnding, report: report)
       run(rest, for: caller)
     }
   }

@@ -150,9 +150,9 @@ final class EngineThread {
   private func serveFromStore(
     _ requests: [FollowRequest], _ finished: [FinishedCatchUp], _ now: ContinuousClock.Instant
   ) {
-    let isOver = { @Sendable [commandQueue] in commandQueue.isOverdue }
+    let isOverdue = { @Sendable [commandQueue] in commandQueue.isOverdue }
     do throws(StoreError) {
-      try store.read(cancelledWhen: isOver) { transaction throws(StoreError) in
+      try store.read(cancelledWhen: isOverdue) { transaction throws(StoreError) in
         let context = CatchUpContext(transaction)
         try queries.catchUp(context)
         isStale = false

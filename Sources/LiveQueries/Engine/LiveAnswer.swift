@@ -74,6 +74,7 @@ public struct LiveConfiguration: Sendable {
   /// The time limit for catching up fetches that have waiters.
   public var longTimeLimit = Duration.seconds(1)
 
+  /// Makes a live configuration.
   public init(idleTime: Duration = .seconds(60), maxLoggedChanges: Int = 64) {
     self.idleTime = idleTime
     self.maxLoggedChanges = maxLoggedChanges
@@ -88,20 +89,22 @@ public struct LiveCounters: Sendable, Hashable {
   public var waiters = 0
   /// The number of positions that the engine processed; saves committed together count once.
   public var positions = 0
-  /// The number of times that a fetch was a candidate for a change, so that the store was read, and
-  /// that it did change.
+  /// The number of times that a fetch was a candidate for a change, so that the store was read.
   public var considered = 0
+  /// The number of times that the result of such a fetch changed.
   public var changed = 0
   /// The number of times that a fetch was looked up for a changed object whose old and new values do
   /// not satisfy its condition; the store was not read.
   public var filteredOut = 0
-  /// The number of diffs, and of clients that received them.
+  /// The number of diffs. Clients with the same view and token share one.
   public var diffs = 0
+  /// The number of answers to clients.
   public var delivered = 0
   /// The time that the engine's thread has worked, in nanoseconds.
   public var nanoseconds: UInt64 = 0
   /// The token up to which the engine has followed the store; nil while no client waits.
   public var current: Token?
 
+  /// Makes counters of zero.
   public init() {}
 }

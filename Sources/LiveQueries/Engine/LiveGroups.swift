@@ -15,9 +15,12 @@ import FetchModel
 public struct GroupFetch: Sendable {
   /// Chosen by the client; identifies the fetch in the group.
   public let index: Int
+  /// The fetch.
   public let plan: FetchPlan
+  /// The token from which it is followed.
   public let since: Token
 
+  /// Makes a group fetch.
   public init(index: Int, plan: FetchPlan, since: Token) {
     self.index = index
     self.plan = plan
@@ -27,7 +30,9 @@ public struct GroupFetch: Sendable {
 
 /// The result of one fetch of a group.
 public struct GroupResult: Sendable {
+  /// The index of the fetch in its group.
   public let index: Int
+  /// The diff, or the reason why there is none.
   public let answer: LiveAnswer
 }
 

@@ -104,18 +104,18 @@ struct CatchUpJob: Sendable {
   /// limit allows. The changes since the token are examined once for all. Returns the remaining jobs.
   ///
   /// - Parameters:
-  ///   - isOver: true once the engine is about to end.
+  ///   - isEnding: true once the engine is about to end.
   ///   - report: receives each outcome once, several at a time.
   static func run(
     _ jobs: ArraySlice<CatchUpJob>, _ store: any LiveStore,
-    cancelledWhen isOver: @escaping @Sendable () -> Bool,
+    cancelledWhen isEnding: @escaping @Sendable () -> Bool,
     report: ([FinishedCatchUp]) -> Void
   ) -> ArraySlice<CatchUpJob> {
     var rest = jobs
     let awaited = AwaitedCatchUps()
     awaited.begin(rest)
     do throws(StoreError) {
-      let isCancelled = { @Sendable in isOver() || awaited.areCancelled }
+      let isCancelled = { @Sendable in isEnding() || awaited.areCancelled }
       try store.read(cancelledWhen: isCancelled) { transaction in
         let end = ContinuousClock.now + transactionTime
         let context = CatchUpContext(transaction)
@@ -126,13 +126,13 @@ struct CatchUpJob: Sendable {
           report(
             some.map { job in
               awaited.begin([job])
-              return FinishedCatchUp(job: job, outcome: job.outcome(context, isOver))
+              return FinishedCatchUp(job: job, outcome: job.outcome(context, isEnding))
             })
         } while !rest.isEmpty && ContinuousClock.now < end
       }
       return rest
     } catch {
-      report(rest.map { $0.failed(isOver() ? .busy : error) })
+      report(rest.map { $0.failed(isEnding() ? .busy : error) })
       return []
     }
   }
@@ -150,14 +150,14 @@ struct CatchUpJob: Sendable {
     }
   }
 
-  private func outcome(_ context: CatchUpContext, _ isOver: () -> Bool) -> CatchUpOutcome {
+  private func outcome(_ context: CatchUpContext, _ isEnding: () -> Bool) -> CatchUpOutcome {
     do throws(StoreError) {
-      guard !isOver(), !ticket.isCancelled else { return .failed(.busy) }
+      guard !isEnding(), !ticket.isCancelled else { return .failed(.busy) }
       let outcome = try prepare(context)
       // A cancelled read looks like a timeout.
-      return isOver() ? .failed(.busy) : outcome
+      return isEnding() ? .failed(.busy) : outcome
     } catch {
-      return .failed(isOver() ? .busy : context.transaction.mapError(error))
+      return .failed(isEnding() ? .busy : context.transaction.mapError(error))
     }
   }
 

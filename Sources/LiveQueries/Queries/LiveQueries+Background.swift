@@ -57,13 +57,14 @@ extension LiveQueries {
     for view in query.views.values {
       for (from, waiters) in view.waiters {
         for (ticket, waiter) in waiters {
-          let place = places[ticket]
+          let registration = registrations[ticket]
           remove(ticket: ticket)
-          guard let place, let plan = view.plan else { continue }
+          guard let registration, let plan = view.plan else { continue }
           continueInBackground(
             FollowRequest(
-              plan: plan, only: query.key.only, since: .token(from), deadline: place.deadline,
-              waiter: waiter, caller: place.caller), from: from, start: base)
+              plan: plan, only: query.key.only, since: .token(from),
+              deadline: registration.deadline,
+              waiter: waiter, caller: registration.caller), from: from, start: base)
         }
       }
       view.waiters = [:]

@@ -163,7 +163,7 @@ extension LiveQueries {
     let ticket = nextTicket
     let identity = ObjectIdentifier(request.waiter)
     view.waiters[from, default: [:]][ticket] = request.waiter
-    places[ticket] = Place(
+    registrations[ticket] = Registration(
       query: query, view: view, from: from, waiter: identity, caller: request.caller,
       deadline: request.deadline)
     if view.plan == nil { view.plan = request.plan }
@@ -199,10 +199,10 @@ extension LiveQueries {
   /// Removes a waiter without an answer.
   mutating func cancel(_ waiter: ObjectIdentifier) {
     cancelCatchUp(of: waiter)
-    guard let ticket = tickets[waiter], let place = remove(ticket) else { return }
-    rest(place.query)
-    if deadlines.count > 64 + 2 * places.count {
-      deadlines.sweep { places[$0] != nil }
+    guard let ticket = tickets[waiter], let registration = remove(ticket) else { return }
+    deactivateIfUnused(registration.query)
+    if deadlines.count > 64 + 2 * registrations.count {
+      deadlines.sweep { registrations[$0] != nil }
     }
   }
 
@@ -213,35 +213,38 @@ extension LiveQueries {
 
   /// Answers all waiters with an empty diff.
   mutating func expireAll() {
-    expire(Array(places.keys))
+    expire(Array(registrations.keys))
     deadlines = DeadlineHeap()
   }
 
   private mutating func expire(_ due: [UInt64]) {
-    var groups: [AnswerOrigin: (Place, [any LiveWaiter])] = [:]
+    var groups: [AnswerOrigin: (Registration, [any LiveWaiter])] = [:]
     for ticket in due {
-      guard let place = places[ticket] else { continue }
-      let waiter = place.view.waiters[place.from]?[ticket]
+      guard let registration = registrations[ticket] else { continue }
+      let waiter = registration.view.waiters[registration.from]?[ticket]
       _ = remove(ticket)
-      let group = AnswerOrigin(view: ObjectIdentifier(place.view), from: place.from)
-      groups[group, default: (place, [])].1 += waiter.map { [$0] } ?? []
+      let group = AnswerOrigin(view: ObjectIdentifier(registration.view), from: registration.from)
+      groups[group, default: (registration, [])].1 += waiter.map { [$0] } ?? []
     }
-    for (place, waiters) in groups.values {
+    for (registration, waiters) in groups.values {
       guard let current else { continue }
-      let body = place.query.emptyBody(for: place.view, current)
-      let answer = LiveAnswer.diff(json: body.json(from: place.from), to: current, isEmpty: true)
+      let body = registration.query.emptyBody(for: registration.view, current)
+      let answer = LiveAnswer.diff(
+        json: body.json(from: registration.from), to: current, isEmpty: true)
       undelivered.append(OutgoingAnswer(answer: answer, waiters: waiters))
       counters.delivered += waiters.count
-      rest(place.query)
+      deactivateIfUnused(registration.query)
     }
   }
 
-  private mutating func remove(_ ticket: UInt64) -> Place? {
-    guard let place = places[ticket] else { return nil }
-    place.view.waiters[place.from]?[ticket] = nil
-    if place.view.waiters[place.from]?.isEmpty == true { place.view.waiters[place.from] = nil }
+  private mutating func remove(_ ticket: UInt64) -> Registration? {
+    guard let registration = registrations[ticket] else { return nil }
+    registration.view.waiters[registration.from]?[ticket] = nil
+    if registration.view.waiters[registration.from]?.isEmpty == true {
+      registration.view.waiters[registration.from] = nil
+    }
     remove(ticket: ticket)
-    return place
+    return registration
   }
 
   /// Drops the queries and views that were not used since `time`.

@@ -34,7 +34,7 @@ struct AnswerOrigin: Hashable {
 /// The live queries of one store.
 struct LiveQueries {
   /// The registration of a waiter.
-  struct Place {
+  struct Registration {
     let query: LiveQuery
     let view: LiveView
     let from: Token
@@ -53,7 +53,7 @@ struct LiveQueries {
   private var known: [HistoryPosition: Token] = [:]
   var queries: [QueryKey: LiveQuery] = [:]
   var index = QueryIndex()
-  var places: [UInt64: Place] = [:]
+  var registrations: [UInt64: Registration] = [:]
   var tickets: [ObjectIdentifier: UInt64] = [:]
   var nextTicket: UInt64 = 0
   var deadlines = DeadlineHeap()
@@ -76,10 +76,10 @@ struct LiveQueries {
     self.configuration = configuration
   }
 
-  /// Waiters whose answer is in the undelivered; removed after its delivery.
+  /// Waiters whose answer is in ``undelivered``; removed after its delivery.
   private var answered: [UInt64] = []
   /// The number of waiting clients.
-  var waiterCount: Int { places.count - answered.count }
+  var waiterCount: Int { registrations.count - answered.count }
 
   /// True if a newer snapshot must be examined now.
   var hasActiveQueries: Bool { waiterCount > 0 || !pendingCatchUps.isEmpty }
@@ -251,14 +251,14 @@ struct LiveQueries {
       send(answer, to: waiters, of: query)
     }
     view.waiters = [:]
-    rest(query)
+    deactivateIfUnused(query)
   }
 
   /// Sends the error to every client of `view`.
   private mutating func refuse(_ view: LiveView, of query: LiveQuery, _ error: StoreError) {
     for waiters in view.waiters.values { send(.failed(error), to: waiters, of: query) }
     view.waiters = [:]
-    rest(query)
+    deactivateIfUnused(query)
   }
 
   private mutating func send(
@@ -273,22 +273,22 @@ struct LiveQueries {
   /// Removes the waiters whose answers were delivered: after the delivery, because thousands of
   /// removals would delay it.
   mutating func removeAnswered() {
-    for ticket in answered { removePlace(of: ticket) }
+    for ticket in answered { removeRegistration(of: ticket) }
     answered = []
   }
 
   mutating func remove(ticket: UInt64) {
-    if let place = removePlace(of: ticket) { place.query.waiterCount -= 1 }
+    if let registration = removeRegistration(of: ticket) { registration.query.waiterCount -= 1 }
   }
 
-  @discardableResult private mutating func removePlace(of ticket: UInt64) -> Place? {
-    guard let place = places.removeValue(forKey: ticket) else { return nil }
-    if tickets[place.waiter] == ticket { tickets[place.waiter] = nil }
-    return place
+  @discardableResult private mutating func removeRegistration(of ticket: UInt64) -> Registration? {
+    guard let registration = registrations.removeValue(forKey: ticket) else { return nil }
+    if tickets[registration.waiter] == ticket { tickets[registration.waiter] = nil }
+    return registration
   }
 
   /// Deactivates `query` if it has no waiters; it is up to date with the current snapshot.
-  mutating func rest(_ query: LiveQuery) {
+  mutating func deactivateIfUnused(_ query: LiveQuery) {
     guard query.isActive, query.waiterCount == 0 else { return }
     query.isActive = false
     if let current, current.position > query.position { query.position = current.position }

@@ -15,7 +15,7 @@ extension LiveQuery {
   ) throws(StoreError) -> AnswerBody? {
     guard !changes.isEmpty else { return nil }
     let body = try anyBody(for: view, changes, from: base, isStep: isStep, context)
-    let limit = context.transaction.maxAnswerBytes
+    let limit = context.transaction.maxResponseBytes
     if let body, body.size > limit { throw .answerTooLarge(limit: limit) }
     return body
   }

@@ -61,7 +61,7 @@ extension GroupedQuery {
 /// Identifies bytes by their length and hash.
 struct ResultFingerprint: Hashable {
   private let length: Int
-  private var hash = WideFNV1a()
+  private var hash = FNV1a64()
 
   init(_ bytes: [UInt8]) {
     length = bytes.count

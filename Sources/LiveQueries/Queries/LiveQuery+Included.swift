@@ -25,8 +25,8 @@ extension LiveQuery {
     // An unchanged object reaches what it reached before, and that was sent with it.
     let others = roots.staying(in: comparison)
     if !objects.isEmpty, others.count <= Self.maxRootsAsked {
-      for place in try self.objects(reachedFrom: others, .now, context).keys {
-        objects[place] = nil
+      for object in try self.objects(reachedFrom: others, .now, context).keys {
+        objects[object] = nil
       }
     }
     return Included(objects, model, integersAsStrings: key.integersAsStrings)
@@ -34,16 +34,16 @@ extension LiveQuery {
 
   private func objects(
     reachedFrom roots: Set<ObjectID>, _ position: ReadPosition, _ context: CatchUpContext
-  ) throws(StoreError) -> [ExpandedPlace: [UInt8]] {
+  ) throws(StoreError) -> [IncludedObject: [UInt8]] {
     guard !roots.isEmpty else { return [:] }
     let objects = try context.transaction.expandedObjects(of: plan, roots: roots, at: position)
     return Dictionary(
-      objects.map { (ExpandedPlace(entity: $0.entity, id: $0.id), $0.json) }
+      objects.map { (IncludedObject(entity: $0.entity, id: $0.id), $0.json) }
     ) { $1 }
   }
 }
 
-struct ExpandedPlace: Hashable {
+struct IncludedObject: Hashable {
   let entity: Int
   let id: ObjectID
 }
@@ -56,9 +56,9 @@ private struct ExpansionRoots {
 
   init(_ changes: [RowChange], _ comparison: WindowComparison) {
     for (index, change) in changes.enumerated() {
-      let places = comparison.places(ofChange: index)
-      if places.new != nil { new.insert(change.id) }
-      if places.old != nil { old.insert(change.id) }
+      let keys = comparison.keys(ofChange: index)
+      if keys.new != nil { new.insert(change.id) }
+      if keys.old != nil { old.insert(change.id) }
     }
     for key in comparison.arriving { new.insert(key.id) }
     for key in comparison.leaving { old.insert(key.id) }
@@ -73,12 +73,12 @@ private struct ExpansionRoots {
 
 extension Included {
   fileprivate init(
-    _ objects: [ExpandedPlace: [UInt8]], _ model: Model, integersAsStrings: Bool
+    _ objects: [IncludedObject: [UInt8]], _ model: Model, integersAsStrings: Bool
   ) {
     self = [:]
-    for (place, json) in objects {
-      let id = place.id.shown(integersAsStrings: integersAsStrings)
-      self[model.entities[place.entity].name, default: [:]][id] = json
+    for (object, json) in objects {
+      let id = object.id.shown(integersAsStrings: integersAsStrings)
+      self[model.entities[object.entity].name, default: [:]][id] = json
     }
   }
 }

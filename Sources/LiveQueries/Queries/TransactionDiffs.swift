@@ -18,6 +18,7 @@ public struct TransactionDiffs {
   private let context: CatchUpContext
   private let model: Model
 
+  /// Prepares diffs in `transaction`.
   public init(_ transaction: any ReadTransaction, model: Model) {
     context = CatchUpContext(transaction)
     self.model = model

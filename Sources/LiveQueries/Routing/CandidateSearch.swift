@@ -89,12 +89,12 @@ struct CandidateSearch {
 
   mutating func run() {
     for (entity, objects) in changed.entities {
-      for (way, pathIndex) in index.pathIndexes[entity] ?? [:]
+      for (path, pathIndex) in index.pathIndexes[entity] ?? [:]
       where !pathIndex.watched.union.isDisjoint(with: objects.union) {
-        if way.steps.isEmpty {
-          searchRoots(way, pathIndex, objects)
+        if path.steps.isEmpty {
+          searchRoots(path, pathIndex, objects)
         } else {
-          searchRelated(entity, way, pathIndex, objects)
+          searchRelated(entity, path, pathIndex, objects)
         }
       }
     }
@@ -103,85 +103,89 @@ struct CandidateSearch {
   // MARK: The fetches' own objects
 
   private mutating func searchRoots(
-    _ way: QueryIndex.RelationshipPath, _ pathIndex: QueryIndex.PathIndex,
+    _ path: QueryIndex.RelationshipPath, _ pathIndex: QueryIndex.PathIndex,
     _ objects: ChangedObjects.Objects
   ) {
-    let unindexed = pathIndex.unindexed.all.filter { !isUnaffected($0, way, objects.union) }
-    guard let table = index.tables[way.root], !table.used.isEmpty else {
+    let unindexed = pathIndex.unindexed.all.filter { !isUnaffected($0, path, objects.union) }
+    guard let table = index.tables[path.root], !table.used.isEmpty else {
       for query in unindexed { take(query) }
       return
     }
     // With a single query, a test costs as much as re-reading it.
-    if index.count == 1 { return takeAll(way, pathIndex, objects) }
+    if index.count == 1 { return takeAll(path, pathIndex, objects) }
     let tested = objects.masks.count <= Self.maxTested ? unindexed : []
     if tested.isEmpty { for query in unindexed { take(query) } }
     for ids in chunks(objects.ids(changedIn: pathIndex.watched.union)) {
-      guard let images = images(of: table, ids) else {
-        return takeAll(way, pathIndex, objects)
+      guard let changedValues = changedValues(of: table, ids) else {
+        return takeAll(path, pathIndex, objects)
       }
       for id in ids {
-        let image = images[id]
+        let values = changedValues[id]
         let narrowed = objects.masks.count < leastNarrowed ? nil : id
         examinedCount += 1
-        lookUp(narrowed, image, objects.masks[id] ?? .all, pathIndex, table)
-        for query in tested where !isTaken(query) { test(query, image, of: narrowed) }
+        lookUp(narrowed, values, objects.masks[id] ?? .all, pathIndex, table)
+        for query in tested where !isTaken(query) { test(query, values, of: narrowed) }
       }
     }
   }
 
-  private mutating func images(of table: PathTable, _ ids: Set<ObjectID>) -> Images? {
+  private mutating func changedValues(of table: PathTable, _ ids: Set<ObjectID>) -> ChangedValues? {
     do throws(StoreError) {
-      return try Images(of: table, ids, after: base, transaction)
+      return try ChangedValues(of: table, ids, after: base, transaction)
     } catch {
       hasFailed = true
       return nil
     }
   }
 
-  /// Looks up queries by one of their own objects whose properties in `mask` differ.
+  /// Looks up queries by one of their own objects, whose properties in `mask` differ.
   private mutating func lookUp(
-    _ id: ObjectID?, _ image: Images.Image, _ mask: PropertyMask, _ pathIndex: QueryIndex.PathIndex,
+    _ id: ObjectID?, _ values: ChangedValues.Pair, _ mask: PropertyMask,
+    _ pathIndex: QueryIndex.PathIndex,
     _ table: PathTable
   ) {
-    for place in pathIndex.indexed.keys {
-      lookUp(id, image, at: place, table) { query in
-        query.routing.readSet.mask(at: []).isDisjoint(with: mask) ? nil : image
+    for conjunctPath in pathIndex.indexed.keys {
+      lookUp(id, values, at: conjunctPath, table) { query in
+        query.routing.readSet.mask(at: []).isDisjoint(with: mask) ? nil : values
       }
     }
   }
 
   /// Looks up queries by an object's old and new value. Adds those whose condition may hold for the
-  /// image that `isLookedAt` returns; nil skips the query.
+  /// values that `tested` returns; nil skips the query.
   ///
   /// - Parameter id: the object, if it is the only one that affects the query.
   private mutating func lookUp(
-    _ id: ObjectID?, _ image: Images.Image, at place: ConjunctPath, _ table: PathTable,
-    _ isLookedAt: (LiveQuery) -> Images.Image?
+    _ id: ObjectID?, _ values: ChangedValues.Pair, at conjunctPath: ConjunctPath,
+    _ table: PathTable,
+    _ tested: (LiveQuery) -> ChangedValues.Pair?
   ) {
-    guard let route = index.routes[place], let number = table.number(of: place.path) else { return }
-    var values: Set<RoutingValue> = []
-    for row in [image.old, image.new] {
+    guard let valueIndex = index.valueIndexes[conjunctPath],
+      let number = table.number(of: conjunctPath.propertyPath)
+    else { return }
+    var routingValues: Set<RoutingValue> = []
+    for row in [values.old, values.new] {
       guard let row else { continue }
-      values.insert(route.domain.value(row[number]))
+      routingValues.insert(valueIndex.domain.value(row[number]))
     }
-    for value in values {
+    for value in routingValues {
       var queries: [LiveQuery] = []
-      route.forEach(at: value) { bag in
+      valueIndex.forEach(at: value) { bag in
         for query in bag.all where !isTaken(query) { queries.append(query) }
       }
       for query in queries {
-        if let image = isLookedAt(query) { test(query, image, of: id) }
+        if let values = tested(query) { test(query, values, of: id) }
       }
     }
   }
 
   /// Adds a query if its condition may hold for the object before or after the change.
-  private mutating func test(_ query: LiveQuery, _ image: Images.Image, of id: ObjectID?) {
+  private mutating func test(_ query: LiveQuery, _ values: ChangedValues.Pair, of id: ObjectID?) {
     if found.contains(query) { recordedPairs += 1 } else { tests += 1 }
     guard tests <= Self.maxTests, recordedPairs <= Self.maxRecordedPairs else { return take(query) }
     let mayMatch =
-      image.old.map { query.routing.mayMatch($0) } ?? false
-      || image.new.map { query.routing.mayMatch($0) } ?? false
+      values.old.map { query.routing.mayMatch($0) } ?? false
+      || values.new.map { query.routing.mayMatch($0) } ?? false
     guard mayMatch else { return rejected.insert(query) }
     if let id { take(query, for: id) } else { take(query) }
   }
@@ -189,45 +193,49 @@ struct CandidateSearch {
   // MARK: Related objects
 
   private mutating func searchRelated(
-    _ entity: Int, _ way: QueryIndex.RelationshipPath, _ pathIndex: QueryIndex.PathIndex,
+    _ entity: Int, _ path: QueryIndex.RelationshipPath, _ pathIndex: QueryIndex.PathIndex,
     _ objects: ChangedObjects.Objects
   ) {
-    searchUnindexed(entity, way, pathIndex, objects)
+    searchUnindexed(entity, path, pathIndex, objects)
     guard !pathIndex.indexed.isEmpty else { return }
-    if index.count == 1 { return takeAll(way, pathIndex, objects) }
+    if index.count == 1 { return takeAll(path, pathIndex, objects) }
     var table = PathTable()
-    for place in pathIndex.indexed.keys {
-      _ = table.use(place.suffix(after: way.steps, from: entity))
+    for conjunctPath in pathIndex.indexed.keys {
+      _ = table.use(conjunctPath.suffix(after: path.steps, from: entity))
     }
     for ids in chunks(objects.ids(changedIn: pathIndex.watched.union)) {
-      guard let images = images(of: table, ids) else {
-        return takeAll(way, pathIndex, objects)
+      guard let changedValues = changedValues(of: table, ids) else {
+        return takeAll(path, pathIndex, objects)
       }
       for id in ids {
         let mask = objects.masks[id] ?? .all
-        for place in pathIndex.indexed.keys {
-          lookUpRelated(images[id], mask, entity, way, place, table)
+        for conjunctPath in pathIndex.indexed.keys {
+          lookUpRelated(changedValues[id], mask, entity, path, conjunctPath, table)
         }
       }
     }
   }
 
   private mutating func lookUpRelated(
-    _ image: Images.Image, _ mask: PropertyMask, _ entity: Int, _ way: QueryIndex.RelationshipPath,
-    _ place: ConjunctPath, _ table: PathTable
+    _ values: ChangedValues.Pair, _ mask: PropertyMask, _ entity: Int,
+    _ path: QueryIndex.RelationshipPath,
+    _ conjunctPath: ConjunctPath, _ table: PathTable
   ) {
-    let suffix = place.suffix(after: way.steps, from: entity)
-    guard let route = index.routes[place], let number = table.number(of: suffix) else { return }
-    var values: Set<RoutingValue> = []
-    for case let row? in [image.old, image.new] { values.insert(route.domain.value(row[number])) }
+    let suffix = conjunctPath.suffix(after: path.steps, from: entity)
+    guard let valueIndex = index.valueIndexes[conjunctPath], let number = table.number(of: suffix)
+    else { return }
+    var routingValues: Set<RoutingValue> = []
+    for case let row? in [values.old, values.new] {
+      routingValues.insert(valueIndex.domain.value(row[number]))
+    }
     // When this object is inserted, deleted or relinked, objects that refer to it may have nil at
     // this path before or after.
-    if mask == .all || image.old == nil || image.new == nil {
-      values.insert(route.domain.value(.null))
+    if mask == .all || values.old == nil || values.new == nil {
+      routingValues.insert(valueIndex.domain.value(.null))
     }
-    for value in values {
-      route.forEach(at: value) { bag in
-        for query in bag.all where !isUnaffected(query, way, mask) { take(query) }
+    for value in routingValues {
+      valueIndex.forEach(at: value) { bag in
+        for query in bag.all where !isUnaffected(query, path, mask) { take(query) }
       }
     }
   }
@@ -235,42 +243,44 @@ struct CandidateSearch {
   /// Adds queries whose conjuncts do not pass through this entity: by the objects that reach a
   /// changed one if there are few, otherwise all of them.
   private mutating func searchUnindexed(
-    _ entity: Int, _ way: QueryIndex.RelationshipPath, _ pathIndex: QueryIndex.PathIndex,
+    _ entity: Int, _ path: QueryIndex.RelationshipPath, _ pathIndex: QueryIndex.PathIndex,
     _ objects: ChangedObjects.Objects
   ) {
     let unindexed = pathIndex.unindexed.all.filter {
-      !isTaken($0) && !isUnaffected($0, way, objects.union)
+      !isTaken($0) && !isUnaffected($0, path, objects.union)
     }
     let withConjuncts = unindexed.filter { $0.routing.conjuncts != nil }
     for query in unindexed where query.routing.conjuncts == nil { take(query) }
     guard !withConjuncts.isEmpty else { return }
-    guard withConjuncts.count > 1, let table = index.tables[way.root],
-      let roots = roots(reaching: entity, over: way),
-      let images = images(of: table, roots)
+    guard withConjuncts.count > 1, let table = index.tables[path.root],
+      let roots = roots(reaching: entity, over: path),
+      let changedValues = changedValues(of: table, roots)
     else {
       for query in withConjuncts { take(query) }
       return
     }
     var wanted = QueryBag()
     for query in withConjuncts { wanted.insert(query) }
-    let places = Set(withConjuncts.flatMap { $0.routing.conjuncts ?? [] }.map(\.place))
+    let conjunctPaths = Set(withConjuncts.flatMap { $0.routing.conjuncts ?? [] }.map(\.path))
     for id in roots {
-      for place in places {
-        lookUp(nil, images[id], at: place, table) { wanted.contains($0) ? images[id] : nil }
+      for conjunctPath in conjunctPaths {
+        lookUp(nil, changedValues[id], at: conjunctPath, table) {
+          wanted.contains($0) ? changedValues[id] : nil
+        }
       }
     }
   }
 
-  /// The ids of objects that reach a changed one over `way`; nil if there are too many or the store
+  /// The ids of objects that reach a changed one over `path`; nil if there are too many or the store
   /// failed.
   private mutating func roots(
-    reaching entity: Int, over way: QueryIndex.RelationshipPath
+    reaching entity: Int, over path: QueryIndex.RelationshipPath
   ) -> Set<ObjectID>? {
     let changeSet = changed.changeSet(of: entity)
     var plan = FetchPlan(
-      definition: ResultDefinition(entity: way.root, predicate: .everything))
-    let steps = [way.steps] + changeSet.members.keys.map { way.steps + [$0.relationship] }
-    plan.expansion = steps.map { PropertyPath(root: way.root, steps: $0, target: .object) }
+      definition: ResultDefinition(entity: path.root, predicate: .everything))
+    let steps = [path.steps] + changeSet.members.keys.map { path.steps + [$0.relationship] }
+    plan.expansion = steps.map { PropertyPath(root: path.root, steps: $0, target: .object) }
     do throws(StoreError) {
       let roots = try transaction.affectedIDs(of: plan, by: changeSet)
       return roots.count <= Self.maxRoots ? roots : nil
@@ -282,26 +292,26 @@ struct CandidateSearch {
 
   // MARK: Without values
 
-  /// Adds every query that reads a changed property at the end of `way`.
+  /// Adds every query that reads a changed property at the end of `path`.
   private mutating func takeAll(
-    _ way: QueryIndex.RelationshipPath, _ pathIndex: QueryIndex.PathIndex,
+    _ path: QueryIndex.RelationshipPath, _ pathIndex: QueryIndex.PathIndex,
     _ objects: ChangedObjects.Objects
   ) {
-    for query in pathIndex.unindexed.all where !isUnaffected(query, way, objects.union) {
+    for query in pathIndex.unindexed.all where !isUnaffected(query, path, objects.union) {
       take(query)
     }
-    for place in pathIndex.indexed.keys {
-      index.routes[place]?.forEach(at: .anything) { bag in
-        for query in bag.all where !isUnaffected(query, way, objects.union) { take(query) }
+    for conjunctPath in pathIndex.indexed.keys {
+      index.valueIndexes[conjunctPath]?.forEach(at: .anything) { bag in
+        for query in bag.all where !isUnaffected(query, path, objects.union) { take(query) }
       }
     }
   }
 
   /// True if a query reads none of the changed properties.
   private func isUnaffected(
-    _ query: LiveQuery, _ way: QueryIndex.RelationshipPath, _ mask: PropertyMask
+    _ query: LiveQuery, _ path: QueryIndex.RelationshipPath, _ mask: PropertyMask
   ) -> Bool {
-    query.routing.readSet.mask(at: way.steps).isDisjoint(with: mask)
+    query.routing.readSet.mask(at: path.steps).isDisjoint(with: mask)
   }
 
   private func chunks(_ ids: Set<ObjectID>) -> [Set<ObjectID>] {
@@ -316,6 +326,7 @@ struct CandidateSearch {
 extension ConjunctPath {
   /// The rest of the path, starting at an object of `entity` at the end of `steps`.
   fileprivate func suffix(after steps: [Int], from entity: Int) -> PropertyPath {
-    PropertyPath(root: entity, steps: Array(path.steps[steps.count...]), target: path.target)
+    PropertyPath(
+      root: entity, steps: Array(propertyPath.steps[steps.count...]), target: propertyPath.target)
   }
 }

@@ -35,9 +35,10 @@ struct ChangedObjects {
       for id in ids { objects.add(id, changes[id] ?? .all) }
       entities[entity] = objects
     }
-    for (place, ids) in changeSet.members {
-      let mask = model.entities[place.entity].mask(of: .relationship(place.relationship))
-      for id in ids { entities[place.entity, default: Objects()].add(id, mask) }
+    for (relationship, ids) in changeSet.members {
+      let mask = model.entities[relationship.entity].mask(
+        of: .relationship(relationship.relationship))
+      for id in ids { entities[relationship.entity, default: Objects()].add(id, mask) }
     }
   }
 

@@ -5,7 +5,7 @@ import FetchModel
 /// The key path and string options that conjuncts are indexed by.
 struct ConjunctPath: Hashable {
   /// To-one relationships only, starting at the fetch's entity.
-  let path: PropertyPath
+  let propertyPath: PropertyPath
   /// Case and diacritic folding applied before texts are compared.
   let options: StringOptions
 }
@@ -13,18 +13,18 @@ struct ConjunctPath: Hashable {
 /// A part of a condition that every matching row satisfies, alone or as one of several
 /// alternatives.
 struct IndexableConjunct: Hashable {
-  enum Demand: Hashable {
+  enum Requirement: Hashable {
     /// Equal to one of these values, which may include nil.
     case values([StoredValue])
     case range(ValueRange)
   }
 
-  let place: ConjunctPath
-  let demand: Demand
+  let path: ConjunctPath
+  let requirement: Requirement
 
   /// Selectivity class: 0 is the most selective.
   var rank: Int {
-    switch demand {
+    switch requirement {
     case .values: 0
     case .range(let range): range.lower != nil && range.upper != nil ? 1 : 2
     }

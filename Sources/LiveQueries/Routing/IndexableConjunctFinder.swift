@@ -54,37 +54,37 @@ struct IndexableConjunctFinder {
     var ranges: [ConjunctPath: ValueRange] = [:]
     var others: [[IndexableConjunct]] = []
     for conjuncts in alternatives {
-      if conjuncts.count == 1, case .range(let range) = conjuncts[0].demand {
-        let place = conjuncts[0].place
-        ranges[place] = ranges[place]?.intersected(with: range) ?? range
+      if conjuncts.count == 1, case .range(let range) = conjuncts[0].requirement {
+        let path = conjuncts[0].path
+        ranges[path] = ranges[path]?.intersected(with: range) ?? range
       } else {
         others.append(conjuncts)
       }
     }
-    return others + ranges.map { [IndexableConjunct(place: $0.key, demand: .range($0.value))] }
+    return others + ranges.map { [IndexableConjunct(path: $0.key, requirement: .range($0.value))] }
   }
 
   // MARK: Comparisons
 
   private func conjuncts(_ comparison: Comparison) -> [IndexableConjunct]? {
     guard let constant = comparison.right.constant,
-      let (place, domain) = place(comparison.left, comparison.options)
+      let (path, domain) = path(comparison.left, comparison.options)
     else { return nil }
     if comparison.relation == .beginsWith {
-      return comparison.isNegated ? nil : prefix(constant, place, domain)
+      return comparison.isNegated ? nil : prefix(constant, path, domain)
     }
     guard let value = domain.constant(constant) else { return nil }
     if comparison.relation == .equal {
       return comparison.isNegated
-        ? nil : [IndexableConjunct(place: place, demand: .values([value]))]
+        ? nil : [IndexableConjunct(path: path, requirement: .values([value]))]
     }
-    guard isOrdered(place, domain), value != .null,
+    guard isOrdered(path, domain), value != .null,
       let range = range(comparison.relation, value, isNegated: comparison.isNegated)
     else { return nil }
-    let conjunct = IndexableConjunct(place: place, demand: .range(range))
+    let conjunct = IndexableConjunct(path: path, requirement: .range(range))
     // NOT (x > 1) is `x <= 1` or nil.
     return comparison.isNegated
-      ? [conjunct, IndexableConjunct(place: place, demand: .values([.null]))] : [conjunct]
+      ? [conjunct, IndexableConjunct(path: path, requirement: .values([.null]))] : [conjunct]
   }
 
   private func range(
@@ -101,52 +101,58 @@ struct IndexableConjunctFinder {
 
   /// Texts with a common prefix are adjacent in code point order.
   private func prefix(
-    _ constant: Value, _ place: ConjunctPath, _ domain: RoutingDomain
+    _ constant: Value, _ path: ConjunctPath, _ domain: RoutingDomain
   ) -> [IndexableConjunct]? {
-    guard domain.isText, isOrdered(place, domain),
+    guard domain.isText, isOrdered(path, domain),
       case .text(let prefix)? = domain.constant(constant)
     else { return nil }
     let successor = TextPrefix.successor(of: prefix).map { StoredValue.text($0) }
     let range = ValueRange(lower: .text(prefix), upper: successor)
-    return [IndexableConjunct(place: place, demand: .range(range))]
+    return [IndexableConjunct(path: path, requirement: .range(range))]
   }
 
   /// True if the store orders these values as the domain does. False for text that the store
   /// compares as a number.
-  private func isOrdered(_ place: ConjunctPath, _ domain: RoutingDomain) -> Bool {
-    guard domain.isOrdered, let treatment = columns?.treatment(of: place.path, in: model) else {
+  private func isOrdered(_ path: ConjunctPath, _ domain: RoutingDomain) -> Bool {
+    guard domain.isOrdered,
+      let comparisonRule = columns?.comparisonRule(of: path.propertyPath, in: model)
+    else {
       return false
     }
-    if case .column(let affinity, nil) = treatment { return !domain.isText || !affinity.isNumeric }
+    if case .column(let affinity, nil) = comparisonRule {
+      return !domain.isText || !affinity.isNumeric
+    }
     return true
   }
 
   private func conjuncts(_ interval: Interval) -> [IndexableConjunct]? {
-    guard !interval.isNegated, let (place, domain) = place(interval.value, []),
-      isOrdered(place, domain),
+    guard !interval.isNegated, let (path, domain) = path(interval.value, []),
+      isOrdered(path, domain),
       let lower = domain.constant(interval.lower), let upper = domain.constant(interval.upper)
     else { return nil }
-    return [IndexableConjunct(place: place, demand: .range(ValueRange(lower: lower, upper: upper)))]
+    return [
+      IndexableConjunct(path: path, requirement: .range(ValueRange(lower: lower, upper: upper)))
+    ]
   }
 
   private func conjuncts(_ membership: Membership) -> [IndexableConjunct]? {
     guard !membership.isNegated, membership.values.count <= Self.maxValues,
-      let (place, domain) = place(membership.value, membership.options)
+      let (path, domain) = path(membership.value, membership.options)
     else { return nil }
     var values: [StoredValue] = membership.includesNil ? [.null] : []
     for value in membership.values {
       guard let constant = domain.constant(value) else { return nil }
       values.append(constant)
     }
-    return [IndexableConjunct(place: place, demand: .values(values))]
+    return [IndexableConjunct(path: path, requirement: .values(values))]
   }
 
   /// The path and domain by which the value of `expression` is looked up.
-  private func place(
+  private func path(
     _ expression: ResolvedExpression, _ options: StringOptions
   ) -> (ConjunctPath, RoutingDomain)? {
-    guard case .path(let path) = expression, path.scope == 0 else { return nil }
-    let place = ConjunctPath(path: path.path, options: options)
-    return (place, RoutingDomain(place, in: model))
+    guard case .path(let scoped) = expression, scoped.scope == 0 else { return nil }
+    let path = ConjunctPath(propertyPath: scoped.path, options: options)
+    return (path, RoutingDomain(path, in: model))
   }
 }

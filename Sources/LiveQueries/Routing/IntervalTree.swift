@@ -80,9 +80,9 @@ struct IntervalTree {
     random ^= random << 17
     var node = Node(range: range, priority: random, greatest: range.upper)
     node.queries.insert(query)
-    if let place = free.popLast() {
-      nodes[place] = node
-      return place
+    if let index = free.popLast() {
+      nodes[index] = node
+      return index
     }
     nodes.append(node)
     return nodes.count - 1

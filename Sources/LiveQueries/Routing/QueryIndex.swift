@@ -33,7 +33,7 @@ struct QueryIndex {
 
   /// By the entity at the end of the path.
   private(set) var pathIndexes: [Int: [RelationshipPath: PathIndex]] = [:]
-  private(set) var routes: [ConjunctPath: ValueIndex] = [:]
+  private(set) var valueIndexes: [ConjunctPath: ValueIndex] = [:]
   /// By the queries' own entity.
   private(set) var tables: [Int: PathTable] = [:]
   private(set) var count = 0
@@ -45,15 +45,15 @@ struct QueryIndex {
     for conjunct in conjuncts ?? [] { route(query, conjunct) }
     numberPaths(of: query)
     for entry in query.routing.readSet.entries {
-      let way = RelationshipPath(root: query.entity, steps: entry.steps)
-      var pathIndex = pathIndexes[entry.entity]?[way] ?? PathIndex()
+      let relationshipPath = RelationshipPath(root: query.entity, steps: entry.steps)
+      var pathIndex = pathIndexes[entry.entity]?[relationshipPath] ?? PathIndex()
       pathIndex.watched.add(entry.mask)
       if query.routing.isIndexed(at: entry.steps) {
-        for place in query.conjunctPaths { pathIndex.indexed[place, default: 0] += 1 }
+        for path in query.conjunctPaths { pathIndex.indexed[path, default: 0] += 1 }
       } else {
         pathIndex.unindexed.insert(query)
       }
-      pathIndexes[entry.entity, default: [:]][way] = pathIndex
+      pathIndexes[entry.entity, default: [:]][relationshipPath] = pathIndex
     }
   }
 
@@ -61,9 +61,9 @@ struct QueryIndex {
     count -= 1
     for entry in query.routing.readSet.entries { leave(query, entry) }
     for conjunct in query.routing.conjuncts ?? [] {
-      routes[conjunct.place]?.remove(query, conjunct.demand)
-      if routes[conjunct.place]?.isEmpty == true { routes[conjunct.place] = nil }
-      tables[query.entity]?.drop(conjunct.place.path)
+      valueIndexes[conjunct.path]?.remove(query, conjunct.requirement)
+      if valueIndexes[conjunct.path]?.isEmpty == true { valueIndexes[conjunct.path] = nil }
+      tables[query.entity]?.drop(conjunct.path.propertyPath)
     }
     for path in query.numberedPaths { tables[query.entity]?.drop(path) }
     query.routing.conjuncts = nil
@@ -71,21 +71,21 @@ struct QueryIndex {
   }
 
   private mutating func leave(_ query: LiveQuery, _ entry: ReadSet.Entry) {
-    let way = RelationshipPath(root: query.entity, steps: entry.steps)
-    guard var pathIndex = pathIndexes[entry.entity]?[way] else { return }
-    pathIndexes[entry.entity]?[way] = nil
+    let relationshipPath = RelationshipPath(root: query.entity, steps: entry.steps)
+    guard var pathIndex = pathIndexes[entry.entity]?[relationshipPath] else { return }
+    pathIndexes[entry.entity]?[relationshipPath] = nil
     pathIndex.watched.remove(entry.mask)
     pathIndex.unindexed.remove(query)
     if query.routing.isIndexed(at: entry.steps) {
-      for place in query.conjunctPaths {
-        pathIndex.indexed[place, default: 1] -= 1
-        if pathIndex.indexed[place] == 0 { pathIndex.indexed[place] = nil }
+      for path in query.conjunctPaths {
+        pathIndex.indexed[path, default: 1] -= 1
+        if pathIndex.indexed[path] == 0 { pathIndex.indexed[path] = nil }
       }
     }
     if pathIndex.unindexed.isEmpty && pathIndex.indexed.isEmpty && pathIndex.watched.isEmpty {
       return
     }
-    pathIndexes[entry.entity]?[way] = pathIndex
+    pathIndexes[entry.entity]?[relationshipPath] = pathIndex
   }
 
   /// The most selective alternative; among equals the one with the fewest queries at its value.
@@ -100,15 +100,16 @@ struct QueryIndex {
   }
 
   private func queryCount(_ conjuncts: [IndexableConjunct]) -> Int {
-    conjuncts.map { routes[$0.place]?.queryCount($0.demand) ?? 0 }.max() ?? 0
+    conjuncts.map { valueIndexes[$0.path]?.queryCount($0.requirement) ?? 0 }.max() ?? 0
   }
 
   private mutating func route(_ query: LiveQuery, _ conjunct: IndexableConjunct) {
-    if routes[conjunct.place] == nil {
-      routes[conjunct.place] = ValueIndex(domain: RoutingDomain(conjunct.place, in: query.model))
+    if valueIndexes[conjunct.path] == nil {
+      valueIndexes[conjunct.path] = ValueIndex(
+        domain: RoutingDomain(conjunct.path, in: query.model))
     }
-    routes[conjunct.place]?.insert(query, conjunct.demand)
-    _ = tables[query.entity, default: PathTable()].use(conjunct.place.path)
+    valueIndexes[conjunct.path]?.insert(query, conjunct.requirement)
+    _ = tables[query.entity, default: PathTable()].use(conjunct.path.propertyPath)
   }
 
   /// Assigns numbers to the paths of the query's condition if the table has room.
@@ -127,7 +128,7 @@ extension LiveQuery {
   var entity: Int { key.definition.entity }
 
   /// The distinct paths of its conjuncts.
-  fileprivate var conjunctPaths: Set<ConjunctPath> { Set(routing.conjuncts?.map(\.place) ?? []) }
+  fileprivate var conjunctPaths: Set<ConjunctPath> { Set(routing.conjuncts?.map(\.path) ?? []) }
 
   /// The paths that were numbered to test its condition.
   fileprivate var numberedPaths: [PropertyPath] {

@@ -23,7 +23,7 @@ struct QueryRouting {
     let access = plan.definition.access
     if let access {
       // Through a relationship the fetch may read nil although the store has an object.
-      found.removeAll { $0.contains { !$0.place.path.steps.isEmpty } }
+      found.removeAll { $0.contains { !$0.path.propertyPath.steps.isEmpty } }
       found +=
         access.conditions[plan.definition.entity].map { finder.alternatives($0.condition) }
         ?? []
@@ -41,14 +41,14 @@ struct QueryRouting {
   private static func conjunct(_ id: ObjectID, _ plan: FetchPlan) -> IndexableConjunct {
     let path = PropertyPath(root: plan.definition.entity, target: .object)
     return IndexableConjunct(
-      place: ConjunctPath(path: path, options: []),
-      demand: .values([StoredValue(.id(id), nil)]))
+      path: ConjunctPath(propertyPath: path, options: []),
+      requirement: .values([StoredValue(.id(id), nil)]))
   }
 
   /// True if every conjunct's path begins with `steps`, so that the objects at their end can be
   /// looked up.
   func isIndexed(at steps: [Int]) -> Bool {
-    conjuncts?.allSatisfy { $0.place.path.steps.starts(with: steps) } ?? false
+    conjuncts?.allSatisfy { $0.path.propertyPath.steps.starts(with: steps) } ?? false
   }
 
   /// True if an object with the values of `row` may be in the result.

@@ -24,14 +24,14 @@ struct RoutingDomain: Hashable {
   /// Case and diacritic folding applied to texts.
   private let options: StringOptions
 
-  init(_ place: ConjunctPath, in model: Model) {
-    options = place.options
-    let type = model.type(of: place.path)
-    guard case .attribute(let index) = place.path.target else {
+  init(_ path: ConjunctPath, in model: Model) {
+    options = path.options
+    let type = model.type(of: path.propertyPath)
+    guard case .attribute(let index) = path.propertyPath.target else {
       kind = type == .integer ? .integerID : type == .uuid ? .uuid : .textID
       return
     }
-    let attribute = model.entities[model.walk(place.path).end].attributes[index]
+    let attribute = model.entities[model.walk(path.propertyPath).end].attributes[index]
     kind =
       switch type {
       case .integer, .double, .decimal: .number
@@ -39,7 +39,7 @@ struct RoutingDomain: Hashable {
       case .string, .uri: .text
       // The text `null` is nil.
       case .json: .opaque
-      case .uuid: place.options.isEmpty ? .uuid : .text
+      case .uuid: path.options.isEmpty ? .uuid : .text
       case .binary: .binary
       case .date: .date(attribute.dateFormat ?? .iso8601)
       }

@@ -12,22 +12,22 @@ struct ValueIndex {
 
   var isEmpty: Bool { points.isEmpty && ranges.isEmpty }
 
-  /// The number of queries at the most frequent value of `demand`.
-  func queryCount(_ demand: IndexableConjunct.Demand) -> Int {
-    guard case .values(let values) = demand else { return 0 }
+  /// The number of queries at the most frequent value of `requirement`.
+  func queryCount(_ requirement: IndexableConjunct.Requirement) -> Int {
+    guard case .values(let values) = requirement else { return 0 }
     return values.map { points[$0]?.count ?? 0 }.max() ?? 0
   }
 
-  mutating func insert(_ query: LiveQuery, _ demand: IndexableConjunct.Demand) {
-    switch demand {
+  mutating func insert(_ query: LiveQuery, _ requirement: IndexableConjunct.Requirement) {
+    switch requirement {
     case .values(let values):
       for value in values { points[value, default: QueryBag()].insert(query) }
     case .range(let range): ranges.insert(query, range)
     }
   }
 
-  mutating func remove(_ query: LiveQuery, _ demand: IndexableConjunct.Demand) {
-    switch demand {
+  mutating func remove(_ query: LiveQuery, _ requirement: IndexableConjunct.Requirement) {
+    switch requirement {
     case .values(let values):
       for value in values {
         points[value]?.remove(query)

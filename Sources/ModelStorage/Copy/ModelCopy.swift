@@ -34,13 +34,13 @@ package struct ModelCopy {
     }
   }
 
-  /// Adds references and indexes, and reserves the ids up to `highest`, by root entity.
-  package func finish(highest: [String: Int64]) throws(StoreError) {
+  /// Adds references and indexes, and reserves the ids up to `highestIDs`, by root entity.
+  package func finish(highestIDs: [String: Int64]) throws(StoreError) {
     if !dialect.hasForwardReferences {
       for reference in tables.tables.flatMap(\.references) { try connection.run(reference.sql) }
     }
     for index in tables.indexes { try connection.run(index.sql) }
-    for (entity, id) in highest.sorted(by: { $0.key < $1.key }) {
+    for (entity, id) in highestIDs.sorted(by: { $0.key < $1.key }) {
       for sql in dialect.reserveIDs(entity, id) { try connection.run(sql) }
     }
   }

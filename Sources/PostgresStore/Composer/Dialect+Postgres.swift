@@ -70,7 +70,7 @@ extension Dialect {
     _ text: SQLFragment, _ pattern: String, _ options: StringOptions
   ) -> SQLFragment? {
     let marks = options.intersection(.diacriticInsensitive)
-    guard pattern.utf8.count <= TextSearch.longestPattern else { return SQLFragment("FALSE") }
+    guard pattern.utf8.count <= TextSearch.maxPatternBytes else { return SQLFragment("FALSE") }
     let translated = PostgresExpression(
       Folding.fold(pattern, marks), ignoresCase: options.contains(.caseInsensitive))
     switch translated {
@@ -84,7 +84,7 @@ extension Dialect {
   private static func like(
     _ text: SQLFragment, _ pattern: String, _ options: StringOptions
   ) -> SQLFragment? {
-    guard pattern.utf8.count <= TextSearch.longestPattern else { return SQLFragment("FALSE") }
+    guard pattern.utf8.count <= TextSearch.maxPatternBytes else { return SQLFragment("FALSE") }
     switch LikePattern.simplified(Folding.fold(pattern, options)) {
     case (.beginsWith, let part)?:
       return call("livefetch_begins", text, [.text(part)], "\(options.rawValue)")

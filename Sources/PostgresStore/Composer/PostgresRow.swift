@@ -10,7 +10,7 @@ struct PostgresRow: ResultRow {
   let result: QueryResult
   let number: Int
   let layout: RowLayout
-  let limit: AnswerLimit
+  let limit: ResponseLimit
 
   var hasToEnd: Bool { limit.hasToEnd }
 

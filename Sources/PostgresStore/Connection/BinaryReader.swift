@@ -1,5 +1,7 @@
 // The bytes of a value in PostgreSQL's binary form → numbers and text. Lengths are checked.
 
+import Bytes
+
 /// Reads one value from its first byte to its last.
 struct BinaryReader {
   private let bytes: UnsafeRawBufferPointer
@@ -29,11 +31,11 @@ struct BinaryReader {
 
   mutating func uuid() throws(PostgresError) -> String {
     guard bytes.count - offset == 16 else { throw .malformed("a uuid has 16 bytes") }
-    let digits = Array("0123456789abcdef".utf8)
     var text: [UInt8] = []
     for (index, byte) in rest().enumerated() {
       if [4, 6, 8, 10].contains(index) { text.append(UInt8(ascii: "-")) }
-      text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      text.append(Hexadecimal.digit(byte >> 4))
+      text.append(Hexadecimal.digit(byte & 15))
     }
     return String(decoding: text, as: UTF8.self)
   }

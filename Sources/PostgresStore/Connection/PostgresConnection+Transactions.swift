@@ -1,14 +1,7 @@
 // Transactions: read transactions with their snapshot, and writing ones.
 
 import CPostgres
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import LiveFetchCLibrary
 
 extension PostgresConnection {
   /// Runs `body` in a transaction, which is committed unless `body` throws.

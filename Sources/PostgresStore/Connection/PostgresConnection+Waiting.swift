@@ -1,16 +1,9 @@
 // Waiting for the server: for its results, up to the deadline, and cancelling what takes longer.
 
 import CPostgres
+import LiveFetchCLibrary
 import LiveFetchThreads
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 extension PostgresConnection {
   /// The results of what was sent. Throws the first error after all results have been read, so that

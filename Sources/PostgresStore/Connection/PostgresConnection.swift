@@ -2,14 +2,7 @@
 // leaves. libpq reads everything else: service files, environment variables, certificates.
 
 import CPostgres
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import LiveFetchCLibrary
 
 /// A connection to a server. One thread uses it at a time and waits for the server's answers, so it
 /// must not be a thread of the cooperative pool.

@@ -14,7 +14,7 @@ enum PostgresError: Error, Hashable, Sendable {
   /// The caller cancelled the query.
   case cancelled
   /// No connection was free within the time limit, or too many callers wait already.
-  case busy
+  case noFreeConnection
   /// The pool is closed.
   case closed
   /// The server sent something that this client does not understand.

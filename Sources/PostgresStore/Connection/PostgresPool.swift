@@ -47,13 +47,13 @@ final class PostgresPool: Sendable {
     _ body: (PostgresConnection) throws(PostgresError) -> Result
   ) throws(PostgresError) -> Result {
     let limit = deadline.map { min(waitLimit, max(.zero, $0 - .now)) } ?? waitLimit
-    guard permits.wait(seconds: limit / .seconds(1)) else { throw .busy }
+    guard permits.wait(seconds: limit / .seconds(1)) else { throw .noFreeConnection }
     defer { permits.signal() }
     let connection = try take(until: deadline)
     busy.add(1, ordering: .relaxed)
     defer {
       busy.subtract(1, ordering: .relaxed)
-      giveBack(connection)
+      putBack(connection)
     }
     return try body(connection)
   }
@@ -79,7 +79,7 @@ final class PostgresPool: Sendable {
   }
 
   /// Returns a connection to the pool, unless it is lost or still inside a transaction.
-  private func giveBack(_ connection: PostgresConnection) {
+  private func putBack(_ connection: PostgresConnection) {
     if connection.isInTransaction { connection.rollBack() }
     let isKept = lock.withLock {
       guard connection.isIdle, !idle.isClosed else { return false }

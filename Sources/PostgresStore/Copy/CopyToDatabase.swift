@@ -22,7 +22,7 @@ public final class CopyToDatabase: CopyDestination, CopyConnection {
     }
     self.connection = connection
     save = PostgresSaveConnection(
-      connection, schema: Self.schema, hasSavepoints: false, maxAnswerBytes: .max)
+      connection, schema: Self.schema, hasSavepoints: false, maxResponseBytes: .max)
     do throws(StoreError) {
       try run("BEGIN")
       let catalogue = try storing { () throws(PostgresError) in
@@ -58,16 +58,19 @@ public final class CopyToDatabase: CopyDestination, CopyConnection {
     }
   }
 
+  /// Inserts objects of an entity.
   public func write(_ items: [JSON], of entity: String) throws(StoreError) {
     try copy.write(items, of: entity)
   }
 
-  public func finish(highest: [String: Int64]) throws(StoreError) {
-    try copy.finish(highest: highest)
+  /// Commits the copy. By root entity, the next id is higher than that of `highestIDs`.
+  public func finish(highestIDs: [String: Int64]) throws(StoreError) {
+    try copy.finish(highestIDs: highestIDs)
     try run("COMMIT")
     connection.close()
   }
 
+  /// Rolls the copy back and closes the connection.
   public func cancel() {
     connection.rollBack()
     connection.close()
@@ -101,19 +104,20 @@ extension PostgresStore {
   }
 
   /// Returns the responses that a database keeps for idempotency keys.
-  public static func storedAnswers(_ target: String) throws(StoreError) -> [StoredAnswer] {
+  public static func idempotencyRecords(_ target: String) throws(StoreError) -> [IdempotencyRecord]
+  {
     try connected(target) { connection throws(PostgresError) in
       try PostgresIdempotencyTable.all(on: connection)
     }
   }
 
   /// Stores responses in a database, which has a history.
-  public static func addAnswers(
-    _ answers: [StoredAnswer], to target: String
+  public static func addIdempotencyRecords(
+    _ records: [IdempotencyRecord], to target: String
   ) throws(StoreError) {
     try connected(target) { connection throws(PostgresError) in
       try connection.withTransaction { () throws(PostgresError) in
-        for answer in answers { try PostgresIdempotencyTable.add(answer, on: connection) }
+        for record in records { try PostgresIdempotencyTable.add(record, on: connection) }
       }
     }
   }

@@ -22,6 +22,8 @@
 // The triggers never make the statement of a user fail: if the table no longer has the columns that
 // they know, they record a hole, with which a new epoch begins.
 
+import SQLComposer
+
 /// A table whose changes are recorded.
 struct CapturedTable: Hashable, Sendable {
   struct Column: Hashable, Sendable {
@@ -32,24 +34,24 @@ struct CapturedTable: Hashable, Sendable {
     var tableType: String?
   }
 
-  let id: UInt32
+  let oid: OID
   let name: String
   /// The name with its schema, quoted.
   let quotedName: String
   let columns: [Column]
   let key: [String]
   /// The tables that have a trigger for TRUNCATE: the table itself, or its partitions.
-  let truncated: [UInt32]
+  let truncated: [OID]
 
   /// nil if changes of the table cannot be recorded: a view or foreign table, a table without a key,
   /// one with inheriting tables, one that belongs to another role or to an extension, or one with a
   /// column whose name contains `livefetch`.
   init?(_ table: CatalogueTable) {
     guard table.kind == .table || table.kind == .partitionedTable, !table.hasInheritingTables,
-      !table.isForeign,
+      !table.isOwnedByOthers,
       let key = table.key, !table.columns.contains(where: { $0.name.contains("livefetch") })
     else { return nil }
-    id = table.id
+    oid = table.oid
     name = table.name
     quotedName = table.quotedName
     columns = table.columns.map { column in
@@ -58,10 +60,10 @@ struct CapturedTable: Hashable, Sendable {
         tableType: column.historyType == column.typeName ? nil : column.typeName)
     }
     self.key = key
-    truncated = table.kind == .table ? [table.id] : table.partitions
+    truncated = table.kind == .table ? [table.oid] : table.leafPartitions
   }
 
-  var historyName: String { "livefetch.history_\(id)" }
+  var historyName: String { "livefetch.history_\(oid)" }
   var columnList: String { columns.map { quoted($0.name) }.joined(separator: ", ") }
   var keyList: String { key.map(quoted).joined(separator: ", ") }
 }
@@ -122,11 +124,11 @@ extension CapturedTable {
   private func trigger(
     _ event: Event, on table: String, _ time: String, _ level: String
   ) -> [String] {
-    let name = "\"!livefetch_\(id)_\(event)\""
+    let name = "\"!livefetch_\(oid)_\(event)\""
     return [
       """
       CREATE TRIGGER \(name) \(time) \(event.rawValue.uppercased()) ON \(table) \(level) \
-      EXECUTE FUNCTION livefetch.capture_\(event)_\(id)()
+      EXECUTE FUNCTION livefetch.capture_\(event)_\(oid)()
       """,
       // Also in sessions that apply the changes of another server.
       "ALTER TABLE \(table) ENABLE ALWAYS TRIGGER \(name)",
@@ -137,7 +139,7 @@ extension CapturedTable {
   /// path could replace.
   private func function(_ event: Event) -> String {
     """
-    CREATE FUNCTION livefetch.capture_\(event)_\(id)() RETURNS trigger
+    CREATE FUNCTION livefetch.capture_\(event)_\(oid)() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER AS $livefetch$
     DECLARE r \(historyName); n bigint;
     BEGIN
@@ -149,12 +151,13 @@ extension CapturedTable {
 
   /// Only the table's owner may use the functions in triggers, as it does when it creates a partition.
   private var rights: String {
-    let functions = Event.allCases.map { "livefetch.capture_\($0)_\(id)()" }.joined(separator: ", ")
+    let functions = Event.allCases.map { "livefetch.capture_\($0)_\(oid)()" }.joined(
+      separator: ", ")
     return """
       REVOKE EXECUTE ON FUNCTION \(functions) FROM PUBLIC;
       DO $livefetch$ BEGIN
         EXECUTE format('GRANT EXECUTE ON FUNCTION \(functions) TO %I',
-          (SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = \(id)));
+          (SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = \(oid)));
       END $livefetch$
       """
   }

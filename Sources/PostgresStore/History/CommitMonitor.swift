@@ -4,16 +4,9 @@
 // `NOTIFY` in them would take a lock of the whole database at each commit. A save of this server
 // wakes its own monitor, and other servers' by a notification outside of the save's transaction.
 
+import LiveFetchCLibrary
 import LiveFetchThreads
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// Polls a database for commits.
 final class CommitMonitor: Sendable {

@@ -78,11 +78,11 @@ struct PostgresHistory: Sendable {
     var result = Installation()
     let stored = try storedSignatures(on: connection)
     result.captured = catalogue.tables.compactMap(CapturedTable.init)
-    let gone = Set(stored.keys).subtracting(result.captured.map(\.id))
+    let gone = Set(stored.keys).subtracting(result.captured.map(\.oid))
     for id in gone.sorted() { try remove(id, on: connection) }
     for captured in result.captured {
-      let signature = try Self.signature(of: captured.id, on: connection)
-      guard signature == nil || signature != stored[captured.id] else { continue }
+      let signature = try Self.signature(of: captured.oid, on: connection)
+      guard signature == nil || signature != stored[captured.oid] else { continue }
       try create(captured, on: connection)
       result.changed.append(captured.name)
     }
@@ -98,16 +98,16 @@ struct PostgresHistory: Sendable {
   private func create(
     _ table: CapturedTable, on connection: PostgresConnection
   ) throws(PostgresError) {
-    try connection.execute(CapturedTable.removal(of: table.id))
+    try connection.execute(CapturedTable.removal(of: table.oid))
     try connection.execute(table.creation)
-    guard let signature = try Self.signature(of: table.id, on: connection) else {
+    guard let signature = try Self.signature(of: table.oid, on: connection) else {
       throw .malformed("the table \(table.quotedName) was removed")
     }
     try connection.query(
       """
       INSERT INTO livefetch.captured (relation, signature) VALUES ($1::oid, $2)
       ON CONFLICT (relation) DO UPDATE SET signature = excluded.signature
-      """, [.integer(Int64(table.id)), .text(signature)])
+      """, [.integer(Int64(table.oid)), .text(signature)])
   }
 
   private func remove(

@@ -48,10 +48,10 @@ struct PostgresSnapshot: Hashable, Sendable {
   /// True if `other` shows everything that this snapshot shows. O(n).
   func isSubset(of other: PostgresSnapshot) -> Bool {
     guard end <= other.end else { return false }
-    var mine = inProgress.makeIterator()
-    var next = mine.next()
+    var iterator = inProgress.makeIterator()
+    var next = iterator.next()
     for transaction in other.inProgress where transaction < end {
-      while let candidate = next, candidate < transaction { next = mine.next() }
+      while let candidate = next, candidate < transaction { next = iterator.next() }
       guard next == transaction else { return false }
     }
     return true

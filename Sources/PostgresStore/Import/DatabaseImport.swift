@@ -21,6 +21,7 @@ public final class DatabaseImport {
     /// The reason.
     public let refusal: RowRefusal
 
+    /// Makes a refused row.
     public init(line: Int, raw: [UInt8], refusal: RowRefusal) {
       (self.line, self.raw, self.refusal) = (line, raw, refusal)
     }
@@ -67,7 +68,7 @@ public final class DatabaseImport {
       self.connection = connection
       if let new { try Self.make(new, on: connection) }
       let introspection = try Self.introspection(on: connection)
-      let table = try Self.table(name, introspection)
+      let table = try SaveTable.imported(name, in: introspection)
       self.table = table
       modelled = try Self.rules(of: table, introspection)
       self.key = try table.key(imported: key)
@@ -84,7 +85,7 @@ public final class DatabaseImport {
     }
     makesTable = new != nil
     save = PostgresSaveConnection(
-      connection, schema: Self.schema, hasSavepoints: true, maxAnswerBytes: .max)
+      connection, schema: Self.schema, hasSavepoints: true, maxResponseBytes: .max)
   }
 
   /// True if the database has an entity or a table with this name.
@@ -145,19 +146,6 @@ public final class DatabaseImport {
           + "check: send the rows to POST /v1/save")
     }
     return (ModelledRow(entity: table.index, introspection.model), executor)
-  }
-
-  private static func table(
-    _ name: String, _ introspection: Introspection
-  ) throws(ImportError) -> SaveTable {
-    let model = introspection.model
-    guard let index = model.entityIndex(named: name) else {
-      let hint = nearestName(to: name, among: model.entities.map(\.name))
-      throw .unknownEntity(name: name, hint: hint)
-    }
-    let table = introspection.schema.entities[index]
-    guard !table.isView else { throw .readOnlyEntity(name: name) }
-    return SaveTable(index: index, entity: model.entities[index], table: table)
   }
 }
 

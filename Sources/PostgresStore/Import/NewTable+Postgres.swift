@@ -1,6 +1,7 @@
 // A new table for an import, in a PostgreSQL database.
 
 import FetchModel
+import SQLComposer
 
 extension NewTable {
   /// The type of a column, by its declaration in an SQLite file.

@@ -4,6 +4,7 @@
 import FetchModel
 
 extension PostgresStore {
+  /// Returns every stored API key, revoked and expired ones included. O(keys).
   public func apiKeys() throws(StoreError) -> [APIKeyRecord] {
     try storing { () throws(PostgresError) in
       try pool.withConnection { connection throws(PostgresError) in

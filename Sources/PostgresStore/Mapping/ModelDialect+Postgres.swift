@@ -53,7 +53,7 @@ extension ModelDialect {
   /// Returns a name of at most 63 bytes. The end of a longer name is replaced by its hash.
   static func shortened(_ name: String) -> String {
     guard name.utf8.count > longestName else { return name }
-    var hash = FNV1a()
+    var hash = FNV1a32()
     hash.combine(name.utf8)
     let end = "_" + String(hash.value, radix: 16)
     var start = Substring(name)
@@ -137,7 +137,7 @@ extension ModelFile.Attribute {
       case .double(let double): "\(double)"
       case .string(let text), .json(let text): text
       case .date(let date): date.stored(as: .iso8601)
-      case .binary(let bytes): "\\x\(hexadecimal(bytes))"
+      case .binary(let bytes): "\\x\(Hexadecimal.text(of: bytes))"
       case .null, .id: nil
       }
     return text.map { "\(literal($0))::\(type.postgresType)" }

@@ -13,11 +13,11 @@ struct PostgresColumns: ColumnTraits {
 
   init(schema: Schema, model: Model) { columns = SchemaColumns(schema: schema, model: model) }
 
-  func treatment(of property: Property, in entity: Int) -> ColumnTreatment? {
+  func comparisonRule(of property: Property, in entity: Int) -> ComparisonRule? {
     guard entity < columns.schema.entities.count, isComparable(property, in: entity) else {
       return nil
     }
-    return columns.treatment(of: property, in: entity)
+    return columns.comparisonRule(of: property, in: entity)
   }
 
   private func isComparable(_ property: Property, in entity: Int) -> Bool {

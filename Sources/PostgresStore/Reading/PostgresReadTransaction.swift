@@ -16,11 +16,11 @@ struct PostgresReadTransaction: ResultTransaction {
   let single: SingleRead?
   /// The history's part of the transaction; nil without a history.
   let history: HistoryTransaction?
-  let limit: AnswerLimit
+  let limit: ResponseLimit
   /// The time limit of each query.
   let timeLimit: Duration
 
-  var maxAnswerBytes: Int { limit.most }
+  var maxResponseBytes: Int { limit.maxBytes }
 
   var token: Token { begun ?? single?.token ?? .untracked }
 
@@ -70,9 +70,9 @@ struct PostgresReadTransaction: ResultTransaction {
 
   func mapError(_ error: StoreError) -> StoreError { error }
 
-  func checkAnswer(_ size: Int) throws(StoreError) { try limit.check(size) }
+  func checkResponse(_ size: Int) throws(StoreError) { try limit.check(size) }
 
-  func withAnswerLimit<Result>(
+  func withResponseLimit<Result>(
     _ bytes: Int, overflow: StoreError?, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try limit.with(bytes, overflow: overflow, body)

@@ -37,7 +37,7 @@ enum PostgresIdempotencyTable {
   /// Every stored response, oldest first.
   static func all(
     on connection: PostgresConnection
-  ) throws(PostgresError) -> [StoredAnswer] {
+  ) throws(PostgresError) -> [IdempotencyRecord] {
     let exists = try connection.query("SELECT to_regclass('livefetch.answer') IS NOT NULL")
     guard try exists.bool(0, 0) else { return [] }
     let rows = try connection.query(
@@ -50,12 +50,12 @@ enum PostgresIdempotencyTable {
       guard let key = row[0].string, case .double(let at) = row[1],
         let fingerprint = row[2].string, case .bytes(let bytes) = row[3]
       else { return nil }
-      return StoredAnswer(key: key, at: at, fingerprint: fingerprint, bytes: bytes)
+      return IdempotencyRecord(key: key, at: at, fingerprint: fingerprint, bytes: bytes)
     }
   }
 
   static func add(
-    _ answer: StoredAnswer, on connection: PostgresConnection
+    _ record: IdempotencyRecord, on connection: PostgresConnection
   ) throws(PostgresError) {
     try connection.query(
       """
@@ -63,13 +63,13 @@ enum PostgresIdempotencyTable {
       VALUES ($1, to_timestamp($2::float8), $3, $4)
       """,
       [
-        .text(answer.key), .double(answer.at), .text(answer.fingerprint), .bytes(answer.bytes),
+        .text(record.key), .double(record.at), .text(record.fingerprint), .bytes(record.bytes),
       ])
   }
 
   /// Stores a response, in place of one that has expired. Returns false if the key has one.
   static func keep(
-    _ answer: [UInt8], _ once: IdempotentSave, on connection: PostgresConnection
+    _ response: [UInt8], _ once: IdempotentSave, on connection: PostgresConnection
   ) throws(PostgresError) -> Bool {
     try connection.query(
       """
@@ -77,7 +77,7 @@ enum PostgresIdempotencyTable {
       ON CONFLICT (key) DO UPDATE
         SET at = excluded.at, fingerprint = excluded.fingerprint, answer = excluded.answer
         WHERE a.at <= \(expiry)
-      """, [.text(once.key), .text(once.fingerprint), .bytes(answer)]
+      """, [.text(once.key), .text(once.fingerprint), .bytes(response)]
     ).affectedRows > 0
   }
 

@@ -23,7 +23,7 @@ final class PostgresSaveConnection: SaveConnection {
   /// The schema of the tables.
   let schema: String
   private let hasSavepoints: Bool
-  private let limit: AnswerLimit
+  private let limit: ResponseLimit
   /// Reads what the transaction leaves; nil for an import.
   private let reader: PostgresReadTransaction?
   private(set) var repetition: Repetition?
@@ -33,14 +33,14 @@ final class PostgresSaveConnection: SaveConnection {
   var refusal: ServerError?
 
   init(
-    _ connection: PostgresConnection, schema: String, hasSavepoints: Bool, maxAnswerBytes: Int,
+    _ connection: PostgresConnection, schema: String, hasSavepoints: Bool, maxResponseBytes: Int,
     reader: PostgresReadTransaction? = nil
   ) {
     self.reader = reader
     self.connection = connection
     self.schema = schema
     self.hasSavepoints = hasSavepoints
-    limit = AnswerLimit(connection, most: maxAnswerBytes)
+    limit = ResponseLimit(connection, maxBytes: maxResponseBytes)
   }
 
   /// False: triggers may change the id.

@@ -62,7 +62,7 @@ extension PostgresSaveExecutor {
     _ run: Run, _ executor: SaveExecutor, on connection: PostgresConnection, hasSavepoints: Bool
   ) throws(PostgresError) -> Result<Step, SaveError> {
     let save = PostgresSaveConnection(
-      connection, schema: schema, hasSavepoints: hasSavepoints, maxAnswerBytes: maxAnswerBytes,
+      connection, schema: schema, hasSavepoints: hasSavepoints, maxResponseBytes: maxResponseBytes,
       reader: reader(connection, .untracked))
     try connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
     do throws(SaveError) {
@@ -166,13 +166,13 @@ extension PostgresSaveExecutor {
         PostgresPosition(
           epoch: try HistoryEpoch.current(connection), snapshot: try snapshot(after: connection)))
     }
-    let answer: [UInt8]
-    do { answer = try once.answer(result, reader(connection, result.token)) } catch {
+    let response: [UInt8]
+    do { response = try once.makeResponse(result, reader(connection, result.token)) } catch {
       throw .store(error)
     }
     do throws(PostgresError) {
-      if try PostgresIdempotencyTable.keep(answer, once, on: connection) {
-        return StoredResponse(bytes: answer, isRepeated: false)
+      if try PostgresIdempotencyTable.keep(response, once, on: connection) {
+        return StoredResponse(bytes: response, isRepeated: false)
       }
     } catch {
       save.note(error)
@@ -211,7 +211,7 @@ extension PostgresSaveExecutor {
     PostgresReadTransaction(
       connection: connection, composer: composer, objectStatements: objectStatements,
       changeQueries: changeQueries, begun: token, single: nil, history: nil,
-      limit: AnswerLimit(connection, most: maxAnswerBytes),
+      limit: ResponseLimit(connection, maxBytes: maxResponseBytes),
       timeLimit: timeLimit)
   }
 

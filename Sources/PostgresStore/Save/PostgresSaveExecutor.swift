@@ -17,7 +17,7 @@ final class PostgresSaveExecutor: Sendable {
   let composer: FetchComposer
   /// The name of the schema of the tables.
   let schema: String
-  let maxAnswerBytes: Int
+  let maxResponseBytes: Int
   /// The time limit of a save.
   let timeLimit: Duration
   let objectStatements = ObjectStatements()
@@ -49,7 +49,7 @@ final class PostgresSaveExecutor: Sendable {
     composer = FetchComposer(
       model: opening.introspection.model, schema: opening.introspection.schema)
     schema = options.schema
-    maxAnswerBytes = options.maxAnswerBytes
+    maxResponseBytes = options.maxResponseBytes
     timeLimit = .seconds(options.queryTimeout)
     // Reads keep half of the connections.
     threads = ThreadPool(name: "lf-pg-save", threads: options.connections / 2, queue: 4_096)

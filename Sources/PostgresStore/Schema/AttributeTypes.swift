@@ -24,5 +24,5 @@ extension CatalogueColumn {
   var hasDefault: Bool { defaultExpression != nil || identity != nil || isGenerated }
 
   /// True if a save may give a value.
-  var isWritable: Bool { !isGenerated && identity != "a" }
+  var isWritable: Bool { !isGenerated && identity != .always }
 }

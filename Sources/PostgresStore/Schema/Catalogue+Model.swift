@@ -7,13 +7,13 @@ extension Catalogue {
   /// Returns the model of the tables, which must be in one schema.
   ///
   /// - Parameter observable: the tables whose changes are recorded.
-  func introspection(_ dialect: Dialect, observable: Set<UInt32>) -> Introspection {
+  func introspection(_ dialect: Dialect, observable: Set<OID>) -> Introspection {
     Introspection(tables: composed(observable: observable), dialect: dialect)
   }
 
   /// Returns the tables in the form in which both stores read them.
-  func composed(observable: Set<UInt32>) -> [SQLComposer.CatalogueTable] {
-    tables.map { composed($0, isObservable: observable.contains($0.id)) }
+  func composed(observable: Set<OID>) -> [SQLComposer.CatalogueTable] {
+    tables.map { composed($0, isObservable: observable.contains($0.oid)) }
   }
 
   private func composed(
@@ -23,25 +23,38 @@ extension Catalogue {
       name: table.name, isView: table.kind == .view || table.kind == .materializedView,
       isWithoutRowid: true, columns: table.columns.map(\.composed), primaryKey: table.key ?? [],
       isRowidAlias: false, foreignKeys: table.foreignKeys.compactMap(composed),
-      uniqueIndexes: (table.uniqueKeys.map { UniqueKey(columns: $0) } + table.partialKeys)
-        .enumerated().map { Self.index($0, $1) }, sql: "",
+      uniqueIndexes: Self.uniqueIndexes(of: table), sql: "",
       isObservable: isObservable)
   }
 
   private func composed(_ key: CatalogueForeignKey) -> SQLComposer.CatalogueTable.RawForeignKey? {
-    guard let target = table(key.target) else { return nil }
+    guard let target = table(key.targetTable) else { return nil }
     return SQLComposer.CatalogueTable.RawForeignKey(
       columns: key.columns, table: target.name, referenced: key.targetColumns,
-      onDelete: ["c": "CASCADE", "n": "SET NULL", "d": "SET DEFAULT"][key.deleteAction]
-        ?? "NO ACTION")
+      onDelete: key.deleteAction.sql)
   }
 
-  private static func index(_ number: Int, _ key: UniqueKey) -> UniqueIndex {
-    UniqueIndex(
-      name: "unique \(number)",
-      parts: key.columns.map {
-        UniqueIndex.Part(expression: quoted($0), column: $0, collation: "")
-      }, condition: key.condition)
+  private static func uniqueIndexes(of table: CatalogueTable) -> [UniqueIndex] {
+    let keys = table.uniqueKeys.map { ($0, nil as String?) }
+    let partial = table.partialUniqueIndexes.map { ($0.columns, $0.condition as String?) }
+    return (keys + partial).enumerated().map { number, index in
+      UniqueIndex(
+        name: "unique \(number)",
+        parts: index.0.map { UniqueIndex.Part(expression: quoted($0), column: $0, collation: "") },
+        condition: index.1)
+    }
+  }
+}
+
+extension CatalogueForeignKey.Action {
+  /// The action as in SQLite's catalogue, without RESTRICT.
+  fileprivate var sql: String {
+    switch self {
+    case .noAction, .restrict: "NO ACTION"
+    case .cascade: "CASCADE"
+    case .setNull: "SET NULL"
+    case .setDefault: "SET DEFAULT"
+    }
   }
 }
 

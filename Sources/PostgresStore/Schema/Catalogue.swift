@@ -1,15 +1,23 @@
-// The system catalogue → tables with their columns, keys and foreign keys.
+// The tables of some schemas with their columns, keys and foreign keys, as ``CatalogueReader`` reads them
+// from the system catalogue.
+
+import SQLComposer
+
+/// PostgreSQL's number of a table, a type or another object of the catalogue.
+typealias OID = UInt32
 
 /// The tables and views of some schemas.
 struct Catalogue: Hashable, Sendable {
+  /// Sorted by schema and name.
   var tables: [CatalogueTable]
 
-  func table(_ id: UInt32) -> CatalogueTable? { tables.first { $0.id == id } }
+  func table(_ oid: OID) -> CatalogueTable? { tables.first { $0.oid == oid } }
   func table(named name: String) -> CatalogueTable? { tables.first { $0.name == name } }
 }
 
 /// A table or a view.
 struct CatalogueTable: Hashable, Sendable {
+  /// The column `relkind` of `pg_class`.
   enum Kind: String, Hashable, Sendable {
     case table = "r"
     case partitionedTable = "p"
@@ -18,24 +26,25 @@ struct CatalogueTable: Hashable, Sendable {
     case foreignTable = "f"
   }
 
-  var id: UInt32
+  var oid: OID
   var schema: String
   var name: String
   var kind: Kind
   /// True if other tables inherit from it, so that its rows include theirs.
   var hasInheritingTables: Bool
-  /// True if it belongs to a role that this one does not have, or to an extension.
-  var isForeign = false
+  /// True if the connection's role is no member of the role that owns the table, or if an extension
+  /// owns it.
+  var isOwnedByOthers = false
   var columns: [CatalogueColumn] = []
   /// The columns of the primary key; empty if there is none.
   var primaryKey: [String] = []
   /// The columns of each further unique index without a condition and without expressions.
   var uniqueKeys: [[String]] = []
-  /// Unique indexes with a condition.
-  var partialKeys: [UniqueKey] = []
+  /// The unique indexes with a condition and without expressions.
+  var partialUniqueIndexes: [PartialUniqueIndex] = []
   var foreignKeys: [CatalogueForeignKey] = []
-  /// The partitions that contain rows, of a partitioned table.
-  var partitions: [UInt32] = []
+  /// The leaf partitions of a partitioned table.
+  var leafPartitions: [OID] = []
 
   /// The name with its schema, quoted.
   var quotedName: String { "\(quoted(schema)).\(quoted(name))" }
@@ -50,15 +59,16 @@ struct CatalogueTable: Hashable, Sendable {
   }
 }
 
-/// A unique index without expressions.
-struct UniqueKey: Hashable, Sendable {
+/// A unique index that contains only some rows.
+struct PartialUniqueIndex: Hashable, Sendable {
   var columns: [String]
-  /// The condition in SQL of the rows that it contains; nil for all rows.
-  var condition: String?
+  /// The WHERE clause of the index, as SQL.
+  var condition: String
 }
 
 /// A column.
 struct CatalogueColumn: Hashable, Sendable {
+  /// The column `typtype` of `pg_type`.
   enum TypeKind: String, Hashable, Sendable {
     case base = "b"
     case composite = "c"
@@ -68,26 +78,32 @@ struct CatalogueColumn: Hashable, Sendable {
     case multirange = "m"
   }
 
+  /// The column `attidentity` of `pg_attribute`.
+  enum Identity: String, Hashable, Sendable {
+    case always = "a"
+    case byDefault = "d"
+  }
+
   var name: String
-  /// The type, of a domain its base type.
-  var type: UInt32
-  /// The type's name with its length or precision, as SQL.
+  /// The type; for a domain, its base type.
+  var type: OID
+  /// The name of ``type`` with its length or precision, as SQL.
   var typeName: String
   var typeKind: TypeKind
-  /// The element's type of an array; nil for other types.
-  var elementType: UInt32?
+  /// The type of an array's elements; nil for other types.
+  var elementType: OID?
   var elementKind: TypeKind?
   /// The labels of an enum in their order.
   var labels: [String] = []
   var isNullable: Bool
   /// True for a generated column, which cannot be written.
   var isGenerated: Bool
-  /// `a` for GENERATED ALWAYS AS IDENTITY, `d` for BY DEFAULT; nil for others.
-  var identity: String?
+  /// For GENERATED … AS IDENTITY; nil for other columns.
+  var identity: Identity?
   var defaultExpression: String?
 
-  /// The type of this column in a history table. Enums are stored as text, so that the history does
-  /// not keep their types from being dropped.
+  /// The type of this column in a history table. Enums are stored as text: a column of an enum type
+  /// would make its `DROP TYPE` fail.
   var historyType: String {
     if typeKind == .enumeration { return "text" }
     if elementKind == .enumeration { return "text[]" }
@@ -97,10 +113,18 @@ struct CatalogueColumn: Hashable, Sendable {
 
 /// A foreign key.
 struct CatalogueForeignKey: Hashable, Sendable {
+  /// The column `confdeltype` of `pg_constraint`.
+  enum Action: String, Hashable, Sendable {
+    case noAction = "a"
+    case restrict = "r"
+    case cascade = "c"
+    case setNull = "n"
+    case setDefault = "d"
+  }
+
   var name: String
   var columns: [String]
-  var target: UInt32
+  var targetTable: OID
   var targetColumns: [String]
-  /// The action on deletion: `a` none, `r` restrict, `c` cascade, `n` set null, `d` set default.
-  var deleteAction: String
+  var deleteAction: Action
 }

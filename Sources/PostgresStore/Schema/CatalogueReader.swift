@@ -1,11 +1,11 @@
-// Queries of the system catalogue.
+// The system catalogue of a database → the tables of some schemas.
 
-/// Reads a catalogue: in the open transaction, or else in one of its own.
+/// Reads a catalogue in the open transaction of the connection, or else in one of its own.
 struct CatalogueReader {
   let connection: PostgresConnection
   let schemas: [String]
 
-  /// O(columns and keys of the schemas).
+  /// Reads the tables of ``schemas``. O(columns and keys).
   func read() throws(PostgresError) -> Catalogue {
     guard connection.isInTransaction else {
       return try connection.withTransaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") {
@@ -39,7 +39,7 @@ struct CatalogueReader {
     try connection.query(sql, [arrayText(schemas)]).rows()
   }
 
-  private func tables() throws(PostgresError) -> [UInt32: CatalogueTable] {
+  private func tables() throws(PostgresError) -> [OID: CatalogueTable] {
     let rows = try query(
       """
       SELECT c.oid, n.nspname, c.relname, c.relkind, c.relkind = 'r' AND EXISTS (
@@ -50,18 +50,18 @@ struct CatalogueReader {
       WHERE n.nspname = ANY ($1::text[]) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
         AND NOT c.relispartition AND c.relpersistence <> 't'
       """)
-    var tables: [UInt32: CatalogueTable] = [:]
+    var tables: [OID: CatalogueTable] = [:]
     for row in rows {
-      guard let id = row[0].oid, let kind = row[3].string.flatMap(CatalogueTable.Kind.init)
+      guard let oid = row[0].oid, let kind = row[3].string.flatMap(CatalogueTable.Kind.init)
       else { continue }
-      tables[id] = CatalogueTable(
-        id: id, schema: row[1].string ?? "", name: row[2].string ?? "", kind: kind,
-        hasInheritingTables: row[4] == true, isForeign: row[5] == true)
+      tables[oid] = CatalogueTable(
+        oid: oid, schema: row[1].string ?? "", name: row[2].string ?? "", kind: kind,
+        hasInheritingTables: row[4] == true, isOwnedByOthers: row[5] == true)
     }
     return tables
   }
 
-  private func addColumns(to tables: inout [UInt32: CatalogueTable]) throws(PostgresError) {
+  private func addColumns(to tables: inout [OID: CatalogueTable]) throws(PostgresError) {
     let rows = try query(
       """
       WITH RECURSIVE domains (id, base, modifier, isrequired) AS (
@@ -100,30 +100,33 @@ struct CatalogueReader {
     return CatalogueColumn(
       name: row[1].string ?? "", type: row[2].oid ?? 0, typeName: row[3].string ?? "",
       typeKind: kind(row[4]) ?? .base, elementType: row[5].oid, elementKind: kind(row[6]),
-      isNullable: row[7] == true, isGenerated: row[8] == true, identity: row[9].string,
+      isNullable: row[7] == true, isGenerated: row[8] == true,
+      identity: row[9].string.flatMap(CatalogueColumn.Identity.init),
       defaultExpression: row[10].string)
   }
 
-  private func addLabels(to tables: inout [UInt32: CatalogueTable]) throws(PostgresError) {
+  private func addLabels(to tables: inout [OID: CatalogueTable]) throws(PostgresError) {
     let rows = try connection.query(
       "SELECT enumtypid, enumlabel FROM pg_catalog.pg_enum ORDER BY enumtypid, enumsortorder"
     ).rows()
     guard !rows.isEmpty else { return }
-    var labels: [UInt32: [String]] = [:]
+    var labels: [OID: [String]] = [:]
     for row in rows {
       if let type = row[0].oid, let label = row[1].string {
         labels[type, default: []].append(label)
       }
     }
-    for id in Array(tables.keys) {
-      for index in tables[id]?.columns.indices ?? 0..<0 {
-        guard let type = tables[id]?.columns[index].type, let known = labels[type] else { continue }
-        tables[id]?.columns[index].labels = known
+    for oid in Array(tables.keys) {
+      for index in tables[oid]?.columns.indices ?? 0..<0 {
+        guard let type = tables[oid]?.columns[index].type, let known = labels[type] else {
+          continue
+        }
+        tables[oid]?.columns[index].labels = known
       }
     }
   }
 
-  private func addKeys(to tables: inout [UInt32: CatalogueTable]) throws(PostgresError) {
+  private func addKeys(to tables: inout [OID: CatalogueTable]) throws(PostgresError) {
     let rows = try query(
       """
       SELECT i.indrelid, i.indexrelid, i.indisprimary, a.attname,
@@ -136,17 +139,18 @@ struct CatalogueReader {
         AND i.indexprs IS NULL AND k.place <= i.indnkeyatts
       ORDER BY i.indrelid, i.indexrelid, k.place
       """)
-    var previous: UInt32?
+    var previous: OID?
     for row in rows {
       guard let table = row[0].oid, let name = row[3].string else { continue }
       if row[2] == true {
         tables[table]?.primaryKey.append(name)
       } else if let condition = row[4].string {
         if row[1].oid != previous {
-          tables[table]?.partialKeys.append(UniqueKey(columns: [], condition: condition))
+          tables[table]?.partialUniqueIndexes.append(
+            PartialUniqueIndex(columns: [], condition: condition))
         }
-        if let last = tables[table]?.partialKeys.indices.last {
-          tables[table]?.partialKeys[last].columns.append(name)
+        if let last = tables[table]?.partialUniqueIndexes.indices.last {
+          tables[table]?.partialUniqueIndexes[last].columns.append(name)
         }
       } else if row[1].oid != previous {
         tables[table]?.uniqueKeys.append([name])
@@ -157,7 +161,7 @@ struct CatalogueReader {
     }
   }
 
-  private func addForeignKeys(to tables: inout [UInt32: CatalogueTable]) throws(PostgresError) {
+  private func addForeignKeys(to tables: inout [OID: CatalogueTable]) throws(PostgresError) {
     let rows = try query(
       """
       SELECT k.conrelid, k.conname, k.confrelid, k.confdeltype, a.attname, f.attname, p.place
@@ -176,8 +180,8 @@ struct CatalogueReader {
       if row[6] == 1 {
         tables[table]?.foreignKeys.append(
           CatalogueForeignKey(
-            name: row[1].string ?? "", columns: [], target: target, targetColumns: [],
-            deleteAction: row[3].string ?? "a"))
+            name: row[1].string ?? "", columns: [], targetTable: target, targetColumns: [],
+            deleteAction: row[3].string.flatMap(CatalogueForeignKey.Action.init) ?? .noAction))
       }
       guard let last = tables[table]?.foreignKeys.indices.last else { continue }
       tables[table]?.foreignKeys[last].columns.append(own)
@@ -185,15 +189,15 @@ struct CatalogueReader {
     }
   }
 
-  private func addPartitions(to tables: inout [UInt32: CatalogueTable]) throws(PostgresError) {
+  private func addPartitions(to tables: inout [OID: CatalogueTable]) throws(PostgresError) {
     for table in tables.values where table.kind == .partitionedTable {
       let rows = try connection.query(
         """
         SELECT relid::oid FROM pg_catalog.pg_partition_tree($1::oid::regclass) AS p
         WHERE p.isleaf ORDER BY 1
-        """, [.integer(Int64(table.id))]
+        """, [.integer(Int64(table.oid))]
       ).rows()
-      tables[table.id]?.partitions = rows.compactMap { $0[0].oid }
+      tables[table.oid]?.leafPartitions = rows.compactMap { $0[0].oid }
     }
   }
 }
@@ -203,7 +207,7 @@ extension PostgresValue {
   var string: String? { if case .text(let text) = self { text } else { nil } }
 
   /// The value of an object identifier; nil for NULL.
-  var oid: UInt32? {
+  var oid: OID? {
     if case .integer(let value) = self { UInt32(exactly: value) } else { nil }
   }
 }

@@ -21,6 +21,7 @@ public struct SQLFragment: Sendable, Hashable {
   /// The bound values and parameters, in the order of the question marks.
   public var bindings: [SQLBinding]
 
+  /// Makes a fragment of SQL.
   public init(_ text: String = "", bindings: [SQLBinding] = []) {
     self.text = text
     self.bindings = bindings

@@ -54,6 +54,7 @@ package protocol SQLScope {
 }
 
 extension SQLScope {
+  /// Empty: nothing restricts the objects.
   public var readabilities: [String] { [] }
 }
 
@@ -95,6 +96,7 @@ public struct SQLColumn: Sendable, Hashable {
   /// True if comparisons of it use BINARY collation without a COLLATE clause.
   public var isBinaryCollated: Bool
 
+  /// Makes a column of SQL.
   public init(
     sql: String, type: AttributeType, dateFormat: DateFormat? = nil, mayBeNull: Bool = true,
     isBinaryCollated: Bool = true

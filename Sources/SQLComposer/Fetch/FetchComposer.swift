@@ -51,17 +51,17 @@ package struct FetchComposer {
   package let model: Model
   package let schema: Schema
   /// The columns that hold only values in their standard encoding; see ``HomogeneousColumns``.
-  package var homogeneous: Set<ColumnPlace> = []
+  package var homogeneousColumns: Set<EntityAttribute> = []
   /// True if the history overlays are materialized as tables; see ``MaterializedHistory``.
   package var isPastMaterialized = false
 
   package init(
-    model: Model, schema: Schema, homogeneous: Set<ColumnPlace> = [],
+    model: Model, schema: Schema, homogeneousColumns: Set<EntityAttribute> = [],
     isPastMaterialized: Bool = false
   ) {
     self.model = model
     self.schema = schema
-    self.homogeneous = homogeneous
+    self.homogeneousColumns = homogeneousColumns
     self.isPastMaterialized = isPastMaterialized
   }
 

@@ -18,25 +18,26 @@ extension FetchQuery {
     let isText = !column.isComparableBinary
     if !term.options.isEmpty {
       let folded = dialect.derivedText(FoldingSQL.fold(column.comparable, term.options))
-      add(folded, term, column, .string, isBinary: true)
+      add(folded, term, column, .string, isBinaryCollated: true)
       guard isSection else { return }
     }
     let sql = FoldingSQL.derive(column, term.derivation)
     let isValue = term.derivation == .value
     add(
       isValue ? sql : dialect.derivedText(sql), term, column, isValue ? column.type : .string,
-      isBinary: !isText)
+      isBinaryCollated: !isText)
   }
 
   private mutating func add(
-    _ sql: String, _ term: OrderTerm, _ column: SQLColumn, _ type: AttributeType, isBinary: Bool
+    _ sql: String, _ term: OrderTerm, _ column: SQLColumn, _ type: AttributeType,
+    isBinaryCollated: Bool
   ) {
     layout.components.append(
       RowLayout.Component(
         column: columns.index(of: sql), direction: term.direction, nils: term.nils))
     orderTerms.append(
       OrderColumn(
-        sql: sql, direction: term.direction, nils: term.nils, isBinary: isBinary,
+        sql: sql, direction: term.direction, nils: term.nils, isBinaryCollated: isBinaryCollated,
         type: type,
         mayBeNull: column.mayBeNull
           && !(term.derivation == .value && required.contains(term.path))))
@@ -47,11 +48,11 @@ extension FetchQuery {
     let key = context.schema.entities[definition.entity].key
     let id = OrderColumn(
       sql: scope.idExpression, direction: .ascending, nils: .first,
-      isBinary: key.idType == .integer || !key.isPlain, type: key.idType, mayBeNull: false)
+      isBinaryCollated: key.idType == .integer || !key.isPlain, type: key.idType, mayBeNull: false)
     return " ORDER BY "
       + (order == .terms ? orderTerms : orderTerms + [id]).map { term in
         var sql = term.sql
-        if !term.isBinary { sql += dialect.collation(term.type) }
+        if !term.isBinaryCollated { sql += dialect.collation(term.type) }
         if term.direction == .descending { sql += " DESC" }
         if term.mayBeNull, term.nils != dialect.nils(term.direction) {
           sql += term.nils == .first ? " NULLS FIRST" : " NULLS LAST"
@@ -64,7 +65,7 @@ extension FetchQuery {
   mutating func restrict(after key: OrderKey?) {
     guard let key else { return }
     let id = OrderColumn(
-      sql: scope.idExpression, direction: .ascending, nils: .first, isBinary: false,
+      sql: scope.idExpression, direction: .ascending, nils: .first, isBinaryCollated: false,
       type: context.schema.entities[definition.entity].key.idType, mayBeNull: false)
     let keyset = Keyset(columns: orderTerms + [id], key: key, dialect: dialect)
     add(keyset.condition.whereReadable(in: [scope]))

@@ -21,7 +21,7 @@ package struct FetchQuery {
     let sql: String
     let direction: Direction
     let nils: NilPlace
-    let isBinary: Bool
+    let isBinaryCollated: Bool
     let type: AttributeType
     /// True if the expression may be NULL.
     let mayBeNull: Bool

@@ -170,9 +170,10 @@ package struct GroupedQueryComposer {
 
   private var id: SQLFragment {
     let key = query.context.schema.entities[plan.definition.entity].key
-    let isBinary = key.idType == .integer || !key.isPlain
+    let isBinaryCollated = key.idType == .integer || !key.isPlain
     return SQLFragment(
-      writer.scopes[0].objects.idExpression + (isBinary ? "" : dialect.collation(key.idType)))
+      writer.scopes[0].objects.idExpression
+        + (isBinaryCollated ? "" : dialect.collation(key.idType)))
   }
 
   // MARK: Columns

@@ -69,12 +69,12 @@ package struct JoinBuilder: SQLScope {
         sql: columns([column.name], at: path.steps)[0], type: column.type,
         dateFormat: column.dateFormat,
         mayBeNull: !column.isNotNull || !path.steps.isEmpty || column.encoding == .json,
-        isBinaryCollated: column.isBinary)
+        isBinaryCollated: column.isBinaryCollated)
       result.encoding = column.encoding
       if column.output != .stored { result.output = dialect.output(result.sql, column.output) }
       result.isHomogeneous =
         !context.isPast && !column.takesTextForNumbers
-        && context.homogeneous.contains(ColumnPlace(entity: end, attribute: index))
+        && context.homogeneousColumns.contains(EntityAttribute(entity: end, attribute: index))
       result.comparisonKey = dialect.comparisonKey(result)
       result.lookup = dialect.lookup(result, column.affinity)
       return result
@@ -98,7 +98,7 @@ package struct JoinBuilder: SQLScope {
         (names, table) = (key.columns, self.table(at: holder))
       }
     }
-    return !table.columns.contains { names.contains($0.name) && !$0.isBinary }
+    return !table.columns.contains { names.contains($0.name) && !$0.isBinaryCollated }
   }
 
   /// Returns the table of the object that to-one `steps` reach.

@@ -57,7 +57,7 @@ struct Keyset {
   }
 
   private func sql(_ column: FetchQuery.OrderColumn) -> String {
-    column.isBinary ? column.sql : column.sql + dialect.collation(column.type)
+    column.isBinaryCollated ? column.sql : column.sql + dialect.collation(column.type)
   }
 
   private func placeholder(_ column: FetchQuery.OrderColumn) -> String {

@@ -17,7 +17,7 @@ package final class QueryContext {
   let schema: Schema
   let position: ReadPosition
   /// The columns that hold only values in their standard encoding.
-  let homogeneous: Set<ColumnPlace>
+  let homogeneousColumns: Set<EntityAttribute>
   /// True if the history overlays are materialized as tables.
   private let isPastMaterialized: Bool
   /// True if subqueries run for many rows.
@@ -37,15 +37,16 @@ package final class QueryContext {
   ) {
     self.init(
       model: composer.model, schema: composer.schema, position: position,
-      homogeneous: composer.homogeneous,
+      homogeneousColumns: composer.homogeneousColumns,
       isPastMaterialized: composer.isPastMaterialized, looksUpMany: looksUpMany)
   }
 
   package init(
-    model: Model, schema: Schema, position: ReadPosition = .now, homogeneous: Set<ColumnPlace> = [],
+    model: Model, schema: Schema, position: ReadPosition = .now,
+    homogeneousColumns: Set<EntityAttribute> = [],
     isPastMaterialized: Bool = false, looksUpMany: Bool = false
   ) {
-    self.homogeneous = homogeneous
+    self.homogeneousColumns = homogeneousColumns
     self.isPastMaterialized = isPastMaterialized
     self.looksUpMany = looksUpMany
     self.model = model

@@ -59,7 +59,7 @@ extension HistoryLayout {
   /// Declares only the affinity: the history stores values that already have it unchanged.
   package static func declaration(of column: Column) -> String {
     let type = column.affinity == .blob ? "" : " \(column.affinity.rawValue.uppercased())"
-    let collation = column.isBinary || column.collation.isEmpty ? "" : column.collation
+    let collation = column.isBinaryCollated || column.collation.isEmpty ? "" : column.collation
     return quoted(column.name) + type + (collation.isEmpty ? "" : " COLLATE \(quoted(collation))")
   }
 }

@@ -37,7 +37,7 @@ package struct RowKinds: Sendable, Hashable {
 
 /// Columns of a tracked table that determine to which objects' to-many relationship a row belongs.
 package struct MemberLink: Sendable, Hashable {
-  package let place: RelationshipPlace
+  package let place: EntityRelationship
   package let key: ForeignKey
 }
 
@@ -106,7 +106,7 @@ extension Schema {
           return nil
         }
         return MemberLink(
-          place: RelationshipPlace(entity: owner, relationship: place), key: key)
+          place: EntityRelationship(entity: owner, relationship: place), key: key)
       }
     }
   }
@@ -115,7 +115,7 @@ extension Schema {
     entities.enumerated().flatMap { entity, table in
       table.relationships.enumerated().compactMap { index, storage in
         guard case .joinTable(join, let source, _) = storage else { return nil }
-        let place = RelationshipPlace(entity: entity, relationship: index)
+        let place = EntityRelationship(entity: entity, relationship: index)
         return MemberLink(place: place, key: source)
       }
     }

@@ -29,9 +29,9 @@ package struct ForeignKeyComparison: Sendable, Hashable {
   package let conversion: Conversion
   /// The collation of the comparison where the referring column has a different one; otherwise nil.
   package let collation: String?
-  /// True if the referring column's own collation finds equal at least all values that refer to one
-  /// value, so that an index over it serves.
-  package let hasCoarserColumn: Bool
+  /// True if the referring column's own collation treats more values as equal than the comparison does,
+  /// so that an index with it serves.
+  package let hasCoarserCollation: Bool
   /// True if a value refers only to the identical value.
   package let isExact: Bool
   /// True if the comparison ignores trailing blanks. The Bloom filters of SQLite 3.40 treat texts
@@ -39,23 +39,24 @@ package struct ForeignKeyComparison: Sendable, Hashable {
   package let isTrimming: Bool
 
   package static let plain = ForeignKeyComparison(
-    conversion: .none, collation: nil, hasCoarserColumn: false, isExact: true, isTrimming: false)
+    conversion: .none, collation: nil, hasCoarserCollation: false, isExact: true, isTrimming: false)
 }
 
 extension ForeignKeyComparison {
   /// - Parameter isRowNumber: True if the referenced column holds only integers.
   init(_ column: Column, to referenced: Column, isRowNumber: Bool) {
     let conversion = Conversion(column.affinity, to: referenced.affinity)
-    let isBinary = referenced.isBinary || isRowNumber
+    let isBinaryCollated = referenced.isBinaryCollated || isRowNumber
     let isAlike =
       isRowNumber && conversion == .none
       || folded(column.collation) == folded(referenced.collation)
     let isBare = conversion == .none || conversion == .stored
     self.init(
       conversion: conversion,
-      collation: (isBare ? isAlike : isBinary) ? nil : isBinary ? "BINARY" : referenced.collation,
-      hasCoarserColumn: conversion == .none && isBinary && !isAlike,
-      isExact: isBinary && column.affinity.stores(as: referenced.affinity),
+      collation: (isBare ? isAlike : isBinaryCollated)
+        ? nil : isBinaryCollated ? "BINARY" : referenced.collation,
+      hasCoarserCollation: conversion == .none && isBinaryCollated && !isAlike,
+      isExact: isBinaryCollated && column.affinity.stores(as: referenced.affinity),
       isTrimming: !isRowNumber && folded(referenced.collation) == "rtrim")
   }
 }
@@ -99,7 +100,7 @@ extension ForeignKeyComparison {
     if isTrimming { return "\(comparable(column)) = +\(value)" }
     if conversion == .number, isColumn { return "\(value) = \(column)" }
     let condition = "\(comparable(column)) = \(value)"
-    return hasCoarserColumn ? "\(column) = \(value) AND \(condition)" : condition
+    return hasCoarserCollation ? "\(column) = \(value) AND \(condition)" : condition
   }
 
   /// Returns SQL for a column's value in the form that equals the value that it refers to.

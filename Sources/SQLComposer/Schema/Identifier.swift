@@ -11,7 +11,7 @@ package func quoted(_ name: String) -> String {
   return result + "\""
 }
 
-/// Returns `text` as an SQL string literal, for names that are values in triggers.
+/// Returns `text` as an SQL string literal. PostgreSQL reads it so with `standard_conforming_strings`.
 package func literal(_ text: String) -> String {
   var result = "'"
   for character in text.unicodeScalars {

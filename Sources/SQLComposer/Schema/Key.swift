@@ -1,5 +1,6 @@
 // The key of a row, as SQL and as an `ObjectID`, with conversions in both directions.
 
+import Bytes
 import FetchModel
 
 /// The key of a table.
@@ -41,13 +42,13 @@ package struct Key: Sendable, Hashable {
     package let form: Form
     package let isNotNull: Bool
     /// True if the column's own collation compares byte by byte.
-    package let isBinary: Bool
+    package let isBinaryCollated: Bool
 
-    package init(column: String, form: Form, isNotNull: Bool, isBinary: Bool = true) {
+    package init(column: String, form: Form, isNotNull: Bool, isBinaryCollated: Bool = true) {
       self.column = column
       self.form = form
       self.isNotNull = isNotNull
-      self.isBinary = isBinary
+      self.isBinaryCollated = isBinaryCollated
     }
   }
 
@@ -149,7 +150,7 @@ extension Key {
   private func lookup(_ column: String, _ part: Part) -> String {
     if part.form == .other { return "\(dialect.keyText(column, .other)) = ?" }
     guard !dialect.hasTypedColumns else { return "\(column) = ?" }
-    if !part.isBinary {
+    if !part.isBinaryCollated {
       return "(\(column), \(column) COLLATE BINARY) IN (SELECT v, v FROM (SELECT ? AS v))"
     }
     guard part.form == .binary else { return "\(column) = ?" }
@@ -284,23 +285,18 @@ extension Key {
     case .double where form == .onlyText || form == .onlyInteger: nil
     case .text where form == .onlyInteger || form == .onlyNumber: nil
     case .integer(let integer):
-      form == .binary ? hexadecimal(integer.description.utf8) : "\(integer)"
+      form == .binary
+        ? Hexadecimal.text(of: integer.description.utf8, uppercase: true) : "\(integer)"
     case .double(let double): double.description
-    case .text(let text): form == .binary ? hexadecimal(text.utf8) : text
+    case .text(let text): form == .binary ? Hexadecimal.text(of: text.utf8, uppercase: true) : text
     case .blob(let bytes):
       switch form {
-      case .binary: hexadecimal(bytes)
+      case .binary: Hexadecimal.text(of: bytes, uppercase: true)
       case .uuid where bytes.count == 16:
         String(decoding: UUIDText.text(of: bytes), as: UTF8.self)
       case .uuid, .integer, .onlyInteger, .text, .onlyText, .real, .onlyNumber, .other: nil
       }
     }
-  }
-
-  private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    return String(
-      decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 
   private static func escapedText(_ text: String) -> String {

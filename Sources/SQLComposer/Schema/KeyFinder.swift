@@ -63,7 +63,7 @@ package struct KeyFinder {
     let isAlias = table.isRowidAlias && table.primaryKey == [column.name]
     return Key.Part(
       column: column.name, form: form(column), isNotNull: column.isNotNull || isAlias,
-      isBinary: column.isBinary || isAlias)
+      isBinaryCollated: column.isBinaryCollated || isAlias)
   }
 
   private func form(_ column: Column) -> Key.Form {

@@ -156,7 +156,7 @@ package struct Column: Sendable, Hashable {
   }
 
   /// True if the column's own collation compares text byte by byte.
-  package var isBinary: Bool { folded(collation) == "binary" }
+  package var isBinaryCollated: Bool { folded(collation) == "binary" }
 }
 
 extension Affinity {

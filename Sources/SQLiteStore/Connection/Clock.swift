@@ -1,13 +1,7 @@
 // The clocks: a monotonic one for deadlines, the date for clients, and a date without jumps for the
 // age of the history.
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import LiveFetchCLibrary
 
 /// Nanoseconds of the monotonic clock.
 func monotonicNanoseconds() -> UInt64 {

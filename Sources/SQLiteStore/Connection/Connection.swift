@@ -35,15 +35,15 @@ final class Connection: @unchecked Sendable {
   var past = MaterializedHistory()
   /// The class of the running query, which determines its limits.
   var queryClass = QueryClass.full
-  /// The limits of the answer that is being written.
-  var answerLimit = AnswerLimit()
+  /// The limits of the response that is being written.
+  var responseLimit = ResponseLimit()
   /// The bytes that SQLite has allocated in large blocks since the query began.
   var heldBytes = 0
   /// The deadline in nanoseconds of the monotonic clock; 0 for none.
   private(set) var deadline: UInt64 = 0
   /// Returns true if the running query is cancelled, for example because its client has
   /// disconnected.
-  private var isOver: (@Sendable () -> Bool)?
+  private var isCancelled: (@Sendable () -> Bool)?
 
   /// Opens `path`, which must exist.
   init(path: String, access: Access, busyTimeout: Int32 = 5_000) throws(StoreError) {
@@ -100,7 +100,7 @@ final class Connection: @unchecked Sendable {
     registerETag(on: handle)
     registerFunctions(on: handle)
     try execute("PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 0")
-    try distrustSchemaIfPossible()
+    try disableTrustedSchemaIfPossible()
     if access == .write {
       try execute("PRAGMA foreign_keys = ON; PRAGMA secure_delete = OFF")
     } else {
@@ -132,15 +132,15 @@ final class Connection: @unchecked Sendable {
   /// table with a CHECK that uses one could then not be read, and a file with such a generated
   /// column not be opened, so this looks for them first. All functions that a schema can call here
   /// only compute.
-  private func distrustSchemaIfPossible() throws(StoreError) {
-    try trustSchema()
+  private func disableTrustedSchemaIfPossible() throws(StoreError) {
+    try enableTrustedSchema()
     let usesJSON = try first(
       "SELECT 1 FROM main.sqlite_schema WHERE sql LIKE '%json%' LIMIT 1"
     ) { _ in true }
     if usesJSON != true { try execute("PRAGMA trusted_schema = OFF") }
   }
 
-  func trustSchema() throws(StoreError) { try execute("PRAGMA trusted_schema = ON") }
+  func enableTrustedSchema() throws(StoreError) { try execute("PRAGMA trusted_schema = ON") }
 
   /// Runs `body` with another busy timeout, in milliseconds.
   func withBusyTimeout<Result>(
@@ -171,11 +171,11 @@ extension Connection {
   ) throws(StoreError) -> Result {
     if holdsReadTransaction, isInAutocommit { throw .busy }
     let entry = try takeEntry(sql)
-    defer { statements.giveBack(entry) }
+    defer { statements.putBack(entry) }
     do throws(StoreError) {
       return try body(Statement(pointer: entry.pointer))
     } catch {
-      throw answerLimit.takeFailure() ?? error
+      throw responseLimit.takeFailure() ?? error
     }
   }
 
@@ -211,7 +211,7 @@ extension Connection {
 
   /// Returns every row of `sql`, read with a statement that is not cached. EXPLAIN does not notice
   /// that the schema changed since it was prepared.
-  func allOnce<Result>(
+  func allUncached<Result>(
     _ sql: String, _ bindings: [SQLValue], _ row: (Statement) -> Result
   ) throws(StoreError) -> [Result] {
     let statement = Statement(pointer: try prepare(sql))
@@ -258,24 +258,24 @@ extension Connection {
     return try RunningQuery.run(on: self, body)
   }
 
-  /// Runs `body`. A query in it that is running when `isOver` becomes true ends with
+  /// Runs `body`. A query in it that is running when `isCancelled` becomes true ends with
   /// ``StoreError/queryTimeout``. nil disables cancellation.
   func withCancellation<Result>(
-    _ isOver: (@Sendable () -> Bool)?, _ body: () throws(StoreError) -> Result
+    _ isCancelled: (@Sendable () -> Bool)?, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    let outer = self.isOver
-    self.isOver = isOver
-    defer { self.isOver = outer }
+    let outer = self.isCancelled
+    self.isCancelled = isCancelled
+    defer { self.isCancelled = outer }
     return try body()
   }
 
-  /// Makes every query end with ``StoreError/queryTimeout`` while `isOver` is true; nil disables
+  /// Makes every query end with ``StoreError/queryTimeout`` while `isCancelled` is true; nil disables
   /// this.
-  func cancels(_ isOver: (@Sendable () -> Bool)?) { self.isOver = isOver }
+  func cancels(_ isCancelled: (@Sendable () -> Bool)?) { self.isCancelled = isCancelled }
 
   /// True if the running query must end.
   var hasToEnd: Bool {
-    deadline != 0 && monotonicNanoseconds() > deadline || isOver?() == true
+    deadline != 0 && monotonicNanoseconds() > deadline || isCancelled?() == true
   }
 
   /// SQLite calls the handler every few thousand steps of its virtual machine.

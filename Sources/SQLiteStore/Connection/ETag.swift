@@ -8,7 +8,7 @@ import LiveFetchCSQLite
 
 /// Hashes stored values in order.
 struct ETagHasher {
-  private var hash = WideFNV1a()
+  private var hash = FNV1a64()
 
   /// An integer and a double of equal value have the same hash, because clients cannot distinguish
   /// them.

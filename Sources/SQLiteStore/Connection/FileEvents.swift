@@ -2,13 +2,9 @@
 // check is due. On systems without them, checks at intervals are sufficient.
 
 #if canImport(Glibc) || canImport(Musl)
-  #if canImport(Glibc)
-    import Glibc
-  #else
-    import Musl
-  #endif
-  import Synchronization
+  import LiveFetchCLibrary
   import LiveFetchThreads
+  import Synchronization
 
   /// Reports writes to a file and its log, and that one of them was created, removed or renamed.
   final class FileEvents: Sendable {
@@ -64,7 +60,9 @@
     }
 
     private func close() {
-      for descriptor in [events] + stopping where descriptor >= 0 { _ = Glibc.close(descriptor) }
+      for descriptor in [events] + stopping where descriptor >= 0 {
+        _ = LiveFetchCLibrary.close(descriptor)
+      }
     }
 
     /// Waits for events. Returns false once stopped.

@@ -6,14 +6,7 @@
 // by a hard link, or after `FILE-livefetch` was removed.
 
 import FetchModel
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import LiveFetchCLibrary
 
 /// Holds `FILE-livefetch` locked; unlocks and removes it on release.
 final class FileLock: Sendable {
@@ -88,14 +81,16 @@ final class FileLock: Sendable {
   }
 }
 
-// MARK: - Who holds it
+// MARK: - The process that holds the lock
 
 /// A process that serves a file.
 public struct ServingProcess: Sendable, Hashable, CustomStringConvertible {
+  /// The id of the process.
   public let process: Int32
   /// The address at which it serves; nil if unknown.
   public let address: String?
 
+  /// For messages: `process 42 at 127.0.0.1:8080`.
   public var description: String {
     "process \(process)" + (address.map { " at \($0)" } ?? "")
   }

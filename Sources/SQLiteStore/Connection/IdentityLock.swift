@@ -8,16 +8,11 @@
 // file. It is closed once the file has no name any more.
 
 import FetchModel
+import LiveFetchCLibrary
 import LiveFetchCSQLite
 import Synchronization
 
 #if canImport(Glibc) || canImport(Musl)
-  #if canImport(Glibc)
-    import Glibc
-  #else
-    import Musl
-  #endif
-
   /// Holds a database file locked; unlocks it when it is released.
   struct IdentityLock: ~Copyable, Sendable {
     private struct Entry {

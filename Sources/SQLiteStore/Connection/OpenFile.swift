@@ -1,16 +1,9 @@
 // A path enters; everything needed to serve the file leaves: its lock, its model, its history.
 
 import FetchModel
+import LiveFetchCLibrary
 import ModelStorage
 import SQLComposer
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// A file that is open and prepared for serving.
 struct OpenFile {

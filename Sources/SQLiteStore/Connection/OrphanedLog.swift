@@ -4,14 +4,7 @@
 // former one, or applies it to the new one.
 
 import FetchModel
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import LiveFetchCLibrary
 
 /// A write-ahead log with data whose database is missing or was cut to nothing.
 struct OrphanedLog {

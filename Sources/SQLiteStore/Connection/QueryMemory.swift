@@ -1,5 +1,5 @@
 // SQLite's allocator with a limit for each query. All values of a row are in memory before the first of
-// them is written into an answer, and a row has as many values as `select` names.
+// them is written into a response, and a row has as many values as `select` names.
 //
 // Only large blocks are counted: for small ones the limit costs a comparison. An allocation beyond the
 // limit fails, SQLite reports SQLITE_NOMEM, and only that statement fails.
@@ -24,9 +24,9 @@ enum QueryMemory {
     return csqlite_set_allocator(&methods)
   }
 
-  /// The most bytes that a query holds in large blocks, for answers of at most `bytes`. It allows for
-  /// some copies of the longest value of an answer.
-  static func limit(forAnswersOf bytes: Int) -> Int {
+  /// The most bytes that a query holds in large blocks, for responses of at most `bytes`. It allows for
+  /// some copies of the longest value of a response.
+  static func limit(forResponsesOf bytes: Int) -> Int {
     let (product, isTooLarge) = bytes.multipliedReportingOverflow(by: 4)
     return isTooLarge ? .max : max(product, 256 << 20)
   }

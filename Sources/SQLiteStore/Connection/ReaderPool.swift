@@ -52,7 +52,7 @@ final class ReaderPool: Sendable {
     busy.add(1, ordering: .relaxed)
     defer {
       busy.subtract(1, ordering: .relaxed)
-      giveBack(connection)
+      putBack(connection)
     }
     return try connection.withDeadline(after: limit) { () throws(StoreError) in
       try noting { () throws(StoreError) in try connection.run("BEGIN") }
@@ -106,7 +106,7 @@ final class ReaderPool: Sendable {
   }
 
   /// Returns a connection to the pool, unless it is still inside a transaction.
-  private func giveBack(_ connection: Connection) {
+  private func putBack(_ connection: Connection) {
     guard connection.isInAutocommit else { return }
     idle.withLock { if !$0.isClosed { $0.connections.append(connection) } }
   }

@@ -1,15 +1,8 @@
 // The connection whose query this thread runs, for functions that SQLite calls. SQLite checks the
 // deadline only every few thousand steps of its virtual machine, and one step may be a long call.
 
+import LiveFetchCLibrary
 import LiveFetchCSQLite
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 enum RunningQuery {
   /// Shorter values, in bytes, are read without a check.
@@ -40,17 +33,19 @@ enum RunningQuery {
     pthread_getspecific(key).map { Unmanaged<Connection>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  static var isOver: Bool { connection?.hasToEnd ?? false }
+  /// True if the query is cancelled or its time limit has passed.
+  static var isCancelled: Bool { connection?.hasToEnd ?? false }
 
-  /// Ends the query of a function's call if its time is over. Returns true if it did.
+  /// Ends the query that called a function, if it is cancelled or its time limit has passed. Returns
+  /// true if it did.
   static func end(_ context: OpaquePointer?) -> Bool {
-    guard isOver else { return false }
+    guard isCancelled else { return false }
     sqlite3_result_error_code(context, SQLITE_INTERRUPT)
     return true
   }
 
-  /// True if a function may read `count` bytes. If not, the query ends: its time is over, or the
-  /// value is too long for an HTTP worker.
+  /// True if a function may read `count` bytes. Otherwise the query ends, because it is cancelled, its
+  /// time limit has passed, or the value is too long for an HTTP worker.
   static func admits(
     _ count: Int, short: Int = shortValue, _ context: OpaquePointer?
   ) -> Bool {

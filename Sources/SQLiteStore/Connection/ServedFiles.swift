@@ -9,16 +9,9 @@
 // opened again, so that SQLite rebuilds the index from the log.
 
 import FetchModel
+import LiveFetchCLibrary
 import LiveFetchCMappedFiles
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// Identifies a file independently of its names.
 package struct FileIdentity: Sendable, Hashable {

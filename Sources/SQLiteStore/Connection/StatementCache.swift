@@ -38,7 +38,7 @@ struct StatementCache {
     entries[sql] = entry
   }
 
-  func giveBack(_ entry: Entry) {
+  func putBack(_ entry: Entry) {
     sqlite3_reset(entry.pointer)
     sqlite3_clear_bindings(entry.pointer)
     entry.isInUse = false

@@ -1,11 +1,12 @@
-// The objects of another store → a new SQLite file.
+// The objects of another store → a new SQLite file; and what a copy of a file takes over beside its
+// objects: the highest ids and the responses for idempotency keys.
 
 import FetchModel
 import ModelStorage
 import SQLComposer
 
 /// Writes a copy of a store to a new SQLite file: call ``write(_:of:)`` for each entity, then
-/// ``finish(highest:)`` or ``cancel()``. For one thread.
+/// ``finish(highestIDs:)`` or ``cancel()``. One thread at a time may use it.
 public final class CopyToFile: CopyDestination, CopyConnection {
   private let path: String
   private let connection: Connection
@@ -21,7 +22,7 @@ public final class CopyToFile: CopyDestination, CopyConnection {
     connection = try Connection(path: path, access: .write)
     do throws(StoreError) {
       try connection.execute("PRAGMA foreign_keys = OFF")
-      try connection.trustSchema()
+      try connection.enableTrustedSchema()
       try connection.execute("BEGIN IMMEDIATE")
       try copy.begin()
     } catch {
@@ -30,7 +31,7 @@ public final class CopyToFile: CopyDestination, CopyConnection {
     }
   }
 
-  /// Composes the statements of the copy and runs them on this connection; it has no state.
+  /// Composes the statements of the copy and runs them on this connection. It has no state.
   private var copy: ModelCopy { ModelCopy(ModelTables(model, .sqlite), on: self) }
 
   package func run(_ sql: String) throws(StoreError) { try connection.execute(sql) }
@@ -39,17 +40,18 @@ public final class CopyToFile: CopyDestination, CopyConnection {
     try connection.run(sql, values)
   }
 
+  /// Inserts objects of an entity, as ``Store`` exports them.
   public func write(_ items: [JSON], of entity: String) throws(StoreError) {
     try copy.write(items, of: entity)
   }
 
   /// Commits the copy and closes the file.
   ///
-  /// - Parameter highest: by root entity, the highest id that was ever assigned; the next one is
+  /// - Parameter highestIDs: by root entity, the highest id that was ever assigned; the next one is
   ///   higher.
   /// - Throws: ``StoreError/unusable(_:)`` if an object refers to one that does not exist.
-  public func finish(highest: [String: Int64]) throws(StoreError) {
-    try copy.finish(highest: highest)
+  public func finish(highestIDs: [String: Int64]) throws(StoreError) {
+    try copy.finish(highestIDs: highestIDs)
     let broken = try connection.first("PRAGMA foreign_key_check") {
       "\($0.text(0)) \($0.integer(1))"
     }
@@ -83,7 +85,7 @@ extension SQLiteStore {
   }
 
   /// Returns the responses that the file at `path` keeps for idempotency keys.
-  public static func storedAnswers(path: String) throws(StoreError) -> [StoredAnswer] {
+  public static func idempotencyRecords(path: String) throws(StoreError) -> [IdempotencyRecord] {
     let (connection, _) = try OpenFile.openForReading(path)
     defer { connection.close() }
     guard try History.isPresent(on: connection) else { return [] }
@@ -91,11 +93,13 @@ extension SQLiteStore {
   }
 
   /// Stores responses in the file at `path`, which has a history.
-  public static func addAnswers(_ answers: [StoredAnswer], path: String) throws(StoreError) {
+  public static func addIdempotencyRecords(
+    _ records: [IdempotencyRecord], path: String
+  ) throws(StoreError) {
     let connection = try Connection(path: path, access: .write)
     defer { connection.close() }
     try connection.execute("BEGIN IMMEDIATE")
-    for answer in answers { try IdempotencyTable.add(answer, on: connection) }
+    for record in records { try IdempotencyTable.add(record, on: connection) }
     try connection.execute("COMMIT")
   }
 }

@@ -27,7 +27,7 @@ extension Connection {
     var object: ObjectSnapshot?
     try run(statement) { reader throws(StoreError) in
       let row = reader.row()
-      try checkAnswer(row.json.count)
+      try checkResponse(row.json.count)
       object = ObjectSnapshot(row, token: token)
       return false
     }

@@ -15,7 +15,7 @@ import Synchronization
 /// The columns of an open file whose values have one encoding.
 final class HomogeneousColumns: Sendable {
   private struct Candidate: Sendable {
-    let place: ColumnPlace
+    let attribute: EntityAttribute
     let column: String
     let encoding: ColumnEncoding
     let layout: HistoryLayout
@@ -30,7 +30,7 @@ final class HomogeneousColumns: Sendable {
   /// At every position from `first` to `last`, the columns held only values in the standard
   /// encoding.
   private struct Checked {
-    var homogeneous: Set<ColumnPlace> = []
+    var columns: Set<EntityAttribute> = []
     var first = Token.untracked
     var last = Token.untracked
   }
@@ -56,7 +56,7 @@ final class HomogeneousColumns: Sendable {
         guard let encoding = column.encoding, indexed.contains(column.name) else { continue }
         candidates.append(
           Candidate(
-            place: ColumnPlace(entity: entity, attribute: attribute), column: column.name,
+            attribute: EntityAttribute(entity: entity, attribute: attribute), column: column.name,
             encoding: encoding, layout: HistoryLayout(of: TableInfo(table))))
       }
     }
@@ -70,7 +70,7 @@ final class HomogeneousColumns: Sendable {
 
   /// Checks every value: while the file is opened if that is fast, otherwise on a background
   /// thread.
-  func look(with readers: ReaderPool) {
+  func checkAll(with readers: ReaderPool) {
     let unchecked = candidates.filter { !check($0, readers, limit: Self.timeLimit) }
     guard !unchecked.isEmpty else { return }
     _ = startThread { [self] in
@@ -88,12 +88,12 @@ final class HomogeneousColumns: Sendable {
         let token = try history.newestToken(on: connection)
         guard try connection.first(sql, [], { _ in true }) == nil else { return }
         // This also checks the rows of all other columns that changed since their last check.
-        _ = try homogeneous(at: token, on: connection)
+        _ = try columns(at: token, on: connection)
         checked.withLock { checked in
-          if checked.homogeneous.isEmpty {
-            checked = Checked(homogeneous: [candidate.place], first: token, last: token)
+          if checked.columns.isEmpty {
+            checked = Checked(columns: [candidate.attribute], first: token, last: token)
           } else if checked.last == token {
-            checked.homogeneous.insert(candidate.place)
+            checked.columns.insert(candidate.attribute)
             checked.first = token
           }
         }
@@ -112,34 +112,37 @@ final class HomogeneousColumns: Sendable {
   /// `token`, which `connection` sees.
   ///
   /// O(1) if nothing was saved since the last call, otherwise O(rows changed since).
-  func homogeneous(
+  func columns(
     at token: Token, on connection: Connection
-  ) throws(StoreError) -> Set<ColumnPlace> {
+  ) throws(StoreError) -> Set<EntityAttribute> {
     guard !candidates.isEmpty else { return [] }
     let known = checked.withLock { $0 }
-    guard !known.homogeneous.isEmpty, token.epoch == known.first.epoch,
+    guard !known.columns.isEmpty, token.epoch == known.first.epoch,
       token.position >= known.first.position
     else { return [] }
-    guard token.position > known.last.position else { return known.homogeneous }
+    guard token.position > known.last.position else { return known.columns }
     let isContinued = try history.validity(of: known.last, on: connection) == .known
-    var odd: Set<ColumnPlace> = []
-    for place in known.homogeneous {
+    var nonstandard: Set<EntityAttribute> = []
+    for attribute in known.columns {
       let isNonstandard =
         isContinued
-        ? try hasNonstandardChange(place, after: known.last.position.number, on: connection) : true
-      if isNonstandard { odd.insert(place) }
+        ? try hasNonstandardChange(attribute, after: known.last.position.number, on: connection)
+        : true
+      if isNonstandard { nonstandard.insert(attribute) }
     }
     return checked.withLock { checked in
-      checked.homogeneous.subtract(odd)
+      checked.columns.subtract(nonstandard)
       if checked.last.position < token.position { checked.last = token }
-      return checked.homogeneous
+      return checked.columns
     }
   }
 
   private func hasNonstandardChange(
-    _ place: ColumnPlace, after position: Int64, on connection: Connection
+    _ attribute: EntityAttribute, after position: Int64, on connection: Connection
   ) throws(StoreError) -> Bool {
-    guard let candidate = candidates.first(where: { $0.place == place }) else { return true }
+    guard let candidate = candidates.first(where: { $0.attribute == attribute }) else {
+      return true
+    }
     let layout = candidate.layout
     let keys = layout.keyColumns
     let row = keys.map { quoted($0.table) }.joined(separator: ", ")

@@ -1,13 +1,17 @@
 // A plan and SQLite's query plan for it → indexes that would help. Advice only: the user decides
 // whether an index is worth its space and the additional time of each save.
 //
-//     SCAN t0                                     columns of equalities, then of a range or the order
-//     SEARCH t1 USING AUTOMATIC … (country=?)     the columns that SQLite indexes for each query
-//     SCAN t1                                     the foreign key that joins t1 to its owner
+//     line of the query plan                      columns of the suggested index
+//     SCAN t0                                     those of equalities, then of the order or a range
+//     SEARCH t1 USING AUTOMATIC … (country=?)     those that SQLite indexes again for each query
+//     SCAN t1                                     the foreign key by which t1 is joined
+//
+// The alias t0 names the table of the fetched entity, t1 and so on the joined ones.
 
 import FetchModel
 import SQLComposer
 
+/// Suggests indexes for the statement `sql` of `plan`.
 struct IndexAdviser {
   let plan: FetchPlan
   let model: Model
@@ -40,7 +44,7 @@ struct IndexAdviser {
 
   private func suggestion(for detail: String, sorts: Bool) -> (IndexSuggestion, reason: String)? {
     let words = detail.split(separator: " ")
-    guard words.count > 1, let table = table(named: String(words[1])) else { return nil }
+    guard words.count > 1, let table = table(withAlias: String(words[1])) else { return nil }
     let root = schema.entities[plan.definition.entity]
     let isRoot = words[1] == "t0"
     if detail.contains("USING AUTOMATIC") {
@@ -52,23 +56,26 @@ struct IndexAdviser {
       let reason =
         sorts
         ? "every row of `\(table)` is read and sorted" : "every row of `\(table)` is read"
-      return (IndexSuggestion(table: table, terms: terms(of: root)), reason)
+      return (IndexSuggestion(table: table, terms: leadingTerms(of: root)), reason)
     case "SCAN":
-      return linkIndex(to: table).map {
+      return joinIndex(on: table).map {
         ($0, "every row of `\(table)` is read to find those of one object")
       }
     case "SEARCH" where isRoot && sorts && plan.window.limit != nil:
-      return (IndexSuggestion(table: table, terms: terms(of: root)), "what is found is sorted")
+      return (
+        IndexSuggestion(table: table, terms: leadingTerms(of: root)), "the rows found are sorted"
+      )
     default: return nil
     }
   }
 
   /// Returns the table with this alias in the statement.
-  private func table(named alias: String) -> String? {
+  private func table(withAlias alias: String) -> String? {
     guard let end = sql.firstRange(of: "\" AS \"\(alias)\"") ?? sql.firstRange(of: "\" AS \(alias)")
     else {
       return nil
     }
+    // The text before the alias ends with the table's name. Of names that end alike, the longest is meant.
     let text = sql[..<end.lowerBound]
     let names = (schema.entities.map(\.name) + schema.joinTables.map(\.name))
     return names.filter { text.hasSuffix(quoted($0).dropLast()) }.max { $0.count < $1.count }
@@ -85,12 +92,13 @@ struct IndexAdviser {
   }
 
   /// Returns an index over the foreign key by which rows of `table` refer to another object.
-  private func linkIndex(to table: String) -> IndexSuggestion? {
+  private func joinIndex(on table: String) -> IndexSuggestion? {
     for path in plan.paths {
       var entity = path.root
       for step in path.steps {
         switch schema.entities[entity].relationships[step] {
-        case .inverse(let key) where schema.entities[destination(entity, step)].name == table:
+        case .inverse(let key)
+        where schema.entities[destination(of: entity, step: step)].name == table:
           return IndexSuggestion(table: table, terms: key.indexTerms)
         case .joinTable(let index, let source, let other)
         where schema.joinTables[index].name == table:
@@ -100,13 +108,13 @@ struct IndexAdviser {
             terms: terms.isEmpty ? [] : terms + other.columns.map { .init(column: $0) })
         default: break
         }
-        entity = destination(entity, step)
+        entity = destination(of: entity, step: step)
       }
     }
     return nil
   }
 
-  private func destination(_ entity: Int, _ step: Int) -> Int {
+  private func destination(of entity: Int, step: Int) -> Int {
     model.entities[entity].relationships[step].destination
   }
 }
@@ -116,9 +124,10 @@ extension ForeignKey {
   /// can.
   fileprivate var indexTerms: [IndexSuggestion.Term] {
     guard comparisons.allSatisfy({ $0.conversion == .none }) else { return [] }
+    // Where the column's own collation is coarser than the comparison's, an index with it serves as well.
     return zip(columns, comparisons).map { column, comparison in
       IndexSuggestion.Term(
-        column: column, collation: comparison.hasCoarserColumn ? nil : comparison.collation)
+        column: column, collation: comparison.hasCoarserCollation ? nil : comparison.collation)
     }
   }
 }
@@ -126,18 +135,18 @@ extension ForeignKey {
 // MARK: - The leading columns of an index for the root
 
 extension IndexAdviser {
-  /// Returns the columns of equalities, then those of the order if the plan has a limit, otherwise
-  /// one of a range.
-  private func terms(of root: EntityTable) -> [IndexSuggestion.Term] {
+  /// Returns the columns of equalities, then those of the order; instead of the order the column of a
+  /// range, if it is not the order's first column.
+  private func leadingTerms(of root: EntityTable) -> [IndexSuggestion.Term] {
     var equal: [IndexSuggestion.Term] = []
     var ranges: [IndexSuggestion.Term] = []
     for condition in conjuncts {
-      guard let (column, isEquality) = searched(condition, root) else { continue }
+      guard let (column, isEquality) = indexableTerm(of: condition, root) else { continue }
       if isEquality { equal.append(column) } else { ranges.append(column) }
     }
-    let order = order(of: root).filter { term in !equal.contains { $0.column == term.column } }
-    let isServedByOrder = ranges.allSatisfy { range in order.first?.column == range.column }
-    let rest = isServedByOrder || ranges.isEmpty ? order : Array(ranges.prefix(1))
+    let order = orderTerms(of: root).filter { term in !equal.contains { $0.column == term.column } }
+    let areServedByOrder = ranges.allSatisfy { range in order.first?.column == range.column }
+    let rest = areServedByOrder ? order : Array(ranges.prefix(1))
     var terms: [IndexSuggestion.Term] = []
     for term in equal + rest where !terms.contains(where: { $0.column == term.column }) {
       terms.append(term)
@@ -150,8 +159,9 @@ extension IndexAdviser {
     return [plan.definition.predicate.condition]
   }
 
-  private func searched(
-    _ condition: Condition, _ root: EntityTable
+  /// Returns the column by which an index finds the rows of `condition`; nil if none can.
+  private func indexableTerm(
+    of condition: Condition, _ root: EntityTable
   ) -> (IndexSuggestion.Term, isEquality: Bool)? {
     switch condition {
     case .comparison(let comparison)
@@ -185,7 +195,7 @@ extension IndexAdviser {
       guard root.attributeColumns.indices.contains(index) else { return nil }
       let column = root.column(ofAttribute: index)
       return IndexSuggestion.Term(
-        column: column.name, isBinary: column.isBinary || column.type.isNumeric,
+        column: column.name, isBinaryCollated: column.isBinaryCollated || column.type.isNumeric,
         isDescending: isDescending)
     case (1, .object):
       guard case .foreignKey(let key) = root.relationships[path.steps[0]], key.referencesKey,
@@ -197,7 +207,7 @@ extension IndexAdviser {
   }
 
   /// Returns the first terms of the order, or of the groups, that an index can contain.
-  private func order(of root: EntityTable) -> [IndexSuggestion.Term] {
+  private func orderTerms(of root: EntityTable) -> [IndexSuggestion.Term] {
     var terms: [IndexSuggestion.Term] = []
     for term in (plan.definition.section.map { [$0] } ?? []) + plan.definition.order {
       guard term.derivation == .value, term.options.isEmpty,
@@ -224,7 +234,7 @@ extension IndexAdviser {
 struct IndexSuggestion {
   struct Term: Hashable {
     let column: String
-    var isBinary = true
+    var isBinaryCollated = true
     var isDescending = false
     /// The collation of the comparison, if it is neither the column's own nor BINARY.
     var collation: String?
@@ -237,7 +247,7 @@ struct IndexSuggestion {
   var statement: String {
     let name = ([table] + terms.map(\.column)).joined(separator: "_")
     let columns = terms.map { term in
-      quoted(term.column) + (term.isBinary ? "" : " COLLATE BINARY")
+      quoted(term.column) + (term.isBinaryCollated ? "" : " COLLATE BINARY")
         + (term.collation.map { " COLLATE \(quoted($0))" } ?? "")
         + (term.isDescending ? " DESC" : "")
     }
@@ -245,7 +255,8 @@ struct IndexSuggestion {
       "CREATE INDEX \(quoted(name)) ON \(quoted(table))(\(columns.joined(separator: ", ")))"
   }
 
-  /// True if an index with these columns begins with the suggested ones.
+  /// True if an index with these columns begins with the suggested ones. Collations and directions are
+  /// not compared, because `pragma_index_info` does not return them.
   func isServed(by columns: [String?]) -> Bool {
     columns.count >= terms.count
       && zip(columns, terms).allSatisfy { $0.map(folded) == folded($1.column) }

@@ -12,18 +12,19 @@ struct PreparedPlanCache {
   private static let capacity = 256
 
   private var plans: [ObjectIdentifier: PreparedPlan] = [:]
-  /// The homogeneous columns at the time of composition.
-  private var homogeneous: Set<ColumnPlace> = []
+  /// The homogeneousColumns columns at the time of composition.
+  private var homogeneousColumns: Set<EntityAttribute> = []
 
   /// Returns the statements of `parameterized`.
   ///
   /// - Parameter compose: Called for a new plan.
   mutating func plan(
-    _ parameterized: ParameterizedPlan, homogeneous: Set<ColumnPlace>, _ compose: () -> PreparedPlan
+    _ parameterized: ParameterizedPlan, homogeneousColumns: Set<EntityAttribute>,
+    _ compose: () -> PreparedPlan
   ) -> PreparedPlan {
-    if homogeneous != self.homogeneous {
+    if homogeneousColumns != self.homogeneousColumns {
       plans.removeAll()
-      self.homogeneous = homogeneous
+      self.homogeneousColumns = homogeneousColumns
     }
     if let known = plans[ObjectIdentifier(parameterized)] { return known }
     if plans.count >= Self.capacity { plans.removeAll() }

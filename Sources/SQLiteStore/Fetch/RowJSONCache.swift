@@ -97,7 +97,7 @@ final class CachedRows {
 
 extension FetchPlan {
   /// Returns the kind of the plan's items if they may be cached: only values of the object's own
-  /// row, with an integer id, in a small window.
+  /// row, with an integer id, in a small window. A fetch and its explanation both decide by it.
   func cachedKind(_ schema: Schema) -> ItemKind? {
     let table = schema.entities[definition.entity]
     guard shape == .objects, table.isObservable, table.key.kind == .rowidAlias,

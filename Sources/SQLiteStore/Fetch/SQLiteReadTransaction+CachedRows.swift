@@ -48,7 +48,7 @@ extension SQLiteReadTransaction {
           missing.append(id)
           json.append(SnapshotWriter.openItem)
         }
-        try connection.checkAnswer(writer.size)
+        try connection.checkResponse(writer.size)
         if !continues { break }
       }
       return prepared.takeSortCount() > 0
@@ -65,7 +65,7 @@ extension SQLiteReadTransaction {
     writer.fillOpenItems { index, json in
       if !items.append(ids[index], to: &json), let item = large[ids[index]] { json += item }
     }
-    try connection.checkAnswer(writer.size)
+    try connection.checkResponse(writer.size)
   }
 
   /// Reads the items of `ids` by one statement and caches them.
@@ -79,7 +79,7 @@ extension SQLiteReadTransaction {
       var json: [UInt8] = []
       reader.appendItem(to: &json)
       size += json.count
-      try connection.checkAnswer(size)
+      try connection.checkResponse(size)
       if json.count <= CachedRows.largestItem {
         items.insert(json[...], reader.integerID)
       } else {

@@ -6,26 +6,28 @@ import SQLComposer
 import SQLResults
 
 extension SQLiteReadTransaction {
+  /// Returns the statements that a fetch of `plan` would execute, with SQLite's query plans.
   func explanation(of plan: FetchPlan) throws(StoreError) -> Explanation {
     var statements: [Explanation.Statement] = []
+    // As in `writeItems(of:with:)`.
     let cachesItems = plan.cachedKind(composer.schema) != nil && token != .untracked
     for (purpose, sql) in self.statements(of: plan, cachingItems: cachesItems) {
-      let steps = try steps(of: sql)
+      let lines = try queryPlanLines(of: sql)
       let adviser = IndexAdviser(
         plan: plan, model: composer.model, schema: composer.schema, sql: sql.text)
-      let hints = try adviser.hints(for: steps.map(\.detail)) { table throws(StoreError) in
+      let hints = try adviser.hints(for: lines.map(\.detail)) { table throws(StoreError) in
         try indexes(of: table)
       }
       statements.append(
         Explanation.Statement(
           purpose: purpose, sql: sql.text, types: sql.values.map(\.typeName),
-          plan: Self.tree(steps, below: 0), hints: hints))
+          plan: Self.tree(lines, below: 0), hints: hints))
     }
     return Explanation(
       entity: composer.model.entities[plan.definition.entity].name, statements: statements)
   }
 
-  // MARK: SQLite's plan
+  // MARK: SQLite's query plan
 
   /// A line of EXPLAIN QUERY PLAN.
   private struct PlanLine {
@@ -34,8 +36,8 @@ extension SQLiteReadTransaction {
     let detail: String
   }
 
-  private func steps(of sql: SQLFragment) throws(StoreError) -> [PlanLine] {
-    try connection.allOnce("EXPLAIN QUERY PLAN " + sql.text, sql.values) {
+  private func queryPlanLines(of sql: SQLFragment) throws(StoreError) -> [PlanLine] {
+    try connection.allUncached("EXPLAIN QUERY PLAN " + sql.text, sql.values) {
       PlanLine(id: $0.integer(0), parent: $0.integer(1), detail: $0.text(3))
     }
   }
@@ -45,7 +47,8 @@ extension SQLiteReadTransaction {
       .map { Explanation.Step(detail: $0.detail, children: tree(lines, below: $0.id)) }
   }
 
-  /// Returns the columns of each index of `table`, in index order; nil for an expression.
+  /// Returns the columns of each index of `table` without a WHERE clause, in index order. An element is
+  /// nil if the index has an expression there.
   private func indexes(of table: String) throws(StoreError) -> [[String?]] {
     let names = try connection.all(
       "SELECT name FROM pragma_index_list(?) WHERE NOT partial", [.text(table)]

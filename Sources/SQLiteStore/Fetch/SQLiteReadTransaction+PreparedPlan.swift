@@ -12,7 +12,7 @@ extension SQLiteReadTransaction {
       plan.window.limit != 0
     else { return try snapshot(of: bound.plan) }
     let prepared = connection.preparedPlans.plan(
-      bound.parameterized, homogeneous: composer.homogeneous
+      bound.parameterized, homogeneousColumns: composer.homogeneousColumns
     ) {
       PreparedPlan(bound.parameterized, composer: composer, cachesItems: token != .untracked)
     }
@@ -80,7 +80,7 @@ extension SQLiteReadTransaction {
   ) throws(StoreError) {
     for id in rows.ids {
       writer.add { _ = items.append(id, to: &$0) }
-      try connection.checkAnswer(writer.size)
+      try connection.checkResponse(writer.size)
     }
     if let last = rows.last { writer.end(at: last) }
   }

@@ -11,7 +11,7 @@ struct SQLiteReadTransaction: ResultTransaction {
   let history: History
   let objectStatements: ObjectStatements
   let token: Token
-  var maxAnswerBytes: Int { connection.answerLimit.most }
+  var maxResponseBytes: Int { connection.responseLimit.maxBytes }
 
   /// The time limit of each query, in nanoseconds; nil for none.
   var timeLimit: UInt64?
@@ -28,18 +28,18 @@ struct SQLiteReadTransaction: ResultTransaction {
     try history.validity(of: token, on: connection)
   }
 
-  func mapError(_ error: StoreError) -> StoreError { error.ofPlan }
+  func mapError(_ error: StoreError) -> StoreError { error.asSchemaChange }
 
   func changes(after position: HistoryPosition) throws(StoreError) -> ChangeSet {
     try history.changeSet(after: position.number, upTo: token.position.number, on: connection)
   }
 
-  func checkAnswer(_ size: Int) throws(StoreError) { try connection.checkAnswer(size) }
+  func checkResponse(_ size: Int) throws(StoreError) { try connection.checkResponse(size) }
 
-  func withAnswerLimit<Result>(
+  func withResponseLimit<Result>(
     _ bytes: Int, overflow: StoreError?, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    try connection.withAnswerLimit(bytes, overflow: overflow, body)
+    try connection.withResponseLimit(bytes, overflow: overflow, body)
   }
 
   func run(

@@ -90,7 +90,7 @@ struct HistoryTriggers {
   }
 
   private func difference(of column: Column) -> String {
-    let collation = column.isBinary ? "" : " COLLATE BINARY"
+    let collation = column.isBinaryCollated ? "" : " COLLATE BINARY"
     return "OLD.\(quoted(column.name)) IS NOT NEW.\(quoted(column.name))\(collation)"
   }
 

@@ -20,7 +20,7 @@ struct SchemaSignature {
       lines += Self.relationships(of: entity, table, model, schema)
     }
     for table in schema.joinTables { lines += Self.lines(of: TableInfo(table)) }
-    var hash = WideFNV1a()
+    var hash = FNV1a64()
     for line in lines.map({ $0.joined(separator: "\u{1F}") }).sorted() {
       hash.combine(line.utf8)
       hash.combine(0xFF)

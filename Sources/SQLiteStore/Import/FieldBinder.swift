@@ -21,16 +21,16 @@ struct FieldBinder {
 
   /// Binds a value that the column's type does not include, unconverted: SQLite columns hold any
   /// value.
-  func bindAsItStands(_ field: ImportedField) -> Bool {
+  func bindUnconverted(_ field: ImportedField) -> Bool {
     switch field {
     case .missing: return true
     case .null, .json(.null): return bindNull()
     case .text(let utf8): return bindText(utf8)
-    case .json(let json): return bindAsItStands(json)
+    case .json(let json): return bindUnconverted(json)
     }
   }
 
-  private func bindAsItStands(_ json: JSON) -> Bool {
+  private func bindUnconverted(_ json: JSON) -> Bool {
     switch json {
     case .string(let text): return bindText(text)
     case .number: return bind(json, as: json.integer == nil ? .double : .integer)

@@ -194,7 +194,7 @@ extension RowWriter {
     let parameter = Int32(truncatingIfNeeded: index + 1)
     guard let pointer = statement.pointer else { return nil }
     let binder = FieldBinder(pointer, parameter, column)
-    if binder.bind(field) || isLenient && binder.bindAsItStands(field) { return nil }
+    if binder.bind(field) || isLenient && binder.bindUnconverted(field) { return nil }
     return table.refusal(of: field, in: columns[index])
   }
 }

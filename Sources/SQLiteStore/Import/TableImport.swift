@@ -8,6 +8,7 @@
 import FetchModel
 import LiveFetchCSQLite
 import SQLComposer
+import SaveExecution
 
 /// An import into one entity of a file that no server has open. For one thread.
 public final class TableImport {
@@ -55,7 +56,7 @@ public final class TableImport {
       try connection.execute("BEGIN IMMEDIATE")
       if let new { try Self.make(new, on: connection) }
       let introspection = try Introspection(of: connection)
-      table = try Self.table(name, introspection)
+      table = try SaveTable.imported(name, in: introspection)
       hasDeferredKeys = introspection.schema.hasDeferredKeys
       writer = try RowWriter.with(table, key: key)
       writer.isLenient = isLenient
@@ -83,19 +84,6 @@ public final class TableImport {
       guard case .failed(let reason) = error else { throw error }
       throw .unusable("the table \(new.name) cannot be created: \(reason)")
     }
-  }
-
-  private static func table(
-    _ name: String, _ introspection: Introspection
-  ) throws(ImportError) -> SaveTable {
-    let model = introspection.model
-    guard let index = model.entityIndex(named: name) else {
-      let hint = nearestName(to: name, among: model.entities.map(\.name))
-      throw .unknownEntity(name: name, hint: hint)
-    }
-    let table = introspection.schema.entities[index]
-    guard !table.isView else { throw .readOnlyEntity(name: name) }
-    return SaveTable(index: index, entity: model.entities[index], table: table)
   }
 
   /// Continues the file's history as serving the file would.

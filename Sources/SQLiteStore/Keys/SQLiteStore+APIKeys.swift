@@ -5,6 +5,7 @@ import FetchModel
 import SQLComposer
 
 extension SQLiteStore {
+  /// Returns every stored API key, revoked and expired ones included. O(keys).
   public func apiKeys() throws(StoreError) -> [APIKeyRecord] {
     try read(.full) { transaction throws(StoreError) in
       try APIKeyTable.all(on: transaction.connection)

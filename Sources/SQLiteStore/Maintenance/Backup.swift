@@ -1,16 +1,9 @@
 // A file, served or not → a checked copy of one state of it; and a copy → a store.
 
 import FetchModel
+import LiveFetchCLibrary
 import LiveFetchCSQLite
 import SQLComposer
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// The result of a backup or a restore.
 public struct BackupReport: Sendable, Hashable {

@@ -7,6 +7,7 @@ public final class ChangeWatch {
   private let connection: Connection
   private var version: Int64
 
+  /// Opens the file; later changes are detected.
   public init(path: String) throws(StoreError) {
     (connection, _) = try OpenFile.openForReading(path)
     version = try Self.version(connection)

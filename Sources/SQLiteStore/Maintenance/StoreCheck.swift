@@ -115,7 +115,7 @@ extension StoreCheck {
       AND p.position > (SELECT min(position) FROM main.livefetch_position)
       AND NOT EXISTS (SELECT 1 FROM main.\(layout.quotedName) AS h WHERE h.\(position) = p.position)
       """)
-    let stray = try count(
+    let ungroupedPath = try count(
       """
       SELECT count(*) FROM main.\(layout.quotedName) AS h WHERE NOT EXISTS
       (SELECT 1 FROM main.livefetch_position AS p
@@ -124,7 +124,7 @@ extension StoreCheck {
     let gone = try count(vanished(layout))
     return [
       (lost, "changed rows whose old values are missing"),
-      (stray, "old values that belong to no position"),
+      (ungroupedPath, "old values that belong to no position"),
       (gone, "rows that were inserted and are gone without a trace"),
     ].filter { $0.0 != 0 }.map { .history("\(layout.table): \($0.0) \($0.1)") }
   }

@@ -52,7 +52,7 @@ struct ModelOpening {
       try transaction { () throws(StoreError) in
         let statements = tables.creation
         if statements.contains(where: { $0.sql.contains("json_") }) {
-          try connection.trustSchema()
+          try connection.enableTrustedSchema()
         }
         try run(statements)
       }

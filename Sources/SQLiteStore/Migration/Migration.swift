@@ -123,7 +123,7 @@ private struct MigrationRun {
   ) throws(StoreError) -> MigrationPlanner {
     // Tables are replaced under the names by which other tables refer to them.
     try connection.execute("PRAGMA foreign_keys = OFF; PRAGMA legacy_alter_table = ON")
-    try connection.trustSchema()
+    try connection.enableTrustedSchema()
     try connection.execute("BEGIN IMMEDIATE")
     do {
       let planner = try body()

@@ -49,7 +49,7 @@ private func setComparisonKey(
 func setForeign(_ context: OpaquePointer?, _ value: OpaquePointer?) {
   let type = sqlite3_value_type(value)
   guard type != SQLITE_NULL, RunningQuery.admits(value, context) else { return }
-  let bytes = ColumnEncoding.foreignStandIn { encoder in
+  let bytes = ColumnEncoding.foreignComparisonKey { encoder in
     switch type {
     case SQLITE_INTEGER: encoder.append(sqlite3_value_int64(value), .ascending)
     case SQLITE_FLOAT: encoder.append(sqlite3_value_double(value), .ascending)

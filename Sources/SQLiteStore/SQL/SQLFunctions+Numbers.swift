@@ -2,15 +2,8 @@
 // is not a number is NULL; no function raises an error.
 
 import FetchModel
+import LiveFetchCLibrary
 import LiveFetchCSQLite
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 private enum UnaryFunction: Int, CaseIterable {
   case sqrt, log, ln, exp, floor, ceiling, trunc

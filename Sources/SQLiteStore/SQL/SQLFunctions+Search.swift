@@ -29,26 +29,26 @@ func registerSearchFunctions(on handle: OpaquePointer) {
       guard RunningQuery.admits(values?[0], short: short, context),
         RunningQuery.admits(values?[1], context)
       else { return }
-      var wasOver = false
-      let isOver = {
-        wasOver = wasOver || RunningQuery.isOver
-        return wasOver
+      var wasInterrupted = false
+      let isCancelled = {
+        wasInterrupted = wasInterrupted || RunningQuery.isCancelled
+        return wasInterrupted
       }
       guard let search, let text = utf8(values?[0]),
-        let searched = Searched.cached(context, values?[1], search, options, isOver)
+        let prepared = PreparedSearch.cached(context, values?[1], search, options, isCancelled)
       else {
         sqlite3_result_int(context, 0)
         return
       }
-      let isFound = searched.matches(text, isOver: isOver)
-      guard !wasOver else { return sqlite3_result_error_code(context, SQLITE_INTERRUPT) }
+      let isFound = prepared.matches(text, isCancelled: isCancelled)
+      guard !wasInterrupted else { return sqlite3_result_error_code(context, SQLITE_INTERRUPT) }
       sqlite3_result_int(context, isFound ? 1 : 0)
     }
   }
 }
 
 /// A prepared pattern, in the lifetime that SQLite gives an auxiliary datum.
-private final class Searched {
+private final class PreparedSearch {
   private let search: TextSearch
 
   private init(_ search: TextSearch) { self.search = search }
@@ -57,21 +57,22 @@ private final class Searched {
   /// argument is constant. Returns nil if the argument is not a text.
   static func cached(
     _ context: OpaquePointer?, _ value: OpaquePointer?, _ search: Search, _ options: StringOptions,
-    _ isOver: () -> Bool
-  ) -> Searched? {
+    _ isCancelled: () -> Bool
+  ) -> PreparedSearch? {
     if let kept = sqlite3_get_auxdata(context, 1) {
-      return Unmanaged<Searched>.fromOpaque(kept).takeUnretainedValue()
+      return Unmanaged<PreparedSearch>.fromOpaque(kept).takeUnretainedValue()
     }
     guard let text = utf8(value) else { return nil }
-    let searched = Searched(TextSearch(text, search.relation, options, isOver: isOver))
+    let prepared = PreparedSearch(
+      TextSearch(text, search.relation, options, isCancelled: isCancelled))
     // SQLite may release its reference at once, so SQLite gets a reference of its own.
-    sqlite3_set_auxdata(context, 1, Unmanaged.passRetained(searched).toOpaque()) { kept in
-      if let kept { Unmanaged<Searched>.fromOpaque(kept).release() }
+    sqlite3_set_auxdata(context, 1, Unmanaged.passRetained(prepared).toOpaque()) { kept in
+      if let kept { Unmanaged<PreparedSearch>.fromOpaque(kept).release() }
     }
-    return searched
+    return prepared
   }
 
-  func matches(_ text: UnsafeBufferPointer<UInt8>, isOver: () -> Bool) -> Bool {
-    search.matches(text, isOver: isOver)
+  func matches(_ text: UnsafeBufferPointer<UInt8>, isCancelled: () -> Bool) -> Bool {
+    search.matches(text, isCancelled: isCancelled)
   }
 }

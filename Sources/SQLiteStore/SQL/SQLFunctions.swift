@@ -86,7 +86,7 @@ private func registerTextFunctions(on handle: OpaquePointer) {
     }
     guard RunningQuery.admits(text.count, context) else { return }
     let options = StringOptions(rawValue: UInt8(truncatingIfNeeded: sqlite3_value_int(values?[1])))
-    setResult(context, text) { Folding.fold(text, options) { RunningQuery.isOver } }
+    setResult(context, text) { Folding.fold(text, options) { RunningQuery.isCancelled } }
   }
   for (tag, name) in ["uppercase", "lowercase", "canonical"].enumerated() {
     register("livefetch_" + name, 1, tag: tag, on: handle) { context, _, values in
@@ -95,14 +95,14 @@ private func registerTextFunctions(on handle: OpaquePointer) {
       setResult(context, text) {
         if function > 1 {
           return Folding.fold(text, [.caseInsensitive, .diacriticInsensitive]) {
-            RunningQuery.isOver
+            RunningQuery.isCancelled
           }
         }
         let text = String(decoding: text, as: UTF8.self)
         let mapped =
           function == 0
-          ? text.uppercasedText { RunningQuery.isOver }
-          : text.lowercasedText { RunningQuery.isOver }
+          ? text.uppercasedText { RunningQuery.isCancelled }
+          : text.lowercasedText { RunningQuery.isCancelled }
         return Array(mapped.utf8)
       }
     }

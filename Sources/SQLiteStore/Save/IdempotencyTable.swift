@@ -25,27 +25,27 @@ enum IdempotencyTable {
       try connection.first(
         "SELECT fingerprint, answer FROM main.livefetch_answer WHERE key = ? AND at > ?",
         [.text(key), .double(steadySeconds() - IdempotentSave.keptSeconds)]
-      ) { (fingerprint: $0.text(0), answer: $0.value(1)) }
+      ) { (fingerprint: $0.text(0), response: $0.value(1)) }
     }
     guard let found else { return nil }
     guard found.fingerprint == fingerprint else { throw .keyReused }
-    if case .blob(let bytes) = found.answer { return bytes }
+    if case .blob(let bytes) = found.response { return bytes }
     return []
   }
 
   static func keep(
-    _ answer: [UInt8], _ once: IdempotentSave, on connection: Connection
+    _ response: [UInt8], _ once: IdempotentSave, on connection: Connection
   ) throws(StoreError) {
     try connection.run(
       """
       INSERT OR REPLACE INTO main.livefetch_answer(key, at, fingerprint, answer)
       VALUES (?, ?, ?, ?)
       """,
-      [.text(once.key), .double(currentSeconds()), .text(once.fingerprint), .blob(answer)])
+      [.text(once.key), .double(currentSeconds()), .text(once.fingerprint), .blob(response)])
   }
 
   /// Every stored response, oldest first.
-  static func all(on connection: Connection) throws(StoreError) -> [StoredAnswer] {
+  static func all(on connection: Connection) throws(StoreError) -> [IdempotencyRecord] {
     let exists = try connection.first(
       "SELECT count(*) FROM main.sqlite_schema WHERE name = 'livefetch_answer'"
     ) { $0.integer(0) }
@@ -54,19 +54,19 @@ enum IdempotencyTable {
       "SELECT key, at, fingerprint, answer FROM main.livefetch_answer ORDER BY at, key"
     ) { row in
       let bytes: [UInt8] = if case .blob(let bytes) = row.value(3) { bytes } else { [] }
-      return StoredAnswer(
+      return IdempotencyRecord(
         key: row.text(0), at: row.double(1), fingerprint: row.text(2), bytes: bytes)
     }
   }
 
-  static func add(_ answer: StoredAnswer, on connection: Connection) throws(StoreError) {
+  static func add(_ record: IdempotencyRecord, on connection: Connection) throws(StoreError) {
     try connection.run(
       """
       INSERT OR REPLACE INTO main.livefetch_answer(key, at, fingerprint, answer)
       VALUES (?, ?, ?, ?)
       """,
       [
-        .text(answer.key), .double(answer.at), .text(answer.fingerprint), .blob(answer.bytes),
+        .text(record.key), .double(record.at), .text(record.fingerprint), .blob(record.bytes),
       ])
   }
 
@@ -87,13 +87,13 @@ enum IdempotencyTable {
 }
 
 /// Passes the response of a save from the transaction to the caller.
-private final class AnswerSlot: Sendable {
+private final class ResponseSlot: Sendable {
   // Protects the response; a save may run more than once before it is committed.
-  private let answer = Mutex<StoredResponse?>(nil)
+  private let response = Mutex<StoredResponse?>(nil)
 
   var value: StoredResponse? {
-    get { answer.withLock { $0 } }
-    set { answer.withLock { $0 = newValue } }
+    get { response.withLock { $0 } }
+    set { response.withLock { $0 = newValue } }
   }
 }
 
@@ -120,7 +120,7 @@ extension SQLiteStore {
     completion: @escaping @Sendable (Result<StoredResponse, SaveError>) -> Void
   ) {
     guard let writer else { return completion(.failure(.store(.readOnly))) }
-    let slot = AnswerSlot()
+    let slot = ResponseSlot()
     let arrival = monotonicNanoseconds()
     let body: Writer.Body = { [executor] connection, token throws(SaveError) in
       slot.value = nil
@@ -132,9 +132,10 @@ extension SQLiteStore {
     }
     let finish: Writer.Finish = { [self] connection, result throws(StoreError) in
       guard slot.value == nil else { return }
-      let answer = try once.answer(result, readTransaction(of: connection, at: result.token))
-      try IdempotencyTable.keep(answer, once, on: connection)
-      slot.value = StoredResponse(bytes: answer, isRepeated: false)
+      let response = try once.makeResponse(
+        result, readTransaction(of: connection, at: result.token))
+      try IdempotencyTable.keep(response, once, on: connection)
+      slot.value = StoredResponse(bytes: response, isRepeated: false)
     }
     writer.save(body, finish: finish, turn: WriterQueue.Turn(request)) { result in
       completion(result.map { _ in slot.value ?? StoredResponse(bytes: [], isRepeated: false) })

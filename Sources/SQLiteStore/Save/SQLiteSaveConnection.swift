@@ -87,7 +87,7 @@ extension SQLiteSaveConnection {
     var rows: [(id: ObjectID, row: Row)] = []
     try connection.run(statement) { reader throws(StoreError) in
       let row = reader.row()
-      try connection.checkAnswer(row.json.count)
+      try connection.checkResponse(row.json.count)
       rows.append((reader.id(), row))
       return true
     }

@@ -47,7 +47,7 @@ final class Writer: Sendable {
 
   private struct Waiting {
     var jobs: WriterQueue
-    var isAsleep = false
+    var isIdle = false
     var isClosing = false
     /// True once no further save may begin.
     var isEnding = false
@@ -116,7 +116,7 @@ final class Writer: Sendable {
     let job = Job(
       body: body, finish: finish, turn: turn, isProbe: isProbe, arrival: monotonicNanoseconds(),
       completion: completion)
-    let (refusals, isAsleep) = waiting.withLock { waiting in
+    let (refusals, isIdle) = waiting.withLock { waiting in
       if waiting.isEnding { return ([Refusal(job, .shuttingDown)], false) }
       if waiting.isClosing { return ([Refusal(job, .busy)], false) }
       var refusals: [Refusal] = []
@@ -125,10 +125,10 @@ final class Writer: Sendable {
       case .refused: refusals.append(Refusal(job, .overloaded))
       case .replaced(let other): refusals.append(Refusal(other, .overloaded))
       }
-      defer { waiting.isAsleep = false }
-      return (refusals, waiting.isAsleep)
+      defer { waiting.isIdle = false }
+      return (refusals, waiting.isIdle)
     }
-    if isAsleep { wakeUp.signal() }
+    if isIdle { wakeUp.signal() }
     refuse(refusals)
   }
 
@@ -179,12 +179,12 @@ final class Writer: Sendable {
 
   /// Makes the writer look for commits of other processes soon.
   func hint() {
-    let isAsleep = waiting.withLock { waiting in
+    let isIdle = waiting.withLock { waiting in
       waiting.isHinted = true
-      defer { waiting.isAsleep = false }
-      return waiting.isAsleep
+      defer { waiting.isIdle = false }
+      return waiting.isIdle
     }
-    if isAsleep { wakeUp.signal() }
+    if isIdle { wakeUp.signal() }
   }
 
   /// From now on, publishes ``Commit/outdated(_:)`` if the file is not the one that was opened.
@@ -307,7 +307,7 @@ extension Writer {
       let now = monotonicNanoseconds()
       let expired = waiting.jobs.removeExpired(at: now, limit: waitLimit)
       if waiting.jobs.isEmpty {
-        waiting.isAsleep = !waiting.isClosing && !waiting.isHinted
+        waiting.isIdle = !waiting.isClosing && !waiting.isHinted
         return (waiting.isClosing ? nil : [], expired)
       }
       return (waiting.jobs.takeGroup(), expired)
@@ -318,10 +318,10 @@ extension Writer {
 
   /// Sleeps. Returns true if a save arrived before the time was over.
   private func sleep(nanoseconds: UInt64) -> Bool {
-    let (isAsleep, isHinted) = waiting.withLock { ($0.isAsleep, $0.isHinted) }
+    let (isIdle, isHinted) = waiting.withLock { ($0.isIdle, $0.isHinted) }
     if isHinted { return false }
-    guard isAsleep else { return true }
-    defer { waiting.withLock { $0.isAsleep = false } }
+    guard isIdle else { return true }
+    defer { waiting.withLock { $0.isIdle = false } }
     return wakeUp.wait(nanoseconds: nanoseconds)
   }
 

@@ -4,6 +4,20 @@ import FetchModel
 import SQLComposer
 
 extension SaveTable {
+  /// Returns the table of the entity into which rows are imported.
+  package static func imported(
+    _ name: String, in introspection: Introspection
+  ) throws(ImportError) -> SaveTable {
+    let model = introspection.model
+    guard let index = model.entityIndex(named: name) else {
+      let hint = nearestName(to: name, among: model.entities.map(\.name))
+      throw .unknownEntity(name: name, hint: hint)
+    }
+    let table = introspection.schema.entities[index]
+    guard !table.isView else { throw .readOnlyEntity(name: name) }
+    return SaveTable(index: index, entity: model.entities[index], table: table)
+  }
+
   /// Returns the columns of the properties that identify existing rows.
   package func key(imported names: [String]) throws(ImportError) -> [Int] {
     var key: [Int] = []

@@ -73,8 +73,8 @@ extension SaveRun {
   mutating func run(_ checks: DeferredConstraints, after start: Int64?) throws(StoreError) {
     guard let start else { return }
     let changeSet = try connection.changes(after: start)
-    for rule in checks.rules where !failuresMayExcuse(rule) {
-      let place = RelationshipPlace(entity: rule.entity, relationship: rule.relationship)
+    for rule in checks.rules where !failedChangesMaySatisfy(rule) {
+      let place = EntityRelationship(entity: rule.entity, relationship: rule.relationship)
       let ids = (changeSet.objects[rule.entity] ?? []).union(changeSet.members[place] ?? [])
       guard !ids.isEmpty else { continue }
       for (id, count) in try counts(rule, ids).sorted(by: { $0.id < $1.id }) {
@@ -88,7 +88,7 @@ extension SaveRun {
   }
 
   /// True if a change that failed could have satisfied the rule.
-  private func failuresMayExcuse(_ rule: DeferredConstraints.Rule) -> Bool {
+  private func failedChangesMaySatisfy(_ rule: DeferredConstraints.Rule) -> Bool {
     request.changes.indices.contains { index in
       guard progress[index] == .failed else { return false }
       let change = request.changes[index]

@@ -189,7 +189,7 @@ extension SaveRun {
     if try update(ids, table, at: index), let access = request.access {
       permitted = try self.permitted(ids, table.index, access.rule(.update, table.index))
     }
-    guard !isOver else { return permitted }
+    guard !isRolledBack else { return permitted }
     try connection.run("ROLLBACK TO livefetch_batch")
     try connection.run("RELEASE livefetch_batch")
     return permitted

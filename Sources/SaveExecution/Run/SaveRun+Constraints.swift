@@ -164,7 +164,7 @@ extension SaveRun {
 
 extension SaveRun {
   /// True if a change that failed could have repaired the references.
-  var failuresMayExcuseReferences: Bool {
+  var failedChangesMayRepairReferences: Bool {
     zip(request.changes, progress).contains { change, progress in
       guard progress == .failed else { return false }
       if case .insert = change.operation { return false }

@@ -41,7 +41,7 @@ struct SaveRun {
   var failedPrecondition: ChangeProblem?
   var exceedsLimit = false
   /// True if a constraint rolled back the whole transaction. Then nothing more may be written.
-  private(set) var isOver = false
+  private(set) var isRolledBack = false
   /// The index of the current change.
   var current = 0
 
@@ -80,7 +80,7 @@ struct SaveRun {
     try deleteRefused()
     reportCircles()
     // A change that failed could have repaired the violation.
-    if connection.hasDeferredViolations, !failuresMayExcuseReferences {
+    if connection.hasDeferredViolations, !failedChangesMayRepairReferences {
       try reportDeferredViolations()
     }
     if let checks = executor.finalChecks, let start { try run(checks, after: start) }
@@ -90,7 +90,7 @@ struct SaveRun {
   /// Tries refused deletes again until no more succeed.
   private mutating func deleteRefused() throws(StoreError) {
     var last = 0
-    while !refusedDeletes.isEmpty, !isOver {
+    while !refusedDeletes.isEmpty, !isRolledBack {
       isLastTry = refusedDeletes.count == last
       last = refusedDeletes.count
       let again = refusedDeletes
@@ -105,7 +105,7 @@ struct SaveRun {
   mutating func attempt(
     _ sql: String, _ values: [SQLValue], _ more: [SQLValue] = []
   ) throws(StoreError) -> Constraint? {
-    guard !isOver else { throw .failed("the transaction is over") }
+    guard !isRolledBack else { throw .failed("the transaction is over") }
     return ended(by: try connection.attempt(sql, values, more))
   }
 
@@ -113,12 +113,12 @@ struct SaveRun {
   mutating func attempt(
     _ sql: String, _ values: [SQLValue], where condition: SQLFragment
   ) throws(StoreError) -> Constraint? {
-    guard !isOver else { throw .failed("the transaction is over") }
+    guard !isRolledBack else { throw .failed("the transaction is over") }
     return ended(by: try connection.attempt(sql, values, where: condition))
   }
 
   private mutating func ended(by constraint: Constraint?) -> Constraint? {
-    if constraint != nil { isOver = connection.isTransactionOver }
+    if constraint != nil { isRolledBack = connection.isTransactionOver }
     return constraint
   }
 

@@ -32,7 +32,7 @@ package struct JWTKey: Sendable {
   private(set) var fingerprint: [UInt8] = []
   let verifier: any JWTAlgorithm
   /// A JWT of usual size, which this key does not verify.
-  let decoy: String
+  let dummyToken: String
 
   func verify(_ signature: [UInt8], signs text: [UInt8]) -> Bool {
     guard signature.count == signatureBytes else { return false }
@@ -82,10 +82,10 @@ extension JWTKey {
     self.id = id
     self.algorithm = algorithm
     self.signatureBytes = signatureBytes
-    decoy = Self.decoy(algorithm, signatureBytes)
+    dummyToken = Self.dummyToken(algorithm, signatureBytes)
   }
 
-  private static func decoy(_ algorithm: Algorithm, _ signatureBytes: Int) -> String {
+  private static func dummyToken(_ algorithm: Algorithm, _ signatureBytes: Int) -> String {
     var text: [UInt8] = []
     text.append(base64: #"{"alg":"\#(algorithm.rawValue)","typ":"JWT"}"#.utf8, .urlSafe)
     text.append(0x2E)

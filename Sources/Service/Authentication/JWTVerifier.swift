@@ -108,8 +108,8 @@ package final class JWTVerifier: Sendable {
 
   /// Refuses a text without a signature to verify, in the time that refusing a JWT takes.
   private func refuse(_ keys: [JWTKey], at time: Double) -> Authenticator.Result {
-    if let key = keys.first, let decoy = JSONWebToken(key.decoy) {
-      _ = caller(of: decoy, [key], at: time)
+    if let key = keys.first, let dummy = JSONWebToken(key.dummyToken) {
+      _ = caller(of: dummy, [key], at: time)
     }
     return .refused
   }

@@ -85,8 +85,8 @@ extension Service {
   /// - Throws: 400 if the response would be too large.
   func json(of history: ChangeHistory, integersAsStrings: Bool) throws(Problem) -> [UInt8] {
     let json = history.json(store.model, integersAsStrings: integersAsStrings)
-    guard json.count > configuration.maxAnswerBytes else { return json }
-    var problem = Problem.answerTooLarge(configuration.maxAnswerBytes)
+    guard json.count > configuration.maxResponseBytes else { return json }
+    var problem = Problem.answerTooLarge(configuration.maxResponseBytes)
     problem.hint = "a smaller `limit` asks for fewer saves"
     throw problem
   }

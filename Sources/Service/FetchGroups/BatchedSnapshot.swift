@@ -26,7 +26,7 @@ struct BatchedSnapshot {
   init(_ fetches: [FetchGroup.Named], in service: Service) {
     self.fetches = fetches
     self.service = service
-    maxBytes = service.configuration.maxAnswerBytes
+    maxBytes = service.configuration.maxResponseBytes
   }
 
   /// Returns nil if the body would be too large. Takes as long as one query may. Resumed fetches that

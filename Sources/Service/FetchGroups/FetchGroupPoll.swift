@@ -75,7 +75,7 @@ final class FetchGroupPoll: GroupWaiter, CredentialHolder {
   private func body(of results: [GroupResult]) throws(Problem) -> FetchGroupBody? {
     var body = FetchGroupBody()
     var hasExpired = false
-    let limit = context.service.configuration.maxAnswerBytes
+    let limit = context.service.configuration.maxResponseBytes
     for result in results {
       let name = fetches[result.index].name
       switch result.answer {
@@ -123,7 +123,7 @@ extension FetchGroupPoll {
     var reading = BatchedSnapshot(fetches, in: context.service)
     do throws(StoreError) {
       let json = try context.withCancellation { () throws(StoreError) in
-        try context.service.store.readAnswers { transaction throws(StoreError) in
+        try context.service.store.readResponses { transaction throws(StoreError) in
           try reading.read(transaction)
         }
       }

@@ -36,7 +36,7 @@ extension FetchGroupStream {
     guard !resumed.isEmpty else { return true }
     let store = service.store
     let found = try? withCancellation { () throws(StoreError) in
-      try store.readAnswers { transaction throws(StoreError) in
+      try store.readResponses { transaction throws(StoreError) in
         let found = try TransactionDiffs(transaction, model: store.model).diffs(
           of: resumed, columns: store.columns, within: BatchedSnapshot.diffTime,
           upTo: Self.diffBytesAtOnce)

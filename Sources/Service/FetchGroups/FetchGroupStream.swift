@@ -59,7 +59,7 @@ final class FetchGroupStream: ServedStream, GroupWaiter {
   func next(_ room: Int) -> StreamStep {
     // The fetches to pass to the engine; nil while snapshots have to be sent.
     let (step, starts) = state.withLock { state -> (StreamStep?, [GroupFetch]?) in
-      let step = state.output.step(isOver: state.alive.isEmpty)
+      let step = state.output.step(isFinished: state.alive.isEmpty)
       guard step == nil, state.unsent.isEmpty else { return (step, nil) }
       state.passed = state.starts
       state.starts = []

@@ -129,7 +129,7 @@ extension SnapshotCache.Entry {
     let newest = store.newestToken
     let (validAt, kept) = state.withLock { ($0.validAt, $0.response(notModified)) }
     if validAt == newest { return kept }
-    guard (try? store.isUnchanged(dependencies, since: validAt, holding: token)) == true else {
+    guard (try? store.isUnchanged(dependencies, since: validAt, ifKnown: token)) == true else {
       return nil
     }
     return state.withLock { state in

@@ -5,15 +5,8 @@
 // ready; the save stays committed.
 
 import FetchModel
+import LiveFetchCLibrary
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// The audit file of a server.
 public final class AuditLog: Sendable {
@@ -26,7 +19,7 @@ public final class AuditLog: Sendable {
   private struct State {
     var descriptor: Int32
     /// True if the last line was written in part: the next one begins on a new line.
-    var isTorn = false
+    var endsInsideLine = false
     var hasFailed = false
   }
 
@@ -49,13 +42,8 @@ public final class AuditLog: Sendable {
   deinit { _ = state.withLock { close($0.descriptor) } }
 
   private static func open(_ path: String) throws(Failure) -> Int32 {
-    #if canImport(Glibc)
-      let descriptor = Glibc.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
-    #elseif canImport(Musl)
-      let descriptor = Musl.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
-    #else
-      let descriptor = Darwin.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
-    #endif
+    let descriptor = LiveFetchCLibrary.open(
+      path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw Failure(code: errno) }
     return descriptor
   }
@@ -66,7 +54,7 @@ public final class AuditLog: Sendable {
     let old = state.withLock { state in
       defer {
         state.descriptor = descriptor
-        state.isTorn = false
+        state.endsInsideLine = false
       }
       return state.descriptor
     }
@@ -76,15 +64,15 @@ public final class AuditLog: Sendable {
   /// Appends a line.
   func append(_ line: [UInt8]) {
     let failure: Failure? = state.withLock { state in
-      let bytes = (state.isTorn ? [0x0A] : []) + line + [0x0A]
+      let bytes = (state.endsInsideLine ? [0x0A] : []) + line + [0x0A]
       let written = Self.write(bytes, to: state.descriptor)
       guard written < bytes.count else {
-        state.isTorn = false
+        state.endsInsideLine = false
         state.hasFailed = false
         return nil
       }
       let failure = Failure(code: errno)
-      if written > 0 { state.isTorn = true }
+      if written > 0 { state.endsInsideLine = true }
       defer { state.hasFailed = true }
       return state.hasFailed ? nil : failure
     }
@@ -96,13 +84,7 @@ public final class AuditLog: Sendable {
     var sent = 0
     while sent < bytes.count {
       let count = bytes[sent...].withUnsafeBytes {
-        #if canImport(Glibc)
-          Glibc.write(descriptor, $0.baseAddress, $0.count)
-        #elseif canImport(Musl)
-          Musl.write(descriptor, $0.baseAddress, $0.count)
-        #else
-          Darwin.write(descriptor, $0.baseAddress, $0.count)
-        #endif
+        LiveFetchCLibrary.write(descriptor, $0.baseAddress, $0.count)
       }
       if count < 0, errno == EINTR { continue }
       guard count > 0 else { return sent }

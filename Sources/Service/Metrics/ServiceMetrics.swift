@@ -108,6 +108,7 @@ public final class ServiceMetrics: Sendable {
     var last = 0.0
   }
 
+  /// Makes metrics of zero.
   public init() {
     let kinds = RequestKind.allCases.count
     requests = (0..<kinds * Self.statusCount).map { _ in Counter() }

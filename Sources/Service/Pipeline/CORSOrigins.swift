@@ -16,7 +16,7 @@ struct CORSOrigins: Sendable {
     headers = self.origins.map { Self.headers(allowing: $0) } + [[("Vary", "Origin")]]
   }
 
-  /// The headers of an answer to `request`. With one origin they are the same for every request.
+  /// The headers of a response to `request`. With one origin they are the same for every request.
   func headers(for request: HTTPRequest) -> Headers {
     switch origins.count {
     case 0: []
@@ -25,7 +25,7 @@ struct CORSOrigins: Sendable {
     }
   }
 
-  /// Differs for requests whose answers have different headers.
+  /// Differs for requests whose responses have different headers.
   func variant(of request: HTTPRequest) -> Int {
     origins.count > 1 ? index(of: request) : 0
   }

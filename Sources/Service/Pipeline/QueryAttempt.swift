@@ -2,14 +2,7 @@
 // attempt.
 
 import FetchModel
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import LiveFetchCLibrary
 
 /// One attempt at a query.
 struct QueryAttempt: Sendable {

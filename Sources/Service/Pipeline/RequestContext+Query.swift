@@ -36,8 +36,11 @@ extension RequestContext {
     }
     begin(.query)
     do throws(StoreError) {
-      let isOver = { @Sendable [exchange, service] in exchange.isLeft || service.isStopping }
-      let result = try attempt.run(service.store, cancellation: isOver) { () throws(StoreError) in
+      let isCancelled = { @Sendable [exchange, service] in
+        exchange.isDisconnected || service.isStopping
+      }
+      let result = try attempt.run(service.store, cancellation: isCancelled) {
+        () throws(StoreError) in
         try run(.full)
       }
       self.respond(result, respond)
@@ -63,7 +66,7 @@ extension RequestContext {
     _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try service.store.withCancellation(
-      { [exchange, service] in exchange.isLeft || service.isStopping }, until: nil, body)
+      { [exchange, service] in exchange.isDisconnected || service.isStopping }, until: nil, body)
   }
 
   /// The problem of a query that failed. A query that ended because the server stops did not take

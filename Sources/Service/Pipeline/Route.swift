@@ -113,7 +113,7 @@ struct Resource {
 
   /// Returns nil if the path does not take the method.
   ///
-  /// - Parameter allow: The methods in the answer to `OPTIONS`.
+  /// - Parameter allow: the methods in the response to `OPTIONS`.
   func route(_ method: String, allow: @autoclosure () -> String = "") -> Route? {
     if method == "OPTIONS" { return .options(allow: allow(), entity: entity) }
     let wanted = method == "HEAD" ? "GET" : method

@@ -93,7 +93,7 @@ public final class Service: HTTPHandler {
 
 extension Service {
   /// Ends because another service replaces this one. Refuses every waiting request with `problem`.
-  func retire(_ problem: Problem) {
+  func endForReplacement(_ problem: Problem) {
     replacement.withLock { $0 = problem }
     drain { inFlightSaves in
       // Closing the store completes the saves that still wait.

@@ -21,6 +21,7 @@ public struct QuotaLimits: Sendable, Hashable {
   /// Fetches that waiting requests and streams follow.
   public var liveFetches: Int?
 
+  /// Makes quota limits with the default values.
   public init() {}
 
   /// The names of the limits.
@@ -93,6 +94,7 @@ public final class Quotas: Sendable {
   // Protects the accounts.
   private let state = Mutex(State())
 
+  /// Makes accounts on which nothing was used yet.
   public convenience init(_ limits: QuotaLimits) {
     self.init(limits) { Deadlines.now }
   }

@@ -47,8 +47,8 @@ struct IdempotencyKey: Sendable {
 /// Two FNV-1a hashes of 64 bits with different start values. Detects mistakes, not attacks: the same
 /// client chooses the key and both requests.
 private struct WideHash {
-  private var first = WideFNV1a()
-  private var second = WideFNV1a(start: 0x6C62_272E_07BB_0142)
+  private var first = FNV1a64()
+  private var second = FNV1a64(start: 0x6C62_272E_07BB_0142)
 
   mutating func combine(_ bytes: some Sequence<UInt8>) {
     for byte in bytes { combine(byte) }

@@ -14,7 +14,7 @@ struct Preferences: Sendable {
   enum Handling: String, Sendable { case strict, lenient }
 
   /// nil without the preference.
-  private(set) var answer: Return?
+  private(set) var returned: Return?
   /// The most objects that a batch may change.
   private(set) var maxAffected: Int?
   private(set) var handling: Handling?
@@ -28,7 +28,7 @@ struct Preferences: Sendable {
 
   private mutating func add(_ preference: PreferenceParser.Preference) throws(Problem) {
     switch preference.name {
-    case "return": answer = answer ?? Return(rawValue: preference.value.lowercased())
+    case "return": returned = returned ?? Return(rawValue: preference.value.lowercased())
     case "max-affected":
       guard let count = Self.count(preference.value) else {
         throw .badPreference("`max-affected` takes a whole number, as in `max-affected=10`.")
@@ -52,13 +52,13 @@ struct Preferences: Sendable {
   /// The same preferences for a response without objects.
   var minimal: Preferences {
     var preferences = self
-    preferences.answer = .minimal
+    preferences.returned = .minimal
     return preferences
   }
 
   /// `Preference-Applied`, if there is a preference about the response.
   var applied: [(name: String, value: String)] {
-    answer.map { [("Preference-Applied", "return=\($0.rawValue)")] } ?? []
+    returned.map { [("Preference-Applied", "return=\($0.rawValue)")] } ?? []
   }
 }
 

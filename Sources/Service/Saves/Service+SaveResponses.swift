@@ -84,7 +84,7 @@ extension Service {
     if isInsert { headers.append(("Location", location(of: object))) }
     // Another save may have deleted the object already.
     var stored = outcome.shown
-    if stored == nil, preferences.answer != .minimal {
+    if stored == nil, preferences.returned != .minimal {
       stored = try read(plan(of: object, save), object.id)
     }
     guard let stored else {
@@ -104,8 +104,8 @@ extension Service {
   }
 
   private func location(of object: SaveResult.Object) -> String {
-    let entity = PercentEncoding.encodeSegment(store.model.entities[object.entity].name)
-    return "/v1/objects/\(entity)/\(PercentEncoding.encodeSegment(object.id.description))"
+    let entity = PercentEncoding.encodeComponent(store.model.entities[object.entity].name)
+    return "/v1/objects/\(entity)/\(PercentEncoding.encodeComponent(object.id.description))"
   }
 
   private func summary(
@@ -124,7 +124,7 @@ extension Service {
     json.append(contentsOf: "},\"inserted\":\(outcome.inserted)".utf8)
     json.append(contentsOf: ",\"updated\":\(outcome.updated)".utf8)
     json.append(contentsOf: ",\"deleted\":\(outcome.deleted)".utf8)
-    if preferences.answer == .representation {
+    if preferences.returned == .representation {
       try appendObjects(outcome, save, to: &json, read)
     }
     json.append(0x7D)

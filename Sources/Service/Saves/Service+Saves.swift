@@ -173,7 +173,7 @@ extension Service {
       request.isLenient = save.preferences.handling == .lenient
       return request
     }
-    if case .object = form, save.preferences.answer != .minimal, access == nil,
+    if case .object = form, save.preferences.returned != .minimal, access == nil,
       !save.integersAsStrings,
       case .success(var shown) = request
     {

@@ -70,8 +70,8 @@ final class FetchStream: ServedStream, DiffWaiter {
     service.pools.query(for: callerID, until: deadline, refused: end) { [self] attempt in
       if endIfMemoryIsExhausted() { return true }
       do throws(StoreError) {
-        let isOver = { @Sendable [self] in service.isStopping || withOutput { $0.isEnding } }
-        try attempt.run(service.store, cancellation: isOver) { () throws(StoreError) in
+        let isCancelled = { @Sendable [self] in service.isStopping || withOutput { $0.isEnding } }
+        try attempt.run(service.store, cancellation: isCancelled) { () throws(StoreError) in
           try sendSnapshot()
         }
       } catch .tooSlow {

@@ -23,13 +23,13 @@ struct EventOutput {
   /// The socket's next step; nil if the next events have to be requested. Then they count as being
   /// read.
   ///
-  /// - Parameter isOver: true if nothing more can come.
-  mutating func step(isOver: Bool = false) -> StreamStep? {
+  /// - Parameter isFinished: true if nothing more can come.
+  mutating func step(isFinished: Bool = false) -> StreamStep? {
     if !unsent.isEmpty {
       defer { unsent = [] }
       return .bytes(unsent)
     }
-    if isEnding || isOver { return .end }
+    if isEnding || isFinished { return .end }
     if isRequesting { return .wait }
     isRequesting = true
     return nil

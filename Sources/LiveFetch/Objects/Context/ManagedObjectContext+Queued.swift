@@ -176,13 +176,13 @@ extension ManagedObjectContext {
       case .success(let receipt):
         settle(first.draft, receipt, summary(of: first.draft))
         settledSaves.append((first.draft, receipt))
-      case .failure: giveBack(first.draft)
+      case .failure: putBack(first.draft)
       }
     }
   }
 
   /// Makes the changes of a refused save unsaved again.
-  private func giveBack(_ draft: SaveDraft) {
+  private func putBack(_ draft: SaveDraft) {
     var values: [ValueChange] = []
     for origin in draft.origins {
       switch origin {

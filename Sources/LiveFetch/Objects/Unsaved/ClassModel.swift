@@ -60,17 +60,17 @@ struct ClassModel {
 struct ClassColumns: ColumnTraits {
   let model: Model
 
-  func treatment(of property: Property, in entity: Int) -> ColumnTreatment? {
+  func comparisonRule(of property: Property, in entity: Int) -> ComparisonRule? {
     let entity = model.entities[entity]
     switch property {
-    case .id: return treatment(of: entity.idType)
-    case .attribute(let index): return treatment(of: entity.attributes[index].type)
+    case .id: return comparisonRule(of: entity.idType)
+    case .attribute(let index): return comparisonRule(of: entity.attributes[index].type)
     case .relationship(let index):
-      return treatment(of: model.entities[entity.relationships[index].destination].idType)
+      return comparisonRule(of: model.entities[entity.relationships[index].destination].idType)
     }
   }
 
-  private func treatment(of type: AttributeType) -> ColumnTreatment? {
+  private func comparisonRule(of type: AttributeType) -> ComparisonRule? {
     switch type {
     case .integer, .boolean: .column(.integer)
     case .double: .column(.real)

@@ -6,7 +6,7 @@ import FetchModel
 extension OpenAPIDocument {
   func paths(of index: Int) -> OpenAPINode {
     let entity = model.entities[index]
-    let path = "/v1/objects/\(PercentEncoding.encodeSegment(entity.name))"
+    let path = "/v1/objects/\(PercentEncoding.encodeComponent(entity.name))"
     let isWritable = entity.isWritable && !isReadOnly
     var all: OpenAPINode = ["get": fetch(index).node]
     var one: OpenAPINode = [

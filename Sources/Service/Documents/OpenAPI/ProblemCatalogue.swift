@@ -5,7 +5,9 @@
 public enum ProblemCatalogue {
   /// One code. A code with two statuses has two entries.
   public struct Entry: Sendable, Hashable {
+    /// The HTTP status.
     public let status: Int
+    /// The member `code` of the problem.
     public let code: String
     /// A phrase.
     public let meaning: String
@@ -17,12 +19,13 @@ public enum ProblemCatalogue {
     }
   }
 
-  /// By status.
+  /// Every code, by status.
   public static let entries: [Entry] = requests + predicates + objects + saves + server
 
   /// The statuses, ascending.
   public static let statuses: [Int] = Set(entries.map(\.status)).sorted()
 
+  /// Returns the entries with a status.
   public static func codes(of status: Int) -> [Entry] { entries.filter { $0.status == status } }
 
   private static func codes(

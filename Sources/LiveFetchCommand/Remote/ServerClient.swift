@@ -1,4 +1,5 @@
-// Sends requests to a LiveFetch server and returns their JSON. A problem (RFC 9457) ends the command.
+// Sends requests to a LiveFetch server and returns their JSON. An error response (problem details, RFC
+// 9457) ends the command.
 
 import ArgumentParser
 import Bytes
@@ -7,7 +8,8 @@ import Foundation
 import HTTPClient
 
 /// A LiveFetch server. Requests block the command's thread until their response is complete.
-struct RemoteStore {
+struct ServerClient {
+  /// In seconds.
   private static let limits = TransferTimeLimits(connect: 20)
 
   let address: String
@@ -33,7 +35,9 @@ struct RemoteStore {
     self.token = token
   }
 
-  /// The response to a request, whatever its status.
+  /// Sends a request and returns its response, whatever the status.
+  ///
+  /// - Throws: an `ExitCode` if there is no response; the reason was printed to standard error.
   func response(
     _ method: String, _ path: String, query: [(name: String, value: String)] = [],
     body: [UInt8] = []
@@ -41,16 +45,16 @@ struct RemoteStore {
     do {
       return try transfer(method, path, query: query, body: body)
     } catch {
-      throw failure(message(error), .cannotListen)
+      throw failure(message(error), .unavailable)
     }
   }
 
-  /// Why there is no response, for a person.
+  /// Returns why there is no response, for a person.
   func message(_ error: TransferError) -> String {
     "\(address): \(error.reason(within: Self.limits))"
   }
 
-  /// As ``response(_:_:query:body:)``, without a message on standard error.
+  /// As ``response(_:_:query:body:)``, but prints nothing.
   func transfer(
     _ method: String, _ path: String, query: [(name: String, value: String)] = [],
     body: [UInt8] = []
@@ -64,18 +68,18 @@ struct RemoteStore {
     return try request.waitForResponse()
   }
 
-  /// The JSON of a response.
+  /// Sends a request and returns the JSON of its response.
   ///
-  /// - Parameter predicate: the text in which the place of an error is shown.
-  /// - Throws: the exit status of the command if the server cannot be reached or refuses the request;
-  ///   the reason was printed to standard error.
+  /// - Parameter predicate: the text of the request's predicate, in which the message marks an error.
+  /// - Throws: an `ExitCode` if the server cannot be reached, refuses the request, or does not respond
+  ///   with JSON; the reason was printed to standard error.
   func json(
     _ method: String, _ path: String, query: [(name: String, value: String)] = [],
     body: [UInt8] = [], predicate: String? = nil
   ) throws -> JSON {
     let response = try response(method, path, query: query, body: body)
     guard let json = try? JSON(parsing: response.body) else {
-      throw failure("\(address): the response (\(response.status)) is not JSON", .cannotListen)
+      throw failure("\(address): the response (\(response.status)) is not JSON", .unavailable)
     }
     guard response.status < 400 else {
       throw ProblemReport(status: response.status, json: json, predicate: predicate).failure()
@@ -87,7 +91,7 @@ struct RemoteStore {
     guard !query.isEmpty else { return "" }
     return "?"
       + query.map { item in
-        "\(PercentEncoding.encodeSegment(item.name))=\(PercentEncoding.encodeSegment(item.value))"
+        "\(PercentEncoding.encodeComponent(item.name))=\(PercentEncoding.encodeComponent(item.value))"
       }.joined(separator: "&")
   }
 }

@@ -1,13 +1,7 @@
-// Names and values inside SQL text.
+// Arrays as parameters.
 
-/// An identifier in double quotes, which are doubled inside.
-func quoted(_ name: String) -> String { "\"\(escaped(name, "\"", by: "\""))\"" }
-
-/// A text literal. The connection has `standard_conforming_strings`.
-func literal(_ text: String) -> String { "'\(escaped(text, "'", by: "'"))'" }
-
-/// Writes `escape` before each of `marks`. Works on scalars: a quote followed by a combining mark is
-/// another character.
+/// Returns `text` with `escape` before each of `marks`. Works on scalars: a quote followed by a combining
+/// mark is another character.
 func escaped(_ text: String, _ marks: String, by escape: Unicode.Scalar) -> String {
   var result = String.UnicodeScalarView()
   for scalar in text.unicodeScalars {

@@ -4,10 +4,10 @@ import FetchModel
 
 /// The values of objects before a change and now. A value's index is its path's number in a
 /// ``PathTable``.
-struct Images {
+struct ChangedValues {
   /// The values of one object; nil while it did not exist. An element is nil if its path is not in
   /// use or leads to no value.
-  struct Image {
+  struct Pair {
     let old: [StoredValue?]?
     let new: [StoredValue?]?
   }
@@ -36,7 +36,8 @@ struct Images {
     pathCount = table.paths.count
   }
 
-  subscript(id: ObjectID) -> Image { Image(old: byPathNumber(old[id]), new: byPathNumber(new[id])) }
+  /// The values of an object before the change and now.
+  subscript(id: ObjectID) -> Pair { Pair(old: byPathNumber(old[id]), new: byPathNumber(new[id])) }
 
   /// Returns the values with each at the index of its path.
   private func byPathNumber(_ values: [StoredValue?]?) -> [StoredValue?]? {

@@ -1,7 +1,7 @@
 // A response that a store keeps for an `Idempotency-Key`, when it moves to another store.
 
-/// The stored response of a save.
-public struct StoredAnswer: Sendable, Hashable {
+/// An idempotency key with the response to its save.
+public struct IdempotencyRecord: Sendable, Hashable {
   /// The key, with its caller.
   public let key: String
   /// Seconds since 1970.
@@ -11,6 +11,7 @@ public struct StoredAnswer: Sendable, Hashable {
   /// The bytes of the response.
   public let bytes: [UInt8]
 
+  /// Makes a record.
   public init(key: String, at: Double, fingerprint: String, bytes: [UInt8]) {
     (self.key, self.at, self.fingerprint, self.bytes) = (key, at, fingerprint, bytes)
   }

@@ -5,38 +5,38 @@ import FetchModel
 import SQLResults
 
 /// The limits of the responses of one read transaction. Used by one thread.
-final class AnswerLimit {
+final class ResponseLimit {
   private let connection: PostgresConnection
   /// The most bytes.
-  private(set) var most: Int
+  private(set) var maxBytes: Int
   /// The error of a response with more bytes; nil selects ``StoreError/answerTooLarge(limit:)``.
   private var overflow: StoreError?
   /// The reason why values were left out since the last row.
   private var failure: StoreError?
 
-  init(_ connection: PostgresConnection, most: Int) {
+  init(_ connection: PostgresConnection, maxBytes: Int) {
     self.connection = connection
-    self.most = most
+    self.maxBytes = maxBytes
   }
 
-  private var error: StoreError { overflow ?? .answerTooLarge(limit: most) }
+  private var error: StoreError { overflow ?? .answerTooLarge(limit: maxBytes) }
 
   /// True if the query must end.
   var hasToEnd: Bool { connection.hasToEnd }
 
-  /// Runs `body`; responses that it writes have at most `bytes` bytes.
+  /// Runs `body`; responses that it writes have at maxBytes `bytes` bytes.
   func with<Result>(
     _ bytes: Int, overflow: StoreError?, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    let outer = (most, self.overflow)
-    (most, self.overflow) = (bytes, overflow)
-    defer { (most, self.overflow) = outer }
+    let outer = (maxBytes, self.overflow)
+    (maxBytes, self.overflow) = (bytes, overflow)
+    defer { (maxBytes, self.overflow) = outer }
     return try body()
   }
 
   func admits(_ count: Int, after size: Int) -> Bool {
     guard failure == nil else { return false }
-    if count > most || size > most - count {
+    if count > maxBytes || size > maxBytes - count {
       failure = error
     } else if hasToEnd {
       failure = .queryTimeout
@@ -50,6 +50,6 @@ final class AnswerLimit {
       self.failure = nil
       throw failure
     }
-    guard size <= most else { throw error }
+    guard size <= maxBytes else { throw error }
   }
 }
