@@ -7,8 +7,19 @@ extension ResultTransaction {
   package func snapshot(of plan: FetchPlan) throws(StoreError) -> EncodedSnapshot {
     if plan.shape == .count { return try countSnapshot(of: plan) }
     if plan.groupedQuery != nil { return try dictionariesSnapshot(of: plan) }
+    return try snapshot(of: plan) { writer throws(StoreError) in
+      try writeItems(of: plan, with: &writer)
+    }
+  }
+
+  /// Returns the snapshot of a plan of objects or ids.
+  ///
+  /// - Parameter writeItems: writes the items of the plan's window.
+  func snapshot(
+    of plan: FetchPlan, _ writeItems: (inout SnapshotWriter) throws(StoreError) -> Void
+  ) throws(StoreError) -> EncodedSnapshot {
     var writer = SnapshotWriter(plan: plan, model: composer.model)
-    if plan.window.limit != 0 { try writeItems(of: plan, with: &writer) }
+    if plan.window.limit != 0 { try writeItems(&writer) }
     let total = plan.withTotal ? try total(of: plan.definition) : nil
     let included =
       plan.expansion.isEmpty

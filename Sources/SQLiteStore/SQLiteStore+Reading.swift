@@ -88,6 +88,11 @@ extension SQLiteStore {
     try read(queryClass) { transaction throws(StoreError) in try transaction.snapshot(of: bound) }
   }
 
+  /// Returns the value of the JSON that ``snapshot(of:queryClass:)`` writes.
+  package func snapshotValue(of plan: FetchPlan) throws(StoreError) -> JSON {
+    try read(.full) { transaction throws(StoreError) in try transaction.snapshotValue(of: plan) }
+  }
+
   public func explain(
     _ plan: FetchPlan, queryClass: QueryClass
   ) throws(StoreError) -> Explanation {

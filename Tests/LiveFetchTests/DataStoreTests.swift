@@ -114,9 +114,9 @@ struct DataStoreTests {
     controller.itemOrder = { $0.people < $1.people }
     let log = TownLog(controller)
     #expect(controller.sections.isEmpty)
-    guard case .initial = controller.state else { throw FetchError.outOfStep }
+    guard case .initial = controller.state else { throw FetchError.diffNotApplicable }
     try await controller.performFetch()
-    guard case .following = controller.state else { throw FetchError.outOfStep }
+    guard case .following = controller.state else { throw FetchError.diffNotApplicable }
     #expect(controller.sections.map(\.name) == ["B", "A"])
     #expect(controller.fetchedResults.map(\.id) == [2, 3, 1])
     #expect(controller.indexPath(for: 1) == Position(section: 1, item: 1))
@@ -262,12 +262,12 @@ struct DataStoreTests {
     _ = log.take()
     query.suspend(Broken())
     try await eventually { log.lines == ["failed broken"] }
-    guard case .offline = controller.state else { throw FetchError.outOfStep }
+    guard case .offline = controller.state else { throw FetchError.diffNotApplicable }
     query.resume()
     try await eventually { if case .following = controller.state { true } else { false } }
     query.reject(Broken())
     try await eventually { log.lines == ["failed broken", "failed broken"] }
-    guard case .failed = controller.state else { throw FetchError.outOfStep }
+    guard case .failed = controller.state else { throw FetchError.diffNotApplicable }
     #expect(controller.fetchedResults.count == 1)
     await #expect(throws: DataStoreError.readOnly) {
       try await store.insert(Town(id: 1, name: "", people: 1))
@@ -306,7 +306,7 @@ struct DataStoreTests {
     try await eventually { fed.query != nil }
     fetch.cancel()
     await #expect(throws: CancellationError.self) { try await fetch.value }
-    guard case .initial = controller.state else { throw FetchError.outOfStep }
+    guard case .initial = controller.state else { throw FetchError.diffNotApplicable }
     #expect(fed.stopped.withLock { $0 } == 1)
   }
 
@@ -324,14 +324,14 @@ struct DataStoreTests {
       try await controller.update(request: FilterRequest { $0.id < 5 })
     }
     try await eventually { fed.queries.withLock { $0.count } == 2 }
-    guard case .loading = controller.state else { throw FetchError.outOfStep }
+    guard case .loading = controller.state else { throw FetchError.diffNotApplicable }
     query.enqueue(Town(id: 8, name: "Bonn", people: 20), as: .insert)
     query.processPendingChanges()
     try await eventually { controller.fetchedResults.map(\.id) == [1, 8] }
-    guard case .loading = controller.state else { throw FetchError.outOfStep }
+    guard case .loading = controller.state else { throw FetchError.diffNotApplicable }
     second.cancel()
     await #expect(throws: CancellationError.self) { try await second.value }
-    guard case .following = controller.state else { throw FetchError.outOfStep }
+    guard case .following = controller.state else { throw FetchError.diffNotApplicable }
     #expect(controller.request.includes(Town(id: 8, name: "Bonn", people: 20)) == true)
     #expect(fed.stopped.withLock { $0 } == 1)
     query.enqueue(Town(id: 7, name: "Cork", people: 10), as: .insert)
@@ -353,7 +353,7 @@ struct DataStoreTests {
     try await eventually { fed.queries.withLock { $0.count } == 2 }
     controller.stop()
     await #expect(throws: CancellationError.self) { try await second.value }
-    guard case .initial = controller.state else { throw FetchError.outOfStep }
+    guard case .initial = controller.state else { throw FetchError.diffNotApplicable }
     #expect(fed.stopped.withLock { $0 } == 2)
     #expect(fed.queries.withLock { $0.allSatisfy(\.isFinished) })
   }

@@ -232,7 +232,7 @@ struct ObjectDataStoreTests {
       store: ObjectDataStore(cities.store),
       request: FetchRequest(where: FetchPredicate("popluation > 1")))
     await #expect(throws: FetchError.self) { try await controller.performFetch() }
-    guard case .failed = controller.state else { throw FetchError.outOfStep }
+    guard case .failed = controller.state else { throw FetchError.diffNotApplicable }
   }
 
   @Test("a server that stops is reported, and one that restarts is resumed from its token")
@@ -242,7 +242,7 @@ struct ObjectDataStoreTests {
       ObjectDataStore(RemoteStore(server.address), holdTime: 2))
     server.stop()
     try await eventually { log.lines.contains("failed") }
-    guard case .offline = controller.state else { throw FetchError.outOfStep }
+    guard case .offline = controller.state else { throw FetchError.diffNotApplicable }
     #expect(controller.fetchedResults.count == 5)
     try sqlite(
       server.path, "UPDATE City SET name = 'Edo' WHERE id = 1; DELETE FROM City WHERE id = 5")
@@ -250,7 +250,7 @@ struct ObjectDataStoreTests {
     try await eventually {
       controller.fetchedResults.map(\.name) == ["Edo", "Lima", "Osaka", "Cusco"]
     }
-    guard case .following = controller.state else { throw FetchError.outOfStep }
+    guard case .following = controller.state else { throw FetchError.diffNotApplicable }
     #expect(
       log.lines.filter { $0 != "failed" } == [
         "will", "delete Bamako 0.3 -", "update Edo 0.0 0.0", "did",
@@ -264,7 +264,7 @@ struct ObjectDataStoreTests {
     let controller = Controller(
       store: ObjectDataStore(RemoteStore(server.address)), request: FetchRequest())
     await #expect(throws: FetchError.self) { try await controller.performFetch() }
-    guard case .offline = controller.state else { throw FetchError.outOfStep }
+    guard case .offline = controller.state else { throw FetchError.diffNotApplicable }
     try server.start()
     try await eventually { controller.fetchedResults.count == 5 }
   }

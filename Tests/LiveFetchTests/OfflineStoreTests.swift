@@ -139,7 +139,7 @@ struct OfflineStoreTests {
     #expect(found["count"]?.integer == 1)
     guard case .array(let sections)? = found["sections"],
       case .array(let items)? = sections.first?["items"]
-    else { throw FetchError.outOfStep }
+    else { throw FetchError.diffNotApplicable }
     #expect(items.first?["population"]?.integer == 2)
     #expect(reports.refused.isEmpty)
     #expect(try folder.keys().filter { $0.hasPrefix("save-") }.isEmpty)

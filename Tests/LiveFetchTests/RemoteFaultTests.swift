@@ -151,7 +151,9 @@ struct RemoteServerTests {
           text.replacing(/"digest":"[0-9a-f]{8}"/, with: #""digest":"00000000""#).utf8)
       })
     try await fixture.grow(4, to: 1000)
-    try await eventually(seconds: 10) { errors.contains { $0.contains("out of step") } }
+    try await eventually(seconds: 10) {
+      errors.contains { $0.contains("did not lead to the store's state") }
+    }
     fixture.proxy.set(.none)
     try await fixture.settle()
     #expect(fixture.lines.first == "move Cusco")
@@ -293,9 +295,9 @@ struct RemoteBeginningTests {
       isUnavailable = error.unavailability != nil
     }
     #expect(isUnavailable)
-    guard case .offline = controller.state else { throw FetchError.outOfStep }
+    guard case .offline = controller.state else { throw FetchError.diffNotApplicable }
     controller.stop()
-    guard case .initial = controller.state else { throw FetchError.outOfStep }
+    guard case .initial = controller.state else { throw FetchError.diffNotApplicable }
   }
 
   @Test("a new request that cannot be fetched leaves the old one in force")

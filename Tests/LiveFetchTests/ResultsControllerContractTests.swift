@@ -207,7 +207,8 @@ struct ResultsControllerContractTests {
     store.wrongDigests.withLock { $0 = 1 }
     try await cities.save(#"{"delete":"City","id":1}"#)
     try await eventually { controller.fetchedObjects?.count == 4 }
-    #expect(failures == ["the content was out of step with the store, and was fetched again"])
+    #expect(
+      failures == ["a diff did not lead to the store's state, and the result was fetched again"])
     try await cities.save(#"{"delete":"City","id":3}"#)
     try await eventually { controller.fetchedObjects?.map(\.id) == [2, 5, 4] }
     #expect(failures.count == 1)

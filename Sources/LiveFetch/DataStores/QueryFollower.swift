@@ -37,7 +37,7 @@ struct QueryFollower<Element: Fetchable & InstanceIdentifiable & Sendable>: Send
       case .unreachable(let error):
         isInterrupted = true
         query.suspend(FetchError.store(error))
-      case .outOfStep: query.report(FetchError.outOfStep)
+      case .diffNotApplicable: query.report(FetchError.diffNotApplicable)
       case .failed(let error): return query.reject(FetchError.store(error))
       }
     }

@@ -176,15 +176,33 @@ private final class ItemMembers<Key: CodingKey>: KeyedDecodingContainerProtocol 
 
   func decodeNil(forKey key: Key) throws -> Bool { try found(key).isNull }
 
-  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try at(key).decode(type) }
-  func decode(_ type: String.Type, forKey key: Key) throws -> String { try at(key).decode(type) }
-  func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try at(key).decode(type) }
+  // The usual kinds of values are read here, which is faster. `ItemDecoder` reads the others, and has
+  // the errors.
+
+  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
+    if case .boolean(let value)? = value(key) { return value }
+    return try at(key).decode(type)
+  }
+  func decode(_ type: String.Type, forKey key: Key) throws -> String {
+    if case .string(let value)? = value(key) { return value }
+    return try at(key).decode(type)
+  }
+  func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
+    if let value = value(key)?.double { return value }
+    return try at(key).decode(type)
+  }
+  func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
+    if case .number(let text)? = value(key), let value = Int(text) { return value }
+    return try at(key).decode(type)
+  }
+  func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 {
+    if case .number(let text)? = value(key), let value = Int64(text) { return value }
+    return try at(key).decode(type)
+  }
   func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try at(key).decode(type) }
-  func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try at(key).decode(type) }
   func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try at(key).decode(type) }
   func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try at(key).decode(type) }
   func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try at(key).decode(type) }
-  func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try at(key).decode(type) }
   func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try at(key).decode(type) }
   func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try at(key).decode(type) }
   func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try at(key).decode(type) }
@@ -195,6 +213,29 @@ private final class ItemMembers<Key: CodingKey>: KeyedDecodingContainerProtocol 
   func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
     try at(key).decode(type)
   }
+
+  // The defaults search for the member three times.
+
+  func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
+    isPresent(key) ? try decode(type, forKey: key) : nil
+  }
+  func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
+    isPresent(key) ? try decode(type, forKey: key) : nil
+  }
+  func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
+    isPresent(key) ? try decode(type, forKey: key) : nil
+  }
+  func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
+    isPresent(key) ? try decode(type, forKey: key) : nil
+  }
+  func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? {
+    isPresent(key) ? try decode(type, forKey: key) : nil
+  }
+  func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+    isPresent(key) ? try at(key).decode(type) : nil
+  }
+
+  private func isPresent(_ key: Key) -> Bool { value(key).map { !$0.isNull } ?? false }
 
   func nestedContainer<Nested: CodingKey>(
     keyedBy type: Nested.Type, forKey key: Key
@@ -227,13 +268,10 @@ private final class ItemMembers<Key: CodingKey>: KeyedDecodingContainerProtocol 
   private func value(_ key: Key) -> JSON? { value(key.stringValue) }
 
   private func value(_ name: String) -> JSON? {
-    for step in members.indices {
-      let index = (next + step) % members.count
-      guard members[index].name == name else { continue }
-      next = index
-      return members[index].value
-    }
-    return nil
+    func place(in range: Range<Int>) -> Int? { range.first { members[$0].name == name } }
+    guard let index = place(in: next..<members.count) ?? place(in: 0..<next) else { return nil }
+    next = index
+    return members[index].value
   }
 }
 

@@ -35,7 +35,7 @@ extension ManagedObjectContext {
   ///
   /// A `Decodable` type may have a ``Fetchable/materialize(_:in:)`` of its own. Creating the first
   /// element shows whether the default was used.
-  func decodedApart<Element: Fetchable>(
+  func decodedInBackground<Element: Fetchable>(
     _ items: [Item], as type: Element.Type, isolation: isolated (any Actor)?
   ) async -> [Result<Element, MaterializationError>]? {
     guard items.count >= ValueDecoding.leastCount, let first = items.first,

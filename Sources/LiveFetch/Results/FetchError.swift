@@ -7,7 +7,7 @@ public enum FetchError: Error, Sendable {
   case materialization(MaterializationError)
   /// The applied diffs did not lead to the store's state: a digest differed, or a diff did not
   /// apply. The result was fetched again; no action is needed.
-  case outOfStep
+  case diffNotApplicable
   /// Another update, or ``FetchedResultsController/stop()``, replaced this call's request before it
   /// took effect.
   case superseded
@@ -39,7 +39,8 @@ extension FetchError: CustomStringConvertible {
     switch self {
     case .store(let error): error.description
     case .materialization(let error): error.description
-    case .outOfStep: "the content was out of step with the store, and was fetched again"
+    case .diffNotApplicable:
+      "a diff did not lead to the store's state, and the result was fetched again"
     case .superseded: "another request replaced this one, or the controller was stopped"
     case .outsideActor:
       "a controller needs an actor to report changes: call it on one, or use store.live(request)"

@@ -4,11 +4,11 @@ import FetchModel
 
 /// The content of a controller at one token.
 struct FetchedContent<Element: Fetchable> {
-  /// The visible state: ``source`` without unreadable objects.
-  let state: ResultState
+  /// ``sourceState`` without unreadable objects.
+  let visibleState: ResultState
   /// The state as the store sent it, to which diffs are applied.
-  let source: ResultState
-  /// The reasons why objects of ``source`` are not visible.
+  let sourceState: ResultState
+  /// The reasons why objects of ``sourceState`` are not visible.
   let problems: [ObjectID: MaterializationError]
   /// Elements by section; empty in batch mode.
   private let elements: [[Element]]
@@ -43,10 +43,10 @@ struct FetchedContent<Element: Fetchable> {
       }
       elements.append(made)
     }
-    self.source = source
+    sourceState = source
     self.problems = problems
     let shown = source.without(problems)
-    state = shown.state
+    visibleState = shown.state
     self.elements = isBatched ? [] : shown.kept.map { elements[$0] }
     self.isBatched = isBatched
   }
@@ -60,7 +60,7 @@ struct FetchedContent<Element: Fetchable> {
       defer { rest = rest.dropFirst(section.items.count) }
       return Array(rest.prefix(section.items.count))
     }
-    (self.state, source, self.problems, isBatched) = (state, state, problems, false)
+    (visibleState, sourceState, self.problems, isBatched) = (state, state, problems, false)
   }
 
   /// Creates the elements that `diff`, which led from `old` to `source`, inserts or changes.
@@ -69,13 +69,13 @@ struct FetchedContent<Element: Fetchable> {
     context.beginMaking(asOf: source.token)
     defer { context.endMaking() }
     if old.isBatched {
-      (state, self.source, elements, problems) = (source, source, [], [:])
+      (visibleState, sourceState, elements, problems) = (source, source, [], [:])
       (isBatched, loaded) = (true, old.loaded)
       for id in diff.deleted.map(\.id) + diff.stale { loaded[id] = nil }
     } else if old.problems.isEmpty,
       let elements = try? Self.elements(source, from: old, by: diff, in: context)
     {
-      (state, self.source, self.elements, problems) = (source, source, elements, [:])
+      (visibleState, sourceState, self.elements, problems) = (source, source, elements, [:])
       isBatched = false
     } else {
       self = Self(source, isBatched: false, in: context)
@@ -103,10 +103,10 @@ struct FetchedContent<Element: Fetchable> {
     return elements
   }
 
-  var sections: [FetchedSection<Element>] { state.sections.indices.map(section(at:)) }
+  var sections: [FetchedSection<Element>] { visibleState.sections.indices.map(section(at:)) }
 
   func section(at index: Int) -> FetchedSection<Element> {
-    let section = state.sections[index]
+    let section = visibleState.sections[index]
     let objects = isBatched ? section.items.compactMap { loaded[$0.id] } : elements[index]
     return FetchedSection(
       section.info, objects: objects, numberOfObjects: section.items.count)
@@ -120,7 +120,7 @@ struct FetchedContent<Element: Fetchable> {
   }
 
   subscript(position: Position) -> Element? {
-    guard let item = state[position] else { return nil }
+    guard let item = visibleState[position] else { return nil }
     return isBatched ? loaded[item.id] : elements[position.section][position.item]
   }
 
@@ -147,7 +147,7 @@ struct FetchedContent<Element: Fetchable> {
     ObjectID
   > {
     if !isBatched, !problems.isEmpty || !old.problems.isEmpty {
-      return ContentChange(old.state.difference(to: state))
+      return ContentChange(old.visibleState.difference(to: visibleState))
     }
     guard isBatched, !diff.updated.isEmpty else { return ContentChange(diff) }
     let changed = changes(from: old, in: context)
@@ -162,7 +162,7 @@ struct FetchedContent<Element: Fetchable> {
   mutating func load(_ element: Element, of id: ObjectID) { loaded[id] = element }
 
   /// Every id, in order.
-  var ids: [ObjectID] { state.sections.flatMap { $0.items.map(\.id) } }
+  var ids: [ObjectID] { visibleState.sections.flatMap { $0.items.map(\.id) } }
 }
 
 extension ResultState {

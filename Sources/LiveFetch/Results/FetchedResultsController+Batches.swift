@@ -4,7 +4,7 @@ extension FetchedResultsController {
   /// The number of elements, loaded or not; 0 before the first fetch.
   public var numberOfObjects: Int {
     registrar.access(self, keyPath: \.sections)
-    return storedContent?.state.count ?? 0
+    return storedContent?.visibleState.count ?? 0
   }
 
   /// Loads the elements with these indexes, counted over all sections, that are not loaded yet.
@@ -21,12 +21,12 @@ extension FetchedResultsController {
     _ range: Range<Int>, isolation: isolated (any Actor)? = #isolation
   ) async throws(FetchError) -> [Element] {
     guard let content = storedContent else { return [] }
-    let ids = Array(content.ids[range.clamped(to: 0..<content.state.count)])
+    let ids = Array(content.ids[range.clamped(to: 0..<content.visibleState.count)])
     guard content.isBatched else { return ids.compactMap { element(withID: $0) } }
-    let fetch = fetches
+    let generation = fetchGeneration
     let made = try await elements(
       loading: ids.filter { content.loaded[$0] == nil }, isolation: isolation)
-    guard fetch == fetches, var current = storedContent else {
+    guard generation == fetchGeneration, var current = storedContent else {
       return ids.compactMap { content.loaded[$0] ?? made[$0] }
     }
     // An element that a diff created in the meantime is newer.
@@ -41,9 +41,9 @@ extension FetchedResultsController {
   public func object(
     loading position: Position, isolation: isolated (any Actor)? = #isolation
   ) async throws(FetchError) -> Element? {
-    guard let content = storedContent, let item = content.state[position] else { return nil }
+    guard let content = storedContent, let item = content.visibleState[position] else { return nil }
     if let element = content[position] { return element }
-    try await load(batch(at: content.state.number(of: position)), isolation: isolation)
+    try await load(batch(at: content.visibleState.number(of: position)), isolation: isolation)
     return element(withID: item.id)
   }
 
@@ -127,7 +127,7 @@ extension FetchedResultsController {
 extension FetchedResultsController {
   /// Records an access to an element that is not loaded.
   func requestBatch(of position: Position) {
-    guard let batchRequests, let state = storedContent?.state, state[position] != nil else {
+    guard let batchRequests, let state = storedContent?.visibleState, state[position] != nil else {
       return
     }
     let batch = batch(at: state.number(of: position))

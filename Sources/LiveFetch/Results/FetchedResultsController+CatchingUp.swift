@@ -55,7 +55,7 @@ extension FetchedResultsController {
     to target: Token, hold: Int, isolation: isolated (any Actor)?
   ) async throws(FetchError) -> Progress {
     guard isBegun else { throw .superseded }
-    guard let text = storedContent?.state.token, let current = Token(text) else {
+    guard let text = storedContent?.visibleState.token, let current = Token(text) else {
       return .changing
     }
     if current.epoch == target.epoch, current.position >= target.position { return .reached }
@@ -66,7 +66,7 @@ extension FetchedResultsController {
     do throws(ObjectStoreError) {
       let answer = try await context.store.fetch(.object(request + since))
       // A content that arrived in the meantime resumes the caller's loop.
-      guard storedContent?.state.token == text, let diff = Diff(json: answer),
+      guard storedContent?.visibleState.token == text, let diff = Diff(json: answer),
         let to = Token(diff.to)
       else { return .changing }
       guard to.epoch == target.epoch else { throw .refused(.badToken) }

@@ -14,9 +14,9 @@ extension FetchedResultsController {
   ///
   /// - Parameter isolation: the actor that owns the controller; by default the caller's.
   /// - Throws: ``FetchError``; the current content is kept and followed. If the store cannot be
-  ///   reached, the controller retries by itself, even without a content: its state is `offline`,
-  ///   and it reports the content when the store is back. ``FetchError/superseded`` if ``stop()``
-  ///   was called in the meantime.
+  ///   reached, the controller retries by itself, even if it has no content yet: its state is
+  ///   `offline`, and it reports the content when the store is back. Throws
+  ///   ``FetchError/superseded`` if ``stop()`` was called in the meantime.
   public func performFetch(
     isolation: isolated (any Actor)? = #isolation
   ) async throws(FetchError) {
@@ -51,22 +51,22 @@ extension FetchedResultsController {
   ) async throws(FetchError) {
     try newRequest.checkWindow()
     guard isolation != nil else { throw .outsideActor }
-    updates += 1
+    updateGeneration += 1
     wanted = (newRequest, newSection)
-    try await fetch(newRequest, newSection, update: updates, isolation: isolation)
+    try await fetch(newRequest, newSection, update: updateGeneration, isolation: isolation)
   }
 
   /// Stops following; the content is kept. Sequences end after their current element, and pending
   /// calls throw ``FetchError/superseded``. ``performFetch(isolation:)`` starts again; use new
   /// sequences then.
   public func stop() {
-    fetches += 1
-    updates += 1
+    fetchGeneration += 1
+    updateGeneration += 1
     isBegun = false
     endFollowing()
-    set(.initial)
+    setState(.initial)
     endSequences()
-    settle(.failure(.superseded))
+    resumeOvertakenCalls(with: .failure(.superseded))
   }
 
   func endFollowing() {
@@ -76,60 +76,57 @@ extension FetchedResultsController {
     batchRequests = nil
   }
 
-  /// - Parameter update: the number of the calling update; nil for a plain fetch.
+  /// - Parameter update: the generation of the calling update; nil for a plain fetch.
   private func fetch(
     _ request: FetchRequest<Element>, _ section: SortTerm?, update: Int?,
     isolation: isolated (any Actor)?
   ) async throws(FetchError) {
-    fetches += 1
-    let fetch = fetches
-    outcome = nil
+    fetchGeneration += 1
+    let generation = fetchGeneration
+    self.outcome = nil
     endFollowing()
-    set(.loading)
-    let pending = Result { () throws(FetchError) in
-      try includesPendingChanges
-        ? PendingResults(request, section: section, in: context) : nil
+    setState(.loading)
+    let result = await fetchContent(of: request, section, isolation: isolation)
+    guard generation == fetchGeneration else {
+      return try await waitForOvertakingCall(request, section, update, isolation: isolation)
     }
-    let result = await content(of: request, section, pending, isolation: isolation)
-    guard fetch == fetches else {
-      return try await waitForLater(request, section, update, isolation: isolation)
+    let outcome = result.map { replaceContent(with: $0.content, pending: $0.pending) }
+    // A delegate's method may have stopped the controller.
+    guard generation == fetchGeneration else {
+      return try await waitForOvertakingCall(request, section, update, isolation: isolation)
     }
-    let isTaken = result.map { replaceContent(with: $0, pending: (try? pending.get()) ?? nil) }
-    // A delegate callback may have stopped the controller.
-    guard fetch == fetches else {
-      return try await waitForLater(request, section, update, isolation: isolation)
-    }
-    end(isTaken, request, section, isolation: isolation)
-    try isTaken.get()
+    finishFetch(with: outcome, request, section, isolation: isolation)
+    try outcome.get()
     try checkReadable()
   }
 
-  /// If no object at all is readable, the declared type is wrong rather than a value.
+  /// Throws if the result has objects but none is readable: then the declared type is wrong, not a
+  /// value.
   private func checkReadable() throws(FetchError) {
-    guard let content = storedContent, content.state.count == 0,
+    guard let content = storedContent, content.visibleState.count == 0,
       let problem = unreadableObjects.first
     else { return }
     throw .materialization(problem)
   }
 
-  /// Keeps the request that the last call put in force, or the previous one.
-  private func end(
-    _ isTaken: Result<Void, FetchError>, _ request: FetchRequest<Element>, _ section: SortTerm?,
-    isolation: isolated (any Actor)?
+  /// On success, adopts the request and follows it; on failure, continues with the previous one.
+  /// Resumes the calls that wait.
+  private func finishFetch(
+    with outcome: Result<Void, FetchError>, _ request: FetchRequest<Element>,
+    _ section: SortTerm?, isolation: isolated (any Actor)?
   ) {
-    switch isTaken {
+    switch outcome {
     case .success:
       isBegun = true
       (fetchRequest, self.section) = (request, section)
       observePendingChanges(isolation: isolation)
       follow(isolation: isolation)
-    case .failure(let error): goOn(after: error, isolation: isolation)
+    case .failure(let error): continueFollowing(after: error, isolation: isolation)
     }
-    settle(isTaken)
+    resumeOvertakenCalls(with: outcome)
   }
 
-  /// Resumes overtaken calls with the last call's outcome.
-  private func settle(_ outcome: Result<Void, FetchError>) {
+  private func resumeOvertakenCalls(with outcome: Result<Void, FetchError>) {
     self.outcome = outcome
     wanted = nil
     let calls = overtaken
@@ -139,14 +136,14 @@ extension FetchedResultsController {
 
   /// Waits for the overtaking call and returns its outcome. Fetches again if that call was cancelled
   /// and this one was not. An update whose request is obsolete throws.
-  private func waitForLater(
+  private func waitForOvertakingCall(
     _ request: FetchRequest<Element>, _ section: SortTerm?, _ update: Int?,
     isolation: isolated (any Actor)?
   ) async throws(FetchError) {
-    while outcome == nil, update == nil || update == updates {
+    while outcome == nil, update == nil || update == updateGeneration {
       await withCheckedContinuation(isolation: isolation) { overtaken.append($0) }
     }
-    guard update == nil || update == updates else { throw .superseded }
+    guard update == nil || update == updateGeneration else { throw .superseded }
     if case .failure(.store(.cancelled))? = outcome, !Task.isCancelled {
       let own = update == nil ? (fetchRequest, self.section) : (request, section)
       return try await fetch(own.0, own.1, update: update, isolation: isolation)
@@ -155,22 +152,25 @@ extension FetchedResultsController {
   }
 
   /// Continues following the previous request, or waits for the store to come back.
-  private func goOn(after error: FetchError, isolation: isolated (any Actor)?) {
+  private func continueFollowing(after error: FetchError, isolation: isolated (any Actor)?) {
     if case .store(let reason) = error, reason.mayPass, storedContent != nil || isBegun {
-      set(.offline(reason))
+      setState(.offline(reason))
       return follow(after: reason, isolation: isolation)
     }
-    set(.failed(error))
+    setState(.failed(error))
     if storedContent != nil { follow(isolation: isolation) }
   }
 
   /// Fetches a request, and creates its elements.
-  private func content(
-    of request: FetchRequest<Element>, _ section: SortTerm?,
-    _ pending: Result<PendingResults<Element>?, FetchError>, isolation: isolated (any Actor)?
-  ) async -> Result<FetchedContent<Element>, FetchError> {
+  private func fetchContent(
+    of request: FetchRequest<Element>, _ section: SortTerm?, isolation: isolated (any Actor)?
+  ) async -> Result<
+    (content: FetchedContent<Element>, pending: PendingResults<Element>?), FetchError
+  > {
     do throws(FetchError) {
-      let pending = try pending.get()
+      let pending =
+        try includesPendingChanges
+        ? PendingResults(request, section: section, in: context) : nil
       let follower = Follower(
         store: context.store, request: pending?.body ?? request.followedBody(section: section),
         hold: holdTime)
@@ -180,17 +180,17 @@ extension FetchedResultsController {
       } catch {
         throw .store(error)
       }
-      let isBatched = request.fetchBatchSize > 0
-      return .success(
-        try await content(of: state, pending, isBatched: isBatched, isolation: isolation))
+      let content = try await makeContent(
+        of: state, pending, isBatched: request.fetchBatchSize > 0, isolation: isolation)
+      return .success((content, pending))
     } catch {
       return .failure(error)
     }
   }
 
-  /// Reads what the state lacks, which are properties of subentities and in batch mode the elements
-  /// that were loaded, and creates the elements.
-  private func content(
+  /// Creates the elements of `state`. First reads the missing properties of subentities and, in batch
+  /// mode, the elements that were loaded before.
+  private func makeContent(
     of state: ResultState, _ pending: PendingResults<Element>?, isBatched: Bool,
     isolation: isolated (any Actor)?
   ) async throws(FetchError) -> FetchedContent<Element> {
@@ -205,14 +205,14 @@ extension FetchedResultsController {
     let kept = await elementsKept(in: state, isBatched: isBatched, isolation: isolation)
     await context.completeObjects(of: state, as: Element.self, isolation: isolation)
     let items = isBatched ? [] : state.sections.flatMap(\.items)
-    let decoded = await context.decodedApart(items, as: Element.self, isolation: isolation)
+    let decoded = await context.decodedInBackground(items, as: Element.self, isolation: isolation)
     var content = FetchedContent<Element>(
       state, isBatched: isBatched, in: context, decoded: decoded)
     for (id, element) in kept { content.load(element, of: id) }
     return content
   }
 
-  /// Replaces the content by one that no diff led to.
+  /// Replaces the content by a newly fetched one and reports the difference.
   private func replaceContent(
     with content: FetchedContent<Element>, pending: PendingResults<Element>?
   ) {
@@ -223,9 +223,10 @@ extension FetchedResultsController {
       return notify(content, nil)
     }
     let changed = old.isBatched ? content.changes(from: old, in: context) : []
-    let state = before?.resolved(old.state) ?? old.state
+    // Objects that were shown as unsaved may have permanent ids by now.
+    let state = before?.resolved(old.visibleState) ?? old.visibleState
     pending?.willShow()
-    notify(content, ContentChange(state.difference(to: content.state, changed: changed)))
+    notify(content, ContentChange(state.difference(to: content.visibleState, changed: changed)))
   }
 }
 
@@ -241,7 +242,7 @@ extension FetchedResultsController {
     let follower = Follower(
       store: context.store, request: followedBody, hold: holdTime, token: followedToken,
       after: unavailability)
-    if unavailability == nil { set(stateOfFollowing) }
+    if unavailability == nil { setState(stateOfFollowing) }
     if fetchRequest.fetchBatchSize > 0, pendingResults == nil {
       loadRequestedBatches(isolation: isolation)
     }
@@ -251,95 +252,89 @@ extension FetchedResultsController {
       while !Task.isCancelled {
         let event = await follower.next()
         let step = await reference.run { controller, isolation in
-          Task.isCancelled ? Step.end : await controller.receive(event, isolation: isolation)
+          Task.isCancelled ? Step.stop : await controller.receive(event, isolation: isolation)
         }
-        switch step ?? .end {
-        case .goOn(let token): follower.token = token
-        case .fetchAgain: follower.token = nil
-        case .end: return
+        switch step ?? .stop {
+        case .continue(let token): follower.token = token
+        case .refetch: follower.token = nil
+        case .stop: return
         }
       }
     }
   }
 
-  /// `loading` while the content is from a storage, because the server has not answered yet.
+  /// `loading` while the content comes from an offline store's storage, because the server has not
+  /// answered yet.
   private var stateOfFollowing: State {
-    let state = pendingResults?.base ?? storedContent?.source
+    let state = pendingResults?.base ?? storedContent?.sourceState
     return state?.isStored == true ? .loading : .following
   }
 
   private func receive(_ event: Follower.Event, isolation: isolated (any Actor)?) async -> Step {
     switch event {
     case .state(let state):
-      let (fetch, isBatched) = (fetches, fetchRequest.fetchBatchSize > 0)
-      let content = try? await content(
+      let (generation, isBatched) = (fetchGeneration, fetchRequest.fetchBatchSize > 0)
+      let content = try? await makeContent(
         of: state, pendingResults, isBatched: isBatched, isolation: isolation)
-      guard fetch == fetches else { return .end }
-      guard let content else { return .goOn(token: state.token) }
+      guard generation == fetchGeneration else { return .stop }
+      guard let content else { return .continue(token: state.token) }
       replaceContent(with: content, pending: pendingResults)
       observePendingChanges(isolation: isolation)
-      set(stateOfFollowing)
-      return .goOn(token: state.token)
+      setState(stateOfFollowing)
+      return .continue(token: state.token)
     case .diff(let diff): return await receive(diff, isolation: isolation)
     case .unreachable(let error):
       report(.offline(error), .store(error))
-      return followedToken.map { .goOn(token: $0) } ?? .fetchAgain
+      return followedToken.map { .continue(token: $0) } ?? .refetch
     case .failed(let error):
       report(.failed(.store(error)), .store(error))
-      return .end
+      return .stop
     }
   }
 
-  private func receive(
-    _ diff: Diff, isolation: isolated (any Actor)?
-  ) async -> Step {
-    guard let old = storedContent else { return .fetchAgain }
+  private func receive(_ diff: Diff, isolation: isolated (any Actor)?) async -> Step {
+    guard let old = storedContent else { return .refetch }
     if let pendingResults {
-      guard apply(diff, to: pendingResults, isolation: isolation) else {
-        report(.loading, .outOfStep)
-        return .fetchAgain
-      }
-      if case .following = storedState {} else { set(.following) }
-      return .goOn(token: diff.to)
+      guard apply(diff, to: pendingResults, isolation: isolation) else { return refetch() }
+      setState(.following)
+      return .continue(token: diff.to)
     }
-    guard let state = old.source.applying(diff) else {
-      report(.loading, .outOfStep)
-      return .fetchAgain
-    }
-    let fetch = fetches
+    guard let state = old.sourceState.applying(diff) else { return refetch() }
+    let generation = fetchGeneration
+    // A load in progress must not install values that are older than this diff.
     for number in changedWhileLoading.keys {
       changedWhileLoading[number]?.formUnion(diff.stale)
     }
     await context.completeObjects(of: diff, in: state, as: Element.self, isolation: isolation)
-    guard fetch == fetches else { return .end }
+    guard generation == fetchGeneration else { return .stop }
     var content = FetchedContent(state, from: old, by: diff, in: context)
     let stale = diff.stale.filter { old.loaded[$0] != nil }
     if !stale.isEmpty {
       let elements = try? await elements(withIDs: stale, isolation: isolation)
-      guard fetch == fetches else { return .end }
+      guard generation == fetchGeneration else { return .stop }
       for (id, element) in elements ?? [] { content.load(element, of: id) }
       // Keeps elements that were loaded in the meantime.
       for (id, element) in storedContent?.loaded ?? [:] where old.loaded[id] == nil {
         content.load(element, of: id)
       }
     }
-    if case .following = storedState {} else { set(.following) }
-    let change = content.change(by: diff, from: old, in: context)
-    if change.isEmpty && old.state.summary == state.summary {
-      storedContent = content
-      noteUnreadable(in: content)
-    } else {
-      notify(content, change)
-    }
-    return .goOn(token: state.token)
+    setState(.following)
+    show(content, content.change(by: diff, from: old, in: context), from: old)
+    return .continue(token: state.token)
+  }
+
+  /// Reports a diff that does not lead to the store's state.
+  private func refetch() -> Step {
+    report(.loading, .diffNotApplicable)
+    return .refetch
   }
 }
 
 /// The follower's next step.
 private enum Step: Sendable {
-  case goOn(token: String)
-  case fetchAgain
-  case end
+  case `continue`(token: String)
+  case refetch
+  case stop
 }
 
 extension ResultState {
@@ -351,7 +346,7 @@ extension ResultState {
     } catch {
       return nil
     }
-    let isInStep = diff.summary.digest.map { $0 == state.digest } ?? true
-    return isInStep ? state : nil
+    let digestMatches = diff.summary.digest.map { $0 == state.digest } ?? true
+    return digestMatches ? state : nil
   }
 }

@@ -10,15 +10,28 @@ extension FetchedResultsController {
     defer { noteUnreadable(in: content) }
     guard old == nil || change?.isEmpty == false else { return }
     channels.removeAll { $0.isUnread }
-    for entry in channels { entry.channel?.send(content.state, change) }
+    for entry in channels { entry.channel?.send(content.visibleState, change) }
     guard let delegate else { return }
     pending = PendingChange(old: old, new: content, change: change)
     defer { pending = nil }
-    delegate.controller(self, didChangeContentWith: content.state.snapshot(after: change))
+    delegate.controller(self, didChangeContentWith: content.visibleState.snapshot(after: change))
   }
 
-  /// Sets the content without notifying the delegate, because nothing visible differs.
-  func show(_ content: FetchedContent<Element>) {
+  /// Sets the content, and reports the change from the old one if it is visible.
+  func show(
+    _ content: FetchedContent<Element>, _ change: ContentChange<ObjectID>,
+    from old: FetchedContent<Element>
+  ) {
+    if change.isEmpty, old.visibleState.summary == content.visibleState.summary {
+      storedContent = content
+      noteUnreadable(in: content)
+    } else {
+      notify(content, change)
+    }
+  }
+
+  /// Sets the content without notifying the delegate.
+  private func show(_ content: FetchedContent<Element>) {
     registrar.withMutation(of: self, keyPath: \.sections) {
       storedContent = content
       storedPositions = nil
@@ -46,11 +59,12 @@ extension FetchedResultsController {
   }
 
   func report(_ state: State, _ error: FetchError) {
-    set(state)
+    setState(state)
     delegate?.controller(self, didFailWith: error)
   }
 
-  func set(_ state: State) {
+  func setState(_ state: State) {
+    if case (.following, .following) = (storedState, state) { return }
     registrar.withMutation(of: self, keyPath: \.state) { storedState = state }
     stateDidChange?(state)
   }
@@ -136,7 +150,7 @@ extension FetchedResultsController {
   }
 
   private func openChannel() -> ResultChannel {
-    let channel = ResultChannel(storedContent?.state)
+    let channel = ResultChannel(storedContent?.visibleState)
     channels.removeAll { $0.isUnread }
     channels.append(WeakChannel(channel: channel))
     return channel

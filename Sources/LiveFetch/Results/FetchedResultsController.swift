@@ -59,12 +59,13 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
   /// The reasons why objects of the result are not in the content.
   var unreadable: [ObjectID: MaterializationError] = [:]
   var pending: PendingChange?
-  /// The number of fetches started. Answers to earlier fetches are ignored.
-  var fetches = 0
+  /// Changes with each fetch and with ``stop()``. Another value after an `await` means that another
+  /// call began in the meantime: the answer is obsolete.
+  var fetchGeneration = 0
   /// The request of an update that is not in force yet; the last one wins.
   var wanted: (request: FetchRequest<Element>, section: SortTerm?)?
-  /// The number of updates started or abandoned. Earlier updates are superseded.
-  var updates = 0
+  /// Changes with each update and with ``stop()``. Earlier updates are superseded.
+  var updateGeneration = 0
   /// The outcome of the last fetch; nil while one is in progress.
   var outcome: Result<Void, FetchError>?
   /// Calls that wait for a later one.
@@ -184,16 +185,16 @@ extension FetchedResultsController {
   /// call after a change, then O(1).
   public func position(of id: ObjectID) -> Position? {
     guard let content else { return nil }
-    let positions = storedPositions ?? content.state.positions
+    let positions = storedPositions ?? content.visibleState.positions
     storedPositions = positions
     return positions[id]
   }
 
   /// The content by permanent ids; nil before the first fetch.
-  public var snapshot: ResultsSnapshot? { content?.state.snapshot(after: nil) }
+  public var snapshot: ResultsSnapshot? { content?.visibleState.snapshot(after: nil) }
 
   /// The snapshot's properties other than its elements, such as `total`; nil before the first fetch.
-  public var summary: ResultSummary? { content?.state.summary }
+  public var summary: ResultSummary? { content?.visibleState.summary }
 
   /// Objects of the result whose stored values do not fit the element type, with the property and
   /// the reason. The content leaves them out, the delegate is notified once for each, and they
@@ -206,7 +207,7 @@ extension FetchedResultsController {
   }
 
   /// The token of the content; nil before the first fetch.
-  public var token: String? { content?.state.token }
+  public var token: String? { content?.visibleState.token }
 
   /// The distinct titles of the section index, in the sections' order.
   public var sectionIndexTitles: [String] {

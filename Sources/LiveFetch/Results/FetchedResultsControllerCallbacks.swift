@@ -105,6 +105,6 @@ public final class FetchedResultsControllerCallbacks<Element: Fetchable>:
 extension FetchedResultsController {
   /// The id of an object during a callback; a deleted object is in the old content.
   fileprivate func id(ofChangedAt position: Position, for type: ObjectChangeType) -> ObjectID? {
-    (type == .delete ? pending?.old : pending?.new)?.state[position]?.id
+    (type == .delete ? pending?.old : pending?.new)?.visibleState[position]?.id
   }
 }

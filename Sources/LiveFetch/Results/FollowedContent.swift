@@ -13,7 +13,7 @@ struct FollowedContent<Element: Fetchable> {
     /// The store did not answer; the next call retries.
     case unreachable(ObjectStoreError)
     /// A diff did not lead to the store's state; the next call fetches again.
-    case outOfStep
+    case diffNotApplicable
     /// The store refuses the fetch or is closed.
     case failed(ObjectStoreError)
   }
@@ -38,9 +38,9 @@ struct FollowedContent<Element: Fetchable> {
     case .state(let state):
       return show(FetchedContent(state, isBatched: false, in: context))
     case .diff(let diff):
-      guard let old = content, let state = old.source.applying(diff) else {
+      guard let old = content, let state = old.sourceState.applying(diff) else {
         follower.token = nil
-        return .outOfStep
+        return .diffNotApplicable
       }
       let new = FetchedContent(state, from: old, by: diff, in: context)
       return show(new, new.change(by: diff, from: old, in: context))
@@ -53,12 +53,13 @@ struct FollowedContent<Element: Fetchable> {
     _ new: FetchedContent<Element>, _ change: ContentChange<ObjectID>? = nil
   ) -> Event {
     let old = content
-    follower.token = new.source.token
+    follower.token = new.sourceState.token
     content = new
-    let change = change ?? old.map { ContentChange($0.state.difference(to: new.state)) }
+    let change =
+      change ?? old.map { ContentChange($0.visibleState.difference(to: new.visibleState)) }
     let isSame =
-      change?.isEmpty == true && old?.state.summary == new.state.summary
-      && old?.source.isStored == new.source.isStored
+      change?.isEmpty == true && old?.visibleState.summary == new.visibleState.summary
+      && old?.sourceState.isStored == new.sourceState.isStored
     return isSame ? .unchanged : .changed(change)
   }
 }
@@ -67,6 +68,6 @@ extension FetchedContent {
   /// The first unreadable object, if no object at all is readable: the declared type is wrong then,
   /// rather than a value.
   var solelyUnreadable: MaterializationError? {
-    state.count == 0 ? problems.min { $0.key < $1.key }?.value : nil
+    visibleState.count == 0 ? problems.min { $0.key < $1.key }?.value : nil
   }
 }

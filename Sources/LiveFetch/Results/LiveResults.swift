@@ -45,11 +45,11 @@ public struct LiveSnapshot<Element: Fetchable & Sendable>: Sendable {
 
   init(_ content: FetchedContent<Element>, _ change: ContentChange<ObjectID>?) {
     sections = content.sections
-    ids = content.state.snapshot(after: change)
+    ids = content.visibleState.snapshot(after: change)
     self.change = change
-    summary = content.state.summary
-    token = content.state.token
-    isStored = content.source.isStored
+    summary = content.visibleState.summary
+    token = content.visibleState.token
+    isStored = content.sourceState.isStored
     unreadableObjects = content.problems.sorted { $0.key < $1.key }.map(\.value)
   }
 }
@@ -98,7 +98,7 @@ public struct LiveResults<Element: Fetchable & Sendable>: AsyncSequence, Sendabl
       if let problem = followed.content?.solelyUnreadable { throw .materialization(problem) }
       switch event {
       case .changed(let change): return followed.content.map { LiveSnapshot($0, change) }
-      case .unchanged, .unreachable, .outOfStep: return nil
+      case .unchanged, .unreachable, .diffNotApplicable: return nil
       case .failed(.cancelled):
         isEnded = true
         return nil

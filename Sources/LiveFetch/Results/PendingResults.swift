@@ -272,7 +272,7 @@ struct DidSettle: ContextEvent {
 extension FetchedResultsController {
   /// The token from which the store's changes are followed.
   var followedToken: String? {
-    if let pendingResults { pendingResults.base?.token } else { storedContent?.state.token }
+    if let pendingResults { pendingResults.base?.token } else { storedContent?.visibleState.token }
   }
 
   /// The body of the followed request.
@@ -325,14 +325,10 @@ extension FetchedResultsController {
       guard let content = try? await results.content(of: base, isolation: isolation),
         results === pendingResults, isBegun, let old = storedContent
       else { break }
-      let change = ContentChange(results.resolved(old.state).difference(to: content.state))
+      let change = ContentChange(
+        results.resolved(old.visibleState).difference(to: content.visibleState))
       results.willShow()
-      if change.isEmpty, old.state.summary == content.state.summary {
-        storedContent = content
-        noteUnreadable(in: content)
-      } else {
-        notify(content, change)
-      }
+      show(content, change, from: old)
     }
     results.isRefreshing = false
   }

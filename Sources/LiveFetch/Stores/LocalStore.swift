@@ -253,17 +253,14 @@ public final class LocalStore: ObjectStore {
   private static let defaultWait = 25.0
 
   private func snapshot(of plan: FetchPlan) async throws(ObjectStoreError) -> JSON {
-    let result: Result<EncodedSnapshot, StoreError> = await withCheckedContinuation {
-      continuation in
+    let result: Result<JSON, StoreError> = await withCheckedContinuation { continuation in
       queue.async { [store] in
         continuation.resume(
-          returning: Result { () throws(StoreError) in
-            try store.snapshot(of: plan, queryClass: .full)
-          })
+          returning: Result { () throws(StoreError) in try store.snapshotValue(of: plan) })
       }
     }
     switch result {
-    case .success(let snapshot): return try Self.parse(snapshot.json)
+    case .success(let snapshot): return snapshot
     case .failure(let error): throw ObjectStoreError(Problem(error))
     }
   }

@@ -4,6 +4,7 @@ import Bytes
 import FetchModel
 import LiveFetchCSQLite
 import SQLComposer
+import SQLResults
 
 extension SQLiteStore {
   /// Runs a `SELECT`, `WITH` or `VALUES` on the newest committed state, with the time limit of
@@ -88,10 +89,7 @@ extension SQLValue {
     switch self {
     case .null: return .null
     case .integer(let integer): return .number(String(integer))
-    case .double(let double):
-      var text: [UInt8] = []
-      text.append(json: double)
-      return (try? JSON(parsing: text)) ?? .null
+    case .double(let double): return JSON(double)
     case .text(let text): return .string(text)
     case .blob(let bytes):
       var text: [UInt8] = []

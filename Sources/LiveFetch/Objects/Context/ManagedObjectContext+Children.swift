@@ -51,7 +51,6 @@ extension ManagedObjectContext {
     twin.memberEdits = object.memberEdits
     register(twin, self.layout(of: layout.type))
     insertions.insert(twin)
-    for id in twin.temporaryReferences { noteReference(to: id, from: twin) }
     pending.insertedObjects.insert(twin)
   }
 

@@ -57,7 +57,8 @@ extension ManagedObjectContext {
     let reading = Reading(saves: start, token: state.token)
     let items = state.sections.flatMap(\.items)
     try await completeItems(items, as: Element.self, isolation: isolation)
-    var decoded = await decodedApart(items, as: Element.self, isolation: isolation)?.makeIterator()
+    var decoded = await decodedInBackground(items, as: Element.self, isolation: isolation)?
+      .makeIterator()
     let rows = try readable(items, of: Element.self, asOf: reading) {
       (item) throws(MaterializationError) -> (item: Item, element: Element) in
       if let result = decoded?.next() { return (item, try result.get()) }

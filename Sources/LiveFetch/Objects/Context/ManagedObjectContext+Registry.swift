@@ -32,6 +32,7 @@ extension ManagedObjectContext {
     if root.classes[layout.entityName] == nil { root.classes[layout.entityName] = layout.type }
     registry[RegistryKey(root: layout.root, id: object.objectID)] = WeakObject(object: object)
     object.noteMembers()
+    noteReferences(from: object)
     guard registry.count > registryLimit else { return }
     registry = registry.filter { $0.value.object != nil }
     holders = holders.mapValues { $0.filter { $0.value.object != nil } }

@@ -276,11 +276,9 @@ extension ManagedObjectContext {
     for child in children { child.context?.resolve(ids) }
   }
 
-  /// The objects that have one of these temporary ids, or may refer to one. O(these) in the root, whose
-  /// stored values have permanent ids only; O(objects in memory) in a child context, which shows
-  /// unsaved values of its parents as stored ones.
+  /// The objects that have one of these temporary ids, or may refer to one. O(these).
   private func objects(with ids: [String: ObjectID]) -> Set<ManagedObject> {
-    var found: Set<ManagedObject> = parent == nil ? [] : registeredObjects
+    var found: Set<ManagedObject> = []
     for id in ids.keys.map(ManagedObjectID.temporary) {
       found.formUnion(referrers.removeValue(forKey: id) ?? [])
       found.formUnion(keys(of: id).compactMap { registry[$0]?.object })

@@ -39,8 +39,8 @@ public final class ManagedObjectContext {
   var insertions: InsertionOrderedSet<ManagedObject> = []
   var updates: InsertionOrderedSet<ManagedObject> = []
   var deletions: InsertionOrderedSet<ManagedObject> = []
-  /// The objects with unsaved references to a new object, by its temporary id; it may contain
-  /// objects that no longer refer to it.
+  /// The objects that refer to a new object, by its temporary id, until it has a permanent one; it
+  /// may contain objects that no longer do.
   var referrers: [ManagedObjectID: Set<ManagedObject>] = [:]
   /// The objects in memory whose stored values include members of to-many relationships, by class. A
   /// save elsewhere may have changed those members.
@@ -135,7 +135,6 @@ public final class ManagedObjectContext {
     object.stage = .inserted
     register(object, layout)
     insertions.insert(object)
-    for id in object.temporaryReferences { noteReference(to: id, from: object) }
     pending.insertedObjects.insert(object)
     object.awakeFromInsert()
   }
@@ -193,7 +192,7 @@ public final class ManagedObjectContext {
     }
   }
 
-  /// Records that unsaved values of an object refer to another one.
+  /// Records that a value of an object refers to another one.
   func noteReference(to id: ManagedObjectID, from object: ManagedObject) {
     if id.isTemporary { referrers[id, default: []].insert(object) }
   }

@@ -67,10 +67,31 @@ extension ManagedObject {
   /// True if a property has an unsaved value.
   func hasEdit(of name: String) -> Bool { edits[name] != nil || memberEdits[name] != nil }
 
-  /// The temporary ids in the unsaved values.
-  var temporaryReferences: [ManagedObjectID] {
-    edits.values.compactMap(ManagedObjectID.init(temporary:))
-      + memberEdits.values.flatMap(\.references)
+}
+
+extension ManagedObjectContext {
+  /// Records the new objects to which an object's values refer.
+  func noteReferences(from object: ManagedObject) {
+    for json in object.edits.values { noteReferences(in: json, from: object) }
+    for id in object.memberEdits.values.flatMap(\.references) {
+      noteReference(to: id, from: object)
+    }
+    noteStoredReferences(in: object.row, from: object)
+  }
+
+  /// Records the new objects to which stored values refer. Only a child context has such values: it
+  /// shows the unsaved values of its parents as stored ones.
+  func noteStoredReferences(in values: [String: JSON], from object: ManagedObject) {
+    guard parent != nil else { return }
+    for json in values.values { noteReferences(in: json, from: object) }
+  }
+
+  private func noteReferences(in json: JSON, from object: ManagedObject) {
+    if case .array(let elements) = json {
+      for element in elements { noteReferences(in: element, from: object) }
+    } else if let id = ManagedObjectID(temporary: json) {
+      noteReference(to: id, from: object)
+    }
   }
 }
 

@@ -57,7 +57,9 @@ extension ManagedObject {
   @discardableResult
   func take(_ received: [String: JSON]) -> Bool {
     var isShown = false
-    for (name, value) in received where row[name] != value {
+    let differing = received.filter { row[$0.key] != $0.value }
+    managedObjectContext?.noteStoredReferences(in: differing, from: self)
+    for (name, value) in differing {
       // Members and undeclared values that were not in memory are read, not changed.
       let isRead = row[name] == nil && !isItemProperty(name)
       row[name] = value

@@ -29,7 +29,17 @@ open class ManagedObject: Hashable, CustomStringConvertible {
   }
 
   /// Permanent once the object is saved.
-  public internal(set) var objectID: ManagedObjectID
+  public internal(set) var objectID: ManagedObjectID {
+    get {
+      if let knownID { return knownID }
+      let id = ManagedObjectID.temporary(TemporaryNames.next())
+      knownID = id
+      return id
+    }
+    set { knownID = newValue }
+  }
+  /// Nil until it is asked for: objects that are fetched need no temporary id.
+  private var knownID: ManagedObjectID?
   /// nil for an object that was deleted, rolled back, or never inserted.
   public internal(set) weak var managedObjectContext: ManagedObjectContext?
 
@@ -73,7 +83,7 @@ open class ManagedObject: Hashable, CustomStringConvertible {
 
   /// Creates an object in no context. ``ManagedObjectContext/insertObject(_:)`` creates one that
   /// can be saved.
-  public required init() { objectID = .temporary(TemporaryNames.next()) }
+  public required init() {}
 
   // MARK: - State
 

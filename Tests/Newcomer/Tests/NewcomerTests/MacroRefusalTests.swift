@@ -1,0 +1,43 @@
+// The compiler's message for a class that the macro @Entity refuses.
+
+import Foundation
+import Testing
+
+struct `The macro @Entity` {
+  /// The macro's program, which the build places beside the tests.
+  private nonisolated static let plugin = URL(fileURLWithPath: CommandLine.arguments[0])
+    .deletingLastPathComponent().appendingPathComponent("LiveFetchMacros-tool").path
+
+  @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: plugin)))
+  func `refuses a class below another entity with one message`() throws {
+    let file = FileManager.default.temporaryDirectory
+      .appendingPathComponent("\(UUID().uuidString).swift")
+    defer { try? FileManager.default.removeItem(at: file) }
+    try Data(
+      """
+      @attached(member, names: arbitrary) @attached(memberAttribute)
+      macro Entity() = #externalMacro(module: "LiveFetchMacros", type: "EntityMacro")
+      class ManagedObject {}
+      class Place: ManagedObject {}
+      @Entity final class City: Place { var size = 1 }
+      """.utf8
+    ).write(to: file)
+    let compiler = Process()
+    compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    compiler.arguments = [
+      "swiftc", "-typecheck", "-load-plugin-executable", "\(Self.plugin)#LiveFetchMacros",
+      file.path,
+    ]
+    let pipe = Pipe()
+    compiler.standardError = pipe
+    try compiler.run()
+    let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
+    compiler.waitUntilExit()
+    let errors = String(decoding: output, as: UTF8.self).split(separator: "\n")
+      .filter { $0.hasPrefix("\(file.path):5:") && $0.contains("error: ") }
+    #expect(errors.count == 1)
+    #expect(
+      errors.first?.contains("@Entity is for a class that inherits from ManagedObject directly")
+        == true)
+  }
+}
