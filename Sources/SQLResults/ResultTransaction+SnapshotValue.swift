@@ -32,7 +32,7 @@ extension ResultTransaction {
         items.append(row.item(names, &scratch))
       }
       size += row.byteCount
-      try checkAnswer(size + writer.size)
+      try checkResponse(size + writer.size)
       return goesOn
     }
     return items

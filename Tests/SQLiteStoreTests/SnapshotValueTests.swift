@@ -71,7 +71,7 @@ struct SnapshotValueTests {
     let plan = try world.plan("Sample")
     let transaction = try world.transaction
     #expect(throws: StoreError.answerTooLarge(limit: 50_000)) {
-      try transaction.withAnswerLimit(50_000, overflow: nil) { () throws(StoreError) in
+      try transaction.withResponseLimit(50_000, overflow: nil) { () throws(StoreError) in
         try transaction.snapshotValue(of: plan)
       }
     }
