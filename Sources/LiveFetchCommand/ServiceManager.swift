@@ -31,7 +31,7 @@ enum ServiceManager {
     return listener
   }
 
-  /// What a service reports to its manager.
+  /// The states that a service reports to its manager.
   enum State: String {
     case ready = "READY=1"
     case stopping = "STOPPING=1"

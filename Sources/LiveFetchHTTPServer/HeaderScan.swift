@@ -21,7 +21,7 @@ struct HeaderScan {
   /// The value of the first `Host`. Points into libmicrohttpd's buffer.
   private(set) var host = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
   private(set) var lengthCount = 0
-  /// Which of ``singular`` the request has.
+  /// The fields of ``singular`` that the request has.
   private var found: UInt8 = 0
   private(set) var transferEncodingCount = 0
 

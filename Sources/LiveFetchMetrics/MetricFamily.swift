@@ -87,7 +87,7 @@ public struct Histogram: Sendable, Hashable {
     counts = Array(repeating: 0, count: bounds.count + 1)
   }
 
-  /// Makes a histogram of values that were counted elsewhere.
+  /// Makes a histogram with these counts, one for each bucket.
   public init(bounds: [Double], counts: [Int], sum: Double) {
     self.bounds = bounds
     self.counts = counts

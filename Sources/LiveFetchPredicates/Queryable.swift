@@ -31,6 +31,7 @@ public protocol Queryable: Sendable {
 
   /// The entity's name in the model.
   static var entityName: String { get }
+  /// The keys of the entity's properties.
   static var keys: Keys { get }
 }
 
@@ -51,7 +52,7 @@ extension Queryable {
   public static var object: ToOne<Self, Self> { ToOne(Steps(base: nil, names: [])) }
 }
 
-/// Names one after another, from the object or from an expression.
+/// A key path: names one after another, starting at the object or at `base`.
 struct Steps: Sendable, Hashable {
   var base: FetchModel.Expression?
   var names: [KeyPathComponent]

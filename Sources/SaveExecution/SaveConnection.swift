@@ -1,7 +1,7 @@
 // A database as a save sees it. A store implements the protocol over a connection of its own; the
 // save's transaction is open.
 //
-// A database with strict types has to know what a bound value stands for: the value of a column that it
+// A database with strict types has to know the use of a bound value: the value of a column that it
 // is assigned to, a value that a column is compared with, or a value in a condition of the composer,
 // which may compare any types. The parameters below say which.
 //

@@ -52,7 +52,7 @@ public final class ServiceHost: HTTPHandler {
   }
 
   private struct State {
-    /// What the next service is made of.
+    /// The settings from which the next service is made.
     var setup: Setup
     /// nil while the store is being opened again.
     var served: Served?

@@ -1,4 +1,4 @@
-// What `livefetch copy` reads from one store and writes to another.
+// The interface through which `livefetch copy` writes the content of one store to another.
 
 /// Where the objects of a copy are written: an empty store, in one transaction.
 public protocol CopyDestination {

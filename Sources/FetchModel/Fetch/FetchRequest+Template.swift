@@ -37,7 +37,7 @@ extension FetchResolver {
       guard case .predicate(_, let refusal) = error else {
         return Problem(error, isPath: false).detail
       }
-      // Which types fit is not known before the variables have values.
+      // The types that fit are not known before the variables have values.
       let isUncertain = refusal.code == .typeMismatch && !Self.variables(of: template).isEmpty
       return isUncertain ? nil : refusal.description
     }

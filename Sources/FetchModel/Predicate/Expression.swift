@@ -109,7 +109,7 @@ public struct KeyPathComponent: Sendable, Hashable {
   }
 }
 
-/// What brackets after an ordered collection select.
+/// The selection that brackets after an ordered collection make.
 public indirect enum CollectionIndex: Sendable, Hashable {
   /// `[FIRST]`.
   case first

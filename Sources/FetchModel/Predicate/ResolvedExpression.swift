@@ -70,7 +70,7 @@ public struct Aggregation: Sendable, Hashable {
   public let function: AggregateFunction
   /// The objects that the aggregate is computed over.
   public let collection: ResolvedCollection
-  /// Which of the collection's objects count.
+  /// The condition on the collection's objects.
   public let condition: Condition
   /// The value that is read from each object, in the elements' scope.
   public let value: PropertyPath
@@ -100,7 +100,7 @@ public struct OrderedElement: Sendable, Hashable {
 
   /// Its one to-many step is the last one.
   public let collection: ResolvedCollection
-  /// Which of the collection's objects count.
+  /// The condition on the collection's objects.
   public let condition: Condition
   /// The place among the objects that count.
   public let place: Place

@@ -17,7 +17,7 @@ public struct Problem: Error, Sendable {
   public var hint: String?
   /// Further members of the body, as JSON.
   public var members: [JSON.Member] = []
-  /// What failed, for the log only: it is never sent.
+  /// The cause of a failure, for the log only: it is never sent.
   public var cause: String?
   /// Header fields of the response, in addition to those of every problem.
   public var headers: [(name: String, value: String)] = []

@@ -6,17 +6,19 @@ import FetchModel
 /// The same window over the old and the new keys.
 struct WindowComparison {
   let shift: RankShift
-  /// The ranks in the window, in the old and in the new numbering.
+  /// The old ranks that are in the window.
   let oldVisible: Range<Int>
+  /// The new ranks that are in the window.
   let newVisible: Range<Int>
-  /// The unchanged objects in the window, as indexes among all unchanged objects; these indexes are
-  /// the same before and after.
+  /// The unchanged objects in the window before and after, as indexes among all unchanged objects. An
+  /// object has the same index before and after.
   let oldUnchanged: Range<Int>
   let newUnchanged: Range<Int>
   private let window: Range<Int>
   var numbers: SectionNumbers
-  /// The old keys of items that leave their position, and the new keys of items that arrive at one.
+  /// The old keys of items that leave their position.
   var leaving: [OrderKey] = []
+  /// The new keys of items that arrive at a position.
   var arriving: [OrderKey] = []
 
   init(keys: RankedKeys, keyChanges: [KeyChange], window: Range<Int>) {
@@ -35,6 +37,7 @@ struct WindowComparison {
     numbers = SectionNumbers(shift: shift, oldVisible: oldVisible, newVisible: newVisible)
   }
 
+  /// The extent of the window before the change.
   var oldExtent: WindowExtent {
     WindowExtent(
       count: oldVisible.count,
@@ -42,6 +45,7 @@ struct WindowComparison {
       hasMore: shift.oldCount > window.upperBound || !shift.keys.isComplete)
   }
 
+  /// The extent of the window after the change.
   var newExtent: WindowExtent {
     WindowExtent(
       count: newVisible.count,
@@ -49,6 +53,7 @@ struct WindowComparison {
       hasMore: shift.newCount > window.upperBound || !shift.keys.isComplete)
   }
 
+  /// Returns the key of the unchanged object with this index among the unchanged ones.
   func unchangedKey(_ index: Int) -> OrderKey {
     shift.keys.keys[shift.newRank(ofUnchanged: index)]
   }

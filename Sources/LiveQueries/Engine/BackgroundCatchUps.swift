@@ -16,7 +16,7 @@ struct BackgroundCatchUps: Sendable {
     self.commandQueue = commandQueue
   }
 
-  /// What is run in one turn.
+  /// Jobs with the same caller and token run in one turn.
   private struct Turn: Hashable {
     let caller: String
     let start: Token

@@ -70,7 +70,7 @@ enum PostgresFolding {
 
   private static let flags = #"\U0001F1E6-\U0001F1FF"#
 
-  /// What belongs to the character before it: every mark, and the colours of skin.
+  /// The scalars that belong to the character before them: marks and the modifiers of skin colours.
   private static let attached: String = {
     let codes = (UInt32(0x300)..<0x1_2000).filter { code in
       switch Unicode.Scalar(code)?.properties.generalCategory {

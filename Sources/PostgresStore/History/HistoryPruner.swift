@@ -40,7 +40,7 @@ final class HistoryPruner: Sendable {
   private func serve() {
     while !isClosed.load(ordering: .relaxed) {
       guard !wakeup.wait(seconds: Self.interval) else { continue }
-      // What fails is tried again a minute later.
+      // A failed step is tried again a minute later.
       try? prune()
     }
   }

@@ -7,7 +7,7 @@ import ModelStorage
 import SQLComposer
 
 extension ModelDialect {
-  /// The longest name that PostgreSQL does not cut, in bytes.
+  /// The longest name that PostgreSQL does not truncate, in bytes.
   static let longestName = 63
 
   /// - Parameter schema: the schema of the tables.
@@ -77,7 +77,7 @@ extension ModelDialect {
       """
   }
 
-  /// A field whose JSON value has another type is NULL.
+  /// Returns the generated column of a field of a JSON value: NULL if the value has another type.
   private static func field(
     _ source: String, _ names: [String], _ type: AttributeType
   ) -> Field? {

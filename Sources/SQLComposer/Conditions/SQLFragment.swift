@@ -3,7 +3,7 @@
 
 import FetchModel
 
-/// What is bound to a question mark: a value, or a parameter whose value each fetch provides.
+/// A binding of a question mark: a value, or a parameter whose value each fetch provides.
 public enum SQLBinding: Sendable, Hashable {
   case value(SQLValue)
   case parameter(PlanParameter)

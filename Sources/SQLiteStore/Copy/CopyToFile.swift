@@ -1,5 +1,5 @@
-// The objects of another store → a new SQLite file; and what a copy of a file takes over beside its
-// objects: the highest ids and the responses for idempotency keys.
+// The objects of another store → a new SQLite file. A copy also takes over the highest ids and the
+// responses for idempotency keys, which the extension of `SQLiteStore` reads and writes.
 
 import FetchModel
 import ModelStorage

@@ -5,7 +5,8 @@
 // transaction, the rows changed since the last check are checked again: their old values, by the
 // history, and their current ones. So the result is correct for every position, whichever program
 // wrote the file. A column that once held another encoding is compared by its comparison keys until
-// the file is opened again. Only indexed columns are checked, because only they can gain.
+// the file is opened again. Only indexed columns are checked, because only their
+// conditions become faster.
 
 import FetchModel
 import LiveFetchThreads
@@ -40,7 +41,7 @@ final class HomogeneousColumns: Sendable {
   private let checked = Mutex(Checked())
   private let history: History
 
-  /// - Parameter connection: Used to find the indexed columns.
+  /// Finds the indexed columns.
   init(_ history: History, on connection: Connection) throws(StoreError) {
     self.history = history
     var candidates: [Candidate] = []

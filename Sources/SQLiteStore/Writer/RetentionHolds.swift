@@ -9,7 +9,7 @@ struct RetentionHolds {
   private var position: Int64 = -1
   private var since: UInt64 = 0
 
-  /// The last position that may be pruned.
+  /// Returns the last position that may be pruned.
   ///
   /// - Parameters:
   ///   - unread: the position after which a reader still has to read; nil if no reader does.

@@ -9,7 +9,7 @@ import LiveQueries
 
 /// A client that waits for the diff of one fetch.
 protocol DiffWaiter: LiveWaiter {
-  /// Takes the answer, which `delivery` brings to other clients too.
+  /// Receives the answer. `delivery` has the responses that other clients of the answer share.
   func receive(_ answer: LiveAnswer, _ delivery: AnswerDelivery)
 }
 
@@ -32,7 +32,7 @@ struct DiffDelivery: LiveDelivery {
   }
 }
 
-/// What the clients of one answer share. Used on one thread.
+/// The responses that the clients of one answer share. Used on one thread.
 final class AnswerDelivery {
   let wakeups = WakeupBatch()
   /// By the variant of the CORS headers.

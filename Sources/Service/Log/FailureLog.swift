@@ -7,7 +7,7 @@ import FetchModel
 import LiveFetchHTTPServer
 import Logging
 
-/// What an event says of the request that failed.
+/// The members of an event about the request that failed.
 struct RequestIdentity: Sendable {
   /// nil if the request has none yet.
   let id: String?

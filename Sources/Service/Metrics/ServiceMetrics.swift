@@ -1,4 +1,4 @@
-// Counts requests by kind and status, and measures their times: those that may wait for a change apart
+// Counts requests by kind and status, and measures their times: those that may wait for a change separately
 // from the others. Promises: a request costs three additions to atomic numbers; everything else is
 // computed when metrics are read.
 
