@@ -54,8 +54,8 @@ export class Tray {
 
   #noteList() {
     const button = (action) => action && h('button', { class: 'text-button', onclick: action[1] }, action[0]);
-    return this.#notes.length > 0 && h('ul', { class: 'tray-notes', role: 'status' },
-      this.#notes.map(({ text, actions }) => h('li', {}, text, actions.map(button))));
+    return this.#notes.length > 0 && h('div', { class: 'tray-notes', role: 'status' },
+      h('ul', {}, this.#notes.map(({ text, actions }) => h('li', {}, text, actions.map(button)))));
   }
 
   #line(list, isSaving) {
@@ -76,9 +76,9 @@ export class Tray {
     if (!this.#problem) return null;
     const { errors, message } = this.#problem;
     const lines = errors.length > 0 ? errors.map((error) => this.#error(error)) : [h('li', {}, sentence(message))];
-    return h('ul', { class: 'tray-problem', role: 'alert' }, lines,
+    return h('div', { class: 'tray-problem', role: 'alert' }, h('ul', {}, lines,
       this.#others && h('li', {}, h('button', { class: 'text-button', onclick: this.#others.save },
-        `Save the ${this.#others.count === 1 ? 'other one' : `other ${this.#others.count}`}`)));
+        `Save the ${this.#others.count === 1 ? 'other one' : `other ${this.#others.count}`}`))));
   }
 
   /** An error of one change, with the row that it is about. */

@@ -25,9 +25,17 @@ const states = [
     rowPanel.open('book', 2);
   }), '.row-panel [data-property=tag] li'],
   ['staged', (page) => page.run(() => document.querySelector('.row-panel [data-property=summary] .null-switch, .row-panel [data-property=tag] .icon-button').click()), '.row-panel'],
+  ['refused', (page) => page.run(() => {
+    const { editing, rowPanel } = globalThis.livefetch.page;
+    rowPanel.close();
+    editing.staged.clear();
+    editing.staged.set('book', { id: 999, title: 'Gone' }, 'title', 'Typed');
+    editing.keepText('book', 2, { name: 'price' }, '12x');
+    editing.saving.save();
+  }), '.insert-again'],
   ['column menu', (page) => page.run(() => {
     globalThis.livefetch.page.editing.staged.clear();
-    globalThis.livefetch.page.rowPanel.close();
+    document.querySelector('.tray-notes .text-button').click();
     document.querySelector('[data-column=author] .head-menu').click();
   }), '.facet'],
   ['filter builder', (page) => page.run(press, '.control-button'), '.conditions input'],
