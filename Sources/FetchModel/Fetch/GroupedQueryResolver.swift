@@ -8,6 +8,7 @@
 // are looked up. An aggregate becomes an attribute that the model does not have (see
 // `GroupedQuery`).
 
+/// Resolves a request for dictionaries.
 struct GroupedQueryResolver {
   /// A column as it was written, its aggregates replaced.
   struct Draft {
@@ -149,7 +150,7 @@ extension GroupedQueryResolver {
   }
 
   /// A key path written as plain names, whatever characters the names contain.
-  private func plainPath(_ text: String) -> Expression? {
+  func plainPath(_ text: String) -> Expression? {
     guard text != "SELF", let path = try? model.path(text, from: entity) else { return nil }
     let (relationships, end) = model.walk(path)
     var names = relationships.map(\.name)
@@ -177,7 +178,7 @@ extension GroupedQueryResolver {
     }
   }
 
-  private func unknown(_ name: String, in parameter: String) -> FetchRequestError {
+  func unknown(_ name: String, in parameter: String) -> FetchRequestError {
     let entity = model.entities[entity]
     let known = drafts.map(\.key) + entity.propertyNames
     return .unknownKeyPath(
@@ -219,7 +220,7 @@ extension GroupedQueryResolver {
     .predicate(parameter: parameter, error: error)
   }
 
-  private mutating func resolved(
+  mutating func resolved(
     _ expression: Expression, of parameter: String
   ) throws(FetchRequestError) -> (ResolvedExpression, AttributeType) {
     do throws(PredicateError) {
@@ -232,7 +233,7 @@ extension GroupedQueryResolver {
     }
   }
 
-  private mutating func resolved(
+  mutating func resolved(
     _ predicate: Predicate, _ arguments: [PredicateArgument],
     _ variables: [String: PredicateArgument]
   ) throws(FetchRequestError) -> Condition {
@@ -328,54 +329,6 @@ extension GroupedQueryResolver {
       guard length <= Self.maxLength else { throw PredicateError.tooNested }
       return Expression(draft.expression.kind, range: expression.range)
     }
-  }
-}
-
-// MARK: - Order
-
-extension GroupedQueryResolver {
-  private mutating func order(
-    of request: FetchRequest, _ columns: [GroupedQuery.Column], _ groupValues: [ResolvedExpression]
-  ) throws(FetchRequestError) -> [GroupedQuery.OrderTerm] {
-    var terms: [GroupedQuery.OrderTerm] = []
-    for text in request.sort {
-      let term = try OrderTermText(text, parameter: "sort")
-      let (value, type) = try sorted(by: term.name, request, columns, groupValues)
-      guard term.options.isEmpty || [.string, .uri, .uuid].contains(type) else {
-        throw .badValue(
-          parameter: "sort", detail: "`\(term.name)` is no text, which could be folded")
-      }
-      terms.append(
-        GroupedQuery.OrderTerm(
-          value: value, direction: term.direction,
-          nils: term.nils ?? (term.direction == .ascending ? .first : .last),
-          options: term.options))
-    }
-    return terms
-  }
-
-  private mutating func sorted(
-    by name: String, _ request: FetchRequest, _ columns: [GroupedQuery.Column],
-    _ groupValues: [ResolvedExpression]
-  ) throws(FetchRequestError) -> (ResolvedExpression, AttributeType) {
-    if let column = columns.first(where: { $0.key == name }) {
-      guard !isCollection(column.value) else {
-        throw .badValue(parameter: "sort", detail: "`\(name)` is an array, which has no order")
-      }
-      return (column.value, column.type)
-    }
-    let isFree = groups.isEmpty && aggregates.isEmpty && !request.isDistinct
-    if !request.isDistinct, groups.contains(where: { $0.name == name }) || isFree,
-      let path = plainPath(name)
-    {
-      return try resolved(path, of: "sort")
-    }
-    guard plainPath(name) != nil else { throw unknown(name, in: "sort") }
-    throw .badValue(
-      parameter: "sort",
-      detail: request.isDistinct
-        ? "`\(name)` is not selected, and equal dictionaries occur once"
-        : "`\(name)` is neither selected nor grouped")
   }
 }
 

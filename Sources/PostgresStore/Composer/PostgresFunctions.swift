@@ -38,10 +38,12 @@ enum PostgresFunctions {
 
     """
 
+  /// Returns the statement that creates the function `livefetch_NAME`.
+  ///
   /// - Parameters:
   ///   - parameters: the types, separated by commas.
   ///   - body: an expression.
-  private static func function(
+  static func function(
     _ name: String, _ parameters: String, _ result: String, _ body: String
   ) -> String {
     """
@@ -286,120 +288,4 @@ enum PostgresFunctions {
        FINALFUNC = livefetch.livefetch_quotient);
     """,
   ].joined()
-
-  /// An integer is its own whole part.
-  private static let wholeParts = [("floor", "floor"), ("ceiling", "ceil"), ("trunc", "trunc")]
-    .map { name, own in
-      ["smallint", "integer", "bigint"].map { function(name, $0, $0, "$1") }.joined()
-        + function(name, "numeric", "numeric", "\(own)($1)")
-        + function(name, "double precision", "double precision", "\(own)($1)")
-    }.joined()
-
-  /// A result that is not a number is NULL.
-  private static let numbers = [
-    function("sqrt", "float8", "float8", "CASE WHEN $1 >= 0 THEN sqrt($1) END"),
-    function(
-      "ln", "float8", "float8",
-      "CASE WHEN $1 > 0 THEN ln($1) WHEN $1 = 0 THEN '-Infinity'::float8 END"),
-    function(
-      "log", "float8", "float8",
-      "CASE WHEN $1 > 0 THEN log($1) WHEN $1 = 0 THEN '-Infinity'::float8 END"),
-    function(
-      "exp", "float8", "float8",
-      """
-      CASE WHEN $1 > 709.782712893384 THEN 'Infinity'::float8 WHEN $1 < -745 THEN 0 ELSE exp($1) END
-      """),
-    function("abs", "smallint", "numeric", "abs($1::numeric)"),
-    function("abs", "integer", "numeric", "abs($1::numeric)"),
-    function("abs", "bigint", "numeric", "abs($1::numeric)"),
-    function("abs", "numeric", "numeric", "abs($1)"),
-    function("abs", "float8", "float8", "abs($1)"),
-  ].joined()
-
-  /// Operators over integers of 64 bits. A remainder of a division by zero is NULL.
-  private static let integers = [
-    // The nearest integer of 64 bits towards 0.
-    function(
-      "whole", "numeric", "bigint",
-      """
-      CASE WHEN $1 >= 9223372036854775807 THEN 9223372036854775807
-        WHEN $1 <= -9223372036854775808 THEN (-9223372036854775808)::bigint
-        ELSE trunc($1)::bigint END
-      """),
-    function(
-      "and", "numeric, numeric", "bigint",
-      "livefetch.livefetch_whole($1) & livefetch.livefetch_whole($2)"),
-    function(
-      "or", "numeric, numeric", "bigint",
-      "livefetch.livefetch_whole($1) | livefetch.livefetch_whole($2)"),
-    function("bitwiseXor", "bigint, bigint", "bigint", "$1 # $2"),
-    function("not", "numeric", "bigint", "~livefetch.livefetch_whole($1)"),
-    function(
-      "left", "numeric, numeric", "bigint",
-      """
-      CASE WHEN $2 BETWEEN 0 AND 63 THEN livefetch.livefetch_whole($1) << trunc($2)::int
-        WHEN $2 BETWEEN -63 AND -1 THEN livefetch.livefetch_whole($1) >> trunc(-$2)::int
-        WHEN $2 > 63 THEN 0 WHEN $1 < 0 THEN -1 WHEN $2 IS NOT NULL AND $1 IS NOT NULL THEN 0 END
-      """),
-    function("right", "numeric, numeric", "bigint", "livefetch.livefetch_left($1, -$2)"),
-    function(
-      "remainder", "numeric, numeric", "numeric",
-      "(livefetch.livefetch_whole($1) % nullif(livefetch.livefetch_whole($2), 0))::numeric"),
-  ].joined()
-
-  /// Powers and remainders as C computes them. A power of integers is an integer while 64 bits hold it.
-  private static let powers = """
-    CREATE OR REPLACE FUNCTION livefetch.livefetch_power(x float8, y float8) RETURNS float8
-      LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
-      DECLARE size float8; is_odd boolean := FALSE; BEGIN
-      IF x = 1 OR y = 0 THEN RETURN 1; END IF;
-      IF x = 'NaN' OR y = 'NaN' THEN RETURN NULL; END IF;
-      IF abs(x) = 'Infinity' OR abs(y) = 'Infinity' THEN RETURN nullif(power(x, y), 'NaN'); END IF;
-      IF abs(y) < 9007199254740992 AND y = trunc(y) THEN is_odd := abs(y)::numeric % 2 = 1; END IF;
-      IF x = 0 THEN
-        IF y > 0 THEN RETURN CASE WHEN is_odd THEN x ELSE 0 END; END IF;
-        RETURN CASE WHEN is_odd AND x::text = '-0' THEN '-Infinity' ELSE 'Infinity' END;
-      END IF;
-      IF x < 0 AND y <> trunc(y) THEN RETURN NULL; END IF;
-      size := y * ln(abs(x));
-      IF size > 709.7827128933 THEN
-        RETURN CASE WHEN x < 0 AND is_odd THEN '-Infinity' ELSE 'Infinity' END;
-      END IF;
-      IF size < -745.13 THEN RETURN 0; END IF;
-      RETURN power(x, y);
-    END $$;
-    CREATE OR REPLACE FUNCTION livefetch.livefetch_power(x numeric, y numeric) RETURNS numeric
-      LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
-      DECLARE result numeric := 1; square numeric := x; rest numeric := y; BEGIN
-      IF y >= 0 AND abs(x) <= 1 THEN
-        RETURN CASE WHEN y = 0 THEN 1 WHEN y % 2 = 0 THEN abs(x) ELSE x END;
-      END IF;
-      IF y BETWEEN 0 AND 64 THEN
-        WHILE rest > 0 LOOP
-          IF rest % 2 = 1 THEN result := result * square; END IF;
-          rest := div(rest, 2);
-          IF rest > 0 THEN square := square * square; END IF;
-        END LOOP;
-        IF result BETWEEN -9223372036854775808 AND 9223372036854775807 THEN RETURN result; END IF;
-      END IF;
-      RETURN livefetch.livefetch_power(
-        livefetch.livefetch_double(x), livefetch.livefetch_double(y))::text::numeric;
-    END $$;
-    CREATE OR REPLACE FUNCTION livefetch.livefetch_modulus(x float8, y float8) RETURNS float8
-      LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
-      DECLARE rest float8 := abs(x); part float8; BEGIN
-      IF y = 0 OR abs(x) = 'Infinity' OR x = 'NaN' OR y = 'NaN' THEN RETURN NULL; END IF;
-      IF abs(y) = 'Infinity' THEN RETURN x; END IF;
-      -- Doubling and halving are exact, and so is each difference.
-      part := abs(y);
-      WHILE part <= rest / 2 LOOP part := part * 2; END LOOP;
-      WHILE part >= abs(y) LOOP
-        IF rest >= part THEN rest := rest - part; END IF;
-        EXIT WHEN part = abs(y);
-        part := part / 2;
-      END LOOP;
-      RETURN CASE WHEN x < 0 THEN -rest ELSE rest END;
-    END $$;
-
-    """
 }

@@ -7,21 +7,23 @@ import Foundation
 /// The entities reachable from a class.
 struct ClassModel {
   let model: Model
-  /// The classes by entity number.
+  /// The classes, each at the index of its entity.
   let types: [any ManagedEntity.Type]
 
-  /// - Parameter hasTextIDs: returns true if the ids of a class are text.
+  /// - Parameters:
+  ///   - layout: returns the declared properties of a class.
+  ///   - hasTextIDs: returns true if the ids of a class are text.
   init(
     of type: any ManagedEntity.Type, layout: (any ManagedEntity.Type) -> EntityLayout,
     hasTextIDs: (any ManagedEntity.Type) -> Bool
   ) {
     var types: [any ManagedEntity.Type] = [type]
-    var numbers = [type.entityName: 0]
+    var indexes = [type.entityName: 0]
     var next = 0
     while next < types.count {
       for destination in layout(types[next]).properties.compactMap(\.destination)
-      where numbers[destination.entityName] == nil {
-        numbers[destination.entityName] = types.count
+      where indexes[destination.entityName] == nil {
+        indexes[destination.entityName] = types.count
         types.append(destination)
       }
       next += 1
@@ -30,20 +32,21 @@ struct ClassModel {
     model = Model(
       entities: types.map { type in
         Self.entity(
-          layout(type), idType: hasTextIDs(type) ? .string : .integer, numbers: numbers)
+          layout(type), idType: hasTextIDs(type) ? .string : .integer, indexes: indexes)
       })
   }
 
   private static func entity(
-    _ layout: EntityLayout, idType: AttributeType, numbers: [String: Int]
+    _ layout: EntityLayout, idType: AttributeType, indexes: [String: Int]
   ) -> Entity {
     var attributes: [Attribute] = []
     var relationships: [Relationship] = []
     for property in layout.properties {
-      if let name = property.destination?.entityName, let number = numbers[name] {
+      if let name = property.destination?.entityName, let index = indexes[name] {
         relationships.append(
-          Relationship(name: property.name, destination: number, isToMany: property.isToMany))
+          Relationship(name: property.name, destination: index, isToMany: property.isToMany))
       } else {
+        // Types without an attribute type of their own, such as structures, are stored as JSON.
         let type = property.type ?? .json
         attributes.append(
           Attribute(
@@ -56,8 +59,8 @@ struct ClassModel {
   }
 }
 
-/// Compares values in memory as columns of their types are compared.
-struct ClassColumns: ColumnTraits {
+/// The comparison rules of values in memory: those of columns of their types.
+struct ClassComparisonRules: ColumnTraits {
   let model: Model
 
   func comparisonRule(of property: Property, in entity: Int) -> ComparisonRule? {
@@ -78,7 +81,7 @@ struct ClassColumns: ColumnTraits {
     case .string, .uri: .column(.text)
     case .uuid: .column(.text, encoding: .uuid(.lower))
     case .binary: .column(.blob)
-    // Values that are stored as a whole are not compared here.
+    // Only the store compares JSON.
     case .json: nil
     }
   }

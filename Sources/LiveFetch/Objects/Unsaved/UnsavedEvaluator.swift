@@ -40,7 +40,7 @@ final class UnsavedEvaluator {
     definition = plan.definition
     compiled = PredicateEvaluator(
       definition.predicate.condition, model: classes.model,
-      columns: ClassColumns(model: classes.model))
+      columns: ClassComparisonRules(model: classes.model))
   }
 
   /// The relationship key paths of the order, which stored objects must provide.
