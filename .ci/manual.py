@@ -120,6 +120,8 @@ def render_body(parser, tokens):
         r'<h([234]) id="([^"]*)">(.*?)</h\1>',
         r'<h\1 id="\2">\3 <a class="anchor" href="#\2" aria-label="Link to this section">#</a></h\1>',
         body)
+    # Browsers break a line after a hyphen.
+    body = re.sub(r"<code>(--?[\w-]+)</code>", r'<code class="option">\1</code>', body)
     # Wide tables and blocks scroll by themselves; the keyboard reaches them.
     body = body.replace("<table", '<div class="wide" tabindex="0"><table')
     return body.replace("</table>", "</table></div>").replace("<pre>", '<pre tabindex="0">')

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The build stage: builds the release binary and lays out what the run stage needs under $1,
-# as it shall stand under / there. The resources must stand beside the binary.
+# as it is laid out under / there. The resources must be beside the binary.
 set -eu
 destination=${1:?usage: build.sh DESTINATION}
 cd "$(dirname "$0")/.."

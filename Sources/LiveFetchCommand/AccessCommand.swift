@@ -9,11 +9,11 @@ import SQLiteStore
 /// `livefetch access`
 struct AccessCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "access", abstract: "Checks access rules.", subcommands: [Check.self])
+    commandName: "access", abstract: "Check access rules.", subcommands: [Check.self])
 
   struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Checks the access rules of a store and lists them.",
+      abstract: "Check the access rules of a store and list them.",
       discussion: """
         EXAMPLES
           livefetch access check notes.sqlite

@@ -11,7 +11,7 @@ enum ExitStatus: Int32 {
   case unusableStore = 65
   /// A file is not there.
   case noInput = 66
-  /// The address cannot be listened on, or the server not be reached.
+  /// The address cannot be listened on, or the server cannot be reached.
   case unavailable = 69
   /// Reading or writing failed.
   case failed = 74

@@ -20,10 +20,10 @@ struct LiveFetchCommand: ParsableCommand {
 
       EXIT STATUS
         0   done
-        64  wrong arguments, environment or configuration; a name or predicate that does not fit
+        64  wrong arguments, environment or configuration; an unknown name, an invalid predicate
         65  the data or the store cannot be used: bad rows, a refused save, damage, a served file
-        66  a file is not there, or is a directory
-        69  the address cannot be listened on, or the server not be reached
+        66  a file is missing, or is a directory
+        69  the address cannot be listened on, or the server cannot be reached
         74  reading or writing failed
 
       Shell completion: `livefetch --generate-completion-script bash|zsh|fish` prints a script.

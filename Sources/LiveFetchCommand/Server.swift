@@ -49,14 +49,19 @@ struct Server {
     }
     announce(store, at: address, port: http.port)
     ServiceManager.notify(.ready)
-    TerminationSignal.wait(hangUp: true) { reload(host, at: address) }
+    let started = options
+    TerminationSignal.wait(hangUp: true) { reload(host, at: address, started) }
     ServiceManager.notify(.stopping)
     backups?.stop()
     shutDown(host, http)
   }
 
   /// Reads the settings and their files again. The server goes on as before if they cannot be used.
-  private mutating func reload(_ host: ServiceHost, at address: ServedAddress) {
+  ///
+  /// - Parameter started: The settings with which the server was started.
+  private mutating func reload(
+    _ host: ServiceHost, at address: ServedAddress, _ started: ServerOptions
+  ) {
     options.readFilesAgain()
     let newer: ServerOptions
     do {
@@ -68,7 +73,7 @@ struct Server {
       if let error = error as? ValidationError { note(error.message) }
       return note("the settings from before stay in use")
     }
-    let later = newer.changes(since: options, isReloaded: false)
+    let later = newer.changes(since: started, isReloaded: false)
     if !later.isEmpty { note("take effect at the next start: \(later.joined(separator: ", "))") }
     let changes = newer.changes(since: options, isReloaded: true)
     guard !changes.isEmpty else { return }

@@ -91,6 +91,10 @@ struct ReloadTests {
     #expect(log.contains("livefetch: read again: limit, max-items\n"), "\(log)")
     #expect(log.contains("take effect at the next start: "), "\(log)")
     #expect(log.contains("keep"), "\(log)")
+    try folder.write(
+      #"{"max-items": 2, "limit": ["requests-per-second=1"]}"#, to: "livefetch.json")
+    let second = try hangUp(server, folder, until: "read again: max-items\n")
+    #expect(second.components(separatedBy: "take effect at the next start: ").count == 2)
     let statuses = try (0..<3).map { _ in try status(address) }
     #expect(statuses == ["200", "429", "429"])
   }

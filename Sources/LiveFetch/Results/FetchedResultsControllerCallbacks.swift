@@ -45,8 +45,9 @@ public final class FetchedResultsControllerCallbacks<Element: Fetchable>:
   /// Becomes the delegate of `controller` and shows its content: now, if it has any, and after each
   /// change.
   ///
-  /// - Parameter show: shows a snapshot. Its second argument is true after a change, which a view may
-  ///   animate.
+  /// - Parameters:
+  ///   - controller: The controller whose content is shown.
+  ///   - show: Shows a snapshot. Its second argument is true after a change, which a view may animate.
   public convenience init(
     _ controller: Controller, showing show: @escaping (ResultsSnapshot, Bool) -> Void
   ) {

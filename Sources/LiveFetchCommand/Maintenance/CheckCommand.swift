@@ -19,7 +19,7 @@ struct CheckCommand: ParsableCommand {
         livefetch check postgres://localhost/shop
 
       EXIT STATUS
-        0 where nothing is wrong, 65 where something is.
+        0 if nothing is wrong, otherwise 65.
       """)
 
   @Argument(

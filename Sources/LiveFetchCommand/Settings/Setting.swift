@@ -187,7 +187,7 @@ extension Setting {
     "the time between two checked backups of the file while it is served: `30m`, `1h`, `1d`")
   static let backupTo = Setting(
     "backup-to", .path, nil, shown: "`STORE.backups`",
-    "the directory of these backups, made where there is none")
+    "the directory of these backups, which is created if it is missing")
   static let keep = Setting(
     "keep", .integer(1...100_000), .integer(24), "how many of these backups are kept")
   static let workers = Setting(
@@ -202,7 +202,7 @@ extension Setting {
     "seconds that a connection may stay open without a request")
   static let create = Setting(
     "create", .flag, .flag(false),
-    "make the file, without any tables, where there is none; a model does that by itself")
+    "create a missing file, without any tables; `--model` creates it with its tables")
   static let readOnly = Setting(
     "read-only", .flag, .flag(false), "fetches only: no saves, no `since`")
   static let explain = Setting(

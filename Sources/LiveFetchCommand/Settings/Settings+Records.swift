@@ -55,7 +55,8 @@ extension Settings {
         let hint = nearestName(to: parts[0], among: QuotaLimits.names)
         throw SettingError(
           "\(name): there is no limit '\(parts[0])'"
-            + (hint.map { "; did you mean '\($0)'?" } ?? ""))
+            + (hint.map { "; did you mean '\($0)'?" }
+              ?? "; the limits are \(QuotaLimits.names.joined(separator: ", "))"))
       }
       guard seen.insert(parts[0]).inserted else {
         throw SettingError("\(name): '\(parts[0])' is given more than once")
