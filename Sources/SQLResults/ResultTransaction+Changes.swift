@@ -15,7 +15,8 @@ extension ResultTransaction {
     _ read: (Token?, Int) throws(StoreError) -> ChangeHistory?
   ) throws(StoreError) -> ChangeHistory? {
     guard
-      var page = try retryingWithFewerSaves(limit, { count throws(StoreError) in try read(token, count) })
+      var page = try retryingWithFewerSaves(
+        limit, { count throws(StoreError) in try read(token, count) })
     else { return nil }
     let from = page.from
     var wanted = limit

@@ -348,7 +348,7 @@ struct StoreCommandTests {
     func shown() throws -> String {
       try folder.run("fetch", server.address, "City", "--limit", "1", "--format", "json").output
     }
-    for _ in 0..<200 where try shown().contains("founded") { usleep(20_000) }
+    for _ in 0..<6_000 where try shown().contains("founded") { usleep(20_000) }
     #expect(try !shown().contains("founded"))
     let saved = try folder.run(
       "save", server.address, input: #"[{"update":"City","id":1,"values":{"population":5}}]"#)

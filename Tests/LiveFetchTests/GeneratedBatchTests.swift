@@ -91,7 +91,7 @@ private final class BatchScreen {
     let stored = Dictionary(
       (fresh.fetchedObjects ?? []).map { (ObjectID.integer(Int64($0.id)), $0) }
     ) { $1 }
-    for _ in 0..<400 where !isInStep(fresh, stored) {
+    for _ in 0..<6_000 where !isInStep(fresh, stored) {
       try await Task.sleep(for: .milliseconds(5))
     }
     guard !isInStep(fresh, stored) else { return }

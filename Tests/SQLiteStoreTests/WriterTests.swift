@@ -316,7 +316,7 @@ struct WriterHeldHistoryTests {
       try store.rows("SELECT min(position) FROM livefetch_position")[0]
     }
     func isForgotten(before position: Int64) async throws -> Bool {
-      for _ in 0..<500 where try oldest() != "\(position)" {
+      for _ in 0..<6_000 where try oldest() != "\(position)" {
         try await Task.sleep(for: .milliseconds(10))
       }
       return try oldest() == "\(position)"
@@ -378,7 +378,7 @@ struct WriterOthersTests {
     #expect(token.position.number == 3)
     // Written down when they have paused.
     func saves() throws -> [String] { try store.rows("SELECT position FROM livefetch_save") }
-    for _ in 0..<500 where try saves().count < 2 { try await Task.sleep(for: .milliseconds(10)) }
+    for _ in 0..<6_000 where try saves().count < 2 { try await Task.sleep(for: .milliseconds(10)) }
     #expect(try saves() == ["1", "3"])
   }
 
@@ -395,7 +395,7 @@ struct WriterOthersTests {
     func isTold() -> Bool {
       store.commits.all.contains { if case .others = $0 { true } else { false } }
     }
-    for _ in 0..<200 where !isTold() { try await Task.sleep(for: .milliseconds(10)) }
+    for _ in 0..<6_000 where !isTold() { try await Task.sleep(for: .milliseconds(10)) }
     #expect(isTold())
     try other.execute("COMMIT")
     #expect((try? await saved.get()) != nil)
@@ -410,7 +410,7 @@ struct WriterOthersTests {
     let other = try store.file.connect()
     for id in 1...5 {
       try other.execute("INSERT INTO City VALUES (\(id), 'there', NULL); BEGIN IMMEDIATE")
-      for _ in 0..<200 where store.commits.all.count < id {
+      for _ in 0..<6_000 where store.commits.all.count < id {
         try await Task.sleep(for: .milliseconds(10))
       }
       #expect(store.commits.all.count == id)

@@ -75,9 +75,13 @@ struct CommandTests {
       let metrics = String(decoding: try await request("/metrics").response().body, as: UTF8.self)
       return metrics.contains("\nlivefetch_live_waiting 20\n")
     }
-    for _ in 0..<500 where try await !areWaiting() { try await Task.sleep(for: .milliseconds(20)) }
+    for _ in 0..<6_000 where try await !areWaiting() {
+      try await Task.sleep(for: .milliseconds(20))
+    }
     server.process.terminate()
-    for _ in 0..<500 where statuses.all.count < 20 { try await Task.sleep(for: .milliseconds(20)) }
+    for _ in 0..<6_000 where statuses.all.count < 20 {
+      try await Task.sleep(for: .milliseconds(20))
+    }
     #expect(statuses.all == [Int?](repeating: 200, count: 20))
     #expect(server.end() == 0)
   }
