@@ -2,7 +2,6 @@
 // table.
 
 import FetchModel
-import ModelStorage
 import SQLComposer
 
 /// A query for the links of a relationship in the old tables: owner, member and position.

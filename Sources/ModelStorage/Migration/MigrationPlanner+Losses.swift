@@ -1,7 +1,6 @@
 // The old version's objects, values and links → those that the new version cannot hold.
 
 import FetchModel
-import ModelStorage
 import SQLComposer
 
 extension MigrationPlanner {

@@ -2,7 +2,6 @@
 // derived values follow.
 
 import FetchModel
-import ModelStorage
 import SQLComposer
 
 extension MigrationPlanner {

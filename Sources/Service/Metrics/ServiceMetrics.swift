@@ -156,7 +156,7 @@ public final class ServiceMetrics: Sendable {
 
   /// Counts a response.
   func count(_ mark: UInt8, status: Int, nanoseconds: UInt64) {
-    guard (200...599).contains(status), let kind = RequestKind(rawValue: mark) else { return }
+    guard (200...599).contains(status), RequestKind(rawValue: mark) != nil else { return }
     let index = Int(Self.statusIndex[status - 200])
     requests[Int(mark) * Self.statusCount + index].add()
     let bounds = Self.bounds[Int(mark)]
