@@ -91,7 +91,9 @@ private final class BatchScreen {
     let stored = Dictionary(
       (fresh.fetchedObjects ?? []).map { (ObjectID.integer(Int64($0.id)), $0) }
     ) { $1 }
-    for _ in 0..<6_000 where !isInStep(fresh, stored) {
+    var looks = 0
+    while looks < 6_000, !isInStep(fresh, stored) {
+      looks += 1
       try await Task.sleep(for: .milliseconds(5))
     }
     guard !isInStep(fresh, stored) else { return }

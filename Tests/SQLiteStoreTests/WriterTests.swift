@@ -316,7 +316,9 @@ struct WriterHeldHistoryTests {
       try store.rows("SELECT min(position) FROM livefetch_position")[0]
     }
     func isForgotten(before position: Int64) async throws -> Bool {
-      for _ in 0..<6_000 where try oldest() != "\(position)" {
+      var looks = 0
+      while looks < 6_000, try oldest() != "\(position)" {
+        looks += 1
         try await Task.sleep(for: .milliseconds(10))
       }
       return try oldest() == "\(position)"
@@ -378,7 +380,11 @@ struct WriterOthersTests {
     #expect(token.position.number == 3)
     // Written down when they have paused.
     func saves() throws -> [String] { try store.rows("SELECT position FROM livefetch_save") }
-    for _ in 0..<6_000 where try saves().count < 2 { try await Task.sleep(for: .milliseconds(10)) }
+    var looks = 0
+    while looks < 6_000, try saves().count < 2 {
+      looks += 1
+      try await Task.sleep(for: .milliseconds(10))
+    }
     #expect(try saves() == ["1", "3"])
   }
 

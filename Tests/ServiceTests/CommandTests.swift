@@ -75,7 +75,9 @@ struct CommandTests {
       let metrics = String(decoding: try await request("/metrics").response().body, as: UTF8.self)
       return metrics.contains("\nlivefetch_live_waiting 20\n")
     }
-    for _ in 0..<6_000 where try await !areWaiting() {
+    var looks = 0
+    while looks < 6_000, try await !areWaiting() {
+      looks += 1
       try await Task.sleep(for: .milliseconds(20))
     }
     server.process.terminate()

@@ -100,7 +100,9 @@ struct WindowContractTests {
     let token = try #require(file.ask(fetch).json["token"]?.string)
     #expect(try file.ask(fetch + "&since=\(token)&wait=0").status == 200)
     #expect(try metric("livefetch_live_fetches", file) == 1)
-    for _ in 0..<6_000 where try metric("livefetch_live_fetches", file) != 0 {
+    var looks = 0
+    while looks < 6_000, try metric("livefetch_live_fetches", file) != 0 {
+      looks += 1
       Thread.sleep(forTimeInterval: 0.02)
     }
     #expect(try metric("livefetch_live_fetches", file) == 0)
