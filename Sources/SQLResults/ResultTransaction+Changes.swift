@@ -14,27 +14,24 @@ extension ResultTransaction {
     after token: Token?, limit: Int,
     _ read: (Token?, Int) throws(StoreError) -> ChangeHistory?
   ) throws(StoreError) -> ChangeHistory? {
-    guard
-      var page = try retryingWithFewerSaves(
-        limit, { count throws(StoreError) in try read(token, count) })
-    else { return nil }
-    let from = page.from
-    var wanted = limit
+    var from: Token?
+    var to = token
     var saves: [SaveRecord] = []
-    while true {
+    var isLast = false
+    while !isLast, saves.count < limit {
+      let wanted = limit - saves.count
+      guard
+        let page = try retryingWithFewerSaves(
+          wanted, { count throws(StoreError) in try read(to, count) })
+      else { return nil }
+      from = from ?? page.from
+      to = page.to
       saves += page.saves.filter(\.isChange)
       // Fewer saves are the last ones, or more would have been too large.
-      let isPart = page.saves.count < wanted && !saves.isEmpty
-      guard !page.saves.isEmpty, saves.count < limit, !isPart else { break }
-      wanted = limit - saves.count
-      let start = page.to
-      guard
-        let next = try retryingWithFewerSaves(
-          wanted, { count throws(StoreError) in try read(start, count) })
-      else { break }
-      page = next
+      isLast = page.saves.isEmpty || page.saves.count < wanted && !saves.isEmpty
     }
-    return ChangeHistory(from: from, to: page.to, saves: saves)
+    guard let from, let to else { return nil }
+    return ChangeHistory(from: from, to: to, saves: saves)
   }
 
   /// Runs `read` with at most `limit` saves. Their rows are in memory at the same time: if they are too

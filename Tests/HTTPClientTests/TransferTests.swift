@@ -9,12 +9,6 @@ import Testing
 struct TransferTests {
   private static let head = "HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n"
 
-  /// Polls until `isTrue`, for a minute at most.
-  private func becomesTrue(_ isTrue: () -> Bool) async throws {
-    for _ in 0..<6_000 where !isTrue() { try await Task.sleep(for: .milliseconds(10)) }
-    #expect(isTrue())
-  }
-
   /// Sends a head and then as many pieces of 1 MiB as the client takes, and counts them.
   private static func endless(_ sent: Counter) throws -> ScriptedServer {
     try ScriptedServer([
@@ -51,7 +45,7 @@ struct TransferTests {
     }
     #expect(size >= 20 << 20)
     transfer.cancel()
-    try await becomesTrue { sent.hasEnded }
+    #expect(try await becomesTrue(within: .seconds(60)) { sent.hasEnded })
   }
 
   @Test("A cancelled task ends its transfer at once, and the connection closes")
@@ -67,10 +61,10 @@ struct TransferTests {
     ])
     let request = ClientRequest("GET", server.url)
     let waiting = Task { () async throws(TransferError) in try await request.response() }
-    try await becomesTrue { asked.value == 1 }
+    #expect(try await becomesTrue(within: .seconds(60)) { asked.value == 1 })
     waiting.cancel()
     await #expect(throws: TransferError.cancelled) { try await waiting.value }
-    try await becomesTrue { closed.hasEnded }
+    #expect(try await becomesTrue(within: .seconds(60)) { closed.hasEnded })
   }
 
   @Test("After the end every reader receives the end; a second reader at a time is refused")
@@ -126,7 +120,7 @@ struct TransferTests {
       guard case .body = await transfer.next() else { throw TransferError.cancelled }
     }
     transfer.cancel()
-    try await becomesTrue { sent.hasEnded }
+    #expect(try await becomesTrue(within: .seconds(60)) { sent.hasEnded })
   }
 }
 

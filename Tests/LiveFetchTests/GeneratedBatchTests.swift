@@ -91,12 +91,7 @@ private final class BatchScreen {
     let stored = Dictionary(
       (fresh.fetchedObjects ?? []).map { (ObjectID.integer(Int64($0.id)), $0) }
     ) { $1 }
-    var looks = 0
-    while looks < 6_000, !isInStep(fresh, stored) {
-      looks += 1
-      try await Task.sleep(for: .milliseconds(5))
-    }
-    guard !isInStep(fresh, stored) else { return }
+    if try await becomesTrue(within: .seconds(60), { isInStep(fresh, stored) }) { return }
     faults.append("\(step): \(controller.fetchedObjects ?? []), shown \(shown), not \(stored)")
     shown = [:]
   }

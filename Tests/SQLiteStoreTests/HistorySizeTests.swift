@@ -22,20 +22,12 @@ struct HistorySizeTests {
     store.metrics.first { $0.name == name }?.samples.first?.value
   }
 
-  /// Waits a few seconds for `isTrue`.
-  private func eventually(_ isTrue: () throws -> Bool) throws -> Bool {
-    for _ in 0..<400 {
-      if try isTrue() { return true }
-      Thread.sleep(forTimeInterval: 0.02)
-    }
-    return false
-  }
-
   @Test func theMeasuredSizeIsWithinAFifthOfTheFilesGrowth() throws {
     let (file, store) = try open()
     defer { store.close() }
     for round in 0..<10 { try file.runExternally("UPDATE note SET n = \(-round) - id") }
-    #expect(try eventually { figure("livefetch_history_rows", store) == 10_000 })
+    #expect(
+      try eventually(within: .seconds(60)) { figure("livefetch_history_rows", store) == 10_000 })
     let measured = try #require(figure("livefetch_history_bytes", store))
     let stored = try #require(
       file.connect(.read).first(
@@ -54,8 +46,12 @@ struct HistorySizeTests {
     defer { store.close() }
     let first = store.newestToken
     for round in 0..<8 { try file.runExternally("UPDATE note SET n = \(-round) - id") }
-    #expect(try eventually { (figure("livefetch_history_bytes", store) ?? .infinity) <= 1_000_000 })
-    #expect(try eventually { try store.changes(after: first, limit: 1) == nil })
+    #expect(
+      try eventually(within: .seconds(60)) {
+        (figure("livefetch_history_bytes", store) ?? .infinity) <= 1_000_000
+      })
+    #expect(
+      try eventually(within: .seconds(60)) { try store.changes(after: first, limit: 1) == nil })
     let newest = store.newestToken
     #expect(try store.changes(after: newest, limit: 1)?.saves.isEmpty == true)
     // The history keeps as many rows as fit, with about 350 bytes per row.
@@ -63,7 +59,7 @@ struct HistorySizeTests {
       try #require(
         file.connect(.read).first("SELECT count(*) FROM livefetch_history_note") { $0.integer(0) })
     }
-    #expect(try eventually { (1_000...4_000).contains(try rows()) })
+    #expect(try eventually(within: .seconds(60)) { (1_000...4_000).contains(try rows()) })
     Thread.sleep(forTimeInterval: 0.3)
     #expect((1_000...4_000).contains(try rows()))
   }
@@ -71,12 +67,14 @@ struct HistorySizeTests {
   @Test func aReopenedFileIsMeasuredAgain() throws {
     let (file, store) = try open()
     try file.runExternally("UPDATE note SET n = -id")
-    #expect(try eventually { figure("livefetch_history_rows", store) == 1_000 })
+    #expect(
+      try eventually(within: .seconds(60)) { figure("livefetch_history_rows", store) == 1_000 })
     let before = figure("livefetch_history_bytes", store)
     store.close()
     let again = try SQLiteStore(path: file.path)
     defer { again.close() }
-    #expect(try eventually { figure("livefetch_history_bytes", again) == before })
+    #expect(
+      try eventually(within: .seconds(60)) { figure("livefetch_history_bytes", again) == before })
   }
 
   @Test func aSmallLimitIsAlmostReached() throws {
@@ -85,8 +83,12 @@ struct HistorySizeTests {
     let (file, store) = try open(options)
     defer { store.close() }
     for round in 0..<3 { try file.runExternally("UPDATE note SET n = \(-round) - id") }
-    #expect(try eventually { (figure("livefetch_history_rows", store) ?? 0) > 0 })
-    #expect(try eventually { (figure("livefetch_history_bytes", store) ?? .infinity) <= 100_000 })
+    #expect(
+      try eventually(within: .seconds(60)) { (figure("livefetch_history_rows", store) ?? 0) > 0 })
+    #expect(
+      try eventually(within: .seconds(60)) {
+        (figure("livefetch_history_bytes", store) ?? .infinity) <= 100_000
+      })
     let bytes = try #require(figure("livefetch_history_bytes", store))
     #expect((90_000...100_000).contains(bytes))
     // About 345 bytes per row.
@@ -136,7 +138,9 @@ struct HistorySizeTests {
     store.close()
     let again = try SQLiteStore(path: file.path, options: options)
     defer { again.close() }
-    let isForgotten = try eventually { figure("livefetch_history_rows", again) == 150 }
+    let isForgotten = try eventually(within: .seconds(60)) {
+      figure("livefetch_history_rows", again) == 150
+    }
     let after = try positions(file)
     #expect(isForgotten, "\(before ?? "") became \(after ?? "")")
     let bytes = try #require(figure("livefetch_history_bytes", again))
@@ -144,7 +148,8 @@ struct HistorySizeTests {
     again.close()
     let third = try SQLiteStore(path: file.path, options: options)
     defer { third.close() }
-    #expect(try eventually { figure("livefetch_history_bytes", third) ?? 0 > 0 })
+    #expect(
+      try eventually(within: .seconds(60)) { figure("livefetch_history_bytes", third) ?? 0 > 0 })
     let measured = try #require(figure("livefetch_history_bytes", third))
     #expect(abs(measured - bytes) < bytes / 10)
   }

@@ -316,12 +316,7 @@ struct WriterHeldHistoryTests {
       try store.rows("SELECT min(position) FROM livefetch_position")[0]
     }
     func isForgotten(before position: Int64) async throws -> Bool {
-      var looks = 0
-      while looks < 6_000, try oldest() != "\(position)" {
-        looks += 1
-        try await Task.sleep(for: .milliseconds(10))
-      }
-      return try oldest() == "\(position)"
+      try await becomesTrue(within: .seconds(60)) { try oldest() == "\(position)" }
     }
     try await Task.sleep(for: .milliseconds(300))
     #expect(try oldest() == "\(first)")
@@ -380,12 +375,7 @@ struct WriterOthersTests {
     #expect(token.position.number == 3)
     // Written down when they have paused.
     func saves() throws -> [String] { try store.rows("SELECT position FROM livefetch_save") }
-    var looks = 0
-    while looks < 6_000, try saves().count < 2 {
-      looks += 1
-      try await Task.sleep(for: .milliseconds(10))
-    }
-    #expect(try saves() == ["1", "3"])
+    #expect(try await becomesTrue(within: .seconds(60)) { try saves() == ["1", "3"] })
   }
 
   @Test("their commits are published while a save waits for their lock")
@@ -401,8 +391,7 @@ struct WriterOthersTests {
     func isTold() -> Bool {
       store.commits.all.contains { if case .others = $0 { true } else { false } }
     }
-    for _ in 0..<6_000 where !isTold() { try await Task.sleep(for: .milliseconds(10)) }
-    #expect(isTold())
+    #expect(try await becomesTrue(within: .seconds(60)) { isTold() })
     try other.execute("COMMIT")
     #expect((try? await saved.get()) != nil)
   }
@@ -416,10 +405,7 @@ struct WriterOthersTests {
     let other = try store.file.connect()
     for id in 1...5 {
       try other.execute("INSERT INTO City VALUES (\(id), 'there', NULL); BEGIN IMMEDIATE")
-      for _ in 0..<6_000 where store.commits.all.count < id {
-        try await Task.sleep(for: .milliseconds(10))
-      }
-      #expect(store.commits.all.count == id)
+      #expect(try await becomesTrue(within: .seconds(60)) { store.commits.all.count == id })
       try other.execute("COMMIT")
     }
   }

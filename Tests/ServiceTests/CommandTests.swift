@@ -75,15 +75,9 @@ struct CommandTests {
       let metrics = String(decoding: try await request("/metrics").response().body, as: UTF8.self)
       return metrics.contains("\nlivefetch_live_waiting 20\n")
     }
-    var looks = 0
-    while looks < 6_000, try await !areWaiting() {
-      looks += 1
-      try await Task.sleep(for: .milliseconds(20))
-    }
+    #expect(try await becomesTrue(within: .seconds(60), areWaiting))
     server.process.terminate()
-    for _ in 0..<6_000 where statuses.all.count < 20 {
-      try await Task.sleep(for: .milliseconds(20))
-    }
+    _ = try await becomesTrue(within: .seconds(60)) { statuses.all.count == 20 }
     #expect(statuses.all == [Int?](repeating: 200, count: 20))
     #expect(server.end() == 0)
   }

@@ -100,12 +100,8 @@ struct WindowContractTests {
     let token = try #require(file.ask(fetch).json["token"]?.string)
     #expect(try file.ask(fetch + "&since=\(token)&wait=0").status == 200)
     #expect(try metric("livefetch_live_fetches", file) == 1)
-    var looks = 0
-    while looks < 6_000, try metric("livefetch_live_fetches", file) != 0 {
-      looks += 1
-      Thread.sleep(forTimeInterval: 0.02)
-    }
-    #expect(try metric("livefetch_live_fetches", file) == 0)
+    #expect(
+      try eventually(within: .seconds(60)) { try metric("livefetch_live_fetches", file) == 0 })
     let save = try file.ask("PATCH", "/v1/objects/city/3", body: #"{"population":30}"#)
     #expect(save.status == 200)
     let diff = try file.ask(fetch + "&since=\(token)&wait=0")

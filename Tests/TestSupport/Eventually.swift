@@ -14,3 +14,17 @@ public func eventually(within limit: Duration, _ isTrue: () throws -> Bool) reth
   }
   return try isTrue()
 }
+
+/// Like ``eventually(within:_:)``, without blocking a thread, so that the caller's actor goes on: polls
+/// every 10 milliseconds. Its name differs, because an overload would be chosen by its defaults.
+public func becomesTrue(
+  within limit: Duration, isolation: isolated (any Actor)? = #isolation,
+  _ isTrue: () async throws -> Bool
+) async throws -> Bool {
+  let end = ContinuousClock.now + limit
+  while ContinuousClock.now < end {
+    if try await isTrue() { return true }
+    try await Task.sleep(for: .milliseconds(10))
+  }
+  return try await isTrue()
+}

@@ -38,9 +38,7 @@ struct DelayedResponseTests {
       cusco.population = population
       try await context.save()
       if isChild { try await top.save() }
-      for _ in 0..<6_000 where store.waiting(.diffs) == 0 {
-        try await Task.sleep(for: .milliseconds(5))
-      }
+      try await eventually { store.waiting(.diffs) > 0 }
     }
     store.open(.diffs)
     try await eventually { log.received.count == 2 }

@@ -117,9 +117,9 @@ struct UnreadableTests {
     #expect(loaded.map(\.name) == ["Ben", "Cleo"])
     #expect(controller.unreadableObjects.map(\.id) == [.integer(1)])
     try sqlite(players.path, "UPDATE player SET score = 11 WHERE id = 1")
-    for _ in 0..<6_000 where controller.fetchedObjects?.count != 3 {
-      try await Task.sleep(for: .milliseconds(10))
+    _ = try await becomesTrue(within: .seconds(60)) {
       _ = try await controller.load(0..<3)
+      return controller.fetchedObjects?.count == 3
     }
     #expect(controller.fetchedObjects?.map(\.score) == [11, 20, 30])
     #expect(controller.unreadableObjects.isEmpty)
