@@ -23,19 +23,18 @@ final class RequestTracker: ExchangeAttachment {
   // Protects the state.
   private let state = Mutex(State())
 
-  /// Returns nil if nothing is recorded.
-  init?(_ configuration: ServiceConfiguration) {
-    logger = configuration.requestLogger
-    quotas = configuration.quotas
-    if logger == nil, quotas == nil { return nil }
+  private init(_ logger: Logger?, _ quotas: Quotas?) {
+    self.logger = logger
+    self.quotas = quotas
   }
 
   /// Returns the tracker of a request; nil if nothing is recorded. A service that replaces another one
   /// uses the same tracker.
-  static func of(_ exchange: HTTPExchange, _ configuration: ServiceConfiguration) -> RequestTracker?
-  {
-    guard let new = RequestTracker(configuration) else { return nil }
+  static func of(_ exchange: HTTPExchange, in service: Service) -> RequestTracker? {
+    guard service.tracksRequests else { return nil }
     if let old = exchange.attachment as? RequestTracker { return old }
+    let configuration = service.configuration
+    let new = RequestTracker(configuration.requestLogger, configuration.quotas)
     exchange.attach(new)
     return new
   }

@@ -33,9 +33,9 @@ struct RequestContext: Sendable {
     self.exchange = exchange
     self.service = service
     self.attempt = attempt
-    deadline = .now + .seconds(service.configuration.queryTimeout)
+    deadline = .now + service.pools.timeLimit
     timings = service.configuration.sendsServerTiming ? StageTimings() : nil
-    tracker = RequestTracker.of(exchange, service.configuration)
+    tracker = RequestTracker.of(exchange, in: service)
   }
 
   /// Begins a stage, for `Server-Timing`.

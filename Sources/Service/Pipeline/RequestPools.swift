@@ -50,7 +50,7 @@ final class RequestPools: Sendable {
   let history = ThreadPool(threads: 1, queue: .max)
   /// Reads the store's API keys.
   let credentials = ThreadPool(name: "livefetch-keys", threads: 1, queue: 1)
-  private let timeLimit: Duration
+  let timeLimit: Duration
   private let deadlines: Deadlines
 
   /// - Parameter connections: those of the store to a database server. Threads that wait for a server

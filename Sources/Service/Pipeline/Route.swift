@@ -6,10 +6,15 @@
 import Bytes
 import FetchModel
 
-/// A path that the API knows, with its operations.
-struct Resource {
-  /// By method, in the order of `Allow`. `HEAD` works wherever `GET` does, and `OPTIONS` everywhere.
-  private let operations: KeyValuePairs<String, Route>
+/// A path that the API knows.
+enum Resource {
+  /// A path that takes only GET.
+  case document(Route)
+  /// A path that takes only POST.
+  case command(Route)
+  case entity(String)
+  case object(entity: String, id: String)
+  case value(entity: String, id: String, attribute: String)
 
   /// - Parameter target: the raw request target.
   /// - Throws: 404 for an unknown path below `/v1`, 400 for a malformed escape.
@@ -19,9 +24,9 @@ struct Resource {
       Result { () throws(Problem) in try Self.segments(of: bytes) }
     }.get()
     if let segments {
-      operations = try Self.operations(at: segments)
+      self = try Self.resource(at: segments)
     } else {
-      operations = ["GET": Self.document(at: target.prefix { $0 != "?" })]
+      self = .document(Self.document(at: target.prefix { $0 != "?" }))
     }
   }
 
@@ -36,30 +41,43 @@ struct Resource {
     }
   }
 
-  private static func operations(
-    at path: [String]
-  ) throws(Problem) -> KeyValuePairs<String, Route> {
+  private static func resource(at path: [String]) throws(Problem) -> Self {
     switch (path[0], path.count) {
-    case ("objects", 2):
-      [
-        "GET": .fetch(entity: path[1]), "POST": .insert(entity: path[1]),
-        "PATCH": .batchUpdate(entity: path[1]), "DELETE": .batchDelete(entity: path[1]),
-      ]
-    case ("objects", 3):
-      [
-        "GET": .object(entity: path[1], id: path[2]),
-        "PATCH": .change(.update, entity: path[1], id: path[2]),
-        "PUT": .change(.replace, entity: path[1], id: path[2]),
-        "DELETE": .change(.delete, entity: path[1], id: path[2]),
-      ]
-    case ("objects", 4): ["GET": .value(entity: path[1], id: path[2], attribute: path[3])]
-    case ("model", 1): ["GET": .model]
-    case ("fetch", 1): ["POST": .postedFetch]
-    case ("live", 1): ["POST": .fetchGroup]
-    case ("save", 1): ["POST": .save]
-    case ("changes", 1): ["GET": .changes]
-    case ("fetches", 2): ["GET": .template(name: path[1])]
+    case ("objects", 2): .entity(path[1])
+    case ("objects", 3): .object(entity: path[1], id: path[2])
+    case ("objects", 4): .value(entity: path[1], id: path[2], attribute: path[3])
+    case ("model", 1): .document(.model)
+    case ("fetch", 1): .command(.postedFetch)
+    case ("live", 1): .command(.fetchGroup)
+    case ("save", 1): .command(.save)
+    case ("changes", 1): .document(.changes)
+    case ("fetches", 2): .document(.template(name: path[1]))
     default: throw .noSuchPath
+    }
+  }
+
+  /// Returns the operation of a method; nil if the path does not take it. `HEAD` works wherever `GET`
+  /// does, and `OPTIONS` everywhere.
+  ///
+  /// - Parameter allow: the methods in the response to `OPTIONS`.
+  func route(_ method: String, allow: @autoclosure () -> String = "") -> Route? {
+    switch (method, self) {
+    case ("OPTIONS", _): .options(allow: allow(), entity: entity)
+    case ("GET", .document(let route)), ("HEAD", .document(let route)), ("POST", .command(let route)):
+      route
+    case ("GET", .entity(let entity)), ("HEAD", .entity(let entity)): .fetch(entity: entity)
+    case ("POST", .entity(let entity)): .insert(entity: entity)
+    case ("PATCH", .entity(let entity)): .batchUpdate(entity: entity)
+    case ("DELETE", .entity(let entity)): .batchDelete(entity: entity)
+    case ("GET", .object(let entity, let id)), ("HEAD", .object(let entity, let id)):
+      .object(entity: entity, id: id)
+    case ("PATCH", .object(let entity, let id)): .change(.update, entity: entity, id: id)
+    case ("PUT", .object(let entity, let id)): .change(.replace, entity: entity, id: id)
+    case ("DELETE", .object(let entity, let id)): .change(.delete, entity: entity, id: id)
+    case ("GET", .value(let entity, let id, let attribute)),
+      ("HEAD", .value(let entity, let id, let attribute)):
+      .value(entity: entity, id: id, attribute: attribute)
+    default: nil
     }
   }
 
@@ -97,7 +115,7 @@ struct Resource {
 
   /// The methods that the path takes, in the order of `Allow`.
   var allowedMethods: [String] {
-    operations.flatMap { $0.key == "GET" ? ["GET", "HEAD"] : [$0.key] } + ["OPTIONS"]
+    ["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"].filter { route($0) != nil }
   }
 
   /// The methods among them that change nothing.
@@ -106,18 +124,16 @@ struct Resource {
   }
 
   /// The entity that the path names.
-  var entity: String? { operations[0].value.entity }
+  var entity: String? {
+    switch self {
+    case .document, .command: nil
+    case .entity(let entity), .object(let entity, _), .value(let entity, _, _): entity
+    }
+  }
 
   /// True if the path is none of the API: the path of a file.
-  var isFile: Bool { operations[0].value == .file }
-
-  /// Returns nil if the path does not take the method.
-  ///
-  /// - Parameter allow: the methods in the response to `OPTIONS`.
-  func route(_ method: String, allow: @autoclosure () -> String = "") -> Route? {
-    if method == "OPTIONS" { return .options(allow: allow(), entity: entity) }
-    let wanted = method == "HEAD" ? "GET" : method
-    return operations.first { $0.key == wanted }?.value
+  var isFile: Bool {
+    if case .document(.file) = self { true } else { false }
   }
 }
 
@@ -146,14 +162,6 @@ enum Route: Hashable {
   case change(ChangeDraft.Kind, entity: String, id: String)
   case batchUpdate(entity: String)
   case batchDelete(entity: String)
-
-  /// The entity that a path for `GET` names.
-  fileprivate var entity: String? {
-    switch self {
-    case .fetch(let entity), .object(let entity, _), .value(let entity, _, _): entity
-    default: nil
-    }
-  }
 
   /// True if the request changes the store.
   var isSave: Bool {

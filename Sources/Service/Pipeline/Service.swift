@@ -32,6 +32,8 @@ public final class Service: HTTPHandler {
   let inFlightSaves = InFlightSaves()
   let files: StaticFiles?
   let openAPI: OpenAPIBytes
+  /// True if requests are logged or charged to quotas.
+  let tracksRequests: Bool
   /// True if every change of the store changes its token.
   let isWhollyTracked: Bool
   /// Handles a request in the service that replaces this one.
@@ -77,6 +79,7 @@ public final class Service: HTTPHandler {
       OpenAPIDocument(
         model: store.model, version: configuration.version,
         isProtected: authenticator.requiresCredential, isReadOnly: store.properties.isReadOnly))
+    tracksRequests = configuration.requestLogger != nil || configuration.quotas != nil
     isWhollyTracked =
       !store.properties.isReadOnly && store.model.entities.allSatisfy(\.isObservable)
     // The engine's thread retains the store, so the store must not retain the engine.

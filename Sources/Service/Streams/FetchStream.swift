@@ -66,7 +66,7 @@ final class FetchStream: ServedStream, DiffWaiter {
   }
 
   private func querySnapshot() {
-    let deadline = ContinuousClock.now + .seconds(service.configuration.queryTimeout)
+    let deadline = ContinuousClock.now + service.pools.timeLimit
     service.pools.query(for: callerID, until: deadline, refused: end) { [self] attempt in
       if endIfMemoryIsExhausted() { return true }
       do throws(StoreError) {
