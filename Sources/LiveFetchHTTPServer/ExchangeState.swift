@@ -150,10 +150,10 @@ final class ExchangeState: Sendable {
   }
 
   /// Called when the last reference to the public exchange is released: responds with 500 if there
-  /// is no response yet.
+  /// is no response yet and the client is still connected.
   func handleRelease() {
     let isOpen = state.withLock { state in
-      state.response == nil && state.phase != .answered && state.phase != .completed
+      state.response == nil && state.phase != .answered && state.phase != .completed && !state.isGone
     }
     guard isOpen else { return }
     var problem = HTTPProblem.unanswered

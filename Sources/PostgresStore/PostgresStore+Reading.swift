@@ -171,6 +171,25 @@ extension PostgresStore {
     return try transaction { transaction throws(StoreError) in try transaction.snapshot(of: plan) }
   }
 
+  public func snapshot(
+    of bound: BoundPlan, queryClass: QueryClass
+  ) throws(StoreError) -> EncodedSnapshot {
+    let plan = bound.parameterized.template
+    guard queryClass == .full, plan.isOneStatement else {
+      return try snapshot(of: bound.plan, queryClass: queryClass)
+    }
+    let window = windowStatements.statement(of: bound.parameterized) {
+      composer.window(of: plan, extra: plan.isCapped ? 1 : 0)
+    }.bound(to: bound.values)
+    let snapshot = try single({ read throws(StoreError) in
+      try read.snapshot(of: plan) { writer throws(StoreError) in
+        try read.write(window, with: &writer)
+      }
+    })
+    if let snapshot { return snapshot }
+    return try self.snapshot(of: bound.plan, queryClass: queryClass)
+  }
+
   public func object(
     _ id: ObjectID, of plan: FetchPlan, queryClass: QueryClass
   ) throws(StoreError) -> ObjectSnapshot? {
@@ -220,7 +239,7 @@ extension PostgresStore {
 }
 
 extension FetchPlan {
-  /// True if one SELECT reads the whole result, and it is small: each row contains the position.
+  /// True if one SELECT reads the whole result, and so little that a round trip counts.
   fileprivate var isOneStatement: Bool {
     shape != .count && groupedQuery == nil && !withTotal && expansion.isEmpty
       && definition.section == nil && (1...200).contains(window.limit ?? 0)

@@ -41,7 +41,9 @@ public final class PostgresStore: ReopenableStore {
   /// The reason why the store is read-only although the options allow saves; nil if it is not.
   public let readOnlyReason: String?
   let composer: FetchComposer
-  let objectStatements = ObjectStatements()
+  let objectStatements = ComposedStatements<ItemKind>()
+  /// The statements of windows that one SELECT reads.
+  let windowStatements = ComposedStatements<ParameterizedPlan>()
   let changeQueries: ChangeQueries
   let pool: PostgresPool
   /// The tables whose changes are recorded; nil for a store without a history.

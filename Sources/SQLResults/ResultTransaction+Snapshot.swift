@@ -15,7 +15,7 @@ extension ResultTransaction {
   /// Returns the snapshot of a plan of objects or ids.
   ///
   /// - Parameter writeItems: writes the items of the plan's window.
-  func snapshot(
+  package func snapshot(
     of plan: FetchPlan, _ writeItems: (inout SnapshotWriter) throws(StoreError) -> Void
   ) throws(StoreError) -> EncodedSnapshot {
     var writer = SnapshotWriter(plan: plan, model: composer.model)

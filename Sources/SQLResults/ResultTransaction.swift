@@ -9,7 +9,7 @@ package protocol ResultTransaction: StoreReadTransaction {
   associatedtype ReadRow: ResultRow
 
   var composer: FetchComposer { get }
-  var objectStatements: ObjectStatements { get }
+  var objectStatements: ComposedStatements<ItemKind> { get }
   /// Runs a statement and passes each row to `body` until it returns false.
   func run(
     _ statement: FetchStatement, _ body: (ReadRow) throws(StoreError) -> Bool

@@ -65,7 +65,7 @@ public final class SQLiteStore: ReopenableStore {
   let history: History
   let readers: ReaderPool
   let executor: SQLiteSaveExecutor
-  let objectStatements = ObjectStatements()
+  let objectStatements = ComposedStatements<ItemKind>()
   /// nil if the store is read-only.
   let writer: Writer?
   /// The exclusive right to serve the file, held until it is closed.

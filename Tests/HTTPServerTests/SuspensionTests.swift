@@ -173,6 +173,27 @@ extension HTTPServerTests {
       }
     }
 
+    @Test func `an exchange that is released after its client left is no failure`() async throws {
+      let waiters = Waiters()
+      let problems = ConcurrentList<String>()
+      let configuration = HTTPServerConfiguration.changed { configuration in
+        configuration.renderProblem = { problem in
+          problems.append(problem.code)
+          return problem.response()
+        }
+      }
+      try await withServer(configuration, handler: waiters.handle) { server in
+        let client = try RawClient(server.port)
+        client.send(Self.wait)
+        #expect(await eventually { waiters.exchanges.count == 1 })
+        client.close()
+        #expect(await eventually { waiters.left.count == 1 })
+        _ = waiters.exchanges.takeAll()
+        #expect(await eventually { server.connectionCount == 0 })
+        #expect(problems.all == [])
+      }
+    }
+
     @Test func `a pipelined request waits after a suspended one`() async throws {
       let waiters = Waiters()
       defer { waiters.answerAll() }

@@ -34,7 +34,7 @@ struct FetchFixture {
     composer.homogeneousColumns = .everyColumn(of: schema)
     return SQLiteReadTransaction(
       connection: connection, composer: composer, history: tracked.history,
-      objectStatements: ObjectStatements(),
+      objectStatements: ComposedStatements(),
       token: try tracked.history.newestToken(on: connection))
   }
 

@@ -76,7 +76,7 @@ final class NestedWorld {
     let composer = FetchComposer(model: history.model, schema: history.schema)
     let transaction = SQLiteReadTransaction(
       connection: tracked.connection, composer: composer, history: history,
-      objectStatements: ObjectStatements(), token: try tracked.token)
+      objectStatements: ComposedStatements(), token: try tracked.token)
     let ids = (contents.tables[entity] ?? []).map { values -> ObjectID in
       switch values[0] {
       case .integer(let id): .integer(id)

@@ -37,7 +37,7 @@ struct TrackedFile {
       SQLiteReadTransaction(
         connection: connection,
         composer: FetchComposer(model: history.model, schema: history.schema), history: history,
-        objectStatements: ObjectStatements(), token: try token)
+        objectStatements: ComposedStatements(), token: try token)
     }
   }
 

@@ -81,6 +81,13 @@ public final class ParameterizedPlan: Sendable {
   }
 }
 
+/// Two plans are equal if they are the same instance.
+extension ParameterizedPlan: Hashable {
+  public static func == (left: ParameterizedPlan, right: ParameterizedPlan) -> Bool { left === right }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
 /// A parameterized plan with the values of one fetch.
 public struct BoundPlan: Sendable {
   /// The plan that fetches with the same text and other numbers share.

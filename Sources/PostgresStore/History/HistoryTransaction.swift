@@ -177,9 +177,6 @@ enum HistoryEpoch {
   /// SQL for the epoch, over `livefetch.store AS s`. It depends on the server, its timeline (which a
   /// promotion changes), the database, the schema (a restored dump has another object id), the nonce,
   /// and the changes that could not be recorded.
-  ///
-  /// The identifier stands in a file. ``setup`` reads it once for each connection, because that takes
-  /// longer than the fetch of a page.
   static let expression = """
     substr(md5(concat_ws(' ', \(database), substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8),
       s.nonce,
@@ -189,17 +186,21 @@ enum HistoryEpoch {
   /// SQL for the server, the database and the schema. Transaction ids and object ids of another one mean
   /// nothing here.
   static let database = """
-    concat_ws(' ', coalesce(current_setting('livefetch.system_identifier', true),
-        (SELECT system_identifier::text FROM pg_control_system())),
-      (SELECT oid FROM pg_database WHERE datname = current_database()),
+    concat_ws(' ', coalesce(current_setting('livefetch.database', true), \(identity)),
       'livefetch'::regnamespace::oid)
+    """
+
+  /// SQL for the server and the database. The server's identifier is stored in a file. ``setup`` reads it
+  /// once for each connection, because that takes as long as the fetch of a page.
+  private static let identity = """
+    (SELECT concat_ws(' ', system_identifier,
+      (SELECT oid FROM pg_database WHERE datname = current_database())) FROM pg_control_system())
     """
 
   /// A statement for new connections. It does nothing for a role that may not read the identifier.
   static let setup = """
     DO $$BEGIN
-      PERFORM set_config('livefetch.system_identifier', system_identifier::text, false)
-        FROM pg_control_system();
+      PERFORM set_config('livefetch.database', \(identity), false);
     EXCEPTION WHEN insufficient_privilege THEN NULL;
     END$$
     """

@@ -8,7 +8,7 @@ import SQLResults
 struct PostgresReadTransaction: ResultTransaction {
   let connection: PostgresConnection
   let composer: FetchComposer
-  let objectStatements: ObjectStatements
+  let objectStatements: ComposedStatements<ItemKind>
   let changeQueries: ChangeQueries
   /// The position of the transaction; nil if the first statement reads it.
   let begun: Token?
@@ -96,7 +96,7 @@ struct PostgresReadTransaction: ResultTransaction {
       }
     }
     if let single {
-      try single.run(statement, on: connection, take)
+      try single.run(statement, columnCount: layout.columnCount, on: connection, take)
     } else {
       try storing { () throws(PostgresError) in
         do throws(PostgresError) {

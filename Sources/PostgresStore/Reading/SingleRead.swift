@@ -15,7 +15,7 @@ final class SingleRead {
   private var hasBegun = false
   private var position: (token: Token, logEnd: UInt64, isFlushed: Bool)?
 
-  /// The token of the statement's state; nil before its first row.
+  /// The token of the statement's state; nil before it has run.
   var token: Token? {
     if position == nil { needsTransaction = true }
     return position?.token
@@ -25,8 +25,10 @@ final class SingleRead {
   var unflushedEnd: UInt64? { position.flatMap { $0.isFlushed ? nil : $0.logEnd } }
 
   /// Runs a SELECT and passes its rows to `body` until it returns false.
+  ///
+  /// - Parameter columnCount: the number of columns of `statement`.
   func run(
-    _ statement: PostgresStatement, on connection: PostgresConnection,
+    _ statement: PostgresStatement, columnCount: Int, on connection: PostgresConnection,
     _ body: (QueryResult, Int) -> Bool
   ) throws(StoreError) {
     guard !hasBegun else {
@@ -34,11 +36,16 @@ final class SingleRead {
       throw .failed("a second statement needs a transaction")
     }
     hasBegun = true
+    let sql = Self.positioned(statement.sql, columnCount)
+    var goesOn = true
     do throws(PostgresError) {
-      try connection.stream(Self.positioned(statement.sql), statement.parameters) { result, row in
-        if position == nil { position = Self.position(result, row) }
-        // Without rows there is one that contains only the position.
-        return result.isNull(row, result.columnCount - 2) || body(result, row)
+      try connection.stream(sql, statement.parameters) { result, row in
+        if result.isNull(row, columnCount) {
+          if goesOn { goesOn = body(result, row) }
+        } else {
+          position = Self.position(result, row, columnCount)
+        }
+        return goesOn || position == nil
       }
     } catch {
       failure = error
@@ -46,22 +53,23 @@ final class SingleRead {
     }
   }
 
-  private static func positioned(_ sql: String) -> String {
+  /// The SELECT with one more column, and with one more row, which has the position there. To read the
+  /// position in each row takes PostgreSQL almost as long as the rows of a page.
+  private static func positioned(_ sql: String, _ columnCount: Int) -> String {
     """
-    WITH livefetch_position AS MATERIALIZED (
-      SELECT concat_ws(' ', \(HistoryEpoch.expression), pg_current_snapshot(),
+    SELECT \(String(repeating: "NULL, ", count: columnCount))
+      concat_ws(' ', \(HistoryEpoch.expression), pg_current_snapshot(),
         (pg_current_wal_insert_lsn() - '0/0')::bigint,
-        pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn()) AS position
-      FROM livefetch.store AS s)
-    SELECT f.*, p.position
-    FROM livefetch_position AS p LEFT JOIN (SELECT r.*, true FROM (\(sql)) AS r) AS f ON true
+        pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn())
+    FROM livefetch.store AS s
+    UNION ALL SELECT r.*, NULL FROM (\(sql)) AS r
     """
   }
 
   private static func position(
-    _ result: QueryResult, _ row: Int
+    _ result: QueryResult, _ row: Int, _ column: Int
   ) -> (token: Token, logEnd: UInt64, isFlushed: Bool)? {
-    let parts = result.text(row, result.columnCount - 1).split(separator: " ")
+    let parts = result.text(row, column).split(separator: " ")
     guard parts.count == 4, let snapshot = PostgresSnapshot(postgresText: String(parts[1])),
       let logEnd = UInt64(parts[2])
     else { return nil }

@@ -20,7 +20,7 @@ final class PostgresSaveExecutor: Sendable {
   let maxResponseBytes: Int
   /// The time limit of a save.
   let timeLimit: Duration
-  let objectStatements = ObjectStatements()
+  let objectStatements = ComposedStatements<ItemKind>()
   let changeQueries: ChangeQueries
   /// Called after a commit with the newest token.
   let committed = Mutex<@Sendable (Token) -> Void>({ _ in })

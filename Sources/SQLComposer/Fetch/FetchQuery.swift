@@ -89,6 +89,8 @@ extension FetchQuery {
     appendCondition(to: &fragment)
     fragment.append(orderClause(order))
     fragment.appendWindow(limit: limit, offset: offset, context.schema.dialect)
+    var layout = layout
+    layout.columnCount = columns.count
     return FetchStatement(fragment, layout: layout, overlays: context.overlays)
   }
 

@@ -16,6 +16,8 @@ struct ResultColumns {
     return index
   }
 
+  var count: Int { expressions.count }
+
   var list: String { expressions.joined(separator: ", ") }
 }
 
@@ -83,6 +85,9 @@ package struct RowLayout: Sendable {
   /// The keys of the values as JSON, each with the preceding comma and the following colon:
   /// `,"name":`.
   package private(set) var keys: [UInt8] = []
+
+  /// The number of columns of the statement.
+  package internal(set) var columnCount = 0
 
   package init() {}
 

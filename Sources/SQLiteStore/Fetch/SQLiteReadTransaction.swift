@@ -9,7 +9,7 @@ struct SQLiteReadTransaction: ResultTransaction {
   let connection: Connection
   let composer: FetchComposer
   let history: History
-  let objectStatements: ObjectStatements
+  let objectStatements: ComposedStatements<ItemKind>
   let token: Token
   var maxResponseBytes: Int { connection.responseLimit.maxBytes }
 

@@ -1,4 +1,4 @@
-// The statements that read one object. The statement of each kind of item is composed once.
+// Statements that were composed for earlier requests, by what their SQL depends on.
 
 import FetchModel
 import SQLComposer
@@ -17,26 +17,25 @@ package struct ItemKind: Sendable, Hashable {
   }
 }
 
-/// The composed statements of a store, shared by its readers.
-package final class ObjectStatements: Sendable {
-  /// The most kinds. Clients determine them by their selections. Beyond this number, all statements
-  /// are dropped.
-  private static let capacity = 1_000
+/// Composed statements of a store, shared by its readers. Each is composed once.
+package final class ComposedStatements<Key: Hashable & Sendable>: Sendable {
+  /// The most statements. Clients determine them by their fetches. Beyond this number, all are dropped.
+  private static var capacity: Int { 1_000 }
 
   // Protects the statements. Never held while a statement is composed.
-  private let statements = Mutex<[ItemKind: FetchStatement]>([:])
+  private let statements = Mutex<[Key: FetchStatement]>([:])
 
   package init() {}
 
-  /// Returns the statement of a kind.
+  /// Returns the statement of a key.
   ///
-  /// - Parameter compose: Called for a new kind.
-  package func statement(of kind: ItemKind, _ compose: () -> FetchStatement) -> FetchStatement {
-    if let known = statements.withLock({ $0[kind] }) { return known }
+  /// - Parameter compose: Called for a new key.
+  package func statement(of key: Key, _ compose: () -> FetchStatement) -> FetchStatement {
+    if let known = statements.withLock({ $0[key] }) { return known }
     let statement = compose()
     statements.withLock { statements in
       if statements.count >= Self.capacity { statements.removeAll() }
-      statements[kind] = statement
+      statements[key] = statement
     }
     return statement
   }
