@@ -8,13 +8,13 @@ struct ConfigCommand: ParsableCommand {
     commandName: "config",
     abstract: "Show every setting of a server, and where its value comes from.",
     discussion: """
-      A flag outdoes the environment, the environment the configuration file (--config FILE, or \
+      A flag overrides the environment, the environment the configuration file (--config FILE, or \
       ./livefetch.json), the file the default. Takes the flags of 'serve'.
 
       EXAMPLES
         livefetch config
         LIVEFETCH_PORT=9000 livefetch config --max-items 500
-        livefetch config --format json > livefetch.json
+        livefetch config --format json > settings.json
       """)
 
   enum Format: String, ExpressibleByArgument, CaseIterable { case table, json }

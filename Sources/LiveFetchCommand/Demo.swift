@@ -45,7 +45,7 @@ struct Demo: ParsableCommand {
     var server = Server(
       source: .file(path: path), options: options, readAgain: given.readAgain
     ) { address in
-      "\n\nOpen \(address)/ in a browser, in two windows best."
+      "\n\nOpen \(address)/ in two browser windows."
         + (sample == .world ? Self.greeting(address) : "\n\nTry it: curl \(address)/v1/model")
     }
     try server.run()

@@ -153,7 +153,8 @@ final class ExchangeState: Sendable {
   /// is no response yet and the client is still connected.
   func handleRelease() {
     let isOpen = state.withLock { state in
-      state.response == nil && state.phase != .answered && state.phase != .completed && !state.isGone
+      state.response == nil && state.phase != .answered && state.phase != .completed
+        && !state.isGone
     }
     guard isOpen else { return }
     var problem = HTTPProblem.unanswered

@@ -133,6 +133,9 @@ extension MemberReader {
   /// The rules under `access` of an entity.
   func accessRules() -> [AccessAction: AccessRule] {
     guard let reader = object("access") else { return [:] }
+    if case .object(let members)? = value("access"), members.isEmpty {
+      report("access", "contains no rule; `\"read\": false` denies")
+    }
     var rules: [AccessAction: AccessRule] = [:]
     for action in AccessAction.allCases { rules[action] = reader.accessRule(action.rawValue) }
     reader.finish()

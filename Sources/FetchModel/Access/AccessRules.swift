@@ -67,15 +67,6 @@ public final class AccessRules: Sendable {
     hash = declaration.hash
   }
 
-  /// Rules that deny everything, for a model that its rules do not fit.
-  public init(denyingAllOf model: Model) {
-    self.model = model
-    entities = Array(repeating: EntityRules(), count: model.entities.count)
-    allowsByDefault = false
-    variables = []
-    hash = FNV1a64()
-  }
-
   /// Returns the values of the rules' variables for a caller, in the order of their names; nil for
   /// a claim that is no value. Callers with equal values have the same rules.
   public func values(for caller: AccessCaller) -> [PredicateArgument?] {

@@ -83,7 +83,9 @@ public final class ParameterizedPlan: Sendable {
 
 /// Two plans are equal if they are the same instance.
 extension ParameterizedPlan: Hashable {
-  public static func == (left: ParameterizedPlan, right: ParameterizedPlan) -> Bool { left === right }
+  public static func == (left: ParameterizedPlan, right: ParameterizedPlan) -> Bool {
+    left === right
+  }
 
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -8,9 +8,9 @@ import SQLiteStore
 struct AlterCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "alter",
-    abstract: "Change the tables of a tracked file, served or not.",
+    abstract: "Change the tables of a file, served or not.",
     discussion: """
-      Runs SQL in one transaction in which the history's triggers do not interfere: SQLite cannot drop
+      Runs SQL in one transaction in which the history's triggers do not interfere: SQLite cannot drop \
       a column that a trigger names. Clients of a changed table fetch a new snapshot.
 
       EXAMPLES

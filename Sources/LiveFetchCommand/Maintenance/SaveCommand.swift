@@ -23,7 +23,7 @@ struct SaveCommand: ParsableCommand {
           livefetch save http://127.0.0.1:8080
 
       EXIT STATUS
-        65 where the save was refused: nothing of it is in the store then.
+        65 if the save was refused; then nothing is saved.
       """)
 
   @OptionGroup var target: StoreArgument

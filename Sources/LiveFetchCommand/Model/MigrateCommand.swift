@@ -10,8 +10,8 @@ struct MigrateCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "migrate", abstract: "Migrate a store to another version of its model.",
     discussion: """
-      Names and renaming identifiers determine what changed. The command first copies the file, then
-      migrates it in one transaction. If values would be lost, it refuses and prints the reasons. A
+      Names and renaming identifiers determine what changed. The command first copies the file, then \
+      migrates it in one transaction. If values would be lost, it refuses and prints the reasons. A \
       PostgreSQL database is not copied: pg_dump does that.
 
       EXAMPLES

@@ -68,7 +68,7 @@ extension Settings {
 }
 
 extension SettingOrigin {
-  /// Higher for a source that outdoes others.
+  /// Higher for a source that overrides others.
   fileprivate var rank: Int {
     switch self {
     case .flag: 3

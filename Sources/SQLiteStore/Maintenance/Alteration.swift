@@ -24,7 +24,7 @@ extension SQLiteStore {
     guard try History.isPresent(on: connection),
       try ModelOpening.remembered(on: connection) != nil
     else { return try connection.alter(script) }
-    throw .unusable("its model says what its tables are: lead it to another one with `migrate`")
+    throw .unusable("the file has a model; use `livefetch migrate` to change its tables")
   }
 }
 

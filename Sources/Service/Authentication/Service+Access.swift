@@ -3,9 +3,16 @@
 import FetchModel
 
 extension Service {
+  /// True if the store has access rules, whether they fit it or not.
+  var hasAccessRules: Bool { accessRules != nil || accessFault != nil }
+
   /// Returns the rules of a caller; nil if none restrict it.
-  func access(of caller: Caller) -> CallerAccess? {
-    guard let accessRules, caller.kind != .serverToken else { return nil }
+  ///
+  /// - Throws: 503 if the rules do not fit the model.
+  func access(of caller: Caller) throws(Problem) -> CallerAccess? {
+    guard caller.kind != .serverToken else { return nil }
+    if let accessFault { throw Health.notReady([accessFault]) }
+    guard let accessRules else { return nil }
     return accessRules.access(
       of: AccessCaller(
         id: caller.userID, name: caller.name, roles: caller.roles, claims: caller.claims))
@@ -26,22 +33,26 @@ extension RequestContext {
   ///   an open server has every scope, and is under the rules.
   func requireWholeStore() throws(Problem) {
     try require(.admin)
-    if service.accessRules != nil, caller?.kind == .anonymous { throw .forbidden(.admin) }
+    if service.hasAccessRules, caller?.kind == .anonymous { throw .forbidden(.admin) }
   }
 }
 
 extension AccessRules {
-  /// Returns nil if neither a rule file nor the model has rules. Rules that do not fit the model, as
-  /// after a change of the schema, deny everything.
-  convenience init?(_ given: AccessDeclaration?, of model: Model) {
+  /// Returns nil if neither a rule file nor the model has rules.
+  ///
+  /// - Throws: Every rule that does not fit the model, as after a change of the schema.
+  convenience init?(_ given: AccessDeclaration?, of model: Model) throws(ModelFileError) {
     guard let declaration = given ?? model.file.flatMap({ AccessDeclaration($0) }) else {
       return nil
     }
-    do throws(ModelFileError) {
-      try self.init(declaration, model: model)
-    } catch {
-      self.init(denyingAllOf: model)
-    }
+    try self.init(declaration, model: model)
+  }
+}
+
+extension StoreFault {
+  /// - Parameter error: The rules that do not fit.
+  static func unfitRules(_ error: ModelFileError) -> StoreFault {
+    StoreFault("access-rules", "The access rules do not fit the tables: \(error)")
   }
 }
 

@@ -31,6 +31,7 @@ extension Service {
       deadline.cancel()
       var all = self?.isDraining == true ? [Health.draining] + faults : faults
       if let fault = self?.configuration.audit?.fault { all.append(fault) }
+      if let fault = self?.accessFault { all.append(fault) }
       body(all)
     }
   }

@@ -62,7 +62,7 @@ extension RequestContext {
   /// `LiveFetch-Token`, and the headers for browsers of other origins.
   var commonHeaders: [(name: String, value: String)] {
     let token = service.store.newestToken.description
-    let varies = service.accessRules == nil ? [] : [(name: "Vary", value: "Authorization")]
+    let varies = service.hasAccessRules ? [(name: "Vary", value: "Authorization")] : []
     return [("LiveFetch-Token", token)] + varies + service.corsOrigins.headers(for: request)
   }
 

@@ -63,7 +63,8 @@ enum Resource {
   func route(_ method: String, allow: @autoclosure () -> String = "") -> Route? {
     switch (method, self) {
     case ("OPTIONS", _): .options(allow: allow(), entity: entity)
-    case ("GET", .document(let route)), ("HEAD", .document(let route)), ("POST", .command(let route)):
+    case ("GET", .document(let route)), ("HEAD", .document(let route)),
+      ("POST", .command(let route)):
       route
     case ("GET", .entity(let entity)), ("HEAD", .entity(let entity)): .fetch(entity: entity)
     case ("POST", .entity(let entity)): .insert(entity: entity)

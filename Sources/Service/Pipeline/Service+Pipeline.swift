@@ -32,7 +32,9 @@ extension Service {
       }
       try admit(context)
       try authorize(context)
-      context.access = context.caller.flatMap { access(of: $0) }
+      if let caller = context.caller, [.read, .write].contains(context.route.scope) {
+        context.access = try access(of: caller)
+      }
       context.cacheKey = cacheKey(for: context)
       if let response = cachedResponse(to: context) { return context.send(response) }
       try pools.parse(context) { [self, context] () throws(Problem) in
@@ -129,7 +131,7 @@ extension Service {
 
   private func authorize(_ context: RequestContext) throws(Problem) {
     context.begin(.authorize)
-    if accessRules != nil, case .changes = context.route { return try context.requireWholeStore() }
+    if hasAccessRules, case .changes = context.route { return try context.requireWholeStore() }
     if let scope = context.route.scope { try context.require(scope) }
   }
 }

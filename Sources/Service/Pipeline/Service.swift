@@ -17,8 +17,10 @@ public final class Service: HTTPHandler {
   let store: any Store
   let configuration: ServiceConfiguration
   let authenticator: Authenticator
-  /// nil if the store has no access rules.
+  /// nil if the store has no access rules, or none that fit it.
   let accessRules: CallerAccessCache?
+  /// The reason why only the server token is served: rules that do not fit the model. nil if they do.
+  let accessFault: StoreFault?
   let credentialWatch = CredentialWatch()
   let corsOrigins: CORSOrigins
   let pools: RequestPools
@@ -61,7 +63,16 @@ public final class Service: HTTPHandler {
     self.retry = retry
     self.authenticator = authenticator
     authenticator.readKeys(of: store)
-    accessRules = AccessRules(configuration.access, of: store.model).map { CallerAccessCache($0) }
+    do throws(ModelFileError) {
+      accessRules = try AccessRules(configuration.access, of: store.model).map {
+        CallerAccessCache($0)
+      }
+      accessFault = nil
+    } catch {
+      let fault = StoreFault.unfitRules(error)
+      configuration.errorLogger.error("\(fault.detail)")
+      (accessRules, accessFault) = (nil, fault)
+    }
     corsOrigins = CORSOrigins(configuration.corsOrigins)
     deadlines = try Deadlines()
     pools = RequestPools(

@@ -14,8 +14,8 @@ struct IdempotencyKey: Sendable {
   /// A hash of the method, the target, the headers that affect the save or its response, and the body.
   let fingerprint: String
 
-  /// Returns nil without the header. Equal keys of different callers are different keys, and of
-  /// one caller after its access rules have changed.
+  /// Returns nil without the header. Equal keys of different callers are different keys. A caller whose
+  /// access rules have changed has the same keys: a repetition must not save again.
   init?(_ context: RequestContext) throws(Problem) {
     let request = context.request
     let values = request.headerValues("Idempotency-Key")
@@ -27,8 +27,7 @@ struct IdempotencyKey: Sendable {
         "`Idempotency-Key` is given once and has 1 to \(Self.maxBytes) printable ASCII characters.")
     }
     let caller = context.caller.flatMap { $0.kind == .serverToken ? nil : $0.credential }
-    let rules = context.access.map { "\u{1F}\($0.tag)" } ?? ""
-    key = (caller.map { "\(value)\u{1F}\($0)" } ?? value) + rules
+    key = caller.map { "\(value)\u{1F}\($0)" } ?? value
     fingerprint = Self.fingerprint(of: request)
   }
 

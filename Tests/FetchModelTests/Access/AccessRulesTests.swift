@@ -134,6 +134,10 @@ struct AccessRulesTests {
         "entities/Note/access/raed: is not known here; did you mean `read`?"
       ),
       (
+        #"{"entities":{"Note":{"access":{}}}}"#,
+        #"entities/Note/access: contains no rule; `"read": false` denies"#
+      ),
+      (
         #"{"entities":{"Note":{"access":{"read":7}}}}"#,
         "entities/Note/access/read: has to be true, false or a predicate, not a number"
       ),

@@ -124,4 +124,25 @@ struct AccessSavingTests {
     let again = try world.ask("1", "POST", "/v1/objects/note", body, headers: key)
     #expect(again.status == 201 && again["Idempotency-Replayed"] == "true")
   }
+
+  @Test("A save is repeated once under its idempotency key when the caller's roles have changed")
+  func idempotencyAcrossRoles() async throws {
+    let signer = try await JWTTests.hs256()
+    var configuration = ServiceConfiguration()
+    configuration.jwt = JWTVerifier(
+      rules: JWTRules(), keys: try await JWTKey.keys(of: Array(signer.file.utf8)))
+    configuration.access = try AccessDeclaration(parsing: Array(AccessWorld.rules.utf8))
+    let file = try ServedFile(AccessWorld.sql, configuration: configuration)
+    let answers = try ["[]", #"["boss"]"#].map { roles in
+      let claims = #"{"sub":"1","scope":"read write","roles":\#(roles)}"#
+      return try file.ask(
+        "POST", "/v1/objects/note", body: #"{"title":"n","owner":1}"#,
+        headers: [
+          ("Authorization", "Bearer \(try signer.token(claims))"), ("Idempotency-Key", "pay"),
+        ])
+    }
+    #expect(answers.map(\.status) == [201, 201])
+    #expect(answers[0].json["id"]?.integer == 6 && answers[1].json["id"]?.integer == 6)
+    #expect(answers.map { $0["Idempotency-Replayed"] } == [nil, "true"])
+  }
 }

@@ -1,0 +1,39 @@
+import FetchModel
+import LiveFetchHTTPServer
+import Service
+import TestSupport
+import Testing
+
+@Suite("Access rules that do not fit the tables", .mayBlock)
+struct AccessFaultTests {
+  private static let rules = """
+    {"entities":{"note":{"access":{"read":"owner == $user.id"}},
+      "user":{"attributes":{"pay":{"hidden":true}}}}}
+    """
+
+  @Test(
+    "No request is served under them",
+    arguments: [
+      ("GET", "/v1/objects/note", nil), ("GET", "/v1/objects/note/1", nil),
+      ("GET", "/v1/model", nil),
+      ("GET", "/v1/changes", nil), ("POST", "/v1/live", #"{"fetches":{"a":{"entity":"team"}}}"#),
+      ("PATCH", "/v1/objects/team/1", #"{"name":"x"}"#),
+    ] as [(String, String, String?)])
+  func requests(_ method: String, _ target: String, _ body: String?) throws {
+    let world = try AccessWorld(rules: Self.rules)
+    let user = target == "/v1/changes" ? AccessWorld.admin : "1"
+    let answer = try world.ask(user, method, target, body)
+    #expect(answer.status == 503)
+    #expect(answer.code == "not-ready")
+    #expect(answer.text.contains("entities/user/attributes/pay: is no attribute"), "\(answer.text)")
+  }
+
+  @Test("The server is not ready, says why, and serves the server token")
+  func readiness() throws {
+    let world = try AccessWorld(rules: Self.rules)
+    let ready = try world.ask(nil, "GET", "/health/ready")
+    #expect(ready.status == 503)
+    #expect(ready.text.contains(#""code":"access-rules""#), "\(ready.text)")
+    #expect(try world.ids(nil, "/v1/objects/note") == [1, 2, 3, 4, 5])
+  }
+}
