@@ -5,6 +5,7 @@ import { number } from './format.js';
 import { groupBars, groupLine, groupTable } from './group-charts.js';
 import { firstGroups, groupChoices, groupColumns, groupCondition, groupRequest, MOST, valueChoices, valueColumns }
   from './group-request.js';
+import { isTooSlow, slowAdvice, tryAgain } from './notes.js';
 import { PlainFetch } from './plain-fetch.js';
 
 const TYPING = 400;
@@ -59,7 +60,8 @@ export class GroupView {
 
   #refused(error) {
     this.#status.textContent = '';
-    replace(this.#body, h('p', { class: 'complaint', role: 'alert' }, error.message));
+    replace(this.#body, h('p', { class: 'complaint', role: 'alert' }, error.message,
+      isTooSlow(error) && [` ${slowAdvice}. `, tryAgain(() => this.follow())]));
     this.inspect();
   }
 

@@ -4,6 +4,7 @@
 import { h, replace, sentence } from './dom.js';
 import { complete } from './completion.js';
 import { indexOfByte, tokens } from './predicate-language.js';
+import { isTooSlow, slowAdvice, tryAgain } from './notes.js';
 import { hasOnlyWords, isSearch } from './search-words.js';
 
 export class PredicateField {
@@ -60,22 +61,24 @@ export class PredicateField {
     this.#typed();
   }
 
-  /** Shows what the server objects to; null when it does not. */
-  objection(problem) {
+  /** Shows what the server objects to; null when it does not. @param again sends the request again. */
+  objection(problem, again) {
     this.#problem = problem;
     this.#error.hidden = !problem;
     // A predicate that is still being typed is not finished rather than wrong.
     const isUnfinished = problem?.problem.found === 'the end' && document.activeElement === this.#text;
     this.isUnfinished = isUnfinished;
-    this.#box.classList.toggle('has-error', !!problem && !isUnfinished);
+    const isSlow = problem !== null && isTooSlow(problem);
+    this.#box.classList.toggle('has-error', !!problem && !isUnfinished && !isSlow);
     this.#error.classList.toggle('is-unfinished', isUnfinished);
     if (problem) replace(this.#error, this.#sentence(problem), this.#remedy(problem),
-      hasOnlyWords(this.value) && !isSearch(this.value) && this.#searchButton());
+      isSlow && tryAgain(again), hasOnlyWords(this.value) && !isSearch(this.value) && this.#searchButton());
     this.#paint();
   }
 
   /** The problem for people: its place is shown by the caret, its hint by the button. */
-  #sentence({ message, problem, hint }) {
+  #sentence({ code, message, problem, hint }) {
+    if (isTooSlow({ code })) return h('span', {}, `${message} ${slowAdvice}.`);
     const { found, expected } = problem;
     const text = expected === 'the end' && found ? `Unexpected ${found}`
       : expected ? `Expected ${expected}${found ? `, found ${found}` : ''}`
