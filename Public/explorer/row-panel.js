@@ -143,13 +143,19 @@ export class RowPanel {
     const lookups = this.#page.editing.lookups;
     const open = (name, other) => this.open(name, other, { isLink: true });
     this.#fields = schema.fields(entity).map((column) => new RowField(column, { ...lookups, open,
-      filter: (condition) => this.#page.filter(entity, condition),
+      filter: (condition) => this.#page.filter(entity, condition), stored: (name) => this.#stored(entity, id, name),
       commit: (item, value) => this.#page.editing.staged.set(entity, item, column.name, value) }));
     this.#lists = schema.toMany(entity).map((relationship) => new RelatedList(relationship, { ...lookups, open,
       ...this.#listOptions(entity, id, relationship) }));
     this.#history = new RowHistory(this.#page, entity, id);
     replace(this.#body, this.#fields.map(({ element }) => element),
       this.#lists.map(({ element }) => element), this.#isLive(entity) && this.#history.element);
+  }
+
+  /** A value as the server has it. */
+  async #stored(entity, id, name) {
+    const path = `/v1/objects/${[entity, id, name].map(encodeURIComponent).join('/')}`;
+    return (await this.#page.client.transport.send({ path })).blob();
   }
 
   #listOptions(entity, id, relationship) {
