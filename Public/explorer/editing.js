@@ -1,7 +1,7 @@
 // Changes of objects: the grid's editors, the dialog for a new object, and what is staged until it
 // is saved, in the tray.
 
-import { insertDialog } from './dialogs.js';
+import { ask, insertDialog } from './dialogs.js';
 import { editor } from './editors.js';
 import { show } from './format.js';
 import { own } from './json.js';
@@ -134,6 +134,17 @@ export class Editing {
     const isFilled = (dialog) => !dialog.dispatchEvent(new Event('cancel', { cancelable: true }));
     return this.staged.count > 0 || !this.#storage.isKept || document.querySelector('input.is-wrong, textarea.is-wrong') !== null
       || [...document.querySelectorAll('dialog.insert')].some(isFilled);
+  }
+
+  /** Forgets what is staged, before another user comes; resolves to whether the user agrees. */
+  async leave() {
+    const isAgreed = !(this.#isUnsaved || this.#aside.notes.length > 0)
+      || await ask('Sign out?', 'The changes that are not saved are discarded.', 'Discard and sign out');
+    if (!isAgreed) return false;
+    this.#isReloading = true;
+    this.staged.clear();
+    this.#storage.clear();
+    return true;
   }
 
   async #isElsewhere() {

@@ -178,7 +178,7 @@ export class Page {
   async #renew() {
     showConnection('unauthorized');
     const granted = await signIn('The token is no longer valid.');
-    showSession(granted);
+    showSession(granted, () => this.editing.leave());
     this.mayWrite = granted.write;
     this.rowPanel.restart();
     this.#restart();
@@ -284,19 +284,14 @@ export class Page {
     }
     if (error.status === 401) return this.#renew();
     if (error.code === 'unknown-entity') return this.reload().catch(() => {});
-    this.predicate.objection(error, () => this.#again());
+    const again = () => { this.predicate.objection(null); showConnection('connecting'); this.#open(); };
+    this.predicate.objection(error, again);
     showConnection(this.predicate.isUnfinished ? 'unfinished' : isTooSlow(error) ? 'slow' : 'failed');
     this.inspector.show({ request: this.request, result: null, traffic: this.traffic,
       schema: this.schema, isLive: this.isLive });
     if (!this.grid.isEmpty) return;
     replace(this.summary, h('span', {}, 'no result'));
     this.#note(refusedNote(error));
-  }
-
-  #again() {
-    this.predicate.objection(null);
-    showConnection('connecting');
-    this.#open();
   }
 
   /** Stands in the table's place; null for nothing. */

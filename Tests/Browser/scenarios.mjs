@@ -17,6 +17,7 @@ import { hostileScenarios } from './hostile-scenarios.mjs';
 import { openScenarios } from './open-scenarios.mjs';
 import { postgresScenarios } from './postgres-scenarios.mjs';
 import { rowScenarios } from './row-scenarios.mjs';
+import { sessionScenarios } from './session-scenarios.mjs';
 import { storeScenarios } from './store-scenarios.mjs';
 import { tableScenarios } from './table-scenarios.mjs';
 import { todoScenarios } from './todo-scenarios.mjs';
@@ -454,6 +455,6 @@ export const scenarios = {
   ...frameworksScenarios,
   ...editingScenarios,
   ...fileScenarios, ...rowScenarios, ...findingScenarios, ...tableScenarios, ...groupScenarios, ...apiScenarios, ...accessibilityScenarios, ...hostileScenarios,
-  ...openScenarios, ...storeScenarios, ...chinookScenarios, ...postgresScenarios, ...accessScenarios,
+  ...openScenarios, ...storeScenarios, ...sessionScenarios, ...chinookScenarios, ...postgresScenarios, ...accessScenarios,
   'a table of many rows scrolls': { run: manyRows, options: ['--max-items', '200000', '--durability', 'normal'] },
 };
