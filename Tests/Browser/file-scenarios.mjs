@@ -222,6 +222,7 @@ async function millionRows(scenario) {
   await seen(page);
   await page.key('ArrowDown');
   await current(page, `Item ${String(2 + 3 * size).padStart(7, '0')}`);
+  await addedAtTheEnd(scenario, page);
   await liveInTheMiddle(page);
   await wheelThroughWindows(page);
   const heap = await page.run(() => performance.memory.usedJSHeapSize);
@@ -229,6 +230,23 @@ async function millionRows(scenario) {
   assert.deepEqual(page.problems, []);
   await page.close();
   return `jumps to the middle, a quarter, the end and the beginning: ${times.join(', ')} ms`;
+}
+
+/** Rows that another program adds behind the last one are reached by the wheel. */
+async function addedAtTheEnd({ server }, page) {
+  await scrollTo(page, 1);
+  await page.until(() => globalThis.livefetch.page.grid.visible.at(-1)?.name === 'Item 1000000', { timeout: 60_000 });
+  await still(page);
+  script(server.file, "INSERT INTO Item (id, name) VALUES (1000001, 'Item 1000001'), (1000002, 'Item 1000002'), (1000003, 'Item 1000003')");
+  await page.until(() => globalThis.livefetch.page.live.current?.total === 1_000_003, { timeout: 60_000 });
+  await still(page);
+  for (let turn = 0; turn < 4; turn += 1) {
+    await page.send('Input.dispatchMouseEvent', { type: 'mouseWheel', x: 700, y: 600, deltaX: 0, deltaY: 100 });
+    await still(page);
+  }
+  await page.until(() => globalThis.livefetch.page.grid.visible.at(-1)?.name === 'Item 1000003', { what: 'the last row is seen' });
+  script(server.file, 'DELETE FROM Item WHERE id > 1000000');
+  await page.until(() => globalThis.livefetch.page.live.current?.total === 1_000_000, { timeout: 60_000 });
 }
 
 /** Saves show in a window far from the table's beginning, and rows before it do not move it. */
