@@ -38,7 +38,8 @@ export class Editing {
     addEventListener('beforeunload', (event) => this.#isUnsaved && event.preventDefault());
     this.#tray = new Tray(element, {
       onSave: () => this.saving.save(), onDiscard: () => this.staged.clear(),
-      onDrop: (change) => this.staged.drop(change), onOpen: ({ entity, id }) => page.rowPanel.open(entity, id),
+      onDrop: (change) => this.staged.drop(change), onOpen: (change) => this.#open(change),
+      keyOf: (entity) => page.schema.entity(entity)?.key ?? 'id',
       onInsertAgain: (change) => this.#insertAgain(change), nameOf: (change) => this.#nameOf(change),
       show: (change, name, value) => this.#shown(change, name, value) });
   }
@@ -55,10 +56,21 @@ export class Editing {
   }
 
   insert() {
-    if (!this.canInsert) return;
-    const { client, schema, view: { entity } } = this.#page;
-    insertDialog(entity, schema.columns(entity), {
-      add: (values) => this.staged.insert(entity, values, client.temporaryID()), ...this.lookups });
+    if (this.canInsert) this.#insertDialog(this.#page.view.entity, this.#page.client.temporaryID());
+  }
+
+  #insertDialog(entity, temporaryID, given) {
+    const add = (values) => {
+      this.#tray.complain(null);
+      this.staged.insert(entity, values, temporaryID);
+    };
+    insertDialog(entity, this.#page.schema.columns(entity), { add, given, ...this.lookups });
+  }
+
+  /** Shows the row of a staged change; one that is new in the dialog that made it. */
+  #open({ kind, entity, id, temporaryID, values }) {
+    if (kind === 'insert') this.#insertDialog(entity, temporaryID, values);
+    else this.#page.rowPanel.open(entity, id);
   }
 
   /** The handlers of the grid. */

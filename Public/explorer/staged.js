@@ -110,8 +110,10 @@ export class Staged {
     else this.#put(entity, item.id, { base: {}, ...former, entity, id: item.id, item, seen, isDeleted: true });
   }
 
+  /** Stages a new row, in place of the one with this temporary id. */
   insert(entity, values, temporaryID) {
-    this.#inserts.push({ entity, values, temporaryID, isInsert: true });
+    const index = this.#inserts.findIndex((insert) => insert.temporaryID === temporaryID);
+    this.#inserts.splice(index < 0 ? this.#inserts.length : index, 1, { entity, values, temporaryID, isInsert: true });
     this.#changed();
   }
 

@@ -27,11 +27,23 @@ export class ValueField {
     this.input.setAttribute('aria-label', column.name);
     this.input.value = editable(value, column.type);
     this.#shown = this.input.value;
-    this.#hasCRLF = typeof value === 'string' && value.includes('\r\n') && !/(^|[^\r])\n/.test(value);
+    this.#hasCRLF = hasCRLF(value);
     this.#wasNull = value === null || value === undefined;
     this.#nullSwitch = new NullSwitch(column, this.#wasNull, this.input, ownDefault);
     this.element = h('div', { class: 'field-editor' }, this.input, this.#nullSwitch.element, this.#complaint);
     if (this.#isText) this.input.addEventListener('input', () => this.grow());
+  }
+
+  /** What the control holds: equal before and after if nothing was done. */
+  get state() {
+    return JSON.stringify([this.#nullSwitch.isNull, this.#nullSwitch.isChosen, this.input.value]);
+  }
+
+  /** Fills the control as if the value had been typed. */
+  put(value) {
+    this.#hasCRLF = hasCRLF(value);
+    if (value === null) this.#nullSwitch.choose();
+    else this.#nullSwitch.type(editable(value, this.#column.type));
   }
 
   get isChanged() {
@@ -75,6 +87,8 @@ export class ValueField {
   }
 }
 
+const hasCRLF = (value) => typeof value === 'string' && value.includes('\r\n') && !/(^|[^\r])\n/.test(value);
+
 /**
  * The button that makes a value NULL; typing makes it a value again. A new row whose database has a default
  * has three: a value, NULL, and neither.
@@ -109,9 +123,19 @@ class NullSwitch {
     return true;
   }
 
+  choose() {
+    this.#set(true, this.#default !== undefined);
+  }
+
+  type(text) {
+    this.#field.value = text;
+    this.#set(false);
+  }
+
   #toggle() {
     if (this.#default && this.isNull) this.#set(true, !this.isChosen);
-    else this.#set(!this.isNull, this.#default !== undefined);
+    else if (this.isNull) this.#set(false);
+    else this.choose();
     this.#field.focus();
   }
 
