@@ -118,7 +118,7 @@ export class Transport {
   /** Sends changes as one transaction; ids beyond ±2^53 in the answer are text, as in items. */
   async save(changes, { mergePolicy, idempotencyKey, prefer, signal }) {
     const headers = clean({ 'Idempotency-Key': idempotencyKey, Prefer: prefer });
-    const body = clean({ changes, mergePolicy });
+    const body = { changes, ...clean({ mergePolicy }) };
     const answer = await this.json({ method: 'POST', path: '/v1/save', body, headers, signal });
     if (typeof answer.data?.token !== 'string') throw notAnAnswer('The answer to the save has no token.');
     for (const [name, id] of Object.entries(answer.data.ids ?? {})) answer.data.ids[name] = plainInteger(id);
