@@ -109,15 +109,12 @@ export class SelectionBar {
       replace(holder, select);
       return { column, read: () => offered[Number(select.value)][0] };
     }
-    const field = new ValueField(column, column.optional ? null : '');
+    const field = new ValueField(column, null, 'nothing chosen');
     replace(holder, field.element);
-    const isText = column.type === 'string';
     return { column, read: () => {
       const changed = field.read();
       if (changed) return changed.value;
-      if (column.optional) return null;
-      if (isText) return '';
-      throw new Error('Type a value.');
+      throw new Error(column.optional ? 'Type a value, or choose NULL.' : 'Type a value.');
     } };
   }
 

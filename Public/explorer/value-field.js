@@ -109,7 +109,7 @@ class NullSwitch {
     this.#isOptional = column.optional === true;
     this.#field = field;
     this.element = h('button', { class: 'null-switch', type: 'button', tabindex: -1,
-      hidden: !this.#isOptional && !isNull, title: 'NULL (Alt N)', onclick: () => this.#toggle() }, 'NULL');
+      hidden: !this.#isOptional && (!isNull || ownDefault !== undefined), title: 'NULL (Alt N)', onclick: () => this.#toggle() }, 'NULL');
     field.addEventListener('input', () => this.#set(false));
     this.#draw();
   }

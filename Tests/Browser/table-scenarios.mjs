@@ -115,12 +115,17 @@ async function selection({ browser, server, shoot }) {
   assert.equal(await page.run(() => document.querySelectorAll('.row[aria-selected=true]').length), 3);
   await copies(page);
   await page.run(() => [...document.querySelectorAll('.selection-bar button')].find(({ textContent }) => textContent === 'Edit …').click());
+  await page.click('.batch-editor .primary');
+  assert.equal(await page.run(() => document.querySelector('.batch-editor > .complaint').textContent), 'Type a value.');
+  assert.deepEqual(await page.run(stagedValues), [], 'nothing typed stages nothing');
   await page.run(() => {
     const select = document.querySelector('.batch-edit select');
     select.value = [...select.options].find(({ textContent }) => textContent === 'price').value;
     select.dispatchEvent(new Event('change'));
-    document.querySelector('.batch-value input').focus();
   });
+  await page.click('.batch-value .null-switch');
+  assert.equal(await page.run(() => document.querySelector('.batch-value .null-switch').getAttribute('aria-pressed')), 'true', 'NULL is chosen');
+  await page.run(() => document.querySelector('.batch-value input').focus());
   await page.type('5');
   await shoot(page, 'batch-edit-dark');
   await page.click('.batch-editor .primary');
