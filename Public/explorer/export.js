@@ -1,6 +1,6 @@
 // The rows of the present fetch as a file: all of them, not only those that the page has.
 
-import { csvOf, titleOf } from './selection-bar.js';
+import { csvOf, jsonItem } from './selection-bar.js';
 import { openDialog } from './dialogs.js';
 import { h } from './dom.js';
 import { rowsText } from './format.js';
@@ -67,7 +67,7 @@ async function* pages({ client, request, columns }) {
 }
 
 const lines = (columns, items) =>
-  items.map((item) => stringify(Object.fromEntries(columns.map((column) => [titleOf(column), item[column.name] ?? null])))).join(',\n');
+  items.map((item) => stringify(jsonItem(columns, item))).join(',\n');
 
 function download(blob, name) {
   const address = URL.createObjectURL(blob);

@@ -93,8 +93,13 @@ export class Schema {
   /** Everything that a row has but its to-many relationships, in the model's order, the key first. */
   fields(entity) {
     const id = this.#key(entity);
-    const related = this.toOne(entity).map((relationship) => ({ ...relationship, type: 'relationship' }));
-    return [id, ...this.entity(entity).attributes, ...related];
+    return [id, ...this.entity(entity).attributes, ...this.#related(entity)];
+  }
+
+  /** To-one relationships as columns; `idType` is the type of the related rows' keys. */
+  #related(entity) {
+    return this.toOne(entity).map((relationship) =>
+      ({ ...relationship, type: 'relationship', idType: this.entity(relationship.destination)?.idType }));
   }
 
   /** The attributes that people know a row by: those that were chosen, else those of the model. */
@@ -179,8 +184,7 @@ export class Schema {
     const attributes = this.entity(entity).attributes.map((attribute) => ({ ...attribute }));
     const first = labels.map((label) => attributes.find(({ name }) => name === label));
     const others = attributes.filter(({ name }) => !labels.includes(name));
-    const related = this.toOne(entity).map(
-      (relationship) => ({ ...relationship, type: 'relationship' }));
+    const related = this.#related(entity);
     const id = this.#key(entity);
     return [...first, ...this.kind(entity), ...related.slice(0, 1), ...others, ...related.slice(1), id];
   }

@@ -4,7 +4,7 @@
 import { copyText } from './cell-menu.js';
 import { csvText } from './csv.js';
 import { h, replace } from './dom.js';
-import { editable, number } from './format.js';
+import { editable, isDigits, isNumeric, number } from './format.js';
 import { stringify } from './json.js';
 import { popover } from './popover.js';
 import { RelatedEditor } from './related-editor.js';
@@ -149,5 +149,12 @@ export function csvOf(columns, items) {
 }
 
 export function jsonOf(columns, items) {
-  return stringify(items.map((item) => Object.fromEntries(columns.map((column) => [titleOf(column), item[column.name] ?? null]))), 1);
+  return stringify(items.map((item) => jsonItem(columns, item)), 1);
+}
+
+/** A row as a JSON object: a number of any size is a number. */
+export function jsonItem(columns, item) {
+  const isNumber = ({ type, idType }) => isNumeric(type === 'relationship' ? idType : type);
+  const value = (column) => (isNumber(column) && isDigits(item[column.name]) ? BigInt(item[column.name]) : item[column.name] ?? null);
+  return Object.fromEntries(columns.map((column) => [titleOf(column), value(column)]));
 }

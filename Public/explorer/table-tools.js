@@ -58,8 +58,7 @@ export class TableTools {
   async #import(file) {
     const { client, schema, view: { entity } } = this.#page;
     const [key, ...others] = schema.fields(entity);
-    const columns = [{ ...key, readOnly: false, optional: true }, ...others.filter(({ readOnly }) => !readOnly)]
-      .map((column) => (column.type === 'relationship' ? { ...column, idType: schema.entity(column.destination).idType } : column));
+    const columns = [{ ...key, readOnly: false, optional: true }, ...others.filter(({ readOnly }) => !readOnly)];
     const bytes = await file.arrayBuffer().catch((error) => openDialog('question', `${file.name} cannot be read`, error.message));
     if (!(bytes instanceof ArrayBuffer)) return;
     let attempt = null;
