@@ -2,7 +2,7 @@
 
 import { randomText } from '../livefetch/pages.js';
 import { curlInsert } from './curl.js';
-import { h } from './dom.js';
+import { h, sentence } from './dom.js';
 import { codeBlock } from './inspector.js';
 import { rowCount } from './row-window.js';
 
@@ -22,7 +22,7 @@ export const tryAgain = (run) => h('button', { class: 'text-button again', type:
 
 export function refusedNote(error) {
   return note(isTooSlow(error) ? 'This query takes too long' : 'The server refused this request',
-    h('p', {}, error.offset === undefined ? error.message : 'The mark in the field above shows where.'));
+    h('p', {}, error.offset === undefined ? sentence(error.message) : 'The mark in the field above shows where.'));
 }
 
 /** The table of the view does not exist: `go(name)` shows another one. */

@@ -285,7 +285,7 @@ export class Page {
     if (error.status === 401) return this.#renew();
     if (error.code === 'unknown-entity') return this.reload().catch(() => {});
     const again = () => { this.predicate.objection(null); showConnection('connecting'); this.#open(); };
-    this.predicate.objection(error, again);
+    this.predicate.objection(error, { again, remove: (name) => this.change({ [name]: '' }) });
     showConnection(this.predicate.isUnfinished ? 'unfinished' : isTooSlow(error) ? 'slow' : 'failed');
     this.inspector.show({ request: this.request, result: null, traffic: this.traffic,
       schema: this.schema, isLive: this.isLive });

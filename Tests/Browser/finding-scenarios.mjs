@@ -208,6 +208,33 @@ async function builder({ browser, server, shoot }) {
   await page.close();
 }
 
+/** A link with a parameter that the server refuses says which one, and removes it. */
+async function refusedParameters({ browser, server, shoot }) {
+  const total = async () => (await connect(server.address).fetch({ entity: 'book', as: 'count' })).total;
+  for (const [name, value, sentence, button] of [
+    ['sort', 'nope', 'sort: book has no property nope; did you mean note?', 'Remove the order'],
+    ['section', 'nope', 'section: book has no property nope; did you mean note?', 'Remove the sections'],
+    ['limit', '-1', 'limit: a whole number from 0 to 2147483647', 'Remove the limit'],
+    ['offset', '-1', 'offset: a whole number from 0 to 2147483647', 'Remove the offset']]) {
+    const page = await browser.open(`${server.address}/?entity=book&${name}=${value}`);
+    await page.until(() => document.querySelector('#connection').dataset.state === 'failed', { what: `${name}=${value} is refused` });
+    assert.equal(await page.run(() => document.querySelector('.predicate-error span').textContent), sentence);
+    assert.deepEqual(await page.run(() => [...document.querySelectorAll('.predicate-error button')].map(({ textContent }) => textContent)), [button]);
+    if (name === 'sort') await shoot(page, 'refused-order');
+    await page.click('.predicate-error .remover');
+    await page.until(settled, { args: [await total()], what: `all rows without ${name}` });
+    if (name === 'limit') {
+      await page.click('input[type=number]');
+      await page.type('-5');
+      await page.run(() => document.activeElement.dispatchEvent(new Event('change')));
+      assert.equal(await page.run(() => document.activeElement.matches('input[type=number]:invalid')), true);
+      assert.equal(await page.run(() => globalThis.livefetch.page.view.limit), '');
+    }
+    assert.deepEqual(page.problems, []);
+    await page.close();
+  }
+}
+
 const slowRows = `CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT);
   WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 500000) INSERT INTO item SELECT i, 'Item number ' || i FROM n;`;
 const slowSearch = "name MATCHES '.*(1|2)+x.*(y|z)+q'";
@@ -260,5 +287,6 @@ export const findingScenarios = {
   'facets of dates and NULL, on a phone': { run: facetsOfNulls, fixture: library },
   'bounds of integers beyond 2^53 are exact': { run: facetsOfLargeIntegers, fixture: large },
   'a search that takes too long is refused once, and tried again on request': { run: tooSlow, fixture: slowRows, options: ['--query-timeout', '0.5'] },
+  'a parameter that is refused is named, and removed': { run: refusedParameters, fixture: library },
   'filters are built without a predicate': { run: builder, fixture: library },
 };
