@@ -119,6 +119,7 @@ export class Editing {
 
   #keepKnown() {
     this.staged.keepOnly((entity) => this.#page.schema.entity(entity) !== undefined);
+    this.modelChanged();
   }
 
   // MARK: Stores
@@ -176,8 +177,21 @@ export class Editing {
 
   /** What was typed is seen, where it is no value and its cell is no longer there. */
   keepText(entity, id, { name }, text) {
-    const note = { text: `Not staged: “${text}” in ${name} of ${entity} ${id} is no value of this column.`,
-      actions: [['Discard', () => {
+    this.#keep(`Not staged: “${text}” in ${name} of ${entity} ${id} is no value of this column.`);
+  }
+
+  /** The model is another one: what is staged for columns that are gone is seen, and not saved. */
+  modelChanged() {
+    const { schema } = this.#page;
+    const isKnown = (entity, name) => schema.entity(entity) === undefined || ['id', 'entity'].includes(name)
+      || (schema.attribute(entity, name) ?? schema.relationship(entity, name)) !== undefined;
+    for (const { entity, id, name, value } of this.staged.takeUnknown(isKnown)) {
+      this.#keep(`Not staged: ${value === null ? 'NULL' : `“${show(value)}”`} in ${name} of ${id === undefined ? `a new ${entity}` : `${entity} ${id}`}, which has no such column now.`);
+    }
+  }
+
+  #keep(text) {
+    const note = { text, actions: [['Discard', () => {
         this.#lost = this.#lost.filter((each) => each !== note);
         this.#changed();
       }]] };

@@ -168,6 +168,8 @@ export class Page {
     const { entity } = this.view;
     const before = JSON.stringify(this.schema.entity(entity));
     this.schema.load(await this.client.model());
+    this.rowPanel.modelChanged();
+    this.editing.modelChanged();
     const isSame = JSON.stringify(this.schema.entity(entity)) === before;
     if (!isSame || !this.live || this.live.state === 'failed') this.#restart();
     else this.model.show(this.schema, entity, this.counts);

@@ -16,6 +16,8 @@ export class RowPanel {
   /** The row that is shown: `{entity, id}`; null while the panel is closed. */
   #row = null;
   #item = null;
+  /** The model of its table, as text. */
+  #model;
   /** The rows from which links led here. */
   #trail = [];
   #fields = [];
@@ -63,6 +65,17 @@ export class RowPanel {
     if (this.isOpen) this.#begin(this.#row.entity, this.#row.id);
   }
 
+  /** Shows the row with its present columns; a row of a table that is gone is no longer shown. */
+  modelChanged() {
+    if (!this.isOpen || this.#model === this.#modelNow) return;
+    if (this.#modelNow === undefined) this.close();
+    else this.restart();
+  }
+
+  get #modelNow() {
+    return JSON.stringify(this.#page.schema.entity(this.#row.entity));
+  }
+
   /** Shows what is staged. */
   refill() {
     if (this.#item) this.#draw();
@@ -71,6 +84,7 @@ export class RowPanel {
   #begin(entity, id) {
     this.#end();
     this.#row = { entity, id };
+    this.#model = this.#modelNow;
     this.#parent.hidden = false;
     this.#follow(entity, id);
     this.#drawHead();

@@ -75,7 +75,7 @@ export class Tray {
   #complaint() {
     if (!this.#problem) return null;
     const { errors, message } = this.#problem;
-    const lines = errors.length > 0 ? errors.map((error) => this.#error(error)) : [h('li', {}, sentence(message))];
+    const lines = errors.length > 0 ? distinct(errors).map((error) => this.#error(error)) : [h('li', {}, sentence(message))];
     return h('div', { class: 'tray-problem', role: 'alert' }, h('ul', {}, lines,
       this.#others && h('li', {}, h('button', { class: 'text-button', onclick: this.#others.save },
         `Save the ${this.#others.count === 1 ? 'other one' : `other ${this.#others.count}`}`))));
@@ -117,6 +117,11 @@ export class Tray {
   #text(change, name, value) {
     return value === null ? 'NULL' : this.#handlers.show?.(change, name, value) ?? show(value);
   }
+}
+
+/** The errors without those that say the same: of a value, and of the one that it is based on. */
+function distinct(errors) {
+  return [...new Map(errors.map((error) => [`${error.change} ${error.detail ?? error.property}`, error])).values()];
 }
 
 function summary(list) {
