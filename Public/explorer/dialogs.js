@@ -4,7 +4,8 @@ import { h } from './dom.js';
 import { parse, show as textOf } from './format.js';
 import { own } from './json.js';
 import { RelatedEditor } from './related-editor.js';
-import { ValueField } from './value-field.js';
+import { choices, ValueField } from './value-field.js';
+import { datePicker } from './date-picker.js';
 
 export function openDialog(className, title, ...content) {
   const dialog = h('dialog', { class: `dialog ${className}`, 'aria-label': title },
@@ -51,19 +52,18 @@ export function insertDialog(entity, columns, { add, search, nameOf, given = {} 
   const others = columns.filter((column) => !column.readOnly && !column.isID);
   const writable = key.some(({ type }) => type !== 'integer') ? [...key, ...others] : [...others, ...key];
   const fields = writable.map((column) => (column.type === 'relationship'
-    ? relatedField(column, own(given, column.name), { search, nameOf }) : valueField(column, own(given, column.name))));
+    ? relatedField(column, own(given, column.name), { search, nameOf })
+    : column.type === 'boolean' ? booleanField(column, own(given, column.name)) : valueField(column, own(given, column.name))));
   const complaint = h('p', { class: 'complaint', role: 'alert', hidden: true });
   const submit = (event) => {
     event.preventDefault();
-    try {
-      const values = Object.assign(Object.create(null), given);
-      fields.forEach((field) => field.read(values));
-      add(values);
-      dialog.close();
-    } catch (error) {
-      complaint.textContent = error.message;
-      complaint.hidden = false;
-    }
+    const values = Object.assign(Object.create(null), given);
+    const wrong = fields.map((field) => [field, refusal(field, values)]).filter(([, sentence]) => sentence);
+    complaint.textContent = wrong.map(([, sentence]) => sentence).join('\n');
+    complaint.hidden = wrong.length === 0;
+    if (wrong.length > 0) return wrong[0][0].focus();
+    add(values);
+    return dialog.close();
   };
   const form = h('form', { onsubmit: submit }, fields.map(({ element }) => element), complaint,
     h('div', { class: 'dialog-actions' }, button('Cancel', () => dialog.close()),
@@ -76,6 +76,16 @@ export function insertDialog(entity, columns, { add, search, nameOf, given = {} 
     event.preventDefault();
     if (event.isTrusted && await ask('Discard the new row?', 'What you have typed is lost.', 'Discard')) dialog.close();
   });
+}
+
+/** Reads a field into `values`; the sentence that refuses it, if there is one. */
+function refusal(field, values) {
+  try {
+    field.read(values);
+    return null;
+  } catch (error) {
+    return `${field.name}: ${error.message}`;
+  }
 }
 
 function labelled(column, control) {
@@ -92,23 +102,37 @@ function valueField(column, given) {
   if (given !== undefined) field.put(given);
   const { state } = field;
   const read = (values) => {
-    try {
-      delete values[column.name];
-      const changed = field.read();
-      if (changed) values[column.name] = changed.value;
-      else if (!column.optional && !column.default) values[column.name] = parse('', column);
-    } catch (error) {
-      field.focus();
-      throw new Error(`${column.name}: ${error.message}`);
-    }
+    delete values[column.name];
+    const changed = field.read();
+    if (changed) values[column.name] = changed.value;
+    else if (!column.optional && !column.default) values[column.name] = parse('', column);
   };
   field.element.addEventListener('keydown', (event) => {
     if (field.key(event) || event.isComposing || event.key !== 'Enter' || event.shiftKey || event.target !== field.input) return;
     event.preventDefault();
     field.input.form.requestSubmit();
   });
-  return { element: labelled(column, h('div', { class: 'row-control batch-value' }, field.element)), read,
+  const picker = column.type === 'date' && datePicker(column, field.input, () => {});
+  return { name: column.name, element: labelled(column, h('div', { class: 'row-control batch-value' }, field.element, picker)), read,
     isFilled: () => field.state !== state, focus: () => field.focus(), grow: () => field.grow() };
+}
+
+/** A choice; without one the database decides, where it can. */
+function booleanField(column, given) {
+  const unset = column.default ? 'default' : column.optional ? null : 'choose …';
+  const offered = [...(unset === null ? [] : [[undefined, unset]]), ...choices(column, given === undefined ? true : given)];
+  const first = given === undefined && unset === null ? null : given;
+  const select = h('select', { name: column.name, 'aria-label': column.name },
+    offered.map(([choice, name], index) => h('option', { value: index, selected: choice === first }, name)));
+  const start = select.value;
+  return { name: column.name, element: labelled(column, h('div', { class: 'row-control' }, select)),
+    isFilled: () => select.value !== start, focus: () => select.focus(),
+    read: (values) => {
+      delete values[column.name];
+      const [chosen] = offered[Number(select.value)];
+      if (chosen === undefined && !column.optional && !column.default) throw new Error('Choose yes or no.');
+      if (chosen !== undefined && (chosen !== null || first !== null)) values[column.name] = chosen;
+    } };
 }
 
 function relatedField(column, given, options) {
@@ -133,8 +157,11 @@ function relatedField(column, given, options) {
     related.focus();
   });
   show();
-  return { element: labelled(column, holder), isFilled: () => chosen !== given, focus: () => text.focus(),
-    read: (values) => { if (chosen !== undefined) values[column.name] = chosen; } };
+  return { name: column.name, element: labelled(column, holder), isFilled: () => chosen !== given, focus: () => text.focus(),
+    read: (values) => {
+      if (chosen !== undefined) values[column.name] = chosen;
+      else if (column.optional === false && !column.keyPart) throw new Error('Choose a row.');
+    } };
 }
 
 /**

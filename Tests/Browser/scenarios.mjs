@@ -15,6 +15,7 @@ import { apiScenarios } from './api-scenarios.mjs';
 import { frameworksScenarios } from './frameworks-scenarios.mjs';
 import { groupScenarios } from './group-scenarios.mjs';
 import { hostileScenarios } from './hostile-scenarios.mjs';
+import { newRowScenarios } from './new-row-scenarios.mjs';
 import { openScenarios } from './open-scenarios.mjs';
 import { packageScenarios } from './package-scenarios.mjs';
 import { postgresScenarios } from './postgres-scenarios.mjs';
@@ -322,7 +323,7 @@ export const scenarios = {
   ...todoScenarios,
   ...clientScenarios, ...packageScenarios,
   ...frameworksScenarios,
-  ...editingScenarios,
+  ...editingScenarios, ...newRowScenarios,
   ...fileScenarios, ...rowScenarios, ...findingScenarios, ...tableScenarios, ...groupScenarios, ...apiScenarios, ...accessibilityScenarios, ...hostileScenarios,
   ...openScenarios, ...storeScenarios, ...sessionScenarios, ...chinookScenarios, ...postgresScenarios, ...accessScenarios,
   'a table of many rows scrolls': { run: manyRows, options: ['--max-items', '200000', '--durability', 'normal'] },
