@@ -3,7 +3,7 @@
 import { debounce, h, replace } from './dom.js';
 import { number } from './format.js';
 import { groupBars, groupLine, groupTable } from './group-charts.js';
-import { firstGroups, groupChoices, groupColumns, groupCondition, groupRequest, MOST, valueChoices, valueColumns }
+import { unknownGroup, firstGroups, groupChoices, groupColumns, groupCondition, groupRequest, MOST, valueChoices, valueColumns }
   from './group-request.js';
 import { isTooSlow, slowAdvice, tryAgain } from './notes.js';
 import { PlainFetch } from './plain-fetch.js';
@@ -48,6 +48,8 @@ export class GroupView {
     this.#drawControls();
     const request = groupRequest(view, schema, filter);
     this.#request = request;
+    const unknown = unknownGroup(view);
+    if (unknown) return this.#refused({ message: `Rows cannot be grouped by ${unknown}: a date is grouped by its day, as ${unknown.split(':')[0]}:day.` });
     const handlers = { onChange: (current) => request === this.#request && this.#draw(current),
       onError: (error) => request === this.#request && this.#refused(error) };
     this.#live = isLive ? client.live(request, handlers) : new PlainFetch(client, request, handlers);

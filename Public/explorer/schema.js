@@ -1,7 +1,7 @@
 // The model as the page asks it: entities, key paths, what to call an object.
 
 import { own } from './json.js';
-import { labelsOf } from './labels.js';
+import { isGuess, labelsOf } from './labels.js';
 
 const prefix = 'livefetch.label.';
 
@@ -82,6 +82,13 @@ export class Schema {
   title(entity, item) {
     return this.labels(entity).map((name) => own(item, name))
       .filter((text) => text !== null && text !== undefined && text !== '').join(' ');
+  }
+
+  /** The name of a row where others refer to it: with its key where the name may be that of many rows. */
+  relatedTitle(entity, item, id) {
+    const title = this.title(entity, item);
+    if (!title || this.hasChosenLabel(entity) || !isGuess(this.entity(entity))) return title;
+    return `${title} (${id})`;
   }
 
   /** The key's column; `label` is the name that it has in the database. */
