@@ -41,7 +41,7 @@ export class ModelPanel {
 
   #properties(schema, entity) {
     const key = { name: entity.key ?? 'id', type: entity.idType, optional: false };
-    const attributes = [key, ...entity.attributes];
+    const attributes = [...(schema.hasKey(entity.name) ? [key] : []), ...entity.attributes];
     return h('ul', { class: 'properties' },
       attributes.map((attribute) => this.#property(
         attribute.name, glyphs[attribute.type] ?? attribute.type,

@@ -91,16 +91,20 @@ export class Schema {
     return `${title} (${id})`;
   }
 
-  /** The key's column; `label` is the name that it has in the database. */
-  #key(entity) {
+  /** False for views and tables without a primary key: the ids of their rows are not in the database. */
+  hasKey(entity) {
+    return this.entity(entity).observable !== false;
+  }
+
+  /** The key's column, where there is one; `label` is the name that it has in the database. */
+  #keys(entity) {
     const { idType, key } = this.entity(entity);
-    return { name: 'id', label: key, type: idType, readOnly: true, isFixed: true, isID: true };
+    return this.hasKey(entity) ? [{ name: 'id', label: key, type: idType, readOnly: true, isFixed: true, isID: true }] : [];
   }
 
   /** Everything that a row has but its to-many relationships, in the model's order, the key first. */
   fields(entity) {
-    const id = this.#key(entity);
-    return [id, ...this.entity(entity).attributes, ...this.#related(entity)];
+    return [...this.#keys(entity), ...this.entity(entity).attributes, ...this.#related(entity)];
   }
 
   /** To-one relationships as columns; `idType` is the type of the related rows' keys. */
@@ -192,8 +196,7 @@ export class Schema {
     const first = labels.map((label) => attributes.find(({ name }) => name === label));
     const others = attributes.filter(({ name }) => !labels.includes(name));
     const related = this.#related(entity);
-    const id = this.#key(entity);
-    return [...first, ...this.kind(entity), ...related.slice(0, 1), ...others, ...related.slice(1), id];
+    return [...first, ...this.kind(entity), ...related.slice(0, 1), ...others, ...related.slice(1), ...this.#keys(entity)];
   }
 }
 

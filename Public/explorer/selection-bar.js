@@ -26,11 +26,18 @@ export class SelectionBar {
     const button = (text, onclick, kind = '') => h('button', { class: `button small ${kind}`, type: 'button', onclick }, text);
     const { isReadOnly } = this.#page;
     return replace(this.element, h('strong', { role: 'status' }, `${number(count)} selected`),
+      this.#lacksRows && h('span', { class: 'quiet' }, `of ${number(this.#page.grid.layout.total)}: as many as are loaded`),
       !isReadOnly && this.#editable.length > 0 && button('Edit …', ({ currentTarget }) => this.#edit(currentTarget)),
       !isReadOnly && button('Delete', () => this.remove(), 'danger'),
       button('Copy as CSV', ({ currentTarget }) => this.copy('csv', currentTarget)),
       button('Copy as JSON', ({ currentTarget }) => this.copy('json', currentTarget)),
       button('Clear', () => selection.clear()));
+  }
+
+  /** True if every loaded row is selected, and there are others. */
+  get #lacksRows() {
+    const { grid: { selection, layout } } = this.#page;
+    return selection.size >= layout.count && layout.count < layout.total;
   }
 
   get #items() {

@@ -46,6 +46,7 @@ async function notLive(scenario) {
   const { server, shoot } = scenario;
   const page = await open(scenario, 'entity=recent&sort=Year');
   assert.equal((await page.run(firstCells))[0], 'Artist 41');
+  assert.deepEqual(await page.run(() => globalThis.livefetch.page.grid.columns.map(({ name }) => name)), ['Name', 'Year'], 'no key that is not there');
   await showsPlainRows(page, 'recent is a view');
   await shoot(page, 'view');
   script(server.file, "UPDATE Artist SET Name = 'Renamed' WHERE ArtistId = 41");
