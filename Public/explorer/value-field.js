@@ -3,6 +3,7 @@
 
 import { h } from './dom.js';
 import { editable, isNumeric, parse, show } from './format.js';
+import { withLineEnds } from './line-ends.js';
 
 const MOST_HEIGHT = 220;
 
@@ -14,7 +15,8 @@ export class ValueField {
   #wasNull;
   /** The text that the control showed at first: a text area changes carriage returns. */
   #shown;
-  #hasCRLF;
+  /** The text whose line ends the edited one keeps. */
+  #stored;
   #nullSwitch;
   #complaint = h('p', { class: 'complaint', role: 'alert', hidden: true });
 
@@ -27,7 +29,7 @@ export class ValueField {
     this.input.setAttribute('aria-label', column.name);
     this.input.value = editable(value, column.type);
     this.#shown = this.input.value;
-    this.#hasCRLF = hasCRLF(value);
+    this.#stored = value;
     this.#wasNull = value === null || value === undefined;
     this.#nullSwitch = new NullSwitch(column, this.#wasNull, this.input, ownDefault);
     this.element = h('div', { class: 'field-editor' }, this.input, this.#nullSwitch.element, this.#complaint);
@@ -41,7 +43,7 @@ export class ValueField {
 
   /** Fills the control as if the value had been typed. */
   put(value) {
-    this.#hasCRLF = hasCRLF(value);
+    this.#stored = value;
     if (value === null) this.#nullSwitch.choose();
     else this.#nullSwitch.type(editable(value, this.#column.type));
   }
@@ -56,9 +58,8 @@ export class ValueField {
     return { value: this.#nullSwitch.isNull ? null : parse(this.#lineEnds(this.input.value), this.#column) };
   }
 
-  /** A text area has LF only; a text whose lines all ended in CR LF keeps them. */
   #lineEnds(text) {
-    return this.#hasCRLF ? text.replaceAll('\n', '\r\n') : text;
+    return this.#column.type === 'string' && typeof this.#stored === 'string' ? withLineEnds(text, this.#stored) : text;
   }
 
   /** Shows why the text is not a value. */
@@ -86,8 +87,6 @@ export class ValueField {
     this.input.style.height = `${Math.min(this.input.scrollHeight, MOST_HEIGHT)}px`;
   }
 }
-
-const hasCRLF = (value) => typeof value === 'string' && value.includes('\r\n') && !/(^|[^\r])\n/.test(value);
 
 /**
  * The button that makes a value NULL; typing makes it a value again. A new row whose database has a default

@@ -307,7 +307,21 @@ async function longName(page, server, shoot) {
 }
 
 const texts = `CREATE TABLE data (id INTEGER PRIMARY KEY, data BLOB);
-  INSERT INTO data VALUES (1, 'text in blob'), (2, 'abcd'), (3, x'00ff'), (4, 7);`;
+  INSERT INTO data VALUES (1, 'text in blob'), (2, 'abcd'), (3, x'00ff'), (4, 7);
+  CREATE TABLE lines (id INTEGER PRIMARY KEY, text TEXT);
+  INSERT INTO lines VALUES (1, 'one' || char(13, 10) || 'two' || char(10) || 'three');`;
+
+/** An edited text keeps the line ends of the lines that were not touched. */
+async function mixedLines(page) {
+  await page.run(() => globalThis.livefetch.page.goTo('lines'));
+  await page.until(rows, { args: [1] });
+  await openCell(page, 1, 'text');
+  await page.run(() => document.activeElement.setSelectionRange(99, 99));
+  await page.type('!');
+  await page.key('Enter');
+  assert.deepEqual(await page.run(stagedValues), [{ text: 'one\r\ntwo\nthree!' }]);
+  await page.run(() => globalThis.livefetch.page.editing.staged.clear());
+}
 
 /** A text in a column of bytes is shown as it is; a download has what is stored, also where it looks like base64. */
 async function textAmongBytes({ browser, server, shoot }) {
@@ -339,6 +353,7 @@ async function textAmongBytes({ browser, server, shoot }) {
   await page.key('Enter');
   assert.equal(await page.run(() => document.querySelector('.editor .complaint').textContent), 'Base64 is expected; the panel of the row takes a file.');
   await page.key('Escape');
+  await mixedLines(page);
   await page.scheme('dark');
   await page.run(() => globalThis.livefetch.page.rowPanel.open('data', 1));
   await page.size(390, 844);
