@@ -153,7 +153,8 @@ class Client:
 
     def live(self, entity: str, **parameters: Any) -> Iterator[Result]:
         """The result now and after every change, until `close`. Goes on after lost connections and
-        restarts of the server; raises `LiveFetchError` if the request itself is wrong."""
+        restarts of the server; raises `LiveFetchError` if the request itself is wrong, or takes
+        longer than the server allows."""
         request, connection = _request(entity, parameters), self._connect(wait=WAIT)
         result: Optional[Result] = None
         pause = SHORTEST_PAUSE
@@ -169,7 +170,7 @@ class Client:
                 except LiveFetchError as error:
                     if error.status == 410:
                         result = None
-                    elif not error.is_transient:
+                    elif not error.is_transient or error.code == "query-timeout":
                         raise
                     seconds = error.retry_after
                 else:

@@ -51,6 +51,6 @@ export function request(view, filter, schema, { offset, size }) {
   const related = schema.toOne(view.entity).map(({ name }) => name);
   const { base, most } = span(view);
   return { entity: view.entity, ...filter, section: view.section, sort: sortTerms(view.sort),
-    limit: Math.max(0, Math.min(size, most - offset)), offset: base + offset || undefined,
+    limit: most < 0 ? most : Math.max(0, Math.min(size, most - offset)), offset: base + offset || undefined,
     count: 'exact', expand: related };
 }

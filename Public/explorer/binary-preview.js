@@ -1,7 +1,7 @@
 // A binary value in the row panel: a picture, or else its first bytes; to download and to replace.
 
 import { h } from './dom.js';
-import { bytes } from './format.js';
+import { bytes, isBase64, number } from './format.js';
 
 /** The first bytes of the kinds of pictures that browsers decode. */
 const pictures = [['png', [0x89, 0x50, 0x4e, 0x47]], ['jpeg', [0xff, 0xd8, 0xff]],
@@ -11,28 +11,28 @@ const LARGEST = { width: 320, height: 240 };
 
 /**
  * @param value base64, null, or what else is stored in the column.
- * @param options `commit(value)` takes another value; null where the row is read-only.
+ * @param options `commit(value)` takes another value; null where the row is read-only. `stored()` resolves to the
+ * value's bytes as the server has them; null where the value is not saved yet.
  */
-export function binaryPreview(column, value, { commit }) {
+export function binaryPreview(column, value, { commit, stored }) {
   const data = decoded(value);
+  const text = data === null && value !== null && value !== undefined ? String(value) : null;
   const kind = data && pictures.find(([, start]) => start.every((byte, index) => data[index] === byte))?.[0];
   const about = data ? `${kind ? `${kind.toUpperCase()}, ` : ''}${bytes(data.length)}`
-    : value === null || value === undefined ? 'NULL' : `not binary: ${String(value)}`;
+    : text === null ? 'NULL' : typeof value === 'string' ? `text of ${number([...text].length)} characters` : 'not binary';
   return h('div', { class: 'binary' }, data && (kind ? picture(data, column.name) : dump(data)),
+    text !== null && h('pre', { class: 'code is-text', tabindex: 0, 'aria-label': 'Text' }, text),
     h('p', { class: 'binary-line' }, h('span', {}, about),
-      data && h('button', { class: 'text-button', type: 'button', onclick: () => download(data, column.name, kind) }, 'Download'),
-      commit && h('label', { class: 'text-button file-button' }, data ? 'Replace …' : 'Choose a file …', filePicker(column, commit)),
+      about !== 'NULL' && h('button', { class: 'text-button', type: 'button',
+        onclick: () => download(data ?? text, `${column.name}.${kind ?? (data ? 'bin' : 'txt')}`, stored) }, 'Download'),
+      commit && h('label', { class: 'text-button file-button' }, about !== 'NULL' ? 'Replace …' : 'Choose a file …', filePicker(column, commit)),
       commit && column.optional && value !== null && h('button', { class: 'null-switch', type: 'button',
         onclick: () => commit(null) }, 'NULL')));
 }
 
 function decoded(value) {
-  if (typeof value !== 'string') return null;
-  try {
-    return Uint8Array.from(atob(value), (character) => character.charCodeAt(0));
-  } catch {
-    return null;
-  }
+  if (typeof value !== 'string' || !isBase64(value)) return null;
+  return Uint8Array.from(atob(value), (character) => character.charCodeAt(0));
 }
 
 /** Drawn on a canvas: the page's policy allows no pictures from memory. */
@@ -59,9 +59,11 @@ function dump(data) {
   return data.length > 0 && h('pre', { class: 'code', tabindex: 0, 'aria-label': 'First bytes' }, lines.join('\n'));
 }
 
-function download(data, name, kind) {
-  const address = URL.createObjectURL(new Blob([data]));
-  h('a', { href: address, download: `${name}.${kind ?? 'bin'}` }).click();
+/** Saves what is stored, which may be a text that looks like base64; what is not saved yet, or cannot be read, as it is shown. */
+async function download(shown, name, stored) {
+  const blob = stored === null ? new Blob([shown]) : await stored().catch(() => new Blob([shown]));
+  const address = URL.createObjectURL(blob);
+  h('a', { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 

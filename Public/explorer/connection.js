@@ -4,7 +4,7 @@ import { h, replace } from './dom.js';
 import { bytes, number } from './format.js';
 import { rowCount, span } from './row-window.js';
 
-const texts = { connecting: 'connecting', live: 'live', offline: 'reconnecting', failed: 'refused',
+const texts = { connecting: 'connecting', live: 'live', offline: 'reconnecting', failed: 'refused', slow: 'too slow',
   closed: 'closed', plain: 'not live', idle: 'no table', unauthorized: 'signed out', unfinished: 'predicate not finished' };
 
 /** @param reason why it is offline, or why the rows are not live. */

@@ -84,7 +84,7 @@ export class Controls {
 
   #number(view, name, placeholder) {
     const change = ({ target }) => {
-      if (target.checkValidity()) this.#onChange({ [name]: target.value });
+      if (target.reportValidity()) this.#onChange({ [name]: target.value });
     };
     return h('label', { class: 'control' }, h('span', { class: 'name' }, name),
       h('input', { class: 'field', type: 'number', min: 0, step: 1, placeholder,

@@ -1,9 +1,11 @@
 // Dialogs: a new object, a conflict side by side, a question, the shortcuts.
 
 import { h } from './dom.js';
-import { parse, show } from './format.js';
+import { parse, show as textOf } from './format.js';
+import { own } from './json.js';
 import { RelatedEditor } from './related-editor.js';
-import { ValueField } from './value-field.js';
+import { choices, ValueField } from './value-field.js';
+import { datePicker } from './date-picker.js';
 
 export function openDialog(className, title, ...content) {
   const dialog = h('dialog', { class: `dialog ${className}`, 'aria-label': title },
@@ -40,30 +42,34 @@ export function ask(title, text, yes) {
   });
 }
 
-/** The fields of a new object; `add(values)` stages it. A key that is left empty is the database's to make. */
-export function insertDialog(entity, columns, { add, search, nameOf }) {
+/**
+ * The fields of a new object; `add(values)` stages it. A key that is left empty is the database's to make.
+ *
+ * @param options `given`: the values of one that is staged, which the fields begin with.
+ */
+export function insertDialog(entity, columns, { add, search, nameOf, given = {} }) {
   const key = columns.filter(({ isID }) => isID).map((column) => ({ ...column, optional: true, hasParts: columns.some(({ keyPart }) => keyPart) }));
   const others = columns.filter((column) => !column.readOnly && !column.isID);
   const writable = key.some(({ type }) => type !== 'integer') ? [...key, ...others] : [...others, ...key];
   const fields = writable.map((column) => (column.type === 'relationship'
-    ? relatedField(column, { search, nameOf }) : valueField(column)));
+    ? relatedField(column, own(given, column.name), { search, nameOf })
+    : column.type === 'boolean' ? booleanField(column, own(given, column.name)) : valueField(column, own(given, column.name))));
   const complaint = h('p', { class: 'complaint', role: 'alert', hidden: true });
   const submit = (event) => {
     event.preventDefault();
-    try {
-      const values = Object.create(null);
-      fields.forEach((field) => field.read(values));
-      add(values);
-      dialog.close();
-    } catch (error) {
-      complaint.textContent = error.message;
-      complaint.hidden = false;
-    }
+    const values = Object.assign(Object.create(null), given);
+    const wrong = fields.map((field) => [field, refusal(field, values)]).filter(([, sentence]) => sentence);
+    complaint.textContent = wrong.map(([, sentence]) => sentence).join('\n');
+    complaint.hidden = wrong.length === 0;
+    if (wrong.length > 0) return wrong[0][0].focus();
+    add(values);
+    return dialog.close();
   };
   const form = h('form', { onsubmit: submit }, fields.map(({ element }) => element), complaint,
     h('div', { class: 'dialog-actions' }, button('Cancel', () => dialog.close()),
       h('button', { class: 'button primary', type: 'submit' }, 'Add to the save')));
   const dialog = openDialog('insert', `New ${entity}`, form);
+  fields.forEach((field) => field.grow?.());
   fields[0]?.focus();
   dialog.addEventListener('cancel', async (event) => {
     if (!fields.some(({ isFilled }) => isFilled())) return;
@@ -72,45 +78,75 @@ export function insertDialog(entity, columns, { add, search, nameOf }) {
   });
 }
 
+/** Reads a field into `values`; the sentence that refuses it, if there is one. */
+function refusal(field, values) {
+  try {
+    field.read(values);
+    return null;
+  } catch (error) {
+    return `${field.name}: ${error.message}`;
+  }
+}
+
 function labelled(column, control) {
   const note = column.optional || column.default ? column.type : `${column.type}, required`;
   return h('div', { class: 'dialog-field' }, h('span', {}, column.label ?? column.name, h('small', {}, note)), control);
 }
 
 /** A field is left out of the values while it is untouched; that of a required column is read in any case. */
-function valueField(column) {
+function valueField(column, given) {
   const ownDefault = column.hasParts ? 'from its parts' : column.isID && column.type === 'integer' ? 'assigned'
-    : column.keyPart ? 'from the key' : column.default ? 'default' : undefined;
+    : column.isID ? 'needed, unless the database makes it' : column.keyPart ? 'from the key' : column.default ? 'default' : undefined;
   const field = new ValueField(column, column.optional ? null : '', ownDefault);
   field.input.name = column.name;
+  if (given !== undefined) field.put(given);
+  const { state } = field;
   const read = (values) => {
-    try {
-      const changed = field.read();
-      if (changed) values[column.name] = changed.value;
-      else if (!column.optional && !column.default) values[column.name] = parse('', column);
-    } catch (error) {
-      field.focus();
-      throw new Error(`${column.name}: ${error.message}`);
-    }
+    delete values[column.name];
+    const changed = field.read();
+    if (changed) values[column.name] = changed.value;
+    else if (!column.optional && !column.default) values[column.name] = parse('', column);
   };
   field.element.addEventListener('keydown', (event) => {
     if (field.key(event) || event.isComposing || event.key !== 'Enter' || event.shiftKey || event.target !== field.input) return;
     event.preventDefault();
     field.input.form.requestSubmit();
   });
-  return { element: labelled(column, h('div', { class: 'row-control batch-value' }, field.element)), read,
-    isFilled: () => field.isChanged, focus: () => field.focus() };
+  const picker = column.type === 'date' && datePicker(column, field.input, () => {});
+  return { name: column.name, element: labelled(column, h('div', { class: 'row-control batch-value' }, field.element, picker)), read,
+    isFilled: () => field.state !== state, focus: () => field.focus(), grow: () => field.grow() };
 }
 
-function relatedField(column, options) {
-  let chosen;
-  const text = h('button', { class: 'field related-value', type: 'button', 'aria-label': column.name }, 'choose …');
+/** A choice; without one the database decides, where it can. */
+function booleanField(column, given) {
+  const unset = column.default ? 'default' : column.optional ? null : 'choose …';
+  const offered = [...(unset === null ? [] : [[undefined, unset]]), ...choices(column, given === undefined ? true : given)];
+  const first = given === undefined && unset === null ? null : given;
+  const select = h('select', { name: column.name, 'aria-label': column.name },
+    offered.map(([choice, name], index) => h('option', { value: index, selected: choice === first }, name)));
+  const start = select.value;
+  return { name: column.name, element: labelled(column, h('div', { class: 'row-control' }, select)),
+    isFilled: () => select.value !== start, focus: () => select.focus(),
+    read: (values) => {
+      delete values[column.name];
+      const [chosen] = offered[Number(select.value)];
+      if (chosen === undefined && !column.optional && !column.default) throw new Error('Choose yes or no.');
+      if (chosen !== undefined && (chosen !== null || first !== null)) values[column.name] = chosen;
+    } };
+}
+
+function relatedField(column, given, options) {
+  let chosen = given;
+  const text = h('button', { class: 'field related-value', type: 'button' });
   const holder = h('span', { class: 'related-holder' }, text);
-  const close = () => {
-    const hadFocus = holder.contains(document.activeElement);
+  const show = () => {
     const name = chosen === undefined ? 'choose …' : options.nameOf(column.destination, chosen) ?? String(chosen ?? 'NULL');
     text.textContent = name;
-    text.setAttribute('aria-label', `${column.name}: ${name}`);
+    text.setAttribute('aria-label', chosen === undefined ? column.name : `${column.name}: ${name}`);
+  };
+  const close = () => {
+    const hadFocus = holder.contains(document.activeElement);
+    show();
     holder.replaceChildren(text);
     if (hadFocus) text.focus();
   };
@@ -120,8 +156,12 @@ function relatedField(column, options) {
     holder.replaceChildren(h('span', { class: 'editor' }, related.element));
     related.focus();
   });
-  return { element: labelled(column, holder), isFilled: () => chosen !== undefined, focus: () => text.focus(),
-    read: (values) => { if (chosen !== undefined) values[column.name] = chosen; } };
+  show();
+  return { name: column.name, element: labelled(column, holder), isFilled: () => chosen !== given, focus: () => text.focus(),
+    read: (values) => {
+      if (chosen !== undefined) values[column.name] = chosen;
+      else if (column.optional === false && !column.keyPart) throw new Error('Choose a row.');
+    } };
 }
 
 /**
@@ -146,7 +186,7 @@ export function conflictDialog(conflicts, { resolve, discard }) {
 
 function conflictRow(conflict, index) {
   const { title, property, seen, stored, given } = conflict;
-  const text = (value) => (value === null || value === undefined ? 'NULL' : show(value));
+  const text = (value) => (value === null || value === undefined ? 'NULL' : textOf(value));
   const choice = (value, isMine) => h('label', { class: 'conflict-choice' },
     h('input', { type: 'radio', name: `conflict-${index}`, checked: isMine === conflict.keepsMine,
       onchange: () => { conflict.keepsMine = isMine; } }), text(value));

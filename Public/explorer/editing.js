@@ -1,7 +1,7 @@
 // Changes of objects: the grid's editors, the dialog for a new object, and what is staged until it
 // is saved, in the tray.
 
-import { insertDialog } from './dialogs.js';
+import { ask, insertDialog } from './dialogs.js';
 import { editor } from './editors.js';
 import { show } from './format.js';
 import { own } from './json.js';
@@ -38,7 +38,8 @@ export class Editing {
     addEventListener('beforeunload', (event) => this.#isUnsaved && event.preventDefault());
     this.#tray = new Tray(element, {
       onSave: () => this.saving.save(), onDiscard: () => this.staged.clear(),
-      onDrop: (change) => this.staged.drop(change), onOpen: ({ entity, id }) => page.rowPanel.open(entity, id),
+      onDrop: (change) => this.staged.drop(change), onOpen: (change) => this.#open(change),
+      keyOf: (entity) => page.schema.entity(entity)?.key ?? 'id',
       onInsertAgain: (change) => this.#insertAgain(change), nameOf: (change) => this.#nameOf(change),
       show: (change, name, value) => this.#shown(change, name, value) });
   }
@@ -55,10 +56,21 @@ export class Editing {
   }
 
   insert() {
-    if (!this.canInsert) return;
-    const { client, schema, view: { entity } } = this.#page;
-    insertDialog(entity, schema.columns(entity), {
-      add: (values) => this.staged.insert(entity, values, client.temporaryID()), ...this.lookups });
+    if (this.canInsert) this.#insertDialog(this.#page.view.entity, this.#page.client.temporaryID());
+  }
+
+  #insertDialog(entity, temporaryID, given) {
+    const add = (values) => {
+      this.#tray.complain(null);
+      this.staged.insert(entity, values, temporaryID);
+    };
+    insertDialog(entity, this.#page.schema.columns(entity), { add, given, ...this.lookups });
+  }
+
+  /** Shows the row of a staged change; one that is new in the dialog that made it. */
+  #open({ kind, entity, id, temporaryID, values }) {
+    if (kind === 'insert') this.#insertDialog(entity, temporaryID, values);
+    else this.#page.rowPanel.open(entity, id);
   }
 
   /** The handlers of the grid. */
@@ -107,6 +119,7 @@ export class Editing {
 
   #keepKnown() {
     this.staged.keepOnly((entity) => this.#page.schema.entity(entity) !== undefined);
+    this.modelChanged();
   }
 
   // MARK: Stores
@@ -136,6 +149,17 @@ export class Editing {
       || [...document.querySelectorAll('dialog.insert')].some(isFilled);
   }
 
+  /** Forgets what is staged, before another user comes; resolves to whether the user agrees. */
+  async leave() {
+    const isAgreed = !(this.#isUnsaved || this.#aside.notes.length > 0)
+      || await ask('Sign out?', 'The changes that are not saved are discarded.', 'Discard and sign out');
+    if (!isAgreed) return false;
+    this.#isReloading = true;
+    this.staged.clear();
+    this.#storage.clear();
+    return true;
+  }
+
   async #isElsewhere() {
     const about = await this.#page.client.about().catch(() => this.#storage.about);
     if (isSameStore(about, this.#storage.about)) return false;
@@ -153,8 +177,21 @@ export class Editing {
 
   /** What was typed is seen, where it is no value and its cell is no longer there. */
   keepText(entity, id, { name }, text) {
-    const note = { text: `Not staged: “${text}” in ${name} of ${entity} ${id} is no value of this column.`,
-      actions: [['Discard', () => {
+    this.#keep(`Not staged: “${text}” in ${name} of ${entity} ${id} is no value of this column.`);
+  }
+
+  /** The model is another one: what is staged for columns that are gone is seen, and not saved. */
+  modelChanged() {
+    const { schema } = this.#page;
+    const isKnown = (entity, name) => schema.entity(entity) === undefined || ['id', 'entity'].includes(name)
+      || (schema.attribute(entity, name) ?? schema.relationship(entity, name)) !== undefined;
+    for (const { entity, id, name, value } of this.staged.takeUnknown(isKnown)) {
+      this.#keep(`Not staged: ${value === null ? 'NULL' : `“${show(value)}”`} in ${name} of ${id === undefined ? `a new ${entity}` : `${entity} ${id}`}, which has no such column now.`);
+    }
+  }
+
+  #keep(text) {
+    const note = { text, actions: [['Discard', () => {
         this.#lost = this.#lost.filter((each) => each !== note);
         this.#changed();
       }]] };

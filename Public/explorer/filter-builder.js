@@ -58,9 +58,9 @@ export class FilterBuilder {
   get #paths() {
     const { schema, view: { entity } } = this.#page;
     const counts = schema.toMany(entity).filter(({ name }) => isName(name)).map(({ name }) => ({ path: `${name}.@count`, type: 'integer' }));
-    const paths = [...schema.paths(entity), { path: 'id', type: schema.entity(entity).idType }]
-      .filter(({ path }) => path.split('.').every(isName) && schema.resolve(entity, path));
-    return [...paths, ...counts];
+    const paths = schema.paths(entity).filter(({ path }) => path.split('.').every(isName) && schema.resolve(entity, path));
+    const key = schema.hasKey(entity) || paths.length === 0 ? [{ path: 'id', type: schema.entity(entity).idType }] : [];
+    return [...paths, ...key, ...counts];
   }
 
   #blank() {

@@ -22,12 +22,15 @@ export function drawable(values) {
 /** True for an integer that a number of JavaScript cannot hold: it is text. */
 export const isDigits = (value) => typeof value === 'string' && /^-?\d+$/.test(value);
 
+/** True for a text that is the base64 of bytes. A column of binary values may hold other texts. */
+export const isBase64 = (text) => /^(?:[a-z\d+/]{4})*(?:[a-z\d+/]{2}==|[a-z\d+/]{3}=)?$/i.test(text);
+
 /** @param type an attribute's type as the model names it. */
 export function show(value, type) {
   if (value === null || value === undefined) return '';
   if (type === 'boolean' && typeof value === 'boolean') return value ? 'yes' : 'no';
   if (type === 'date') return dateText(String(value));
-  if (type === 'binary' && typeof value === 'string') return `${bytes(value.length * 0.75 - (/=*$/.exec(value)[0].length))} of data`;
+  if (type === 'binary' && typeof value === 'string' && isBase64(value)) return `${bytes(value.length * 0.75 - (/=*$/.exec(value)[0].length))} of data`;
   if (typeof value === 'number') return number(value);
   return typeof value === 'object' && !(value instanceof Decimal) ? structure(value) : String(value);
 }
@@ -87,6 +90,7 @@ export function parse(text, { type, optional }) {
     case 'boolean': return parseBoolean(trimmed);
     case 'json': return parseJSON(trimmed);
     case 'date': return parseDate(trimmed);
+    case 'binary': return base64(trimmed);
     case 'uuid': return formed(trimmed, /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i, 'A UUID is expected: 8-4-4-4-12 hexadecimal digits.');
     default: return text;
   }
@@ -98,6 +102,11 @@ function parseDate(text) {
   // The calendar is the same every 400 years.
   const days = month && new Date(Date.UTC(2000 + Number(year) % 400, Number(month), 0)).getUTCDate();
   if (month && (month < 1 || month > 12 || day < 1 || day > days)) throw new Error(`There is no day ${year}-${month}-${day}.`);
+  return text;
+}
+
+function base64(text) {
+  if (!isBase64(text)) throw new Error('Base64 is expected; the panel of the row takes a file.');
   return text;
 }
 

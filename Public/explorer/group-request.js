@@ -24,6 +24,9 @@ export function groupColumns(view, schema) {
   });
 }
 
+/** A group of a link that there is no way to: dates are grouped by the day alone. */
+export const unknownGroup = (view) => list(view.group).find((text) => /:(?!day$)/.test(text));
+
 /** The aggregates of a view: `{text, alias, name, type, select}`. */
 export function valueColumns(view, schema) {
   const texts = list(view.values).filter((text) => /^@\w/.test(text));

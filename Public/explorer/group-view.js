@@ -3,8 +3,9 @@
 import { debounce, h, replace } from './dom.js';
 import { number } from './format.js';
 import { groupBars, groupLine, groupTable } from './group-charts.js';
-import { firstGroups, groupChoices, groupColumns, groupCondition, groupRequest, MOST, valueChoices, valueColumns }
+import { unknownGroup, firstGroups, groupChoices, groupColumns, groupCondition, groupRequest, MOST, valueChoices, valueColumns }
   from './group-request.js';
+import { isTooSlow, slowAdvice, tryAgain } from './notes.js';
 import { PlainFetch } from './plain-fetch.js';
 
 const TYPING = 400;
@@ -47,6 +48,8 @@ export class GroupView {
     this.#drawControls();
     const request = groupRequest(view, schema, filter);
     this.#request = request;
+    const unknown = unknownGroup(view);
+    if (unknown) return this.#refused({ message: `Rows cannot be grouped by ${unknown}: a date is grouped by its day, as ${unknown.split(':')[0]}:day.` });
     const handlers = { onChange: (current) => request === this.#request && this.#draw(current),
       onError: (error) => request === this.#request && this.#refused(error) };
     this.#live = isLive ? client.live(request, handlers) : new PlainFetch(client, request, handlers);
@@ -59,7 +62,8 @@ export class GroupView {
 
   #refused(error) {
     this.#status.textContent = '';
-    replace(this.#body, h('p', { class: 'complaint', role: 'alert' }, error.message));
+    replace(this.#body, h('p', { class: 'complaint', role: 'alert' }, error.message,
+      isTooSlow(error) && [` ${slowAdvice}. `, tryAgain(() => this.follow())]));
     this.inspect();
   }
 

@@ -47,10 +47,10 @@ function describe({ database, store, version, readOnly }) {
 }
 
 const [model, about, may] = await load();
-showSession(may);
 const schema = new Schema(model, browserStorage);
 schema.sample = about.sample;
 const page = new Page(schema, { client, closeDrawers, about, mayWrite: may.write });
+showSession(may, () => page.editing.leave());
 describe(about);
 document.getElementById('todo-link').hidden = !schema.isSample || !todoEntity(schema.entities);
 

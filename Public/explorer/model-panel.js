@@ -6,6 +6,13 @@ import { number } from './format.js';
 const glyphs = { string: 'abc', integer: '123', double: '1.5', decimal: '1.5', boolean: 'y/n',
   date: 'date', binary: 'data', uuid: 'uuid', uri: 'uri', json: '{ }' };
 
+/** On a phone the bar has no room for the file's name and the links: they are here. */
+function bar() {
+  const links = [...document.querySelectorAll('.bar .quiet-link:not([hidden])')].map((link) => link.cloneNode(true));
+  links.forEach((link) => link.removeAttribute('id'));
+  return h('div', { class: 'drawer-foot' }, h('p', {}, document.getElementById('store').textContent), links);
+}
+
 export class ModelPanel {
   #parent;
   #handlers;
@@ -21,7 +28,7 @@ export class ModelPanel {
   show(schema, current, counts) {
     replace(this.#parent, h('h2', { class: 'panel-title' }, 'Tables'),
       h('ul', { class: 'entities' }, schema.entities.map(
-        (entity) => this.#entity(schema, entity, entity.name === current, counts))));
+        (entity) => this.#entity(schema, entity, entity.name === current, counts))), bar());
     if (current !== this.#current) this.#parent.querySelector('[aria-current=true]')?.scrollIntoView({ block: 'nearest' });
     this.#current = current;
   }
@@ -41,7 +48,7 @@ export class ModelPanel {
 
   #properties(schema, entity) {
     const key = { name: entity.key ?? 'id', type: entity.idType, optional: false };
-    const attributes = [key, ...entity.attributes];
+    const attributes = [...(schema.hasKey(entity.name) ? [key] : []), ...entity.attributes];
     return h('ul', { class: 'properties' },
       attributes.map((attribute) => this.#property(
         attribute.name, glyphs[attribute.type] ?? attribute.type,

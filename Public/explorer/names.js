@@ -31,7 +31,7 @@ export class Names {
     if (id === null || id === undefined) return undefined;
     const sources = [...this.#included.values()];
     const object = sources.map((included) => own(own(included, entity), id)).find(Boolean);
-    return (object && this.#schema.title(entity, object)) || this.#found.get(`${entity}\u0000${id}`);
+    return (object && this.#schema.relatedTitle(entity, object, id)) || this.#found.get(`${entity}\u0000${id}`);
   }
 
   /** Lets go of names that were found: rows are called otherwise now. */
@@ -52,7 +52,7 @@ export class Names {
       ...conditions.map((condition) => this.#client.fetch({ ...request, ...condition }))]);
     const items = results.flatMap(({ sections }) => sections.flatMap((section) => section.items));
     const found = [...new Map(items.map((item) => [String(item.id), item])).values()].slice(0, MOST)
-      .map((item) => ({ id: item.id, name: this.#schema.title(entity, item) || String(item.id) }));
+      .map((item) => ({ id: item.id, name: this.#schema.relatedTitle(entity, item, item.id) || String(item.id) }));
     for (const { id, name } of found) this.#found.set(`${entity}\u0000${id}`, name);
     const isAmong = (name) => found.filter((each) => each.name === name).length > 1;
     return found.map((each) => ({ ...each, key: each.name !== String(each.id)

@@ -2,7 +2,7 @@
 
 import { randomText } from '../livefetch/pages.js';
 import { curlInsert } from './curl.js';
-import { h } from './dom.js';
+import { h, sentence } from './dom.js';
 import { codeBlock } from './inspector.js';
 import { rowCount } from './row-window.js';
 
@@ -12,9 +12,17 @@ function note(title, ...content) {
   return h('div', { class: 'empty' }, h('strong', {}, title), content);
 }
 
+/** True if the server has ended a query at its time limit. */
+export const isTooSlow = ({ code }) => code === 'query-timeout';
+
+export const slowAdvice = 'An index on the columns of the filter and the order helps, or BEGINSWITH in place of CONTAINS,'
+  + ' or a server with a longer --query-timeout';
+
+export const tryAgain = (run) => h('button', { class: 'text-button again', type: 'button', onclick: run }, 'Try again');
+
 export function refusedNote(error) {
-  return note('The server refused this request',
-    h('p', {}, error.offset === undefined ? error.message : 'The mark in the field above shows where.'));
+  return note(isTooSlow(error) ? 'This query takes too long' : 'The server refused this request',
+    h('p', {}, error.offset === undefined ? sentence(error.message) : 'The mark in the field above shows where.'));
 }
 
 /** The table of the view does not exist: `go(name)` shows another one. */

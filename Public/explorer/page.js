@@ -17,7 +17,7 @@ import { GroupView } from './group-view.js';
 import { Inspector } from './inspector.js';
 import { ModelPanel } from './model-panel.js';
 import { Names } from './names.js';
-import { emptyNote, missingTableNote, refusedNote } from './notes.js';
+import { emptyNote, isTooSlow, missingTableNote, refusedNote } from './notes.js';
 import { PlainFetch } from './plain-fetch.js';
 import { PredicateField } from './predicate-field.js';
 import { number } from './format.js';
@@ -168,9 +168,11 @@ export class Page {
     const { entity } = this.view;
     const before = JSON.stringify(this.schema.entity(entity));
     this.schema.load(await this.client.model());
+    this.rowPanel.modelChanged();
+    this.editing.modelChanged();
     const isSame = JSON.stringify(this.schema.entity(entity)) === before;
-    if (isSame && this.live && this.live.state !== 'failed') this.model.show(this.schema, entity, this.counts);
-    else this.#restart();
+    if (!isSame || !this.live || this.live.state === 'failed') this.#restart();
+    else this.model.show(this.schema, entity, this.counts);
     this.count();
   }
 
@@ -178,7 +180,7 @@ export class Page {
   async #renew() {
     showConnection('unauthorized');
     const granted = await signIn('The token is no longer valid.');
-    showSession(granted);
+    showSession(granted, () => this.editing.leave());
     this.mayWrite = granted.write;
     this.rowPanel.restart();
     this.#restart();
@@ -284,8 +286,9 @@ export class Page {
     }
     if (error.status === 401) return this.#renew();
     if (error.code === 'unknown-entity') return this.reload().catch(() => {});
-    this.predicate.objection(error);
-    showConnection(this.predicate.isUnfinished ? 'unfinished' : 'failed');
+    const again = () => { this.predicate.objection(null); showConnection('connecting'); this.#open(); };
+    this.predicate.objection(error, { again, remove: (name) => this.change({ [name]: '' }) });
+    showConnection(this.predicate.isUnfinished ? 'unfinished' : isTooSlow(error) ? 'slow' : 'failed');
     this.inspector.show({ request: this.request, result: null, traffic: this.traffic,
       schema: this.schema, isLive: this.isLive });
     if (!this.grid.isEmpty) return;

@@ -1,10 +1,8 @@
 // The result of a fetch that cannot be followed: fetched once, and again on request.
 
 import { route } from '../livefetch.js';
-import { asLiveFetchError } from '../livefetch/transport.js';
-
-/** Milliseconds before the next attempt to reach the server. */
-const RETRY = 1500;
+import { Backoff } from '../livefetch/backoff.js';
+import { asLiveFetchError, isAnswer } from '../livefetch/transport.js';
 
 /** Has the properties and handlers of a live fetch; its state is `plain` once rows are shown. */
 export class PlainFetch {
@@ -13,7 +11,7 @@ export class PlainFetch {
   #client;
   #handlers;
   #abort = new AbortController();
-  #retry;
+  #backoff = new Backoff();
 
   /** @param handlers `{onSnapshot, onChange, onState, onError}`, as `client.live` takes them. */
   constructor(client, request, handlers) {
@@ -41,11 +39,11 @@ export class PlainFetch {
 
   close() {
     this.state = 'closed';
-    clearTimeout(this.#retry);
     this.#abort.abort();
   }
 
   #show(snapshot, bytes) {
+    this.#backoff.succeeded();
     this.current = { ...snapshot, at: new Date() };
     this.#become('plain');
     const info = { cause: 'snapshot', bytes };
@@ -53,11 +51,13 @@ export class PlainFetch {
     this.#handlers.onChange?.(this.current, info);
   }
 
-  #failed(cause) {
+  async #failed(cause) {
+    const { signal } = this.#abort;
     const error = asLiveFetchError(cause);
-    this.#become(error.isTransient ? 'offline' : 'failed', error);
-    if (!error.isTransient) return this.#handlers.onError?.(error);
-    this.#retry = setTimeout(() => this.refresh(), RETRY);
+    this.#become(isAnswer(error) ? 'failed' : 'offline', error);
+    if (isAnswer(error)) return this.#handlers.onError?.(error);
+    await this.#backoff.wait(signal, error.retryAfter);
+    if (!signal.aborted) this.refresh();
   }
 
   #become(state, error) {

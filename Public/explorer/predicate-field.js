@@ -4,7 +4,10 @@
 import { h, replace, sentence } from './dom.js';
 import { complete } from './completion.js';
 import { indexOfByte, tokens } from './predicate-language.js';
+import { isTooSlow, slowAdvice, tryAgain } from './notes.js';
 import { hasOnlyWords, isSearch } from './search-words.js';
+
+const parameters = { sort: 'order', section: 'sections' };
 
 export class PredicateField {
   #box;
@@ -60,28 +63,37 @@ export class PredicateField {
     this.#typed();
   }
 
-  /** Shows what the server objects to; null when it does not. */
-  objection(problem) {
+  /**
+   * Shows what the server objects to; null when it does not.
+   *
+   * @param options `again()` sends the request again; `remove(name)` removes a parameter of it.
+   */
+  objection(problem, { again, remove } = {}) {
     this.#problem = problem;
     this.#error.hidden = !problem;
     // A predicate that is still being typed is not finished rather than wrong.
     const isUnfinished = problem?.problem.found === 'the end' && document.activeElement === this.#text;
     this.isUnfinished = isUnfinished;
-    this.#box.classList.toggle('has-error', !!problem && !isUnfinished);
+    const isSlow = problem !== null && isTooSlow(problem);
+    const parameter = /^`(sort|section|limit|offset)`/.exec(problem?.message)?.[1];
+    this.#box.classList.toggle('has-error', !!problem && !isUnfinished && !isSlow && !parameter);
     this.#error.classList.toggle('is-unfinished', isUnfinished);
     if (problem) replace(this.#error, this.#sentence(problem), this.#remedy(problem),
-      hasOnlyWords(this.value) && !isSearch(this.value) && this.#searchButton());
+      isSlow && tryAgain(again), parameter && this.#remover(parameter, remove),
+      problem.offset !== undefined && hasOnlyWords(this.value) && !isSearch(this.value) && this.#searchButton());
     this.#paint();
   }
 
   /** The problem for people: its place is shown by the caret, its hint by the button. */
-  #sentence({ message, problem, hint }) {
+  #sentence({ code, message, problem, hint }) {
+    if (isTooSlow({ code })) return h('span', {}, `${message} ${slowAdvice}.`);
     const { found, expected } = problem;
     const text = expected === 'the end' && found ? `Unexpected ${found}`
       : expected ? `Expected ${expected}${found ? `, found ${found}` : ''}`
       : message.replace(/^`where`:? (at \d+: )?/, '');
     const isAdvice = / /.test(hint ?? '');
-    const whole = hint && (!expected || isAdvice) ? `${text}; ${hint}` : text;
+    const whole = !hint || (expected && !isAdvice) ? text
+      : `${text.replace(/\.$/, '')}; ${isAdvice ? hint : `did you mean \`${hint}\`?`}`;
     return h('span', {}, sentence(whole));
   }
 
@@ -97,6 +109,12 @@ export class PredicateField {
   /** True if the typed text may become the name of a column. */
   get isCompleting() {
     return this.#options.items.length > 0;
+  }
+
+  /** The problem may be that of another parameter, in a link or after a column was dropped. */
+  #remover(name, remove) {
+    return h('button', { class: 'text-button remover', type: 'button', onclick: () => remove(name) },
+      `Remove the ${parameters[name] ?? name}`);
   }
 
   #searchButton() {

@@ -32,7 +32,7 @@ const forms = { uuid: /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i, date: /^[+-]?
 /** True if a value is of its column's type: SQLite stores others as well. */
 function fits(value, type) {
   if (value === null || value === undefined) return true;
-  if (isNumeric(type)) return !Number.isNaN(nearest(value)) && typeof value !== 'boolean';
+  if (isNumeric(type)) return typeof value === 'string' ? isDigits(value) || /^-?Infinity$/.test(value) : !Number.isNaN(nearest(value)) && typeof value !== 'boolean';
   if (type === 'boolean' || type === 'string') return typeof value === type;
   return !forms[type] || forms[type].test(value);
 }
@@ -47,7 +47,7 @@ export function joined(where, condition) {
 
 /** The condition that a column has a value, or that it does not. */
 export function equals({ name, type }, value, isNot = false) {
-  return `${pathText(name)} ${isNot ? '!=' : '=='} ${type === 'integer' && isDigits(value) ? value : quoted(value)}`;
+  return `${pathText(name)} ${isNot ? '!=' : '=='} ${isNumeric(type) && isDigits(value) ? value : quoted(value)}`;
 }
 
 /** True if the value of a column can be compared in a predicate. */

@@ -66,7 +66,7 @@ export class RelatedList {
     const items = this.#result?.sections[0]?.items ?? [];
     const total = this.#result?.total ?? 0;
     replace(this.#head, this.name, h('small', {}, `⇉ ${destination}${this.#result ? ` · ${number(total)}` : ''}`));
-    const known = items.map((item) => this.#line(item.id, this.#options.schema.title(destination, item)));
+    const known = items.map((item) => this.#line(item.id, this.#options.schema.relatedTitle(destination, item, item.id)));
     const added = this.#staged.add.filter((id) => !items.some((item) => String(item.id) === String(id)))
       .map((id) => this.#line(id, this.#options.nameOf(destination, id)));
     replace(this.#list, known, added);

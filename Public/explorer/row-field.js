@@ -28,8 +28,8 @@ export class RowField {
   #preview = h('div', { class: 'row-preview' });
 
   /**
-   * @param options `commit(item, value)` with the item that was seen; `open(entity, id)` goes to a
-   * related row; `filter(condition)` filters the table; `search`, `nameOf`.
+   * @param options `commit(item, value)` with the item that was seen; `stored(name)` resolves
+   * to the bytes of a value; `open(entity, id)` goes to a related row; `filter(condition)` filters the table; `search`, `nameOf`.
    */
   constructor(column, options) {
     this.#column = column;
@@ -185,7 +185,8 @@ export class RowField {
         stringify(value, 2)));
     }
     return replace(this.#preview, type === 'binary' && binaryPreview(this.#column, value, {
-      commit: isReadOnly ? null : (next) => this.#commit(item, next) }));
+      commit: isReadOnly ? null : (next) => this.#commit(item, next),
+      stored: value === own(item, this.#column.name) ? () => this.#options.stored(this.#column.name) : null }));
   }
 }
 

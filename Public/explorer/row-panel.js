@@ -16,6 +16,8 @@ export class RowPanel {
   /** The row that is shown: `{entity, id}`; null while the panel is closed. */
   #row = null;
   #item = null;
+  /** The model of its table, as text. */
+  #model;
   /** The rows from which links led here. */
   #trail = [];
   #fields = [];
@@ -63,6 +65,17 @@ export class RowPanel {
     if (this.isOpen) this.#begin(this.#row.entity, this.#row.id);
   }
 
+  /** Shows the row with its present columns; a row of a table that is gone is no longer shown. */
+  modelChanged() {
+    if (!this.isOpen || this.#model === this.#modelNow) return;
+    if (this.#modelNow === undefined) this.close();
+    else this.restart();
+  }
+
+  get #modelNow() {
+    return JSON.stringify(this.#page.schema.entity(this.#row.entity));
+  }
+
   /** Shows what is staged. */
   refill() {
     if (this.#item) this.#draw();
@@ -71,6 +84,7 @@ export class RowPanel {
   #begin(entity, id) {
     this.#end();
     this.#row = { entity, id };
+    this.#model = this.#modelNow;
     this.#parent.hidden = false;
     this.#follow(entity, id);
     this.#drawHead();
@@ -143,13 +157,19 @@ export class RowPanel {
     const lookups = this.#page.editing.lookups;
     const open = (name, other) => this.open(name, other, { isLink: true });
     this.#fields = schema.fields(entity).map((column) => new RowField(column, { ...lookups, open,
-      filter: (condition) => this.#page.filter(entity, condition),
+      filter: (condition) => this.#page.filter(entity, condition), stored: (name) => this.#stored(entity, id, name),
       commit: (item, value) => this.#page.editing.staged.set(entity, item, column.name, value) }));
     this.#lists = schema.toMany(entity).map((relationship) => new RelatedList(relationship, { ...lookups, open,
       ...this.#listOptions(entity, id, relationship) }));
     this.#history = new RowHistory(this.#page, entity, id);
     replace(this.#body, this.#fields.map(({ element }) => element),
       this.#lists.map(({ element }) => element), this.#isLive(entity) && this.#history.element);
+  }
+
+  /** A value as the server has it. */
+  async #stored(entity, id, name) {
+    const path = `/v1/objects/${[entity, id, name].map(encodeURIComponent).join('/')}`;
+    return (await this.#page.client.transport.send({ path })).blob();
   }
 
   #listOptions(entity, id, relationship) {

@@ -1,10 +1,10 @@
 // The store's change feed: the number of saves, by any program.
 
+import { Backoff } from '../livefetch/backoff.js';
 import { canShare } from '../livefetch/pages.js';
 
 const NAME = 'livefetch saves';
 const WAIT = 25;
-const RETRY = 1000;
 /** Milliseconds between two requests of a page that cannot share the one that the server holds. */
 const PAUSE = 5_000;
 
@@ -16,6 +16,7 @@ const PAUSE = 5_000;
  */
 export async function watchSaves(client, token, { onSaves, onReset, onUnauthorized }) {
   const turns = new Turns();
+  const backoff = new Backoff();
   let since = token;
   for (;;) {
     const { signal, end } = await whileSeen();
@@ -23,6 +24,7 @@ export async function watchSaves(client, token, { onSaves, onReset, onUnauthoriz
       const { data } = await turns.ask(signal, (wait) => client.transport.json({
         path: `/v1/changes?since=${encodeURIComponent(since)}&wait=${wait}`, signal }));
       since = data.to;
+      backoff.succeeded();
       if (data.saves.length > 0) onSaves(data.saves.length);
     } catch (error) {
       if (error.status === 401) {
@@ -31,7 +33,7 @@ export async function watchSaves(client, token, { onSaves, onReset, onUnauthoriz
       }
       if (error.status !== 410 && error.isTransient === false) return;
       since = (error.status === 410 && await newestToken(client, onReset, error.code === 'schema-changed')) || since;
-      if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, Math.max(RETRY, 1000 * (error.retryAfter ?? 0))));
+      await backoff.wait(signal, error.retryAfter);
     } finally {
       end();
     }

@@ -1,7 +1,7 @@
 // The model as the page asks it: entities, key paths, what to call an object.
 
 import { own } from './json.js';
-import { labelsOf } from './labels.js';
+import { isGuess, labelsOf } from './labels.js';
 
 const prefix = 'livefetch.label.';
 
@@ -84,17 +84,33 @@ export class Schema {
       .filter((text) => text !== null && text !== undefined && text !== '').join(' ');
   }
 
-  /** The key's column; `label` is the name that it has in the database. */
-  #key(entity) {
+  /** The name of a row where others refer to it: with its key where the name may be that of many rows. */
+  relatedTitle(entity, item, id) {
+    const title = this.title(entity, item);
+    if (!title || this.hasChosenLabel(entity) || !isGuess(this.entity(entity))) return title;
+    return `${title} (${id})`;
+  }
+
+  /** False for views and tables without a primary key: the ids of their rows are not in the database. */
+  hasKey(entity) {
+    return this.entity(entity).observable !== false;
+  }
+
+  /** The key's column, where there is one; `label` is the name that it has in the database. */
+  #keys(entity) {
     const { idType, key } = this.entity(entity);
-    return { name: 'id', label: key, type: idType, readOnly: true, isFixed: true, isID: true };
+    return this.hasKey(entity) ? [{ name: 'id', label: key, type: idType, readOnly: true, isFixed: true, isID: true }] : [];
   }
 
   /** Everything that a row has but its to-many relationships, in the model's order, the key first. */
   fields(entity) {
-    const id = this.#key(entity);
-    const related = this.toOne(entity).map((relationship) => ({ ...relationship, type: 'relationship' }));
-    return [id, ...this.entity(entity).attributes, ...related];
+    return [...this.#keys(entity), ...this.entity(entity).attributes, ...this.#related(entity)];
+  }
+
+  /** To-one relationships as columns; `idType` is the type of the related rows' keys. */
+  #related(entity) {
+    return this.toOne(entity).map((relationship) =>
+      ({ ...relationship, type: 'relationship', idType: this.entity(relationship.destination)?.idType }));
   }
 
   /** The attributes that people know a row by: those that were chosen, else those of the model. */
@@ -179,10 +195,8 @@ export class Schema {
     const attributes = this.entity(entity).attributes.map((attribute) => ({ ...attribute }));
     const first = labels.map((label) => attributes.find(({ name }) => name === label));
     const others = attributes.filter(({ name }) => !labels.includes(name));
-    const related = this.toOne(entity).map(
-      (relationship) => ({ ...relationship, type: 'relationship' }));
-    const id = this.#key(entity);
-    return [...first, ...this.kind(entity), ...related.slice(0, 1), ...others, ...related.slice(1), id];
+    const related = this.#related(entity);
+    return [...first, ...this.kind(entity), ...related.slice(0, 1), ...others, ...related.slice(1), ...this.#keys(entity)];
   }
 }
 

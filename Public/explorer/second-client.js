@@ -106,6 +106,6 @@ function shape(schema, view, filter) {
 /** The label and the column that ranks the rows. */
 function columns(schema, entity, sort) {
   const all = schema.columns(entity);
-  const ranked = all.find(({ name }) => sort.some((term) => sortsBy(term, name)));
+  const ranked = all.slice(1).find(({ name }) => sort.some((term) => sortsBy(term, name)));
   return [all[0], ranked ?? all[1]].filter(Boolean).map((column) => ({ ...column, isFixed: true }));
 }

@@ -4,7 +4,7 @@
 import { copyText } from './cell-menu.js';
 import { csvText } from './csv.js';
 import { h, replace } from './dom.js';
-import { editable, number } from './format.js';
+import { editable, isDigits, isNumeric, number } from './format.js';
 import { stringify } from './json.js';
 import { popover } from './popover.js';
 import { RelatedEditor } from './related-editor.js';
@@ -26,11 +26,18 @@ export class SelectionBar {
     const button = (text, onclick, kind = '') => h('button', { class: `button small ${kind}`, type: 'button', onclick }, text);
     const { isReadOnly } = this.#page;
     return replace(this.element, h('strong', { role: 'status' }, `${number(count)} selected`),
+      this.#lacksRows && h('span', { class: 'quiet' }, `of ${number(this.#page.grid.layout.total)}: as many as are loaded`),
       !isReadOnly && this.#editable.length > 0 && button('Edit …', ({ currentTarget }) => this.#edit(currentTarget)),
       !isReadOnly && button('Delete', () => this.remove(), 'danger'),
       button('Copy as CSV', ({ currentTarget }) => this.copy('csv', currentTarget)),
       button('Copy as JSON', ({ currentTarget }) => this.copy('json', currentTarget)),
       button('Clear', () => selection.clear()));
+  }
+
+  /** True if every loaded row is selected, and there are others. */
+  get #lacksRows() {
+    const { grid: { selection, layout } } = this.#page;
+    return selection.size >= layout.count && layout.count < layout.total;
   }
 
   get #items() {
@@ -109,15 +116,12 @@ export class SelectionBar {
       replace(holder, select);
       return { column, read: () => offered[Number(select.value)][0] };
     }
-    const field = new ValueField(column, column.optional ? null : '');
+    const field = new ValueField(column, null, 'nothing chosen');
     replace(holder, field.element);
-    const isText = column.type === 'string';
     return { column, read: () => {
       const changed = field.read();
       if (changed) return changed.value;
-      if (column.optional) return null;
-      if (isText) return '';
-      throw new Error('Type a value.');
+      throw new Error(column.optional ? 'Type a value, or choose NULL.' : 'Type a value.');
     } };
   }
 
@@ -152,5 +156,12 @@ export function csvOf(columns, items) {
 }
 
 export function jsonOf(columns, items) {
-  return stringify(items.map((item) => Object.fromEntries(columns.map((column) => [titleOf(column), item[column.name] ?? null]))), 1);
+  return stringify(items.map((item) => jsonItem(columns, item)), 1);
+}
+
+/** A row as a JSON object: a number of any size is a number. */
+export function jsonItem(columns, item) {
+  const isNumber = ({ type, idType }) => isNumeric(type === 'relationship' ? idType : type);
+  const value = (column) => (isNumber(column) && isDigits(item[column.name]) ? BigInt(item[column.name]) : item[column.name] ?? null);
+  return Object.fromEntries(columns.map((column) => [titleOf(column), value(column)]));
 }

@@ -91,8 +91,12 @@ function scopeList(granted) {
         h('b', {}, scope), h('span', {}, granted[scope] ? text : `not allowed: ${text}`))))];
 }
 
-/** Shows the button that leads to the scopes and to the end of the session, where there is one. */
-export function showSession(granted) {
+/**
+ * Shows the button that leads to the scopes and to the end of the session, where there is one.
+ *
+ * @param leave resolves to whether the user agrees to lose what is not saved.
+ */
+export function showSession(granted, leave) {
   const button = document.getElementById('session');
   button.hidden = token() === null;
   button.title = `Signed in: the token may ${inWords(granted)}`;
@@ -101,7 +105,11 @@ export function showSession(granted) {
     const dialog = open('Signed in', scopeList(granted), h('div', { class: 'dialog-actions' },
       h('button', { class: 'button', type: 'button', onclick: () => dialog.close() }, 'Close'),
       h('button', { class: 'button danger', type: 'button',
-        onclick: () => { signOut(); location.reload(); } }, 'Sign out')));
+        onclick: async () => {
+          if (!await leave()) return;
+          signOut();
+          location.reload();
+        } }, 'Sign out')));
     dialog.addEventListener('close', () => dialog.remove());
   };
 }

@@ -52,6 +52,11 @@ export class StagedStorage {
     }
   }
 
+  /** Forgets the texts of all stores. */
+  clear() {
+    [...this.others.map(({ key }) => key), keyOf(this.#about)].forEach((key) => this.write(null, key));
+  }
+
   /** The texts of other stores: `{key, database, isNamesake}`, the last for a former state of this one. */
   get others() {
     const keys = new Set(this.#unkept.keys());

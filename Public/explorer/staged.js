@@ -73,6 +73,18 @@ export class Staged {
     if (this.count !== count) this.#changed();
   }
 
+  /** Takes out the values of columns that are not there: `[{entity, id, name, value}]`. */
+  takeUnknown(isKnown) {
+    const taken = [];
+    const known = ({ entity, id, values = {} }) => Object.fromEntries(Object.entries(values).filter(([name, value]) =>
+      isKnown(entity, name) || taken.push({ entity, id, name, value }) === 0));
+    this.#inserts = this.#inserts.map((insert) => ({ ...insert, values: known(insert) }));
+    this.#objects = new Map([...this.#objects].map(([key, change]) => [key, { ...change, values: known(change) }])
+      .filter(([, { isDeleted, values }]) => isDeleted || Object.keys(values).length > 0));
+    if (taken.length > 0) this.#changed();
+    return taken;
+  }
+
   get count() {
     return this.#objects.size + this.#inserts.length;
   }
@@ -110,8 +122,10 @@ export class Staged {
     else this.#put(entity, item.id, { base: {}, ...former, entity, id: item.id, item, seen, isDeleted: true });
   }
 
+  /** Stages a new row, in place of the one with this temporary id. */
   insert(entity, values, temporaryID) {
-    this.#inserts.push({ entity, values, temporaryID, isInsert: true });
+    const index = this.#inserts.findIndex((insert) => insert.temporaryID === temporaryID);
+    this.#inserts.splice(index < 0 ? this.#inserts.length : index, 1, { entity, values, temporaryID, isInsert: true });
     this.#changed();
   }
 

@@ -2,7 +2,7 @@
 
 import { action } from './actions.js';
 import { openDialog } from './dialogs.js';
-import { exportMenu } from './export.js';
+import { exportMenu, exportState } from './export.js';
 import { acceptDrops, ImportDialog } from './import-dialog.js';
 import { SelectionBar } from './selection-bar.js';
 import { attemptOf } from './staged.js';
@@ -37,7 +37,7 @@ export class TableTools {
 
   #rowButtons() {
     return [action('columns', 'Columns', 'Columns', ({ currentTarget }) => this.columns.choose(currentTarget)),
-      action('export', 'Export', 'Export', ({ currentTarget }) => this.#export(currentTarget)),
+      exportState(), action('export', 'Export', 'Export', ({ currentTarget }) => this.#export(currentTarget)),
       this.#page.editing.canInsert && action('import', 'Import', 'Import', () => this.#choose())];
   }
 
@@ -58,8 +58,7 @@ export class TableTools {
   async #import(file) {
     const { client, schema, view: { entity } } = this.#page;
     const [key, ...others] = schema.fields(entity);
-    const columns = [{ ...key, readOnly: false, optional: true }, ...others.filter(({ readOnly }) => !readOnly)]
-      .map((column) => (column.type === 'relationship' ? { ...column, idType: schema.entity(column.destination).idType } : column));
+    const columns = [{ ...key, readOnly: false, optional: true }, ...others.filter(({ readOnly }) => !readOnly)];
     const bytes = await file.arrayBuffer().catch((error) => openDialog('question', `${file.name} cannot be read`, error.message));
     if (!(bytes instanceof ArrayBuffer)) return;
     let attempt = null;

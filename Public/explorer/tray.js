@@ -15,7 +15,7 @@ export class Tray {
   #refused = [];
   #notes = [];
 
-  /** @param handlers `{onSave, onDiscard, onDrop(change), onOpen(change), onInsertAgain(change), nameOf(change), show(change, name, value)}`. */
+  /** @param handlers `{onSave, onDiscard, onDrop(change), onOpen(change), onInsertAgain(change), nameOf(change), keyOf(entity), show(change, name, value)}`. */
   constructor(parent, handlers) {
     this.#parent = parent;
     this.#handlers = handlers;
@@ -75,7 +75,7 @@ export class Tray {
   #complaint() {
     if (!this.#problem) return null;
     const { errors, message } = this.#problem;
-    const lines = errors.length > 0 ? errors.map((error) => this.#error(error)) : [h('li', {}, sentence(message))];
+    const lines = errors.length > 0 ? distinct(errors).map((error) => this.#error(error)) : [h('li', {}, sentence(message))];
     return h('div', { class: 'tray-problem', role: 'alert' }, h('ul', {}, lines,
       this.#others && h('li', {}, h('button', { class: 'text-button', onclick: this.#others.save },
         `Save the ${this.#others.count === 1 ? 'other one' : `other ${this.#others.count}`}`))));
@@ -85,19 +85,25 @@ export class Tray {
   #error(error) {
     const { change: index, detail, property } = error;
     const change = this.#refused[index];
-    const name = change && this.#handlers.nameOf(change);
-    return h('li', {}, change && (change.kind === 'insert' ? `New row${name ? ` ${name}` : ''}`
-      : h('button', { class: 'text-button', title: 'Show the row', onclick: () => this.#handlers.onOpen(change) }, name)), change && ': ',
-    sentence(detail ?? property), change?.kind === 'update' && isGone(error) && h('button', { class: 'text-button insert-again',
+    const text = (detail ?? property).replace(/^`id` /, `\`${change ? this.#handlers.keyOf(change.entity) : 'id'}\` `);
+    return h('li', {}, change && [this.#opener(change, change.kind === 'insert' ? 'New row ' : ''), ': '],
+      sentence(text), change?.kind === 'update' && isGone(error) && h('button', { class: 'text-button insert-again',
       title: 'Stages the row as a new one, with the values that you saw and typed', onclick: () => this.#handlers.onInsertAgain(change) }, 'Insert it again'));
+  }
+
+  /** The name of a changed row, which shows the row. */
+  #opener(change, before = '') {
+    const label = change.kind === 'insert' ? 'Edit the new row' : 'Show the row';
+    return h('button', { class: 'text-button what', type: 'button', title: label, onclick: () => this.#handlers.onOpen(change) },
+      `${before}${this.#handlers.nameOf(change)}`);
   }
 
   #details(list) {
     return h('ul', { class: 'tray-list' }, list.map((change) => h('li', {},
       h('span', { class: `kind is-${change.kind}` }, change.kind),
-      h('span', { class: 'what' }, this.#handlers.nameOf(change)),
+      this.#opener(change),
       h('span', { class: 'values' }, this.#values(change)),
-      h('button', { class: 'text-button', onclick: () => this.#handlers.onDrop(change) }, 'Undo'))));
+      h('button', { class: 'text-button undo', onclick: () => this.#handlers.onDrop(change) }, 'Undo'))));
   }
 
   #values({ kind, values = {}, base = {}, ...change }) {
@@ -111,6 +117,11 @@ export class Tray {
   #text(change, name, value) {
     return value === null ? 'NULL' : this.#handlers.show?.(change, name, value) ?? show(value);
   }
+}
+
+/** The errors without those that say the same: of a value, and of the one that it is based on. */
+function distinct(errors) {
+  return [...new Map(errors.map((error) => [`${error.change} ${error.detail ?? error.property}`, error])).values()];
 }
 
 function summary(list) {

@@ -3,6 +3,7 @@
 
 import { h } from './dom.js';
 import { editable, isNumeric, parse, show } from './format.js';
+import { withLineEnds } from './line-ends.js';
 
 const MOST_HEIGHT = 220;
 
@@ -14,7 +15,8 @@ export class ValueField {
   #wasNull;
   /** The text that the control showed at first: a text area changes carriage returns. */
   #shown;
-  #hasCRLF;
+  /** The text whose line ends the edited one keeps. */
+  #stored;
   #nullSwitch;
   #complaint = h('p', { class: 'complaint', role: 'alert', hidden: true });
 
@@ -27,11 +29,23 @@ export class ValueField {
     this.input.setAttribute('aria-label', column.name);
     this.input.value = editable(value, column.type);
     this.#shown = this.input.value;
-    this.#hasCRLF = typeof value === 'string' && value.includes('\r\n') && !/(^|[^\r])\n/.test(value);
+    this.#stored = value;
     this.#wasNull = value === null || value === undefined;
     this.#nullSwitch = new NullSwitch(column, this.#wasNull, this.input, ownDefault);
     this.element = h('div', { class: 'field-editor' }, this.input, this.#nullSwitch.element, this.#complaint);
     if (this.#isText) this.input.addEventListener('input', () => this.grow());
+  }
+
+  /** What the control holds: equal before and after if nothing was done. */
+  get state() {
+    return JSON.stringify([this.#nullSwitch.isNull, this.#nullSwitch.isChosen, this.input.value]);
+  }
+
+  /** Fills the control as if the value had been typed. */
+  put(value) {
+    this.#stored = value;
+    if (value === null) this.#nullSwitch.choose();
+    else this.#nullSwitch.type(editable(value, this.#column.type));
   }
 
   get isChanged() {
@@ -44,9 +58,8 @@ export class ValueField {
     return { value: this.#nullSwitch.isNull ? null : parse(this.#lineEnds(this.input.value), this.#column) };
   }
 
-  /** A text area has LF only; a text whose lines all ended in CR LF keeps them. */
   #lineEnds(text) {
-    return this.#hasCRLF ? text.replaceAll('\n', '\r\n') : text;
+    return this.#column.type === 'string' && typeof this.#stored === 'string' ? withLineEnds(text, this.#stored) : text;
   }
 
   /** Shows why the text is not a value. */
@@ -95,7 +108,7 @@ class NullSwitch {
     this.#isOptional = column.optional === true;
     this.#field = field;
     this.element = h('button', { class: 'null-switch', type: 'button', tabindex: -1,
-      hidden: !this.#isOptional && !isNull, title: 'NULL (Alt N)', onclick: () => this.#toggle() }, 'NULL');
+      hidden: !this.#isOptional && (!isNull || ownDefault !== undefined), title: 'NULL (Alt N)', onclick: () => this.#toggle() }, 'NULL');
     field.addEventListener('input', () => this.#set(false));
     this.#draw();
   }
@@ -109,9 +122,19 @@ class NullSwitch {
     return true;
   }
 
+  choose() {
+    this.#set(true, this.#default !== undefined);
+  }
+
+  type(text) {
+    this.#field.value = text;
+    this.#set(false);
+  }
+
   #toggle() {
     if (this.#default && this.isNull) this.#set(true, !this.isChosen);
-    else this.#set(!this.isNull, this.#default !== undefined);
+    else if (this.isNull) this.#set(false);
+    else this.choose();
     this.#field.focus();
   }
 

@@ -5,7 +5,7 @@ const LONGEST = 20_000;
 
 /**
  * Waits, longer after each failure, at random so that clients do not come back all at once; ends
- * early when the signal is aborted or the network is back.
+ * early when the signal, if there is one, is aborted or the network is back.
  */
 export class Backoff {
   #failures = 0;
@@ -22,7 +22,7 @@ export class Backoff {
 
   /** @param atLeast seconds that the server asked for. */
   async wait(signal, atLeast = 0) {
-    if (signal.aborted) return;
+    if (signal?.aborted) return;
     const most = Math.min(LONGEST, SHORTEST * 2 ** this.#failures);
     this.#failures += 1;
     const delay = Math.max(atLeast * 1000, most * (0.5 + Math.random() / 2));
@@ -32,9 +32,9 @@ export class Backoff {
         clearTimeout(timer);
         resolve();
       };
-      signal.addEventListener('abort', this.#end, { once: true });
+      signal?.addEventListener('abort', this.#end, { once: true });
     });
-    signal.removeEventListener('abort', this.#end);
+    signal?.removeEventListener('abort', this.#end);
   }
 }
 

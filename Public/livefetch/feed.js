@@ -2,7 +2,7 @@
 // connection, hands on what comes, and when it breaks opens it again from where each one stands.
 
 import { OutOfStep } from './apply.js';
-import { asLiveFetchError, LiveFetchError } from './transport.js';
+import { asLiveFetchError, isAnswer, LiveFetchError } from './transport.js';
 import { StreamHeldBack, pollMany, pollOne, streamMany, streamOne } from './sources.js';
 import { Backoff, onWaking } from './backoff.js';
 import { Visibility } from './visibility.js';
@@ -14,6 +14,10 @@ const HIDDEN_AFTER = 30;
 
 export class Feed {
   #subscriptions = new Set();
+  /** The fetches that the server could not answer, while they are not asked for. */
+  #resting = new Set();
+  /** Their pauses: each grows until the fetch is answered. */
+  #pauses = new Map();
   #transport;
   #sources;
   #isStreaming;
@@ -50,7 +54,9 @@ export class Feed {
   }
 
   remove(subscription) {
-    if (this.#subscriptions.delete(subscription)) this.restart();
+    if (!this.#subscriptions.delete(subscription)) return;
+    this.#forgetPause(subscription);
+    this.restart();
   }
 
   /** Opens the connection again, from the tokens that the subscriptions now have. */
@@ -64,7 +70,7 @@ export class Feed {
   async #run() {
     if (this.#isRunning) return;
     this.#isRunning = true;
-    this.#stopWatching = onWaking(() => this.#backoff.hurry());
+    this.#stopWatching = onWaking(() => [this.#backoff, ...this.#pauses.values()].forEach((each) => each.hurry()));
     this.#visibility = new Visibility(this.#hiddenAfter, () => this.#session?.abort(HIDDEN));
     while (this.size > 0) {
       await this.#connect();
@@ -79,8 +85,9 @@ export class Feed {
   async #connect() {
     const session = new AbortController();
     this.#session = session;
-    const subscriptions = [...this.#subscriptions];
+    const subscriptions = [...this.#subscriptions].filter((subscription) => !this.#resting.has(subscription));
     try {
+      if (subscriptions.length === 0) await aborted(session.signal);
       await this.#listen(subscriptions, session.signal);
       this.#lost(subscriptions, null);
       await this.#backoff.wait(session.signal);
@@ -100,19 +107,42 @@ export class Feed {
       const concerned = event.name === undefined ? subscriptions : [byName.get(event.name)];
       if (event.kind === 'open') concerned.forEach((subscription) => subscription?.connected());
       else if (event.kind === 'lost') this.#lost(concerned, event.data && new LiveFetchError(event.data));
-      else {
-        this.#backoff.succeeded();
-        await this.#deliver(event, byName.get(event.name));
-      }
+      else if (event.kind === 'error') this.#erred(new LiveFetchError(event.data), event.name, byName);
+      else await this.#deliver(event, byName.get(event.name));
     }
   }
 
+  /** An error of the whole connection ends it; one of a fetch ends that one alone, or lets it rest. */
+  #erred(error, name, byName) {
+    const subscription = byName.get(name);
+    if (name !== undefined && !this.#subscriptions.has(subscription)) return;
+    if (!subscription || error.status === 410) throw Object.assign(error, { subscription });
+    if (isAnswer(error)) this.#end(error, [subscription]);
+    else this.#rest(subscription, error);
+    const isOver = [...byName.values()].every((each) => !this.#subscriptions.has(each) || this.#resting.has(each));
+    if (isOver) throw RESTART;
+  }
+
+  /** Asks for a fetch again after a pause of its own; the others go on meanwhile. */
+  async #rest(subscription, error) {
+    const pause = this.#pauses.get(subscription) ?? new Backoff();
+    this.#pauses.set(subscription, pause);
+    this.#lost([subscription], error);
+    this.#resting.add(subscription);
+    await pause.wait(undefined, error.retryAfter);
+    if (this.#resting.delete(subscription)) this.restart();
+  }
+
+  #forgetPause(subscription) {
+    this.#resting.delete(subscription);
+    this.#pauses.get(subscription)?.hurry();
+    this.#pauses.delete(subscription);
+  }
+
   async #deliver(event, subscription) {
-    if (event.kind === 'error') {
-      // With a name it is one fetch that has ended; the others are as they were.
-      throw Object.assign(new LiveFetchError(event.data), subscription && { subscription });
-    }
-    if (!subscription || subscription.isClosed) return;
+    this.#backoff.succeeded();
+    if (!this.#subscriptions.has(subscription) || subscription.isClosed) return;
+    this.#forgetPause(subscription);
     // The next request begins with a snapshot.
     if (event.kind === 'expired') return subscription.forget(null);
     try {
@@ -131,12 +161,10 @@ export class Feed {
     }
     if (!(cause instanceof LiveFetchError)) console.error('livefetch:', cause);
     const error = asLiveFetchError(cause);
-    const concerned = error.subscription ? [error.subscription] : subscriptions;
     if (error.status === 410) {
-      concerned.forEach((subscription) => subscription.forget(null));
-    } else if (error.isTransient === false) {
-      const isOne = error.subscription !== undefined;
-      if (isOne || !this.#onRefused(error, subscriptions)) this.#end(error, concerned);
+      (error.subscription ? [error.subscription] : subscriptions).forEach((subscription) => subscription.forget(null));
+    } else if (isAnswer(error)) {
+      if (!this.#onRefused(error, subscriptions)) this.#end(error, subscriptions);
       return;
     }
     this.#lost(subscriptions, error);
@@ -146,11 +174,20 @@ export class Feed {
   #end(error, subscriptions) {
     for (const subscription of subscriptions) {
       this.#subscriptions.delete(subscription);
+      this.#forgetPause(subscription);
       subscription.fail(error);
     }
   }
 
   #lost(subscriptions, error) {
-    subscriptions.forEach((subscription) => subscription?.lost(error));
+    const isFollowed = (each) => this.#subscriptions.has(each) && !this.#resting.has(each);
+    subscriptions.filter(isFollowed).forEach((subscription) => subscription.lost(error));
   }
+}
+
+/** Rejects with the reason when the signal is aborted. */
+function aborted(signal) {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
 }

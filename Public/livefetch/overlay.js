@@ -92,9 +92,17 @@ function insert(sections, request, item) {
   if (index < 0) return sections;
   const list = [...sections];
   const items = [...list[index].items];
-  items.splice(placeIn(items, request.sort, item), 0, guess(item));
+  const [sample] = sections.flatMap((section) => section.items.slice(0, 1));
+  items.splice(placeIn(items, request.sort, item), 0, guess(shaped(item, request.select, sample)));
   list[index] = { ...list[index], items };
   return list;
+}
+
+/** A new item with the properties that the others have: null where nothing is known of them. */
+function shaped(item, select, sample = {}) {
+  const selected = typeof select === 'string' ? select.split(',') : select;
+  const names = selected ? ['id', ...selected.map((name) => name.trim())] : Object.keys({ ...sample, ...item });
+  return Object.fromEntries(names.map((name) => [name, Object.hasOwn(item, name) ? item[name] : null]));
 }
 
 /** The section that the item belongs to; -1 where its value is not in the items. */

@@ -195,12 +195,12 @@ export class SaveQueue {
     this.#settle(item, error, data, isOrphan);
   }
 
-  /** Saves that wait may name objects that this one has inserted. */
+  /** Saves that wait may name objects that this one has inserted; only those are read from the storage. */
   async #replaceIDs(answered, ids) {
-    for (const item of this.#items.values()) {
-      const save = item === answered ? undefined : await this.#storage.get(item.key, item.save);
-      const changes = save && withIDs(save.changes, ids);
-      if (changes && changes !== save.changes) await this.#store(item, { ...save, changes });
+    const names = (save) => save !== undefined && withIDs(save.changes, ids) !== save.changes;
+    for (const item of [...this.#items.values()].filter((each) => each !== answered && names(each.save))) {
+      const save = await this.#storage.get(item.key, item.save);
+      if (names(save)) await this.#store(item, { ...save, changes: withIDs(save.changes, ids) });
     }
   }
 

@@ -68,16 +68,18 @@ export async function* pollOne(transport, [subscription], signal) {
 
 /**
  * Many fetches by one such request. An answer may lack some that have no token yet: there was no time
- * for them, and the next request asks for them again.
+ * for them, and the next request asks for them again. One that has failed is not asked for again.
  */
 export async function* pollMany(transport, subscriptions, signal) {
-  for (let isFirst = true; ; isFirst = false) {
-    const body = { fetches: fetches(subscriptions), wait: isFirst ? 0 : WAIT };
+  let asked = subscriptions;
+  for (let isFirst = true; asked.length > 0; isFirst = false) {
+    const body = { fetches: fetches(asked), wait: isFirst ? 0 : WAIT };
     const { data } = await timed(transport, { method: 'POST', path: '/v1/live', body }, signal);
     if (isFirst) yield { kind: 'open' };
     for (const [name, result] of Object.entries(data.results)) {
       yield { name, kind: kind(result), data: result, bytes: byteLength(stringify(result)) };
     }
+    asked = asked.filter(({ name }) => !data.results[name] || kind(data.results[name]) !== 'error');
   }
 }
 

@@ -38,6 +38,9 @@ export function asLiveFetchError(cause) {
   return new LiveFetchError({ status: 0, code: 'failed', detail: cause?.message ?? String(cause) }, { cause });
 }
 
+/** True for an error that another attempt at the same fetch would only repeat. */
+export const isAnswer = ({ isTransient, code }) => !isTransient || code === 'query-timeout';
+
 /** Calls a handler of the application, if there is one. What it throws is the application's, and goes to the console. */
 export function call(handler, ...args) {
   try {
@@ -115,7 +118,7 @@ export class Transport {
   /** Sends changes as one transaction; ids beyond ±2^53 in the answer are text, as in items. */
   async save(changes, { mergePolicy, idempotencyKey, prefer, signal }) {
     const headers = clean({ 'Idempotency-Key': idempotencyKey, Prefer: prefer });
-    const body = clean({ changes, mergePolicy });
+    const body = { changes, ...clean({ mergePolicy }) };
     const answer = await this.json({ method: 'POST', path: '/v1/save', body, headers, signal });
     if (typeof answer.data?.token !== 'string') throw notAnAnswer('The answer to the save has no token.');
     for (const [name, id] of Object.entries(answer.data.ids ?? {})) answer.data.ids[name] = plainInteger(id);
@@ -154,8 +157,8 @@ export class Transport {
     } catch {
       problem = { title: response.statusText || `HTTP ${response.status}`, code: 'no-problem-object' };
     }
-    const retryAfter = Number(response.headers.get('Retry-After')) || undefined;
-    return new LiveFetchError({ ...problem, status: response.status, retryAfter });
+    return new LiveFetchError({ ...problem, status: response.status,
+      retryAfter: secondsOf(response.headers.get('Retry-After')) });
   }
 
   async #headers(own, body) {
@@ -163,6 +166,12 @@ export class Transport {
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     return headers;
   }
+}
+
+/** `Retry-After` is a number of seconds, or a date. */
+function secondsOf(text) {
+  const seconds = Number(text ?? NaN);
+  return Math.max(0, Number.isNaN(seconds) ? (Date.parse(text) - Date.now()) / 1000 : seconds) || undefined;
 }
 
 export function byteLength(text) {

@@ -90,6 +90,9 @@ async function playlist({ browser, server, shoot }) {
   await page.run(() => globalThis.livefetch.client.save([{ update: 'Playlist', id: 2, values: { Name: 'Loud' } }]));
   await page.until(() => [...document.querySelectorAll('.row')].some(({ textContent }) => textContent.includes('Loud')));
   await page.until(isSaved);
+  await page.run(() => { globalThis.livefetch.page.rowPanel.close(); globalThis.livefetch.page.change({ sort: '' }); globalThis.livefetch.page.second.toggle(); });
+  await page.until(() => document.querySelectorAll('.second .row').length > 1);
+  assert.deepEqual(await page.run(() => globalThis.livefetch.page.second.grid.columns.map(({ name }) => name)), ['Name', 'id'], 'two columns, not one twice');
   assert.deepEqual(page.problems, []);
   await page.close();
 }

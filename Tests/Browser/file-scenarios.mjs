@@ -1,13 +1,11 @@
 // The page on files that nobody prepared for it: views, tables without a key, read-only stores.
 
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { pause } from './browser.mjs';
 import { still } from './pages.mjs';
 import { script } from './server.mjs';
 
-const shapes = `
+export const shapes = `
   CREATE TABLE Artist (ArtistId INTEGER PRIMARY KEY, Name TEXT, Year INTEGER);
   CREATE TABLE Album (AlbumId INTEGER PRIMARY KEY, Title TEXT NOT NULL, ArtistId INTEGER REFERENCES Artist);
   CREATE TABLE log (line TEXT, at INTEGER);
@@ -18,11 +16,11 @@ const shapes = `
   INSERT INTO Album SELECT ArtistId, 'Album ' || ArtistId, ArtistId FROM Artist;
   INSERT INTO log SELECT 'line ' || ArtistId, ArtistId FROM Artist;`;
 
-const connectionText = () => document.querySelector('#connection-text').textContent;
+export const connectionText = () => document.querySelector('#connection-text').textContent;
 const firstCells = () => [...document.querySelectorAll('.grid-body .row:not(.is-leaving)')]
   .map((row) => ({ y: row.livefetchRow.y, text: row.querySelector('.cell').textContent }))
   .sort((a, b) => a.y - b.y).map(({ text }) => text);
-const labels = () => [...document.querySelectorAll('.summary button')].map((each) => each.ariaLabel ?? each.textContent);
+export const labels = () => [...document.querySelectorAll('.summary button')].map((each) => each.ariaLabel ?? each.textContent);
 const parts = () => [...document.querySelectorAll('.part:not([hidden]) h2')].map((each) => each.textContent);
 
 async function open({ browser, server }, query, options) {
@@ -48,6 +46,7 @@ async function notLive(scenario) {
   const { server, shoot } = scenario;
   const page = await open(scenario, 'entity=recent&sort=Year');
   assert.equal((await page.run(firstCells))[0], 'Artist 41');
+  assert.deepEqual(await page.run(() => globalThis.livefetch.page.grid.columns.map(({ name }) => name)), ['Name', 'Year'], 'no key that is not there');
   await showsPlainRows(page, 'recent is a view');
   await shoot(page, 'view');
   script(server.file, "UPDATE Artist SET Name = 'Renamed' WHERE ArtistId = 41");
@@ -224,6 +223,7 @@ async function millionRows(scenario) {
   await seen(page);
   await page.key('ArrowDown');
   await current(page, `Item ${String(2 + 3 * size).padStart(7, '0')}`);
+  await addedAtTheEnd(scenario, page);
   await liveInTheMiddle(page);
   await wheelThroughWindows(page);
   const heap = await page.run(() => performance.memory.usedJSHeapSize);
@@ -231,6 +231,23 @@ async function millionRows(scenario) {
   assert.deepEqual(page.problems, []);
   await page.close();
   return `jumps to the middle, a quarter, the end and the beginning: ${times.join(', ')} ms`;
+}
+
+/** Rows that another program adds behind the last one are reached by the wheel. */
+async function addedAtTheEnd({ server }, page) {
+  await scrollTo(page, 1);
+  await page.until(() => globalThis.livefetch.page.grid.visible.at(-1)?.name === 'Item 1000000', { timeout: 60_000 });
+  await still(page);
+  script(server.file, "INSERT INTO Item (id, name) VALUES (1000001, 'Item 1000001'), (1000002, 'Item 1000002'), (1000003, 'Item 1000003')");
+  await page.until(() => globalThis.livefetch.page.live.current?.total === 1_000_003, { timeout: 60_000 });
+  await still(page);
+  for (let turn = 0; turn < 4; turn += 1) {
+    await page.send('Input.dispatchMouseEvent', { type: 'mouseWheel', x: 700, y: 600, deltaX: 0, deltaY: 100 });
+    await still(page);
+  }
+  await page.until(() => globalThis.livefetch.page.grid.visible.at(-1)?.name === 'Item 1000003', { what: 'the last row is seen' });
+  script(server.file, 'DELETE FROM Item WHERE id > 1000000');
+  await page.until(() => globalThis.livefetch.page.live.current?.total === 1_000_000, { timeout: 60_000 });
 }
 
 /** Saves show in a window far from the table's beginning, and rows before it do not move it. */
@@ -290,94 +307,6 @@ async function millionInSections(scenario) {
   await page.close();
 }
 
-// MARK: A token
-
-const text = (selector) => document.querySelector(selector)?.textContent ?? '';
-
-async function giveToken(page, value) {
-  await page.until(() => document.querySelector('.sign-in input'), { what: 'the sign-in panel' });
-  await page.run(() => document.querySelector('.sign-in input').select());
-  await page.type(value);
-  await page.key('Enter');
-}
-
-/** A running server knows a new key after a few seconds. */
-async function known(server, key) {
-  const headers = { Authorization: `Bearer ${key}` };
-  for (let tries = 0; tries < 300; tries += 1) {
-    if ((await fetch(`${server.address}/v1`, { headers })).status !== 401) return;
-    await pause(100);
-  }
-  throw new Error('the server does not know the key');
-}
-
-async function signInPanel({ browser, server, shoot }) {
-  const reader = server.run('key', 'create', server.file, '--name', 'reader', '--scope', 'read');
-  const writer = server.run('key', 'create', server.file, '--name', 'writer', '--scope', 'write');
-  await known(server, writer);
-  const page = await browser.open(`${server.address}/?entity=Artist&sort=Year`, { width: 390, height: 844, scheme: 'dark', isTouch: true });
-  await giveToken(page, 'secre');
-  await page.until(() => /^Wrong token/.test(document.querySelector('.sign-in .complaint')?.textContent));
-  await shoot(page, 'token-wrong');
-  await page.key('Escape');
-  await page.key('Escape');
-  await pause(300);
-  await page.until(() => document.querySelector('.sign-in').open, { what: 'the panel stays' });
-  await giveToken(page, writer);
-  await page.until(() => /may not read/.test(document.querySelector('.sign-in .complaint')?.textContent));
-  await giveToken(page, reader);
-  await page.until(() => /^Signed in/.test(document.querySelector('.sign-in')?.textContent));
-  assert.match(await page.run(text, '.sign-in'), /This token may read\..*not allowed: insert/);
-  await shoot(page, 'token-scopes');
-  await page.key('Enter');
-  await page.until(() => globalThis.livefetch?.page.live?.state === 'live');
-  assert.deepEqual(await page.run(labels), ['Groups', 'Columns', 'Export'], 'a reader is offered nothing that saves');
-  assert.equal(await page.run(connectionText), 'live');
-  await page.close();
-  await signedIn({ browser, server, shoot, reader });
-}
-
-async function signedIn({ browser, server, shoot, reader }) {
-  const page = await browser.open(`${server.address}/?entity=Artist&sort=Year`, { width: 1920, height: 1000 });
-  await giveToken(page, 'secret');
-  await page.until(() => /may read, save, and administer/.test(document.querySelector('.sign-in')?.textContent));
-  await page.key('Enter');
-  await page.until(() => globalThis.livefetch?.page.live?.state === 'live');
-  assert.ok((await page.run(labels)).includes('New Artist'));
-  assert.match(await page.run(text, '.code'), /^curl -GN \\\n {2}-H "Authorization: Bearer \$LIVEFETCH_TOKEN" \\\n/);
-  assert.ok(!(await page.run(() => document.documentElement.outerHTML)).includes('secret'));
-  await shoot(page, 'token');
-  await browser.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: server.directory });
-  await page.go(`${server.address}/openapi.html`);
-  await page.until(() => document.querySelector('.operation'), { what: 'the document is rendered with the token' });
-  await page.click('a[href="/openapi.json"]');
-  const file = join(server.directory, 'openapi.json');
-  for (let tries = 0; tries < 200 && !existsSync(file); tries += 1) await pause(50);
-  assert.equal(JSON.parse(readFileSync(file, 'utf8')).openapi, '3.1.0');
-  assert.equal(await page.run(async () => (await fetch(document.querySelector('a[href="/docs/"]').href)).status), 200);
-  await page.go(`${server.address}/?entity=Artist&sort=Year`);
-  await page.until(() => globalThis.livefetch?.page.live?.state === 'live', { what: 'the tab keeps its token' });
-  await page.click('#session');
-  await page.until(() => /Sign out/.test(document.querySelector('.sign-in')?.textContent));
-  await page.click('.sign-in .danger');
-  await page.until(() => document.querySelector('.sign-in input'), { what: 'signed out' });
-  assert.equal(await page.run(() => sessionStorage.length), 0);
-  await giveToken(page, reader);
-  await page.until(() => /^Signed in/.test(document.querySelector('.sign-in')?.textContent));
-  await page.key('Enter');
-  await page.until(() => globalThis.livefetch?.page.live?.state === 'live');
-  server.run('key', 'revoke', server.file, 'reader');
-  await page.until(() => /no longer valid/.test(document.querySelector('.sign-in')?.textContent),
-    { timeout: 60_000, what: 'the revoked key is noticed' });
-  await giveToken(page, 'secret');
-  await page.until(() => /^Signed in/.test(document.querySelector('.sign-in')?.textContent));
-  await page.key('Enter');
-  await page.until(() => globalThis.livefetch?.page.live?.state === 'live', { what: 'it goes on with another token' });
-  assert.ok((await page.run(labels)).includes('New Artist'));
-  assert.deepEqual(page.problems, []);
-  await page.close();
-}
-
 export const fileScenarios = {
   'views and tables without a key are shown without being live': { run: notLive, fixture: shapes },
   'a store served read-only is shown without controls that edit':
@@ -386,7 +315,5 @@ export const fileScenarios = {
   'random edits and the to-do list are offered in the samples alone': { run: noDemonstration, fixture: shapes },
   'every one of a million rows is reached, live': { run: millionRows, fixture: million },
   'a million rows in sections are reached on a phone': { run: millionInSections, fixture: million },
-  'a token is asked for, judged, kept and forgotten':
-    { run: signInPanel, fixture: shapes, environment: { LIVEFETCH_TOKEN: 'secret' } },
   'a table that is dropped while it is shown leads to the others': { run: droppedTable, fixture: shapes },
 };

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
+import { pause } from './browser.mjs';
 import { openPage } from './pages.mjs';
 import { library } from './row-scenarios.mjs';
 
@@ -207,11 +208,85 @@ async function builder({ browser, server, shoot }) {
   await page.close();
 }
 
+/** A link with a parameter that the server refuses says which one, and removes it. */
+async function refusedParameters({ browser, server, shoot }) {
+  const total = async () => (await connect(server.address).fetch({ entity: 'book', as: 'count' })).total;
+  for (const [name, value, sentence, button] of [
+    ['sort', 'nope', 'sort: book has no property nope; did you mean note?', 'Remove the order'],
+    ['section', 'nope', 'section: book has no property nope; did you mean note?', 'Remove the sections'],
+    ['limit', '-1', 'limit: a whole number from 0 to 2147483647', 'Remove the limit'],
+    ['offset', '-1', 'offset: a whole number from 0 to 2147483647', 'Remove the offset']]) {
+    const page = await browser.open(`${server.address}/?entity=book&${name}=${value}`);
+    await page.until(() => document.querySelector('#connection').dataset.state === 'failed', { what: `${name}=${value} is refused` });
+    assert.equal(await page.run(() => document.querySelector('.predicate-error span').textContent), sentence);
+    assert.deepEqual(await page.run(() => [...document.querySelectorAll('.predicate-error button')].map(({ textContent }) => textContent)), [button]);
+    if (name === 'sort') await shoot(page, 'refused-order');
+    await page.click('.predicate-error .remover');
+    await page.until(settled, { args: [await total()], what: `all rows without ${name}` });
+    if (name === 'limit') {
+      await page.click('input[type=number]');
+      await page.type('-5');
+      await page.run(() => document.activeElement.dispatchEvent(new Event('change')));
+      assert.equal(await page.run(() => document.activeElement.matches('input[type=number]:invalid')), true);
+      assert.equal(await page.run(() => globalThis.livefetch.page.view.limit), '');
+    }
+    assert.deepEqual(page.problems, []);
+    await page.close();
+  }
+}
+
+const slowRows = `CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT);
+  WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 500000) INSERT INTO item SELECT i, 'Item number ' || i FROM n;`;
+const slowSearch = "name MATCHES '.*(1|2)+x.*(y|z)+q'";
+
+const liveRequests = () => performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('/v1/live')).length;
+
+/** A query that the server has ended at its time limit is asked again when the user wants it, and not before. */
+async function tooSlow({ browser, server, shoot }) {
+  const page = await openPage(browser, `${server.address}/?entity=item&sort=id`);
+  const slow = () => page.until(() => document.querySelector('#connection').dataset.state === 'slow', { timeout: 60_000 });
+  await page.click('#where');
+  await page.type(slowSearch);
+  await page.key('Enter');
+  await slow();
+  assert.equal(await page.run(() => document.querySelector('.predicate-error').textContent),
+    "The query ran past the server's time limit. An index on the columns of the filter and the order helps, or BEGINSWITH in place of "
+    + 'CONTAINS, or a server with a longer --query-timeout.Try again');
+  await page.until(() => document.querySelector('#inspector .code').textContent.includes('MATCHES'), { what: 'the refused request is shown' });
+  await shoot(page, 'too-slow');
+  await page.scheme('dark');
+  await page.size(390, 844);
+  await page.until(() => document.getAnimations().length === 0);
+  await shoot(page, 'too-slow-dark-390');
+  await page.size(1440, 900);
+  const before = await page.run(liveRequests);
+  await pause(2500);
+  assert.equal(await page.run(liveRequests), before, 'the request is not repeated by itself');
+  await page.click('.predicate-error .again');
+  await slow();
+  await page.until((count) => performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('/v1/live')).length === count,
+    { args: [before + 1], what: 'it is asked for again' });
+  await page.run(() => globalThis.livefetch.page.groups.toggle());
+  await page.until(() => document.querySelector('.groups .complaint .again'), { timeout: 60_000, what: 'groups that take too long' });
+  await shoot(page, 'too-slow-groups');
+  await page.run(() => globalThis.livefetch.page.groups.toggle());
+  await page.click('#where');
+  await page.run(() => document.querySelector('#where').select());
+  await page.type('id < 4');
+  await page.key('Enter');
+  await page.until(() => document.querySelector('#connection').dataset.state === 'live' && globalThis.livefetch.page.live.current?.count === 3);
+  assert.equal(await page.run(() => document.querySelector('.predicate-error').hidden), true);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 export const findingScenarios = {
   'words are searched for in the text columns': { run: words },
   'a value that is clicked becomes a filter': { run: clickedValues, fixture: library },
   'the head of a column shows what it holds': { run: facets },
   'facets of dates and NULL, on a phone': { run: facetsOfNulls, fixture: library },
   'bounds of integers beyond 2^53 are exact': { run: facetsOfLargeIntegers, fixture: large },
+  'a search that takes too long is refused once, and tried again on request': { run: tooSlow, fixture: slowRows, options: ['--query-timeout', '0.5'] },
+  'a parameter that is refused is named, and removed': { run: refusedParameters, fixture: library },
   'filters are built without a predicate': { run: builder, fixture: library },
 };

@@ -7,6 +7,19 @@ export async function openPage(browser, address, options) {
   return page;
 }
 
+export const isLive = () => globalThis.livefetch?.page.live?.state === 'live';
+
+/** Cities of a million by country: Kabul first. */
+const byCountry = '/?entity=City&where=population+%3E%3D+1000000&section=country.name&sort=-population';
+
+/** Opens the explorer and waits until it follows. */
+export async function explorer(browser, address, options) {
+  const view = address.includes('?') ? '' : byCountry;
+  const page = await browser.open(address + view, options);
+  await page.until(isLive);
+  return page;
+}
+
 export const isSaved = () => {
   const { editing: { staged, saving } } = globalThis.livefetch.page;
   return staged.count === 0 && !saving.isBusy;

@@ -162,6 +162,18 @@ async function links(page) {
   await page.key('Escape');
 }
 
+/** The bar of a phone has no room for the file's name and the links: they are below the tables. */
+async function drawerFoot(page, shoot) {
+  await page.click('#open-model');
+  await page.until(() => document.querySelector('#model.is-open') && document.getAnimations().length === 0);
+  const { text, links } = await page.run(() => ({ text: document.querySelector('.drawer-foot p').textContent,
+    links: [...document.querySelectorAll('.drawer-foot a')].map((link) => [link.textContent, link.pathname, link.getBoundingClientRect().height >= 44]) }));
+  assert.match(text, /^demo\.sqlite · sqlite · version /);
+  assert.deepEqual(links, [['Manual', '/docs/', true], ['OpenAPI', '/openapi.html', true]]);
+  await shoot(page, 'drawer-phone');
+  await page.run(() => document.querySelector('#veil').click());
+}
+
 async function rowOnPhone({ browser, server, shoot }) {
   for (const scheme of ['light', 'dark']) {
     const page = await openPage(browser, `${server.address}/?entity=book&sort=id`, { width: 390, height: 844, scheme, isTouch: true });
@@ -175,6 +187,7 @@ async function rowOnPhone({ browser, server, shoot }) {
     await shoot(page, `row-panel-phone-${scheme}`);
     await page.click('[aria-label="Close the row"]');
     assert.equal(await page.run(() => document.querySelector('.row-panel').hidden), true);
+    await drawerFoot(page, shoot);
     assert.deepEqual(page.problems, []);
     await page.close();
   }

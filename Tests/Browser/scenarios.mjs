@@ -5,6 +5,7 @@ import { connect } from '../../Public/livefetch.js';
 import { pause } from './browser.mjs';
 import { chinookScenarios } from './chinook-scenarios.mjs';
 import { clientScenarios } from './client-scenarios.mjs';
+import { controlScenarios } from './control-scenarios.mjs';
 import { editingScenarios } from './editing-scenarios.mjs';
 import { fileScenarios } from './file-scenarios.mjs';
 import { findingScenarios } from './finding-scenarios.mjs';
@@ -14,31 +15,22 @@ import { apiScenarios } from './api-scenarios.mjs';
 import { frameworksScenarios } from './frameworks-scenarios.mjs';
 import { groupScenarios } from './group-scenarios.mjs';
 import { hostileScenarios } from './hostile-scenarios.mjs';
+import { newRowScenarios } from './new-row-scenarios.mjs';
 import { openScenarios } from './open-scenarios.mjs';
+import { packageScenarios } from './package-scenarios.mjs';
 import { postgresScenarios } from './postgres-scenarios.mjs';
 import { rowScenarios } from './row-scenarios.mjs';
+import { sessionScenarios } from './session-scenarios.mjs';
 import { storeScenarios } from './store-scenarios.mjs';
 import { tableScenarios } from './table-scenarios.mjs';
 import { todoScenarios } from './todo-scenarios.mjs';
 import { saves } from './edits.mjs';
-import { still } from './pages.mjs';
+import { explorer, isLive, still } from './pages.mjs';
 import { withPolicy } from './policy.mjs';
 import { edit } from './sqlite.mjs';
 
-const isLive = () => globalThis.livefetch?.page.live?.state === 'live';
 const sections = () => globalThis.livefetch.page.live.sections;
 const token = () => globalThis.livefetch.page.live.current.token;
-
-/** Cities of a million by country: Kabul first. */
-const byCountry = '/?entity=City&where=population+%3E%3D+1000000&section=country.name&sort=-population';
-
-/** Opens the explorer and waits until it follows. */
-async function explorer(browser, address, options) {
-  const view = address.includes('?') ? '' : byCountry;
-  const page = await browser.open(address + view, options);
-  await page.until(isLive);
-  return page;
-}
 
 /** The rows in the order seen: where each stands, and its text. */
 const seenRows = () => [...document.querySelectorAll('.grid-body .row:not(.is-leaving)')]
@@ -261,125 +253,6 @@ async function predicate(page, shoot) {
   assert.match(await page.run(() => decodeURIComponent(location.search)), /population\+>\+20000000/);
 }
 
-// MARK: Controls
-
-/** By the keys alone: completion, cells, an edit, a deletion and a new object in one save. */
-async function byKeys({ browser, server }) {
-  const page = await explorer(browser, server.address);
-  await page.key('/');
-  await page.until(() => document.activeElement.id === 'where');
-  const chosen = async (typed, steps) => {
-    await page.type(typed);
-    await page.until(() => !document.querySelector('#completions').hidden, { what: `completions of ${typed}` });
-    for (let step = 0; step < steps; step += 1) await page.key('ArrowDown');
-    await page.key('Tab');
-    return page.run(() => document.querySelector('#where').value);
-  };
-  assert.equal(await chosen('cou', 0), 'country.');
-  assert.equal(await chosen('na', 0), 'country.name ');
-  assert.equal(await chosen('BEG', 0), 'country.name BEGINSWITH[cd] ');
-  await page.type("'xqz'");
-  await page.key('Enter');
-  await page.until(() => globalThis.livefetch.page.live.current?.count === 0, { what: 'nothing matches' });
-  assert.match(await page.run(() => document.querySelector('.empty').textContent), /Nothing matches/);
-  await page.click('.empty .button');
-  await page.run(() => globalThis.livefetch.page.change({ where: "name == 'Reykjavík' OR name == 'Lima'", section: '', sort: '-population' }));
-  await page.until(() => globalThis.livefetch.page.grid.visible.length === 3, { what: 'three cities' });
-  await page.run(() => document.querySelector('.grid').focus());
-  await page.click('.row .cell');
-  for (const key of ['ArrowDown', 'ArrowDown', 'ArrowUp', 'ArrowRight', 'ArrowRight', 'Enter']) await page.key(key);
-  await page.until(() => document.activeElement.closest('.editor'), { what: 'the cell is edited' });
-  await page.run(() => document.activeElement.select());
-  await page.type('not a number');
-  await page.key('Enter');
-  await page.until(() => document.querySelector('.editor .complaint'), { what: 'the cell complains' });
-  await page.run(() => document.activeElement.select());
-  await page.type('333333');
-  await page.key('Enter');
-  await page.key('ArrowDown');
-  await page.key('Delete');
-  await page.key('n');
-  await page.until(() => document.querySelector('.dialog.insert'));
-  await page.type('Poseidonis');
-  await page.key('Enter');
-  await page.until(() => /^1 edited, 1 new, 1 to delete/.test(document.querySelector('.tray-line').textContent),
-    { what: 'three changes are collected' });
-  const before = await page.run(() => globalThis.livefetch.page.traffic.count);
-  await page.key('s', { ctrl: true });
-  await page.until(() => document.querySelector('#tray').hidden && globalThis.livefetch.client.pending.length === 0);
-  await page.until((count) => globalThis.livefetch.page.traffic.count > count, { args: [before] });
-  assert.equal(await page.run(() => globalThis.livefetch.page.traffic.count), before + 1, 'one save, one diff');
-  const { sections: [{ items }] } = await connect(server.address).fetch({ entity: 'City',
-    where: "name IN {'Poseidonis', 'Reykjavík', 'Lima'}", sort: 'name', select: 'name,population' });
-  assert.deepEqual(items.map(({ name, population }) => [name, population]),
-    [['Lima', 7737002], ['Poseidonis', null], ['Reykjavík', 333333]]);
-  await page.key('?');
-  await page.until(() => document.querySelector('.dialog.help'));
-  await page.key('Escape');
-  assert.deepEqual(page.problems, []);
-  await page.close();
-}
-
-/** By the pointer: heads, strip, histogram, model, theme; and back. */
-async function byPointer({ browser, server }) {
-  const page = await explorer(browser, server.address);
-  const top = () => page.run(() => { const { grid } = globalThis.livefetch.page;
-    return grid.layout.sections[grid.layout.sectionAt(grid.element.scrollTop + 1)].name; });
-  const letter = await page.run(() => { const all = [...document.querySelectorAll('.strip span')];
-    const found = all.find(({ textContent }) => textContent === 'J');
-    found.dataset.test = 'letter';
-    return found.textContent; });
-  await page.click('[data-test="letter"]');
-  await page.until(() => globalThis.livefetch.page.grid.element.scrollTop > 0);
-  assert.equal((await top())[0], letter);
-  await page.until(() => !document.querySelector('.pinned .section-head').hidden, { what: 'a header is pinned' });
-  assert.match(await page.run(() => document.querySelector('.pinned').textContent), /^J/);
-  await page.run(() => document.querySelector('.grid').focus());
-  await page.key(']');
-  await still(page);
-  assert.notEqual((await top())[0], 'I');
-  await page.click('.histogram g:nth-child(3)');
-  await page.until(() => /BETWEEN/.test(document.querySelector('#where').value), { what: 'a bar narrows' });
-  await page.until(isLive);
-  const [low, high] = await page.run(() => /\{(\d+), (\d+)\}/.exec(document.querySelector('#where').value).slice(1).map(Number));
-  assert.ok(await page.run((from, to) => globalThis.livefetch.page.live.sections.every(({ items }) =>
-    items.every(({ population }) => population >= from && population <= to)), low, high));
-  await page.run(() => [...document.querySelectorAll('.entity')].find(({ textContent }) => /^Country/.test(textContent)).click());
-  await page.until(() => globalThis.livefetch.page.view.entity === 'Country'
-    && globalThis.livefetch.page.live.state === 'live');
-  await page.run(() => [...document.querySelectorAll('.head-name')].find(({ textContent }) => /^population/.test(textContent)).click());
-  await page.until(() => /sort=population/.test(location.search));
-  await page.run(() => history.back());
-  await page.until(() => !/sort=population/.test(location.search), { what: 'back undoes the order' });
-  await page.run(() => history.back());
-  await page.until(() => globalThis.livefetch.page.view.entity === 'City', { what: 'back leads back' });
-  assert.match(await page.run(() => document.querySelector('#where').value), /BETWEEN/);
-  const theme = await page.run(() => document.documentElement.dataset.theme);
-  await page.click('#theme');
-  assert.notEqual(await page.run(() => document.documentElement.dataset.theme), theme);
-  assert.match(await page.run(() => document.querySelector('a[href="/openapi.html"]').textContent), /OpenAPI/);
-  assert.deepEqual(page.problems, []);
-  await page.close();
-}
-
-/** An abstract entity shows what inherits from it, and takes no objects of its own. */
-async function inheritance({ browser, server }) {
-  const page = await explorer(browser, `${server.address}/?`);
-  const actions = () => page.run(() => [...document.querySelectorAll('.summary .action')].map((each) => each.ariaLabel));
-  const choose = (name) => page.run((wanted) => [...document.querySelectorAll('.entity')]
-    .find((each) => each.dataset.entity === wanted).click(), name);
-  assert.deepEqual(await page.run(() => [...document.querySelectorAll('.entity')].map((each) => [each.dataset.entity, each.closest('li').className])),
-    [['Human', ''], ['Hero', 'is-sub is-sub-1'], ['Villain', 'is-sub is-sub-1'], ['Team', '']]);
-  assert.deepEqual(await page.run(() => globalThis.livefetch.page.live.sections.map(({ name, items }) => [name, items.length])),
-    [['Hero', 3], ['Villain', 1]]);
-  assert.ok(!(await actions()).includes('New Human'));
-  await choose('Hero');
-  await page.until(() => globalThis.livefetch.page.live.current?.count === 3);
-  assert.ok((await actions()).includes('New Hero'));
-  assert.match(await page.run(() => document.querySelector('.row').textContent), /HeroSkill \(name/);
-  await page.close();
-}
-
 // MARK: Appearance
 
 async function appearance({ browser, server, shoot }) {
@@ -445,15 +318,13 @@ export const scenarios = {
   'a page goes on where it was after the server was killed': { run: reconnect },
   'who comes for the first time sees two clients move': { run: firstMinute },
   'cells are edited, conflicts shown, mistakes marked': { run: editing },
-  'everything is done by keys': { run: byKeys },
-  'everything is done by pointer': { run: byPointer },
-  'entities that inherit stand below their parents': { run: inheritance, options: ['heroes'] },
+  ...controlScenarios,
   'it holds under a strict policy, light, dark and narrow': { run: appearance },
   ...todoScenarios,
-  ...clientScenarios,
+  ...clientScenarios, ...packageScenarios,
   ...frameworksScenarios,
-  ...editingScenarios,
+  ...editingScenarios, ...newRowScenarios,
   ...fileScenarios, ...rowScenarios, ...findingScenarios, ...tableScenarios, ...groupScenarios, ...apiScenarios, ...accessibilityScenarios, ...hostileScenarios,
-  ...openScenarios, ...storeScenarios, ...chinookScenarios, ...postgresScenarios, ...accessScenarios,
+  ...openScenarios, ...storeScenarios, ...sessionScenarios, ...chinookScenarios, ...postgresScenarios, ...accessScenarios,
   'a table of many rows scrolls': { run: manyRows, options: ['--max-items', '200000', '--durability', 'normal'] },
 };

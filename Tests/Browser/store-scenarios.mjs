@@ -71,6 +71,34 @@ async function schemaChange({ browser, server }) {
   await page.close();
 }
 
+/** A column that another program renames: the open row follows, and what was staged for it is seen and does not block the rest. */
+async function renamedColumn({ browser, server, shoot }) {
+  const page = await openPage(browser, `${server.address}/?entity=t`);
+  script(server.file, 'ALTER TABLE t ADD COLUMN age INTEGER');
+  await page.until(() => globalThis.livefetch.page.schema.attribute('t', 'age') && globalThis.livefetch.page.live.state === 'live');
+  await page.run(() => {
+    const { editing, live, rowPanel } = globalThis.livefetch.page;
+    const [item] = live.sections[0].items;
+    editing.staged.batch(() => { editing.staged.set('t', item, 'name', 'kept'); editing.staged.set('t', item, 'age', 30); });
+    rowPanel.open('t', 1);
+  });
+  const fields = () => [...document.querySelectorAll('#row-panel .row-field[data-property]')].map(({ dataset }) => dataset.property);
+  await page.until(() => document.querySelector('#row-panel [data-property=age]'));
+  script(server.file, 'ALTER TABLE t RENAME COLUMN age TO years');
+  await page.until(() => document.querySelector('#row-panel [data-property=years]'), { timeout: 30_000, what: 'the row has the new column' });
+  assert.deepEqual(await page.run(fields), ['id', 'name', 'years']);
+  assert.deepEqual(await page.run(stagedValues), [{ name: 'kept' }]);
+  assert.equal(await page.run(() => document.querySelector('.tray-notes').textContent), 'Not staged: “30” in age of t 1, which has no such column now.Discard');
+  await shoot(page, 'renamed-column');
+  await page.key('s', { ctrl: true });
+  await page.until(isSaved);
+  assert.equal((await connect(server.address).object('t', 1)).object.name, 'kept');
+  script(server.file, 'ALTER TABLE t RENAME TO other');
+  await page.until(() => document.querySelector('#row-panel').hidden, { timeout: 30_000, what: 'the row of a table that is gone is not shown' });
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 async function tooMuch({ browser, server, shoot }) {
   const page = await openPage(browser, `${server.address}/?entity=t`);
   const asks = () => {
@@ -177,6 +205,7 @@ export const storeScenarios = {
   'what is staged for one database is not saved into another at the same address': { run: otherStore, fixture },
   'a save that meets another database at the same address saves nothing': { run: saveMeetsOtherStore, fixture },
   'what is staged outlives a change of the tables': { run: schemaChange, fixture },
+  'a column that is renamed is one in the open row as well, and blocks no save': { run: renamedColumn, fixture },
   'staged changes that the browser does not keep are said, and leaving asks': { run: tooMuch, fixture },
   'a save whose answer is lost is made once': { run: lostAnswer, fixture },
   'a proxy that is busy at first delays the page, and does not end it': { run: busyProxy, fixture },

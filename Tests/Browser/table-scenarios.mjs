@@ -115,12 +115,17 @@ async function selection({ browser, server, shoot }) {
   assert.equal(await page.run(() => document.querySelectorAll('.row[aria-selected=true]').length), 3);
   await copies(page);
   await page.run(() => [...document.querySelectorAll('.selection-bar button')].find(({ textContent }) => textContent === 'Edit …').click());
+  await page.click('.batch-editor .primary');
+  assert.equal(await page.run(() => document.querySelector('.batch-editor > .complaint').textContent), 'Type a value.');
+  assert.deepEqual(await page.run(stagedValues), [], 'nothing typed stages nothing');
   await page.run(() => {
     const select = document.querySelector('.batch-edit select');
     select.value = [...select.options].find(({ textContent }) => textContent === 'price').value;
     select.dispatchEvent(new Event('change'));
-    document.querySelector('.batch-value input').focus();
   });
+  await page.click('.batch-value .null-switch');
+  assert.equal(await page.run(() => document.querySelector('.batch-value .null-switch').getAttribute('aria-pressed')), 'true', 'NULL is chosen');
+  await page.run(() => document.querySelector('.batch-value input').focus());
   await page.type('5');
   await shoot(page, 'batch-edit-dark');
   await page.click('.batch-editor .primary');
@@ -181,8 +186,25 @@ async function files({ browser, server, shoot }) {
     while (blobs.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
     return blobs[0].text();
   });
+  const stopped = await page.run(async () => {
+    const press = (name) => [...document.querySelectorAll('.action')].find(({ ariaLabel }) => ariaLabel === name).click();
+    const create = URL.createObjectURL;
+    let count = 0;
+    URL.createObjectURL = (blob) => { count += 1; return create(blob); };
+    press('Export');
+    document.querySelectorAll('.export-menu button')[1].click();
+    press('Export');
+    const areDisabled = [...document.querySelectorAll('.export-menu button')].map(({ disabled }) => disabled);
+    const { textContent } = document.querySelector('.export-state');
+    document.querySelector('.export-state button').click();
+    while (document.querySelector('.export-state')) await new Promise((resolve) => setTimeout(resolve, 20));
+    return [areDisabled, textContent, count];
+  });
+  assert.deepEqual(stopped, [[true, true], 'Exporting …Stop', 0]);
   const { total } = await connect(server.address).fetch({ entity: 'City', as: 'count', where: 'population > 10000' });
   assert.ok(total > 5000);
+  await page.run(() => globalThis.livefetch.page.grid.selection.all(globalThis.livefetch.page.grid.layout));
+  assert.match(await page.run(() => document.querySelector('.selection-bar').textContent), /^5.?000 selectedof [\d,.]+: as many as are loadedEdit/);
   const lines = text.trimEnd().split('\r\n');
   assert.equal(lines.length, total + 1);
   assert.match(lines[1], /^Shanghai,1814991,24874500,/);

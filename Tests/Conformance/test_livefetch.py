@@ -184,6 +184,13 @@ class Requesting(unittest.TestCase):
         error = caught.exception
         self.assertEqual((error.status, error.code, str(error)), (400, "unknown-entity", "There is no Cty."))
 
+    def test_a_fetch_that_takes_longer_than_the_server_allows_is_not_repeated(self):
+        problem = {"status": 504, "code": "query-timeout", "detail": "The query ran past the limit."}
+        server = Answering(answer(503, {"status": 503, "code": "busy"}), answer(504, problem))
+        with self.assertRaises(livefetch.LiveFetchError) as caught:
+            next(livefetch.Client(server.url).live("City"))
+        self.assertEqual((caught.exception.code, len(server.requests)), ("query-timeout", 2))
+
     def test_a_function_gives_the_credential_of_each_request(self):
         server = Answering(answer(401, {"code": "unauthorized"}), answer(200, {"token": "a"}))
         tokens = iter(["old", "new"])

@@ -96,6 +96,15 @@ test('changes of other entities change nothing', () => {
   assert.deepEqual(shown, sections);
 });
 
+test('a new item has the properties that are selected, or those of the others, and null for what is not known', () => {
+  const insert = [{ insert: 'T', temporaryID: 't', values: { name: 'Qz', country: 7 } }];
+  const shown = (request, items) => overlay([{ name: '', items }], { entity: 'T', ...request }, insert)[0].items.at(-1);
+  assert.deepEqual(shown({ select: ['name', 'country.name'] }, []), { id: 't', name: 'Qz', 'country.name': null });
+  assert.deepEqual(shown({ select: 'name, n' }, []), { id: 't', name: 'Qz', n: null });
+  assert.deepEqual(shown({}, [{ id: 1, name: 'A', population: 5 }]), { id: 't', name: 'Qz', population: null, country: 7 });
+  assert.deepEqual(shown({}, []), { id: 't', name: 'Qz', country: 7 });
+});
+
 test('a token has reached one of the same kind that is not later', () => {
   assert.equal(hasReached('k3-1044-51d0', 'k3-1044-51d0'), true);
   assert.equal(hasReached('k3-1045-aa', 'k3-1044-51d0'), true);

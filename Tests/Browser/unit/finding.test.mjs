@@ -54,6 +54,8 @@ test('values become literals, and a condition is joined to what stands there', (
   assert.equal(pathText('in.any.name'), '#in.#any.name');
   assert.equal(equals({ name: 'title', type: 'string' }, 'x', true), "title != 'x'");
   assert.equal(equals({ name: 'n', type: 'integer' }, '9223372036854775807'), 'n == 9223372036854775807');
+  assert.equal(equals({ name: 'n', type: 'decimal' }, '9007199254740993'), 'n == 9007199254740993');
+  assert.deepEqual([' ', 'nan?', '12', '-Infinity', 1.5].map((value) => isComparable({ name: 'd', type: 'decimal' }, value)), [false, false, true, true, true]);
   assert.equal(equals({ name: 'code', type: 'string' }, '9223372036854775807'), "code == '9223372036854775807'");
   assert.equal(joined('', 'a == 1'), 'a == 1');
   assert.equal(joined('b == 2', 'a == 1'), 'b == 2 AND a == 1');

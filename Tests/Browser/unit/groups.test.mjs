@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { firstGroups, groupChoices, groupColumns, groupCondition, groupRequest, valueColumns } from '../../../Public/explorer/group-request.js';
+import { firstGroups, groupChoices, groupColumns, groupCondition, groupRequest, valueColumns, unknownGroup } from '../../../Public/explorer/group-request.js';
 import { Schema } from '../../../Public/explorer/schema.js';
 
 const schema = new Schema({ entities: [
@@ -12,6 +12,10 @@ const schema = new Schema({ entities: [
   { name: 'author', idType: 'integer', attributes: [{ name: 'name', type: 'string' }], relationships: [] }] });
 const view = { entity: 'book', section: '', group: 'author.name,at:day', values: '@count,@sum.price', having: ' count > 1 ',
   order: '-sum_price', chart: 'table' };
+
+test('a group of a link that is no day of a date is not taken for another one', () => {
+  assert.deepEqual(['at:month', 'name,at:year', 'at:day', 'at', ''].map((group) => unknownGroup({ group })), ['at:month', 'at:year', undefined, undefined, undefined]);
+});
 
 test('groups and aggregates become columns with names', () => {
   assert.deepEqual(groupRequest(view, schema, { where: "title != 'x'" }), { entity: 'book', where: "title != 'x'", as: 'dictionaries',

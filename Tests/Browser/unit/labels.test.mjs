@@ -26,6 +26,16 @@ test('a unique text comes before another one', () => {
     { name: 'code', type: 'string', unique: true }] }), ['code']);
 });
 
+test('a related row whose name may be that of many rows has its key beside it', () => {
+  const entities = [['origin', 'prefix', 'host'], ['tag', 'name']].map(([name, ...columns]) =>
+    ({ name, idType: 'integer', relationships: [], attributes: texts(...columns) }));
+  const schema = new Schema({ entities });
+  const names = new Names({}, schema);
+  names.take({ origin: { 7: { prefix: 'https://', host: 'h' } }, tag: { 7: { name: 'red' } } });
+  assert.deepEqual([names.nameOf('origin', 7), names.nameOf('tag', 7)], ['https:// (7)', 'red']);
+  assert.equal(schema.title('origin', { prefix: 'https://' }), 'https://');
+});
+
 test('the column that names rows can be chosen, and is remembered', () => {
   const kept = new Map();
   const storage = { read: (name) => kept.get(name) ?? null,

@@ -99,6 +99,26 @@ test('in a very tall table a short scroll moves by as many pixels, and every pos
   assert.equal(scroller.position, 31_999_200);
 });
 
+test('rows that are added at the end of a very tall table are reached by short scrolls', () => {
+  const element = scrollable(800);
+  const scroller = new Scroller(element, element.body);
+  scroller.resize(32_000_000);
+  element.scrollTop = TALLEST;
+  scroller.scrolled();
+  scroller.resize(32_000_096);
+  assert.equal(scroller.position, 31_999_200, 'what is read stays');
+  element.scrollTop += 60;
+  scroller.scrolled();
+  assert.equal(scroller.position, 31_999_260);
+  element.scrollTop += 120;
+  scroller.scrolled();
+  assert.equal(scroller.position, 31_999_296, 'the last row');
+  element.scrollTop -= 120;
+  scroller.scrolled();
+  scroller.resize(32_000_000);
+  assert.equal(scroller.position, 31_999_176);
+});
+
 test('the position stays when rows are added to a very tall table', () => {
   const element = scrollable(800);
   const scroller = new Scroller(element, element.body);

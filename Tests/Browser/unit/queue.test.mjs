@@ -40,6 +40,31 @@ test('saves made offline survive a restart and are sent once each, in order', as
   assert.deepEqual(await fileStorage(directory).keys(), []);
 });
 
+test('a save is read from the storage when it is sent, and when it names an object that was inserted, and not else', async (context) => {
+  const { address, asked } = await served(context, { '/v1': about, '/v1/save': [(response, { body }) =>
+    json(response, answer(asked.length, Object.fromEntries(body.changes.map(({ temporaryID }) => [temporaryID, asked.length]))))] });
+  const net = network(false);
+  const storage = memoryStorage();
+  const read = [];
+  const client = connect(address, { fetch: net.fetch, offline: { ...storage, get: (key) => { read.push(key); return storage.get(key); } } });
+  context.after(() => client.close());
+  const parent = client.temporaryID();
+  const all = Array.from({ length: 50 }, (_, n) => client.save([{ insert: 'T', ...(n === 0 ? { temporaryID: parent } : {}), values: { n } }]));
+  all.push(client.update('T', parent, { n: 99 }));
+  await until(async () => (await storage.keys()).length === 51);
+  read.length = 0;
+  net.isUp = true;
+  await Promise.all(all);
+  assert.equal(typeof saves(asked).at(-1).body.changes[0].id, 'number');
+  assert.ok(read.length <= 54, `${read.length} reads of 51 saves`);
+});
+
+test('a save without changes is sent as it is', async (context) => {
+  const { address, asked } = await served(context, { '/v1/save': [(response) => json(response, answer(1))] });
+  assert.equal((await connect(address).save([])).token, 'a-1-x');
+  assert.deepEqual(saves(asked)[0].body, { changes: [] });
+});
+
 test('a save whose answer was lost is sent again with the same key, and its caller gets the answer', async (context) => {
   const { address, asked } = await served(context, { '/v1': about,
     '/v1/save': [(response) => response.destroy(), (response) => json(response, answer(1))] });

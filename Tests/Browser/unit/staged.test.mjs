@@ -25,6 +25,18 @@ class TabStorage {
 const stagedFor = (about, tab) => new Staged(() => {}, new StagedStorage(about, tab));
 const edited = (about, tab) => stagedFor(about, tab).set('t', { id: 1, name: 'A' }, 'name', 'edited');
 
+test('values of columns that are gone are taken out, and changes without others with them', () => {
+  const staged = new Staged(() => {});
+  staged.set('t', { id: 1, a: 1, b: 2 }, 'a', 5);
+  staged.set('t', { id: 1, a: 1, b: 2 }, 'b', 6);
+  staged.set('t', { id: 2, a: 1 }, 'a', 7);
+  staged.insert('t', { a: 8, b: 9 }, 'new-1');
+  assert.deepEqual(staged.takeUnknown((entity, name) => name !== 'a'), [
+    { entity: 't', id: undefined, name: 'a', value: 8 }, { entity: 't', id: 1, name: 'a', value: 5 }, { entity: 't', id: 2, name: 'a', value: 7 }]);
+  assert.deepEqual(staged.list.map(({ id, values }) => [id, values]), [[1, { b: 6 }], [undefined, { b: 9 }]]);
+  assert.deepEqual(staged.takeUnknown(() => true), []);
+});
+
 test('what is staged for one store is not offered in another, and is there again in its own', () => {
   const tab = new TabStorage();
   edited(a, tab);
