@@ -1,11 +1,11 @@
 #!/bin/sh
-# Serves a store to the network: /data/store.sqlite, which is made where it is not there, or the
-# store given as the first argument, or the sample data with `demo`. `import FILE… --into ENTITY`
-# loads files into /data/store.sqlite and ends. Further arguments are passed on to livefetch.
+# Serves a store to the network: /data/store.sqlite, which is created if it is missing, or the store
+# given as the first argument, or the sample data with `demo`. `import FILE… --into ENTITY` loads
+# files into /data/store.sqlite and ends. Further arguments are passed on to livefetch.
 #
 # Exit statuses: 64 for a setting that is missing or wrong, 65 for a store that cannot be served, 66
-# for one that is named and not there, 73 for a folder that may not be written. Restarting helps none
-# of them, so each prints what to do.
+# for a named store that is missing, 73 for a folder that may not be written. A restart does not help
+# with any of them, so each prints what to do.
 set -eu
 
 # Ends if the store is missing and its folder may not be written.
@@ -16,7 +16,7 @@ check_folder() {
   exit 73
 }
 
-# Only the default store is made: a name that is given by hand and does not exist is a slip.
+# Only the default store is created: a named store that does not exist is a mistake.
 make_store() {
   [ -e "$1" ] && return
   check_folder "$1"
@@ -34,7 +34,7 @@ if [ -z "${PGPASSWORD:-}" ] && [ -s "$password_file" ]; then
   export PGPASSWORD
 fi
 
-# Plain `docker stop` gives 10 s. A settings file that is named decides itself.
+# Plain `docker stop` gives 10 s. A configuration file, if one is named, sets the time itself.
 if [ -z "${LIVEFETCH_CONFIG:-}" ]; then
   export LIVEFETCH_SHUTDOWN_TIMEOUT="${LIVEFETCH_SHUTDOWN_TIMEOUT:-8}"
 fi
