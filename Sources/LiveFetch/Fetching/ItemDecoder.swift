@@ -242,17 +242,6 @@ private struct ItemMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
     if case .integer(let value)? = value(key) { return value }
     return try at(key).decode(type)
   }
-  func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try at(key).decode(type) }
-  func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try at(key).decode(type) }
-  func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try at(key).decode(type) }
-  func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try at(key).decode(type) }
-  func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try at(key).decode(type) }
-  func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try at(key).decode(type) }
-  func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try at(key).decode(type) }
-  func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try at(key).decode(type) }
-  func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try at(key).decode(type) }
-  func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try at(key).decode(type) }
-  func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try at(key).decode(type) }
   func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
     try at(key).decode(type)
   }

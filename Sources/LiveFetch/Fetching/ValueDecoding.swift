@@ -68,7 +68,8 @@ extension ManagedObjectContext {
 
   /// Fetches values from a file in this process, and decodes each where its row is read.
   ///
-  /// - Returns: nil if the type needs the context, or the store is not such a file.
+  /// - Returns: nil if the type needs the context, or the store is not such a file. A type's first fetch
+  ///   shows that it needs the context; its rows are read again then.
   func fetchValues<Element: Fetchable>(
     _ request: FetchRequest<Element>, isolation: isolated (any Actor)?
   ) async throws(ContextError) -> [Element]? {
