@@ -1,5 +1,4 @@
-// A plan → its snapshot as a JSON value. The values of the items come from the columns, without a text in
-// between.
+// A plan → its snapshot as a value. The values of the items come from the columns, without a text in between.
 
 import FetchModel
 import SQLComposer
@@ -7,52 +6,58 @@ import SQLComposer
 extension ResultTransaction {
   /// Returns the value of the JSON that ``snapshot(of:)`` writes.
   package func snapshotValue(of plan: FetchPlan) throws(StoreError) -> JSON {
+    var items: [JSON] = []
+    let snapshot = try snapshotValue(of: plan) { id, values in
+      items.append(.object([JSON.Member(name: "id", value: id.json)] + values.members))
+    }
+    return items.isEmpty ? snapshot : snapshot.filled(with: items)
+  }
+
+  /// Returns the value of a snapshot with a 0 in the place of each item, whose id and values `add` gets in
+  /// their order. A plan of ids, of a count or of dictionaries has its items in the snapshot.
+  @inlinable
+  package func snapshotValue(
+    of plan: FetchPlan, _ add: (ItemValue, ItemValues) -> Void
+  ) throws(StoreError) -> JSON {
     guard plan.shape == .objects, plan.groupedQuery == nil else {
       return JSON(ownText: try snapshot(of: plan).json)
     }
-    var items: [JSON] = []
     let frame = try snapshot(of: plan) { writer throws(StoreError) in
-      items = try readItems(of: plan, with: &writer)
+      try readItems(of: plan, with: &writer, add)
     }
-    return JSON(ownText: frame.json).filled(with: items)
+    return JSON(ownText: frame.json)
   }
 
   /// Reads the items of the plan's window, and writes a 0 in the place of each.
-  private func readItems(
-    of plan: FetchPlan, with writer: inout SnapshotWriter
-  ) throws(StoreError) -> [JSON] {
+  @inlinable
+  func readItems(
+    of plan: FetchPlan, with writer: inout SnapshotWriter, _ add: (ItemValue, ItemValues) -> Void
+  ) throws(StoreError) {
     let statement = composer.window(of: plan, extra: plan.isCapped ? 1 : 0)
-    let names = statement.layout.names
-    var items: [JSON] = []
+    let columns = statement.layout.values
+    var values = ItemValues(names: statement.layout.names)
     var size = 0
     var scratch: [UInt8] = []
     try run(statement) { row throws(StoreError) in
       let goesOn = writer.add(row) { places in
         places.append(0x30)
-        items.append(row.item(names, &scratch))
+        values.refill { list in
+          for part in columns {
+            list.append(row.value(part.column, part.format, &size, &scratch))
+          }
+        }
+        add(row.value(statement.layout.id, statement.layout.idFormat, &size, &scratch), values)
       }
-      size += row.byteCount
       try checkResponse(size + writer.size)
       return goesOn
     }
-    return items
   }
 }
 
 extension JSON {
-  /// The value that `append(json: Double)` writes: a number, a string for an infinity, null for NaN.
-  package init(_ double: Double) {
-    if let integer = Int64(exactly: double), integer.magnitude < 1 << 53 {
-      self = .number(String(integer))
-    } else if double.isFinite {
-      self = .number(double.description)
-    } else {
-      self = double.isNaN ? .null : .string(double > 0 ? "Infinity" : "-Infinity")
-    }
-  }
-
   /// Reads a text that this process wrote.
-  fileprivate init(ownText text: [UInt8]) { self = (try? JSON(parsing: text)) ?? .null }
+  @usableFromInline
+  init(ownText text: [UInt8]) { self = (try? JSON(parsing: text)) ?? .null }
 
   /// A snapshot whose places of items have these items, in their order.
   fileprivate func filled(with items: [JSON]) -> JSON {
@@ -82,7 +87,7 @@ extension JSON {
 
 extension RowLayout {
   /// The names of the values, as they are written in ``keys``.
-  fileprivate var names: [String] {
+  @usableFromInline var names: [String] {
     values.map { part in
       // Without the comma and the colon.
       JSON(ownText: Array(keys[part.key].dropFirst().dropLast())).string ?? ""
@@ -91,34 +96,28 @@ extension RowLayout {
 }
 
 extension ResultRow {
-  /// Returns the value of the JSON that ``appendItem(to:)`` writes.
-  ///
-  /// - Parameters:
-  ///   - names: those of the values.
-  ///   - scratch: memory for texts, used again for each row.
-  fileprivate func item(_ names: [String], _ scratch: inout [UInt8]) -> JSON {
-    var members: [JSON.Member] = []
-    members.reserveCapacity(names.count + 1)
-    members.append(
-      JSON.Member(name: "id", value: json(layout.id, layout.idFormat, &scratch)))
-    for (name, part) in zip(names, layout.values) {
-      members.append(JSON.Member(name: name, value: json(part.column, part.format, &scratch)))
-    }
-    return .object(members)
-  }
-
   /// Returns the value of the JSON that ``append(_:_:to:)`` writes. The common formats are converted
   /// directly.
-  private func json(_ column: Int32, _ format: ValueFormat, _ scratch: inout [UInt8]) -> JSON {
+  ///
+  /// - Parameters:
+  ///   - size: grows by the approximate memory of the value in bytes.
+  ///   - scratch: memory for texts, used again for each value.
+  @inlinable
+  func value(
+    _ column: Int32, _ format: ValueFormat, _ size: inout Int, _ scratch: inout [UInt8]
+  ) -> ItemValue {
+    size += MemoryLayout<ItemValue>.size
     switch format {
     case .id, .number, .boolean, .text:
       switch storedValue(column) {
       case .null: return .null
       case .integer(0) where format == .boolean: return .boolean(false)
       case .integer(1) where format == .boolean: return .boolean(true)
-      case .integer(let integer): return .number(String(integer))
-      case .text(let text): return .string(text)
-      case .double(let double) where format != .id: return JSON(double)
+      case .integer(let integer): return .integer(integer)
+      case .text(let text):
+        size += text.utf8.count
+        return .text(text)
+      case .double(let double) where format != .id: return ItemValue(double)
       case .double, .blob: break
       }
     case .largeNumberAsString, .date, .binary, .uuid, .json, .transformable, .ids,
@@ -127,6 +126,7 @@ extension ResultRow {
     }
     scratch.removeAll(keepingCapacity: true)
     append(column, format, to: &scratch)
-    return JSON(ownText: scratch)
+    size += scratch.count
+    return ItemValue(JSON(ownText: scratch))
   }
 }

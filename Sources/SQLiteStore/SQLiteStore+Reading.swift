@@ -93,6 +93,16 @@ extension SQLiteStore {
     try read(.full) { transaction throws(StoreError) in try transaction.snapshotValue(of: plan) }
   }
 
+  /// Returns the value of a snapshot with a 0 in the place of each item, whose id and values `add` gets in
+  /// their order. A plan of ids, of a count or of dictionaries has its items in the snapshot.
+  package func snapshotValue(
+    of plan: FetchPlan, _ add: (ItemValue, ItemValues) -> Void
+  ) throws(StoreError) -> JSON {
+    try read(.full) { transaction throws(StoreError) in
+      try transaction.snapshotValue(of: plan, add)
+    }
+  }
+
   public func explain(
     _ plan: FetchPlan, queryClass: QueryClass
   ) throws(StoreError) -> Explanation {

@@ -8,7 +8,7 @@ extension Fetchable where Self: Decodable {
   ) throws(MaterializationError) -> Self {
     context.decodedTypes.insert(ObjectIdentifier(Self.self))
     do throws(UnreadableValue) {
-      return try ItemCoding.decode(Self.self, from: item.json)
+      return try ItemCoding.decode(Self.self, from: item.values, id: item.id)
     } catch {
       throw MaterializationError(entity: entityName, id: item.id, reason: error.reason)
     }

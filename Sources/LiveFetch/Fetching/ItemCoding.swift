@@ -1,6 +1,7 @@
 // Decodes `Codable` values from JSON and encodes them, with the API's formats for dates, data and
 // infinities.
 
+import FetchModel
 import Foundation
 
 enum ItemCoding {
@@ -25,8 +26,22 @@ enum ItemCoding {
   static func decode<Value: Decodable>(
     _ type: Value.Type, from json: JSON
   ) throws(UnreadableValue) -> Value {
+    try unreadable { try ItemDecoder(json).decode(type) }
+  }
+
+  /// - Parameter id: the value of `id`, if it is not among the values.
+  static func decode<Value: Decodable>(
+    _ type: Value.Type, from values: ItemValues, id: ObjectID? = nil
+  ) throws(UnreadableValue) -> Value {
+    try unreadable { try Value(from: MemberDecoder(values, id: id)) }
+  }
+
+  /// Runs `decode`, and throws its errors as reasons.
+  private static func unreadable<Value>(
+    _ decode: () throws -> Value
+  ) throws(UnreadableValue) -> Value {
     do {
-      return try ItemDecoder(json).decode(type)
+      return try decode()
     } catch let error as DecodingError {
       throw UnreadableValue(error.reason)
     } catch {

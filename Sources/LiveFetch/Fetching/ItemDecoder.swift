@@ -1,6 +1,7 @@
-// Decodes `Codable` values from a JSON tree, without a text in between. Dates, data and infinities
-// have the API's formats; everything else follows Foundation's JSONDecoder.
+// Decodes `Codable` values from an item's values and from JSON, without a text in between. Dates, data and
+// infinities have the API's formats; everything else follows Foundation's JSONDecoder.
 
+import FetchModel
 import Foundation
 
 /// The decoder of one JSON value.
@@ -27,7 +28,7 @@ struct ItemDecoder: Decoder {
     guard case .object(let members) = json else {
       throw json.mismatch([String: JSON].self, "an object", codingPath)
     }
-    return KeyedDecodingContainer(ItemMembers<Key>(members, at: codingPath))
+    return MemberDecoder(ItemValues(members), at: codingPath).container(keyedBy: type)
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -158,19 +159,55 @@ extension JSON {
 
 // MARK: - Objects
 
-/// The members of an object. A type reads its properties in the order in which a fetch selects
-/// them, so the search for a member begins after the last one found.
-private final class ItemMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
-  private let members: [JSON.Member]
-  private var next = 0
+/// The decoder of an item, or of an object within it.
+final class MemberDecoder: Decoder {
+  private let members: ItemValues
+  private let id: ObjectID?
   let codingPath: [any CodingKey]
+  /// The member that was found last.
+  private var last = 0
 
-  init(_ members: [JSON.Member], at codingPath: [any CodingKey]) {
+  /// - Parameter id: the member `id` of an item, which is not among the others.
+  init(_ members: ItemValues, id: ObjectID? = nil, at codingPath: [any CodingKey] = []) {
     self.members = members
+    self.id = id
     self.codingPath = codingPath
   }
 
-  var allKeys: [Key] { members.compactMap { Key(stringValue: $0.name) } }
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
+    KeyedDecodingContainer(ItemMembers<Key>(decoder: self))
+  }
+
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer { try whole.unkeyedContainer() }
+
+  func singleValueContainer() -> any SingleValueDecodingContainer { whole }
+
+  private var whole: ItemDecoder {
+    let first = id.map { [JSON.Member(name: "id", value: $0.predicateArgument)] } ?? []
+    return ItemDecoder(.object(first + members.members), in: codingPath)
+  }
+
+  fileprivate var names: [String] { (id == nil ? [] : ["id"]) + members.names }
+
+  /// A type reads its properties in the order in which a fetch selects them, so the search begins at the
+  /// member that was found last.
+  fileprivate func value(_ name: String) -> ItemValue? {
+    if let id, name == "id" { return ItemValue(id) }
+    guard let index = members.index(of: name, from: last) else { return nil }
+    last = index
+    return members.values[index]
+  }
+}
+
+/// The members of an object.
+private struct ItemMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
+  let decoder: MemberDecoder
+
+  var codingPath: [any CodingKey] { decoder.codingPath }
+
+  var allKeys: [Key] { decoder.names.compactMap { Key(stringValue: $0) } }
 
   func contains(_ key: Key) -> Bool { value(key) != nil }
 
@@ -184,32 +221,27 @@ private final class ItemMembers<Key: CodingKey>: KeyedDecodingContainerProtocol 
     return try at(key).decode(type)
   }
   func decode(_ type: String.Type, forKey key: Key) throws -> String {
-    if case .string(let value)? = value(key) { return value }
+    if case .text(let value)? = value(key) { return value }
     return try at(key).decode(type)
   }
   func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
-    if let value = value(key)?.double { return value }
+    switch value(key) {
+    case .double(let value): return value
+    case .integer(let value): return Double(value)
+    case .json(let json):
+      if let value = json.double { return value }
+    default: break
+    }
     return try at(key).decode(type)
   }
   func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
-    if case .number(let text)? = value(key), let value = Int(text) { return value }
+    if case .integer(let value)? = value(key), let value = Int(exactly: value) { return value }
     return try at(key).decode(type)
   }
   func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 {
-    if case .number(let text)? = value(key), let value = Int64(text) { return value }
+    if case .integer(let value)? = value(key) { return value }
     return try at(key).decode(type)
   }
-  func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try at(key).decode(type) }
-  func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try at(key).decode(type) }
-  func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try at(key).decode(type) }
-  func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try at(key).decode(type) }
-  func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try at(key).decode(type) }
-  func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try at(key).decode(type) }
-  func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try at(key).decode(type) }
-  func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try at(key).decode(type) }
-  func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try at(key).decode(type) }
-  func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try at(key).decode(type) }
-  func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try at(key).decode(type) }
   func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
     try at(key).decode(type)
   }
@@ -252,27 +284,31 @@ private final class ItemMembers<Key: CodingKey>: KeyedDecodingContainerProtocol 
   func superDecoder(forKey key: Key) throws -> any Decoder { decoder(of: key.stringValue) }
 
   private func decoder(of name: String) -> ItemDecoder {
-    ItemDecoder(value(name) ?? .null, in: codingPath, at: ItemKey(stringValue: name))
+    ItemDecoder(decoder.value(name)?.json ?? .null, in: codingPath, at: ItemKey(stringValue: name))
   }
 
   private func at(_ key: Key) throws -> ItemDecoder {
-    ItemDecoder(try found(key), in: codingPath, at: key)
+    ItemDecoder(try found(key).json, in: codingPath, at: key)
   }
 
-  private func found(_ key: Key) throws -> JSON {
+  private func found(_ key: Key) throws -> ItemValue {
     if let value = value(key) { return value }
     throw DecodingError.keyNotFound(
       key, .init(codingPath: codingPath, debugDescription: "the object has no such member"))
   }
 
-  private func value(_ key: Key) -> JSON? { value(key.stringValue) }
+  private func value(_ key: Key) -> ItemValue? { decoder.value(key.stringValue) }
+}
 
-  private func value(_ name: String) -> JSON? {
-    func place(in range: Range<Int>) -> Int? { range.first { members[$0].name == name } }
-    guard let index = place(in: next..<members.count) ?? place(in: 0..<next) else { return nil }
-    next = index
-    return members[index].value
+extension ItemValue {
+  fileprivate init(_ id: ObjectID) {
+    switch id {
+    case .integer(let id): self = .integer(id)
+    case .text(let id): self = .text(id)
+    }
   }
+
+  fileprivate var isNull: Bool { if case .null = self { true } else { false } }
 }
 
 /// A key that is not one of a type's own.

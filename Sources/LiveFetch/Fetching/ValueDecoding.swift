@@ -1,48 +1,119 @@
 // Items → values, outside of the caller's actor.
 
-/// Decodes the values of large results without occupying an actor.
-enum ValueDecoding {
-  /// Fewer items are decoded where they are needed, since a change of threads costs more.
-  static let leastCount = 100
+import FetchModel
 
-  /// The elements of items, in their order. O(values).
-  @concurrent
-  static func decode<Element: Fetchable>(
-    _ items: [Item], as type: Element.Type
-  ) async -> sending [Result<Element, MaterializationError>] {
-    guard let decodable = Element.self as? any Decodable.Type else { return [] }
-    return items.map { item in
-      Result { () throws(MaterializationError) in try element(item, decodable) }
+/// What is made from the rows of a fetch, one after the other, where they are read.
+protocol RowCollection: SendableMetatype {
+  init()
+  mutating func add(_ id: ObjectID, _ values: ItemValues)
+}
+
+/// The items of a snapshot.
+struct ItemRows: RowCollection {
+  private(set) var items: [Item] = []
+
+  mutating func add(_ id: ObjectID, _ values: ItemValues) {
+    items.append(Item(id: id, values: values))
+  }
+}
+
+/// The values of a fetch that were decoded by the default ``Fetchable/materialize(_:in:)``.
+struct DecodedValues<Element: Fetchable> {
+  /// In the order of the fetch, without those that cannot be read.
+  fileprivate(set) var elements: [Element] = []
+  /// The ids of the elements.
+  fileprivate(set) var ids: [ObjectID] = []
+  fileprivate(set) var problems: [MaterializationError] = []
+  fileprivate(set) var first: Item?
+}
+
+extension DecodedValues: RowCollection where Element: Decodable {
+  mutating func add(_ id: ObjectID, _ values: ItemValues) {
+    if first == nil { first = Item(id: id, values: values) }
+    do throws(UnreadableValue) {
+      elements.append(try ItemCoding.decode(Element.self, from: values, id: id))
+      ids.append(id)
+    } catch {
+      problems.append(
+        MaterializationError(entity: Element.entityName, id: id, reason: error.reason))
     }
   }
 
-  private static func element<Element: Fetchable, Value: Decodable>(
-    _ item: Item, _ type: Value.Type
-  ) throws(MaterializationError) -> Element {
-    do throws(UnreadableValue) {
-      let value = try ItemCoding.decode(type, from: item.json)
-      guard let element = value as? Element else { throw UnreadableValue("is no \(Element.self)") }
-      return element
-    } catch {
-      throw MaterializationError(entity: Element.entityName, id: item.id, reason: error.reason)
-    }
+  @concurrent
+  fileprivate static func decode(_ items: [Item]) async -> sending Self {
+    var values = Self()
+    for item in items { values.add(item.id, item.values) }
+    return values
   }
 }
 
 extension ManagedObjectContext {
-  /// Creates the elements of items outside of the caller's actor, in their order; nil if the type
-  /// needs the context, or there are few items.
-  ///
-  /// A `Decodable` type may have a ``Fetchable/materialize(_:in:)`` of its own. Creating the first
-  /// element shows whether the default was used.
+  /// Fewer items are decoded where they are needed, since a change of threads costs more.
+  private static var leastCount: Int { 100 }
+
+  /// Decodes the elements of items outside of the caller's actor; nil if the type needs the context, or
+  /// there are few items.
   func decodedInBackground<Element: Fetchable>(
     _ items: [Item], as type: Element.Type, isolation: isolated (any Actor)?
-  ) async -> [Result<Element, MaterializationError>]? {
-    guard items.count >= ValueDecoding.leastCount, let first = items.first,
-      Element.self is any Decodable.Type, !(Element.self is any ManagedEntity.Type)
+  ) async -> DecodedValues<Element>? {
+    guard items.count >= Self.leastCount, let type = Self.decodableType(of: Element.self),
+      let first = items.first, isDecoded(type, first)
     else { return nil }
-    _ = try? Element.materialize(first, in: self)
-    guard decodedTypes.contains(ObjectIdentifier(type)) else { return nil }
-    return await ValueDecoding.decode(items, as: type)
+    return await Self.decode(items, as: type) as? DecodedValues<Element>
+  }
+
+  private static func decode<Value: Fetchable & Decodable>(
+    _ items: [Item], as type: Value.Type
+  ) async -> sending Any { await DecodedValues<Value>.decode(items) }
+
+  /// Fetches values from a file in this process, and decodes each where its row is read.
+  ///
+  /// - Returns: nil if the type needs the context, or the store is not such a file. A type's first fetch
+  ///   shows that it needs the context; its rows are read again then.
+  func fetchValues<Element: Fetchable>(
+    _ request: FetchRequest<Element>, isolation: isolated (any Actor)?
+  ) async throws(ContextError) -> [Element]? {
+    guard let store = store as? LocalStore, let type = Self.decodableType(of: Element.self),
+      !ownTypes.contains(ObjectIdentifier(type))
+    else { return nil }
+    let read: (token: String, values: Any)
+    do throws(ObjectStoreError) {
+      read = try await Self.values(of: .object(request.body()), in: store, as: type)
+    } catch {
+      throw .store(error)
+    }
+    guard let values = read.values as? DecodedValues<Element> else { return nil }
+    if let first = values.first, !isDecoded(type, first) { return nil }
+    await saveIsSettled(isolation: isolation)
+    root.noteToken(read.token)
+    defer { processChangesOfTree() }
+    return try readable(values).orThrow()
+  }
+
+  private static func values<Value: Fetchable & Decodable>(
+    of request: JSON, in store: LocalStore, as type: Value.Type
+  ) async throws(ObjectStoreError) -> sending (token: String, values: Any) {
+    let (answer, values) = try await store.snapshot(of: request, as: DecodedValues<Value>.self)
+    guard let token = answer["token"]?.string else { throw .notUnderstood("no snapshot") }
+    return (token, values)
+  }
+
+  /// The type, if its elements may be decoded without a context.
+  private static func decodableType<Element: Fetchable>(
+    of type: Element.Type
+  ) -> (any (Fetchable & Decodable).Type)? {
+    Element.self is any ManagedEntity.Type ? nil : Element.self as? any (Fetchable & Decodable).Type
+  }
+
+  /// True if the default ``Fetchable/materialize(_:in:)`` creates the elements of a type. A type may have
+  /// one of its own. Creating the first element shows which one was used.
+  private func isDecoded(_ type: any (Fetchable & Decodable).Type, _ first: Item) -> Bool {
+    let id = ObjectIdentifier(type)
+    if decodedTypes.contains(id) { return true }
+    guard !ownTypes.contains(id) else { return false }
+    _ = try? type.materialize(first, in: self)
+    guard !decodedTypes.contains(id) else { return true }
+    ownTypes.insert(id)
+    return false
   }
 }

@@ -18,22 +18,23 @@ struct FetchedContent<Element: Fetchable> {
 
   /// Creates every element, or none in batch mode.
   ///
-  /// - Parameter decoded: the elements in their order, if they were decoded before.
+  /// - Parameter decoded: the elements, if they were decoded before.
   init(
     _ source: ResultState, isBatched: Bool, in context: ManagedObjectContext,
-    decoded: [Result<Element, MaterializationError>]? = nil
+    decoded: DecodedValues<Element>? = nil
   ) {
-    var decoded = decoded?.makeIterator()
+    var rest = decoded?.elements.makeIterator()
     context.beginMaking(asOf: source.token)
     defer { context.endMaking() }
     var (elements, problems): ([[Element]], [ObjectID: MaterializationError]) = ([], [:])
+    for problem in decoded?.problems ?? [] { problems[problem.id] = problem }
     for section in isBatched ? [] : source.sections {
       var made: [Element] = []
       made.reserveCapacity(section.items.count)
-      for item in section.items {
+      for item in section.items where problems.isEmpty || problems[item.id] == nil {
         do throws(MaterializationError) {
           let element =
-            if let result = decoded?.next() { try result.get() } else {
+            if let next = rest?.next() { next } else {
               try Element.materialize(item, in: context)
             }
           made.append(element)

@@ -109,7 +109,7 @@ extension FetchedResultsController {
   private func made(of state: ResultState) -> [(ObjectID, Element)] {
     context.beginMaking(asOf: state.token)
     defer { context.endMaking() }
-    return state.sections.flatMap(\.items).compactMap { item in
+    return state.items.compactMap { item in
       do throws(MaterializationError) {
         let element = try Element.materialize(item, in: context)
         unreadable[item.id] = nil

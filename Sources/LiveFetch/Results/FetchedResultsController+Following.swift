@@ -204,7 +204,7 @@ extension FetchedResultsController {
     }
     let kept = await elementsKept(in: state, isBatched: isBatched, isolation: isolation)
     await context.completeObjects(of: state, as: Element.self, isolation: isolation)
-    let items = isBatched ? [] : state.sections.flatMap(\.items)
+    let items = isBatched ? [] : state.items
     let decoded = await context.decodedInBackground(items, as: Element.self, isolation: isolation)
     var content = FetchedContent<Element>(
       state, isBatched: isBatched, in: context, decoded: decoded)

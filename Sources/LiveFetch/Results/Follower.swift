@@ -43,10 +43,7 @@ struct Follower: Sendable {
   /// Fetches the current result.
   func snapshot() async -> Result<ResultState, ObjectStoreError> {
     do throws(ObjectStoreError) {
-      guard let state = ResultState(json: try await store.fetch(request)) else {
-        throw .notUnderstood("no snapshot")
-      }
-      return .success(state)
+      return .success(try await store.state(of: request).state)
     } catch {
       return .failure(error)
     }

@@ -214,9 +214,10 @@ final class PendingResults<Element: Fetchable> {
     let object = element as? ManagedObject
     return Item(
       id: id,
-      values: names.map { name in
-        .init(name: name, value: object?.current(name) ?? item?[name] ?? .null)
-      })
+      values: ItemValues(
+        names.map { name in
+          .init(name: name, value: object?.current(name) ?? item?[name] ?? .null)
+        }))
   }
 
   private func state(of rows: ArraySlice<Row>, _ base: ResultState) -> ResultState {
@@ -247,7 +248,7 @@ final class PendingResults<Element: Fetchable> {
         let item = state.sections[section].items[index]
         guard let id = shownTemporaries[item.id]?.objectID.permanentID else { continue }
         state.sections[section].items[index] = Item(
-          id: id, values: names.map { .init(name: $0, value: item[$0] ?? .null) })
+          id: id, values: ItemValues(names.map { .init(name: $0, value: item[$0] ?? .null) }))
       }
     }
     return state

@@ -17,7 +17,9 @@ struct ResultState: Sendable, Hashable {
   var isStored: Bool
 
   /// Reads a snapshot; nil if the JSON is not one.
-  init?(json: JSON) {
+  ///
+  /// - Parameter rows: the items, if the JSON has only their places.
+  init?(json: JSON, rows: [Item] = []) {
     guard let token = json["token"]?.string, let summary = ResultSummary(json: json),
       case .array(let elements)? = json["sections"]
     else { return nil }
@@ -25,15 +27,20 @@ struct ResultState: Sendable, Hashable {
     self.summary = summary
     isStored = json["stored"] == .boolean(true)
     sections = []
+    var rest = rows[...]
     for element in elements {
       guard let info = SectionInfo(json: element), case .array(let items)? = element["items"] else {
         return nil
       }
-      let read = items.compactMap(Item.init(json:))
+      let read = rows.isEmpty ? items.compactMap(Item.init(json:)) : Array(rest.prefix(items.count))
       guard read.count == items.count else { return nil }
+      rest = rest.dropFirst(items.count)
       sections.append(Section(info: info, items: read))
     }
   }
+
+  /// The items of all sections.
+  var items: [Item] { sections.count == 1 ? sections[0].items : sections.flatMap(\.items) }
 
   /// The number of items.
   var count: Int { sections.reduce(0) { $0 + $1.items.count } }

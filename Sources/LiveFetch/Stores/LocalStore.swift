@@ -164,21 +164,63 @@ public final class LocalStore: ObjectStore {
   }
 
   public func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
-    guard !isClosed.withLock({ $0 }) else { throw .cancelled }
-    let fetch: FetchModel.FetchRequest
-    let plan: FetchPlan
-    do throws(FetchRequestError) {
-      fetch = try FetchModel.FetchRequest(json: request)
-      plan = try resolver.resolve(fetch)
-    } catch {
-      throw .refused(Problem(error, isPath: false))
+    let (fetch, plan) = try resolved(request)
+    guard let since = fetch.since else {
+      return try await read { store throws(StoreError) in try store.snapshotValue(of: plan) }
     }
-    guard let since = fetch.since else { return try await snapshot(of: plan) }
     let isReadOnly = store.properties.isReadOnly
     if let problem = Problem(following: plan, in: store.model, isReadOnly: isReadOnly) {
       throw .refused(problem)
     }
     return try await diff(of: plan, since: since, wait: fetch.wait ?? Self.defaultWait)
+  }
+
+  /// Fetches a snapshot.
+  ///
+  /// - Parameter type: what is made from the rows of objects, where they are read.
+  /// - Returns: the answer with a 0 in the place of each row.
+  func snapshot<Rows: RowCollection>(
+    of request: JSON, as type: Rows.Type
+  ) async throws(ObjectStoreError) -> sending (answer: JSON, rows: Rows) {
+    let (_, plan) = try resolved(request)
+    let read = try await read { store throws(StoreError) in
+      var rows = Rows()
+      var hasIDs = true
+      let answer = try store.snapshotValue(of: plan) { id, values in
+        if let id = ObjectID(id) { rows.add(id, values) } else { hasIDs = false }
+      }
+      return (answer: answer, rows: rows, hasIDs: hasIDs)
+    }
+    guard read.hasIDs else { throw .notUnderstood("a row has no id") }
+    return (read.answer, read.rows)
+  }
+
+  private func resolved(
+    _ request: JSON
+  ) throws(ObjectStoreError) -> (fetch: FetchModel.FetchRequest, plan: FetchPlan) {
+    guard !isClosed.withLock({ $0 }) else { throw .cancelled }
+    do throws(FetchRequestError) {
+      let fetch = try FetchModel.FetchRequest(json: request)
+      return (fetch, try resolver.resolve(fetch))
+    } catch {
+      throw .refused(Problem(error, isPath: false))
+    }
+  }
+
+  /// Runs `body` on the queue of this store.
+  private func read<Value>(
+    _ body: @escaping @Sendable (SQLiteStore) throws(StoreError) -> sending Value
+  ) async throws(ObjectStoreError) -> sending Value {
+    let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
+      queue.async { [store] in
+        continuation.resume(
+          returning: Result { () throws(StoreError) in try body(store) })
+      }
+    }
+    switch result {
+    case .success(let value): return value
+    case .failure(let error): throw ObjectStoreError(Problem(error))
+    }
   }
 
   public func save(_ request: JSON) async throws(ObjectStoreError) -> SaveReceipt {
@@ -201,19 +243,11 @@ public final class LocalStore: ObjectStore {
   public func changes(since token: String) async throws(ObjectStoreError) -> JSON {
     guard !isClosed.withLock({ $0 }) else { throw .cancelled }
     guard let start = Token(token) else { throw .refused(.badToken) }
-    let result: Result<ChangeHistory?, StoreError> = await withCheckedContinuation { continuation in
-      queue.async { [store] in
-        continuation.resume(
-          returning: Result { () throws(StoreError) in
-            try store.changes(after: start, limit: 1000)
-          })
-      }
+    let history = try await read { store throws(StoreError) in
+      try store.changes(after: start, limit: 1000)
     }
-    switch result {
-    case .success(let history?): return try Self.parse(history.json(store.model))
-    case .success(nil): throw .tokenExpired
-    case .failure(let error): throw ObjectStoreError(Problem(error))
-    }
+    guard let history else { throw .tokenExpired }
+    return try Self.parse(history.json(store.model))
   }
 
   /// Reads rows by SQL of the program: one `SELECT`, `WITH` or `VALUES`.
@@ -240,30 +274,17 @@ public final class LocalStore: ObjectStore {
   ) async throws -> [Row] {
     guard !isClosed.withLock({ $0 }) else { throw ObjectStoreError.cancelled }
     let values = arguments.map(\.predicateArgument)
-    let rows: Result<[[JSON.Member]], StoreError> = await withCheckedContinuation { continuation in
+    let rows: Result<[ItemValues], StoreError> = await withCheckedContinuation { continuation in
       queue.async { [store] in
         continuation.resume(
           returning: Result { () throws(StoreError) in try store.rows(of: sql, values) })
       }
     }
-    return try rows.get().map { try ItemCoding.decode(type, from: .object($0)) }
+    return try rows.get().map { try ItemCoding.decode(type, from: $0) }
   }
 
   /// The time for which a request without `wait` waits for a diff, in seconds.
   private static let defaultWait = 25.0
-
-  private func snapshot(of plan: FetchPlan) async throws(ObjectStoreError) -> JSON {
-    let result: Result<JSON, StoreError> = await withCheckedContinuation { continuation in
-      queue.async { [store] in
-        continuation.resume(
-          returning: Result { () throws(StoreError) in try store.snapshotValue(of: plan) })
-      }
-    }
-    switch result {
-    case .success(let snapshot): return snapshot
-    case .failure(let error): throw ObjectStoreError(Problem(error))
-    }
-  }
 
   private func diff(
     of plan: FetchPlan, since: FetchModel.FetchRequest.Since, wait: Double

@@ -56,6 +56,26 @@ extension ObjectStore {
   }
 }
 
+extension ObjectStore {
+  /// Fetches a snapshot. A file in this process gives its items as rows.
+  func state(
+    of request: JSON
+  ) async throws(ObjectStoreError) -> (answer: JSON, state: ResultState) {
+    let answer: JSON
+    var rows: [Item] = []
+    if let store = self as? LocalStore {
+      let read = try await store.snapshot(of: request, as: ItemRows.self)
+      (answer, rows) = (read.answer, read.rows.items)
+    } else {
+      answer = try await fetch(request)
+    }
+    guard let state = ResultState(json: answer, rows: rows) else {
+      throw .notUnderstood("no snapshot")
+    }
+    return (answer, state)
+  }
+}
+
 /// Why a store did not carry out a request.
 public enum ObjectStoreError: Error, Sendable {
   /// The store refused the request, and will do so again; the problem has the reason.

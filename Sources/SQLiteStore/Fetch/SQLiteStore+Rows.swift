@@ -11,11 +11,11 @@ extension SQLiteStore {
   /// queries.
   ///
   /// - Parameter arguments: the values of `?`, in their order: null, booleans, numbers and texts.
-  /// - Returns: for each row its columns, as JSON: binary as base64.
+  /// - Returns: for each row its columns: binary as base64.
   /// - Throws: ``StoreError/failed(_:)`` if the statement is invalid, writes, or is not the only one.
-  public func rows(
+  package func rows(
     of sql: String, _ arguments: [JSON]
-  ) throws(StoreError) -> [[JSON.Member]] {
+  ) throws(StoreError) -> [ItemValues] {
     try read(.full) { transaction throws(StoreError) in
       let statement = try Self.readingStatement(sql, on: transaction.connection)
       defer { sqlite3_finalize(statement.pointer) }
@@ -26,12 +26,10 @@ extension SQLiteStore {
       let names = (0..<statement.columnCount).map {
         String(cString: sqlite3_column_name(statement.pointer, $0))
       }
-      var rows: [[JSON.Member]] = []
+      var rows: [ItemValues] = []
       while try statement.step() {
         rows.append(
-          names.enumerated().map { column, name in
-            .init(name: name, value: statement.value(Int32(column)).json)
-          })
+          ItemValues(names: names, values: names.indices.map { statement.value(Int32($0)).item }))
       }
       return rows
     }
@@ -84,17 +82,17 @@ extension JSON {
 }
 
 extension SQLValue {
-  /// The value as JSON: binary as base64, infinite numbers as the API writes them.
-  fileprivate var json: JSON {
+  /// The value in an item: binary as base64, infinite numbers as the API writes them.
+  fileprivate var item: ItemValue {
     switch self {
     case .null: return .null
-    case .integer(let integer): return .number(String(integer))
-    case .double(let double): return JSON(double)
-    case .text(let text): return .string(text)
+    case .integer(let integer): return .integer(integer)
+    case .double(let double): return ItemValue(double)
+    case .text(let text): return .text(text)
     case .blob(let bytes):
       var text: [UInt8] = []
       text.append(base64: bytes, .standard)
-      return .string(String(decoding: text, as: UTF8.self))
+      return .text(String(decoding: text, as: UTF8.self))
     }
   }
 }

@@ -1,5 +1,7 @@
 // Saves of a child context into its parent, and permanent ids before a save.
 
+import FetchModel
+
 extension ManagedObjectContext {
   /// Transfers the changes of this context to `parent`, which writes them when it is saved.
   func push(into parent: ManagedObjectContext) {
@@ -25,7 +27,7 @@ extension ManagedObjectContext {
   /// Clears the changes that the parent received.
   private func settleInParent() {
     for object in insertions.elements + updates.elements {
-      object.row.merge(object.edits) { $1 }
+      object.row.merge(object.edits)
       let isNew = object.stage == .inserted
       for property in layout(of: object).properties where property.isToMany {
         guard isNew || object.memberEdits[property.name] != nil else { continue }

@@ -27,8 +27,9 @@ extension ManagedObjectContext {
     _ request: FetchRequest<Element>, isolation: isolated (any Actor)? = #isolation
   ) async throws(ContextError) -> [Element] {
     try Self.checkWindow(of: request)
+    if let values = try await fetchValues(request, isolation: isolation) { return values }
     guard let view = try await unsavedView(of: request, isolation: isolation) else {
-      return try await fetchStored(request, isolation: isolation).map(\.element)
+      return try await fetchStored(request, isolation: isolation).elements
     }
     let stored = try await fetchStored(
       view.rest, ordering: view.evaluator?.orderPaths ?? [], isolation: isolation)

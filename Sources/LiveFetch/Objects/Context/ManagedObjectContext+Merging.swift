@@ -1,5 +1,7 @@
 // Merges saves of other contexts and processes into the objects in memory.
 
+import FetchModel
+
 extension ManagedObjectContext {
   /// Merges all saves since the last merge: objects in memory get their new values, and deletions
   /// are reported. Unsaved changes are kept; if another save changed the same property, the next
@@ -148,9 +150,9 @@ extension ManagedObjectContext {
           layout, ids: some, extra: concerned.loaded, isolation: isolation)
         missing.subtract(items.map(\.id))
         _ = readable(items, of: layout.type, asOf: reading) { item throws(MaterializationError) in
-          try check(item.values, layout, item)
+          try check(item.propertyValues, layout, item)
           let key = RegistryKey(root: layout.root, id: .permanent(item.id))
-          update(item.values, of: key, asOf: reading)
+          update(item.propertyValues, of: key, asOf: reading)
         }
       }
       for id in missing {

@@ -23,7 +23,7 @@ extension ManagedObjectContext {
   ) async throws(ContextError) -> (answer: JSON, state: ResultState) {
     let answer: (answer: JSON, state: ResultState)
     do throws(ObjectStoreError) {
-      answer = try await Self.snapshot(store, .object(body))
+      answer = try await store.state(of: .object(body))
     } catch {
       throw .store(error)
     }
@@ -31,20 +31,12 @@ extension ManagedObjectContext {
     return answer
   }
 
-  private static func snapshot(
-    _ store: any ObjectStore, _ body: JSON
-  ) async throws(ObjectStoreError) -> (answer: JSON, state: ResultState) {
-    let answer = try await store.fetch(body)
-    guard let state = ResultState(json: answer) else { throw .notUnderstood("no snapshot") }
-    return (answer, state)
-  }
-
-  /// Fetches a request from the store, each element with its item.
+  /// Fetches a request from the store: the elements and their items.
   ///
   /// - Parameter ordering: key paths that are selected in addition.
   func fetchStored<Element: Fetchable>(
     _ request: FetchRequest<Element>, ordering: [String] = [], isolation: isolated (any Actor)?
-  ) async throws(ContextError) -> [(item: Item, element: Element)] {
+  ) async throws(ContextError) -> (items: [Item], elements: [Element]) {
     let start = saves
     let prefetch = request.relationshipsToPrefetch
     var asked = request
@@ -55,24 +47,37 @@ extension ManagedObjectContext {
     root.noteToken(state.token)
     await learnDestinations(for: Element.self, isolation: isolation)
     let reading = Reading(saves: start, token: state.token)
-    let items = state.sections.flatMap(\.items)
+    let items = state.items
     try await completeItems(items, as: Element.self, isolation: isolation)
-    var decoded = await decodedInBackground(items, as: Element.self, isolation: isolation)?
-      .makeIterator()
-    let rows = try readable(items, of: Element.self, asOf: reading) {
-      (item) throws(MaterializationError) -> (item: Item, element: Element) in
-      if let result = decoded?.next() { return (item, try result.get()) }
-      let plain = extra.isEmpty ? item : item.without(extra)
-      return (item, try Element.materialize(plain, in: self))
-    }.orThrow()
+    let read: Readable<Element>
+    if let decoded = await decodedInBackground(items, as: Element.self, isolation: isolation) {
+      read = readable(decoded)
+    } else {
+      read = readable(items, of: Element.self, asOf: reading) {
+        item throws(MaterializationError) in
+        try Element.materialize(extra.isEmpty ? item : item.without(extra), in: self)
+      }
+    }
+    let elements = try read.orThrow()
     if !prefetch.isEmpty, let type = Element.self as? any ManagedEntity.Type {
-      keepIncluded(answer["included"], prefetch, of: rows.map(\.element), type, reading)
+      keepIncluded(answer["included"], prefetch, of: elements, type, reading)
     }
     processChangesOfTree()
-    return rows.filter { row in
-      guard let object = row.element as? ManagedObject else { return true }
+    return withoutDeleted(read.unread.isEmpty ? items : read.items(of: items), elements)
+  }
+
+  /// Leaves out the objects that were deleted here, or in a parent context.
+  private func withoutDeleted<Element>(
+    _ items: [Item], _ elements: [Element]
+  ) -> (items: [Item], elements: [Element]) {
+    guard parent != nil || !deletions.isEmpty || sending != nil || !queuedSaves.isEmpty else {
+      return (items, elements)
+    }
+    let kept = elements.indices.filter { index in
+      guard let object = elements[index] as? ManagedObject else { return true }
       return !object.isDeleted && !isDeletedAbove(key(of: object))
     }
+    return (kept.map { items[$0] }, kept.map { elements[$0] })
   }
 
   /// Records the token from which changes are merged into the objects in memory.
@@ -135,7 +140,7 @@ extension ManagedObjectContext {
     root.noteToken(state.token)
     await learnDestinations(for: layout.type, isolation: isolation)
     return (
-      state.sections.flatMap(\.items), Reading(saves: start, token: state.token)
+      state.items, Reading(saves: start, token: state.token)
     )
   }
 
@@ -176,7 +181,7 @@ extension ManagedObjectContext {
   /// Objects created from now on have values of `token`.
   func beginMaking(asOf token: String) { currentReading = Reading(saves: saves, token: token) }
 
-  func endMaking() { (currentReading, wholeItems) = (nil, [:]) }
+  func endMaking() { (currentReading, checkedLayout, wholeItems) = (nil, nil, [:]) }
 
   /// Reads missing properties before a controller creates the objects of `state`. Unreadable ones
   /// are reported when they are created.
@@ -186,7 +191,7 @@ extension ManagedObjectContext {
     root.noteToken(state.token)
     await learnDestinations(for: type, isolation: isolation)
     if !state.isStored { await saveIsSettled(isolation: isolation) }
-    let items = state.sections.flatMap(\.items)
+    let items = state.items
     try? await completeItems(items, as: type, isolation: isolation)
   }
 

@@ -1,9 +1,21 @@
 // Keeps one instance per object id.
 
+import FetchModel
+
 /// Identifies an object by the class of its root entity and its id.
 struct RegistryKey: Hashable {
   let root: ObjectIdentifier
   let id: ManagedObjectID
+
+  func hash(into hasher: inout Hasher) {
+    // One number hashes faster than several.
+    if case .permanent(.integer(let id)) = id {
+      hasher.combine(UInt(bitPattern: root) &* 0x9E37_79B9_7F4A_7C15 ^ UInt(truncatingIfNeeded: id))
+    } else {
+      hasher.combine(root)
+      hasher.combine(id)
+    }
+  }
 }
 
 struct WeakObject { weak var object: ManagedObject? }
@@ -32,11 +44,19 @@ extension ManagedObjectContext {
     if root.classes[layout.entityName] == nil { root.classes[layout.entityName] = layout.type }
     registry[RegistryKey(root: layout.root, id: object.objectID)] = WeakObject(object: object)
     object.noteMembers()
-    noteReferences(from: object)
-    guard registry.count > registryLimit else { return }
+    if object.hasEdits || parent != nil { noteReferences(from: object) }
+    makeRoom()
+  }
+
+  /// Removes released objects from the registry if it is large.
+  ///
+  /// - Parameter count: the number of objects that will be registered next.
+  func makeRoom(for count: Int = 0) {
+    guard registry.count + count > registryLimit else { return }
     registry = registry.filter { $0.value.object != nil }
     holders = holders.mapValues { $0.filter { $0.value.object != nil } }
-    registryLimit = max(1024, registry.count * 2)
+    registryLimit = max(1024, (registry.count + count) * 2)
+    registry.reserveCapacity(registry.count + count)
   }
 
   /// The reason why objects of a class cannot be registered: their entity already has another
@@ -69,12 +89,15 @@ extension ManagedObjectContext {
     _ item: Item, as type: any ManagedEntity.Type
   ) throws(MaterializationError) -> ManagedObject {
     let layout = layout(of: concreteType(of: item, type))
-    if let problem = classProblem(layout) {
+    if checkedLayout !== layout, let problem = classProblem(layout) {
       throw MaterializationError(entity: layout.entityName, id: item.id, reason: problem)
     }
+    checkedLayout = layout
     let key = RegistryKey(root: layout.root, id: .permanent(item.id))
-    var values = item.values
-    if let whole = wholeItems[key] { values.merge(whole.values) { first, _ in first } }
+    var values = item.propertyValues
+    if !wholeItems.isEmpty, let whole = wholeItems[key] {
+      values = whole.propertyValues.merging(values)
+    }
     let reading = currentReading ?? Reading(saves: saves)
     if let object = registry[key]?.object {
       try check(values, layout, item)
@@ -84,10 +107,8 @@ extension ManagedObjectContext {
     if let problem = layout.problem(in: values) {
       throw MaterializationError(entity: layout.entityName, id: item.id, reason: problem)
     }
-    root.update(values, of: key, asOf: reading)
-    guard let object = layout.type.init() as ManagedObject? else {
-      throw MaterializationError(entity: layout.entityName, id: item.id, reason: "has no class")
-    }
+    if parent != nil || !children.isEmpty { root.update(values, of: key, asOf: reading) }
+    let object: ManagedObject = layout.type.init()
     object.objectID = .permanent(item.id)
     object.stage = .stored
     object.row = shown(values, of: key)
@@ -99,10 +120,10 @@ extension ManagedObjectContext {
 
   /// Throws if a value does not fit its declared type.
   func check(
-    _ values: [String: JSON], _ layout: EntityLayout, _ item: Item
+    _ values: ItemValues, _ layout: EntityLayout, _ item: Item
   ) throws(MaterializationError) {
-    for (name, value) in values {
-      guard let problem = layout[name]?.problem(value) else { continue }
+    for (name, value) in zip(values.names, values.values) {
+      guard let problem = layout[name]?.problem(with: value) else { continue }
       throw MaterializationError(
         entity: layout.entityName, id: item.id, reason: "`\(name)` \(problem)")
     }
@@ -150,14 +171,11 @@ extension ManagedObjectContext {
 }
 
 extension Item {
-  /// The values by name, without the id and the entity's name.
-  var values: [String: JSON] {
-    guard case .object(let members) = json else { return [:] }
-    var values: [String: JSON] = [:]
-    for member in members where member.name != "id" && member.name != "entity" {
-      values[member.name] = member.value
-    }
-    return values
+  /// The values without the entity's name.
+  var propertyValues: ItemValues {
+    var properties = values
+    properties["entity"] = nil
+    return properties
   }
 }
 

@@ -2,6 +2,7 @@
 // get the values that the store computed.
 
 import DequeModule
+import FetchModel
 import Foundation
 
 extension ManagedObjectContext {

@@ -1,6 +1,8 @@
 // Distributes stored values in a tree of contexts. Every context that contains an object shows
 // them, overlaid by the unsaved changes of its ancestors and its own.
 
+import FetchModel
+
 extension ManagedObjectContext {
   /// The root context, which saves to the store.
   var root: ManagedObjectContext {
@@ -31,7 +33,7 @@ extension ManagedObjectContext {
   ///
   /// - Parameter reading: when the values were read. Values older than the last save or read of a
   ///   property are ignored.
-  func update(_ values: [String: JSON], of key: RegistryKey, asOf reading: Reading) {
+  func update(_ values: ItemValues, of key: RegistryKey, asOf reading: Reading) {
     var values = values
     if let object = registry[key]?.object {
       if object.take(values, asOf: reading) { pending.refreshedObjects.insert(object) }
@@ -41,7 +43,7 @@ extension ManagedObjectContext {
   }
 
   /// Stored values overlaid by the unsaved changes of the parent contexts.
-  func shown(_ values: [String: JSON], of key: RegistryKey) -> [String: JSON] {
+  func shown(_ values: ItemValues, of key: RegistryKey) -> ItemValues {
     guard let parent else { return values }
     let values = parent.shown(values, of: key)
     guard let object = parent.registry[key]?.object else { return values }
@@ -122,7 +124,7 @@ extension ManagedObjectContext {
     for child in children { child.context?.revert(names, of: key, to: object.row) }
   }
 
-  private func revert(_ names: [String], of key: RegistryKey, to row: [String: JSON]) {
+  private func revert(_ names: [String], of key: RegistryKey, to row: ItemValues) {
     var row = row
     if let object = registry[key]?.object {
       if object.revert(names, to: row) { pending.refreshedObjects.insert(object) }
@@ -151,15 +153,15 @@ extension ManagedObjectContext {
 
 extension ManagedObject {
   /// The given values, replaced by those that `row` has.
-  fileprivate func held(_ received: [String: JSON]) -> [String: JSON] {
-    received.merging(row.filter { received[$0.key] != nil }) { $1 }
+  fileprivate func held(_ received: ItemValues) -> ItemValues {
+    received.merging(row.filter { received[$0.key] != nil })
   }
 
   /// `received` overlaid by this object's unsaved changes, as child contexts see it.
-  func overlaying(_ received: [String: JSON]) -> [String: JSON] {
+  func overlaying(_ received: ItemValues) -> ItemValues {
     guard hasEdits else { return received }
     var shown = received
-    for name in received.keys {
+    for name in received.names {
       if let edit = edits[name] { shown[name] = edit }
       guard memberEdits[name] != nil, let ids = memberIDs(of: name) else { continue }
       shown[name] = .array(ids.map(\.json))
@@ -168,8 +170,8 @@ extension ManagedObject {
   }
 
   /// All current values of a new object.
-  func everything(of layout: EntityLayout) -> [String: JSON] {
-    var values = row.merging(edits) { $1 }
+  func everything(of layout: EntityLayout) -> ItemValues {
+    var values = row.merging(edits)
     for property in layout.properties {
       if property.isToMany {
         values[property.name] = .array((memberIDs(of: property.name) ?? []).map(\.json))
@@ -183,7 +185,7 @@ extension ManagedObject {
   /// Resets these values to those of `row`, or marks them as not in memory.
   ///
   /// - Returns: true if a visible value differs.
-  fileprivate func revert(_ names: [String], to row: [String: JSON]) -> Bool {
+  fileprivate func revert(_ names: [String], to row: ItemValues) -> Bool {
     for name in names where row[name] == nil {
       self.row[name] = nil
       related[name] = nil
@@ -205,6 +207,6 @@ extension ManagedObject {
         edits[name] = json
       }
     }
-    (row, bases) = ([:], [:])
+    (row, bases) = (ItemValues([]), [:])
   }
 }

@@ -24,6 +24,11 @@ struct Readable<Element> {
   var elements: [Element] = []
   /// Why the first unreadable element could not be created.
   var problem: MaterializationError?
+  /// The ids of the unreadable elements.
+  var unread: Set<ObjectID> = []
+
+  /// The items of the readable elements.
+  func items(of all: [Item]) -> [Item] { all.filter { !unread.contains($0.id) } }
 
   /// The elements.
   ///
@@ -36,6 +41,7 @@ struct Readable<Element> {
   static func += (left: inout Self, right: Self) {
     left.elements += right.elements
     left.problem = left.problem ?? right.problem
+    left.unread.formUnion(right.unread)
   }
 }
 
@@ -53,20 +59,45 @@ extension ManagedObjectContext {
     _ create: (Item) throws(MaterializationError) -> Element
   ) -> Readable<Element> {
     currentReading = reading
+    makeRoom(for: items.count)
     var read = Readable<Element>()
-    var new: [MaterializationError] = []
+    read.elements.reserveCapacity(items.count)
+    var problems: [(id: ObjectID, error: MaterializationError)] = []
     for item in items {
-      let key = UnreadableKey(type: ObjectIdentifier(type), id: item.id)
       do throws(MaterializationError) {
         read.elements.append(try create(item))
-        if !unreadable.isEmpty { unreadable[key] = nil }
+        if !unreadable.isEmpty {
+          unreadable[UnreadableKey(type: ObjectIdentifier(type), id: item.id)] = nil
+        }
       } catch {
         read.problem = read.problem ?? error
-        if unreadable.updateValue(error, forKey: key) != error { new.append(error) }
+        read.unread.insert(item.id)
+        problems.append((item.id, error))
       }
     }
     endMaking()
-    if !new.isEmpty { observers.notify(DidFindUnreadableObjects(errors: new)) }
+    report(problems, of: type)
     return read
+  }
+
+  /// The elements that were decoded. Reports the unreadable ones.
+  func readable<Element>(_ values: DecodedValues<Element>) -> Readable<Element> {
+    for id in unreadable.isEmpty ? [] : values.ids {
+      unreadable[UnreadableKey(type: ObjectIdentifier(Element.self), id: id)] = nil
+    }
+    report(values.problems.map { ($0.id, $0) }, of: Element.self)
+    return Readable(
+      elements: values.elements, problem: values.problems.first,
+      unread: Set(values.problems.map(\.id)))
+  }
+
+  private func report(
+    _ problems: [(id: ObjectID, error: MaterializationError)], of type: Any.Type
+  ) {
+    let new = problems.filter { id, error in
+      let key = UnreadableKey(type: ObjectIdentifier(type), id: id)
+      return unreadable.updateValue(error, forKey: key) != error
+    }
+    if !new.isEmpty { observers.notify(DidFindUnreadableObjects(errors: new.map(\.error))) }
   }
 }

@@ -1,6 +1,8 @@
 // Objects in memory and their unsaved changes. Fetches create objects, a save writes all changes.
 // Belongs to one isolation domain.
 
+import FetchModel
+
 /// A set of objects: each is registered once, and their changes are saved together.
 ///
 /// ```swift
@@ -25,6 +27,7 @@ public final class ManagedObjectContext {
   public var mergePolicy = MergePolicy.error
 
   var children: [WeakContext] = []
+  private(set) lazy var reference = WeakContext(self)
   var layouts: [ObjectIdentifier: EntityLayout] = [:]
   var registry: [RegistryKey: WeakObject] = [:]
   /// The classes of the tree's objects by entity; used in the root context only.
@@ -55,8 +58,12 @@ public final class ManagedObjectContext {
   var savesOfTree = 0
   /// The types of values that are decoded by the default ``Fetchable/materialize(_:in:)``.
   var decodedTypes: Set<ObjectIdentifier> = []
+  /// The `Decodable` types that have a ``Fetchable/materialize(_:in:)`` of their own.
+  var ownTypes: Set<ObjectIdentifier> = []
   /// When the values that are being turned into objects were read.
   var currentReading: Reading?
+  /// The class of the last object that was made, which has no problem.
+  var checkedLayout: EntityLayout?
   /// Complete items of subentities, while a parent entity's items are turned into objects.
   var wholeItems: [RegistryKey: Item] = [:]
   /// Why objects could not be read, until a fetch reads them.
@@ -93,7 +100,7 @@ public final class ManagedObjectContext {
     self.parent = parent
     mergePolicy = parent.mergePolicy
     parent.children.removeAll { $0.context == nil }
-    parent.children.append(WeakContext(context: self))
+    parent.children.append(reference)
   }
 
   // MARK: - Changes
@@ -273,4 +280,9 @@ public final class ManagedObjectContext {
   }
 }
 
-struct WeakContext { weak var context: ManagedObjectContext? }
+/// A weak reference to a context, which its objects share.
+final class WeakContext {
+  private(set) weak var context: ManagedObjectContext?
+
+  init(_ context: ManagedObjectContext) { self.context = context }
+}

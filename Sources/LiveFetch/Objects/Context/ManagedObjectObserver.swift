@@ -1,5 +1,7 @@
 // Observes one object.
 
+import FetchModel
+
 /// Observes one object: changes by this program and by other writers.
 ///
 /// ```swift
@@ -122,7 +124,7 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
   }
 
   /// Compares the first fetch with the values that the object had when the observer was created.
-  private func look(since before: [String: JSON]) {
+  private func look(since before: ItemValues) {
     guard !isEnded, let controller else { return }
     controller.stateDidChange = nil
     if controller.isUnreadable {

@@ -19,6 +19,8 @@ struct PropertyLayout {
 
   let name: String
   let kind: Kind
+  /// The kinds of values that fit without a further look.
+  var kinds: ItemValue.Kinds = []
   /// The type of an attribute's stored values, if its Swift type determines it.
   var type: AttributeType?
   /// True for an attribute that the store computes.
@@ -34,6 +36,10 @@ struct PropertyLayout {
   /// Returns why a stored value does not fit this property; nil if it does.
   let problem: (JSON) -> String?
 
+  func problem(with value: ItemValue) -> String? {
+    kinds.contains(value.kind) ? nil : problem(value.json)
+  }
+
   var destination: (any ManagedEntity.Type)? {
     switch kind {
     case .attribute: nil
@@ -45,7 +51,7 @@ struct PropertyLayout {
 }
 
 /// The declaration of a class of managed objects.
-struct EntityLayout {
+final class EntityLayout {
   let type: any ManagedEntity.Type
   let entityName: String
   /// The root class; ids are unique among its objects.
@@ -91,13 +97,17 @@ struct EntityLayout {
   }
 
   /// Returns why `values` do not form a complete object; nil if they do.
-  func problem(in values: [String: JSON]) -> String? {
+  func problem(in values: ItemValues) -> String? {
+    var place = 0
     for property in properties {
-      guard let value = values[property.name] else {
+      guard let index = values.index(of: property.name, from: place) else {
         if property.isToMany { continue }
         return "`\(property.name)` was not fetched"
       }
-      if let problem = property.problem(value) { return "`\(property.name)` \(problem)" }
+      place = index
+      if let problem = property.problem(with: values.values[index]) {
+        return "`\(property.name)` \(problem)"
+      }
     }
     return nil
   }

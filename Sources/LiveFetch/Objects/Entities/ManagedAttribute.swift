@@ -35,20 +35,13 @@ public struct ManagedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
   /// True if the initial value was given explicitly and is saved.
   let isInitialSaved: Bool
   let coding: AttributeCoding<Value>
-  /// The stored type; nil if a transformer determines it.
-  let storedType: AttributeType?
-  /// The name of a registered transformer; nil without one.
-  private var transformer: String?
 
   public init(wrappedValue: Value, _ key: Key) where Value: AttributeValue {
-    self.init(
-      key, initial: wrappedValue, isInitialSaved: true, AttributeCoding(),
-      AttributeType(of: Value.self))
+    self.init(key, initial: wrappedValue, isInitialSaved: true, AttributeCoding())
   }
 
   public init(_ key: Key) where Value: AttributeValue & ExpressibleByNilLiteral {
-    self.init(
-      key, initial: nil, isInitialSaved: false, AttributeCoding(), AttributeType(of: Value.self))
+    self.init(key, initial: nil, isInitialSaved: false, AttributeCoding())
   }
 
   /// An optional attribute with a transformer.
@@ -63,7 +56,6 @@ public struct ManagedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
     self.init(
       key, initial: nil, isInitialSaved: false,
       AttributeCoding<Wrapped>(transformer: transformer).optional)
-    self.transformer = transformer
   }
 
   /// A required attribute with a transformer.
@@ -74,14 +66,12 @@ public struct ManagedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
   }
 
   private init(
-    _ key: Key, initial: Value, isInitialSaved: Bool, _ coding: AttributeCoding<Value>,
-    _ storedType: AttributeType? = nil
+    _ key: Key, initial: Value, isInitialSaved: Bool, _ coding: AttributeCoding<Value>
   ) {
     self.key = key
     self.initial = initial
     self.isInitialSaved = isInitialSaved
     self.coding = coding
-    self.storedType = storedType
   }
 
   @available(*, unavailable, message: "attributes belong to managed objects")
@@ -97,8 +87,7 @@ public struct ManagedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
   ) -> Value {
     get {
       let attribute = owner[keyPath: storage]
-      return owner.value(
-        of: attribute.name, initial: attribute.initial, attribute.coding.decode)
+      return owner.value(of: attribute.name, initial: attribute.initial, attribute.coding)
     }
     set {
       let attribute = owner[keyPath: storage]
@@ -111,8 +100,9 @@ public struct ManagedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
   var layout: PropertyLayout {
     let initialJSON = isInitialSaved ? try? coding.encode(initial) : nil
     return PropertyLayout(
-      name: name, kind: .attribute(initial: initialJSON), type: storedType,
-      transformer: transformer
+      name: name, kind: .attribute(initial: initialJSON),
+      kinds: coding.isOwn ? ItemValue.Kinds(fitting: Value.self) : [],
+      type: coding.isOwn ? AttributeType(of: Value.self) : nil, transformer: coding.transformer
     ) { [coding] in coding.problem(with: $0) }
   }
 }
@@ -149,15 +139,15 @@ public struct DerivedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
     storage storage: ReferenceWritableKeyPath<Owner, Self>
   ) -> Value? {
     let attribute = owner[keyPath: storage]
-    return owner.value(of: attribute.name, initial: nil, attribute.coding.decode)
+    return owner.value(of: attribute.name, initial: nil, attribute.coding)
   }
 
   var name: String { key.rawValue }
 
   var layout: PropertyLayout {
     PropertyLayout(
-      name: name, kind: .attribute(initial: nil), type: AttributeType(of: Value.self),
-      isDerived: true, derivation: expression
+      name: name, kind: .attribute(initial: nil), kinds: ItemValue.Kinds(fitting: Value?.self),
+      type: AttributeType(of: Value.self), isDerived: true, derivation: expression
     ) { [coding] in coding.problem(with: $0) }
   }
 }

@@ -67,7 +67,9 @@ extension ManagedObject {
   /// The stored values by key.
   public func committedValues<Key: KeyCodable>(_ keys: Key.Type) -> [Key: JSON] { Self.keyed(row) }
 
-  private static func keyed<Key: KeyCodable>(_ values: [String: JSON]) -> [Key: JSON] {
+  private static func keyed<Key: KeyCodable>(
+    _ values: some Sequence<(key: String, value: JSON)>
+  ) -> [Key: JSON] {
     Dictionary(
       values.compactMap { name, value in Key(rawValue: name).map { ($0, value) } }
     ) { $1 }

@@ -1,5 +1,7 @@
 // The members of to-many relationships: the stored ones and their unsaved changes.
 
+import FetchModel
+
 extension ManagedObject {
   /// The ids of a to-many relationship with its unsaved changes; nil if they were not fetched.
   func memberIDs(of name: String) -> [ManagedObjectID]? {
@@ -25,7 +27,7 @@ extension ManagedObject {
   /// Adds this object to the context's ``ManagedObjectContext/holders`` once its row has a list.
   func noteMembers() {
     guard !isHolder, let context = managedObjectContext else { return }
-    isHolder = row.values.contains { if case .array = $0 { true } else { false } }
+    isHolder = row.values.contains { if case .json(.array) = $0 { true } else { false } }
     if isHolder {
       context.holders[ObjectIdentifier(type(of: self)), default: [:]][ObjectIdentifier(self)] =
         WeakObject(object: self)
@@ -81,9 +83,9 @@ extension ManagedObjectContext {
 
   /// Records the new objects to which stored values refer. Only a child context has such values: it
   /// shows the unsaved values of its parents as stored ones.
-  func noteStoredReferences(in values: [String: JSON], from object: ManagedObject) {
+  func noteStoredReferences(in values: ItemValues, from object: ManagedObject) {
     guard parent != nil else { return }
-    for json in values.values { noteReferences(in: json, from: object) }
+    for (_, json) in values { noteReferences(in: json, from: object) }
   }
 
   private func noteReferences(in json: JSON, from object: ManagedObject) {

@@ -1,6 +1,7 @@
 // Observation of one object: a function that reads any of its properties is notified of the next
 // change of the object, whether the program or the store makes it.
 
+import FetchModel
 import Observation
 
 extension ManagedObject: Observable {

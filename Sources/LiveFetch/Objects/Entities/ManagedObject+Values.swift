@@ -1,16 +1,23 @@
 // Reading and setting values by name, for the declared properties and the keyed methods.
 
+import FetchModel
+
 extension ManagedObject {
   /// The current value; nil if it is not in memory.
   func current(_ name: String) -> JSON? { edits[name] ?? row[name] }
 
   func value<Value>(
-    of name: String, initial: Value, _ decode: (JSON) throws(UnreadableValue) -> Value
+    of name: String, initial: Value, _ coding: AttributeCoding<Value>
   ) -> Value {
     noteRead()
     if let known = values[name], let value = known as? Value { return value }
+    if edits[name] == nil, let index = row.index(of: name),
+      let value = coding.plain(row.values[index])
+    {
+      return value
+    }
     // The row was validated when it was received; only a new object can lack a value.
-    guard let json = current(name), let value = try? decode(json) else { return initial }
+    guard let json = current(name), let value = try? coding.decode(json) else { return initial }
     values[name] = value
     return value
   }
@@ -55,9 +62,9 @@ extension ManagedObject {
   ///
   /// - Returns: true if a visible value differs.
   @discardableResult
-  func take(_ received: [String: JSON]) -> Bool {
+  func take(_ received: ItemValues) -> Bool {
     var isShown = false
-    let differing = received.filter { row[$0.key] != $0.value }
+    let differing = received.differing(from: row)
     managedObjectContext?.noteStoredReferences(in: differing, from: self)
     for (name, value) in differing {
       // Members and undeclared values that were not in memory are read, not changed.

@@ -1,5 +1,6 @@
 // One object in memory: its stored values and its unsaved changes.
 
+import FetchModel
 import Observation
 
 /// An object of an entity, unique in its context: two fetches that find the same object return the
@@ -41,11 +42,15 @@ open class ManagedObject: Hashable, CustomStringConvertible {
   /// Nil until it is asked for: objects that are fetched need no temporary id.
   private var knownID: ManagedObjectID?
   /// nil for an object that was deleted, rolled back, or never inserted.
-  public internal(set) weak var managedObjectContext: ManagedObjectContext?
+  public internal(set) var managedObjectContext: ManagedObjectContext? {
+    get { contextReference?.context }
+    set { contextReference = newValue?.reference }
+  }
+  private var contextReference: WeakContext?
 
   var stage = Stage.detached { didSet { notifyReaders() } }
   /// The last values from the store or the parent context.
-  var row: [String: JSON] = [:] {
+  var row = ItemValues([]) {
     didSet {
       storedMembers = [:]
       noteMembers()

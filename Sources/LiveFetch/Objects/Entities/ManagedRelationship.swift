@@ -46,7 +46,8 @@ public struct ToOneRelationship<Key: KeyCodable, Destination: ManagedEntity>: De
 
   var layout: PropertyLayout {
     PropertyLayout(
-      name: name, kind: .toOne(Destination.self), inverse: inverse, deleteRule: deleteRule
+      name: name, kind: .toOne(Destination.self), kinds: [.null, .integer, .text],
+      inverse: inverse, deleteRule: deleteRule
     ) { json in
       json == .null || ManagedObjectID(json: json) != nil ? nil : "is \(json.kind), not an id"
     }

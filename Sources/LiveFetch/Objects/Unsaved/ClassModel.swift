@@ -112,6 +112,21 @@ extension AttributeType {
   }
 }
 
+extension ItemValue.Kinds {
+  /// The kinds of values that `AttributeValue` accepts for a type without a further look.
+  init(fitting type: Any.Type) {
+    switch type {
+    case is Int.Type, is Int64.Type: self = .integer
+    case is Double.Type, is Float.Type: self = [.integer, .double]
+    case is Bool.Type: self = .boolean
+    case is String.Type: self = .text
+    case let optional as any AnyOptional.Type:
+      self = Self(fitting: optional.wrappedType).union(.null)
+    default: self = []
+    }
+  }
+}
+
 private protocol AnyOptional { static var wrappedType: Any.Type { get } }
 
 extension Optional: AnyOptional { static var wrappedType: Any.Type { Wrapped.self } }

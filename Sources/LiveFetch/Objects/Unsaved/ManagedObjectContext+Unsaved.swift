@@ -28,12 +28,14 @@ struct UnsavedView<Element: Fetchable> {
   }
 
   /// Stored elements and evaluated ones in order, within the request's window.
-  func merged(_ stored: [(item: Item, element: Element)], _ unsaved: [ManagedObject]) -> [Element] {
-    guard let evaluator else { return stored.map(\.element) }
+  func merged(
+    _ stored: (items: [Item], elements: [Element]), _ unsaved: [ManagedObject]
+  ) -> [Element] {
+    guard let evaluator else { return stored.elements }
     let here = Set(unsaved)
-    var rows = stored.filter { row in
-      (row.element as? ManagedObject).map { !here.contains($0) && !$0.isDeleted } ?? true
-    }.map { (place: unsaved.isEmpty ? nil : evaluator.place(of: $0.item), element: $0.element) }
+    var rows = zip(stored.items, stored.elements).filter { _, element in
+      (element as? ManagedObject).map { !here.contains($0) && !$0.isDeleted } ?? true
+    }.map { (place: unsaved.isEmpty ? nil : evaluator.place(of: $0), element: $1) }
     for object in unsaved {
       guard let element = object as? Element else { continue }
       let place = evaluator.place(of: object)

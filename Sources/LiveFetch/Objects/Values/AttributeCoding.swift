@@ -1,16 +1,86 @@
 // Encodes and decodes the values of one declared attribute.
 
-/// The conversions of a value from and to stored JSON.
-struct AttributeCoding<Value> {
-  let decode: (JSON) throws(UnreadableValue) -> Value
-  let encode: (Value) throws(UnreadableValue) -> JSON
+import FetchModel
 
+/// The conversions of a value from and to stored JSON. Every object has one for each attribute, so those of
+/// the type itself allocate no memory.
+struct AttributeCoding<Value> {
+  typealias Decoding = (JSON) throws(UnreadableValue) -> Value
+  typealias Encoding = (Value) throws(UnreadableValue) -> JSON
+
+  private enum Conversions {
+    /// Those of `Value`, which is this type.
+    case own(any AttributeValue.Type)
+    case transformed(Transformation)
+  }
+
+  private final class Transformation {
+    let name: String?
+    let decode: Decoding
+    let encode: Encoding
+
+    init(_ name: String?, _ decode: @escaping Decoding, _ encode: @escaping Encoding) {
+      (self.name, self.decode, self.encode) = (name, decode, encode)
+    }
+  }
+
+  private let conversions: Conversions
+
+  /// - Parameter transformer: the name of a registered transformer.
   init(
-    decode: @escaping (JSON) throws(UnreadableValue) -> Value,
-    encode: @escaping (Value) throws(UnreadableValue) -> JSON
+    transformer: String? = nil, decode: @escaping Decoding, encode: @escaping Encoding
   ) {
-    self.decode = decode
-    self.encode = encode
+    conversions = .transformed(Transformation(transformer, decode, encode))
+  }
+
+  /// True if the type itself determines its stored values.
+  var isOwn: Bool { if case .own = conversions { true } else { false } }
+
+  /// The name of a registered transformer; nil without one.
+  var transformer: String? {
+    if case .transformed(let found) = conversions { found.name } else { nil }
+  }
+
+  func decode(_ json: JSON) throws(UnreadableValue) -> Value {
+    switch conversions {
+    case .own(let type): try Self.decode(json, by: type)
+    case .transformed(let transformation): try transformation.decode(json)
+    }
+  }
+
+  /// The value of a column if it has the type already; nil for every other.
+  func plain(_ value: ItemValue) -> Value? {
+    guard isOwn else { return nil }
+    return switch value {
+    case .boolean(let boolean): boolean as? Value
+    case .integer(let integer): Int(exactly: integer).flatMap { $0 as? Value }
+    case .double(let double): double as? Value
+    case .text(let text): text as? Value
+    case .null, .json: nil
+    }
+  }
+
+  func encode(_ value: Value) throws(UnreadableValue) -> JSON {
+    switch conversions {
+    case .own(let type): try Self.encode(value, by: type)
+    case .transformed(let transformation): try transformation.encode(value)
+    }
+  }
+
+  private static func decode<Own: AttributeValue>(
+    _ json: JSON, by type: Own.Type
+  ) throws(UnreadableValue) -> Value {
+    guard let value = try Own.attributeValue(of: json) as? Value else {
+      throw UnreadableValue("is no \(Value.self)")
+    }
+    return value
+  }
+
+  private static func encode<Own: AttributeValue>(
+    _ value: Value, by type: Own.Type
+  ) throws(UnreadableValue) -> JSON {
+    guard let own = value as? Own else { throw UnreadableValue("is no \(Own.self)") }
+    return try own.attributeJSON()
   }
 
   /// The reason why `json` cannot be decoded; nil if it can.
@@ -26,22 +96,19 @@ struct AttributeCoding<Value> {
 
 extension AttributeCoding where Value: AttributeValue {
   /// The conversions of the type itself.
-  init() {
-    self.init(
-      decode: { json throws(UnreadableValue) in try Value.attributeValue(of: json) },
-      encode: { value throws(UnreadableValue) in try value.attributeJSON() })
-  }
+  init() { conversions = .own(Value.self) }
 }
 
 extension AttributeCoding {
   /// The same conversions, with nil as null.
   var optional: AttributeCoding<Value?> {
     AttributeCoding<Value?>(
-      decode: { [decode] json throws(UnreadableValue) in
+      transformer: transformer,
+      decode: { json throws(UnreadableValue) in
         if case .null = json { return nil }
         return try decode(json)
       },
-      encode: { [encode] value throws(UnreadableValue) in
+      encode: { value throws(UnreadableValue) in
         guard let value else { return .null }
         return try encode(value)
       })
@@ -50,6 +117,7 @@ extension AttributeCoding {
   /// The conversions of the transformer registered under `name`, looked up at each use.
   init(transformer name: String) {
     self.init(
+      transformer: name,
       decode: { json throws(UnreadableValue) in try Self.registered(name).decode(json) },
       encode: { value throws(UnreadableValue) in try Self.registered(name).encode(value) })
   }
