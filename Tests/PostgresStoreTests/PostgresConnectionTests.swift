@@ -32,6 +32,13 @@ struct PostgresConnectionTests {
     }
   }
 
+  @Test("statements are not compiled: that takes longer than most of them")
+  func compilation() throws {
+    try withDatabase { connection, _ in
+      #expect(try connection.query("SHOW jit").text(0, 0) == "off")
+    }
+  }
+
   @Test("parameters arrive as they were sent")
   func parameters() throws {
     try withDatabase { connection, _ in

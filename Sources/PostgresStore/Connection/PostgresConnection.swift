@@ -24,7 +24,7 @@ final class PostgresConnection: @unchecked Sendable {
   private static let settings = """
     SET client_encoding = 'UTF8'; SET standard_conforming_strings = on; SET TimeZone = 'UTC'; \
     SET DateStyle = 'ISO, YMD'; SET IntervalStyle = 'iso_8601'; SET extra_float_digits = 1; \
-    SET bytea_output = 'hex'; SET client_min_messages = 'warning'
+    SET bytea_output = 'hex'; SET client_min_messages = 'warning'; SET jit = off
     """
 
   /// Connects.

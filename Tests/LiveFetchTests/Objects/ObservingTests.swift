@@ -140,14 +140,12 @@ struct ObservingTests {
         await iterator.next(isolation: #isolation)?.inserted(City.self).map(\.name) ?? [])
     }
     #expect(names == [["Nara"], ["Kobe"]])
+    let events = context.events(WillSave.self)
     let task = Task {
       var count = 0
-      for await event in context.events(WillSave.self) {
-        count += event.context.insertedObjects.count
-      }
+      for await event in events { count += event.context.insertedObjects.count }
       return count
     }
-    for _ in 0..<100 { await Task.yield() }
     let city: City = context.insertObject()
     city.name = "Uji"
     try await context.save()
