@@ -141,7 +141,10 @@ extension FetchedResultsController {
     isolation: isolated (any Actor)?
   ) async throws(FetchError) {
     while outcome == nil, update == nil || update == updateGeneration {
-      await withCheckedContinuation(isolation: isolation) { overtaken.append($0) }
+      await withCheckedContinuation(isolation: isolation) { continuation in
+        // The other call may have ended on the way here.
+        if outcome == nil { overtaken.append(continuation) } else { continuation.resume() }
+      }
     }
     guard update == nil || update == updateGeneration else { throw .superseded }
     if case .failure(.store(.cancelled))? = outcome, !Task.isCancelled {

@@ -165,7 +165,10 @@ extension ManagedObjectContext {
   func saveIsSettled(isolation: isolated (any Actor)?) async {
     let root = root
     while root.isSending {
-      await withCheckedContinuation(isolation: isolation) { root.saveWaiters.append($0) }
+      await withCheckedContinuation(isolation: isolation) { continuation in
+        // The save may have ended on the way here.
+        if root.isSending { root.saveWaiters.append(continuation) } else { continuation.resume() }
+      }
     }
     await root.queueIsSettled(isolation: isolation)
   }
@@ -312,21 +315,16 @@ struct SaveQueue {
     if let next = waiting.popFirst() { next.resume() } else { isBusy = false }
   }
 
-  /// Returns true if the queue was empty; it is busy afterwards.
-  mutating func begin() -> Bool {
-    defer { isBusy = true }
-    return !isBusy
-  }
-
-  mutating func wait(_ continuation: CheckedContinuation<Void, Never>) {
-    waiting.append(continuation)
+  /// Resumes `continuation` when no earlier save is in progress. The queue is busy afterwards.
+  mutating func enter(_ continuation: CheckedContinuation<Void, Never>) {
+    if isBusy { waiting.append(continuation) } else { continuation.resume() }
+    isBusy = true
   }
 }
 
 extension ManagedObjectContext {
   /// Waits until no other save is in progress.
   fileprivate func enterSaveQueue(isolation: isolated (any Actor)?) async {
-    guard !saveQueue.begin() else { return }
-    await withCheckedContinuation(isolation: isolation) { saveQueue.wait($0) }
+    await withCheckedContinuation(isolation: isolation) { saveQueue.enter($0) }
   }
 }
