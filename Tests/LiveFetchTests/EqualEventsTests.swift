@@ -9,8 +9,16 @@ import Testing
 @MainActor
 @Suite("A file and a server", .mayBlock)
 struct EqualEventsTests {
-  @Test("report the same changes for the same scenario", arguments: [11, 12, 13, 14])
-  func sameEvents(offset: UInt64) async throws {
+  @Test("report the same changes for the same scenarios")
+  func sameEvents() async throws {
+    var moves = 0
+    for offset: UInt64 in 11...14 { moves += try await compare(offset) }
+    // One scenario in forty has none.
+    #expect(moves > 0)
+  }
+
+  /// Returns the number of moves.
+  private func compare(_ offset: UInt64) async throws -> Int {
     let seed = UInt64.random(in: 0...UInt64.max / 2) &+ offset
     let comment = Comment(rawValue: "seed \(seed)")
     let local = try await Scenario(.local, seed: seed).run(steps: 30)
@@ -21,8 +29,8 @@ struct EqualEventsTests {
     #expect(stream.faults.isEmpty, comment)
     #expect(local.events == remote.events, comment)
     #expect(local.events == stream.events, comment)
-    #expect(local.events.count > 60)
-    #expect(local.moves > 0, comment)
+    #expect(local.events.count > 60, comment)
+    return local.moves
   }
 }
 
