@@ -50,10 +50,8 @@ extension AccessRules {
 }
 
 extension StoreFault {
-  /// - Parameter error: The rules that do not fit.
-  static func unfitRules(_ error: ModelFileError) -> StoreFault {
-    StoreFault("access-rules", "The access rules do not fit the tables: \(error)")
-  }
+  /// Names no rule: clients read it. The log has the rules that do not fit.
+  static let unfitRules = StoreFault("access-rules", "The access rules do not fit the tables.")
 }
 
 extension Caller {

@@ -69,9 +69,8 @@ public final class Service: HTTPHandler {
       }
       accessFault = nil
     } catch {
-      let fault = StoreFault.unfitRules(error)
-      configuration.errorLogger.error("\(fault.detail)")
-      (accessRules, accessFault) = (nil, fault)
+      configuration.errorLogger.error("The access rules do not fit the tables: \(error)")
+      (accessRules, accessFault) = (nil, .unfitRules)
     }
     corsOrigins = CORSOrigins(configuration.corsOrigins)
     deadlines = try Deadlines()
