@@ -1,6 +1,6 @@
 // A binary value in the row panel: a picture, or else its first bytes; to download and to replace.
 
-import { h } from './dom.js';
+import { h, saveFile } from './dom.js';
 import { bytes, isBase64, number } from './format.js';
 
 /** The first bytes of the kinds of pictures that browsers decode. */
@@ -61,10 +61,7 @@ function dump(data) {
 
 /** Saves what is stored, which may be a text that looks like base64; what is not saved yet, or cannot be read, as it is shown. */
 async function download(shown, name, stored) {
-  const blob = stored === null ? new Blob([shown]) : await stored().catch(() => new Blob([shown]));
-  const address = URL.createObjectURL(blob);
-  h('a', { href: address, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+  saveFile(stored === null ? new Blob([shown]) : await stored().catch(() => new Blob([shown])), name);
 }
 
 function filePicker(column, commit) {

@@ -80,3 +80,10 @@ export function debounce(run, delay) {
   later.cancel = () => clearTimeout(timer);
   return later;
 }
+
+/** Saves a blob as a file of the user's. */
+export function saveFile(blob, name) {
+  const address = URL.createObjectURL(blob);
+  h('a', { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}

@@ -2,7 +2,7 @@
 
 import { csvOf, jsonItem } from './selection-bar.js';
 import { openDialog } from './dialogs.js';
-import { h } from './dom.js';
+import { h, saveFile } from './dom.js';
 import { rowsText } from './format.js';
 import { stringify } from './json.js';
 import { closePopover, popover } from './popover.js';
@@ -57,7 +57,7 @@ async function save(format, page, onProgress, signal) {
   if (format === 'json') parts.splice(-1);
   const isJSON = format === 'json';
   const blob = new Blob(isJSON ? ['[\n', ...parts, '\n]\n'] : parts, { type: isJSON ? 'application/json' : 'text/csv' });
-  download(blob, `${page.view.entity}.${format}`);
+  saveFile(blob, `${page.view.entity}.${format}`);
 }
 
 /** The rows page by page; each page begins behind the last row of the one before. */
@@ -79,9 +79,3 @@ async function* pages({ client, request, columns }, signal) {
 
 const lines = (columns, items) =>
   items.map((item) => stringify(jsonItem(columns, item))).join(',\n');
-
-function download(blob, name) {
-  const address = URL.createObjectURL(blob);
-  h('a', { href: address, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 10_000);
-}

@@ -1,7 +1,7 @@
 // The panel that asks for a token, and the one that shows what the token may do.
 
 import { connect } from '../livefetch.js';
-import { h, replace } from './dom.js';
+import { h, replace, saveFile } from './dom.js';
 import { inWords, keep, scopes, signOut, token } from './session.js';
 
 const wrong = 'Wrong token: the server does not know it, or it has expired or was revoked.';
@@ -122,9 +122,7 @@ export function startLinks(transport) {
     event.preventDefault();
     try {
       const response = await transport.send({ path: new URL(link.href).pathname });
-      const address = URL.createObjectURL(await response.blob());
-      h('a', { href: address, download: link.pathname.split('/').at(-1) }).click();
-      setTimeout(() => URL.revokeObjectURL(address), 10_000);
+      saveFile(await response.blob(), link.pathname.split('/').at(-1));
     } catch (error) {
       const dialog = open('The file was not loaded', h('p', { class: 'complaint', role: 'alert' }, error.message),
         h('div', { class: 'dialog-actions' }, h('button', { class: 'button', type: 'button', onclick: () => dialog.close() }, 'Close')));

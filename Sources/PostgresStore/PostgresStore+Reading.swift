@@ -187,7 +187,9 @@ extension PostgresStore {
       }
     })
     if let snapshot { return snapshot }
-    return try self.snapshot(of: bound.plan, queryClass: queryClass)
+    return try transaction { transaction throws(StoreError) in
+      try transaction.snapshot(of: bound.plan)
+    }
   }
 
   public func object(

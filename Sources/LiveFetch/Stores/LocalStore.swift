@@ -208,16 +208,21 @@ public final class LocalStore: ObjectStore {
   }
 
   /// Runs `body` on the queue of this store.
-  private func read<Value>(
-    _ body: @escaping @Sendable (SQLiteStore) throws(StoreError) -> sending Value
-  ) async throws(ObjectStoreError) -> sending Value {
-    let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
+  private func result<Value>(
+    of body: @escaping @Sendable (SQLiteStore) throws(StoreError) -> sending Value
+  ) async -> sending Result<Value, StoreError> {
+    await withCheckedContinuation { continuation in
       queue.async { [store] in
         continuation.resume(
           returning: Result { () throws(StoreError) in try body(store) })
       }
     }
-    switch result {
+  }
+
+  private func read<Value>(
+    _ body: @escaping @Sendable (SQLiteStore) throws(StoreError) -> sending Value
+  ) async throws(ObjectStoreError) -> sending Value {
+    switch await result(of: body) {
     case .success(let value): return value
     case .failure(let error): throw ObjectStoreError(Problem(error))
     }
@@ -274,12 +279,7 @@ public final class LocalStore: ObjectStore {
   ) async throws -> [Row] {
     guard !isClosed.withLock({ $0 }) else { throw ObjectStoreError.cancelled }
     let values = arguments.map(\.predicateArgument)
-    let rows: Result<[ItemValues], StoreError> = await withCheckedContinuation { continuation in
-      queue.async { [store] in
-        continuation.resume(
-          returning: Result { () throws(StoreError) in try store.rows(of: sql, values) })
-      }
-    }
+    let rows = await result { store throws(StoreError) in try store.rows(of: sql, values) }
     return try rows.get().map { try ItemCoding.decode(type, from: $0) }
   }
 

@@ -53,8 +53,8 @@ final class SingleRead {
     }
   }
 
-  /// The SELECT with one more column, and with one more row, which has the position there. To read the
-  /// position in each row takes PostgreSQL almost as long as the rows of a page.
+  /// The SELECT with one more column, and with one more row, which has the position there. With the
+  /// position in each row, the fetch of 50 rows takes PostgreSQL a quarter more time.
   private static func positioned(_ sql: String, _ columnCount: Int) -> String {
     """
     SELECT \(String(repeating: "NULL, ", count: columnCount))

@@ -61,22 +61,18 @@ enum Resource {
   ///
   /// - Parameter allow: the methods in the response to `OPTIONS`.
   func route(_ method: String, allow: @autoclosure () -> String = "") -> Route? {
-    switch (method, self) {
+    switch (method == "HEAD" ? "GET" : method, self) {
     case ("OPTIONS", _): .options(allow: allow(), entity: entity)
-    case ("GET", .document(let route)), ("HEAD", .document(let route)),
-      ("POST", .command(let route)):
-      route
-    case ("GET", .entity(let entity)), ("HEAD", .entity(let entity)): .fetch(entity: entity)
+    case ("GET", .document(let route)), ("POST", .command(let route)): route
+    case ("GET", .entity(let entity)): .fetch(entity: entity)
     case ("POST", .entity(let entity)): .insert(entity: entity)
     case ("PATCH", .entity(let entity)): .batchUpdate(entity: entity)
     case ("DELETE", .entity(let entity)): .batchDelete(entity: entity)
-    case ("GET", .object(let entity, let id)), ("HEAD", .object(let entity, let id)):
-      .object(entity: entity, id: id)
+    case ("GET", .object(let entity, let id)): .object(entity: entity, id: id)
     case ("PATCH", .object(let entity, let id)): .change(.update, entity: entity, id: id)
     case ("PUT", .object(let entity, let id)): .change(.replace, entity: entity, id: id)
     case ("DELETE", .object(let entity, let id)): .change(.delete, entity: entity, id: id)
-    case ("GET", .value(let entity, let id, let attribute)),
-      ("HEAD", .value(let entity, let id, let attribute)):
+    case ("GET", .value(let entity, let id, let attribute)):
       .value(entity: entity, id: id, attribute: attribute)
     default: nil
     }
