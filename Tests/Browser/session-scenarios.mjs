@@ -82,6 +82,7 @@ async function signedIn({ browser, server, shoot, reader }) {
   await page.until(() => document.querySelector('.question'), { what: 'it asks before it discards' });
   await shoot(page, 'sign-out');
   await page.click('.question .button:not(.primary)');
+  await page.until(() => !document.querySelector('.question'), { what: 'the question goes' });
   assert.deepEqual(await page.run(() => globalThis.livefetch.page.editing.staged.list.map(({ values }) => values)), [{ Name: 'Of the first user' }]);
   assert.equal(await page.run(() => sessionStorage.getItem('livefetch-token')), 'secret', 'still signed in');
   await page.click('.sign-in .danger');
