@@ -49,14 +49,13 @@ extension ResultTransaction {
     let result = try dictionaries(of: plan, at: .now)
     var json: [UInt8] = []
     json.reserveCapacity(result.items.count + 256)
-    json.append(json: "{\"entity\":")
-    json.append(jsonString: composer.model.entities[plan.definition.entity].name)
-    json.append(json: ",\"token\":")
-    json.append(jsonString: token.description)
+    let tokenEnd = json.appendSnapshotHead(
+      entity: composer.model.entities[plan.definition.entity].name, token)
     json.append(0x2C)
     result.appendMembers(to: &json)
     json.append(0x7D)
-    return EncodedSnapshot(json: json, token: token, count: result.count)
+    return EncodedSnapshot(
+      json: json, token: token, tokenEnd: tokenEnd, count: result.count)
   }
 }
 

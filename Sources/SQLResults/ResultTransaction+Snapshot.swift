@@ -25,21 +25,17 @@ extension ResultTransaction {
       plan.expansion.isEmpty
       ? nil : included(try expandedObjects(of: plan, roots: writer.ids, at: .now))
     try checkResponse(writer.size + (included?.count ?? 0))
-    return EncodedSnapshot(
-      json: writer.finish(token: token, total: total, included: included), token: token,
-      count: writer.count)
+    return writer.finish(token: token, total: total, included: included)
   }
 
   private func countSnapshot(of plan: FetchPlan) throws(StoreError) -> EncodedSnapshot {
     var json: [UInt8] = []
-    json.append(json: "{\"entity\":")
-    json.append(jsonString: composer.model.entities[plan.definition.entity].name)
-    json.append(json: ",\"token\":")
-    json.append(jsonString: token.description)
+    let tokenEnd = json.appendSnapshotHead(
+      entity: composer.model.entities[plan.definition.entity].name, token)
     json.append(json: ",\"total\":")
     json.append(json: Int64(try total(of: plan.definition)))
     json.append(0x7D)
-    return EncodedSnapshot(json: json, token: token)
+    return EncodedSnapshot(json: json, token: token, tokenEnd: tokenEnd)
   }
 
   package func object(

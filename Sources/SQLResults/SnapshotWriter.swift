@@ -127,7 +127,9 @@ package struct SnapshotWriter {
   /// - Parameters:
   ///   - total: The result of `count=exact`.
   ///   - included: The JSON of `included`, if the plan expands relationships.
-  package mutating func finish(token: Token, total: Int?, included: [UInt8]?) -> [UInt8] {
+  package mutating func finish(
+    token: Token, total: Int?, included: [UInt8]?
+  ) -> EncodedSnapshot {
     if count == 0, plan.definition.section == nil { beginSection([]) }
     if section != nil { sections.append(json: "]}") }
     if limit == 0 {
@@ -136,7 +138,7 @@ package struct SnapshotWriter {
     }
     var json: [UInt8] = []
     json.reserveCapacity(sections.count + (included?.count ?? 0) + 256)
-    appendHead(token: token, total: total, to: &json)
+    let tokenEnd = appendHead(token: token, total: total, to: &json)
     json.append(json: ",\"sections\":[")
     json.append(contentsOf: sections)
     json.append(0x5D)
@@ -149,18 +151,30 @@ package struct SnapshotWriter {
       json.append(jsonString: next)
     }
     json.append(0x7D)
-    return json
+    return EncodedSnapshot(json: json, token: token, tokenEnd: tokenEnd, count: count)
   }
 
-  private func appendHead(token: Token, total: Int?, to json: inout [UInt8]) {
-    json.append(json: "{\"entity\":")
-    json.append(jsonString: model.entities[plan.definition.entity].name)
-    json.append(json: ",\"token\":")
-    json.append(jsonString: token.description)
+  /// Returns the place of the end of the token's text.
+  private func appendHead(token: Token, total: Int?, to json: inout [UInt8]) -> Int {
+    let tokenEnd = json.appendSnapshotHead(
+      entity: model.entities[plan.definition.entity].name, token)
     json.append(json: ",")
     ResultSummary(
       count: count, total: total, isTruncated: isTruncated,
       digest: plan.withDigest ? digest.text : nil
     ).appendMembers(to: &json)
+    return tokenEnd
+  }
+}
+
+extension [UInt8] {
+  /// Appends `{"entity":"City","token":"k3-1042-00009f3c"`. Returns the place of the end of the token's
+  /// text.
+  mutating func appendSnapshotHead(entity: String, _ token: Token) -> Int {
+    append(json: "{\"entity\":")
+    append(jsonString: entity)
+    append(json: ",\"token\":")
+    append(jsonString: token.description)
+    return count - 1
   }
 }

@@ -85,10 +85,11 @@ final class Simulation {
   }
 
   private func take(_ answer: LiveAnswer, _ client: Client) throws {
-    guard case .diff(let json, let to, let isEmpty) = answer else {
+    guard case .diff(let answered) = answer else {
       Issue.record("no diff, seed \(seed)")
       return
     }
+    let (json, to, isEmpty) = (answered.json, answered.to, answered.isEmpty)
     #expect(client.isWaiting, "answered once, seed \(seed)")
     client.isWaiting = false
     client.answers += 1

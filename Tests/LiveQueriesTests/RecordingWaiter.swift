@@ -35,7 +35,7 @@ extension LiveAnswer {
   /// The diff's JSON, `expired`, or the error.
   var text: String {
     switch self {
-    case .diff(let json, _, _): String(decoding: json, as: UTF8.self)
+    case .diff(let diff): String(decoding: diff.json, as: UTF8.self)
     case .expired: "expired"
     case .failed(let error): "\(error)"
     }

@@ -213,7 +213,11 @@ struct ResumedTogetherTests {
   }
 
   private static func text(_ answer: TransactionDiffs.Answer) -> String {
-    if case .diff(let json) = answer { String(decoding: json, as: UTF8.self) } else { "\(answer)" }
+    if case .diff(let diff) = answer {
+      String(decoding: diff.json, as: UTF8.self)
+    } else {
+      "\(answer)"
+    }
   }
 
   @Test func changedObjectsAreReadOnceForAllFetches() throws {

@@ -77,12 +77,12 @@ struct SharingTests {
     store.save { $0.cities[1]?.name = "c" }
     store.save { $0.cities[2] = nil }
     _ = try follow(&queries, since: token)
-    guard case .diff(let json, let to, _)? = queries.undelivered.first?.answer else {
+    guard case .diff(let answered)? = queries.undelivered.first?.answer else {
       Issue.record("no diff")
       return
     }
-    let diff = try #require(Diff(json: JSON(parsing: json)))
-    #expect(to == store.token)
+    let diff = try #require(Diff(json: JSON(parsing: answered.json)))
+    #expect(answered.to == store.token)
     #expect(diff.deleted.map(\.from) == [Position(section: 0, item: 1)])
     #expect(
       diff.updated.map { $0.changed.map { String(decoding: $0, as: UTF8.self) } }

@@ -13,6 +13,9 @@ public final class CallerAccess: Sendable, Hashable {
   public let readOnly: [Set<Int>]
   /// Differs for callers with different rules, but for collisions of a 64-bit hash.
   public let tag: String
+  /// The tag of the tokens that the caller receives: the first half of ``tag``. A token with another
+  /// tag was given under other rules, so that its client may hold other rows.
+  public let tokenTag: UInt32
   /// True if the caller sees every attribute.
   public let hidesNothing: Bool
   /// The most relationships that a `read` rule goes over.
@@ -29,7 +32,9 @@ public final class CallerAccess: Sendable, Hashable {
   ) {
     self.model = model.hiding(hidden)
     self.values = values
-    tag = Self.tag(of: values, after: hash)
+    let hash = Self.hash(of: values, after: hash)
+    tag = hash.text
+    tokenTag = UInt32(hash.value >> 32)
     hidesNothing = hidden.allSatisfy(\.isEmpty)
     ruleRelationships = rules[.read]?.map(\.paths.relationshipCount).max() ?? 0
     self.rules = rules
@@ -42,13 +47,13 @@ public final class CallerAccess: Sendable, Hashable {
     rules[action]?[entity] ?? ResolvedPredicate(condition: .constant(false))
   }
 
-  private static func tag(of values: [PredicateArgument?], after hash: FNV1a64) -> String {
+  private static func hash(of values: [PredicateArgument?], after hash: FNV1a64) -> FNV1a64 {
     var hash = hash
     for value in values {
       for byte in String(describing: value).utf8 { hash.combine(byte) }
       hash.combine(0xFF)
     }
-    return hash.text
+    return hash
   }
 
   public static func == (left: CallerAccess, right: CallerAccess) -> Bool {

@@ -3,7 +3,8 @@
 /// A token: the store's epoch, a position in its history, and the nonce stored with that position.
 ///
 /// The nonce distinguishes restored or copied files, and files that lost their last commits, from
-/// the file that the client knows. As text: `k3-1042-00009f3c`.
+/// the file that the client knows. As text: `k3-1042-00009f3c`, and with the tag of a caller's access
+/// rules `k3-1042-00009f3c-5d01c2a4`.
 public struct Token: Sendable, Hashable {
   /// The history that the position belongs to.
   public let epoch: String
@@ -11,12 +12,16 @@ public struct Token: Sendable, Hashable {
   public let position: HistoryPosition
   /// A random number that a position of another history does not share.
   public let nonce: UInt32
+  /// The ``CallerAccess/tokenTag`` of the caller that it was given to; nil if no access rules apply to
+  /// that caller. Stores and the live engine use tokens without tags.
+  public let tag: UInt32?
 
   /// Makes a token.
-  public init(epoch: String, position: HistoryPosition, nonce: UInt32) {
+  public init(epoch: String, position: HistoryPosition, nonce: UInt32, tag: UInt32? = nil) {
     self.epoch = epoch
     self.position = position
     self.nonce = nonce
+    self.tag = tag
   }
 
   /// The most bytes of a token's text. PostgreSQL's transactions in progress need a few bytes each.
@@ -25,13 +30,22 @@ public struct Token: Sendable, Hashable {
   /// Parses a token's text; nil if it is not well-formed.
   public init?(_ text: String) {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-    guard text.utf8.count <= Self.longestText, parts.count == 3,
+    guard text.utf8.count <= Self.longestText, parts.count == 3 || parts.count == 4,
       !parts[0].isEmpty, parts[0].utf8.allSatisfy(Self.isEpochByte),
-      let position = HistoryPosition(parts[1]),
-      parts[2].utf8.count == 8, parts[2].utf8.allSatisfy(Self.isEpochByte),
-      let nonce = UInt32(parts[2], radix: 16)
+      let position = HistoryPosition(parts[1]), let nonce = Self.number(parts[2])
     else { return nil }
-    self.init(epoch: String(parts[0]), position: position, nonce: nonce)
+    var tag: UInt32?
+    if parts.count == 4 {
+      guard let number = Self.number(parts[3]) else { return nil }
+      tag = number
+    }
+    self.init(epoch: String(parts[0]), position: position, nonce: nonce, tag: tag)
+  }
+
+  /// Reads eight hexadecimal digits.
+  private static func number(_ digits: Substring) -> UInt32? {
+    guard digits.utf8.count == 8, digits.utf8.allSatisfy(isEpochByte) else { return nil }
+    return UInt32(digits, radix: 16)
   }
 
   private static func isEpochByte(_ byte: UInt8) -> Bool {
@@ -40,6 +54,11 @@ public struct Token: Sendable, Hashable {
 }
 
 extension Token {
+  /// Returns the token as a caller with these access rules receives it.
+  public func tagged(_ tag: UInt32?) -> Token {
+    Token(epoch: epoch, position: position, nonce: nonce, tag: tag)
+  }
+
   /// The token of a store without a history.
   package static let untracked = Token(epoch: "r", position: HistoryPosition(0), nonce: 0)
 }
@@ -51,11 +70,30 @@ extension Token: CustomStringConvertible {
     text.append(contentsOf: epoch.utf8)
     text.append(0x2D)
     text.append(contentsOf: position.description.utf8)
-    text.append(0x2D)
-    for shift in stride(from: 28, through: 0, by: -4) {
-      let digit = UInt8(truncatingIfNeeded: nonce >> UInt32(shift)) & 15
-      text.append(digit < 10 ? 0x30 &+ digit : 0x57 &+ digit)
-    }
+    text.append(tokenPart: nonce)
+    if let tag { text.append(tokenPart: tag) }
     return String(decoding: text, as: UTF8.self)
+  }
+}
+
+extension [UInt8] {
+  /// Appends a hyphen and eight hexadecimal digits.
+  fileprivate mutating func append(tokenPart number: UInt32) {
+    append(0x2D)
+    for shift in stride(from: 28, through: 0, by: -4) {
+      let digit = UInt8(truncatingIfNeeded: number >> UInt32(shift)) & 15
+      append(digit < 10 ? 0x30 &+ digit : 0x57 &+ digit)
+    }
+  }
+
+  /// Returns JSON with `tag` added to the token whose text ends at `end`.
+  package func taggingToken(endingAt end: Int, _ tag: UInt32?) -> [UInt8] {
+    guard let tag else { return self }
+    var json: [UInt8] = []
+    json.reserveCapacity(count + 9)
+    json.append(contentsOf: self[..<end])
+    json.append(tokenPart: tag)
+    json.append(contentsOf: self[end...])
+    return json
   }
 }

@@ -308,7 +308,7 @@ public final class LocalStore: ObjectStore {
       end(waiter)
     }
     switch answer {
-    case .diff(let json, _, _): return try Self.parse(json)
+    case .diff(let diff): return try Self.parse(diff.json)
     case .expired: throw .tokenExpired
     case .failed(let error): throw ObjectStoreError(Problem(error))
     case nil: throw .cancelled

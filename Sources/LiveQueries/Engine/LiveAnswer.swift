@@ -22,8 +22,7 @@ public protocol GroupWaiter: LiveWaiter {
 
 /// The answer to a waiter; each waiter gets one.
 public enum LiveAnswer: Sendable {
-  /// A diff's JSON and its `to` token. `isEmpty` is true if the wait ended without a change.
-  case diff(json: [UInt8], to: Token, isEmpty: Bool)
+  case diff(EncodedDiff)
   /// The token cannot be continued from.
   case expired
   /// The store failed, or the fetch's entity was dropped.

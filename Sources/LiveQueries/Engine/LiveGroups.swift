@@ -161,7 +161,7 @@ final class Group: Sendable {
     unregistered.append(member.index)
     guard isArmed else { return }
     switch answer {
-    case .diff(_, let token, isEmpty: true): member.since = token
+    case .diff(let diff) where diff.isEmpty: member.since = diff.to
     case .diff: results.append(GroupResult(index: member.index, answer: answer))
     case .expired, .failed:
       members[member.index] = nil
@@ -180,8 +180,8 @@ final class Group: Sendable {
   func takeResults() -> [GroupResult] {
     if !isConsistent { dropDiffs() }
     for result in results {
-      guard case .diff(_, let token, _) = result.answer else { continue }
-      members[result.index]?.since = token
+      guard case .diff(let diff) = result.answer else { continue }
+      members[result.index]?.since = diff.to
       members[result.index]?.isPrepared = false
     }
     defer { (results, isArmed, mustAnswer) = ([], false, false) }

@@ -186,7 +186,7 @@ extension LiveQueries {
       undelivered[last].waiters.append(waiter)
     } else {
       counters.diffs += 1
-      let answer = LiveAnswer.diff(json: body.json(from: from), to: body.to, isEmpty: false)
+      let answer = LiveAnswer.diff(body.diff(from: from))
       undelivered.append(OutgoingAnswer(answer: answer, waiters: [waiter], origin: origin))
     }
   }
@@ -229,8 +229,7 @@ extension LiveQueries {
     for (registration, waiters) in groups.values {
       guard let current else { continue }
       let body = registration.query.emptyBody(for: registration.view, current)
-      let answer = LiveAnswer.diff(
-        json: body.json(from: registration.from), to: current, isEmpty: true)
+      let answer = LiveAnswer.diff(body.diff(from: registration.from, isEmpty: true))
       undelivered.append(OutgoingAnswer(answer: answer, waiters: waiters))
       counters.delivered += waiters.count
       deactivateIfUnused(registration.query)

@@ -247,7 +247,7 @@ struct LiveQueries {
   mutating func answer(_ view: LiveView, of query: LiveQuery, _ body: AnswerBody) {
     counters.diffs += 1
     for (from, waiters) in view.waiters {
-      let answer = LiveAnswer.diff(json: body.json(from: from), to: body.to, isEmpty: false)
+      let answer = LiveAnswer.diff(body.diff(from: from))
       send(answer, to: waiters, of: query)
     }
     view.waiters = [:]

@@ -83,12 +83,16 @@ struct AnswerBody {
   /// The size in bytes, without the token.
   var size: Int { head.count + tail.count }
 
-  func json(from: Token) -> [UInt8] {
+  /// - Parameter isEmpty: true if a wait ended without a change.
+  func diff(from: Token, isEmpty: Bool = false) -> EncodedDiff {
     var json: [UInt8] = []
     json.reserveCapacity(head.count + tail.count + 64)
     json.append(contentsOf: head)
     json.append(jsonString: from.description)
+    let tailStart = json.count
     json.append(contentsOf: tail)
-    return json
+    return EncodedDiff(
+      json: json, to: to, isEmpty: isEmpty, fromEnd: tailStart - 1,
+      toEnd: tailStart + Self.to(to).count - 1)
   }
 }

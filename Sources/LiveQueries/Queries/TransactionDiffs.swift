@@ -9,8 +9,7 @@ public struct TransactionDiffs {
   public enum Answer: Sendable, Hashable {
     /// The result is the same.
     case unchanged
-    /// The diff's JSON.
-    case diff([UInt8])
+    case diff(EncodedDiff)
     /// The token cannot be continued from.
     case expired
   }
@@ -48,7 +47,7 @@ public struct TransactionDiffs {
     let found = try query.catchUp(
       ViewKey(plan, only: nil), from: since, context, limit: .surrounding, now: .now)
     guard let found else { return .expired }
-    return found.body.map { .diff($0.json(from: since)) } ?? .unchanged
+    return found.body.map { .diff($0.diff(from: since)) } ?? .unchanged
   }
 }
 
@@ -63,7 +62,7 @@ extension TransactionDiffs {
 
     fileprivate mutating func add(_ answer: Answer, of index: Int, upTo bytes: Int) {
       answers[index] = answer
-      if case .diff(let json) = answer { size += json.count }
+      if case .diff(let diff) = answer { size += diff.json.count }
       isFull = size > bytes
     }
   }

@@ -22,9 +22,7 @@ extension SQLiteReadTransaction {
     } else {
       try write(prepared.window.bound(to: bound.values), with: &writer)
     }
-    return EncodedSnapshot(
-      json: writer.finish(token: token, total: nil, included: nil), token: token,
-      count: writer.count)
+    return writer.finish(token: token, total: nil, included: nil)
   }
 
   private func currentItems(

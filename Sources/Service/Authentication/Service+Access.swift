@@ -29,6 +29,18 @@ extension Service {
 }
 
 extension RequestContext {
+  /// The tag of the tokens that the caller receives; nil if no access rules restrict it.
+  var tokenTag: UInt32? { access?.tokenTag }
+
+  /// Returns the tags of the tokens in a diff from `token`, nil for `since=now`. Returns nil if the token
+  /// was given under other access rules: its client may hold objects that the caller may not read, or
+  /// lack some, and a diff would not show that. A token without a tag is one of a caller without rules.
+  func tags(since token: Token?) -> TokenTags? {
+    guard let token else { return TokenTags(from: tokenTag, to: tokenTag) }
+    guard token.tag == nil || token.tag == tokenTag else { return nil }
+    return TokenTags(from: token.tag, to: tokenTag)
+  }
+
   /// - Throws: 403 unless the caller may know what no access rule restricts. The anonymous caller of
   ///   an open server has every scope, and is under the rules.
   func requireWholeStore() throws(Problem) {

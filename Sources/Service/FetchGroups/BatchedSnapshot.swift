@@ -13,6 +13,8 @@ struct BatchedSnapshot {
   let fetches: [FetchGroup.Named]
   let service: Service
   let maxBytes: Int
+  /// The tag of the tokens that the caller receives.
+  private let tag: UInt32?
   /// The index of the fetch that is being read.
   private var index = 0
   /// The diffs and snapshots by the fetches' index.
@@ -23,9 +25,10 @@ struct BatchedSnapshot {
   /// get a snapshot.
   static let diffTime = Duration.seconds(5)
 
-  init(_ fetches: [FetchGroup.Named], in service: Service) {
+  init(_ fetches: [FetchGroup.Named], _ context: RequestContext) {
     self.fetches = fetches
-    self.service = service
+    service = context.service
+    tag = context.tokenTag
     maxBytes = service.configuration.maxResponseBytes
   }
 
@@ -56,7 +59,7 @@ struct BatchedSnapshot {
       of: resumed, columns: service.store.columns, within: time, upTo: maxBytes
     ) { index = $0 }.answers
     for (index, answer) in known {
-      if case .diff(let json) = answer { add(json, of: index) }
+      if case .diff(let diff) = answer { add(diff.json(tags: fetches[index].tags), of: index) }
     }
     return resumed.map(\.index).filter { known[$0] == nil || known[$0] == .expired }
   }
@@ -93,7 +96,8 @@ struct BatchedSnapshot {
   private mutating func readSnapshot(
     of index: Int, _ transaction: any StoreReadTransaction
   ) throws(StoreError) {
-    add(try transaction.snapshot(of: fetches[index].plan).json, of: index)
+    let snapshot = try transaction.snapshot(of: fetches[index].plan)
+    add(snapshot.json(tag: tag), of: index)
   }
 
   private mutating func add(_ json: [UInt8], of index: Int) {
@@ -106,7 +110,7 @@ struct BatchedSnapshot {
     for (index, named) in fetches.enumerated() {
       if let json = results[index] { body.append(json, under: named.name) }
     }
-    return body.finish(token)
+    return body.finish(token.tagged(tag))
   }
 
   func problem(_ error: StoreError) -> Problem {

@@ -64,6 +64,7 @@ struct FetchGroup: Sendable {
     let plan: FetchPlan
     /// The token from which diffs are sent; nil to send a snapshot first.
     let start: Token?
+    let tags: TokenTags
   }
 
   let fetches: [Named]
@@ -102,10 +103,12 @@ struct FetchGroup: Sendable {
     }
     // A fetch that cannot be followed still has a snapshot.
     if fetch.request.since != nil { try service.checkObservable(fetch.plan) }
-    let start = fetch.request.since.map { since in
-      if case .token(let token) = since { token } else { arrival }
-    }
-    return Named(name: member.name, plan: fetch.plan, start: start)
+    let given: Token? = if case .token(let token)? = fetch.request.since { token } else { nil }
+    let tags = context.tags(since: given)
+    let start = fetch.request.since == nil || tags == nil ? nil : given?.tagged(nil) ?? arrival
+    return Named(
+      name: member.name, plan: fetch.plan, start: start,
+      tags: tags ?? TokenTags(from: context.tokenTag, to: context.tokenTag))
   }
 
   /// Refuses fetches that a stream cannot follow.

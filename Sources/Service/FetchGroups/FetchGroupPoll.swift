@@ -67,7 +67,8 @@ final class FetchGroupPoll: GroupWaiter, CredentialHolder {
       }
       guard let body = try body(of: results) else { return querySnapshots() }
       context.begin(.respond)
-      context.respond(json: body.finish(token ?? context.service.store.newestToken))
+      let newest = token ?? context.service.store.newestToken
+      context.respond(json: body.finish(newest.tagged(context.tokenTag)))
     }
   }
 
@@ -77,10 +78,10 @@ final class FetchGroupPoll: GroupWaiter, CredentialHolder {
     var hasExpired = false
     let limit = context.service.configuration.maxResponseBytes
     for result in results {
-      let name = fetches[result.index].name
+      let (name, tags) = (fetches[result.index].name, fetches[result.index].tags)
       switch result.answer {
-      case .diff(let json, _, _):
-        body.append(json, under: name)
+      case .diff(let diff):
+        body.append(diff.json(tags: tags), under: name)
         if body.size > limit { throw Problem.answerTooLarge(limit).of(fetch: name) }
       case .expired: hasExpired = true
       case .failed(let error): throw Problem(error).of(fetch: name)
@@ -120,7 +121,7 @@ extension FetchGroupPoll {
   }
 
   private func respondWithSnapshots() throws(Problem) {
-    var reading = BatchedSnapshot(fetches, in: context.service)
+    var reading = BatchedSnapshot(fetches, context)
     do throws(StoreError) {
       let json = try context.withCancellation { () throws(StoreError) in
         try context.service.store.readResponses { transaction throws(StoreError) in

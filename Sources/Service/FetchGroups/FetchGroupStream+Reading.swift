@@ -59,15 +59,13 @@ extension FetchGroupStream {
   ) {
     state.held[fetch.index] = nil
     guard let token, let answer, answer != .expired else { return }
-    if case .diff(let json) = answer {
-      state.output.unsent += Self.event("diff", json, fetches[fetch.index].name)
-    }
+    if case .diff(let diff) = answer { append(diff, of: fetch.index, to: &state) }
     state.unsent.removeAll { $0 == fetch.index }
-    Self.begin(GroupFetch(index: fetch.index, plan: fetch.plan, since: token), &state)
+    begin(GroupFetch(index: fetch.index, plan: fetch.plan, since: token), &state)
   }
 
   /// Passes a fetch whose event was appended to the engine with the next request.
-  private static func begin(_ fetch: GroupFetch, _ state: inout State) {
+  private func begin(_ fetch: GroupFetch, _ state: inout State) {
     state.starts.append(fetch)
     guard state.unsent.isEmpty, state.starts.count == state.alive.count,
       state.starts.allSatisfy({ $0.since == fetch.since })
@@ -82,11 +80,11 @@ extension FetchGroupStream {
       let snapshot = try withCancellation { () throws(StoreError) in
         try service.store.snapshot(of: named.plan, queryClass: .full)
       }
-      let event = Self.event("snapshot", snapshot.json, named.name)
+      let event = Self.event("snapshot", snapshot.json(tag: tag), named.name)
       return state.withLock { state in
         state.output.unsent += event
-        let token = snapshot.token
-        Self.begin(GroupFetch(index: index, plan: named.plan, since: token), &state)
+        state.tags[index].from = tag
+        begin(GroupFetch(index: index, plan: named.plan, since: snapshot.token), &state)
         return state.output.unsent.count < Self.bytesAtOnce
       }
     } catch {

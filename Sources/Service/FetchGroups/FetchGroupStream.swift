@@ -26,6 +26,8 @@ final class FetchGroupStream: ServedStream, GroupWaiter {
     var alive: Set<Int>
     /// The last `id` that was sent.
     var lastToken: Token?
+    /// For each fetch, those of the tokens in its next diff.
+    var tags: [TokenTags]
   }
 
   let service: Service
@@ -34,16 +36,23 @@ final class FetchGroupStream: ServedStream, GroupWaiter {
   let state: Mutex<State>
   let callerID: CallerID
   let identity: RequestIdentity
+  /// The tag of the tokens that the caller receives.
+  let tag: UInt32?
 
   init(_ context: RequestContext, _ fetches: [FetchGroup.Named]) throws(Problem) {
     service = context.service
     callerID = context.callerID
     identity = RequestIdentity(context)
     self.fetches = fetches
-    var state = State(alive: Set(fetches.indices))
+    tag = context.tokenTag
     let resumed = try context.lastEventID()
+    let resumedTags = context.tags(since: resumed)
+    var state = State(
+      alive: Set(fetches.indices),
+      tags: fetches.map { resumed == nil ? $0.tags : resumedTags ?? $0.tags })
     for (index, named) in fetches.enumerated().reversed() {
-      if let start = resumed ?? named.start {
+      let isRefused = resumed != nil && resumedTags == nil
+      if !isRefused, let start = resumed?.tagged(nil) ?? named.start {
         state.starts.append(GroupFetch(index: index, plan: named.plan, since: start))
       } else {
         state.unsent.append(index)
@@ -87,7 +96,7 @@ extension FetchGroupStream {
     let socket = state.withLock { state in
       if token != nil { Self.confirm(&state) }
       for result in results { append(result, to: &state, isEnding: problem != nil) }
-      if let token, state.unsent.isEmpty, state.starts.isEmpty { Self.mark(token, &state) }
+      if let token, state.unsent.isEmpty, state.starts.isEmpty { mark(token, &state) }
       state.passed = []
       state.output.isRequesting = false
       return state.output.socket
@@ -103,19 +112,26 @@ extension FetchGroupStream {
 
   /// Sends the token that the client is up to date with once it has every event so far: as the last
   /// event's `id`, or without an event if there is none.
-  static func mark(_ token: Token, _ state: inout State) {
+  func mark(_ token: Token, _ state: inout State) {
     guard token != state.lastToken else { return }
     state.lastToken = token
+    for index in state.tags.indices { state.tags[index].from = tag }
     if state.output.unsent.last == 0x0A { state.output.unsent.removeLast() }
-    state.output.unsent.append(contentsOf: "id: \(token)\n\n".utf8)
+    state.output.unsent.append(contentsOf: "id: \(token.tagged(tag))\n\n".utf8)
+  }
+
+  /// Appends the event with a fetch's diff.
+  func append(_ diff: EncodedDiff, of index: Int, to state: inout State) {
+    let json = diff.json(tags: state.tags[index])
+    state.output.unsent += Self.event("diff", json, fetches[index].name)
+    state.tags[index].from = tag
   }
 
   private func append(_ result: GroupResult, to state: inout State, isEnding: Bool) {
-    let name = fetches[result.index].name
     switch result.answer {
-    case .diff(let json, let token, _):
-      state.output.unsent += Self.event("diff", json, name)
-      state.held[result.index] = token
+    case .diff(let diff):
+      append(diff, of: result.index, to: &state)
+      state.held[result.index] = diff.to
     case .expired where isEnding, .failed where isEnding: break
     case .expired: state.unsent.append(result.index)
     case .failed(let error): end(result.index, Problem(error), &state)

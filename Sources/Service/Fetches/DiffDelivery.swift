@@ -1,7 +1,7 @@
 // The engine's answers → responses of polls and events of streams.
 //
-// Promises: an answer for many clients is prepared once for each variant of the CORS headers; the
-// engine's thread delivers to few clients only.
+// Promises: an answer for many clients is prepared once for those with equal CORS headers and tags of
+// tokens; the engine's thread delivers to few clients only.
 
 import FetchModel
 import LiveFetchHTTPServer
@@ -34,12 +34,18 @@ struct DiffDelivery: LiveDelivery {
 
 /// The responses that the clients of one answer share. Used on one thread.
 final class AnswerDelivery {
+  /// What the responses to one answer differ in.
+  struct Variant: Hashable {
+    /// The variant of the CORS headers.
+    let cors: Int
+    let tags: TokenTags
+  }
+
   let wakeups = WakeupBatch()
-  /// By the variant of the CORS headers.
-  private var prepared: [Int: PreparedResponse] = [:]
+  private var prepared: [Variant: PreparedResponse] = [:]
 
   /// The response for a variant, prepared for its first client.
-  func response(for variant: Int, _ make: () -> HTTPResponse) -> PreparedResponse {
+  func response(for variant: Variant, _ make: () -> HTTPResponse) -> PreparedResponse {
     if let known = prepared[variant] { return known }
     let response = PreparedResponse(make())
     prepared[variant] = response
@@ -50,15 +56,20 @@ final class AnswerDelivery {
 /// A request that waits for one diff.
 final class FetchPoll: DiffWaiter {
   let context: RequestContext
+  private let tags: TokenTags
 
-  init(_ context: RequestContext) { self.context = context }
+  init(_ context: RequestContext, _ tags: TokenTags) {
+    self.context = context
+    self.tags = tags
+  }
 
   func receive(_ answer: LiveAnswer, _ delivery: AnswerDelivery) {
     context.begin(.respond)
     if !answer.hasChanges, let problem = context.service.replacementProblem {
       return context.refuse(problem)
     }
-    let variant = context.service.corsOrigins.variant(of: context.request)
+    let variant = AnswerDelivery.Variant(
+      cors: context.service.corsOrigins.variant(of: context.request), tags: tags)
     let response = delivery.response(for: variant) { self.response(to: answer) }
     context.send(response, delivery.wakeups)
   }
@@ -66,7 +77,7 @@ final class FetchPoll: DiffWaiter {
   private func response(to answer: LiveAnswer) -> HTTPResponse {
     var response =
       switch answer {
-      case .diff(let json, _, _): HTTPResponse.json(json)
+      case .diff(let diff): HTTPResponse.json(diff.json(tags: tags))
       case .expired: Problem.tokenExpired.response
       case .failed(let error): context.logged(Problem(error)).response
       }
@@ -84,5 +95,5 @@ extension FetchPoll: CredentialHolder {
 
 extension LiveAnswer {
   /// True if it is a diff with changes.
-  var hasChanges: Bool { if case .diff(_, _, false) = self { true } else { false } }
+  var hasChanges: Bool { if case .diff(let diff) = self { !diff.isEmpty } else { false } }
 }

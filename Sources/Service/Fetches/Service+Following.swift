@@ -12,6 +12,7 @@ struct FollowedFetch: Sendable {
   let object: ObjectID?
   /// nil for a stream that begins with a snapshot.
   let since: FetchRequest.Since?
+  let tags: TokenTags
   /// Seconds that a poll waits; nil for the server's default.
   let wait: Double?
 }
@@ -19,15 +20,26 @@ struct FollowedFetch: Sendable {
 // MARK: - Plan
 
 extension Service {
-  /// - Throws: 400 if the fetch cannot be followed.
+  /// - Throws: 400 if the fetch cannot be followed; 410 if the token of a poll was given under other
+  ///   access rules. A stream then begins with a snapshot.
   func followed(
     _ fetch: ResolvedFetch, object: ObjectID? = nil, _ context: RequestContext
   ) throws(Problem) -> FollowedFetch {
     try checkObservable(fetch.plan)
     let last = context.wantsStream ? try context.lastEventID() : nil
+    var since = last.map { .token($0) } ?? fetch.request.since
+    var tags = TokenTags(from: context.tokenTag, to: context.tokenTag)
+    if case .token(let token)? = since {
+      if let known = context.tags(since: token) {
+        (since, tags) = (.token(token.tagged(nil)), known)
+      } else if context.wantsStream {
+        since = nil
+      } else {
+        throw .tokenExpired
+      }
+    }
     return FollowedFetch(
-      plan: fetch.plan, object: object, since: last.map { .token($0) } ?? fetch.request.since,
-      wait: fetch.request.wait)
+      plan: fetch.plan, object: object, since: since, tags: tags, wait: fetch.request.wait)
   }
 
   /// Throws 400 if the fetch cannot be followed.
@@ -57,7 +69,7 @@ extension Service {
       context.exchange.mark(RequestKind.poll.rawValue)
       context.begin(.wait)
       let wait = fetch.wait ?? configuration.defaultWait
-      let waiter = FetchPoll(context)
+      let waiter = FetchPoll(context, fetch.tags)
       context.endsWithCredential(waiter)
       context.exchange.onDisconnect { [engine, weak waiter] in
         if let waiter { engine.cancel(waiter) }

@@ -40,9 +40,9 @@ extension Service {
     context.tracker?.note(items: entry.count)
     let response = entry.response(in: store, notModified: isKnown) { old in
       let others = old.headers.filter { $0.name != "LiveFetch-Token" }
-      let token = (name: "LiveFetch-Token", value: store.newestToken.description)
       return PreparedResponse(
-        HTTPResponse(status: old.status, headers: others + [token], body: .bytes(old.body)))
+        HTTPResponse(
+          status: old.status, headers: others + [context.tokenHeader], body: .bytes(old.body)))
     }
     if response == nil { cache.remove(key) } else { configuration.metrics.cacheHits.add() }
     return response
@@ -76,13 +76,14 @@ extension Service {
   ) {
     configuration.metrics.cacheMisses.add()
     context.tracker?.note(items: snapshot.count)
-    let isCompressed = snapshot.json.count >= 1024 && context.coding == .gzip
-    let compressed = isCompressed ? Gzip.compress(snapshot.json, level: 3) : nil
+    let json = snapshot.json(tag: context.tokenTag)
+    let isCompressed = json.count >= 1024 && context.coding == .gzip
+    let compressed = isCompressed ? Gzip.compress(json, level: 3) : nil
     let isTracked = isTracked(plan)
     let suffix = (context.access.map { "-" + $0.tag } ?? "") + (compressed == nil ? "" : "-gzip")
     let etag = etag(of: snapshot, isTracked: isTracked, suffix: suffix)
     let headers = headers(etag, isCompressed: compressed != nil, context)
-    let full = HTTPResponse(headers: headers, body: .bytes(compressed ?? snapshot.json))
+    let full = HTTPResponse(headers: headers, body: .bytes(compressed ?? json))
     let notModified = HTTPResponse(status: 304, headers: headers)
     let isKnown = context.cacheKey != nil && context.request.namesETag(etag)
     context.send(isKnown ? notModified : full)

@@ -61,9 +61,13 @@ struct RequestContext: Sendable {
 extension RequestContext {
   /// `LiveFetch-Token`, and the headers for browsers of other origins.
   var commonHeaders: [(name: String, value: String)] {
-    let token = service.store.newestToken.description
     let varies = service.hasAccessRules ? [(name: "Vary", value: "Authorization")] : []
-    return [("LiveFetch-Token", token)] + varies + service.corsOrigins.headers(for: request)
+    return [tokenHeader] + varies + service.corsOrigins.headers(for: request)
+  }
+
+  /// The store's newest token.
+  var tokenHeader: (name: String, value: String) {
+    ("LiveFetch-Token", service.store.newestToken.tagged(tokenTag).description)
   }
 
   /// Responds, with the common headers added.

@@ -14,6 +14,8 @@ final class FetchStream: ServedStream, DiffWaiter {
     var output = EventOutput()
     /// The state that the client has when every event is sent; nil before the first.
     var position: Token?
+    /// Those of the tokens in the next diff.
+    var tags: TokenTags
   }
 
   let service: Service
@@ -29,7 +31,7 @@ final class FetchStream: ServedStream, DiffWaiter {
     callerID = context.callerID
     identity = RequestIdentity(context)
     self.fetch = fetch
-    state = Mutex(State(position: start))
+    state = Mutex(State(position: start, tags: fetch.tags))
   }
 
   func withOutput<Result: Sendable>(_ change: (inout EventOutput) -> Result) -> Result {
@@ -53,13 +55,14 @@ final class FetchStream: ServedStream, DiffWaiter {
   }
 
   func receive(_ answer: LiveAnswer, _ delivery: AnswerDelivery) {
-    if case .diff(let json, let token, false) = answer {
-      return send(EventOutput.event("diff", json, token), position: token)
+    if case .diff(let diff) = answer, !diff.isEmpty {
+      let json = diff.json(tags: state.withLock { $0.tags })
+      return send("diff", json, position: diff.to)
     }
     if let problem = service.endProblem { return end(problem) }
     switch answer {
     // This state was not sent: the next diff begins at the client's last event.
-    case .diff: send(nil, position: nil)
+    case .diff: wake { $0.isRequesting = false }
     case .expired: querySnapshot()
     case .failed(let error): end(Problem(error))
     }
@@ -91,15 +94,17 @@ final class FetchStream: ServedStream, DiffWaiter {
       (json, token) = (snapshot.json, snapshot.token)
     } else {
       let snapshot = try service.store.snapshot(of: fetch.plan, queryClass: .full)
-      (json, token) = (snapshot.json, snapshot.token)
+      (json, token) = (snapshot.json(tag: fetch.tags.to), snapshot.token)
     }
-    send(EventOutput.event("snapshot", json, token), position: token)
+    send("snapshot", json, position: token)
   }
 
-  private func send(_ event: [UInt8]?, position: Token?) {
+  private func send(_ name: StaticString, _ json: [UInt8], position: Token) {
+    let event = EventOutput.event(name, json, position.tagged(fetch.tags.to))
     let socket = state.withLock { state in
-      if let event { state.output.unsent += event }
-      state.position = position ?? state.position
+      state.output.unsent += event
+      state.position = position
+      state.tags.from = state.tags.to
       state.output.isRequesting = false
       return state.output.socket
     }
