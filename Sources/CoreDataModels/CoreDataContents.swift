@@ -35,7 +35,7 @@ private struct CoreDataWriter {
   private mutating func element(
     _ name: String, _ attributes: Attributes, _ content: (inout Self) -> Void
   ) {
-    open(name, attributes, ">")
+    open(name, attributes, end: ">")
     depth += 1
     content(&self)
     depth -= 1
@@ -43,10 +43,10 @@ private struct CoreDataWriter {
   }
 
   private mutating func element(_ name: String, _ attributes: Attributes) {
-    open(name, attributes, "/>")
+    open(name, attributes, end: "/>")
   }
 
-  private mutating func open(_ name: String, _ attributes: Attributes, _ end: String) {
+  private mutating func open(_ name: String, _ attributes: Attributes, end: String) {
     text += String(repeating: "    ", count: depth) + "<\(name)"
     for (name, value) in attributes {
       if let value { text += " \(name)=\"\(Self.escaped(value))\"" }

@@ -36,8 +36,8 @@ struct TrustedProxies: Sendable {
     guard let peer, contains(peer) else { return nil }
     let standard = headers.all("forwarded")
     let hops = Self.hops(
-      headers.all("x-forwarded-for"), headers.all("x-forwarded-proto"),
-      headers.all("x-forwarded-host"))
+      clients: headers.all("x-forwarded-for"), schemes: headers.all("x-forwarded-proto"),
+      hosts: headers.all("x-forwarded-host"))
     guard !standard.isEmpty else { return hops.isEmpty ? nil : resolve(hops) }
     // A proxy that sets one of them passes the other on as the client sent it.
     guard hops.isEmpty else {
@@ -74,7 +74,7 @@ struct TrustedProxies: Sendable {
 
   /// Schemes and hosts belong to the addresses one by one if there are as many of them; otherwise the
   /// last one counts.
-  private static func hops(_ clients: [String], _ schemes: [String], _ hosts: [String]) -> [Hop] {
+  private static func hops(clients: [String], schemes: [String], hosts: [String]) -> [Hop] {
     let clients = elements(clients)
     let schemes = elements(schemes)
     let hosts = elements(hosts)

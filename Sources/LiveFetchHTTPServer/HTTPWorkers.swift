@@ -51,7 +51,8 @@ final class HTTPWorkers: Sendable {
   init?(_ server: ServerContext, _ settings: chttp_settings, count: Int, listener: Int32) {
     defer { close(listener) }
     for number in 0..<count {
-      guard let worker = Self.start(server, settings, listener, number: number, of: count) else {
+      guard let worker = Self.start(server, settings, on: listener, number: number, of: count)
+      else {
         stop()
         return nil
       }
@@ -78,7 +79,7 @@ final class HTTPWorkers: Sendable {
   }
 
   private static func start(
-    _ server: ServerContext, _ settings: chttp_settings, _ listener: Int32, number: Int,
+    _ server: ServerContext, _ settings: chttp_settings, on listener: Int32, number: Int,
     of count: Int
   ) -> Worker? {
     guard let wakeup = WakeupEvent() else { return nil }

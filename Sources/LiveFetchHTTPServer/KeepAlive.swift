@@ -30,7 +30,7 @@ struct KeepAlive: Equatable {
   }
 
   func apply(to descriptor: Int32) {
-    ListenSocket.set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPIDLE, idle)
-    ListenSocket.set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPINTVL, interval)
+    ListenSocket.set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPIDLE, to: idle)
+    ListenSocket.set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPINTVL, to: interval)
   }
 }

@@ -82,15 +82,15 @@ struct ListenSocket {
   }
 
   private static func setOptions(_ descriptor: Int32) {
-    set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
-    set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1)
+    set(descriptor, SOL_SOCKET, SO_REUSEADDR, to: 1)
+    set(descriptor, SOL_SOCKET, SO_KEEPALIVE, to: 1)
     let tcp = Int32(IPPROTO_TCP)
-    set(descriptor, tcp, TCP_KEEPCNT, 12)
-    set(descriptor, tcp, TCP_USER_TIMEOUT, KeepAlive.userTimeout)
+    set(descriptor, tcp, TCP_KEEPCNT, to: 12)
+    set(descriptor, tcp, TCP_USER_TIMEOUT, to: KeepAlive.userTimeout)
     KeepAlive(descriptor: 0).apply(to: descriptor)
   }
 
-  static func set(_ descriptor: Int32, _ level: Int32, _ name: Int32, _ value: Int32) {
+  static func set(_ descriptor: Int32, _ level: Int32, _ name: Int32, to value: Int32) {
     var value = value
     setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
   }

@@ -158,7 +158,8 @@ extension ServerContext {
     handler.answered(0, status: response.status, nanoseconds: 0)
     // libmicrohttpd closes the connection after a response that is queued in a request's first
     // call.
-    return queue(PreparedResponse(response), sendableStatus(response.status), exchange, handle)
+    return queue(
+      PreparedResponse(response), status: sendableStatus(response.status), exchange, handle)
   }
 
   /// Writes a response directly to the socket, because libmicrohttpd accepts none while a body is
@@ -248,19 +249,19 @@ extension ServerContext {
       exchange.mark.load(ordering: .relaxed), status: sendableStatus(response.status),
       nanoseconds: Deadlines.now &- exchange.began)
     switch response {
-    case .prepared(let prepared): return queue(prepared, prepared.status, exchange, handle)
+    case .prepared(let prepared): return queue(prepared, status: prepared.status, exchange, handle)
     case .response(var response):
       if exchange.intake.isChunked { response.headers.append(("Connection", "close")) }
       let reservation = response.body.count == 0 ? nil : exchange.takeReservation()
       let prepared = PreparedResponse(response, reservation)
-      return queue(prepared, sendableStatus(response.status), exchange, handle)
+      return queue(prepared, status: sendableStatus(response.status), exchange, handle)
     case .stream(let status, let headers, let stream):
-      return queue(stream, status, headers, exchange, handle)
+      return queue(stream, status: status, headers, exchange, handle)
     }
   }
 
   private func queue(
-    _ response: PreparedResponse, _ status: Int, _ exchange: ExchangeState,
+    _ response: PreparedResponse, status: Int, _ exchange: ExchangeState,
     _ handle: ConnectionHandle
   ) -> MHD_Result {
     let hasBody = status != 304 && exchange.intake.method != "HEAD"
@@ -275,7 +276,7 @@ extension ServerContext {
   }
 
   private func queue(
-    _ stream: HTTPStream, _ status: Int, _ headers: [(name: String, value: String)],
+    _ stream: HTTPStream, status: Int, _ headers: [(name: String, value: String)],
     _ exchange: ExchangeState, _ handle: ConnectionHandle
   ) -> MHD_Result {
     let context = Unmanaged.passRetained(stream).toOpaque()
@@ -285,7 +286,7 @@ extension ServerContext {
     }
     // Limits the unsent bytes in the kernel, so that a slow reader gets recent data.
     ListenSocket.set(
-      exchange.connection.descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, 64 << 10)
+      exchange.connection.descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, to: 64 << 10)
     ResponseHandle(pointer: pointer).add(headers + exchange.extraHeaders)
     exchange.note(status, bytes: 0)
     // libmicrohttpd would send the last chunk after the head of a HEAD response.

@@ -205,8 +205,9 @@ extension ModelTriggers {
     case .column(let column)?: columnDeleteTriggers(relationship, key, column)
     case .join(let table, let source, let destination)?:
       (relationship.deleteRule == .cascade
-        ? [joinCascade(relationship, key, table, source, destination)] : [])
-        + linkTriggers(relationship, key, table, source)
+        ? [joinCascade(relationship, key, join: table, source: source, destination: destination)]
+        : [])
+        + linkTriggers(relationship, key, join: table, source: source)
     case .members?: memberDeleteTriggers(relationship, key)
     case nil: []
     }
@@ -240,7 +241,7 @@ extension ModelTriggers {
 
   /// Deletes the links of a deleted object, also for programs that turn foreign keys off.
   private func linkTriggers(
-    _ relationship: ModelFile.Relationship, _ key: PropertyKey, _ join: String, _ source: String
+    _ relationship: ModelFile.Relationship, _ key: PropertyKey, join: String, source: String
   ) -> [NamedStatement] {
     guard relationship.deleteRule != .deny else { return [] }
     let table = tableName(of: key.entity)
@@ -287,8 +288,8 @@ extension ModelTriggers {
 
   /// A link that is deleted because its owner was deleted also deletes the object at its other end.
   private func joinCascade(
-    _ relationship: ModelFile.Relationship, _ key: PropertyKey, _ table: String, _ source: String,
-    _ destination: String
+    _ relationship: ModelFile.Relationship, _ key: PropertyKey, join table: String, source: String,
+    destination: String
   ) -> NamedStatement {
     let owner = quoted(tableName(of: key.entity))
     let deletion = cascades.deletion(

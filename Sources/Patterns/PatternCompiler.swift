@@ -28,7 +28,7 @@ struct PatternCompiler {
     case .repetition(let node, let least, let most, let greediness):
       // After a possessive repetition, none of the characters that it takes may follow.
       let taken = greediness == .possessive ? node.firsts : nil
-      try compile(node, least, most, taken.map { .assertion(.notBefore($0)) })
+      try compile(node, least: least, most: most, taken.map { .assertion(.notBefore($0)) })
     }
   }
 
@@ -55,7 +55,7 @@ struct PatternCompiler {
 
   /// - Parameter end: the condition for ending before `most` repetitions.
   private mutating func compile(
-    _ node: PatternNode, _ least: Int, _ most: Int?, _ end: PatternNode?
+    _ node: PatternNode, least: Int, most: Int?, _ end: PatternNode?
   ) throws(PatternError) {
     for _ in 0..<least { try compile(node) }
     guard let most else {

@@ -12,15 +12,15 @@ extension PatternParser {
     case "{":
       offset += 1
       (least, most) = try parseCounts(at: start)
-      return try repeated(node, least, most, at: start)
+      return try repeated(node, least: least, most: most, at: start)
     default: return node
     }
     offset += 1
-    return try repeated(node, least, most, at: start)
+    return try repeated(node, least: least, most: most, at: start)
   }
 
   private mutating func repeated(
-    _ node: PatternNode, _ least: Int, _ most: Int?, at start: Int
+    _ node: PatternNode, least: Int, most: Int?, at start: Int
   ) throws(PatternError) -> PatternNode {
     if take("+" as Unicode.Scalar) {
       guard node.firsts != nil else {

@@ -54,7 +54,7 @@ private struct Writer {
     case .unit(.cluster): isExpressible = false
     case .unit(let unit): write(PatternNode.parts(of: unit))
     case .repetition(let node, let least, let most, let greediness):
-      write(node, least, most, taken: greediness == .possessive ? node.firsts : nil)
+      write(node, least: least, most: most, taken: greediness == .possessive ? node.firsts : nil)
     case .assertion(let assertion): write(assertion)
     }
   }
@@ -74,7 +74,7 @@ private struct Writer {
   /// - Parameter taken: the characters of a possessive repetition, none of which may follow unless
   ///   there are `most`.
   private mutating func write(
-    _ node: PatternNode, _ least: Int, _ most: Int?, taken: ScalarSet?
+    _ node: PatternNode, least: Int, most: Int?, taken: ScalarSet?
   ) {
     var writer = Writer()
     writer.write(node)
@@ -82,21 +82,21 @@ private struct Writer {
     let element = "(?:\(writer.text))"
     text += "(?:"
     guard let taken else {
-      write(element, least, most)
+      write(element, least: least, most: most)
       text += ")"
       return
     }
     if most.map({ $0 > least }) ?? true {
-      write(element, least, most.map { $0 - 1 })
+      write(element, least: least, most: most.map { $0 - 1 })
       text += "(?!\(Self.bracket(taken)))"
       if most != nil { text += "|" }
     }
-    if let most { write(element, most, most) }
+    if let most { write(element, least: most, most: most) }
     text += ")"
   }
 
   /// PostgreSQL counts to 255.
-  private mutating func write(_ element: String, _ least: Int, _ most: Int?) {
+  private mutating func write(_ element: String, least: Int, most: Int?) {
     var required = least
     while required > 0 {
       let count = min(required, 255)

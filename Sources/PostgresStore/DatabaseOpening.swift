@@ -39,7 +39,8 @@ struct DatabaseOpening {
     let model = ModelInstallation(
       connection: connection, schema: options.schema, given: options.model)
     isStandby = try storing { () throws(PostgresError) in try Self.isStandby(connection) }
-    (found, readOnlyReason) = try Self.install(history, model, connection, isStandby, options)
+    (found, readOnlyReason) = try Self.install(
+      history, model, connection, isStandby: isStandby, options)
     captured = found?.captured
     newlyTracked = found?.changed ?? []
     let schemas = history.schemas
@@ -74,7 +75,7 @@ struct DatabaseOpening {
   /// read, and the reason if the options do not ask for that.
   private static func install(
     _ history: PostgresHistory, _ model: ModelInstallation, _ connection: PostgresConnection,
-    _ isStandby: Bool, _ options: PostgresStoreOptions
+    isStandby: Bool, _ options: PostgresStoreOptions
   ) throws(StoreError) -> ((captured: [CapturedTable], changed: [String])?, String?) {
     if options.isReadOnly { return (nil, nil) }
     do throws(StoreError) {

@@ -20,12 +20,12 @@ extension ResultTransaction {
     of plan: FetchPlan, _ add: (ItemValue, ItemValues) -> Void
   ) throws(StoreError) -> JSON {
     guard plan.shape == .objects, plan.groupedQuery == nil else {
-      return JSON(ownText: try snapshot(of: plan).json)
+      return try JSON(ownText: snapshot(of: plan).json)
     }
     let frame = try snapshot(of: plan) { writer throws(StoreError) in
       try readItems(of: plan, with: &writer, add)
     }
-    return JSON(ownText: frame.json)
+    return try JSON(ownText: frame.json)
   }
 
   /// Reads the items of the plan's window, and writes a 0 in the place of each.
@@ -35,29 +35,41 @@ extension ResultTransaction {
   ) throws(StoreError) {
     let statement = composer.window(of: plan, extra: plan.isCapped ? 1 : 0)
     let columns = statement.layout.values
-    var values = ItemValues(names: statement.layout.names)
+    var values = ItemValues(names: try statement.layout.names)
     var size = 0
     var scratch: [UInt8] = []
     try run(statement) { row throws(StoreError) in
-      let goesOn = writer.add(row) { places in
-        places.append(0x30)
-        values.refill { list in
+      let isAdded = writer.add(row) { places in places.append(0x30) }
+      if isAdded {
+        try values.refill { list throws(StoreError) in
           for part in columns {
-            list.append(row.value(part.column, part.format, &size, &scratch))
+            list.append(try row.value(part.column, part.format, size: &size, scratch: &scratch))
           }
         }
-        add(row.value(statement.layout.id, statement.layout.idFormat, &size, &scratch), values)
+        let id = try row.value(
+          statement.layout.id, statement.layout.idFormat, size: &size, scratch: &scratch)
+        add(id, values)
       }
       try checkResponse(size + writer.size)
-      return goesOn
+      return isAdded
     }
   }
 }
 
 extension JSON {
   /// Reads a text that this process wrote.
+  ///
+  /// - Throws: ``StoreError/failed(_:)`` for a text that ``init(parsing:)`` refuses, for example one whose
+  ///   stored values are nested too deep.
   @usableFromInline
-  init(ownText text: [UInt8]) { self = (try? JSON(parsing: text)) ?? .null }
+  init(ownText text: [UInt8]) throws(StoreError) {
+    do {
+      self = try JSON(parsing: text)
+    } catch {
+      throw .failed(
+        "a result is no valid JSON: at byte \(error.offset): expected \(error.expected)")
+    }
+  }
 
   /// A snapshot whose places of items have these items, in their order.
   fileprivate func filled(with items: [JSON]) -> JSON {
@@ -88,9 +100,15 @@ extension JSON {
 extension RowLayout {
   /// The names of the values, as they are written in ``keys``.
   @usableFromInline var names: [String] {
-    values.map { part in
-      // Without the comma and the colon.
-      JSON(ownText: Array(keys[part.key].dropFirst().dropLast())).string ?? ""
+    get throws(StoreError) {
+      try values.map { part throws(StoreError) in
+        // Without the comma and the colon.
+        let name = try JSON(ownText: Array(keys[part.key].dropFirst().dropLast()))
+        guard case .string(let name) = name else {
+          throw .failed("the name of a value is no string")
+        }
+        return name
+      }
     }
   }
 }
@@ -102,10 +120,11 @@ extension ResultRow {
   /// - Parameters:
   ///   - size: grows by the approximate memory of the value in bytes.
   ///   - scratch: memory for texts, used again for each value.
+  /// - Throws: ``StoreError/failed(_:)`` if that JSON is invalid.
   @inlinable
   func value(
-    _ column: Int32, _ format: ValueFormat, _ size: inout Int, _ scratch: inout [UInt8]
-  ) -> ItemValue {
+    _ column: Int32, _ format: ValueFormat, size: inout Int, scratch: inout [UInt8]
+  ) throws(StoreError) -> ItemValue {
     size += MemoryLayout<ItemValue>.size
     switch format {
     case .id, .number, .boolean, .text:
@@ -127,6 +146,6 @@ extension ResultRow {
     scratch.removeAll(keepingCapacity: true)
     append(column, format, to: &scratch)
     size += scratch.count
-    return ItemValue(JSON(ownText: scratch))
+    return ItemValue(try JSON(ownText: scratch))
   }
 }

@@ -30,7 +30,7 @@ package struct RowComparison: Sendable {
     columns = table.entity == nil ? [] : [stays] + numbers
     var masks: [Int: [PropertyMask]] = [:]
     for entity in table.entities {
-      masks[entity] = all.map { Self.mask(of: $0, table, entity, schema, model) }
+      masks[entity] = all.map { Self.mask(of: $0, in: table, entity: entity, schema, model) }
     }
     self.masks = masks
   }
@@ -59,7 +59,7 @@ package struct RowComparison: Sendable {
   /// Returns the properties of an entity that depend on a column. If links of other tables refer to
   /// the column, every property reached through these links may differ.
   private static func mask(
-    of column: Column, _ table: TrackedTable, _ entity: Int, _ schema: Schema, _ model: Model
+    of column: Column, in table: TrackedTable, entity: Int, _ schema: Schema, _ model: Model
   ) -> PropertyMask {
     let (stored, described) = (schema.entities[entity], model.entities[entity])
     if schema.isReferenced(column.name, of: table.shape) { return .all }

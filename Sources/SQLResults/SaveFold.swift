@@ -11,14 +11,14 @@ package struct SaveFold {
 
   package init() {}
 
-  package mutating func insert(_ id: ObjectID, _ entity: Int) {
+  package mutating func insert(_ id: ObjectID, of entity: Int) {
     inserted[entity, default: []].append(id)
   }
-  package mutating func delete(_ id: ObjectID, _ entity: Int) {
+  package mutating func delete(_ id: ObjectID, of entity: Int) {
     deleted[entity, default: []].append(id)
   }
 
-  package mutating func update(_ id: ObjectID, _ entity: Int, _ properties: [String]) {
+  package mutating func update(_ id: ObjectID, of entity: Int, properties: [String]) {
     if updated[entity]?[id] == nil { updatedOrder[entity, default: []].append(id) }
     let known = updated[entity]?[id] ?? []
     updated[entity, default: [:]][id] = known + properties.filter { !known.contains($0) }

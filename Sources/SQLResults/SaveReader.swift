@@ -153,11 +153,13 @@ package struct SaveReader<Transaction: ResultTransaction> {
     let entity = row.flatMap { table.kinds?.entity(of: $0) } ?? root
     switch (entry.before, after) {
     case (nil, nil): break
-    case (nil, .some): folds[entry.save].insert(entry.id, entity)
-    case (.some, nil): folds[entry.save].delete(entry.id, entity)
+    case (nil, .some): folds[entry.save].insert(entry.id, of: entity)
+    case (.some, nil): folds[entry.save].delete(entry.id, of: entity)
     case (let before?, let after?):
       let properties = changedProperties(of: entity, before, after)
-      if !properties.isEmpty { folds[entry.save].update(entry.id, entity, properties) }
+      if !properties.isEmpty {
+        folds[entry.save].update(entry.id, of: entity, properties: properties)
+      }
       try addReordered(before, after, to: &folds[entry.save])
     }
   }
@@ -190,7 +192,7 @@ package struct SaveReader<Transaction: ResultTransaction> {
       guard let id = try id(in: target, referencedBy: values, link.key) else { continue }
       let entity = model.entities[link.place.entity]
       fold.update(
-        id, link.place.entity, [entity.relationships[link.place.relationship].name])
+        id, of: link.place.entity, properties: [entity.relationships[link.place.relationship].name])
     }
   }
 

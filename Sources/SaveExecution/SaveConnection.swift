@@ -28,7 +28,7 @@ package protocol SaveConnection: AnyObject {
   ///   - values: The first bound values, which are assigned to columns.
   ///   - more: The values after them, which columns are compared with.
   func attempt(
-    _ sql: String, _ values: [SQLValue], _ more: [SQLValue]
+    _ sql: String, _ values: [SQLValue], then more: [SQLValue]
   ) throws(StoreError) -> Constraint?
   /// Runs a statement that writes: `sql`, whose values are assigned to columns, followed by a
   /// condition of the composer.

@@ -18,7 +18,7 @@ struct ScheduledBackupTests {
       "w.sqlite", ["--backup-every", "1s", "--keep", "2"])
     var seen: Set<String> = []
     #expect(
-      try eventually(within: .seconds(300)) {
+      eventually(within: .seconds(300)) {
         seen.formUnion(copies(folder).filter { $0.hasSuffix(".sqlite") })
         return seen.count >= 4 && copies(folder).filter { $0.hasSuffix(".sqlite") }.count <= 2
       })
@@ -31,7 +31,7 @@ struct ScheduledBackupTests {
     #expect(saved.status == 0, "\(saved.errors)")
     let before = Set(copies(folder))
     #expect(
-      try eventually(within: .seconds(300)) {
+      eventually(within: .seconds(300)) {
         Set(copies(folder).filter { $0.hasSuffix(".sqlite") }).subtracting(before).count == 2
       })
     let newest = try #require(copies(folder).last { $0.hasSuffix(".sqlite") })

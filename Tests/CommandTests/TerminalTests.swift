@@ -107,9 +107,12 @@ struct TerminalTests {
   @Test("A progress bar shows the fraction, the rate and the remaining time")
   func bar() {
     #expect(
-      ProgressBar.line("City", 0.5, 100_000, "rows", 2, .errors)
+      ProgressBar.line(
+        "City", fraction: 0.5, count: 100_000, unit: "rows", seconds: 2, on: .errors)
         == "City  ██████████░░░░░░░░░░   50 %  100,000 rows  50,000/s  0:02 left")
-    #expect(ProgressBar.line("City", nil, 9, "rows", 3, .errors) == "City  9 rows  3/s")
+    #expect(
+      ProgressBar.line("City", fraction: nil, count: 9, unit: "rows", seconds: 3, on: .errors)
+        == "City  9 rows  3/s")
     #expect((-1_234_567).withThousandsSeparators == "-1,234,567")
     #expect(18_312_000.asBytes == "18.3 MB")
   }

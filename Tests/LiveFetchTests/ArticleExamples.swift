@@ -1,5 +1,5 @@
-// The examples of the documentation's articles, word for word, so that they compile. A test searches for
-// each of them in this file and in the other tests.
+// The examples of the documentation's articles, word for word, so that they compile. ArticleExamplesTests
+// runs them, and searches for each article's examples in this file and in the other tests.
 
 import Foundation
 import LiveFetch
@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 extension FetchedResultsController where Element == City {
-  fileprivate static func article(_ store: any ObjectStore) -> FetchedResultsController<City> {
+  static func article(_ store: any ObjectStore) -> FetchedResultsController<City> {
     FetchedResultsController(
       fetchRequest: FetchRequest<City>(sortedBy: [.descending("population")]),
       context: ManagedObjectContext(store: store))
@@ -16,7 +16,7 @@ extension FetchedResultsController where Element == City {
 }
 
 @MainActor
-private enum ResultsControllerArticle {
+enum ResultsControllerArticle {
   static func overview(_ store: any ObjectStore) async throws {
     let controller = FetchedResultsController(
       fetchRequest: FetchRequest<City>(sortedBy: [.descending("population")]),
@@ -84,7 +84,7 @@ class Screen {
   func showRow(_ city: City, _ place: Position) {}
 }
 
-private enum DelegatesArticle {
+enum DelegatesArticle {
   final class CitiesScreen: Screen, FetchedResultsControllerDelegate {
     typealias Element = City
 
@@ -130,7 +130,7 @@ extension CitiesView: @MainActor FetchedResultsControllerDelegate {
 }
 
 @MainActor
-private enum SnapshotsArticle {
+enum SnapshotsArticle {
   static func sequence(_ controller: FetchedResultsController<City>) async {
     for await snapshot in controller.snapshots {
       for id in snapshot.itemIdentifiers {
@@ -148,7 +148,7 @@ private enum SnapshotsArticle {
 }
 
 @MainActor
-private enum AdapterArticle {
+enum AdapterArticle {
   typealias CitiesScreen = DelegatesArticle.CitiesScreen
 
   final class CitiesAdapter: FetchedResultsControllerAdapter<CitiesScreen> {}
@@ -172,7 +172,7 @@ private enum AdapterArticle {
   }
 }
 
-private enum RequestsArticle {
+enum RequestsArticle {
   struct CityName: Codable, Fetchable {
     static let entityName = "City"
     static var propertiesToFetch: [String]? { ["name"] }
@@ -272,7 +272,7 @@ enum StoresArticle {
 }
 
 @MainActor
-private enum DataStoresArticle {
+enum DataStoresArticle {
   struct Town: Codable, Identifiable, InstanceIdentifiable, Sendable {
     let id: Int
     var name: String
@@ -313,101 +313,5 @@ private enum DataStoresArticle {
       store: cities, request: FetchRequest<City>(sortedBy: [.descending("population")]))
     try await live.performFetch()
     #expect(live.fetchedResults.map(\.id) == [1, 3, 2, 5, 4])
-  }
-}
-
-@MainActor
-@Suite("The articles' examples", .mayBlock)
-struct ArticleExamples {
-  @Test("do what the articles say")
-  func running() async throws {
-    let cities = try Cities(.local)
-    try await ResultsControllerArticle.overview(cities.store)
-    let controller = FetchedResultsController.article(cities.store)
-    let (screen, other) = (DelegatesArticle.CitiesScreen(), DelegatesArticle.CitiesScreen())
-    try await AdapterArticle.adapting(controller, screen, other)
-    let view = CitiesView()
-    controller.delegate = view
-    let old = try #require(controller.snapshot)
-    try await cities.save(#"{"delete":"City","id":4}"#)
-    try await eventually { view.draws == 1 }
-    SnapshotsArticle.mapping(old, try #require(controller.snapshot))
-    let reading = Task { @MainActor in await SnapshotsArticle.sequence(controller) }
-    AdapterArticle.closures(controller)
-    reading.cancel()
-    await reading.value
-    try await RequestsArticle.selecting(cities.store)
-    for request in try RequestsArticle.requests() {
-      try await controller.update(fetchRequest: request)
-    }
-    try await DataStoresArticle.overview()
-    let server = try Restarting()
-    try await DataStoresArticle.server(server.address)
-    server.stop()
-    try StoresArticle.stores(server.path, server.address)
-    try await newFiles()
-  }
-
-  private func newFiles() async throws {
-    let directory = try TemporaryDirectory()
-    let towns = try await StoresArticle.creating(directory.file("towns.sqlite"))
-    #expect(towns.model.entities.map(\.name) == ["Town"])
-    towns.close()
-    let model = URL(fileURLWithPath: directory.file("towns.json"))
-    try Data(#"{"entities":[{"name":"Town"}]}"#.utf8).write(to: model)
-    #expect(try StoresArticle.reading(model).entities.map(\.name) == ["Town"])
-  }
-
-  private static let root = URL(fileURLWithPath: #filePath)
-    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-
-  @Test(
-    "stand in the tests as they stand in the articles",
-    arguments: [
-      "ResultsController", "Delegates", "Snapshots", "Adapter", "Requests", "StoresAndOffline",
-      "DataStores",
-    ])
-  func texts(article: String) throws {
-    let folder = Self.root.appending(path: "Sources/LiveFetch/LiveFetch.docc")
-    let text = try String(contentsOf: folder.appending(path: article + ".md"), encoding: .utf8)
-    let sources = try [
-      "ArticleExamples", "LiveResultsTests", "RestStoreTests", "SwiftPredicateTests",
-    ].map {
-      try lines(Self.root.appending(path: "Tests/LiveFetchTests/\($0).swift")).joined(
-        separator: "\n")
-    }
-    let blocks = text.components(separatedBy: "```swift\n").dropFirst().map {
-      $0.components(separatedBy: "```")[0]
-    }
-    #expect(!blocks.isEmpty)
-    for block in blocks.flatMap({ $0.components(separatedBy: "\n\n") }) {
-      let example = Self.trimmed(block)
-      #expect(sources.contains { $0.contains(example) }, "\(article): \(block)")
-    }
-  }
-
-  @Test("of the tutorial end with the program")
-  func tutorial() throws {
-    let last = Self.root.appending(
-      path: "Sources/LiveFetch/LiveFetch.docc/Resources/LiveCities-04.swift")
-    let program = Self.root.appending(path: "Sources/LiveCities/LiveCities.swift")
-    #expect(try lines(last) == lines(program))
-    #expect(try lines(program).count < 120)
-  }
-
-  private func lines(_ file: URL) throws -> [String] {
-    let text = try String(contentsOf: file, encoding: .utf8)
-    return Self.trimmed(text).components(separatedBy: "\n")
-  }
-
-  /// Without indentation, commas between list elements, and comments on lines of their own.
-  private static func trimmed(_ text: String) -> String {
-    text.components(separatedBy: "\n").map { line in
-      var line = line.trimmingCharacters(in: .whitespaces)
-      if line.hasSuffix(","), line.contains("FetchRequest") || line.hasSuffix("),") {
-        line.removeLast()
-      }
-      return line
-    }.filter { !$0.isEmpty }.joined(separator: "\n")
   }
 }

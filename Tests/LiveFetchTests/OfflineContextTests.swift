@@ -162,7 +162,7 @@ struct OfflineContextTests {
   func refusedAtOnce() async throws {
     let (store, context) = try open()
     let tokyo = try await context.materializedObject(ManagedCity.self, with: .integer(1))
-    try await RemoteStore(server.address).save(
+    _ = try await RemoteStore(server.address).save(
       JSON(
         parsing: Array(#"{"changes":[{"update":"City","id":1,"values":{"population":7}}]}"#.utf8)))
     tokyo.population = 901

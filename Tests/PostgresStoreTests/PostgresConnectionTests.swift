@@ -211,7 +211,8 @@ struct PostgresConnectionTests {
       try connection.execute("CREATE TABLE item(id int); INSERT INTO item VALUES (7)")
       for _ in 0..<3 {
         let ids = try connection.withReadTransaction(
-          HistoryTransaction.begin, "LOCK TABLE item IN ACCESS SHARE MODE", "SELECT id FROM item"
+          HistoryTransaction.begin, script: "LOCK TABLE item IN ACCESS SHARE MODE",
+          query: "SELECT id FROM item"
         ) { (first) throws(PostgresError) in
           [try first.integer(0, 0), try connection.query("SELECT id + 1 FROM item").integer(0, 0)]
         }
@@ -229,7 +230,9 @@ struct PostgresConnectionTests {
     try withDatabase { connection, _ in
       try connection.execute("CREATE TABLE item(id int); INSERT INTO item VALUES (7)")
       func read() throws(PostgresError) -> Int64 {
-        try connection.withReadTransaction(HistoryTransaction.begin, "", "SELECT * FROM item") {
+        try connection.withReadTransaction(
+          HistoryTransaction.begin, script: "", query: "SELECT * FROM item"
+        ) {
           (first) throws(PostgresError) in try first.integer(0, 0)
         }
       }
@@ -245,7 +248,7 @@ struct PostgresConnectionTests {
   func terminatedAfterRead() throws {
     try withDatabase { connection, target in
       let pid = try connection.withReadTransaction(
-        HistoryTransaction.begin, "", "SELECT pg_backend_pid()"
+        HistoryTransaction.begin, script: "", query: "SELECT pg_backend_pid()"
       ) { (first) throws(PostgresError) in try first.integer(0, 0) }
       let other = try PostgresConnection(target)
       try other.query("SELECT pg_terminate_backend($1::int)", [.integer(pid)])

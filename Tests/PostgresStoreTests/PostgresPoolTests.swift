@@ -33,7 +33,7 @@ struct PostgresPoolTests {
   func expiredWait() throws {
     let pool = PostgresPool(try Self.target(), connections: 1)
     defer { pool.close() }
-    try pool.withConnection { (_) throws(PostgresError) in
+    _ = try pool.withConnection { (_) throws(PostgresError) in
       #expect(throws: PostgresError.noFreeConnection) {
         try pool.withConnection(until: .now + .milliseconds(20)) { (_) throws(PostgresError) in
           Issue.record("it ran")

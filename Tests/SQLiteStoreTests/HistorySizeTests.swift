@@ -27,7 +27,7 @@ struct HistorySizeTests {
     defer { store.close() }
     for round in 0..<10 { try file.runExternally("UPDATE note SET n = \(-round) - id") }
     #expect(
-      try eventually(within: .seconds(60)) { figure("livefetch_history_rows", store) == 10_000 })
+      eventually(within: .seconds(60)) { figure("livefetch_history_rows", store) == 10_000 })
     let measured = try #require(figure("livefetch_history_bytes", store))
     let stored = try #require(
       file.connect(.read).first(
@@ -47,7 +47,7 @@ struct HistorySizeTests {
     let first = store.newestToken
     for round in 0..<8 { try file.runExternally("UPDATE note SET n = \(-round) - id") }
     #expect(
-      try eventually(within: .seconds(60)) {
+      eventually(within: .seconds(60)) {
         (figure("livefetch_history_bytes", store) ?? .infinity) <= 1_000_000
       })
     #expect(
@@ -68,13 +68,13 @@ struct HistorySizeTests {
     let (file, store) = try open()
     try file.runExternally("UPDATE note SET n = -id")
     #expect(
-      try eventually(within: .seconds(60)) { figure("livefetch_history_rows", store) == 1_000 })
+      eventually(within: .seconds(60)) { figure("livefetch_history_rows", store) == 1_000 })
     let before = figure("livefetch_history_bytes", store)
     store.close()
     let again = try SQLiteStore(path: file.path)
     defer { again.close() }
     #expect(
-      try eventually(within: .seconds(60)) { figure("livefetch_history_bytes", again) == before })
+      eventually(within: .seconds(60)) { figure("livefetch_history_bytes", again) == before })
   }
 
   @Test func aSmallLimitIsAlmostReached() throws {
@@ -84,9 +84,9 @@ struct HistorySizeTests {
     defer { store.close() }
     for round in 0..<3 { try file.runExternally("UPDATE note SET n = \(-round) - id") }
     #expect(
-      try eventually(within: .seconds(60)) { (figure("livefetch_history_rows", store) ?? 0) > 0 })
+      eventually(within: .seconds(60)) { (figure("livefetch_history_rows", store) ?? 0) > 0 })
     #expect(
-      try eventually(within: .seconds(60)) {
+      eventually(within: .seconds(60)) {
         (figure("livefetch_history_bytes", store) ?? .infinity) <= 100_000
       })
     let bytes = try #require(figure("livefetch_history_bytes", store))
@@ -138,7 +138,7 @@ struct HistorySizeTests {
     store.close()
     let again = try SQLiteStore(path: file.path, options: options)
     defer { again.close() }
-    let isForgotten = try eventually(within: .seconds(60)) {
+    let isForgotten = eventually(within: .seconds(60)) {
       figure("livefetch_history_rows", again) == 150
     }
     let after = try positions(file)
@@ -149,7 +149,7 @@ struct HistorySizeTests {
     let third = try SQLiteStore(path: file.path, options: options)
     defer { third.close() }
     #expect(
-      try eventually(within: .seconds(60)) { figure("livefetch_history_bytes", third) ?? 0 > 0 })
+      eventually(within: .seconds(60)) { figure("livefetch_history_bytes", third) ?? 0 > 0 })
     let measured = try #require(figure("livefetch_history_bytes", third))
     #expect(abs(measured - bytes) < bytes / 10)
   }

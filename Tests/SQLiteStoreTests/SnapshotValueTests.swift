@@ -77,6 +77,24 @@ struct SnapshotValueTests {
     }
   }
 
+  @Test("is refused, and not null, if it nests JSON values deeper than a JSON text may")
+  func tooDeep() throws {
+    let deepest = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
+    let world = try FetchFixture(
+      """
+      CREATE TABLE Sample(id INTEGER PRIMARY KEY, document JSON);
+      INSERT INTO Sample VALUES (1, '\(deepest)');
+      """)
+    let transaction = try world.transaction
+    var documents: [JSON?] = []
+    _ = try transaction.snapshotValue(of: world.plan("Sample")) { _, values in
+      documents.append(values["document"])
+    }
+    #expect(try documents == [JSON(parsing: Array(deepest.utf8))])
+    let dictionaries = try world.plan("Sample", "as=dictionaries&select=document")
+    #expect(throws: StoreError.self) { try transaction.snapshotValue(of: dictionaries) }
+  }
+
   private func expectParity(
     _ world: FetchFixture, _ query: String, of entity: String = "Sample", maxItems: Int = 1000
   ) throws {

@@ -17,12 +17,12 @@ public struct Digest: Sendable, Hashable {
   ///   - previous: the JSON of the preceding id in the section; empty for the first item.
   ///   - id: the JSON of the item's id.
   public mutating func add(section: [UInt8], previous: [UInt8], id: [UInt8]) {
-    sum &+= Self.hash(section, previous, id)
+    sum &+= Self.hash(section: section, previous: previous, id: id)
   }
 
   /// Removes an item that was added with the same arguments. O(bytes).
   public mutating func subtract(section: [UInt8], previous: [UInt8], id: [UInt8]) {
-    sum &-= Self.hash(section, previous, id)
+    sum &-= Self.hash(section: section, previous: previous, id: id)
   }
 
   /// Eight hex digits.
@@ -35,7 +35,7 @@ public struct Digest: Sendable, Hashable {
   ///   - section: the JSON of the section's value.
   ///   - previous: the JSON of the id before it in the section, empty for the first.
   ///   - id: the JSON of the item's own id.
-  private static func hash(_ section: [UInt8], _ previous: [UInt8], _ id: [UInt8]) -> UInt32 {
+  private static func hash(section: [UInt8], previous: [UInt8], id: [UInt8]) -> UInt32 {
     var hash = FNV1a32()
     hash.combine(section)
     hash.combine(CollectionOfOne(0x1F))

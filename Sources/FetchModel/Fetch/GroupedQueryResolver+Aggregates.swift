@@ -149,7 +149,7 @@ extension GroupedQueryResolver {
 
   /// The aggregate that a path of the extended model represents.
   static func aggregate(
-    _ path: PropertyPath, _ aggregates: [GroupedQuery.Aggregate], _ first: Int
+    _ path: PropertyPath, _ aggregates: [GroupedQuery.Aggregate], first: Int
   ) -> GroupedQuery.Aggregate? {
     guard path.steps.isEmpty, case .attribute(let index) = path.target, index >= first else {
       return nil

@@ -40,7 +40,7 @@ extension GroupedQueryResolver {
   func isCollection(_ value: ResolvedExpression) -> Bool {
     guard case .path(let path) = value,
       let aggregate = Self.aggregate(
-        path.path, aggregates, model.entities[entity].attributes.count)
+        path.path, aggregates, first: model.entities[entity].attributes.count)
     else { return false }
     return aggregate.function == nil
   }

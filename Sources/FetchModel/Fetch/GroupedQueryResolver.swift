@@ -259,7 +259,7 @@ extension GroupedQueryResolver {
   private mutating func note(_ resolver: PredicateResolver) {
     isNondeterministic = isNondeterministic || resolver.isNondeterministic
     for path in resolver.paths {
-      guard let real = Self.aggregate(path, aggregates, firstAggregate) else {
+      guard let real = Self.aggregate(path, aggregates, first: firstAggregate) else {
         note(path)
         continue
       }

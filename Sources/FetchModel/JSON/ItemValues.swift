@@ -139,9 +139,11 @@ package struct ItemValues: Sendable {
 
   /// Replaces all values by those that `append` adds, in the order of the names.
   @inlinable
-  package mutating func refill(_ append: (inout [ItemValue]) -> Void) {
+  package mutating func refill<Failure: Error>(
+    _ append: (inout [ItemValue]) throws(Failure) -> Void
+  ) throws(Failure) {
     values.removeAll(keepingCapacity: true)
-    append(&values)
+    try append(&values)
   }
 }
 

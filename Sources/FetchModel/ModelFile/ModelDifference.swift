@@ -25,8 +25,9 @@ public struct ModelDifference: Sendable, Hashable {
     for entity in old.entities where match.newEntity(of: entity.name) == nil {
       add(.removed, entity.name)
     }
-    compareNamed(old.classes, new.classes, \.name, "class")
-    compareNamed(old.fetchTemplates, new.fetchTemplates, \.name, "fetch template")
+    compareNamed(from: old.classes, to: new.classes, name: \.name, kind: "class")
+    compareNamed(
+      from: old.fetchTemplates, to: new.fetchTemplates, name: \.name, kind: "fetch template")
   }
 
   private mutating func add(_ kind: Kind, _ subject: String, _ detail: String = "") {
@@ -37,22 +38,23 @@ public struct ModelDifference: Sendable, Hashable {
     guard let name = match.oldEntity(of: entity.name), let old = match.old.entity(named: name)
     else { return add(.added, entity.name) }
     if name != entity.name { add(.renamed, entity.name, "was \(name)") }
-    compareShape(old, entity, match)
+    compareShape(from: old, to: entity, match)
     for attribute in entity.attributes {
       compare(
-        "\(entity.name).\(attribute.name)", match.oldAttribute(attribute, of: entity.name),
-        attribute, \.name, \.json)
+        "\(entity.name).\(attribute.name)", from: match.oldAttribute(attribute, of: entity.name),
+        to: attribute, name: \.name, json: \.json)
     }
     for relationship in entity.relationships {
       compare(
         "\(entity.name).\(relationship.name)",
-        match.oldRelationship(relationship, of: entity.name), relationship, \.name, \.json)
+        from: match.oldRelationship(relationship, of: entity.name), to: relationship, name: \.name,
+        json: \.json)
     }
-    addRemoved(old, entity, match)
+    addRemoved(from: old, to: entity, match)
   }
 
   private mutating func compareShape(
-    _ old: ModelFile.Entity, _ new: ModelFile.Entity, _ match: ModelMatch
+    from old: ModelFile.Entity, to new: ModelFile.Entity, _ match: ModelMatch
   ) {
     if new.parent.flatMap({ match.oldEntity(of: $0) }) != old.parent {
       add(
@@ -70,8 +72,8 @@ public struct ModelDifference: Sendable, Hashable {
   }
 
   private mutating func compare<Part>(
-    _ subject: String, _ old: Part?, _ new: Part, _ name: (Part) -> String,
-    _ json: (Part) -> JSON
+    _ subject: String, from old: Part?, to new: Part, name: (Part) -> String,
+    json: (Part) -> JSON
   ) {
     guard let old else { return add(.added, subject) }
     if name(old) != name(new) { add(.renamed, subject, "was \(name(old))") }
@@ -94,7 +96,7 @@ public struct ModelDifference: Sendable, Hashable {
   }
 
   private mutating func addRemoved(
-    _ old: ModelFile.Entity, _ new: ModelFile.Entity, _ match: ModelMatch
+    from old: ModelFile.Entity, to new: ModelFile.Entity, _ match: ModelMatch
   ) {
     // A property that moved within the hierarchy still exists.
     let successors = [new.name] + match.new.subentities(of: new.name).map(\.name)
@@ -119,7 +121,7 @@ public struct ModelDifference: Sendable, Hashable {
   }
 
   private mutating func compareNamed<Part: Hashable>(
-    _ old: [Part], _ new: [Part], _ name: (Part) -> String, _ kind: String
+    from old: [Part], to new: [Part], name: (Part) -> String, kind: String
   ) {
     for part in new {
       let before = old.first { name($0) == name(part) }

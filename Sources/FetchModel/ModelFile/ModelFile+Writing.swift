@@ -189,9 +189,9 @@ extension [UInt8] {
     guard value.hasParts else { return append(json: value) }
     switch value {
     case .array(let elements):
-      appendLines(elements, "[", "]", depth) { $0.append(indented: $1, depth: depth + 1) }
+      appendLines(elements, "[", "]", depth: depth) { $0.append(indented: $1, depth: depth + 1) }
     case .object(let members):
-      appendLines(members, "{", "}", depth) { bytes, member in
+      appendLines(members, "{", "}", depth: depth) { bytes, member in
         bytes.append(jsonString: member.name)
         bytes.append(json: ": ")
         bytes.append(indented: member.value, depth: depth + 1)
@@ -201,7 +201,7 @@ extension [UInt8] {
   }
 
   private mutating func appendLines<Part>(
-    _ elements: [Part], _ opening: String, _ closing: String, _ depth: Int,
+    _ elements: [Part], _ opening: String, _ closing: String, depth: Int,
     _ appendPart: (inout [UInt8], Part) -> Void
   ) {
     append(contentsOf: opening.utf8)

@@ -8,7 +8,7 @@ protocol EventBufferContent: Sendable {
   associatedtype Delivery: Sendable
 
   /// True if no more values will be added; buffered ones can still be read.
-  var isFinished: Bool { get }
+  var isFinished: Bool { get set }
   /// Removes and returns the next delivery; nil if the buffer is empty.
   mutating func take() -> Delivery?
 }
@@ -45,6 +45,12 @@ final class EventBuffer<Content: EventBufferContent>: Sendable {
     }
     resumption.map { $0.resume(returning: $1) }
   }
+
+  /// Adds no more values, and resumes the reader if it is waiting.
+  func finish() { put { $0.isFinished = true } }
+
+  /// The next delivery; nil after the end or if the task is cancelled, which finishes the content.
+  func next() async -> Delivery? { await next { self.finish() } }
 
   /// The next delivery; nil after the end or if the task is cancelled.
   ///

@@ -42,7 +42,7 @@ final class ResultChannel: Sendable {
   }
 
   /// Ends the channel after its buffered content.
-  func finish() { box.put { $0.isFinished = true } }
+  func finish() { box.finish() }
 
   /// Marks the current content as read.
   func skipPresent() {
@@ -53,7 +53,7 @@ final class ResultChannel: Sendable {
   }
 
   /// The next content; nil after the end or if the task is cancelled.
-  func next() async -> Delivery? { await box.next { self.finish() } }
+  func next() async -> Delivery? { await box.next() }
 }
 
 /// A weak reference to a channel, which lives as long as a sequence or iterator reads it.

@@ -195,12 +195,12 @@ public final class RemoteStore: ObjectStore {
       throw .notUnderstood("an idempotency key is printable ASCII")
     }
     let headers = idempotencyKey.map { [(name: "Idempotency-Key", value: $0)] } ?? []
-    return try await send("POST", path, headers, body.bytes, timeout)
+    return try await send("POST", path, headers, body.bytes, timeout: timeout)
   }
 
   private func send(
     _ method: String, _ target: String, _ headers: [(name: String, value: String)] = [],
-    _ body: [UInt8] = [], _ timeout: Double? = nil
+    _ body: [UInt8] = [], timeout: Double? = nil
   ) async throws(ObjectStoreError) -> JSON {
     guard let server else { throw Self.invalid }
     return try await server.response(

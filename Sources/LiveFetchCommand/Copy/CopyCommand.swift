@@ -102,7 +102,9 @@ struct CopyCommand: ParsableCommand {
                 try body(items, entity.name)
                 if !quiet {
                   let total = snapshot["total"]?.integer.map { Double(max(1, $0)) }
-                  bar.show(total.map { Double(objects.count) / $0 }, objects.count, entity.name)
+                  bar.show(
+                    total.map { Double(objects.count) / $0 }, count: objects.count,
+                    unit: entity.name)
                 }
                 return true
               } catch {

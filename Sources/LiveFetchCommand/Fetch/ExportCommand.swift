@@ -127,7 +127,7 @@ struct ExportSink {
     }
     count += items.count
     try put(writer.write(items))
-    if file != nil { bar.show(nil, count, "objects") }
+    if file != nil { bar.show(nil, count: count, unit: "objects") }
   }
 
   mutating func finish() throws {

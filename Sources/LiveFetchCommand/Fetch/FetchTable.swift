@@ -24,7 +24,7 @@ struct FetchTable {
         let name = section.name.isEmpty ? "(nil)" : section.name.onOneLine
         lines.append(terminal.paint("\(name) (\(section.rows.count))", .blue))
       }
-      for row in section.rows { lines.append(line(row, widths, isMarked)) }
+      for row in section.rows { lines.append(line(row, widths, isMarked: isMarked)) }
     }
     return lines
   }
@@ -38,7 +38,7 @@ struct FetchTable {
       ((isMarked ? "  " : "") + names.joined(separator: "  ")).trimmingEnd, .bold)
   }
 
-  private func line(_ row: FetchResult.Row, _ widths: [Int], _ isMarked: Bool) -> String {
+  private func line(_ row: FetchResult.Row, _ widths: [Int], isMarked: Bool) -> String {
     let change = changes.byID[row.id]
     let cells = row.cells.enumerated().map { index, cell in
       let text = cell.shortened(to: widths[index])

@@ -136,7 +136,7 @@ struct ImportRun {
       }
       seen += 1
       if seen & 1023 == 0, !command.quiet {
-        bar.show(input.fraction, table.inserted + table.updated, "rows")
+        bar.show(input.fraction, count: table.inserted + table.updated, unit: "rows")
       }
     }
   }

@@ -37,7 +37,7 @@ struct BackupCommand: ParsableCommand {
       throw failure("\(copy): already exists; --force replaces it", .usage)
     }
     try OutputFile(path: copy).checkIsNotServed(apartFrom: [store])
-    let report = try copying("backup", store, to: copy, isShown: !quiet) {
+    let report = try copying("backup", from: store, to: copy, isShown: !quiet) {
       report throws(CopyError) in
       try SQLiteStore.backUp(path: store, to: copy, progress: report)
     }
@@ -73,7 +73,7 @@ struct RestoreCommand: ParsableCommand {
     try refuseDatabase(store)
     try requireFile(backup)
     _ = try isFile(store)
-    let report = try copying("restore", backup, to: store, isShown: !quiet) {
+    let report = try copying("restore", from: backup, to: store, isShown: !quiet) {
       report throws(CopyError) in
       try SQLiteStore.restore(backup, to: store, progress: report)
     }
@@ -87,14 +87,16 @@ struct RestoreCommand: ParsableCommand {
 ///
 /// - Parameter copy: Receives a callback for the numbers of completed and of all pages.
 private func copying(
-  _ name: String, _ source: String, to destination: String, isShown: Bool,
+  _ name: String, from source: String, to destination: String, isShown: Bool,
   _ copy: ((Int, Int) -> Void) throws(CopyError) -> BackupReport
 ) throws -> BackupReport {
   var bar = ProgressBar(name)
   defer { bar.clear() }
   do throws(CopyError) {
     return try copy { done, total in
-      if isShown { bar.show(total == 0 ? nil : Double(done) / Double(total), done, "pages") }
+      if isShown {
+        bar.show(total == 0 ? nil : Double(done) / Double(total), count: done, unit: "pages")
+      }
     }
   } catch {
     bar.clear()

@@ -68,9 +68,9 @@ struct SaveCommand: ParsableCommand {
     if json { return print(answer.text) }
     let ids: [JSON.Member] = if case .object(let ids)? = answer["ids"] { ids } else { [] }
     report(
-      answer["inserted"]?.integer ?? 0, answer["updated"]?.integer ?? 0,
-      answer["deleted"]?.integer ?? 0, ids.map { ($0.name, $0.value.shown) },
-      answer["token"]?.string)
+      inserted: answer["inserted"]?.integer ?? 0, updated: answer["updated"]?.integer ?? 0,
+      deleted: answer["deleted"]?.integer ?? 0, ids: ids.map { ($0.name, $0.value.shown) },
+      token: answer["token"]?.string)
   }
 
   private func saveLocal(_ body: JSON) throws {
@@ -84,8 +84,9 @@ struct SaveCommand: ParsableCommand {
       let token = isTracked ? result.token.description : nil
       if json { return print(Self.answer(result, token).text) }
       report(
-        Int64(result.inserted), Int64(result.updated), Int64(result.deleted),
-        result.ids.map { ($0.name, $0.id.description) }, token)
+        inserted: Int64(result.inserted), updated: Int64(result.updated),
+        deleted: Int64(result.deleted),
+        ids: result.ids.map { ($0.name, $0.id.description) }, token: token)
     } catch {
       throw Self.explain(error, target)
     }
@@ -109,8 +110,8 @@ struct SaveCommand: ParsableCommand {
   }
 
   private func report(
-    _ inserted: Int64, _ updated: Int64, _ deleted: Int64, _ ids: [(name: String, id: String)],
-    _ token: String?
+    inserted: Int64, updated: Int64, deleted: Int64, ids: [(name: String, id: String)],
+    token: String?
   ) {
     print("\(inserted) inserted, \(updated) updated, \(deleted) deleted")
     for (name, id) in ids { print("  \(name) is \(id)") }

@@ -26,7 +26,8 @@ struct ProblemReport {
   func failure() -> ExitCode {
     var lines = [json["detail"]?.string ?? "the server refused (\(status))"]
     if let predicate, let offset = json["offset"]?.integer {
-      lines.append(Self.excerpt(predicate, Int(clamping: offset), json["found"]?.string ?? ""))
+      lines.append(
+        Self.excerpt(predicate, at: Int(clamping: offset), found: json["found"]?.string ?? ""))
     }
     if let hint = json["hint"]?.string, !lines[0].contains(hint) {
       lines.append(hint.contains(" ") ? hint : "did you mean `\(hint)`?")
@@ -36,7 +37,7 @@ struct ProblemReport {
   }
 
   /// - Parameter found: the wrong text at that place, in back quotes.
-  private static func excerpt(_ predicate: String, _ offset: Int, _ found: String) -> String {
+  private static func excerpt(_ predicate: String, at offset: Int, found: String) -> String {
     let word = found.trimmingCharacters(in: CharacterSet(charactersIn: "`"))
     let isThere = predicate.utf8.dropFirst(max(0, offset)).starts(with: word.utf8)
     return CaretExcerpt.lines(

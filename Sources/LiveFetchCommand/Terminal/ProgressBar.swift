@@ -16,21 +16,22 @@ struct ProgressBar {
   /// - Parameters:
   ///   - fraction: The completed fraction, 0...1; nil if the total is unknown.
   ///   - count: The number of processed units, and their name: `12,000 rows`.
-  mutating func show(_ fraction: Double?, _ count: Int, _ unit: String) {
+  mutating func show(_ fraction: Double?, count: Int, unit: String) {
     guard terminal.isTerminal else { return }
     let now = DispatchTime.now().uptimeNanoseconds
     guard now &- lastDraw > 100_000_000 else { return }
     lastDraw = now
     isDrawn = true
     let seconds = max(0.001, Double(now &- start) / 1e9)
-    let line = Self.line(label, fraction, count, unit, seconds, terminal)
+    let line = Self.line(
+      label, fraction: fraction, count: count, unit: unit, seconds: seconds, on: terminal)
     terminal.write("\r\(line.shortened(to: terminal.size.columns - 1))\u{1B}[K")
   }
 
   /// `City  ███████░░░  71 %  166,000 rows  212,000/s  0:01 left`
   static func line(
-    _ label: String, _ fraction: Double?, _ count: Int, _ unit: String, _ seconds: Double,
-    _ terminal: Terminal
+    _ label: String, fraction: Double?, count: Int, unit: String, seconds: Double,
+    on terminal: Terminal
   ) -> String {
     var parts = [label]
     if let fraction {

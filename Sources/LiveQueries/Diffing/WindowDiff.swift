@@ -89,15 +89,15 @@ struct WindowDiff {
         inserted.append(Item(id: keyChanges[index].id, to: comparison.newPosition(new)))
         comparison.arriving.append(new.key)
       case (let old?, let new?):
-        add(keyChanges[index], old, new, isMoved: moves.contains(index), &comparison)
+        add(keyChanges[index], from: old, to: new, isMoved: moves.contains(index), in: &comparison)
       case (nil, nil): break
       }
     }
   }
 
   private mutating func add(
-    _ change: KeyChange, _ old: ChangedKey, _ new: ChangedKey, isMoved: Bool,
-    _ comparison: inout WindowComparison
+    _ change: KeyChange, from old: ChangedKey, to new: ChangedKey, isMoved: Bool,
+    in comparison: inout WindowComparison
   ) {
     guard isMoved || change.valuesChanged else { return }
     let item = Item(

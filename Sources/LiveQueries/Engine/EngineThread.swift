@@ -96,7 +96,7 @@ final class EngineThread {
     let unserved = serveFromMemory(batch.commands, now)
     let finished = batch.finished.filter(queries.isAwaited)
     if isStale && queries.hasActiveQueries || !unserved.isEmpty || !finished.isEmpty {
-      serveFromStore(unserved, finished, now)
+      serveFromStore(unserved, finished, now: now)
     }
     background.run(queries.takeNewJobs())
     if !batch.drains.isEmpty { isDraining = true }
@@ -148,7 +148,7 @@ final class EngineThread {
   }
 
   private func serveFromStore(
-    _ requests: [FollowRequest], _ finished: [FinishedCatchUp], _ now: ContinuousClock.Instant
+    _ requests: [FollowRequest], _ finished: [FinishedCatchUp], now: ContinuousClock.Instant
   ) {
     let isOverdue = { @Sendable [commandQueue] in commandQueue.isOverdue }
     do throws(StoreError) {
@@ -158,8 +158,8 @@ final class EngineThread {
         isStale = false
         retry = nil
         if !queries.undelivered.isEmpty { answerClients() }
-        complete(finished, context, now)
-        serve(requests, context, now)
+        complete(finished, context, now: now)
+        serve(requests, context, now: now)
         // Deliver answers before the transaction ends.
         if !isDraining { answer() }
       }
@@ -174,7 +174,7 @@ final class EngineThread {
 
   private func complete(
     _ finished: [FinishedCatchUp], _ context: CatchUpContext,
-    _ now: ContinuousClock.Instant
+    now: ContinuousClock.Instant
   ) {
     guard !finished.isEmpty else { return }
     queries.prepare(finished, context)
@@ -186,7 +186,7 @@ final class EngineThread {
 
   /// Serves as many requests as the time limit allows and returns the others to the queue.
   private func serve(
-    _ requests: [FollowRequest], _ context: CatchUpContext, _ now: ContinuousClock.Instant
+    _ requests: [FollowRequest], _ context: CatchUpContext, now: ContinuousClock.Instant
   ) {
     var later = queries.returned
     queries.returned = []

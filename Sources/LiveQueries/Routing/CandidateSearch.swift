@@ -94,7 +94,7 @@ struct CandidateSearch {
         if path.steps.isEmpty {
           searchRoots(path, pathIndex, objects)
         } else {
-          searchRelated(entity, path, pathIndex, objects)
+          searchRelated(of: entity, path, pathIndex, objects)
         }
       }
     }
@@ -193,10 +193,10 @@ struct CandidateSearch {
   // MARK: Related objects
 
   private mutating func searchRelated(
-    _ entity: Int, _ path: QueryIndex.RelationshipPath, _ pathIndex: QueryIndex.PathIndex,
+    of entity: Int, _ path: QueryIndex.RelationshipPath, _ pathIndex: QueryIndex.PathIndex,
     _ objects: ChangedObjects.Objects
   ) {
-    searchUnindexed(entity, path, pathIndex, objects)
+    searchUnindexed(of: entity, path, pathIndex, objects)
     guard !pathIndex.indexed.isEmpty else { return }
     if index.count == 1 { return takeAll(path, pathIndex, objects) }
     var table = PathTable()
@@ -210,14 +210,14 @@ struct CandidateSearch {
       for id in ids {
         let mask = objects.masks[id] ?? .all
         for conjunctPath in pathIndex.indexed.keys {
-          lookUpRelated(changedValues[id], mask, entity, path, conjunctPath, table)
+          lookUpRelated(changedValues[id], mask, of: entity, path, conjunctPath, table)
         }
       }
     }
   }
 
   private mutating func lookUpRelated(
-    _ values: ChangedValues.Pair, _ mask: PropertyMask, _ entity: Int,
+    _ values: ChangedValues.Pair, _ mask: PropertyMask, of entity: Int,
     _ path: QueryIndex.RelationshipPath,
     _ conjunctPath: ConjunctPath, _ table: PathTable
   ) {
@@ -243,7 +243,7 @@ struct CandidateSearch {
   /// Adds queries whose conjuncts do not pass through this entity: by the objects that reach a
   /// changed one if there are few, otherwise all of them.
   private mutating func searchUnindexed(
-    _ entity: Int, _ path: QueryIndex.RelationshipPath, _ pathIndex: QueryIndex.PathIndex,
+    of entity: Int, _ path: QueryIndex.RelationshipPath, _ pathIndex: QueryIndex.PathIndex,
     _ objects: ChangedObjects.Objects
   ) {
     let unindexed = pathIndex.unindexed.all.filter {

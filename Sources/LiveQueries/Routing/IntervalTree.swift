@@ -35,24 +35,26 @@ struct IntervalTree {
   }
 
   /// Calls `body` with the queries of every range that contains `value`.
-  func forEach(at value: StoredValue, _ body: (QueryBag) -> Void) { visit(root, value, body) }
-
-  /// Calls `body` with the queries of every range.
-  func forEach(_ body: (QueryBag) -> Void) { visit(root, body) }
-
-  private func visit(_ node: Int, _ value: StoredValue, _ body: (QueryBag) -> Void) {
-    guard node >= 0, nodes[node].greatest.map({ value <= $0 }) ?? true else { return }
-    visit(nodes[node].left, value, body)
-    guard nodes[node].range.lower.map({ $0 <= value }) ?? true else { return }
-    if nodes[node].range.contains(value) { body(nodes[node].queries) }
-    visit(nodes[node].right, value, body)
+  func forEach(at value: StoredValue, _ body: (QueryBag) -> Void) {
+    visit(from: root, at: value, body)
   }
 
-  private func visit(_ node: Int, _ body: (QueryBag) -> Void) {
+  /// Calls `body` with the queries of every range.
+  func forEach(_ body: (QueryBag) -> Void) { visit(from: root, body) }
+
+  private func visit(from node: Int, at value: StoredValue, _ body: (QueryBag) -> Void) {
+    guard node >= 0, nodes[node].greatest.map({ value <= $0 }) ?? true else { return }
+    visit(from: nodes[node].left, at: value, body)
+    guard nodes[node].range.lower.map({ $0 <= value }) ?? true else { return }
+    if nodes[node].range.contains(value) { body(nodes[node].queries) }
+    visit(from: nodes[node].right, at: value, body)
+  }
+
+  private func visit(from node: Int, _ body: (QueryBag) -> Void) {
     guard node >= 0 else { return }
     body(nodes[node].queries)
-    visit(nodes[node].left, body)
-    visit(nodes[node].right, body)
+    visit(from: nodes[node].left, body)
+    visit(from: nodes[node].right, body)
   }
 
   // MARK: Changing

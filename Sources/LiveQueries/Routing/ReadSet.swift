@@ -31,18 +31,20 @@ struct ReadSet {
   private mutating func add(_ path: PropertyPath, _ model: Model, isWhole: Bool = false) {
     var entity = path.root
     for (index, step) in path.steps.enumerated() {
-      add(Array(path.steps[..<index]), entity, model.entities[entity].mask(of: .relationship(step)))
+      add(
+        Array(path.steps[..<index]), entity: entity,
+        mask: model.entities[entity].mask(of: .relationship(step)))
       entity = model.entities[entity].relationships[step].destination
-      if isWhole { add(Array(path.steps[...index]), entity, .all) }
+      if isWhole { add(Array(path.steps[...index]), entity: entity, mask: .all) }
     }
     var mask = PropertyMask.existence
     if case .attribute(let index) = path.target {
       mask.formUnion(model.entities[entity].mask(of: .attribute(index)))
     }
-    add(path.steps, entity, mask)
+    add(path.steps, entity: entity, mask: mask)
   }
 
-  private mutating func add(_ steps: [Int], _ entity: Int, _ mask: PropertyMask) {
+  private mutating func add(_ steps: [Int], entity: Int, mask: PropertyMask) {
     if let known = entries.firstIndex(where: { $0.steps == steps }) {
       entries[known].mask.formUnion(mask)
     } else {

@@ -132,7 +132,7 @@ package struct ModelCopy {
       guard let position, let table = tables.table(of: inverse.entity) else { return }
       for owner in owners {
         for (place, member) in try members(relationship, of: owner).enumerated() {
-          try update(table.name, position, place, where: [(ModelTables.keyName, member)])
+          try update(table.name, position, to: place, where: [(ModelTables.keyName, member)])
         }
       }
     case .join(let table, let source, let destination)?:
@@ -152,7 +152,7 @@ package struct ModelCopy {
             let link = [(source, id), (destination, member)]
             try insert(
               [[id, member]], into: table, [source, destination], more: " ON CONFLICT DO NOTHING")
-            try update(table, position, place, where: link)
+            try update(table, position, to: place, where: link)
           }
         }
       }
@@ -172,7 +172,7 @@ package struct ModelCopy {
   }
 
   private func update(
-    _ table: String, _ column: String, _ place: Int, where key: [(column: String, id: SQLValue)]
+    _ table: String, _ column: String, to place: Int, where key: [(column: String, id: SQLValue)]
   ) throws(StoreError) {
     let condition = key.map { "\(quoted($0.column)) = ?" }.joined(separator: " AND ")
     try connection.insert(

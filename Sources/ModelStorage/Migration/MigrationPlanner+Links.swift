@@ -73,15 +73,15 @@ extension MigrationPlanner {
           "owner IN (SELECT \(ModelTriggers.id) FROM \(quoted(table.name)) "
           + "WHERE \(kinds(owners, table)))"
         try checkDestination(
-          "\(entity.name).\(relationship.name)", before, relationship.destination,
-          links.sql, living)
+          "\(entity.name).\(relationship.name)", before, destination: relationship.destination,
+          links: links.sql, isLiving: living)
       }
     }
   }
 
   private mutating func checkDestination(
-    _ name: String, _ before: ModelFile.Relationship, _ destination: String,
-    _ links: String, _ isLiving: String
+    _ name: String, _ before: ModelFile.Relationship, destination: String,
+    links: String, isLiving: String
   ) throws(StoreError) {
     let family = [before.destination] + old.file.subentities(of: before.destination).map(\.name)
     let fitting = family.filter { kind in

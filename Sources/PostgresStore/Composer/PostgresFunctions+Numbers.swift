@@ -4,60 +4,60 @@ extension PostgresFunctions {
   /// An integer is its own whole part.
   static let wholeParts = [("floor", "floor"), ("ceiling", "ceil"), ("trunc", "trunc")]
     .map { name, own in
-      ["smallint", "integer", "bigint"].map { function(name, $0, $0, "$1") }.joined()
-        + function(name, "numeric", "numeric", "\(own)($1)")
-        + function(name, "double precision", "double precision", "\(own)($1)")
+      ["smallint", "integer", "bigint"].map { function(name, $0, result: $0, "$1") }.joined()
+        + function(name, "numeric", result: "numeric", "\(own)($1)")
+        + function(name, "double precision", result: "double precision", "\(own)($1)")
     }.joined()
 
   /// A result that is not a number is NULL.
   static let numbers = [
-    function("sqrt", "float8", "float8", "CASE WHEN $1 >= 0 THEN sqrt($1) END"),
+    function("sqrt", "float8", result: "float8", "CASE WHEN $1 >= 0 THEN sqrt($1) END"),
     function(
-      "ln", "float8", "float8",
+      "ln", "float8", result: "float8",
       "CASE WHEN $1 > 0 THEN ln($1) WHEN $1 = 0 THEN '-Infinity'::float8 END"),
     function(
-      "log", "float8", "float8",
+      "log", "float8", result: "float8",
       "CASE WHEN $1 > 0 THEN log($1) WHEN $1 = 0 THEN '-Infinity'::float8 END"),
     function(
-      "exp", "float8", "float8",
+      "exp", "float8", result: "float8",
       """
       CASE WHEN $1 > 709.782712893384 THEN 'Infinity'::float8 WHEN $1 < -745 THEN 0 ELSE exp($1) END
       """),
-    function("abs", "smallint", "numeric", "abs($1::numeric)"),
-    function("abs", "integer", "numeric", "abs($1::numeric)"),
-    function("abs", "bigint", "numeric", "abs($1::numeric)"),
-    function("abs", "numeric", "numeric", "abs($1)"),
-    function("abs", "float8", "float8", "abs($1)"),
+    function("abs", "smallint", result: "numeric", "abs($1::numeric)"),
+    function("abs", "integer", result: "numeric", "abs($1::numeric)"),
+    function("abs", "bigint", result: "numeric", "abs($1::numeric)"),
+    function("abs", "numeric", result: "numeric", "abs($1)"),
+    function("abs", "float8", result: "float8", "abs($1)"),
   ].joined()
 
   /// Operators over integers of 64 bits. A remainder of a division by zero is NULL.
   static let integers = [
     // The nearest integer of 64 bits towards 0.
     function(
-      "whole", "numeric", "bigint",
+      "whole", "numeric", result: "bigint",
       """
       CASE WHEN $1 >= 9223372036854775807 THEN 9223372036854775807
         WHEN $1 <= -9223372036854775808 THEN (-9223372036854775808)::bigint
         ELSE trunc($1)::bigint END
       """),
     function(
-      "and", "numeric, numeric", "bigint",
+      "and", "numeric, numeric", result: "bigint",
       "livefetch.livefetch_whole($1) & livefetch.livefetch_whole($2)"),
     function(
-      "or", "numeric, numeric", "bigint",
+      "or", "numeric, numeric", result: "bigint",
       "livefetch.livefetch_whole($1) | livefetch.livefetch_whole($2)"),
-    function("bitwiseXor", "bigint, bigint", "bigint", "$1 # $2"),
-    function("not", "numeric", "bigint", "~livefetch.livefetch_whole($1)"),
+    function("bitwiseXor", "bigint, bigint", result: "bigint", "$1 # $2"),
+    function("not", "numeric", result: "bigint", "~livefetch.livefetch_whole($1)"),
     function(
-      "left", "numeric, numeric", "bigint",
+      "left", "numeric, numeric", result: "bigint",
       """
       CASE WHEN $2 BETWEEN 0 AND 63 THEN livefetch.livefetch_whole($1) << trunc($2)::int
         WHEN $2 BETWEEN -63 AND -1 THEN livefetch.livefetch_whole($1) >> trunc(-$2)::int
         WHEN $2 > 63 THEN 0 WHEN $1 < 0 THEN -1 WHEN $2 IS NOT NULL AND $1 IS NOT NULL THEN 0 END
       """),
-    function("right", "numeric, numeric", "bigint", "livefetch.livefetch_left($1, -$2)"),
+    function("right", "numeric, numeric", result: "bigint", "livefetch.livefetch_left($1, -$2)"),
     function(
-      "remainder", "numeric, numeric", "numeric",
+      "remainder", "numeric, numeric", result: "numeric",
       "(livefetch.livefetch_whole($1) % nullif(livefetch.livefetch_whole($2), 0))::numeric"),
   ].joined()
 

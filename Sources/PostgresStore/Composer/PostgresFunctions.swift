@@ -44,7 +44,7 @@ enum PostgresFunctions {
   ///   - parameters: the types, separated by commas.
   ///   - body: an expression.
   static func function(
-    _ name: String, _ parameters: String, _ result: String, _ body: String
+    _ name: String, _ parameters: String, result: String, _ body: String
   ) -> String {
     """
     CREATE OR REPLACE FUNCTION livefetch.livefetch_\(name)(\(parameters)) RETURNS \(result)
@@ -54,56 +54,58 @@ enum PostgresFunctions {
 
   /// A value as a number; NULL if its type has no number.
   private static let quantities = [
-    function("quantity", "bigint", "numeric", "$1::numeric"),
-    function("quantity", "integer", "numeric", "$1::numeric"),
-    function("quantity", "smallint", "numeric", "$1::numeric"),
-    function("quantity", "numeric", "numeric", "$1"),
-    function("quantity", "double precision", "double precision", "$1"),
-    function("quantity", "real", "double precision", "$1::float8"),
-    function("quantity", "boolean", "numeric", "$1::int::numeric"),
-    function("quantity", "text", "numeric", "NULL::numeric"),
+    function("quantity", "bigint", result: "numeric", "$1::numeric"),
+    function("quantity", "integer", result: "numeric", "$1::numeric"),
+    function("quantity", "smallint", result: "numeric", "$1::numeric"),
+    function("quantity", "numeric", result: "numeric", "$1"),
+    function("quantity", "double precision", result: "double precision", "$1"),
+    function("quantity", "real", result: "double precision", "$1::float8"),
+    function("quantity", "boolean", result: "numeric", "$1::int::numeric"),
+    function("quantity", "text", result: "numeric", "NULL::numeric"),
   ].joined()
 
   private static let texts = [
     // In UTF-16 units, as NSString counts.
     function(
-      "length", "text", "bigint",
+      "length", "text", result: "bigint",
       #"""
       (2 * char_length($1)
         - char_length(regexp_replace($1, '[\U00010000-\U0010FFFF]', '', 'g')))::bigint
       """#),
-    function("uuid_text", "uuid", "text", "$1::text"),
-    function("uuid_text", "text", "text", "$1"),
+    function("uuid_text", "uuid", result: "text", "$1::text"),
+    function("uuid_text", "text", result: "text", "$1"),
     // The comparison key of a constant that is compared with UUIDs.
-    function("value", "text, integer", "text", "lower($1)"),
+    function("value", "text, integer", result: "text", "lower($1)"),
   ].joined()
 
   /// CAST of a number to text, and of text to a number. A number that is too large for a double is
   /// infinite, and one that is too small is 0.
   private static let conversions =
-    function("double", "float8", "float8", "$1")
+    function("double", "float8", result: "float8", "$1")
     + function(
-      "double", "numeric", "float8",
+      "double", "numeric", result: "float8",
       """
       CASE WHEN $1 = 'NaN' THEN 'NaN' WHEN $1 >= 1.797693134862315808e308 THEN 'Infinity'
         WHEN $1 <= -1.797693134862315808e308 THEN '-Infinity'
         WHEN abs($1) < 2.470328229206232721e-324 THEN 0 ELSE $1 END::float8
       """)
-    + ["smallint", "integer", "bigint"].map { function("text", $0, "text", "$1::text") }.joined()
+    + ["smallint", "integer", "bigint"].map { function("text", $0, result: "text", "$1::text") }
+    .joined()
     + [
-      function("text", "boolean", "text", "$1::int::text"),
+      function("text", "boolean", result: "text", "$1::int::text"),
       function(
-        "text", "double precision", "text",
+        "text", "double precision", result: "text",
         """
         CASE WHEN $1 = 'NaN' THEN NULL WHEN $1 = 'Infinity' THEN 'inf' WHEN $1 = '-Infinity' THEN '-inf'
           WHEN $1 = trunc($1) AND abs($1) < 9223372036854775807 THEN $1::numeric::bigint::text
           ELSE $1::text END
         """),
-      function("text", "real", "text", "livefetch.livefetch_text($1::float8)"),
+      function("text", "real", result: "text", "livefetch.livefetch_text($1::float8)"),
       function(
-        "text", "numeric", "text", "livefetch.livefetch_text(livefetch.livefetch_double($1))"),
+        "text", "numeric", result: "text",
+        "livefetch.livefetch_text(livefetch.livefetch_double($1))"),
       function(
-        "number", "text", "numeric",
+        "number", "text", result: "numeric",
         #"""
         CASE WHEN $1 ~ '^[+-]?([0-9]{1,255}\.?[0-9]{0,255}|\.[0-9]{1,255})([eE][+-]?[0-9]{1,3})?$'
           THEN CASE WHEN abs($1::numeric) < 1.797693134862316e308 THEN $1::numeric END END
@@ -114,16 +116,16 @@ enum PostgresFunctions {
   /// own operators refuse both.
   private static let calculations = [
     function(
-      "plus", "x float8, y float8", "float8",
+      "plus", "x float8, y float8", result: "float8",
       """
       CASE WHEN greatest(abs(x), abs(y)) < 8e307 THEN x + y
         WHEN 'Infinity' IN (abs(x), abs(y)) THEN nullif(x + y, 'NaN')
         WHEN abs(x * 0.5 + y * 0.5) < 8.988465674311579e307 THEN x + y
         WHEN x > 0 THEN 'Infinity' WHEN x < 0 THEN '-Infinity' END
       """),
-    function("minus", "x float8, y float8", "float8", "livefetch.livefetch_plus(x, -y)"),
+    function("minus", "x float8, y float8", result: "float8", "livefetch.livefetch_plus(x, -y)"),
     function(
-      "times", "x float8, y float8", "float8",
+      "times", "x float8, y float8", result: "float8",
       """
       CASE WHEN x = 0 OR y = 0 OR 'Infinity' IN (abs(x), abs(y)) OR 'NaN' IN (x, y)
           THEN nullif(x * y, 'NaN')
@@ -132,7 +134,7 @@ enum PostgresFunctions {
         WHEN ln(abs(x)) + ln(abs(y)) < -745.13 THEN 0 ELSE x * y END
       """),
     function(
-      "over", "x float8, y float8", "float8",
+      "over", "x float8, y float8", result: "float8",
       """
       CASE WHEN y = 0 THEN NULL
         WHEN x = 0 OR 'Infinity' IN (abs(x), abs(y)) OR 'NaN' IN (x, y) THEN nullif(x / y, 'NaN')
@@ -144,7 +146,7 @@ enum PostgresFunctions {
 
   private static func search(_ place: String) -> String {
     function(
-      place, "value text, part text, options integer", "boolean",
+      place, "value text, part text, options integer", result: "boolean",
       """
       coalesce(CASE WHEN options & 3 = 1
         THEN livefetch.livefetch_letters(value, part, options, '\(place)')
@@ -154,7 +156,7 @@ enum PostgresFunctions {
 
   private static let searches = [
     function(
-      "part", "value text, part text, options integer, place text", "boolean",
+      "part", "value text, part text, options integer, place text", result: "boolean",
       """
       part <> '' AND CASE place
         WHEN 'begins' THEN starts_with(livefetch.livefetch_fold(value, options),
@@ -210,14 +212,15 @@ enum PostgresFunctions {
   private static let dates = [
     // The day, month or year of a date in UTC. The last argument serves SQLite.
     function(
-      "date_part", "timestamptz, integer, integer", "text",
+      "date_part", "timestamptz, integer, integer", result: "text",
       "left(to_char($1 AT TIME ZONE 'UTC', 'YYYY-MM-DD'), $2)"),
-    function("seconds", "timestamptz", "double precision", "extract(epoch FROM $1)::float8"),
-    function("seconds", "double precision", "double precision", "$1"),
     function(
-      "reference", "timestamptz", "double precision",
+      "seconds", "timestamptz", result: "double precision", "extract(epoch FROM $1)::float8"),
+    function("seconds", "double precision", result: "double precision", "$1"),
+    function(
+      "reference", "timestamptz", result: "double precision",
       "(extract(epoch FROM $1) - 978307200)::float8"),
-    function("reference", "double precision", "double precision", "$1 - 978307200"),
+    function("reference", "double precision", result: "double precision", "$1 - 978307200"),
   ].joined()
 
   private static func sum(_ name: String, _ type: String) -> String {
@@ -241,26 +244,30 @@ enum PostgresFunctions {
 
   /// The sum of no values is 0, the average of no values NULL.
   private static let aggregates = [
-    function("add", "total numeric, value bigint", "numeric", "total + coalesce(value, 0)"),
-    function("add", "total numeric, value integer", "numeric", "total + coalesce(value, 0)"),
-    function("add", "total numeric, value smallint", "numeric", "total + coalesce(value, 0)"),
-    function("add", "total numeric, value numeric", "numeric", "total + coalesce(value, 0)"),
-    function("add", "total numeric, value boolean", "numeric", "total + coalesce(value::int, 0)"),
+    function("add", "total numeric, value bigint", result: "numeric", "total + coalesce(value, 0)"),
+    function(
+      "add", "total numeric, value integer", result: "numeric", "total + coalesce(value, 0)"),
+    function(
+      "add", "total numeric, value smallint", result: "numeric", "total + coalesce(value, 0)"),
+    function(
+      "add", "total numeric, value numeric", result: "numeric", "total + coalesce(value, 0)"),
+    function(
+      "add", "total numeric, value boolean", result: "numeric", "total + coalesce(value::int, 0)"),
     sum("sum", "boolean"), sum("sum", "smallint"), sum("sum", "integer"), sum("sum", "bigint"),
     sum("sum", "numeric"),
     sum("decimal_sum", "numeric"),
     function(
-      "add", "total float8, value float8", "float8",
+      "add", "total float8, value float8", result: "float8",
       "livefetch.livefetch_plus(total, coalesce(value, 0))"),
     """
     CREATE OR REPLACE AGGREGATE livefetch.livefetch_sum(double precision)
       (SFUNC = livefetch.livefetch_add, STYPE = double precision, INITCOND = '0');
     """,
     function(
-      "quotient", "numeric[]", "float8",
+      "quotient", "numeric[]", result: "float8",
       "livefetch.livefetch_double($1[1]) / nullif($1[2], 0)::float8"),
     function(
-      "exact_quotient", "numeric[]", "float8",
+      "exact_quotient", "numeric[]", result: "float8",
       "livefetch.livefetch_double($1[1] / nullif($1[2], 0))"
     ),
     """
@@ -281,7 +288,7 @@ enum PostgresFunctions {
       SELECT CASE WHEN $2 IS NULL THEN $1
           ELSE ARRAY[livefetch.livefetch_plus($1[1], $2), $1[2] + 1] END $$;
     """,
-    function("quotient", "float8[]", "float8", "$1[1] / nullif($1[2], 0)"),
+    function("quotient", "float8[]", result: "float8", "$1[1] / nullif($1[2], 0)"),
     """
     CREATE OR REPLACE AGGREGATE livefetch.livefetch_average(double precision)
       (SFUNC = livefetch.livefetch_add, STYPE = float8[], INITCOND = '{0,0}',

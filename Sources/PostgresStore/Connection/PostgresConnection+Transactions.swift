@@ -8,7 +8,7 @@ extension PostgresConnection {
   ///
   /// - Parameter script: statements that are run first, in the same round trip.
   func withTransaction<Result>(
-    _ begin: String = "BEGIN", _ script: String = "", _ body: () throws(PostgresError) -> Result
+    _ begin: String = "BEGIN", script: String = "", _ body: () throws(PostgresError) -> Result
   ) throws(PostgresError) -> Result {
     do {
       try execute("\(begin); \(statementTimeout); \(script)")
@@ -29,7 +29,7 @@ extension PostgresConnection {
   ///   - query: a SELECT without parameters, which is prepared on its first use.
   ///   - body: receives the query's result, whose values have the form of text.
   func withReadTransaction<Result>(
-    _ begin: String, _ script: String, _ query: String,
+    _ begin: String, script: String, query: String,
     _ body: (QueryResult) throws(PostgresError) -> Result
   ) throws(PostgresError) -> Result {
     let name = try prepare(query, [])

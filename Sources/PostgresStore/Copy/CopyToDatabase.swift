@@ -49,7 +49,7 @@ public final class CopyToDatabase: CopyDestination, CopyConnection {
 
   package func insert(_ sql: String, _ values: [SQLValue]) throws(StoreError) {
     do throws(StoreError) {
-      _ = try save.attempt(sql, values, [])
+      _ = try save.attempt(sql, values, then: [])
     } catch {
       switch error {
       case .failed(let text), .unsupported(let text): throw .unusable(text)

@@ -41,7 +41,8 @@ struct HistoryTransaction {
     func run(
       _ lock: String, _ unlocked: [CapturedTable]
     ) throws(PostgresError) -> Result {
-      try connection.withReadTransaction(begin, lock, query) { result throws(PostgresError) in
+      try connection.withReadTransaction(begin, script: lock, query: query) {
+        result throws(PostgresError) in
         isLocked = true
         return try body(try HistoryTransaction(connection, result, unlocked))
       }

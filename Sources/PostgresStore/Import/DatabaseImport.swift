@@ -311,17 +311,17 @@ extension DatabaseImport {
       UPDATE \(tableName) SET \(set.map { "\(name($0.0)) = ?" }.joined(separator: ", ")) \
       WHERE \(condition)
       """
-    return try run(sql, row.values, set.map(\.1), found) { updated += $0 }
+    return try run(sql, row.values, set.map(\.1), then: found) { updated += $0 }
   }
 
   /// Runs a statement. Returns the reason if it is refused.
   ///
   /// - Parameter done: receives the number of written rows.
   private func run(
-    _ sql: String, _ row: RowValues, _ values: [SQLValue], _ more: [SQLValue] = [],
+    _ sql: String, _ row: RowValues, _ values: [SQLValue], then more: [SQLValue] = [],
     done: (Int) -> Void
   ) throws(StoreError) -> RowRefusal? {
-    guard let constraint = try save.attempt(sql, values, more) else {
+    guard let constraint = try save.attempt(sql, values, then: more) else {
       done(save.changedRows)
       return nil
     }

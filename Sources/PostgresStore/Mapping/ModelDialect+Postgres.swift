@@ -83,7 +83,7 @@ extension ModelDialect {
   ) -> Field? {
     let path = "ARRAY[\(names.map(literal).joined(separator: ", "))]"
     let text = "(\(quoted(source)) #>> \(path))"
-    func value(_ kind: String, _ pattern: String, _ type: String) -> Field {
+    func value(_ kind: String, matching pattern: String, as type: String) -> Field {
       Field(
         type: type,
         generation: """
@@ -93,12 +93,12 @@ extension ModelDialect {
     }
     let number = "^-?[0-9]{1,60}([.][0-9]{1,60})?([eE][+-]?[0-9]{1,2})?$"
     return switch type {
-    case .integer: value("number", "^-?[0-9]{1,18}$", "bigint")
-    case .double: value("number", number, "double precision")
-    case .decimal: value("number", number, "numeric")
-    case .boolean: value("boolean", "", "boolean")
+    case .integer: value("number", matching: "^-?[0-9]{1,18}$", as: "bigint")
+    case .double: value("number", matching: number, as: "double precision")
+    case .decimal: value("number", matching: number, as: "numeric")
+    case .boolean: value("boolean", matching: "", as: "boolean")
     case .uuid:
-      value("string", "^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$", "uuid")
+      value("string", matching: "^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$", as: "uuid")
     case .string, .uri: Field(type: textType, generation: "(\(text)) STORED")
     case .json: Field(type: "json", generation: "(\(quoted(source)) #> \(path)) STORED")
     // A text becomes an instant by the session's settings, which a generated column may not use.

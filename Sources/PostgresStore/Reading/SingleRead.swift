@@ -43,7 +43,7 @@ final class SingleRead {
         if result.isNull(row, columnCount) {
           if goesOn { goesOn = body(result, row) }
         } else {
-          position = Self.position(result, row, columnCount)
+          position = Self.position(result, row: row, column: columnCount)
         }
         return goesOn || position == nil
       }
@@ -67,7 +67,7 @@ final class SingleRead {
   }
 
   private static func position(
-    _ result: QueryResult, _ row: Int, _ column: Int
+    _ result: QueryResult, row: Int, column: Int
   ) -> (token: Token, logEnd: UInt64, isFlushed: Bool)? {
     let parts = result.text(row, column).split(separator: " ")
     guard parts.count == 4, let snapshot = PostgresSnapshot(postgresText: String(parts[1])),

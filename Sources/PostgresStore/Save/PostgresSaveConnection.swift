@@ -122,7 +122,7 @@ extension PostgresSaveConnection {
   }
 
   func attempt(
-    _ sql: String, _ values: [SQLValue], _ more: [SQLValue]
+    _ sql: String, _ values: [SQLValue], then more: [SQLValue]
   ) throws(StoreError) -> Constraint? {
     try attempt(
       PostgresStatement(
@@ -144,7 +144,7 @@ extension PostgresSaveConnection {
     do {
       let result = try query(statement)
       changedRows = result.affectedRows
-      if result.rowCount > 0, result.columnCount > 0 { returnedID = id(result, 0, 0) }
+      if result.rowCount > 0, result.columnCount > 0 { returnedID = id(result, row: 0, column: 0) }
       return nil
     } catch {
       note(error)
@@ -171,12 +171,12 @@ extension PostgresSaveConnection {
 // MARK: - Rows
 
 extension PostgresSaveConnection {
-  private func row(_ result: QueryResult, _ number: Int, _ layout: RowLayout) -> PostgresRow {
+  private func row(_ result: QueryResult, at number: Int, _ layout: RowLayout) -> PostgresRow {
     PostgresRow(result: result, number: number, layout: layout, limit: limit)
   }
 
-  private func id(_ result: QueryResult, _ number: Int, _ column: Int32) -> ObjectID? {
-    row(result, number, RowLayout()).id(at: column)
+  private func id(_ result: QueryResult, row number: Int, column: Int32) -> ObjectID? {
+    row(result, at: number, RowLayout()).id(at: column)
   }
 
   private func compared(_ sql: String, _ values: [SQLValue]) -> PostgresStatement {
@@ -196,14 +196,14 @@ extension PostgresSaveConnection {
     guard let result = try read(compared(sql, values)) else { return [] }
     return (0..<result.rowCount).compactMap { number in
       let hasPlace = result.columnCount > 1 && !result.isNull(number, 1)
-      let place = hasPlace ? row(result, number, RowLayout()).integer(1) : nil
-      return id(result, number, 0).map { ($0, place) }
+      let place = hasPlace ? row(result, at: number, RowLayout()).integer(1) : nil
+      return id(result, row: number, column: 0).map { ($0, place) }
     }
   }
 
   func ids(_ query: SQLFragment) throws(StoreError) -> [ObjectID] {
     guard let result = try read(PostgresStatement(query)) else { return [] }
-    return (0..<result.rowCount).compactMap { id(result, $0, 0) }
+    return (0..<result.rowCount).compactMap { id(result, row: $0, column: 0) }
   }
 
   func integer(_ query: SQLFragment) throws(StoreError) -> Int64 {
@@ -222,14 +222,15 @@ extension PostgresSaveConnection {
 
   func ids(of statement: FetchStatement) throws(StoreError) -> Set<ObjectID> {
     guard let result = try read(PostgresStatement(statement)) else { return [] }
-    return Set((0..<result.rowCount).compactMap { id(result, $0, statement.layout.id) })
+    return Set(
+      (0..<result.rowCount).compactMap { id(result, row: $0, column: statement.layout.id) })
   }
 
   func rows(of statement: FetchStatement) throws(StoreError) -> [(id: ObjectID, row: Row)] {
     guard let result = try read(PostgresStatement(statement)) else { return [] }
     var rows: [(id: ObjectID, row: Row)] = []
     for number in 0..<result.rowCount {
-      let reader = row(result, number, statement.layout)
+      let reader = row(result, at: number, statement.layout)
       let row = reader.row()
       try limit.check(row.json.count)
       rows.append((reader.id(), row))

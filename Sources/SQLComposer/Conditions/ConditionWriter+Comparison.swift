@@ -145,10 +145,10 @@ extension ConditionWriter {
         ? value : folded(value.text, membership.value, membership.options)
       let isNilMatch = membership.includesNil != isNegated
       if isNilMatch, value.mayBeNull, ParserStackBudget.isDeep(membership.value) {
-        let test = SQLFragment("coalesce(") + list(folded, membership, value) + ", TRUE)"
+        let test = SQLFragment("coalesce(") + list(folded, membership, original: value) + ", TRUE)"
         return Alternatives([test])
       }
-      parts.append(list(folded, membership, value))
+      parts.append(list(folded, membership, original: value))
     }
     if membership.includesNil, !isNegated, value.mayBeNull { parts.append(value.isNull) }
     if membership.includesNil, isNegated, parts.isEmpty {
@@ -160,7 +160,7 @@ extension ConditionWriter {
 
   /// `value IN (?, ?, ?)`; for a list of one value, `value = ?`.
   private func list(
-    _ value: SQLOperand, _ membership: Membership, _ original: SQLOperand
+    _ value: SQLOperand, _ membership: Membership, original: SQLOperand
   ) -> SQLFragment {
     let isNegated = membership.isNegated
     let values = membership.values.map { element -> SQLValue in

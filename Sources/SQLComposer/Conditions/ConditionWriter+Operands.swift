@@ -21,7 +21,7 @@ extension ConditionWriter {
       return arithmetic(operation, first, operand(right))
     case .function(let function, let arguments): return call(function, arguments)
     case .conditional(let condition, let yes, let no):
-      return conditional(condition, yes, no, dateFormat)
+      return conditional(condition, then: yes, else: no, dateFormat)
     case .aggregate(let aggregation): return aggregate(aggregation)
     case .element(let element): return self.element(element)
     case .listAggregate(let function, let expressions):
@@ -172,7 +172,7 @@ extension ConditionWriter {
   }
 
   private mutating func conditional(
-    _ condition: Condition, _ yes: ResolvedExpression, _ no: ResolvedExpression,
+    _ condition: Condition, then yes: ResolvedExpression, else no: ResolvedExpression,
     _ dateFormat: DateFormat?
   ) -> SQLOperand {
     let test = write(condition, between: .ors)

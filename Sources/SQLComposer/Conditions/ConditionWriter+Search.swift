@@ -10,7 +10,7 @@ extension ConditionWriter {
       case .string(let prefix)? = comparison.right.constant,
       let successor = TextPrefix.successor(of: prefix)
     {
-      return range(comparison, prefix, successor)
+      return range(comparison, from: prefix, to: successor)
     }
     let text = operand(comparison.left).text
     if case .string(let pattern)? = comparison.right.constant,
@@ -41,7 +41,7 @@ extension ConditionWriter {
 
   /// `text >= 'A' AND text < 'B'`, which an index serves.
   private mutating func range(
-    _ comparison: Comparison, _ prefix: String, _ successor: String
+    _ comparison: Comparison, from prefix: String, to successor: String
   ) -> Alternatives {
     let text = operand(comparison.left).text
     let lower = SQLFragment.bound(.text(prefix))

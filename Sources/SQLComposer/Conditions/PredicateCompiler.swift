@@ -49,7 +49,7 @@ struct ConditionWriter<Scope: SQLScope> {
     case .membership(let membership):
       write(membership).joined(in: place).whereReadable(in: scopes)
     case .exists(let collection, let condition, let isNegated):
-      exists(collection, condition, isNegated)
+      exists(collection, condition, isNegated: isNegated)
     }
   }
 
@@ -90,7 +90,7 @@ struct ConditionWriter<Scope: SQLScope> {
   // MARK: Subqueries
 
   private mutating func exists(
-    _ collection: ResolvedCollection, _ condition: Condition, _ isNegated: Bool
+    _ collection: ResolvedCollection, _ condition: Condition, isNegated: Bool
   ) -> SQLFragment {
     // `NOT` in front of a deep condition would take more of the parser's stack.
     let comparesWithFalse = isNegated && ParserStackBudget.isDeep(condition)

@@ -238,12 +238,14 @@ extension QueryContext {
         let layout = overlay(table)
         let old = "\(layout.overlayName) AS \(quoted(alias))"
         let history = layout.historyColumns.map { qualified($0, alias) } + columns
-        add(readableRows(table), columns, scope.from, condition)
-        add(readablePastRows(table), history, old, condition)
+        add(readableRows(table), columns: columns, from: scope.from, where: condition)
+        add(readablePastRows(table), columns: history, from: old, where: condition)
       } else {
         // Nothing identifies the rows of a view without a key: they are all tested first.
         let isMaterialized = isLate && table.key.kind == .hash
-        add(quoted(table.name), columns, scope.from, condition, isMaterialized: isMaterialized)
+        add(
+          quoted(table.name), columns: columns, from: scope.from, where: condition,
+          isMaterialized: isMaterialized)
       }
       restrictedNames.insert(table.name)
     }
@@ -273,7 +275,7 @@ extension QueryContext {
   }
 
   private func add(
-    _ name: String, _ columns: [String], _ from: String, _ condition: SQLFragment,
+    _ name: String, columns: [String], from: String, where condition: SQLFragment,
     isMaterialized: Bool = false
   ) {
     var expression = SQLFragment(

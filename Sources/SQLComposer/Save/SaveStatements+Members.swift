@@ -83,7 +83,8 @@ package struct MemberStatements {
   // MARK: Relationships in a join table
 
   /// Selects the ids of the members. Binds o.
-  package func members(_ join: JoinTable, _ source: ForeignKey, _ destination: ForeignKey) -> String
+  package func members(_ join: JoinTable, from source: ForeignKey, to destination: ForeignKey)
+    -> String
   {
     text(.members) {
       let (ids, from) = linked(join, destination)
@@ -103,7 +104,8 @@ package struct MemberStatements {
   }
 
   /// Adds a member. Binds o, the values that refer to the member, and both again.
-  package func add(_ join: JoinTable, _ source: ForeignKey, _ destination: ForeignKey) -> String {
+  package func add(_ join: JoinTable, from source: ForeignKey, to destination: ForeignKey) -> String
+  {
     text(.addMember) {
       let columns = source.columns + destination.columns
       return """
@@ -115,7 +117,8 @@ package struct MemberStatements {
   }
 
   /// Removes a member. Binds o, the values that refer to the member.
-  package func remove(_ join: JoinTable, _ source: ForeignKey, _ destination: ForeignKey) -> String
+  package func remove(_ join: JoinTable, from source: ForeignKey, to destination: ForeignKey)
+    -> String
   {
     text(.removeMember) {
       "DELETE FROM \(tableName(join)) WHERE \(Self.links(source, destination))"

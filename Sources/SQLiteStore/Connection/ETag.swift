@@ -23,10 +23,10 @@ struct ETagHasher {
         combine(0x02, word: double.bitPattern)
       }
     case SQLITE_TEXT:
-      combine(0x03, sqlite3_value_text(value), sqlite3_value_bytes(value))
+      combine(0x03, sqlite3_value_text(value), count: sqlite3_value_bytes(value))
     case SQLITE_BLOB:
       let start = sqlite3_value_blob(value)?.assumingMemoryBound(to: UInt8.self)
-      combine(0x04, start, sqlite3_value_bytes(value))
+      combine(0x04, start, count: sqlite3_value_bytes(value))
     default: hash.combine(0x05)
     }
   }
@@ -38,7 +38,7 @@ struct ETagHasher {
     }
   }
 
-  private mutating func combine(_ tag: UInt8, _ start: UnsafePointer<UInt8>?, _ count: Int32) {
+  private mutating func combine(_ tag: UInt8, _ start: UnsafePointer<UInt8>?, count: Int32) {
     combine(tag, word: UInt64(count))
     hash.combine(UnsafeBufferPointer(start: start, count: Int(count)))
   }

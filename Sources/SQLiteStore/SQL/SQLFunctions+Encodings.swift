@@ -5,14 +5,14 @@ import FetchModel
 import LiveFetchCSQLite
 
 func registerFormFunctions(on handle: OpaquePointer) {
-  register("livefetch_value", 2, on: handle) { context, _, values in
+  register("livefetch_value", arguments: 2, on: handle) { context, _, values in
     guard let encoding = ColumnEncoding(code: sqlite3_value_int64(values?[1])),
       RunningQuery.admits(values?[0], context)
     else { return }
     setComparisonKey(context, values?[0], in: encoding)
   }
   // The text form of a UUID, as rows show it. Other values stay as they are.
-  register("livefetch_uuid_text", 1, on: handle) { context, _, values in
+  register("livefetch_uuid_text", arguments: 1, on: handle) { context, _, values in
     if sqlite3_value_type(values?[0]) == SQLITE_BLOB, let bytes = blob(values?[0]),
       bytes.count == 16
     {

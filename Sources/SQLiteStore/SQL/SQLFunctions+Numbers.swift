@@ -35,7 +35,8 @@ func number(_ value: OpaquePointer?) -> Double? {
 
 func registerNumberFunctions(on handle: OpaquePointer) {
   for function in UnaryFunction.allCases {
-    register("livefetch_\(function)", 1, tag: function.rawValue, on: handle) { context, _, values in
+    register("livefetch_\(function)", arguments: 1, tag: function.rawValue, on: handle) {
+      context, _, values in
       guard let function = UnaryFunction(rawValue: functionTag(context)),
         let x = number(values?[0])
       else { return }
@@ -54,21 +55,21 @@ func registerNumberFunctions(on handle: OpaquePointer) {
 }
 
 private func registerCalculations(on handle: OpaquePointer) {
-  register("livefetch_quantity", 1, on: handle) { context, _, values in
+  register("livefetch_quantity", arguments: 1, on: handle) { context, _, values in
     if number(values?[0]) != nil { return sqlite3_result_value(context, values?[0]) }
     // A decimal may be stored as text.
     guard let text = utf8(values?[0]), RunningQuery.admits(text.count, context) else { return }
     let decimal = ExactDecimal(String(decoding: text, as: UTF8.self))
     if let decimal { setResult(context, decimal.number) }
   }
-  register("livefetch_power", 2, on: handle) { context, _, values in
+  register("livefetch_power", arguments: 2, on: handle) { context, _, values in
     setResult(context, storedValue(values?[0]).power(storedValue(values?[1])))
   }
-  register("livefetch_modulus", 2, on: handle) { context, _, values in
+  register("livefetch_modulus", arguments: 2, on: handle) { context, _, values in
     guard let x = number(values?[0]), let y = number(values?[1]), y != 0 else { return }
     sqlite3_result_double(context, fmod(x, y))
   }
-  register("livefetch_abs", 1, on: handle) { context, _, values in
+  register("livefetch_abs", arguments: 1, on: handle) { context, _, values in
     guard let x = number(values?[0]) else { return }
     let integer = sqlite3_value_int64(values?[0])
     if sqlite3_value_type(values?[0]) == SQLITE_INTEGER, integer != .min {
@@ -77,7 +78,7 @@ private func registerCalculations(on handle: OpaquePointer) {
       sqlite3_result_double(context, abs(x))
     }
   }
-  register("livefetch_bitwiseXor", 2, on: handle) { context, _, values in
+  register("livefetch_bitwiseXor", arguments: 2, on: handle) { context, _, values in
     guard number(values?[0]) != nil, number(values?[1]) != nil else { return }
     sqlite3_result_int64(context, sqlite3_value_int64(values?[0]) ^ sqlite3_value_int64(values?[1]))
   }
@@ -116,7 +117,7 @@ func setResult(_ context: OpaquePointer?, _ value: StoredValue) {
 /// `_exact` the result keeps every digit.
 private func registerDecimals(on handle: OpaquePointer) {
   for (tag, name) in ["livefetch_decimal", "livefetch_decimal_exact"].enumerated() {
-    register(name, -1, tag: tag, on: handle) { context, count, values in
+    register(name, arguments: -1, tag: tag, on: handle) { context, count, values in
       guard count > 0, let program = utf8(values?[0]),
         (1..<Int(count)).allSatisfy({ RunningQuery.admits(values?[$0], context) })
       else { return }
@@ -142,7 +143,7 @@ private func registerDecimals(on handle: OpaquePointer) {
 }
 
 private func registerConversions(on handle: OpaquePointer) {
-  register("livefetch_number", 1, on: handle) { context, _, values in
+  register("livefetch_number", arguments: 1, on: handle) { context, _, values in
     guard let text = utf8(values?[0]), RunningQuery.admits(text.count, context) else { return }
     let written = String(decoding: text, as: UTF8.self)
     if let integer = Int64(written) {
@@ -151,7 +152,7 @@ private func registerConversions(on handle: OpaquePointer) {
       sqlite3_result_double(context, double)
     }
   }
-  register("livefetch_text", 1, on: handle) { context, _, values in
+  register("livefetch_text", arguments: 1, on: handle) { context, _, values in
     guard let x = number(values?[0]) else { return }
     if sqlite3_value_type(values?[0]) == SQLITE_INTEGER {
       setResult(context, String(sqlite3_value_int64(values?[0])))

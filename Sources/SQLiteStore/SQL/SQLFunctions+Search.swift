@@ -20,7 +20,8 @@ private enum Search: Int, CaseIterable {
 
 func registerSearchFunctions(on handle: OpaquePointer) {
   for search in Search.allCases {
-    register("livefetch_\(search)", 3, tag: search.rawValue, on: handle) { context, _, values in
+    register("livefetch_\(search)", arguments: 3, tag: search.rawValue, on: handle) {
+      context, _, values in
       let options = StringOptions(
         rawValue: UInt8(truncatingIfNeeded: sqlite3_value_int(values?[2])))
       let search = Search(rawValue: functionTag(context))
@@ -35,7 +36,7 @@ func registerSearchFunctions(on handle: OpaquePointer) {
         return wasInterrupted
       }
       guard let search, let text = utf8(values?[0]),
-        let prepared = PreparedSearch.cached(context, values?[1], search, options, isCancelled)
+        let prepared = PreparedSearch.cached(context, for: values?[1], search, options, isCancelled)
       else {
         sqlite3_result_int(context, 0)
         return
@@ -56,7 +57,8 @@ private final class PreparedSearch {
   /// The prepared pattern of this argument. A new one is handed to SQLite, which keeps it if the
   /// argument is constant. Returns nil if the argument is not a text.
   static func cached(
-    _ context: OpaquePointer?, _ value: OpaquePointer?, _ search: Search, _ options: StringOptions,
+    _ context: OpaquePointer?, for value: OpaquePointer?, _ search: Search,
+    _ options: StringOptions,
     _ isCancelled: () -> Bool
   ) -> PreparedSearch? {
     if let kept = sqlite3_get_auxdata(context, 1) {

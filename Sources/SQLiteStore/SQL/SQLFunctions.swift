@@ -21,7 +21,7 @@ typealias SQLFunctionBody =
 
 /// Registers a scalar function. Its body reads `tag` with ``functionTag(_:)``.
 func register(
-  _ name: String, _ count: Int32, tag: Int = 0, on handle: OpaquePointer,
+  _ name: String, arguments count: Int32, tag: Int = 0, on handle: OpaquePointer,
   _ body: SQLFunctionBody
 ) {
   let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS
@@ -79,7 +79,7 @@ private func setResult(
 
 private func registerTextFunctions(on handle: OpaquePointer) {
   // A value that is not a text stays as it is, so that its sort position does not change.
-  register("livefetch_fold", 2, on: handle) { context, _, values in
+  register("livefetch_fold", arguments: 2, on: handle) { context, _, values in
     guard let text = utf8(values?[0]) else {
       sqlite3_result_value(context, values?[0])
       return
@@ -89,7 +89,7 @@ private func registerTextFunctions(on handle: OpaquePointer) {
     setResult(context, text) { Folding.fold(text, options) { RunningQuery.isCancelled } }
   }
   for (tag, name) in ["uppercase", "lowercase", "canonical"].enumerated() {
-    register("livefetch_" + name, 1, tag: tag, on: handle) { context, _, values in
+    register("livefetch_" + name, arguments: 1, tag: tag, on: handle) { context, _, values in
       guard let text = utf8(values?[0]), RunningQuery.admits(text.count, context) else { return }
       let function = functionTag(context)
       setResult(context, text) {
@@ -108,7 +108,7 @@ private func registerTextFunctions(on handle: OpaquePointer) {
     }
   }
   // The length in UTF-16 units, as NSString counts.
-  register("livefetch_length", 1, on: handle) { context, _, values in
+  register("livefetch_length", arguments: 1, on: handle) { context, _, values in
     guard let text = utf8(values?[0]), RunningQuery.admits(text.count, context) else { return }
     var count: Int64 = 0
     for start in stride(from: 0, to: text.count, by: pieceSize) {
@@ -119,7 +119,7 @@ private func registerTextFunctions(on handle: OpaquePointer) {
     }
     sqlite3_result_int64(context, count)
   }
-  register("livefetch_initial", 1, on: handle) { context, _, values in
+  register("livefetch_initial", arguments: 1, on: handle) { context, _, values in
     guard let text = utf8(values?[0]) else { return setForeign(context, values?[0]) }
     setResult(context, initial(of: text))
   }
@@ -137,7 +137,7 @@ private func initial(of text: UnsafeBufferPointer<UInt8>) -> String {
 private func registerDateFunctions(on handle: OpaquePointer) {
   // A stored date of any format as seconds since 1970. A value that is no date sorts after every
   // number.
-  register("livefetch_seconds", 1, on: handle) { context, _, values in
+  register("livefetch_seconds", arguments: 1, on: handle) { context, _, values in
     switch sqlite3_value_type(values?[0]) {
     case SQLITE_INTEGER, SQLITE_FLOAT: sqlite3_result_value(context, values?[0])
     default:
@@ -146,12 +146,12 @@ private func registerDateFunctions(on handle: OpaquePointer) {
     }
   }
   // A stored date as ISO 8601 text; NULL if the value is no date.
-  register("livefetch_dateText", 1, on: handle) { context, _, values in
+  register("livefetch_dateText", arguments: 1, on: handle) { context, _, values in
     guard let instant = instant(values?[0]) else { return }
     setResult(context, instant.iso8601)
   }
   // A stored date as seconds since 2001, for calculations; NULL if the value is no date.
-  register("livefetch_reference", 1, on: handle) { context, _, values in
+  register("livefetch_reference", arguments: 1, on: handle) { context, _, values in
     switch sqlite3_value_type(values?[0]) {
     case SQLITE_INTEGER, SQLITE_FLOAT:
       sqlite3_result_double(context, sqlite3_value_double(values?[0]) - 978_307_200)
@@ -163,7 +163,7 @@ private func registerDateFunctions(on handle: OpaquePointer) {
   // A prefix of `2024-01-31`: the day, month or year of a stored date in UTC. The last argument is
   // 1 if the column stores dates as numbers, 0 if it stores texts. A value that is no such date
   // sorts after every text.
-  register("livefetch_date_part", 3, on: handle) { context, _, values in
+  register("livefetch_date_part", arguments: 3, on: handle) { context, _, values in
     let isText = sqlite3_value_type(values?[0]) == SQLITE_TEXT
     guard isText == (sqlite3_value_int(values?[2]) == 0), let instant = instant(values?[0]) else {
       return setForeign(context, values?[0])

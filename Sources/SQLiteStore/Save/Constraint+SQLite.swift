@@ -104,7 +104,7 @@ extension Connection {
   /// Runs `sql` to its end with `values`, then `more` bound. Returns the constraint that refused
   /// it, or nil on success.
   func attempt(
-    _ sql: String, _ values: [SQLValue], _ more: [SQLValue] = [],
+    _ sql: String, _ values: [SQLValue], then more: [SQLValue] = [],
     row: (Statement) -> Void = { _ in }
   ) throws(StoreError) -> Constraint? {
     try withStatement(sql) { statement throws(StoreError) in

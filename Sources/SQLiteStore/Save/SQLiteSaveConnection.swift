@@ -35,18 +35,18 @@ final class SQLiteSaveConnection: SaveConnection {
 
 extension SQLiteSaveConnection {
   func attempt(
-    _ sql: String, _ values: [SQLValue], _ more: [SQLValue]
+    _ sql: String, _ values: [SQLValue], then more: [SQLValue]
   ) throws(StoreError) -> Constraint? {
     // SQLite itself asks for the time only within statements of many steps.
     if connection.hasToEnd { throw .queryTimeout }
     returnedID = nil
-    return try connection.attempt(sql, values, more) { returnedID = $0.id(0) }
+    return try connection.attempt(sql, values, then: more) { returnedID = $0.id(0) }
   }
 
   func attempt(
     _ sql: String, _ values: [SQLValue], where condition: SQLFragment
   ) throws(StoreError) -> Constraint? {
-    try attempt(sql + condition.text, values, condition.values)
+    try attempt(sql + condition.text, values, then: condition.values)
   }
 
   func row(_ sql: String, _ values: [SQLValue]) throws(StoreError) -> [SQLValue]? {

@@ -96,7 +96,7 @@ final class Writer: Sendable {
       let group = WriterGroup(
         connection: connection, history: history, files: watch?.files, token: token,
         duration: settings.groupDuration)
-      work(group, maintenance, settings.pollInterval, onCommit)
+      work(group, maintenance, pollInterval: settings.pollInterval, onCommit)
     }
     guard isStarted else { throw .failed("no thread could be started") }
   }
@@ -219,7 +219,7 @@ extension Writer {
 
   private func work(
     _ group: consuming WriterGroup, _ maintenance: consuming WriterMaintenance,
-    _ pollInterval: UInt64,
+    pollInterval: UInt64,
     _ onCommit: (Commit) -> Void
   ) {
     while let jobs = take() {

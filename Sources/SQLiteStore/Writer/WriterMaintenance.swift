@@ -76,7 +76,7 @@ struct WriterMaintenance {
     checkpointIfDue()
     let now = monotonicNanoseconds()
     measureIfDue(now, group.token.position.number)
-    pruneIfDue(now, group.token.position.number, requests.unread)
+    pruneIfDue(now, newest: group.token.position.number, unread: requests.unread)
     stampIfDue(now, &group)
     guard now >= nextPoll || requests.isHinted else { return nil }
     return checkForExternalCommits(&group, requests)
@@ -282,7 +282,7 @@ extension WriterMaintenance {
   /// Prunes one step, and schedules the next one soon if there is more to prune.
   ///
   /// - Parameter unread: see ``Requests/unread``.
-  private mutating func pruneIfDue(_ now: UInt64, _ newest: Int64, _ unread: Int64?) {
+  private mutating func pruneIfDue(_ now: UInt64, newest: Int64, unread: Int64?) {
     let last = holds.limit(unread, newest: newest, now)
     guard now >= nextPruning else { return }
     let hasMore = try? prune(noticed: last)

@@ -147,7 +147,7 @@ extension SaveRun {
     let entity = matches.table.index
     guard let rule = request.access?.rule(action, entity) else { return nil }
     let ids = Set(try self.ids(matches))
-    let permitted = try permitted(ids, entity, rule)
+    let permitted = try permitted(ids, of: entity, rule)
     guard permitted.count == ids.count || request.isLenient else {
       reportForbidden(action.rawValue, entity, at: index)
       return nil
@@ -187,7 +187,7 @@ extension SaveRun {
     try connection.run("SAVEPOINT livefetch_batch")
     var permitted: Set<ObjectID> = []
     if try update(ids, table, at: index), let access = request.access {
-      permitted = try self.permitted(ids, table.index, access.rule(.update, table.index))
+      permitted = try self.permitted(ids, of: table.index, access.rule(.update, table.index))
     }
     guard !isRolledBack else { return permitted }
     try connection.run("ROLLBACK TO livefetch_batch")

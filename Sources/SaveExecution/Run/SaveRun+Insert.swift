@@ -7,7 +7,7 @@ extension SaveRun {
   mutating func insert(_ change: Change, at index: Int) throws(StoreError) {
     guard let id = try insertRow(change, at: index, id: change.id) else { return }
     insertedIDs[index] = id
-    finish(index, change.entity, id, .inserted)
+    finish(index, entity: change.entity, id, as: .inserted)
     postponeLinks(of: index)
     try editMembers(of: change, at: index, id: id)
   }

@@ -117,7 +117,8 @@ extension SaveRun {
     case .foreignKey: return []
     case .inverse(let key): sql = members.statements.members(key)
     case .joinTable(let join, let source, let destination):
-      sql = members.statements.members(executor.schema.joinTables[join], source, destination)
+      sql = members.statements.members(
+        executor.schema.joinTables[join], from: source, to: destination)
     }
     return Set(try connection.places(sql, members.owner).map(\.id))
   }
@@ -153,7 +154,7 @@ extension SaveRun {
     for (index, place) in PositionAssigner.assign(current).enumerated()
     where place != current[index] {
       guard let member = try memberValues(requested[index], of: members) else { continue }
-      let constraint = try attempt(sql.write, [.integer(place)], members.owner + member)
+      let constraint = try attempt(sql.write, [.integer(place)], then: members.owner + member)
       if let constraint { return report(constraint, editing: members, isAdding: true) }
     }
   }
@@ -183,8 +184,9 @@ extension SaveRun {
         return reportNoSuchObject(members.property, members.table, at: members.change)
       }
       let both = members.owner + member
-      let sql = members.statements.add(executor.schema.joinTables[join], source, destination)
-      if let constraint = try attempt(sql, both, both) {
+      let sql = members.statements.add(
+        executor.schema.joinTables[join], from: source, to: destination)
+      if let constraint = try attempt(sql, both, then: both) {
         report(constraint, editing: members, isAdding: true)
       }
     }
@@ -200,7 +202,7 @@ extension SaveRun {
       return try addFixed(member, to: members, key)
     }
     let sql = members.statements.add(key)
-    if let constraint = try attempt(sql, members.owner, member + members.owner) {
+    if let constraint = try attempt(sql, members.owner, then: member + members.owner) {
       return report(constraint, editing: members, isAdding: true)
     }
     guard connection.changedRows == 0, try !exists(member, in: members.table) else { return }
@@ -232,8 +234,9 @@ extension SaveRun {
       try remove(member, from: members, key)
     case .joinTable(let join, let source, let destination):
       guard let member = try values(of: destination, to: members.table, id: id) else { return }
-      let sql = members.statements.remove(executor.schema.joinTables[join], source, destination)
-      if let constraint = try attempt(sql, [], members.owner + member) {
+      let sql = members.statements.remove(
+        executor.schema.joinTables[join], from: source, to: destination)
+      if let constraint = try attempt(sql, [], then: members.owner + member) {
         report(constraint, editing: members, isAdding: false)
       }
     }
@@ -251,7 +254,7 @@ extension SaveRun {
         at: members.change)
     }
     let sql = members.statements.remove(link)
-    if let constraint = try attempt(sql, [], member + members.owner) {
+    if let constraint = try attempt(sql, [], then: member + members.owner) {
       report(constraint, editing: members, isAdding: false)
     }
   }

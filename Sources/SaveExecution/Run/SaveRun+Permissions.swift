@@ -44,7 +44,7 @@ extension SaveRun {
   ) throws(StoreError) -> Set<SavePermissions.Object> {
     var objects: Set<SavePermissions.Object> = []
     for (entity, ids) in named {
-      for id in try permitted(ids, entity, access.rule(action, entity)) {
+      for id in try permitted(ids, of: entity, access.rule(action, entity)) {
         objects.insert(.init(entity: entity, id: id))
       }
     }
@@ -72,7 +72,7 @@ extension SaveRun {
 
   /// Returns those of `ids` that exist and fulfil a rule.
   func permitted(
-    _ ids: Set<ObjectID>, _ entity: Int, _ rule: ResolvedPredicate
+    _ ids: Set<ObjectID>, of entity: Int, _ rule: ResolvedPredicate
   ) throws(StoreError) -> Set<ObjectID> {
     guard !ids.isEmpty, rule.condition != .constant(false) else { return [] }
     let model = executor.model
@@ -248,10 +248,10 @@ extension SaveRun {
       let rule = access.rule(action, entity)
       guard rule.condition != .constant(true) else { continue }
       let ids = Set(group.map(\.key.id))
-      let permitted = try permitted(ids, entity, rule)
+      let permitted = try permitted(ids, of: entity, rule)
       guard permitted.count < ids.count else { continue }
       // A later change of the save may have deleted some.
-      let refused = try self.permitted(ids.subtracting(permitted), entity, .everything)
+      let refused = try self.permitted(ids.subtracting(permitted), of: entity, .everything)
       for (object, change) in group where refused.contains(object.id) {
         reportForbidden(action.rawValue, entity, at: change)
       }

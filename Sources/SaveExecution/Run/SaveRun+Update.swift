@@ -13,7 +13,7 @@ extension SaveRun {
       let sql = statements.update(table, row.columns)
       guard try write(sql, table, at: index, id: id, key: key) == .done else { return }
     }
-    finish(index, change.entity, id, .updated)
+    finish(index, entity: change.entity, id, as: .updated)
     postponeLinks(of: index)
     try editMembers(of: change, at: index, id: id)
   }
@@ -72,7 +72,7 @@ extension SaveRun {
     _ sql: String, _ table: SaveTable, at index: Int, id: ObjectID, key: [SQLValue],
     mayBeMissing: Bool = false
   ) throws(StoreError) -> Writing {
-    if let constraint = try attempt(sql, row.values, key) {
+    if let constraint = try attempt(sql, row.values, then: key) {
       try report(
         constraint, writing: table, at: index, id: id, from: mayBeMissing ? .defaults : .stored)
       return .failed
@@ -102,7 +102,7 @@ extension SaveRun {
     if !isThere {
       guard try insertRow(change, at: index, id: id) != nil else { return }
     }
-    finish(index, change.entity, id, isThere ? .updated : .inserted)
+    finish(index, entity: change.entity, id, as: isThere ? .updated : .inserted)
     postponeLinks(of: index)
     try editMembers(of: change, at: index, id: id)
   }
@@ -112,12 +112,12 @@ extension SaveRun {
     let table = table(change.entity)
     guard let key = table.key.bindings(of: id) else { return reportMissing(at: index) }
     guard try check(&change, at: index, id: id, key: key) == .holds else { return }
-    if let constraint = try attempt(statements.delete(from: table), [], key) {
+    if let constraint = try attempt(statements.delete(from: table), [], then: key) {
       if constraint.isDenial, !isLastTry { return refusedDeletes.append(index) }
       return try report(constraint, deleting: table, at: index, id: id)
     }
     guard connection.changedRows == 0 else {
-      return finish(index, change.entity, id, .deleted)
+      return finish(index, entity: change.entity, id, as: .deleted)
     }
     guard try exists(key, in: table) else { return reportMissing(at: index) }
     report(.refused, nil, "the table refused the delete", at: index)
@@ -140,7 +140,7 @@ extension SaveRun {
       }
       guard keepKey(table, key, at: index) else { return }
       let sql = statements.update(table, row.columns)
-      if let constraint = try attempt(sql, row.values, key) {
+      if let constraint = try attempt(sql, row.values, then: key) {
         try report(constraint, writing: table, at: index, id: id)
       }
     }

@@ -103,10 +103,10 @@ struct SaveRun {
   /// Runs a statement that writes. Every write of a save uses this function: after a constraint
   /// with ON CONFLICT ROLLBACK a write would be a transaction of its own.
   mutating func attempt(
-    _ sql: String, _ values: [SQLValue], _ more: [SQLValue] = []
+    _ sql: String, _ values: [SQLValue], then more: [SQLValue] = []
   ) throws(StoreError) -> Constraint? {
     guard !isRolledBack else { throw .failed("the transaction is over") }
-    return ended(by: try connection.attempt(sql, values, more))
+    return ended(by: try connection.attempt(sql, values, then: more))
   }
 
   /// Runs a statement that writes the rows that `condition` selects.
@@ -233,7 +233,7 @@ extension SaveRun {
 
 extension SaveRun {
   mutating func finish(
-    _ change: Int, _ entity: Int, _ id: ObjectID, _ kind: SaveResult.Object.Kind
+    _ change: Int, entity: Int, _ id: ObjectID, as kind: SaveResult.Object.Kind
   ) {
     progress[change] = .done
     permissions?.note(kind, .init(entity: entity, id: id), by: change)

@@ -18,7 +18,7 @@ extension Service {
       }
       return .response(.json(OpenAPIBytes(openAPIDocument(access.model)).bytes))
     case .options(let allow, let entity):
-      return .response(try optionsResponse(allow, entity, context))
+      return .response(try optionsResponse(allow, entity: entity, context))
     case .liveness, .readiness, .metrics: return .health(context.route)
     default:
       guard var response = fileResponse(to: context.request) else { throw .noSuchPath }
@@ -100,7 +100,7 @@ extension Service {
   ///
   /// - Throws: 404 for an unknown entity, if the caller may know the entities.
   private func optionsResponse(
-    _ methods: String, _ entity: String?, _ context: RequestContext
+    _ methods: String, entity: String?, _ context: RequestContext
   ) throws(Problem) -> HTTPResponse {
     if context.caller?.scopes.contains(.read) == true, let entity {
       _ = try entityIndex(named: entity)

@@ -116,15 +116,15 @@ public final class Quotas: Sendable {
   /// - Throws: 429 if the caller has used up a quota; then nothing is counted.
   func admit(_ caller: String, isSave: Bool, isCounted: Bool = true) throws(Problem) {
     let time = now()
-    let refusal: Problem? = withAccount(caller, time) { account in
+    let refusal: Problem? = withAccount(caller, at: time) { account in
       if let wait = account.requests?.wait(for: 1, at: time) {
-        return tooMany("requests-per-second", limits.requestsPerSecond, wait)
+        return tooMany("requests-per-second", limit: limits.requestsPerSecond, wait: wait)
       }
       if isSave, let wait = account.saves?.wait(for: 1, at: time) {
-        return tooMany("saves-per-second", limits.savesPerSecond, wait)
+        return tooMany("saves-per-second", limit: limits.savesPerSecond, wait: wait)
       }
       if let wait = account.bytes?.wait(for: 0, at: time) {
-        return tooMany("bytes-per-second", limits.bytesPerSecond, wait)
+        return tooMany("bytes-per-second", limit: limits.bytesPerSecond, wait: wait)
       }
       guard isCounted else { return nil }
       account.requests?.take(1)
@@ -138,7 +138,7 @@ public final class Quotas: Sendable {
   func charge(bytes: Int, to caller: String) {
     guard limits.bytesPerSecond != nil else { return }
     let time = now()
-    withAccount(caller, time) { account in
+    withAccount(caller, at: time) { account in
       _ = account.bytes?.wait(for: 0, at: time)
       account.bytes?.take(Double(bytes))
     }
@@ -153,12 +153,12 @@ public final class Quotas: Sendable {
   func hold(_ caller: String, fetches: Int) throws(Problem) -> QuotaHold? {
     guard limits.waitingRequests != nil || limits.liveFetches != nil else { return nil }
     let time = now()
-    let (refusal, key): (Problem?, String) = withAccountAndKey(caller, time) { account, key in
+    let (refusal, key): (Problem?, String) = withAccountAndKey(caller, at: time) { account, key in
       if let most = limits.waitingRequests, account.waiting >= most {
-        return (tooMany("waiting-requests", Double(most), nil), key)
+        return (tooMany("waiting-requests", limit: Double(most), wait: nil), key)
       }
       if let most = limits.liveFetches, account.fetches > most - fetches {
-        return (tooMany("live-fetches", Double(most), nil), key)
+        return (tooMany("live-fetches", limit: Double(most), wait: nil), key)
       }
       account.waiting += 1
       account.fetches += fetches
@@ -178,13 +178,13 @@ public final class Quotas: Sendable {
   // MARK: Accounts
 
   private func withAccount<Result: Sendable>(
-    _ caller: String, _ time: UInt64, _ body: (inout Account) -> Result
+    _ caller: String, at time: UInt64, _ body: (inout Account) -> Result
   ) -> Result {
-    withAccountAndKey(caller, time) { account, _ in body(&account) }
+    withAccountAndKey(caller, at: time) { account, _ in body(&account) }
   }
 
   private func withAccountAndKey<Result: Sendable>(
-    _ caller: String, _ time: UInt64, _ body: (inout Account, String) -> Result
+    _ caller: String, at time: UInt64, _ body: (inout Account, String) -> Result
   ) -> Result {
     state.withLock { state in
       var key = caller
@@ -206,7 +206,7 @@ public final class Quotas: Sendable {
   // MARK: Refusals
 
   /// - Parameter wait: seconds until the quota allows another request; nil if that is not known.
-  private func tooMany(_ name: String, _ limit: Double?, _ wait: Double?) -> Problem {
+  private func tooMany(_ name: String, limit: Double?, wait: Double?) -> Problem {
     let amount = limit.map { $0 == $0.rounded() ? String(Int($0)) : String($0) } ?? ""
     var problem = Problem(
       429, "too-many-requests", "Too many requests",

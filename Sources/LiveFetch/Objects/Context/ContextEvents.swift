@@ -191,7 +191,7 @@ public struct ContextEvents<Event: ContextEvent>: AsyncSequence {
     public mutating func next(
       isolation: isolated (any Actor)?
     ) async -> Event? {
-      await buffer.next { [buffer] in buffer.put { $0.isFinished = true } }?.event
+      await buffer.next()?.event
     }
   }
 }

@@ -26,7 +26,7 @@ extension OpenAPIDocument {
   }
 
   private func operation(
-    _ verb: String, _ index: Int, _ summary: String, parameters: [String],
+    _ verb: String, entity index: Int, summary: String, parameters: [String],
     body: OpenAPINode? = nil, responses: OpenAPINode
   ) -> OpenAPIOperation {
     OpenAPIOperation(
@@ -44,7 +44,7 @@ extension OpenAPIDocument {
       "anyOf": [.schema("\(name)Snapshot"), .schema("\(name)Diff"), .schema("Count")]
     ]
     return operation(
-      "fetch", index, "A fetch of \(model.entities[index].name)",
+      "fetch", entity: index, summary: "A fetch of \(model.entities[index].name)",
       parameters: Self.allFetchParameters + ["ifNoneMatch", "lastEventID"],
       responses: [
         "200": Self.response("A snapshot or a diff", result, streams: true, headers: ["ETag"]),
@@ -55,7 +55,7 @@ extension OpenAPIDocument {
   private func object(_ index: Int) -> OpenAPIOperation {
     let result: OpenAPINode = ["anyOf": [.schema(names[index]), .schema("ObjectDiff")]]
     return operation(
-      "get", index, "One \(model.entities[index].name), or its diff",
+      "get", entity: index, summary: "One \(model.entities[index].name), or its diff",
       parameters: [
         "select", "int64", "since", "wait", "subentities", "ifNoneMatch", "lastEventID",
       ],
@@ -69,7 +69,8 @@ extension OpenAPIDocument {
     let entity = model.entities[index]
     let bytes: OpenAPINode = ["*/*": ["schema": .string]]
     let operation = operation(
-      "value", index, "One value of a \(entity.name), raw", parameters: ["ifNoneMatch"],
+      "value", entity: index, summary: "One value of a \(entity.name), raw",
+      parameters: ["ifNoneMatch"],
       responses: [
         "200": ["description": "The value", "content": bytes],
         "204": Self.empty("The value is nil"),
@@ -93,7 +94,7 @@ extension OpenAPIDocument {
 
   private func insert(_ index: Int) -> OpenAPIOperation {
     operation(
-      "insert", index, "Insert a \(model.entities[index].name)",
+      "insert", entity: index, summary: "Insert a \(model.entities[index].name)",
       parameters: ["int64", "prefer", "idempotencyKey"], body: .schema("\(names[index])Insert"),
       responses: [
         "201": Self.response(
@@ -110,7 +111,8 @@ extension OpenAPIDocument {
     }
     responses += ["204": Self.empty("Saved, and nothing is shown of it")]
     return operation(
-      verb, index, "\(isReplace ? "Replace or insert" : "Change") a \(model.entities[index].name)",
+      verb, entity: index,
+      summary: "\(isReplace ? "Replace or insert" : "Change") a \(model.entities[index].name)",
       parameters: ["int64", "ifMatch", "ifNoneMatch", "prefer", "idempotencyKey"],
       body: .schema("\(names[index])\(isReplace ? "Insert" : "Update")"),
       responses: responses + problems(Self.saveProblems))
@@ -118,14 +120,15 @@ extension OpenAPIDocument {
 
   private func delete(_ index: Int) -> OpenAPIOperation {
     operation(
-      "delete", index, "Delete a \(model.entities[index].name)",
+      "delete", entity: index, summary: "Delete a \(model.entities[index].name)",
       parameters: ["ifMatch", "idempotencyKey"],
       responses: ["204": Self.empty("Deleted")] + problems([403, 409, 412, 507]))
   }
 
   private func batchUpdate(_ index: Int) -> OpenAPIOperation {
     operation(
-      "updateEach", index, "Change every \(model.entities[index].name) that matches",
+      "updateEach", entity: index,
+      summary: "Change every \(model.entities[index].name) that matches",
       parameters: ["batchWhere", "arg", "prefer", "idempotencyKey"],
       body: .schema("\(names[index])Update"),
       responses: ["200": Self.response("How many", .schema("BatchUpdate"))]
@@ -134,7 +137,8 @@ extension OpenAPIDocument {
 
   private func batchDelete(_ index: Int) -> OpenAPIOperation {
     operation(
-      "deleteEach", index, "Delete every \(model.entities[index].name) that matches",
+      "deleteEach", entity: index,
+      summary: "Delete every \(model.entities[index].name) that matches",
       parameters: ["batchWhere", "arg", "prefer", "idempotencyKey"],
       responses: ["200": Self.response("How many", .schema("BatchDelete"))]
         + problems([403, 409, 504, 507]))

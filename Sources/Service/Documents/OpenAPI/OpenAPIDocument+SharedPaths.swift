@@ -52,7 +52,7 @@ extension OpenAPIDocument {
   private func get(_ operation: OpenAPIOperation) -> OpenAPINode { ["get": operation.node] }
 
   private func plain(
-    _ id: String, _ summary: String, _ schema: OpenAPINode, more: [Int] = []
+    _ id: String, summary: String, _ schema: OpenAPINode, more: [Int] = []
   ) -> OpenAPINode {
     get(
       OpenAPIOperation(
@@ -62,19 +62,19 @@ extension OpenAPIDocument {
 
   private var serverPaths: OpenAPINode {
     [
-      "/": text("page", "The web page, where the server has one", "text/html"),
-      "/v1": plain("about", "Name, version, store, newest token, links", .schema("About")),
-      "/v1/model": plain("model", "The model", .schema("Model")),
-      "/openapi.json": plain("openapi", "This document", ["type": "object"]),
-      "/health/live": plain("live", "Whether the process runs", .schema("Health")),
+      "/": text("page", summary: "The web page, where the server has one", type: "text/html"),
+      "/v1": plain("about", summary: "Name, version, store, newest token, links", .schema("About")),
+      "/v1/model": plain("model", summary: "The model", .schema("Model")),
+      "/openapi.json": plain("openapi", summary: "This document", ["type": "object"]),
+      "/health/live": plain("live", summary: "Whether the process runs", .schema("Health")),
       "/health/ready": plain(
-        "ready", "Whether the store can be read, written and followed", .schema("Health"),
+        "ready", summary: "Whether the store can be read, written and followed", .schema("Health"),
         more: [503]),
-      "/metrics": text("metrics", "Prometheus' text format", "text/plain"),
+      "/metrics": text("metrics", summary: "Prometheus' text format", type: "text/plain"),
     ]
   }
 
-  private func text(_ id: String, _ summary: String, _ type: String) -> OpenAPINode {
+  private func text(_ id: String, summary: String, type: String) -> OpenAPINode {
     let content = [type: ["schema": .string]] as OpenAPINode
     return get(
       OpenAPIOperation(
@@ -89,13 +89,14 @@ extension OpenAPIDocument {
     let any: OpenAPINode = ["type": "object", "description": "A snapshot, or a diff."]
     return [
       "/v1/fetch": post(
-        "fetch", "fetches", "A fetch of any entity, its request as the body",
-        .schema("FetchBody"), Self.response("A snapshot or a diff", any, streams: true),
-        problems([403, 410, 413, 415, 501, 504]), ["lastEventID"]),
+        "fetch", tag: "fetches", summary: "A fetch of any entity, its request as the body",
+        body: .schema("FetchBody"),
+        response: Self.response("A snapshot or a diff", any, streams: true),
+        problems: problems([403, 410, 413, 415, 501, 504]), parameters: ["lastEventID"]),
       "/v1/live": post(
-        "liveFetches", "fetches", "Many fetches at once", .schema("LiveBody"),
-        Self.response("What has something to say", .schema("LiveAnswer"), streams: true),
-        problems([403, 410, 413, 415, 501, 504]), ["lastEventID"]),
+        "liveFetches", tag: "fetches", summary: "Many fetches at once", body: .schema("LiveBody"),
+        response: Self.response("What has something to say", .schema("LiveAnswer"), streams: true),
+        problems: problems([403, 410, 413, 415, 501, 504]), parameters: ["lastEventID"]),
       "/v1/fetches/{name}": get(
         OpenAPIOperation(
           id: "fetchTemplate", tag: "fetches", summary: "A fetch template of the model",
@@ -111,8 +112,8 @@ extension OpenAPIDocument {
   }
 
   private func post(
-    _ id: String, _ tag: String, _ summary: String, _ body: OpenAPINode, _ response: OpenAPINode,
-    _ problems: OpenAPINode, _ parameters: [String]
+    _ id: String, tag: String, summary: String, body: OpenAPINode, response: OpenAPINode,
+    problems: OpenAPINode, parameters: [String]
   ) -> OpenAPINode {
     [
       "post": OpenAPIOperation(
@@ -136,9 +137,10 @@ extension OpenAPIDocument {
     ]
     return [
       "/v1/save": post(
-        "save", "saves", "Many changes as one transaction", body,
-        Self.response("What was saved", .schema("SaveAnswer")),
-        problems([403, 409, 412, 413, 415, 422, 507]), ["int64", "prefer", "idempotencyKey"]),
+        "save", tag: "saves", summary: "Many changes as one transaction", body: body,
+        response: Self.response("What was saved", .schema("SaveAnswer")),
+        problems: problems([403, 409, 412, 413, 415, 422, 507]),
+        parameters: ["int64", "prefer", "idempotencyKey"]),
       "/v1/changes": get(
         OpenAPIOperation(
           id: "changes", tag: "saves", summary: "The history of saves",

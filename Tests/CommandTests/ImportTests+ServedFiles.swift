@@ -1,0 +1,101 @@
+// Imports into files that were served: their history, their triggers and the rules of their model.
+
+import Foundation
+import TestSupport
+import Testing
+
+extension ImportTests {
+  @Test("The history of an import is the one that the triggers write")
+  func history() throws {
+    let folder = try Folder()
+    try folder.sql(smallWorld, on: "a.sqlite")
+    let server = try folder.serve("a.sqlite")
+    server.process.terminate()
+    server.process.waitUntilExit()
+    try FileManager.default.copyItem(
+      atPath: folder.file("a.sqlite"), toPath: folder.file("b.sqlite"))
+    try folder.write("name,country,population\nCusco,1,1\nVoss,2,2\n", to: "c.csv")
+    #expect(try folder.run("import", "a.sqlite", "c.csv", "--into", "City").status == 0)
+    try folder.sql(
+      """
+      INSERT INTO City(name, country_id, population) VALUES ('Cusco', 1, 1);
+      INSERT INTO City(name, country_id, population) VALUES ('Voss', 2, 2);
+      """, on: "b.sqlite")
+    for table in ["livefetch_history_City", "City"] {
+      let rows = try folder.sql("SELECT * FROM \(table)", on: "a.sqlite")
+      #expect(rows == (try folder.sql("SELECT * FROM \(table)", on: "b.sqlite")))
+    }
+    let positions = "SELECT position, source FROM livefetch_position"
+    #expect(
+      try folder.sql(positions, on: "a.sqlite") == folder.sql(positions, on: "b.sqlite"))
+    #expect(try folder.run("check", "a.sqlite").status == 0)
+    #expect(try folder.sql("SELECT max(position) FROM livefetch_save", on: "a.sqlite") == ["3"])
+  }
+
+  @Test("An import into a tracked file is one diff for clients with an older token")
+  func diff() throws {
+    let folder = try Folder()
+    try folder.sql(smallWorld, on: "a.sqlite")
+    var server = try folder.serve("a.sqlite")
+    let before = try folder.run("fetch", server.address, "City", "--format", "json").output
+    let token = try #require(before.firstMatch(of: /"token":"([^"]+)"/)).1
+    let refused = try folder.run("import", "a.sqlite", "-", "--into", "City", input: "name\nX\n")
+    #expect(refused.status == 65)
+    #expect(refused.errors.contains("is being served by process"))
+    #expect(refused.errors.contains(server.address))
+    server.process.terminate()
+    server.process.waitUntilExit()
+    try folder.write("id,name\n3,Bjørgvin\n9,Voss\n", to: "c.csv")
+    #expect(
+      try folder.run("import", "a.sqlite", "c.csv", "--into", "City", "--key", "id").status == 0)
+    server = try folder.serve("a.sqlite")
+    let url = URL(string: "\(server.address)/v1/objects/City?select=name&since=\(token)&wait=0")
+    let diff = String(decoding: try Data(contentsOf: try #require(url)), as: UTF8.self)
+    #expect(diff.contains(#""inserted":[{"to":[0,3],"item":{"id":9,"name":"Voss"}}]"#), "\(diff)")
+    #expect(diff.contains(#""id":3,"changed":{"name":"Bjørgvin"}"#), "\(diff)")
+  }
+
+  @Test("A user's own triggers fire, and their changes are in the history")
+  func ownTriggers() throws {
+    let folder = try Folder()
+    try folder.sql(
+      smallWorld + """
+        CREATE TABLE Log(id INTEGER PRIMARY KEY, text TEXT);
+        CREATE TRIGGER noted AFTER INSERT ON City BEGIN INSERT INTO Log(text) VALUES (NEW.name); END;
+        """, on: "a.sqlite")
+    let server = try folder.serve("a.sqlite")
+    server.process.terminate()
+    server.process.waitUntilExit()
+    #expect(
+      try folder.run("import", "a.sqlite", "-", "--into", "City", input: "name\nX\n").status == 0)
+    #expect(try folder.sql("SELECT text FROM Log", on: "a.sqlite") == ["X"])
+    #expect(try folder.sql("SELECT count(*) FROM livefetch_history_Log", on: "a.sqlite") == ["1"])
+    #expect(try folder.run("check", "a.sqlite").output == "a.sqlite: nothing is wrong\n")
+  }
+
+  @Test("The rules of a model file apply to an import")
+  func modelled() throws {
+    let folder = try Folder()
+    let model = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("../../Sources/LiveFetchCommand/Resources/models/heroes.json")
+    try FileManager.default.copyItem(
+      at: model.standardizedFileURL, to: URL(fileURLWithPath: folder.file("heroes.json")))
+    let server = try folder.start(
+      ["serve", "h.sqlite", "--port", "0", "--model", "heroes.json"], output: "serve.log")
+    _ = try folder.wait(for: "serve.log") { $0.hasSuffix("\n") }
+    server.terminate()
+    server.waitUntilExit()
+    try folder.write("name,power,motto\nAda,12,Think\nBob,9001,Fly\nCyd,3,low\n", to: "c.csv")
+    let run = try folder.run("import", "h.sqlite", "c.csv", "--into", "Hero")
+    #expect(run.status == 65)
+    #expect(run.errors.contains("c.csv: line 3: `power`"), "\(run.errors)")
+    #expect(run.errors.contains("c.csv: line 4: `motto`"), "\(run.errors)")
+    #expect(run.output.hasPrefix("Hero: 1 inserted, 2 refused in "))
+    let rows = try folder.run("fetch", "h.sqlite", "Human", "--select", "name", "-f", "csv")
+    #expect(rows.output.contains(",Ada"), "\(rows.output)\(rows.errors)")
+    try folder.write("id,power\n1,13\n1,-1\n", to: "d.csv")
+    let update = try folder.run("import", "h.sqlite", "d.csv", "--into", "Hero", "--key", "id")
+    #expect(update.output.hasPrefix("Hero: 0 inserted, 1 updated, 1 refused in "), "\(update)")
+    #expect(try folder.run("check", "h.sqlite").output == "h.sqlite: nothing is wrong\n")
+  }
+}

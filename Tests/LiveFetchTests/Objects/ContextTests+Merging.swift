@@ -1,0 +1,108 @@
+// Changes by other clients: conflicts, merge policies and merging on request.
+
+import LiveFetch
+import TestSupport
+import Testing
+
+extension ContextTests {
+  @Test("detects changes by other clients, and reports both versions", arguments: Kind.allCases)
+  func conflicts(kind: Kind) async throws {
+    let (sample, ids) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let osaka = try #require(ids["osaka"])
+    let city = try await context.materializedObject(City.self, with: osaka)
+    city.population = 3
+    try await sample.save(
+      #"{"update":"City","id":\#(osaka),"values":{"population":4,"name":"Ōsaka"}}"#)
+    do {
+      try await context.save()
+      Issue.record("it was not refused")
+    } catch {
+      guard case .refused(let refusal) = error else { throw error }
+      let conflict = try #require(refusal.conflicts(of: city).first)
+      #expect(refusal.conflicts.count == 1)
+      #expect(conflict.key(City.Key.self) == .population)
+      #expect(conflict.stored == .number("4"))
+      #expect(conflict.given == .number("3"))
+      #expect(conflict.base == .number("2700000"))
+    }
+    // Fetched again, the edit stays and is still one of the old value.
+    _ = try await context.fetch(City.sortedFetchRequest)
+    #expect(city.name == "Ōsaka" && city.population == 3)
+    await #expect(throws: ContextError.self) { try await context.save() }
+    try await context.refresh(city, mergeChanges: true)
+    #expect(city.population == 3)
+    try await context.save()
+    try await context.refresh(city, mergeChanges: false)
+    #expect(city.population == 3)
+  }
+
+  @Test("merges as its policy says", arguments: Kind.allCases)
+  func policies(kind: Kind) async throws {
+    let expected: [(MergePolicy, Int?)] = [(.overwrite, 3), (.storeWins, 4), (.objectWins, 3)]
+    let (sample, ids) = try await World.store(kind)
+    let osaka = try #require(ids["osaka"])
+    for (policy, population) in expected {
+      let context = ManagedObjectContext(store: sample.store)
+      context.mergePolicy = policy
+      let city = try await context.materializedObject(City.self, with: osaka)
+      city.population = 3
+      city.latitude = Double(population ?? 0)
+      try await sample.save(#"{"update":"City","id":\#(osaka),"values":{"population":4}}"#)
+      try await context.save()
+      #expect(city.population == population, "\(policy)")
+      #expect(city.latitude == population.map(Double.init), "\(policy)")
+      try await sample.save(
+        #"{"update":"City","id":\#(osaka),"values":{"population":2700000,"latitude":null}}"#)
+    }
+  }
+
+  @Test("reports a conflict if the object was deleted", arguments: Kind.allCases)
+  func deletedElsewhere(kind: Kind) async throws {
+    let (sample, ids) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let cities = try await context.fetch(City.sortedFetchRequest)
+    cities[0].population = 1
+    try await sample.save(#"{"delete":"City","id":\#(try #require(ids["cusco"]))}"#)
+    try await sample.save(#"{"delete":"City","id":\#(try #require(ids["osaka"]))}"#)
+    try await context.mergeChanges()
+    #expect(cities.map(\.isDeleted) == [false, true, false])
+    do {
+      try await context.save()
+      Issue.record("it was not refused")
+    } catch {
+      guard case .refused(let refusal) = error else { throw error }
+      #expect(refusal.conflicts(of: cities[0]).map(\.isDeletion) == [true])
+    }
+    context.rollback()
+    try await context.mergeChanges()
+    await #expect(throws: ContextError.self) {
+      try await context.refresh(cities[0], mergeChanges: false)
+    }
+  }
+
+  @Test("merges what other programs saved on request", arguments: Kind.allCases)
+  func merging(kind: Kind) async throws {
+    let (sample, ids) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let cities = try await context.fetch(City.sortedFetchRequest)
+    let japan = try #require(try await cities[1].country?.materialize())
+    try await japan.cities.materialize()
+    try await sample.save(
+      """
+      {"update":"City","id":\(try #require(ids["cusco"])),"values":{"name":"Qosqo",
+        "country":\(try #require(ids["jp"]))}}
+      """)
+    #expect(cities[0].name == "Cusco")
+    var refreshed: Set<City> = []
+    let token = context.observe(ObjectsDidChange.self) {
+      refreshed.formUnion($0.refreshed(City.self))
+    }
+    try await context.mergeChanges()
+    #expect(cities[0].name == "Qosqo")
+    #expect(refreshed == [cities[0]])
+    #expect(japan.cities.count == 3)
+    token.cancel()
+  }
+
+}

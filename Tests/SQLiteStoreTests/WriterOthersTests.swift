@@ -1,0 +1,116 @@
+import FetchModel
+import TestSupport
+import Testing
+
+@testable import SQLiteStore
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+@Suite("Writer: other processes", .mayBlock)
+struct WriterOthersTests {
+  private func wait(for commits: Int, _ store: WrittenFile) async throws {
+    for _ in 1...2_000 where store.commits.all.count < commits {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+  }
+
+  @Test("their commits are detected and published as saves of their own")
+  func noticed() async throws {
+    let store = try WrittenFile()
+    try store.file.runExternally("INSERT INTO City VALUES (1, 'a', NULL), (2, 'b', NULL)")
+    try await wait(for: 1, store)
+    let token = store.writer.newestToken
+    #expect(store.commits.all == [.others(token)])
+    #expect(token.position.number == 3)
+    // Written down when they have paused.
+    func saves() throws -> [String] { try store.rows("SELECT position FROM livefetch_save") }
+    #expect(try await becomesTrue(within: .seconds(60)) { try saves() == ["1", "3"] })
+  }
+
+  @Test("their commits are published while a save waits for their lock")
+  func heldUp() async throws {
+    var settings = WriterSettings()
+    settings.pollInterval = 3_600_000_000_000
+    let store = try WrittenFile(settings: settings)
+    // The writer's first check covers the commits made before it started.
+    _ = await store.save("INSERT INTO City VALUES (1, 'here', NULL)")
+    let other = try store.file.connect()
+    try other.execute("INSERT INTO City VALUES (2, 'there', NULL); BEGIN IMMEDIATE")
+    async let saved = store.save("INSERT INTO City VALUES (3, 'late', NULL)")
+    func isTold() -> Bool {
+      store.commits.all.contains { if case .others = $0 { true } else { false } }
+    }
+    #expect(try await becomesTrue(within: .seconds(60)) { isTold() })
+    try other.execute("COMMIT")
+    #expect((try? await saved.get()) != nil)
+  }
+
+  @Test("pruning does not wait for their locks")
+  func forgettingBesideOthers() async throws {
+    var settings = WriterSettings()
+    settings.pruningInterval = 20_000_000
+    settings.pollInterval = 20_000_000
+    let store = try WrittenFile(settings: settings)
+    let other = try store.file.connect()
+    for id in 1...5 {
+      try other.execute("INSERT INTO City VALUES (\(id), 'there', NULL); BEGIN IMMEDIATE")
+      #expect(try await becomesTrue(within: .seconds(60)) { store.commits.all.count == id })
+      try other.execute("COMMIT")
+    }
+  }
+
+  @Test("their commits before a save are not part of that save")
+  func separateSaves() async throws {
+    let store = try WrittenFile()
+    let gate = store.hold()
+    gate.signal()
+    try store.file.runExternally("INSERT INTO City VALUES (1, 'a', NULL)")
+    let result = try await store.save("INSERT INTO City VALUES (2, 'b', NULL)").get()
+    #expect(result.token.position.number == 3)
+    #expect(try store.rows("SELECT position FROM livefetch_save") == ["1", "2", "3"])
+  }
+
+  @Test(
+    "a table rebuilt or dropped under the server begins a new epoch",
+    arguments: [
+      """
+      CREATE TABLE c2(id INTEGER PRIMARY KEY, name TEXT, country INTEGER
+        REFERENCES Country DEFERRABLE INITIALLY DEFERRED);
+      DROP TABLE City; ALTER TABLE c2 RENAME TO City;
+      """, "DROP TABLE City",
+    ])
+  func rebuilt(_ sql: String) async throws {
+    let store = try WrittenFile()
+    let before = store.writer.newestToken
+    try store.file.runExternally(sql)
+    try await wait(for: 1, store)
+    let token = store.writer.newestToken
+    #expect(store.commits.all == [.restarted(token)])
+    #expect(token.epoch != before.epoch)
+    let result = try await store.save("INSERT INTO Country VALUES (5, 'Peru')").get()
+    #expect(result.token.epoch == token.epoch)
+    #expect(result.token.position == HistoryPosition(token.position.number + 1))
+  }
+
+  @Test("a second server of the same file is refused, under any name of the file")
+  func secondServer() throws {
+    let file = try ScratchFile(WrittenFile.world)
+    let lock = try FileLock(beside: file.path)
+    symlink(file.path, file.path + "-link")
+    for path in [file.path, file.path + "-link"] {
+      #expect(throws: StoreError.unusable("the file is being served by process \(getpid())")) {
+        try FileLock(beside: path)
+      }
+    }
+    withExtendedLifetime(lock) {}
+  }
+
+  @Test("the lock is released when its holder ends")
+  func lockGoes() throws {
+    let file = try ScratchFile(WrittenFile.world)
+    for _ in 1...3 { _ = try FileLock(beside: file.path) }
+    #expect(access(file.path + "-livefetch", F_OK) != 0)
+  }
+}
