@@ -55,7 +55,7 @@ final class FetchPoll: DiffWaiter {
 
   func receive(_ answer: LiveAnswer, _ delivery: AnswerDelivery) {
     context.begin(.respond)
-    if !answer.hasChanges, let problem = context.service.replacementProblem {
+    if !answer.hasChanges, let problem = context.service.pollProblem {
       return context.refuse(problem)
     }
     let variant = context.service.corsOrigins.variant(of: context.request)
