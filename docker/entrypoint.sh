@@ -4,7 +4,7 @@
 # files into /data/store.sqlite and ends. Further arguments are passed on to livefetch.
 #
 # Exit statuses: 64 for a setting that is missing or wrong, 65 for a store that cannot be served, 66
-# for a named store that is missing, 73 for a folder that may not be written. A restart does not help
+# for a named file that is missing, 73 for a folder that may not be written. A restart does not help
 # with any of them, so each prints what to do.
 set -eu
 

@@ -31,7 +31,7 @@ struct Serve: ParsableCommand {
     let model = try options.model()
     // A model makes the tables of a new file.
     guard isThere || model != nil || options.createsFile else {
-      throw failure("\(store): there is no such file; --create or --model makes it", .noInput)
+      throw failure("\(store): there is no such file; --create or --model creates it", .noInput)
     }
     if !isThere { try create(hasModel: model != nil) }
     do {

@@ -92,7 +92,7 @@ struct ServeOptions: ParsableArguments {
       return try Settings(
         flags: flags, environment: environment,
         file: try ConfigurationFile.read(flag: config, environment: environment))
-    } catch {
+    } catch let error as SettingError {
       throw ValidationError("\(error)")
     }
   }
@@ -118,7 +118,7 @@ struct ServeOptions: ParsableArguments {
     let settings = try settings()
     do {
       return try ServerOptions(settings)
-    } catch {
+    } catch let error as SettingError {
       throw ValidationError("\(error)")
     }
   }

@@ -28,8 +28,10 @@ struct ServerOptions {
   /// True if the file is one of the samples.
   var servesSample = false
 
-  /// - Throws: the errors that are found without reading files.
-  init(_ settings: Settings) throws(SettingError) {
+  /// Finds the errors that are found without reading files.
+  ///
+  /// - Throws: a `SettingError`. Ends the command if the public directory is missing.
+  init(_ settings: Settings) throws {
     self.settings = settings
     tokenSource = try settings.tokenSource()
     certificateFiles = try settings.certificateFiles()
@@ -165,12 +167,13 @@ struct ServerOptions {
     }
   }
 
-  private func checkDirectory() throws(SettingError) {
+  /// Ends the command if the public directory does not exist.
+  private func checkDirectory() throws {
     guard let directory = settings.text(.publicDirectory) else { return }
     var isDirectory: ObjCBool = false
     guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory),
       isDirectory.boolValue
-    else { throw SettingError("--public: there is no directory '\(directory)'.") }
+    else { throw failure("\(directory): there is no such directory", .noInput) }
   }
 
   private func checkBackups() throws(SettingError) {

@@ -174,8 +174,8 @@ public final class ServiceHost: HTTPHandler {
 
 extension ServiceHost {
   /// Serves the store by other settings: another service takes the place of the present one, as after
-  /// a change of the schema. Waiting requests end as at a restart, with 503 `shutting-down`, and their
-  /// clients go on with their tokens.
+  /// a change of the schema. Long-polls and streams end as when the server ends, and their clients go
+  /// on with their tokens.
   ///
   /// - Parameters:
   ///   - configuration: the metrics of the host stay, and so do the accounts of equal quotas.

@@ -251,7 +251,7 @@ async function credentials({ browser, server }) {
   await serveTodo(server);
   const pages = [];
   for (const user of ['one', 'one', 'two']) {
-    const page = await browser.open(`${server.address}/style.css`);
+    const page = await browser.open(`${server.address}/explorer/style.css`);
     await page.run(async (name) => {
       const { connect } = await import('/livefetch.js');
       globalThis.headers = { 'X-User': name };
@@ -301,7 +301,7 @@ async function suspendedLeader({ browser, server }) {
 /** A token function that gives another token at each call: the page has a stream of its own. */
 async function freshTokens({ browser, server }) {
   await serveTodo(server);
-  const page = await browser.open(`${server.address}/style.css`);
+  const page = await browser.open(`${server.address}/explorer/style.css`);
   await page.run(async () => {
     const { connect } = await import('/livefetch.js');
     let number = 0;
@@ -322,7 +322,7 @@ async function proxiedRequest({ browser, server }) {
   await serveTodo(server);
   const pages = [];
   for (const title of ['One', 'Two']) {
-    const page = await browser.open(`${server.address}/style.css`);
+    const page = await browser.open(`${server.address}/explorer/style.css`);
     await page.run(async (text) => {
       const { connect } = await import('/livefetch.js');
       const reactive = (value) => new Proxy(value, { get: (target, name) =>

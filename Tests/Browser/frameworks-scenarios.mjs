@@ -14,7 +14,7 @@ async function open({ browser, server }, modules = {}) {
   const page = await browser.open();
   // The server's policy allows no import map within a page.
   await page.send('Page.setBypassCSP', { enabled: true });
-  await page.go(`${server.address}/style.css`);
+  await page.go(`${server.address}/explorer/style.css`);
   await page.run(async (texts) => {
     const url = (text) => URL.createObjectURL(new Blob([text], { type: 'text/javascript' }));
     const imports = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, url(text)]));

@@ -73,7 +73,6 @@ struct ConfigTests {
     let bad = try folder.run("config", environment: ["LIVEFETCH_PORT": "tcp://10.0.0.1:80"])
     #expect(bad.status == 64)
     #expect(bad.errors.contains("LIVEFETCH_PORT takes a whole number from 0 to 65535"))
-    #expect(try folder.run("config", "--config", "none.json").status == 64)
   }
 
   @Test("The JSON output of config is a configuration file with the same settings")

@@ -50,17 +50,25 @@ struct NPMPackageTests {
     #expect(NPMPackage.archive(of: files) == nil)
   }
 
-  @Test("A server serves the package and the client, also with --public")
+  @Test("A server serves the package and the files that programs fetch, also with --public")
   func served() throws {
     let server = try FaultServer(smallWorld, ["--public", "."])
     let answer = try server.client.send("GET", "/livefetch.tgz")
     #expect(answer.status == 200)
     #expect(answer.headers["content-type"] == "application/gzip")
     #expect(answer.body == NPMPackage.archive(of: WebPage.files))
-    for path in ["/livefetch.js", "/livefetch/transport.js"] {
-      #expect(try server.client.send("GET", path).body == WebPage.files[path])
+    for path in [
+      "/livefetch.js", "/livefetch.d.ts", "/livefetch/transport.js", "/livefetch.py",
+      "/conformance.py",
+      "/model-schema.json", "/openapi.html", "/docs/index.html",
+    ] {
+      let file = try server.client.send("GET", path)
+      #expect(file.status == 200)
+      #expect(file.body == WebPage.files[path], "\(path)")
     }
-    #expect(try server.client.send("GET", "/explorer/main.js").status == 404)
+    for path in ["/", "/index.html", "/todo.html", "/package.json"] {
+      #expect(try server.client.send("GET", path).status == 404)
+    }
     #expect(server.end() == 0)
   }
 }

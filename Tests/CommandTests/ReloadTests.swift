@@ -12,14 +12,16 @@ struct ReloadTests {
   }
 
   private func client(
-    _ address: String, _ target: String, token: String? = nil, method: String = "GET"
+    _ address: String, _ target: String, token: String? = nil, method: String = "GET",
+    headers: String = "", body: String = ""
   ) throws -> WaitingClient {
     let port = try #require(address.split(separator: ":").last.flatMap { Int($0) })
     let credential = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
     return try #require(
       WaitingClient(
-        port: port, sending: "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\n\(credential)\r\n")
-    )
+        port: port,
+        sending: "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\n"
+          + "\(credential)\(headers)\r\n\(body)"))
   }
 
   /// The status of `GET /v1/objects/City?limit=1` for a bearer of `token`.
@@ -141,7 +143,7 @@ struct ReloadTests {
     }
   }
 
-  @Test("A waiting request ends with 503, and its client goes on with its token")
+  @Test("Long-polls end without changes, streams with a reason, and their tokens stay valid")
   func waiting() throws {
     let folder = try folder()
     try folder.write(#"{"max-items": 100}"#, to: "livefetch.json")
@@ -149,11 +151,33 @@ struct ReloadTests {
     let about = try client(address, "/v1").receiveHead()
     let token = try #require(about.firstMatch(of: /LiveFetch-Token: (\S+)/)?.1)
     let poll = try client(address, "/v1/objects/City?since=\(token)&wait=60")
-    let stream = try client(address, "/v1/changes?since=\(token)&wait=60")
+    let changes = try client(address, "/v1/changes?since=\(token)&wait=60")
+    let stream = try client(
+      address, "/v1/objects/City?since=\(token)", headers: "Accept: text/event-stream\r\n")
+    let body = #"{"fetches":{"a":{"entity":"City","since":"\#(token)"}},"wait":60}"#
+    let group = try client(
+      address, "/v1/live", method: "POST",
+      headers: "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n",
+      body: body)
+    // The four, and the request of the metrics itself.
+    #expect(
+      try eventually(within: .seconds(300)) {
+        let metrics = try FaultClient(address: address).send("GET", "/metrics").body
+        return String(decoding: metrics, as: UTF8.self)
+          .contains("\nlivefetch_connections_waiting 5\n")
+      })
     try folder.write(#"{"max-items": 50}"#, to: "livefetch.json")
     _ = try hangUp(server, folder, until: "read again: ")
-    #expect(poll.receiveHead().hasPrefix("HTTP/1.1 503"))
-    #expect(stream.receiveHead().hasPrefix("HTTP/1.1 503"))
+    for (waiting, last) in [
+      (poll, #""items":{"deleted":[],"inserted":[],"moved":[],"updated":[]}}"#),
+      (changes, #"{"from":"\#(token)","to":"\#(token)","saves":[]}"#),
+      (group, #"{"token":"\#(token)","results":{}}"#),
+      (stream, #""code":"shutting-down""#),
+    ] {
+      let answer = waiting.receive(until: last)
+      #expect(answer.hasPrefix("HTTP/1.1 200"), "\(answer)")
+      #expect(answer.contains(last), "\(answer)")
+    }
     let again = try client(address, "/v1/objects/City?since=\(token)&wait=0").receiveHead()
     #expect(again.hasPrefix("HTTP/1.1 200"), "\(again)")
   }

@@ -23,11 +23,14 @@ struct StatusTests {
       ["serve", "w.sqlite", "--model", "GONE"], ["fetch", "GONE", "City"],
       ["export", "GONE", "City"], ["save", "GONE"], ["check", "GONE"], ["status", "GONE"],
       ["detach", "GONE"], ["import", "w.sqlite", "GONE", "--into", "City"],
+      ["serve", "w.sqlite", "--config", "GONE"], ["config", "--config", "GONE"],
+      ["serve", "w.sqlite", "--public", "GONE"], ["demo", "--public", "GONE"],
     ])
   func missing(arguments: [String]) throws {
     let run = try folder().run(arguments)
     #expect(run.status == 66, "\(run.errors)")
     #expect(run.errors.hasPrefix("livefetch: GONE"), "\(run.errors)")
+    #expect(run.errors.components(separatedBy: "livefetch: ").count == 2, "\(run.errors)")
   }
 
   @Test(
@@ -38,6 +41,7 @@ struct StatusTests {
       ["detach", "."], ["backup", ".", "c.sqlite"], ["backup", "w.sqlite", ".", "--force"],
       ["restore", ".", "w.sqlite"], ["restore", "w.sqlite", "."], ["model", "show", "."],
       ["migrate", ".", "--model", "m.json"], ["serve", "w.sqlite", "--model", "."],
+      ["config", "--config", "."],
     ])
   func directory(arguments: [String]) throws {
     let run = try folder().run(arguments)

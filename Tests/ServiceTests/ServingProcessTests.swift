@@ -83,7 +83,7 @@ struct ServingProcessTests {
     try Data("own page".utf8).write(to: URL(fileURLWithPath: own + "/index.html"))
     let next = try RunningProgram(["serve", path, "--port", "0", "--public", own])
     #expect(String(decoding: try ask(next, "/").body, as: UTF8.self) == "own page")
-    #expect(try ask(next, "/style.css").status == 404)
+    #expect(try ask(next, "/todo.html").status == 404)
     #expect(try ask(next, "/livefetch.js").status == 200)
     next.process.terminate()
     #expect(next.end() == 0)

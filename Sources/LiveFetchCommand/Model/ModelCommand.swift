@@ -49,7 +49,7 @@ struct ModelCommand: ParsableCommand {
 
     @Argument(help: "The model.") var path: String
 
-    func run() throws { print(try modelAnywhere(path).outline) }
+    func run() throws { print(try modelAnywhere(path, reportsRemarks: true).outline) }
   }
 
   struct Check: ParsableCommand {

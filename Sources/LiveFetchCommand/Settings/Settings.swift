@@ -142,19 +142,17 @@ enum ConfigurationFile {
   static let usualPath = "livefetch.json"
 
   /// Reads the file that `flag` or the environment names, or the one at the default path; nil
-  /// without one.
+  /// without one. Ends the command if a file that is named does not exist.
   static func read(
     flag: String?, environment: [String: String]
-  ) throws(SettingError) -> (path: String, text: [UInt8])? {
-    let named = flag ?? environment[variable]
-    guard named != "" else {
+  ) throws -> (path: String, text: [UInt8])? {
+    guard let named = flag ?? environment[variable] else {
+      return FileManager.default.contents(atPath: usualPath).map { (usualPath, [UInt8]($0)) }
+    }
+    guard !named.isEmpty else {
       let origin = flag == nil ? variable : "--config"
       throw SettingError("\(origin) is empty; give it a value, or leave it out")
     }
-    guard let data = FileManager.default.contents(atPath: named ?? usualPath) else {
-      guard let named else { return nil }
-      throw SettingError("\(named): the configuration file does not exist")
-    }
-    return (named ?? usualPath, [UInt8](data))
+    return (named, try contents(ofFile: named))
   }
 }

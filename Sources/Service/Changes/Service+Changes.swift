@@ -127,7 +127,7 @@ private final class ChangePoll: HistoryObserver, CredentialHolder {
     }
     guard takeResponse() else { return true }
     context.perform { () throws(Problem) in
-      if !hasSaves, let problem = service.replacementProblem { throw problem }
+      if !hasSaves, let problem = service.pollProblem { throw problem }
       context.respond(json: try json(of: result))
     }
     return true

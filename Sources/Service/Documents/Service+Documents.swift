@@ -89,12 +89,20 @@ extension Service {
       }
     }
     if let found = files.flatMap({ find($0, path) }) { return found }
-    let isBuiltIn =
-      ["/docs/", "/livefetch/"].contains { path.hasPrefix($0) }
-      || ["/livefetch.js", "/livefetch.d.ts", "/livefetch.tgz"].contains(path)
-    guard files == nil || isBuiltIn else { return nil }
+    let isLasting =
+      Self.lastingFolders.contains { path.hasPrefix($0) } || Self.lastingFiles.contains(path)
+    guard files == nil || isLasting else { return nil }
     return configuration.builtInFiles.flatMap { find($0, path) }
   }
+
+  /// The folders of built-in files that a public directory does not replace as a whole.
+  private static let lastingFolders = ["/docs/", "/explorer/", "/livefetch/"]
+
+  /// The other built-in files that a public directory replaces only by a file of the same name.
+  private static let lastingFiles: Set<Substring> = [
+    "/conformance.py", "/icon.svg", "/livefetch.d.ts", "/livefetch.js", "/livefetch.py",
+    "/livefetch.tgz", "/model-schema.json", "/openapi.html",
+  ]
 
   /// The methods that a path takes, and for browsers of other origins the headers they may send.
   ///

@@ -60,7 +60,7 @@ final class FetchGroupPoll: GroupWaiter, CredentialHolder {
   func receive(_ results: [GroupResult], at token: Token?) {
     end()
     context.perform { () throws(Problem) in
-      if let problem = context.service.replacementProblem,
+      if let problem = context.service.pollProblem,
         token == nil || !results.contains(where: \.answer.hasChanges)
       {
         throw problem

@@ -65,7 +65,7 @@ final class FetchPoll: DiffWaiter {
 
   func receive(_ answer: LiveAnswer, _ delivery: AnswerDelivery) {
     context.begin(.respond)
-    if !answer.hasChanges, let problem = context.service.replacementProblem {
+    if !answer.hasChanges, let problem = context.service.pollProblem {
       return context.refuse(problem)
     }
     let variant = AnswerDelivery.Variant(

@@ -144,6 +144,12 @@ extension Service {
   /// The problem that ends waiting requests once another service replaces this one.
   var replacementProblem: Problem? { isDraining ? replacement.withLock { $0 } : nil }
 
+  /// The problem that ends long-polls without changes once another service replaces this one. If only
+  /// the settings have changed, they end with an empty diff, as when the server ends.
+  var pollProblem: Problem? {
+    replacementProblem.flatMap { $0.code == Problem.shuttingDown.code ? nil : $0 }
+  }
+
   /// The problem that ends streams; nil while the service runs.
   var endProblem: Problem? { isDraining ? replacementProblem ?? .shuttingDown : nil }
 

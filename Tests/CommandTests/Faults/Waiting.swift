@@ -29,10 +29,13 @@ final class WaitingClient {
   }
 
   /// The head of the response; its incomplete part after half a minute.
-  func receiveHead() -> String {
+  func receiveHead() -> String { receive(until: "\r\n\r\n") }
+
+  /// The response up to `text`; its incomplete part after half a minute.
+  func receive(until text: String) -> String {
     LoopbackSocket.setTimeout(30, of: descriptor)
     var piece = [UInt8](repeating: 0, count: 4_096)
-    while !received.contains("\r\n\r\n") {
+    while !received.contains(text) {
       let count = recv(descriptor, &piece, piece.count, 0)
       guard count > 0 else { break }
       received += String(decoding: piece[..<count], as: UTF8.self)
