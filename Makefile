@@ -9,13 +9,14 @@ TESTS_AT_ONCE ?= 4
 PACKAGES := libmicrohttpd-dev libsqlite3-dev libcurl4-openssl-dev zlib1g-dev libpq-dev
 # The suites of the service that run over both stores. Not CachingContract: a commit in any database of a
 # PostgreSQL server moves the tokens of all of them, and so do log flushes.
-BOTH_STORES := AccessProof|Access(Leak|Live|Reading|Saving|RuleMatrix|Time|Token)|AlteredTable|$(strip \
-  )BatchInSave|CacheBound|DeleteRule|DerivedChain|DictionariesContract|DictionariesLive|DisconnectedClients|$(strip \
-  )EntityName|ErrorContract|EveryFailure|FetchContract|FetchedKeys|HeadRefusal|$(strip \
-  )Idempotency|JSONValues|LongPoll|ManyFetches|ManyFetchesStream|$(strip \
-  )MergePolicy|Migration(Loss)?|Model(Contract|Promise|Rules)|Nesting|$(strip \
-  )OrderedElement|OtherWriter|PlanCache|PreconditionForm|PredicateContract|Quota|$(strip \
-  )SaveContract|SectionOption|ServerTiming|SinceNow|StalledReader|StreamContract|TermLimit|$(strip \
+BOTH_STORES := AccessProof|Access(Leak|Live|Reading|Saving|RuleMatrix|Time|Token)|$(strip \
+  )AlteredTable|BatchInSave|CacheBound|CredentialEnd|DeleteRule|DerivedChain|$(strip \
+  )DictionariesContract|DictionariesLive|DisconnectedClients|EntityName|$(strip \
+  )ErrorContract|EveryFailure|FetchContract|FetchedKeys|HeadRefusal|Idempotency|$(strip \
+  )JSONValues|LongPoll|ManyFetches|ManyFetchesStream|MergePolicy|Migration(Loss)?|$(strip \
+  )Model(Contract|Promise|Rules)|Nesting|OrderedElement|OtherWriter|PlanCache|$(strip \
+  )PreconditionForm|PredicateContract|Quota|SaveContract|ScopeMatrix|$(strip \
+  )SectionOption|ServerTiming|SinceNow|StalledReader|StreamContract|TermLimit|$(strip \
   )Transformable(Contract|Rule)|WindowContract
 SOURCES := $(wildcard Package.swift Sources Tests)
 

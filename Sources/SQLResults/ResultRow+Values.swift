@@ -57,7 +57,7 @@ extension ResultRow {
         bytes.append(jsonString: text)
       }
     case .transformable(let index): layout.readers[index].append(text, to: &bytes)
-    case .ids: bytes.append(contentsOf: text)
+    case .ids: bytes.append(ids: text)
     case .largeIDsAsStrings: bytes.append(idsWithLargeOnesAsStrings: text)
     default: bytes.append(jsonString: text)
     }
@@ -133,12 +133,23 @@ extension ResultRow {
 }
 
 extension [UInt8] {
+  /// Appends a JSON array of ids that the database has written. Bytes of text ids that are not UTF-8
+  /// become U+FFFD, as in the ids of items.
+  @usableFromInline
+  mutating func append(ids array: UnsafeBufferPointer<UInt8>) {
+    if array.allSatisfy({ $0 < 0x80 }) {
+      append(contentsOf: array)
+    } else {
+      append(contentsOf: String(decoding: array, as: UTF8.self).utf8)
+    }
+  }
+
   /// Appends a JSON array of ids, its integers beyond ±2^53 as strings.
   @usableFromInline
   mutating func append(idsWithLargeOnesAsStrings array: UnsafeBufferPointer<UInt8>) {
     let ids = array.dropFirst().dropLast()
     // Text ids are no integers.
-    guard let first = ids.first, first != 0x22 else { return append(contentsOf: array) }
+    guard let first = ids.first, first != 0x22 else { return append(ids: array) }
     append(0x5B)
     for (index, digits) in ids.split(separator: 0x2C).enumerated() {
       if index > 0 { append(0x2C) }

@@ -95,6 +95,24 @@ struct KeyFormTests {
       names.contains(#""items":[{"id":"p","owner.n":1},{"id":"r","owner.n":null}]"#), "\(names)")
   }
 
+  @Test("with bytes that are not UTF-8 are shown alike in items and in lists of related ids")
+  func aTextThatIsNoUTF8() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE owner(code TEXT PRIMARY KEY, n INTEGER);
+      CREATE TABLE pet(id TEXT PRIMARY KEY, owner TEXT REFERENCES owner(code));
+      INSERT INTO owner VALUES ('a', 1);
+      INSERT INTO pet VALUES (CAST(X'70FF71' AS TEXT), 'a'), ('ä', 'a');
+      """)
+    let pets = try file.ask("/v1/objects/pet?as=ids")
+    #expect(pets.text.contains("\"items\":[\"p\u{FFFD}q\",\"ä\"]"), "\(pets.text)")
+    for option in ["", "&int64=string"] {
+      let answer = try file.ask("/v1/objects/owner?select=pet\(option)")
+      #expect(String(validating: answer.bytes, as: UTF8.self) != nil)
+      #expect(answer.text.contains("\"pet\":[\"p\u{FFFD}q\",\"ä\"]"), "\(answer.text)")
+    }
+  }
+
   @Test("leave out rows without an id, and a row that gets one is inserted", .onlyForFiles)
   func aNumberAmongTexts() throws {
     let file = try ServedFile(

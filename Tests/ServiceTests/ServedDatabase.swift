@@ -44,6 +44,10 @@ final class TestedDatabase {
     try PostgresStore.addAPIKey(record, to: target)
   }
 
+  func revokeAPIKey(_ name: String) throws -> APIKeyRecord? {
+    try PostgresStore.revokeAPIKey(name, in: target)
+  }
+
   func position() throws -> HistoryPosition {
     let position = try HistoryTransaction.read([], on: connection) {
       (transaction) throws(PostgresError) in transaction.position

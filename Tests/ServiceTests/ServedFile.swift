@@ -99,9 +99,15 @@ final class ServedFile {
     return try database.migrate(to: model, options, progress)
   }
 
-  /// Stores an API key. The server must be stopped. Returns false if it was there.
+  /// Stores an API key. Returns false if it was there.
   func addAPIKey(_ record: APIKeyRecord) throws -> Bool {
     try database?.addAPIKey(record) ?? SQLiteStore.addAPIKey(record, path: path)
+  }
+
+  /// Revokes an API key. Returns nil if it was not there.
+  func revokeAPIKey(_ name: String) throws -> APIKeyRecord? {
+    guard let database else { return try SQLiteStore.revokeAPIKey(name, path: path) }
+    return try database.revokeAPIKey(name)
   }
 
   /// Waits until the server has detected all commits of other programs.

@@ -1,6 +1,5 @@
 import FetchModel
 import LiveFetchHTTPServer
-import SQLiteStore
 import Service
 import TestSupport
 import Testing
@@ -70,7 +69,7 @@ struct CredentialEndTests {
     let other = file.begin(
       "GET", "/v1/objects/city?since=now&wait=60&select=name", headers: Self.bearer(kept))
     let otherStream = try self.streams(file, kept)[0]
-    #expect(try SQLiteStore.revokeAPIKey("gone", path: file.path)?.id == gone.id)
+    #expect(try file.revokeAPIKey("gone")?.id == gone.id)
     try expectEnd(polls, streams)
     #expect(!other.isThere)
     #expect(otherStream.next()?.kind == "snapshot")
@@ -97,31 +96,33 @@ struct CredentialEndTests {
     let file = try ScopeMatrixTests.served([:], token: nil)
     let poll = file.begin("GET", "/v1/objects/city?since=now&wait=60")
     let (key, record) = ScopeMatrixTests.key("first", ["read"])
-    #expect(try SQLiteStore.addAPIKey(record, path: file.path))
+    #expect(try file.addAPIKey(record))
     #expect(poll.wait()?.status == 401)
     #expect(try file.ask("/v1").status == 401)
     #expect(try file.ask("/v1", headers: Self.bearer(key)).status == 200)
-    #expect(try SQLiteStore.revokeAPIKey(record.id, path: file.path) != nil)
+    #expect(try file.revokeAPIKey(record.id) != nil)
     #expect(
       try eventually(within: .seconds(60)) {
         try file.ask("/v1", headers: Self.bearer(key)).status == 401
       })
-    try file.runExternally("DELETE FROM livefetch_key")
+    try file.runExternally(
+      "DELETE FROM \(TestedStore.isPostgres ? "livefetch.key" : "livefetch_key")")
     try file.runExternally("UPDATE city SET name = 'S' WHERE id = 1")
     try file.settle()
     #expect(try file.ask("/v1").status == 401)
   }
 
-  @Test("Keys are no entity, and the history contains neither them nor their changes")
+  @Test(
+    "Keys are no entity, and the history contains neither them nor their changes", .onlyForFiles)
   func noEntity() throws {
     let file = try ScopeMatrixTests.served(["a": ScopeMatrixTests.key("a", ["read"])])
     let token = ScopeMatrixTests.bearer("secret")
     let model = try file.ask("/v1/model", headers: token)
     #expect(!model.text.contains("livefetch"))
     let before = try file.ask("/v1", headers: token).json["token"]?.string
-    #expect(try SQLiteStore.revokeAPIKey("a", path: file.path) != nil)
+    #expect(try file.revokeAPIKey("a") != nil)
     let (_, record) = ScopeMatrixTests.key("b", ["write"])
-    #expect(try SQLiteStore.addAPIKey(record, path: file.path))
+    #expect(try file.addAPIKey(record))
     try file.settle()
     let after = try file.ask("/v1", headers: token).json["token"]?.string
     #expect(after == before)

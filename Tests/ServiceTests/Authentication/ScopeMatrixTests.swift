@@ -1,6 +1,5 @@
 import FetchModel
 import LiveFetchHTTPServer
-import SQLiteStore
 import Service
 import TestSupport
 import Testing
@@ -18,7 +17,7 @@ struct ScopeMatrixTests {
     let file = try ServedFile(contractWorld, configuration: configuration)
     try file.restart { file in
       for (_, record) in keys.values {
-        let isAdded = try SQLiteStore.addAPIKey(record, path: file.path)
+        let isAdded = try file.addAPIKey(record)
         #expect(isAdded)
       }
     }
@@ -161,7 +160,7 @@ struct ScopeMatrixTests {
     ]
     let file = try Self.served(keys)
     try file.restart { file in
-      let revoked = try SQLiteStore.revokeAPIKey("gone", path: file.path)
+      let revoked = try file.revokeAPIKey("gone")
       #expect(revoked?.name == "gone")
     }
     for example in Self.cases where example.statuses.contains(403) {
