@@ -59,12 +59,12 @@ extension ResultTransaction {
 extension JSON {
   /// Reads a text that this process wrote.
   ///
-  /// - Throws: ``StoreError/failed(_:)`` for a text that ``init(parsing:)`` refuses, for example one whose
+  /// - Throws: ``StoreError/failed(_:)`` for a text that ``init(stored:)`` refuses, for example one whose
   ///   stored values are nested too deep.
   @usableFromInline
   init(ownText text: [UInt8]) throws(StoreError) {
     do {
-      self = try JSON(parsing: text)
+      self = try JSON(stored: text)
     } catch {
       throw .failed(
         "a result is no valid JSON: at byte \(error.offset): expected \(error.expected)")

@@ -153,9 +153,14 @@ struct LongTextTests {
     for text in texts {
       let bytes = Array(text.utf8)
       #expect(
-        bytes.withUnsafeBufferPointer { JSON.isValid($0) } == ((try? JSON(parsing: bytes)) != nil),
+        bytes.withUnsafeBufferPointer { JSON.isValid($0) } == ((try? JSON(stored: bytes)) != nil),
         "\(text)")
     }
+    let repeated = Array("{\"a\":1,\"a\":2}".utf8)
+    #expect(throws: JSONError.self) { try JSON(parsing: repeated) }
+    var kept: [UInt8] = []
+    kept.append(json: (try? JSON(stored: repeated)) ?? .null)
+    #expect(kept == repeated)
     let long = Array(("[" + String(repeating: "1,", count: 100_000) + "1]").utf8)
     #expect(long.withUnsafeBufferPointer { JSON.isValid($0) })
     #expect(!long.withUnsafeBufferPointer { JSON.isValid($0, isCancelled: { true }) })

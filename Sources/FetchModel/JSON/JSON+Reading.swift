@@ -19,15 +19,26 @@ extension JSON {
   /// - Throws: ``JSONError`` for a violation of RFC 8259, for bytes that are not UTF-8, for a
   ///   repeated member name, and for nesting deeper than ``maxDepth``.
   public init(parsing bytes: [UInt8]) throws(JSONError) {
+    try self.init(parsing: bytes, allowsRepetition: false)
+  }
+
+  /// Parses what a store holds or a server answered: a repeated member is kept, as databases keep it.
+  ///
+  /// - Throws: ``JSONError`` as ``init(parsing:)`` otherwise does.
+  public init(stored bytes: [UInt8]) throws(JSONError) {
+    try self.init(parsing: bytes, allowsRepetition: true)
+  }
+
+  private init(parsing bytes: [UInt8], allowsRepetition: Bool) throws(JSONError) {
     self = try bytes.withUnsafeBufferPointer { buffer throws(JSONError) in
-      var reader = JSONReader(bytes: buffer)
+      var reader = JSONReader(bytes: buffer, allowsRepetition: allowsRepetition)
       return try reader.readText()
     }
   }
 }
 
 extension JSON {
-  /// True if ``init(parsing:)`` can read `bytes`. Builds no values.
+  /// True if ``init(stored:)`` can read `bytes`. Builds no values.
   ///
   /// - Parameter isCancelled: called now and then for a long text; if it returns true, the result is
   ///   false.
@@ -35,7 +46,8 @@ extension JSON {
     _ bytes: UnsafeBufferPointer<UInt8>, isCancelled: () -> Bool = { false }
   ) -> Bool {
     withoutActuallyEscaping(isCancelled) { isCancelled in
-      var reader = JSONReader(bytes: bytes, keepsValues: false, Interruption(isCancelled))
+      var reader = JSONReader(
+        bytes: bytes, keepsValues: false, allowsRepetition: true, Interruption(isCancelled))
       return (try? reader.readText()) != nil
     }
   }
@@ -45,16 +57,18 @@ private struct JSONReader {
   let bytes: UnsafeBufferPointer<UInt8>
   /// True if elements and members are stored; otherwise arrays and objects are read as empty.
   let keepsValues: Bool
+  let allowsRepetition: Bool
   var interruption: Interruption
   var offset = 0
   var depth = 0
 
   init(
-    bytes: UnsafeBufferPointer<UInt8>, keepsValues: Bool = true,
+    bytes: UnsafeBufferPointer<UInt8>, keepsValues: Bool = true, allowsRepetition: Bool,
     _ interruption: Interruption = Interruption { false }
   ) {
     self.bytes = bytes
     self.keepsValues = keepsValues
+    self.allowsRepetition = allowsRepetition
     self.interruption = interruption
   }
 
@@ -132,11 +146,14 @@ private struct JSONReader {
     try enter()
     var members: [JSON.Member] = []
     if !take(0x7D) {
-      repeat { members.append(try readMember()) } while take(0x2C)
+      repeat {
+        let member = try readMember()
+        if keepsValues { members.append(member) }
+      } while take(0x2C)
       guard take(0x7D) else { throw failure("`,` or `}`") }
     }
     depth -= 1
-    try refuseRepetition(members)
+    if !allowsRepetition { try refuseRepetition(members) }
     return .object(members)
   }
 

@@ -1,5 +1,5 @@
 // A JSON text as a value. Numbers keep their text, so that 64-bit integers and decimals stay exact.
-// A repeated member is an error, as RFC 8259 allows.
+// A repeated member of a request is an error, as RFC 8259 allows.
 
 /// A JSON value as it was written.
 public enum JSON: Sendable, Hashable {

@@ -156,7 +156,7 @@ private struct SectionWriter {
   }
 
   private func isRawJSON(_ utf8: UnsafeBufferPointer<UInt8>) -> Bool {
-    guard type == .json || type == .decimal, let json = try? JSON(parsing: Array(utf8)) else {
+    guard type == .json || type == .decimal, let json = try? JSON(stored: Array(utf8)) else {
       return false
     }
     if case .number = json { return true }

@@ -73,10 +73,10 @@ extension ChangeProblem {
     members.append(.init(name: "code", value: .string(code.rawValue)))
     members.append(.init(name: "detail", value: .string(detail)))
     if let hint { members.append(.init(name: "hint", value: .string(hint))) }
-    if let stored = stored.flatMap({ try? JSON(parsing: $0) }) {
+    if let stored = stored.flatMap({ try? JSON(stored: $0) }) {
       members.append(.init(name: "stored", value: stored))
     }
-    if let given = given.flatMap({ try? JSON(parsing: $0) }) {
+    if let given = given.flatMap({ try? JSON(stored: $0) }) {
       members.append(.init(name: "given", value: given))
     }
     return .object(members)

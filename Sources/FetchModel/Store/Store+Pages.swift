@@ -34,7 +34,7 @@ extension StoreReadTransaction {
       let snapshot = try snapshot(of: page)
       guard try body(snapshot) else { return }
       left -= size
-      guard let json = try? JSON(parsing: snapshot.json),
+      guard let json = try? JSON(stored: snapshot.json),
         let next = json["next"]?.string.flatMap(cursor.decode)
       else { return }
       page.window = Window(limit: size, after: next)

@@ -322,7 +322,7 @@ public final class LocalStore: ObjectStore {
 
   private static func parse(_ json: [UInt8]) throws(ObjectStoreError) -> JSON {
     do {
-      return try JSON(parsing: json)
+      return try JSON(stored: json)
     } catch {
       throw .notUnderstood("expected \(error.expected) at byte \(error.offset)")
     }

@@ -36,7 +36,7 @@ final class OfflineResults: Sendable {
     self.storage = storage
     let text = (try? storage.value(forKey: Self.listKey)) ?? nil
     var list: [String] = []
-    if let text, case .array(let keys)? = try? JSON(parsing: [UInt8](text)) {
+    if let text, case .array(let keys)? = try? JSON(stored: [UInt8](text)) {
       list = keys.compactMap(\.string)
     }
     state = Mutex(State(list: list))
@@ -121,7 +121,7 @@ final class OfflineResults: Sendable {
     state.list.append(key)
     if let known = state.results[key] { return known }
     guard !state.missing.contains(key), let data = (try? storage.value(forKey: key)) ?? nil,
-      let json = try? JSON(parsing: [UInt8](data)), let found = ResultState(json: json)
+      let json = try? JSON(stored: [UInt8](data)), let found = ResultState(json: json)
     else {
       state.missing.insert(key)
       return nil
@@ -163,7 +163,7 @@ extension ResultState {
     let sections = sections.map { section in
       JSON.object([
         .init(name: "name", value: .string(section.info.name)),
-        .init(name: "value", value: (try? JSON(parsing: section.info.value)) ?? .null),
+        .init(name: "value", value: (try? JSON(stored: section.info.value)) ?? .null),
         .init(name: "indexTitle", value: .string(section.info.indexTitle)),
         .init(name: "items", value: .array(section.items.map(\.json))),
       ])

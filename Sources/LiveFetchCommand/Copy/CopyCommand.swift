@@ -95,7 +95,7 @@ struct CopyCommand: ParsableCommand {
             let plan = try Self.plan(of: entity.name, file, opened.model)
             try transaction.pages(of: plan, size: 1_000, in: opened.model) { page in
               do {
-                let snapshot = try JSON(parsing: page.json)
+                let snapshot = try JSON(stored: page.json)
                 let items = FetchResult.sections(snapshot).flatMap(\.items)
                   .map { file.copied($0, of: entity.name) }
                 objects.add(items)

@@ -66,7 +66,7 @@ struct ExportCommand: ParsableCommand {
     do throws(StoreError) {
       try store.pages(of: plan, size: Self.pageSize) { page in
         do {
-          try sink.write(try JSON(parsing: page.json), columns: names)
+          try sink.write(try JSON(stored: page.json), columns: names)
           return true
         } catch {
           failed = error

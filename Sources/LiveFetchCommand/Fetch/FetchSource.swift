@@ -78,7 +78,7 @@ final class StoreFetch: FetchSource {
 
   func snapshot() throws -> JSON {
     try reportingErrors(of: name) {
-      try JSON(parsing: store.snapshot(of: plan, queryClass: .full).json)
+      try JSON(stored: store.snapshot(of: plan, queryClass: .full).json)
     }
   }
 
@@ -135,7 +135,7 @@ final class ServerFetch: FetchSource {
     guard (try? snapshot.apply(diff)) != nil else { return try newSnapshot() }
     current = snapshot
     self.token = snapshot.token
-    return diff.isEmpty ? nil : try JSON(parsing: snapshot.json)
+    return diff.isEmpty ? nil : try JSON(stored: snapshot.json)
   }
 
   private func keep(_ json: JSON) -> JSON {
@@ -156,7 +156,7 @@ final class ServerFetch: FetchSource {
     } catch {
       throw ServerUnavailable(reason: remote.message(error))
     }
-    let json = try? JSON(parsing: response.body)
+    let json = try? JSON(stored: response.body)
     if response.status >= 500 || [408, 425, 429].contains(response.status) {
       throw ServerUnavailable(
         reason: "\(remote.address): \(json?["detail"]?.string ?? "status \(response.status)")")
