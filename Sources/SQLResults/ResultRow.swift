@@ -24,6 +24,8 @@ package protocol ResultRow {
   func storedValue(_ column: Int32) -> StoredValue
   /// Returns the bytes of a value as a client downloads them; nil for NULL.
   func rawBytes(_ column: Int32) -> [UInt8]?
+  /// True if a column's value is binary.
+  func isBinary(_ column: Int32) -> Bool
   var columnCount: Int32 { get }
   /// The approximate memory size of the row in bytes.
   var byteCount: Int { get }

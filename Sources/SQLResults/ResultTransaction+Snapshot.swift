@@ -82,7 +82,9 @@ extension ResultTransaction {
     var value: RawValue?
     try run(FetchStatement(SQLFragment(sql, bindings: restriction.bindings))) { row in
       guard row.admits(row.byteCount, after: 0) else { return false }
-      value = RawValue(bytes: row.rawBytes(0), type: column.type)
+      // SQLite stores text in a BLOB column as well.
+      let isText = column.type == .binary && !row.isBinary(0)
+      value = RawValue(bytes: row.rawBytes(0), type: isText ? .string : column.type)
       return false
     }
     return value

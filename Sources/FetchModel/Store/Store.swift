@@ -119,7 +119,8 @@ public struct ObjectSnapshot: Sendable, Hashable {
 public struct RawValue: Sendable, Hashable {
   /// nil if the attribute is nil.
   public let bytes: [UInt8]?
-  /// The attribute's type, which determines the response's media type.
+  /// The attribute's type, which determines the response's media type. `.string` for a value of a binary
+  /// attribute that SQLite stores as text or as a number.
   public let type: AttributeType
 
   /// Makes a raw value.

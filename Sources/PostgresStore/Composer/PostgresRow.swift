@@ -67,6 +67,10 @@ struct PostgresRow: ResultRow {
     }
   }
 
+  func isBinary(_ column: Int32) -> Bool {
+    if case .bytes = value(column) { true } else { false }
+  }
+
   func rawBytes(_ column: Int32) -> [UInt8]? {
     switch value(column) {
     case .null: return nil

@@ -57,6 +57,10 @@ struct RowReader: ResultRow {
     }
   }
 
+  func isBinary(_ column: Int32) -> Bool {
+    sqlite3_column_type(statement, column) == SQLITE_BLOB
+  }
+
   var columnCount: Int32 { sqlite3_column_count(statement) }
 
   var byteCount: Int {
