@@ -76,6 +76,8 @@ import Testing
       try Predicate(parsing: "none cities.any beginswith[cd] 'x'") == .comparison(expected))
     #expect(try Predicate(parsing: "#any = 1") == comparison("any", 1))
     #expect(try Predicate(parsing: "size = 1") == comparison("size", 1))
+    #expect(try Predicate(parsing: #"#"a \"b\"" = 1"#) == comparison(#"a "b""#, 1))
+    #expect(try Predicate(parsing: "#'in' = 1") == comparison("in", 1))
   }
 
   @Test(arguments: [
@@ -85,7 +87,7 @@ import Testing
     "tags[SIZE] = 2", "tags[0] = 1", "a BETWEEN {1, 10}", "a IN {}", "a + b * -c ** 2 - 1 >= 0",
     "SELF == 5", "SELF.name LIKE '*x?'", "%K == %@", "%K.%K > %ld", "$x.name = $y",
     "cities.@sum.population > 1", "ANY a.b = 1 AND NONE c.d IN {1}", "TRUEPREDICATE",
-    "now() > a", "sum({1, 2}) == 3", "x\u{A0}=\u{A0}1",
+    "now() > a", "sum({1, 2}) == 3", "x\u{A0}=\u{A0}1", #"ANY a.#"b c".d == #"e.f" + @sum.#'g h'"#,
   ])
   func `the whole grammar is parsed`(text: String) throws {
     _ = try Predicate(parsing: text)

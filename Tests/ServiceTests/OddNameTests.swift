@@ -29,6 +29,17 @@ struct OddNameTests {
     ("t?as=ids&sort=-c", "[1,2,3]"), ("t?as=ids&sort=--c", "[3,2,1]"),
     ("t?as=ids&sort=d:e", "[2,1,3]"), ("t?as=ids&sort=-d:e:nullslast", "[3,1,2]"),
     ("t?as=ids&sort=f+g", "[1,2,3]"), ("t?as=ids&sort=x:cd:cd", "[2,1,3]"),
+    ("t?as=ids&where=%23%22a.b%22==2", "[2]"), ("t?as=ids&where=%23'-c'==2", "[2]"),
+    ("t?as=ids&where=%23%22f+g%22+IN+%7B1,3%7D+AND+%23'd:e'<3", "[1]"),
+    ("t?as=ids&where=%23%22a.b%22+%2B+%23%22f+g%22+%3D%3D+4", "[1,2,3]"),
+    ("t?as=ids&where=%23%22x:cd%22+CONTAINS%5Bc%5D+'a'", "[2]"),
+    ("thing?as=ids&where=%23%22owner.name%22=='b'", "[2]"),
+    ("thing?as=ids&where=owner.%23%22name%22=='b'", "[2]"),
+    ("t?as=dictionaries&select=n:@sum.%23%22a.b%22,m:@max.%23'f+g'", #"[{"n":6,"m":3}]"#),
+    (
+      "t?as=dictionaries&select=f+g,n:@count&group=f+g&having=%23%22f+g%22>1",
+      #"[{"f g":2,"n":1},{"f g":3,"n":1}]"#
+    ),
     ("t?as=ids&where=%25K==2&arg=a.b", "[2]"), ("t?as=ids&where=%25K==2&arg=-c", "[2]"),
     ("t?select=a.b,-c,d:e&limit=1", #"[{"id":1,"a.b":3,"-c":1,"d:e":2}]"#),
     (
@@ -54,6 +65,39 @@ struct OddNameTests {
   func isAddressedByItsName(fetch: String, items: String) throws {
     let answer = try ServedFile(Self.world).ask("/v1/objects/\(fetch)")
     #expect(answer.text.contains("\"items\":\(items)}"), "\(answer.text)")
+  }
+
+  @Test(
+    "a fetch that names a column in quotes is followed, and its numbers are not those of the name")
+  func aNameInQuotesIsFollowed() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE line(id INTEGER PRIMARY KEY, "Line 2" INTEGER, "Line 3" INTEGER);
+      INSERT INTO line VALUES (1, 2, 7), (2, 3, 5);
+      """)
+    func fetch(_ name: String, _ rest: String = "") -> String {
+      "/v1/objects/line?as=ids&where=%23%22\(name)%22+%3D%3D+2\(rest)"
+    }
+    #expect(try file.ask(fetch("Line+3")).text.contains(#""items":[]"#))
+    let held = try file.ask(fetch("Line+2"))
+    #expect(held.text.contains(#""items":[1]"#))
+    let token = try #require(held.json["token"]?.string)
+    let body = #"{"Line 2":2}"#
+    #expect(try file.ask("PATCH", "/v1/objects/line/2", body: body).status == 200)
+    let diff = try file.ask(fetch("Line+2", "&since=\(token)&wait=20"))
+    #expect(diff.text.contains(#""inserted":[{"to":[0,1],"id":2}]"#), "\(diff.text)")
+  }
+
+  @Test(
+    "a name in quotes is refused like another one",
+    arguments: [
+      ("%23%22a.x%22==1", "unknown-key-path"), ("%23%22f+g==1", "syntax-error"),
+      ("%23%22%22==1", "unknown-key-path"), ("%23%22thing.x%22==1", "unknown-key-path"),
+    ])
+  func aNameInQuotesIsRefused(predicate: String, code: String) throws {
+    let answer = try ServedFile(Self.world).ask("/v1/objects/t?where=\(predicate)")
+    #expect(answer.status == 400)
+    #expect(answer.code == code, "\(answer.text)")
   }
 
   @Test func anObjectIsFoundByTheIdThatItIsListedUnder() throws {

@@ -164,9 +164,12 @@ extension Model {
 }
 
 extension String {
-  /// True if one of the words of this text is among `names`.
+  /// True if one of the words of this text is among `names`, or if it contains one that is no word.
   public func mentions(_ names: Set<String>) -> Bool {
     !names.isEmpty
-      && utf8.split { !PredicateLexer.isNamePart($0) }.contains { names.contains(String($0) ?? "") }
+      && (utf8.split { !PredicateLexer.isNamePart($0) }.contains {
+        names.contains(String($0) ?? "")
+      }
+        || names.contains { !PredicateLexer.isName($0) && contains($0) })
   }
 }

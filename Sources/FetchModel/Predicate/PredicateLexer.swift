@@ -36,7 +36,7 @@ struct PredicateLexer {
     case UInt8(ascii: "%"): return .placeholder(try readPlaceholder())
     case UInt8(ascii: "$"): return .variable(try readPrefixedName("a variable's name"))
     case UInt8(ascii: "@"): return .collectionOperator(try readPrefixedName("`count` or the like"))
-    case UInt8(ascii: "#"): return .escapedWord(try readPrefixedName("a name"))
+    case UInt8(ascii: "#"): return .escapedWord(try readEscapedName())
     default:
       if Self.isNameStart(byte) { return readWord() }
       return .symbol(try readSymbol(byte))
@@ -120,6 +120,15 @@ extension PredicateLexer {
     guard let byte = peek(), Self.isNameStart(byte) else { throw failure(expected) }
     skipName()
     return text(start..<offset)
+  }
+
+  /// Reads `#word`, or `#"any text"` with the escapes of a string.
+  private mutating func readEscapedName() throws(PredicateError) -> String {
+    guard let quote = peek(1), quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else {
+      return try readPrefixedName("a name")
+    }
+    offset += 1
+    return try readString(quote: quote)
   }
 
   private mutating func skipName() {

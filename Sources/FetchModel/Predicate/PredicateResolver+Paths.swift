@@ -176,19 +176,28 @@ extension PredicateResolver {
     _ component: KeyPathComponent, to keyPath: inout ResolvedKeyPath
   ) throws(PredicateError) {
     switch component.kind {
+    // `#"country.full name"` is what `%K` with this argument is; `@sum.population` is one attribute.
+    case .name(let name) where name.utf8.contains(UInt8(ascii: ".")) && !name.hasPrefix("@"):
+      try append(try names(in: name, at: component.range), to: &keyPath, at: component.range)
     case .name(let name): try append(name, to: &keyPath, at: component.range)
     case .collectionOperator(let name):
       try append(operator: name, to: &keyPath, at: component.range)
     case .placeholder(let placeholder):
-      var names = try names(in: placeholder, at: component.range)[...]
-      while !names.isEmpty {
-        let name = takePropertyName(&names, of: model.entities[keyPath.endEntity])
-        if name.hasPrefix("@") {
-          try append(
-            operator: String(name.dropFirst()), to: &keyPath, at: component.range)
-        } else {
-          try append(name, to: &keyPath, at: component.range)
-        }
+      let names = try names(in: placeholder, at: component.range)
+      try append(names, to: &keyPath, at: component.range)
+    }
+  }
+
+  private mutating func append(
+    _ names: [String], to keyPath: inout ResolvedKeyPath, at range: SourceRange
+  ) throws(PredicateError) {
+    var names = names[...]
+    while !names.isEmpty {
+      let name = takePropertyName(&names, of: model.entities[keyPath.endEntity])
+      if name.hasPrefix("@") {
+        try append(operator: String(name.dropFirst()), to: &keyPath, at: range)
+      } else {
+        try append(name, to: &keyPath, at: range)
       }
     }
   }
@@ -198,14 +207,7 @@ extension PredicateResolver {
     in placeholder: Placeholder, at range: SourceRange
   ) throws(PredicateError) -> [String] {
     switch try argument(placeholder, at: range) {
-    case .text(let text), .json(.string(let text)):
-      let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-      guard names.count <= PredicateLimits.depth else {
-        throw PredicateError(
-          .tooComplex, at: range.lowerBound, found: "\(names.count) steps",
-          expected: "at most \(PredicateLimits.depth)")
-      }
-      return names
+    case .text(let text), .json(.string(let text)): return try names(in: text, at: range)
     case .json(let json):
       throw PredicateError(
         .typeMismatch, at: range.lowerBound, found: json.kind, expected: "a key path as a string")
@@ -214,6 +216,17 @@ extension PredicateResolver {
       throw PredicateError(
         .typeMismatch, at: range.lowerBound, found: "a number", expected: "a key path as a string")
     }
+  }
+
+  /// Returns the names in a key path's text.
+  private func names(in text: String, at range: SourceRange) throws(PredicateError) -> [String] {
+    let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    guard names.count <= PredicateLimits.depth else {
+      throw PredicateError(
+        .tooComplex, at: range.lowerBound, found: "\(names.count) steps",
+        expected: "at most \(PredicateLimits.depth)")
+    }
+    return names
   }
 
   /// Removes and returns the fewest first names that, joined by dots, are the name of a property;

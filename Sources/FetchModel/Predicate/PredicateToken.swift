@@ -6,7 +6,7 @@ struct PredicateToken: Equatable {
     case end
     /// A name or a reserved word, as written.
     case word(String, PredicateKeyword?)
-    /// `#word`: a name, even if reserved.
+    /// `#word`: a name, even if reserved. `#"two words"`: a key path of names with any characters.
     case escapedWord(String)
     /// A function's name with colons: `add:to:`.
     case selector(String)
