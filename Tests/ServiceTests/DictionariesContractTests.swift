@@ -113,6 +113,28 @@ struct DictionariesContractTests {
     Row(
       "city?select=@max.founded&group=capital&having=@min.founded < '1300-01-01T00:00:00Z'",
       #"{"@max.founded":"1291-01-02T03:04:05Z"}"#),
+    // Parts of dates, initials of texts
+    Row(
+      "city?select=m:founded:month,n:@count&group=m&where=id<6",
+      #"{"m":null,"n":2},{"m":"1291-01","n":1},{"m":"1535-01","n":1},{"m":"2001-01","n":1}"#),
+    Row(
+      "city?group=founded:year&where=id<3", #"{"founded:year":"1291"},{"founded:year":"2001"}"#),
+    Row(
+      "city?select=founded:day,n:@count&group=founded:day&sort=-founded:day&where=id<3",
+      #"{"founded:day":"2001-01-01","n":1},{"founded:day":"1291-01-02","n":1}"#),
+    Row(
+      "city?select=n:@count&group=founded:year&sort=-founded:year&where=id<4",
+      #"{"n":1},{"n":1},{"n":1}"#),
+    Row(
+      "city?select=i:country.name:initial,n:@count&group=i&having=i == 'C' OR n < 2",
+      #"{"i":null,"n":1},{"i":"C","n":2},{"i":"P","n":1}"#),
+    Row(
+      "city?select=country.name:initial,n:@count&group=country.name:initial&having=n > 1",
+      #"{"country.name:initial":"C","n":2},{"country.name:initial":"J","n":2}"#),
+    Row("city?select=y:founded:year&where=id<3&sort=-y", #"{"y":"2001"},{"y":"1291"}"#),
+    Row(
+      "city?select=y:founded:year,d:founded&distinct=true&where=id<3",
+      #"{"y":"1291","d":"1291-01-02T03:04:05Z"},{"y":"2001","d":"2001-01-01T00:00:00.5Z"}"#),
     // Distinct, order, window
     Row(
       "city?select=population&distinct=true",
@@ -172,6 +194,12 @@ struct DictionariesContractTests {
     ("select=x:%25@", "missing-argument", ""),
     ("select=name&arg=1", "bad-parameter", "belong to a `where`"),
     ("select=n:@count&having=n > 1", "bad-parameter", "there is no `group`"),
+    ("select=n:@count&group=name:month", "type-mismatch", "a date"),
+    ("select=n:@count&group=founded:initial", "type-mismatch", "text"),
+    ("select=n:@count&group=founded:week", "unknown-key-path", "`founded:week`"),
+    ("select=n:@count&group=-founded:day", "unknown-key-path", "`-founded:day`"),
+    ("select=founded,n:@count&group=founded:day", "bad-parameter", "`founded` differs"),
+    ("select=n:@count&group=founded:day&sort=founded:month", "bad-parameter", "`month` belongs to"),
     ("select=name,n:@count&group=name&having=m > 1", "unknown-key-path", "`m`"),
     ("select=n:@count&group=name&having=population > 1", "bad-parameter", "`population` differs"),
     ("select=n:@count&group=name&having=n == 'x'", "type-mismatch", ""),

@@ -174,7 +174,7 @@ struct Evaluation<Row: EvaluatedRow> {
     case .text: return first.writtenNumber
     case .number: return first.parsedNumber
     case .dateText: return first.dateText
-    case .date, .secondsSinceReference: return nil
+    case .date, .secondsSinceReference, .initial, .day, .month, .year: return nil
     }
   }
 }

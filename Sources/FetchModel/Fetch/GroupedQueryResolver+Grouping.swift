@@ -2,6 +2,15 @@
 // allowed only if it is the same for the whole group.
 
 extension GroupedQueryResolver {
+  /// `founded:month` as in `section`: the part of a date, or the initial of a text, at a key path.
+  func part(_ text: String) -> Expression? {
+    guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")),
+      ["initial", "day", "month", "year"].contains(text[colon...].dropFirst()),
+      let path = plainPath(String(text[..<colon]))
+    else { return nil }
+    return Expression(.function(String(text[colon...]), [path]), range: path.range)
+  }
+
   /// Refuses values that differ within a group.
   func checkGrouping(_ groupedQuery: GroupedQuery) throws(FetchRequestError) {
     let check = GroupingCheck(groupedQuery: groupedQuery)

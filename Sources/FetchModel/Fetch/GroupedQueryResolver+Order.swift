@@ -7,7 +7,10 @@ extension GroupedQueryResolver {
   ) throws(FetchRequestError) -> [GroupedQuery.OrderTerm] {
     var terms: [GroupedQuery.OrderTerm] = []
     for text in request.sort {
-      let term = try OrderTermText(text, parameter: "sort")
+      let term = try OrderTermText(text, parameter: "sort") { name in
+        part(name) != nil
+          && (drafts.contains { $0.key == name } || groups.contains { $0.name == name })
+      }
       let (value, type) = try sorted(by: term.name, request, columns, groupValues)
       guard term.options.isEmpty || [.string, .uri, .uuid].contains(type) else {
         throw .badValue(
@@ -33,10 +36,9 @@ extension GroupedQueryResolver {
       return (column.value, column.type)
     }
     let isFree = groups.isEmpty && aggregates.isEmpty && !request.isDistinct
-    if !request.isDistinct, groups.contains(where: { $0.name == name }) || isFree,
-      let path = plainPath(name)
-    {
-      return try resolved(path, of: "sort")
+    let group = groups.first { $0.name == name }?.expression
+    if !request.isDistinct, let value = group ?? (isFree ? plainPath(name) : nil) {
+      return try resolved(value, of: "sort")
     }
     guard plainPath(name) != nil else { throw unknown(name, in: "sort") }
     throw .badValue(

@@ -119,17 +119,19 @@ extension GroupedQueryResolver {
   }
 
   private mutating func draft(_ item: String) throws(PredicateError) -> Draft {
-    let (alias, text) = Self.parts(of: item, isPath: plainPath(item) != nil)
+    var (alias, text) = Self.parts(of: item, isPath: plainPath(item) != nil)
+    // Without an alias `founded:month` is its own name.
+    if alias != nil, plainPath(text) == nil, part(item) != nil { (alias, text) = (item, item) }
     // The text before it is blanked, so that offsets count from the start of the whole item.
     let blank = String(repeating: " ", count: item.utf8.count - text.utf8.count)
     let written: Expression
-    if let path = plainPath(text) {
-      written = path
+    if let value = plainPath(text) ?? part(text) {
+      written = value
     } else {
       written = try Expression(parsing: blank + text)
     }
     let expression = try replacingAggregates(in: written)
-    guard let key = alias ?? (written.isKeyPath ? text : nil) else {
+    guard let key = alias ?? (written.isKeyPath || part(text) != nil ? text : nil) else {
       throw PredicateError(
         .syntaxError, at: 0, found: "`\(item)`", expected: "a name for the value",
         hint: "as in `name:\(item)`")
@@ -171,8 +173,8 @@ extension GroupedQueryResolver {
     }
     if let draft = drafts.first(where: { $0.key == name }) {
       groups.append(Group(name: name, expression: draft.expression))
-    } else if let path = plainPath(name) {
-      groups.append(Group(name: name, expression: path))
+    } else if let value = plainPath(name) ?? part(name) {
+      groups.append(Group(name: name, expression: value))
     } else {
       throw unknown(name, in: "group")
     }

@@ -228,7 +228,7 @@ extension ResolvedFunction {
       .bitwiseOr, .bitwiseXor, .leftShift, .rightShift, .onesComplement:
       true
     case .uppercase, .lowercase, .canonical, .date, .secondsSinceReference, .text, .number,
-      .dateText:
+      .dateText, .initial, .day, .month, .year:
       false
     }
   }

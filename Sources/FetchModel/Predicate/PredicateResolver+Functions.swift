@@ -15,7 +15,9 @@ extension PredicateResolver {
       let left = try operand(arguments[0])
       return try arithmetic(operation, left, try operand(arguments[1]), at: range)
     }
-    guard let signature = Self.functions[name] else { throw Self.unknownFunction(name, at: range) }
+    guard let signature = Self.functions[name] ?? Self.parts[name] else {
+      throw Self.unknownFunction(name, at: range)
+    }
     try expect(signature.count, arguments.count, name, at: range)
     return try call(signature, arguments, at: range)
   }
@@ -50,7 +52,7 @@ extension PredicateResolver {
   private struct Signature {
     let function: ResolvedFunction
     var count = 1
-    var takesText = false
+    var argument = Operand.Kind.number(isInteger: false)
     var result = Operand.Kind.number(isInteger: false)
   }
 
@@ -66,10 +68,10 @@ extension PredicateResolver {
   private static let functions: [String: Signature] = {
     let integer = Operand.Kind.number(isInteger: true)
     var known: [String: Signature] = [
-      "uppercase": Signature(function: .uppercase, takesText: true, result: .text),
-      "lowercase": Signature(function: .lowercase, takesText: true, result: .text),
-      "canonical": Signature(function: .canonical, takesText: true, result: .text),
-      "length": Signature(function: .length, takesText: true, result: integer),
+      "uppercase": Signature(function: .uppercase, argument: .text, result: .text),
+      "lowercase": Signature(function: .lowercase, argument: .text, result: .text),
+      "canonical": Signature(function: .canonical, argument: .text, result: .text),
+      "length": Signature(function: .length, argument: .text, result: integer),
       "modulus:by:": Signature(function: .modulus, count: 2),
       "bitwiseAnd:with:": Signature(function: .bitwiseAnd, count: 2, result: integer),
       "bitwiseOr:with:": Signature(function: .bitwiseOr, count: 2, result: integer),
@@ -85,6 +87,14 @@ extension PredicateResolver {
     return known
   }()
 
+  /// What `group` and `select` derive as `section` does. Predicates have no such functions.
+  private static let parts: [String: Signature] = [
+    ":initial": Signature(function: .initial, argument: .text, result: .text),
+    ":day": Signature(function: .day, argument: .date, result: .text),
+    ":month": Signature(function: .month, argument: .date, result: .text),
+    ":year": Signature(function: .year, argument: .date, result: .text),
+  ]
+
   private mutating func call(
     _ signature: Signature, _ arguments: [Expression], at range: SourceRange
   ) throws(PredicateError) -> Operand {
@@ -93,8 +103,7 @@ extension PredicateResolver {
     for argument in arguments {
       let operand = try operand(argument)
       try refuseRelationship(operand)
-      let kind: Operand.Kind = signature.takesText ? .text : .number(isInteger: false)
-      let value = try converted(operand, to: kind)
+      let value = try converted(operand, to: signature.argument)
       if value.constant == .null { return Operand(.null, .null, at: range) }
       areIntegers = areIntegers && isInteger(operand, value)
       values.append(value)

@@ -137,8 +137,19 @@ extension ConditionWriter {
     case .secondsSinceReference:
       return SQLOperand(
         sql: SQLFragment("livefetch_reference(") + first.sql + ")", mayBeNull: true)
+    case .initial, .day, .month, .year: return part(function, of: first)
     default: return call("livefetch_\(function.rawValue)", function, operands)
     }
+  }
+
+  /// A value that SQLite stores in a column of another type stays as stored.
+  private func part(_ function: ResolvedFunction, of value: SQLOperand) -> SQLOperand {
+    let derivation = OrderTerm.Derivation(rawValue: function.rawValue) ?? .value
+    let sql = FoldingSQL.derive(value.sql.text, value.dateFormat, derivation)
+    var operand = SQLOperand(
+      sql: SQLFragment(sql, bindings: value.sql.bindings), mayBeNull: true)
+    operand.encoding = dialect.hasTypedColumns ? nil : .text
+    return operand
   }
 
   private func infix(_ left: SQLOperand, _ symbol: String, _ right: SQLOperand) -> SQLOperand {

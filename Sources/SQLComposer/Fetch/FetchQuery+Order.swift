@@ -21,10 +21,11 @@ extension FetchQuery {
       add(folded, term, column, .string, isBinaryCollated: true)
       guard isSection else { return }
     }
-    let sql = FoldingSQL.derive(column, term.derivation)
+    let sql = FoldingSQL.derive(column.sql, column.dateFormat, term.derivation)
     let isValue = term.derivation == .value
     add(
-      isValue ? sql : dialect.derivedText(sql), term, column, isValue ? column.type : .string,
+      isValue ? column.comparable : dialect.derivedText(sql), term, column,
+      isValue ? column.type : .string,
       isBinaryCollated: !isText)
   }
 

@@ -8,16 +8,17 @@ enum FoldingSQL {
     "livefetch_fold(\(column), \(options.rawValue))"
   }
 
-  /// Returns the initial of a text, or the day, month or year of a date; the column itself for
-  /// `.value`.
-  static func derive(_ column: SQLColumn, _ derivation: OrderTerm.Derivation) -> String {
+  /// Returns the initial of a text, or the day, month or year of a date, of a stored value.
+  static func derive(
+    _ stored: String, _ dateFormat: DateFormat?, _ derivation: OrderTerm.Derivation
+  ) -> String {
     switch derivation {
-    case .value: column.comparable
-    case .initial: "livefetch_initial(\(column.sql))"
+    case .value: stored
+    case .initial: "livefetch_initial(\(stored))"
     case .day, .month, .year:
       """
-      livefetch_date_part(\(column.sql), \(length(of: derivation)), \
-      \(column.dateFormat == .unixSeconds ? 1 : 0))
+      livefetch_date_part(\(stored), \(length(of: derivation)), \
+      \(dateFormat == .unixSeconds ? 1 : 0))
       """
     }
   }

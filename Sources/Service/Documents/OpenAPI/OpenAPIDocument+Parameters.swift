@@ -24,7 +24,10 @@ extension OpenAPIDocument {
       "as", ["type": "string", "enum": OpenAPINode(ResultShape.allCases.map(\.rawValue))],
       "The shape of the result."
     ),
-    ("group", .string, "With `as=dictionaries`: comma list of key paths."),
+    (
+      "group", .string,
+      "With `as=dictionaries`: comma list of key paths, or parts like `date:month`."
+    ),
     ("having", .string, "With `as=dictionaries`: a predicate over the groups."),
     ("distinct", .boolean, "With `as=dictionaries`: each dictionary once."),
     ("count", ["const": "exact"], "Adds `total`, how many match without the window."),
