@@ -12,10 +12,10 @@ PACKAGES := libmicrohttpd-dev libsqlite3-dev libcurl4-openssl-dev zlib1g-dev lib
 BOTH_STORES := AccessProof|Access(Leak|Live|Reading|Saving|RuleMatrix|Time|Token)|$(strip \
   )AlteredTable|BatchInSave|CacheBound|CredentialEnd|DeleteRule|DerivedChain|$(strip \
   )DictionariesContract|DictionariesLive|DisconnectedClients|EntityName|$(strip \
-  )ErrorContract|EveryFailure|FetchContract|FetchedKeys|HeadRefusal|Idempotency|$(strip \
+  )ErrorContract|EveryFailure|FetchContract|FetchedKeys|GroupedDate|HeadRefusal|Idempotency|$(strip \
   )JSONValues|LongPoll|ManyFetches|ManyFetchesStream|MergePolicy|Migration(Loss)?|$(strip \
   )Model(Contract|Promise|Rules)|Nesting|OrderedElement|OtherWriter|PlanCache|$(strip \
-  )PreconditionForm|PredicateContract|Quota|SaveContract|ScopeMatrix|$(strip \
+  )PreconditionForm|PredicateContract|Quota|RequiredKey|SaveContract|ScopeMatrix|$(strip \
   )SectionOption|ServerTiming|SinceNow|StalledReader|StreamContract|TermLimit|$(strip \
   )Transformable(Contract|Rule)|WindowContract
 SOURCES := $(wildcard Package.swift Sources Tests)

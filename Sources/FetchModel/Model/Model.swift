@@ -66,6 +66,8 @@ public struct Entity: Sendable, Hashable {
   /// The properties that are part of the key, which an update cannot change: columns of a composite key,
   /// and to-one relationships whose columns are all key columns.
   public let keyProperties: Set<Property>
+  /// True if an insert has to give the key, which is one column without a default.
+  public let needsKey: Bool
   private let propertyByName: [String: Property]
 
   /// Makes an entity.
@@ -73,12 +75,14 @@ public struct Entity: Sendable, Hashable {
     name: String, attributes: [Attribute], relationships: [Relationship],
     propertyOrder: [Property]? = nil, idType: AttributeType, aliases: [String: Property] = [:],
     isObservable: Bool = true, isWritable: Bool = true, inheritance: Inheritance = .none,
-    hiddenAttributes: Set<Int> = [], unique: Set<Int> = [], keyProperties: Set<Property> = []
+    hiddenAttributes: Set<Int> = [], unique: Set<Int> = [], keyProperties: Set<Property> = [],
+    needsKey: Bool = false
   ) {
     self.name = name
     self.hiddenAttributes = hiddenAttributes
     self.unique = unique
     self.keyProperties = keyProperties
+    self.needsKey = needsKey
     self.inheritance = inheritance
     self.attributes = attributes
     self.relationships = relationships
@@ -134,7 +138,7 @@ public struct Entity: Sendable, Hashable {
       propertyOrder: propertyOrder.filter(isShown), idType: idType,
       aliases: aliases.filter { isShown($0.value) }, isObservable: isObservable,
       isWritable: isWritable, inheritance: inheritance, hiddenAttributes: hiddenAttributes,
-      unique: unique, keyProperties: keyProperties)
+      unique: unique, keyProperties: keyProperties, needsKey: needsKey)
   }
 }
 
@@ -175,6 +179,9 @@ public struct Attribute: Sendable, Hashable {
   /// True if items show the attribute only if it is selected: fields of a transformable attribute,
   /// and the name of the object's entity.
   public let isHidden: Bool
+  /// True for a column of SQLite without a declared type, which stores numbers and text alike. ``type``
+  /// is that of its first value.
+  public let isUntyped: Bool
   /// The declaration in the model file; nil without one.
   public let declaration: ModelFile.Attribute?
 
@@ -182,9 +189,10 @@ public struct Attribute: Sendable, Hashable {
   public init(
     name: String, type: AttributeType, isOptional: Bool = true, hasDefault: Bool = false,
     dateFormat: DateFormat? = nil, isWritable: Bool = true, isHidden: Bool = false,
-    declaration: ModelFile.Attribute? = nil
+    isUntyped: Bool = false, declaration: ModelFile.Attribute? = nil
   ) {
     self.isHidden = isHidden
+    self.isUntyped = isUntyped
     self.declaration = declaration
     self.name = name
     self.type = type
@@ -198,7 +206,8 @@ public struct Attribute: Sendable, Hashable {
   fileprivate var hidden: Attribute {
     Attribute(
       name: name, type: type, isOptional: isOptional, hasDefault: hasDefault,
-      dateFormat: dateFormat, isWritable: isWritable, isHidden: true, declaration: declaration)
+      dateFormat: dateFormat, isWritable: isWritable, isHidden: true, isUntyped: isUntyped,
+      declaration: declaration)
   }
 }
 

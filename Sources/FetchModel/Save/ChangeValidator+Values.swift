@@ -54,7 +54,7 @@ extension ChangeValidator {
     }
     switch rules.value(json, of: attribute) {
     case .success(let value): return value
-    case .failure where isBase: return Value(json, as: attribute.type) ?? Value(json, as: .json)
+    case .failure where isBase: return Value(json, of: attribute) ?? Value(json, as: .json)
     case .failure(let violations):
       for violation in violations.all {
         report(violation.code, attribute.name, "`\(attribute.name)` \(violation.predicate)")

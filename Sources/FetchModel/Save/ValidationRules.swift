@@ -25,8 +25,8 @@ struct ValidationRules: Sendable {
         return .failure(Violations(.init(code: .invalidValue, predicate: reason)))
       }
     }
-    guard let value = Value(json, as: attribute.type) else {
-      let expectation = attribute.type.expectation
+    guard let value = Value(json, of: attribute) else {
+      let expectation = attribute.expectation
       let isText = json.string != nil && expectation.hasSuffix("string")
       return .failure(
         Violations(

@@ -32,6 +32,21 @@ extension Value {
     }
   }
 
+  /// The value of `attribute` that `json` represents; nil if it represents none.
+  public init?(_ json: JSON, of attribute: Attribute) {
+    guard attribute.isUntyped else {
+      self.init(json, as: attribute.type)
+      return
+    }
+    switch (attribute.type, json) {
+    case (.double, _) where Self(json, as: .double) != nil: self.init(json, as: .double)
+    case (.binary, .string): self.init(json, as: .binary)
+    case (_, .number) where json.integer != nil: self.init(json, as: .integer)
+    case (_, .number): self.init(json, as: .double)
+    default: self.init(json, as: .string)
+    }
+  }
+
   /// Returns an integer or a double if it is exact, otherwise the number's text.
   private static func decimal(_ text: String) -> Value {
     if let integer = Int64(text) { return .integer(integer) }
@@ -83,6 +98,14 @@ extension ObjectID {
   private static func canonical(uuid text: String) -> String {
     guard let bytes = UUIDText.bytes(of: text.utf8) else { return text }
     return String(decoding: UUIDText.text(of: bytes), as: UTF8.self)
+  }
+}
+
+extension Attribute {
+  /// A phrase for the accepted JSON.
+  var expectation: String {
+    guard isUntyped else { return type.expectation }
+    return type == .binary ? "a number, or base64 as a string" : "a number or a string"
   }
 }
 

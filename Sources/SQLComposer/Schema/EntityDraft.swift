@@ -62,7 +62,9 @@ struct EntityDraft {
         name: name, type: column.type, isOptional: !column.isNotNull,
         hasDefault: column.defaultSQL != nil || isShared || isKeyPart(column),
         dateFormat: column.dateFormat,
-        isWritable: !column.isGenerated && !catalogue.isView))
+        isWritable: !column.isGenerated && !catalogue.isView,
+        isUntyped: column.isUntyped && !column.isGenerated && !catalogue.isView
+          && !isKeyPart(column)))
     attributeColumns.append(place)
     order.append((place, .attribute(attributes.count - 1)))
   }
@@ -162,7 +164,9 @@ extension EntityDraft {
       propertyOrder: order.map(\.property), idType: key.idType,
       aliases: aliases.filter { !taken.contains($0.key) },
       isObservable: hasKey && catalogue.isObservable,
-      isWritable: hasKey, unique: table.uniqueAttributes, keyProperties: table.keyProperties)
+      isWritable: hasKey, unique: table.uniqueAttributes, keyProperties: table.keyProperties,
+      needsKey: hasKey && key.kind == .column
+        && catalogue.column(named: key.columns[0])?.defaultSQL == nil)
   }
 
   var table: EntityTable {

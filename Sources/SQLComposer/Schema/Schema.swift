@@ -150,6 +150,11 @@ package struct Column: Sendable, Hashable {
     self.encoding = encoding
   }
 
+  /// True for a column of SQLite without a declared type, and for `ANY` in a STRICT table.
+  var isUntyped: Bool {
+    affinity == .blob && (declaredType.isEmpty || folded(declaredType) == "any")
+  }
+
   /// True if SQLite compares this column's text as a number with constants that look like numbers.
   var takesTextForNumbers: Bool {
     (encoding == .text || encoding == .json) && affinity.isNumeric

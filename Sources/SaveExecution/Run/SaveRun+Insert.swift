@@ -80,11 +80,12 @@ extension SaveRun {
     var isWhole = true
     for column in table.keyColumns {
       let name = table.propertyNames[column]
+      let shown = name == "id" ? table.entity.keyName ?? name : name
       switch row[column] {
       case .null?:
-        report(.notOptional, name, "`\(name)` is part of the id and may not be nil", at: index)
+        report(.notOptional, name, "`\(shown)` is part of the id and may not be nil", at: index)
       case nil where table.columns[column].defaultSQL == nil:
-        report(.missing, name, "`\(name)` is needed: the store makes no such ids", at: index)
+        report(.missing, name, "`\(shown)` is needed: the store makes no such ids", at: index)
       default: continue
       }
       isWhole = false

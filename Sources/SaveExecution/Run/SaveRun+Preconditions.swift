@@ -160,10 +160,10 @@ extension Entity {
 extension PropertyValue {
   /// True if the property's stored JSON has the same meaning as this value.
   fileprivate func isSame(as stored: [UInt8], in entity: Entity) -> Bool {
-    guard let stored = try? JSON(parsing: stored) else { return false }
+    guard let stored = try? JSON(stored: stored) else { return false }
     switch content {
     case .attribute(let attribute, let value):
-      return value.isSame(as: stored, entity.attributes[attribute].type)
+      return value.isSame(as: stored, entity.attributes[attribute])
     case .toOne(_, nil): return stored == .null
     case .toOne(_, .id(let id)?): return id.isSame(as: stored)
     case .toOne(_, .inserted?): return false
@@ -188,16 +188,16 @@ extension ObjectID {
 }
 
 extension Value {
-  fileprivate func isSame(as stored: JSON, _ type: AttributeType) -> Bool {
+  fileprivate func isSame(as stored: JSON, _ attribute: Attribute) -> Bool {
     switch (self, stored) {
     case (.null, _): return stored == .null
     case (.json(let text), _):
       guard let json = try? JSON(parsing: Array(text.utf8)) else { return false }
       return json.inOrder == stored.inOrder
-    case (_, .number(let text)) where type == .decimal:
+    case (_, .number(let text)) where attribute.type == .decimal:
       return number.flatMap { DecimalDigits($0) } == DecimalDigits(text)
     case (_, .null): return false
-    default: return Value(stored, as: type) == self
+    default: return Value(stored, of: attribute) == self
     }
   }
 
@@ -212,7 +212,8 @@ extension Value {
 }
 
 extension JSON {
-  /// The same JSON for the same value: members have no order, and 1.0 is 1.
+  /// The same JSON for the same value: members have no order, the last of two with one name counts, and
+  /// 1.0 is 1.
   fileprivate var inOrder: JSON {
     switch self {
     case .null, .boolean, .string: self
@@ -220,8 +221,8 @@ extension JSON {
     case .array(let elements): .array(elements.map(\.inOrder))
     case .object(let members):
       .object(
-        members.map { Member(name: $0.name, value: $0.value.inOrder) }
-          .sorted { $0.name < $1.name })
+        Dictionary(members.map { ($0.name, $0.value.inOrder) }, uniquingKeysWith: { $1 })
+          .map { Member(name: $0.key, value: $0.value) }.sorted { $0.name < $1.name })
     }
   }
 }

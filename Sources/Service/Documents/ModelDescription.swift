@@ -33,6 +33,7 @@ struct ModelDescription {
     members += inheritance(of: entity)
     members.append(.init(name: "idType", value: .string(entity.idType.rawValue)))
     if let key = entity.keyName { members.append(.init(name: "key", value: .string(key))) }
+    if entity.needsKey { members.append(.init(name: "keyRequired", value: .boolean(true))) }
     members += [
       .init(
         name: "attributes",
@@ -99,6 +100,7 @@ struct ModelDescription {
     }
     if isUnique { members.append(.init(name: "unique", value: .boolean(true))) }
     if isKeyPart { members.append(.init(name: "keyPart", value: .boolean(true))) }
+    if attribute.isUntyped { members.append(.init(name: "untyped", value: .boolean(true))) }
     return .object(members + rules(of: attribute.declaration))
   }
 

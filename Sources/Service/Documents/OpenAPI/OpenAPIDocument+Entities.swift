@@ -61,7 +61,10 @@ extension OpenAPIDocument {
   }
 
   static func schema(of attribute: Attribute) -> OpenAPINode {
-    let type = ruled(schema(of: attribute.type, attribute.dateFormat), attribute.declaration)
+    let own: OpenAPINode =
+      attribute.isUntyped
+      ? ["anyOf": [["type": "number"], .string]] : schema(of: attribute.type, attribute.dateFormat)
+    let type = ruled(own, attribute.declaration)
     let schema = attribute.isOptional && attribute.type != .json ? type.orNull : type
     return attribute.isWritable ? schema : schema + ["readOnly": true]
   }
@@ -127,11 +130,13 @@ extension OpenAPIDocument {
     return schema
   }
 
-  /// To-one relationships of composite keys are left out: others may give their columns.
+  /// To-one relationships of composite keys are left out: others may give their columns. So is a key
+  /// that a relationship may give.
   private static func required(_ entity: Entity) -> [String] {
-    entity.attributes.filter {
-      $0.isWritable && !$0.isHidden && !$0.isOptional && !$0.hasDefault
-    }.map(\.name)
+    (entity.needsKey && entity.keyProperties.isEmpty ? ["id"] : [])
+      + entity.attributes.filter {
+        $0.isWritable && !$0.isHidden && !$0.isOptional && !$0.hasDefault
+      }.map(\.name)
       + entity.relationships.filter { !$0.isToMany && !$0.isOptional }.map(\.name)
   }
 

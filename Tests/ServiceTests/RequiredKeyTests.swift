@@ -1,0 +1,51 @@
+import FetchModel
+import TestSupport
+import Testing
+
+@Suite("Keys that an insert has to give", .mayBlock)
+struct RequiredKeyTests {
+  private static let world = """
+    CREATE TABLE a(id INTEGER PRIMARY KEY, n INTEGER);
+    CREATE TABLE b(Code TEXT PRIMARY KEY NOT NULL, n INTEGER);
+    CREATE TABLE c(x INTEGER NOT NULL, y INTEGER NOT NULL, PRIMARY KEY (x, y));
+    CREATE TABLE d(id TEXT PRIMARY KEY NOT NULL DEFAULT 'made', n INTEGER);
+    CREATE TABLE e(a_id INTEGER NOT NULL, n INTEGER, FOREIGN KEY (a_id) REFERENCES a(id),
+      PRIMARY KEY (a_id));
+    CREATE TABLE f(word TEXT PRIMARY KEY NOT NULL REFERENCES b(Code), n INTEGER);
+    CREATE VIEW g AS SELECT "Code" AS id FROM b;
+    """
+
+  @Test("are marked in the model, and required in the OpenAPI document if nothing else gives them")
+  func marks() throws {
+    let file = try ServedFile(Self.world)
+    guard case .array(let entities)? = try file.ask("/v1/model").json["entities"] else {
+      Issue.record("no entities")
+      return
+    }
+    let marked = entities.filter { $0["keyRequired"] == .boolean(true) }.compactMap {
+      $0["name"]?.string
+    }
+    #expect(marked == ["b", "f"])
+    let schemas = try file.ask("/openapi.json").json["components"]?["schemas"]
+    #expect(schemas?["bInsert"]?["required"] == .array([.string("id")]))
+    for name in ["a", "d"] { #expect(schemas?["\(name)Insert"]?["required"] == nil) }
+    #expect(schemas?["eInsert"]?["required"] == .array([.string("a")]))
+  }
+
+  @Test("are named as in the table if an insert lacks them")
+  func refusal() throws {
+    let file = try ServedFile(Self.world)
+    let refused = try file.ask("POST", "/v1/objects/b", body: #"{"n":1}"#)
+    #expect(refused.status == 422)
+    #expect(
+      refused.text.contains(
+        #""property":"id","code":"missing","detail":"`Code` is needed: the store makes no such ids""#
+      ),
+      "\(refused.text)")
+    #expect(try file.ask("POST", "/v1/objects/b", body: #"{"id":"x","n":1}"#).status == 201)
+    #expect(try file.ask("POST", "/v1/objects/d", body: #"{"n":1}"#).status == 201)
+    #expect(try file.ask("POST", "/v1/objects/f", body: #"{"word":"x"}"#).status == 201)
+    let part = try file.ask("POST", "/v1/objects/c", body: #"{"x":1}"#)
+    #expect(part.text.contains("`y` is needed"), "\(part.text)")
+  }
+}
