@@ -1,6 +1,6 @@
 // A binary value in the row panel: a picture, or else its first bytes; to download and to replace.
 
-import { h, saveFile } from './dom.js';
+import { h, replace, saveFile } from './dom.js';
 import { bytes, isBase64, number } from './format.js';
 
 /** The first bytes of the kinds of pictures that browsers decode. */
@@ -12,22 +12,34 @@ const LARGEST = { width: 320, height: 240 };
 /**
  * @param value base64, null, or what else is stored in the column.
  * @param options `commit(value)` takes another value; null where the row is read-only. `stored()` resolves to the
- * value's bytes as the server has them; null where the value is not saved yet.
+ * value's bytes as the server has them, and `isText()` to whether it is a text there, which may look like base64;
+ * null where the value is not saved yet.
  */
-export function binaryPreview(column, value, { commit, stored }) {
+export function binaryPreview(column, value, { commit, stored, isText }) {
+  const element = h('div', { class: 'binary' });
   const data = decoded(value);
+  const draw = (content) => replace(element, parts(column, value, content, { commit, stored }));
+  draw(data);
+  if (data && pictureKind(data) === undefined && isText) isText().then((is) => is && draw(null), () => {});
+  return element;
+}
+
+const pictureKind = (data) => pictures.find(([, start]) => start.every((byte, index) => data[index] === byte))?.[0];
+
+/** @param data the bytes; null for what is none. */
+function parts(column, value, data, { commit, stored }) {
   const text = data === null && value !== null && value !== undefined ? String(value) : null;
-  const kind = data && pictures.find(([, start]) => start.every((byte, index) => data[index] === byte))?.[0];
+  const kind = data && pictureKind(data);
   const about = data ? `${kind ? `${kind.toUpperCase()}, ` : ''}${bytes(data.length)}`
     : text === null ? 'NULL' : typeof value === 'string' ? `text of ${number([...text].length)} characters` : 'not binary';
-  return h('div', { class: 'binary' }, data && (kind ? picture(data, column.name) : dump(data)),
+  return [data && (kind ? picture(data, column.name) : dump(data)),
     text !== null && h('pre', { class: 'code is-text', tabindex: 0, 'aria-label': 'Text' }, text),
     h('p', { class: 'binary-line' }, h('span', {}, about),
       about !== 'NULL' && h('button', { class: 'text-button', type: 'button',
         onclick: () => download(data ?? text, `${column.name}.${kind ?? (data ? 'bin' : 'txt')}`, stored) }, 'Download'),
       commit && h('label', { class: 'text-button file-button' }, about !== 'NULL' ? 'Replace …' : 'Choose a file …', filePicker(column, commit)),
       commit && column.optional && value !== null && h('button', { class: 'null-switch', type: 'button',
-        onclick: () => commit(null) }, 'NULL')));
+        onclick: () => commit(null) }, 'NULL'))];
 }
 
 function decoded(value) {

@@ -3,7 +3,7 @@
 
 import { isNumeric } from './format.js';
 import { isComparison, tokens } from './predicate-language.js';
-import { pathText, quoted } from './predicate-text.js';
+import { pathOf, pathText, quoted, unescaped } from './predicate-text.js';
 
 const nulls = [['== NULL', 'is NULL'], ['!= NULL', 'is not NULL']];
 const order = [['==', 'is'], ['!=', 'is not'], ['>', 'is more than'], ['>=', 'is at least'],
@@ -74,7 +74,7 @@ function signed(list) {
 function condition([path, operator, ...others], typeOf) {
   const rest = signed(others);
   if (!path || !operator || !isComparison(operator)) return null;
-  const name = path.text.replaceAll('#', '');
+  const name = pathOf(path.text);
   const type = path.kind === 'string' || path.kind === 'number' ? undefined : typeOf(name);
   if (!type) return null;
   const option = /^\[[cdn]+\]$/i.test(rest[0]?.text ?? '') ? rest.shift().text.toLowerCase() : '';
@@ -90,8 +90,7 @@ function condition([path, operator, ...others], typeOf) {
 /** A literal as the builder shows it; null for what is none. */
 function plain({ kind, text }) {
   if (kind === 'number') return text;
-  const escapes = { n: '\n', r: '\r', t: '\t' };
-  if (kind === 'string') return text.slice(1, -1).replace(/\\(.)/g, (_, letter) => escapes[letter] ?? letter);
+  if (kind === 'string') return unescaped(text.slice(1, -1));
   if (/^(TRUE|YES)$/i.test(text)) return 'yes';
   if (/^(FALSE|NO)$/i.test(text)) return 'no';
   return /^(NULL|NIL)$/i.test(text) ? text : null;

@@ -48,9 +48,10 @@ export function ask(title, text, yes) {
  * @param options `given`: the values of one that is staged, which the fields begin with.
  */
 export function insertDialog(entity, columns, { add, search, nameOf, given = {} }) {
-  const key = columns.filter(({ isID }) => isID).map((column) => ({ ...column, optional: true, hasParts: columns.some(({ keyPart }) => keyPart) }));
+  const hasParts = columns.some(({ keyPart }) => keyPart);
+  const key = columns.filter(({ isID }) => isID).map((column) => ({ ...column, hasParts, optional: hasParts || !column.isNeeded }));
   const others = columns.filter((column) => !column.readOnly && !column.isID);
-  const writable = key.some(({ type }) => type !== 'integer') ? [...key, ...others] : [...others, ...key];
+  const writable = key.some(({ type, isNeeded }) => isNeeded || type !== 'integer') ? [...key, ...others] : [...others, ...key];
   const fields = writable.map((column) => (column.type === 'relationship'
     ? relatedField(column, own(given, column.name), { search, nameOf })
     : column.type === 'boolean' ? booleanField(column, own(given, column.name)) : valueField(column, own(given, column.name))));
@@ -89,14 +90,14 @@ function refusal(field, values) {
 }
 
 function labelled(column, control) {
-  const note = column.optional || column.default ? column.type : `${column.type}, required`;
+  const type = column.untyped ? 'without a type' : column.type;
+  const note = column.optional || column.default ? type : `${type}, required`;
   return h('div', { class: 'dialog-field' }, h('span', {}, column.label ?? column.name, h('small', {}, note)), control);
 }
 
 /** A field is left out of the values while it is untouched; that of a required column is read in any case. */
 function valueField(column, given) {
-  const ownDefault = column.hasParts ? 'from its parts' : column.isID && column.type === 'integer' ? 'assigned'
-    : column.isID ? 'needed, unless the database makes it' : column.keyPart ? 'from the key' : column.default ? 'default' : undefined;
+  const ownDefault = column.hasParts ? 'from its parts' : column.isID ? (column.isNeeded ? undefined : 'assigned') : column.keyPart ? 'from the key' : column.default ? 'default' : undefined;
   const field = new ValueField(column, column.optional ? null : '', ownDefault);
   field.input.name = column.name;
   if (given !== undefined) field.put(given);
@@ -105,6 +106,7 @@ function valueField(column, given) {
     delete values[column.name];
     const changed = field.read();
     if (changed) values[column.name] = changed.value;
+    else if (column.isNeeded && !column.hasParts) throw new Error('A key is required: the database makes none.');
     else if (!column.optional && !column.default) values[column.name] = parse('', column);
   };
   field.element.addEventListener('keydown', (event) => {
@@ -113,7 +115,7 @@ function valueField(column, given) {
     field.input.form.requestSubmit();
   });
   const picker = column.type === 'date' && datePicker(column, field.input, () => {});
-  return { name: column.name, element: labelled(column, h('div', { class: 'row-control batch-value' }, field.element, picker)), read,
+  return { name: column.label ?? column.name, element: labelled(column, h('div', { class: 'row-control batch-value' }, field.element, picker)), read,
     isFilled: () => field.state !== state, focus: () => field.focus(), grow: () => field.grow() };
 }
 
@@ -197,7 +199,7 @@ function conflictRow(conflict, index) {
 
 const shortcuts = [
   ['/', 'search and filter'], ['Ctrl Space', 'complete'], ['↑ ↓ ← →', 'move between the cells'],
-  ['Enter', 'edit the cell'], ['Tab', 'next cell'], ['Shift Enter', 'a line break'], ['Alt N', 'NULL'],
+  ['Enter', 'edit the cell'], ['Tab', 'next cell'], ['Shift Enter', 'a line break'], ['Alt N', 'NULL'], ['Alt T', 'text or number, where a column has no type'],
   ['Esc', 'leave the cell as it was'], ['Alt Click', 'filter by a value'], ['Shift F10', 'the menu of the cell'],
   ['Space', 'the row in full'], ['Del', 'delete or restore the row'], ['N', 'new row'], ['Ctrl S', 'save the staged changes'],
   ['[ ]', 'previous, next section'], ['?', 'this list']];

@@ -4,7 +4,7 @@
 import { drawBins, integerBins } from './charts.js';
 import { h, replace } from './dom.js';
 import { isDigits, isNumeric, nearest, number, show } from './format.js';
-import { equals, filterProblem, isName, pathText } from './predicate-text.js';
+import { equals, filterProblem, nameText } from './predicate-text.js';
 
 const MOST = 12;
 const BINS = 24;
@@ -43,7 +43,7 @@ export class Facets {
   }
 
   get #path() {
-    return pathText(this.#column.name);
+    return nameText(this.#column.name);
   }
 
   async #load() {
@@ -66,7 +66,6 @@ export class Facets {
 
   async #loadCounts() {
     replace(this.#values);
-    if (!isName(this.#column.name)) return;
     const [{ n, present }] = await this.#ask({ select: ['n:@count', `present:@count.${this.#path}`] });
     this.#showFigures([['values', number(present)], ['NULL', number(n - present)]]);
   }
@@ -74,7 +73,7 @@ export class Facets {
   async #loadFigures() {
     const { type } = this.#column;
     const path = this.#path;
-    if (type === 'relationship' || type === 'boolean' || !isName(this.#column.name)) return;
+    if (type === 'relationship' || type === 'boolean') return;
     const isOrdered = isNumeric(type) || type === 'date';
     const [row] = await this.#ask({ select: ['n:@count', `present:@count.${path}`,
       `different:@distinctUnionOfObjects.${path}.@count`, `least:@min.${path}`, `most:@max.${path}`,
@@ -124,7 +123,7 @@ export class Facets {
     const labels = type === 'relationship' ? this.#handlers.labels(destination) : [];
     const path = this.#path;
     const aliases = labels.map((_, index) => `label${index}`);
-    const columns = labels.map((label, index) => `label${index}:${path}.${pathText(label)}`);
+    const columns = labels.map((label, index) => `label${index}:${path}.${nameText(label)}`);
     const rows = await this.#ask({ select: [`value:${path}`, ...columns, 'n:@count'], group: ['value', ...aliases],
       sort: ['-n'], limit: MOST });
     const nameOf = (row) => aliases.map((alias) => row[alias]).filter(Boolean).join(' ') || undefined;

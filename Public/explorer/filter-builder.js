@@ -5,7 +5,7 @@ import { conditionsOf, conditionText, operatorsFor, valueCount } from './conditi
 import { debounce, h, replace } from './dom.js';
 import { isNumeric } from './format.js';
 import { popover } from './popover.js';
-import { isName, joined } from './predicate-text.js';
+import { joined } from './predicate-text.js';
 
 const TYPING = 350;
 
@@ -57,8 +57,8 @@ export class FilterBuilder {
   /** Key paths that can be compared: own ones, of to-one relationships, and counts of to-many ones. */
   get #paths() {
     const { schema, view: { entity } } = this.#page;
-    const counts = schema.toMany(entity).filter(({ name }) => isName(name)).map(({ name }) => ({ path: `${name}.@count`, type: 'integer' }));
-    const paths = schema.paths(entity).filter(({ path }) => path.split('.').every(isName) && schema.resolve(entity, path));
+    const counts = schema.toMany(entity).map(({ name }) => ({ path: `${name}.@count`, type: 'integer' }));
+    const paths = schema.paths(entity).filter(({ path }) => schema.resolve(entity, path));
     const key = schema.hasKey(entity) || paths.length === 0 ? [{ path: 'id', type: schema.entity(entity).idType }] : [];
     return [...paths, ...key, ...counts];
   }

@@ -5,8 +5,8 @@ import { cellMenu } from './cell-menu.js';
 import { columnMenu } from './column-menu.js';
 import { FilterBuilder } from './filter-builder.js';
 import { show } from './format.js';
-import { equals, isComparable, isName, joined } from './predicate-text.js';
-import { filterOf, predicateOf } from './search-words.js';
+import { equals, isComparable, joined } from './predicate-text.js';
+import { predicateOf } from './search-words.js';
 import { narrowed } from './view-changes.js';
 
 export class Finding {
@@ -21,16 +21,15 @@ export class Finding {
       get where() { return finding.where; }, change: (patch) => page.change(patch) });
   }
 
-  /** What the requests of the view have: `{where, arguments}`. */
-  get filter() {
-    const { view, schema } = this.#page;
-    return schema.entity(view.entity) ? filterOf(view.where, schema, view.entity) : { where: '' };
-  }
-
   /** The predicate of the view; words in the search field become one. */
   get where() {
     const { view, schema } = this.#page;
     return schema.entity(view.entity) ? predicateOf(view.where, schema, view.entity) : '';
+  }
+
+  /** What the requests of the view have. */
+  get filter() {
+    return { where: this.where };
   }
 
   /** The handlers of the grid. */
@@ -46,9 +45,9 @@ export class Finding {
     this.#page.change({ where: joined(this.where, condition) });
   }
 
-  /** Filters by a range of an attribute that a predicate can name. */
+  /** Filters by a range of an attribute. */
   narrow(name, from, to) {
-    if (isName(name)) this.#page.change({ where: narrowed(this.where, name, from, to) });
+    this.#page.change({ where: narrowed(this.where, name, from, to) });
   }
 
   build(anchor) {

@@ -3,7 +3,6 @@
 import { pressed } from './charts.js';
 import { h } from './dom.js';
 import { nearest, number, show } from './format.js';
-import { groupValue } from './group-request.js';
 
 const WIDEST = 1300;
 const HEIGHT = 320;
@@ -14,9 +13,8 @@ const NAME = 130;
 const LONGEST_NAME = 18;
 
 const text = (column, row) => {
-  const value = column.path ? groupValue(column, row) : row[column.alias];
+  const value = row[column.alias];
   if (value === null || value === undefined) return 'NULL';
-  if (column.isDay) return value;
   const isRounded = column.type === 'double' && Number.isFinite(nearest(value));
   return isRounded ? number(Number(nearest(value).toPrecision(12))) : show(value, column.type);
 };

@@ -49,7 +49,7 @@ export class GroupView {
     const request = groupRequest(view, schema, filter);
     this.#request = request;
     const unknown = unknownGroup(view);
-    if (unknown) return this.#refused({ message: `Rows cannot be grouped by ${unknown}: a date is grouped by its day, as ${unknown.split(':')[0]}:day.` });
+    if (unknown) return this.#refused({ message: `Rows cannot be grouped by ${unknown}: a date is grouped by its day, month or year, as ${unknown.split(':')[0]}:month.` });
     const handlers = { onChange: (current) => request === this.#request && this.#draw(current),
       onError: (error) => request === this.#request && this.#refused(error) };
     this.#live = isLive ? client.live(request, handlers) : new PlainFetch(client, request, handlers);

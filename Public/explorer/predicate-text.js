@@ -9,21 +9,37 @@ export function quoted(value) {
   if (value === null || value === undefined) return 'NULL';
   if (typeof value === 'boolean') return value ? 'TRUE' : 'FALSE';
   if (['number', 'bigint'].includes(typeof value) || value instanceof Decimal) return String(value);
-  return `'${String(value).replace(/[\\']/g, '\\$&').replace(/\n/g, '\\n').replace(/\r/g, '\\r').replace(/\t/g, '\\t')}'`;
+  return `'${escaped(String(value), "'")}'`;
 }
 
-/** A key path; a step that is a reserved word is escaped. */
+/** A key path: a step that is a reserved word is escaped, and a path with other characters than a word's is quoted. */
 export function pathText(path) {
-  return path.split('.').map((step) => (keywords.has(step.toUpperCase()) ? `#${step}` : step)).join('.');
+  const steps = path.split('.');
+  if (!steps.every((step, index) => isWord(index > 0 ? step.replace(/^@/, '') : step))) return quotedPath(path);
+  return steps.map((step) => (keywords.has(step.toUpperCase()) ? `#${step}` : step)).join('.');
 }
 
-/** True if a predicate can name a column: `first name` can be no more than an argument of `%K`. */
-export const isName = (name) => /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name);
+/** A column's name, which may have a dot itself. */
+export const nameText = (name) => (name.includes('.') ? quotedPath(name) : pathText(name));
+
+/** The key path that such a text names. */
+export const pathOf = (text) => text.replace(/#(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)')|#/g, (_, double, single) => unescaped(double ?? single ?? ''));
+
+const isWord = (name) => /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name);
+
+const escapes = { n: '\n', r: '\r', t: '\t' };
+
+/** The text between the quotes of a literal. */
+export const unescaped = (text) => text.replace(/\\(.)/g, (_, letter) => escapes[letter] ?? letter);
+
+const quotedPath = (path) => `#"${escaped(path, '"')}"`;
+
+const escaped = (text, quote) => text.replaceAll('\\', '\\\\').replaceAll(quote, `\\${quote}`)
+  .replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t');
 
 /** Why there is no filter by a value of a column; nothing where there can be one. */
 export function filterProblem(column, value) {
-  const { name, type } = column;
-  if (!isName(name)) return `A filter cannot name the column “${name}”: predicates know letters, digits and _ in names.`;
+  const { type } = column;
   return fits(value, type) ? undefined : `A filter compares ${type} values, and “${show(value)}” is none.`;
 }
 
@@ -45,9 +61,9 @@ export function joined(where, condition) {
   return `${isOr ? `(${text})` : text} AND ${condition}`;
 }
 
-/** The condition that a column has a value, or that it does not. */
-export function equals({ name, type }, value, isNot = false) {
-  return `${pathText(name)} ${isNot ? '!=' : '=='} ${isNumeric(type) && isDigits(value) ? value : quoted(value)}`;
+/** The condition that a column, or what stands at a path, has a value, or that it does not. */
+export function equals({ name, path, type }, value, isNot = false) {
+  return `${path === undefined ? nameText(name) : pathText(path)} ${isNot ? '!=' : '=='} ${isNumeric(type) && isDigits(value) ? value : quoted(value)}`;
 }
 
 /** True if the value of a column can be compared in a predicate. */

@@ -29,7 +29,7 @@ export class RowField {
 
   /**
    * @param options `commit(item, value)` with the item that was seen; `stored(name)` resolves
-   * to the bytes of a value; `open(entity, id)` goes to a related row; `filter(condition)` filters the table; `search`, `nameOf`.
+   * to the bytes of a value, `isText(name)` to whether the database has it as text; `open(entity, id)` goes to a related row; `filter(condition)` filters the table; `search`, `nameOf`.
    */
   constructor(column, options) {
     this.#column = column;
@@ -178,6 +178,12 @@ export class RowField {
 
   // MARK: Previews
 
+  get #asStored() {
+    const { name } = this.#column;
+    const { stored, isText } = this.#options;
+    return { stored: () => stored(name), isText: () => isText(name) };
+  }
+
   #showPreview(item, value, isReadOnly) {
     const { type } = this.#column;
     if (type === 'json' && value !== null && typeof value === 'object') {
@@ -186,7 +192,7 @@ export class RowField {
     }
     return replace(this.#preview, type === 'binary' && binaryPreview(this.#column, value, {
       commit: isReadOnly ? null : (next) => this.#commit(item, next),
-      stored: value === own(item, this.#column.name) ? () => this.#options.stored(this.#column.name) : null }));
+      ...(value === own(item, this.#column.name) ? this.#asStored : { stored: null, isText: null }) }));
   }
 }
 
@@ -196,7 +202,7 @@ function fit(area) {
   area.style.height = `${Math.min(area.scrollHeight, 260)}px`;
 }
 
-function typeName({ type, destination, optional, isFixed }) {
-  const name = type === 'relationship' ? `→ ${destination}` : type;
+function typeName({ type, destination, optional, isFixed, untyped }) {
+  const name = type === 'relationship' ? `→ ${destination}` : untyped ? 'without a type' : type;
   return [name, optional === false && !isFixed && 'NOT NULL'].filter(Boolean).join(', ');
 }

@@ -157,7 +157,8 @@ export class RowPanel {
     const lookups = this.#page.editing.lookups;
     const open = (name, other) => this.open(name, other, { isLink: true });
     this.#fields = schema.fields(entity).map((column) => new RowField(column, { ...lookups, open,
-      filter: (condition) => this.#page.filter(entity, condition), stored: (name) => this.#stored(entity, id, name),
+      filter: (condition) => this.#page.filter(entity, condition), stored: async (name) => (await this.#stored(entity, id, name)).blob(),
+      isText: async (name) => /^text\/plain/.test((await this.#stored(entity, id, name, 'HEAD')).headers.get('Content-Type')),
       commit: (item, value) => this.#page.editing.staged.set(entity, item, column.name, value) }));
     this.#lists = schema.toMany(entity).map((relationship) => new RelatedList(relationship, { ...lookups, open,
       ...this.#listOptions(entity, id, relationship) }));
@@ -166,10 +167,10 @@ export class RowPanel {
       this.#lists.map(({ element }) => element), this.#isLive(entity) && this.#history.element);
   }
 
-  /** A value as the server has it. */
-  async #stored(entity, id, name) {
+  /** The server's answer with a value as it is stored. */
+  #stored(entity, id, name, method) {
     const path = `/v1/objects/${[entity, id, name].map(encodeURIComponent).join('/')}`;
-    return (await this.#page.client.transport.send({ path })).blob();
+    return this.#page.client.transport.send({ path, method });
   }
 
   #listOptions(entity, id, relationship) {

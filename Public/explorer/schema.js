@@ -98,8 +98,8 @@ export class Schema {
 
   /** The key's column, where there is one; `label` is the name that it has in the database. */
   #keys(entity) {
-    const { idType, key } = this.entity(entity);
-    return this.hasKey(entity) ? [{ name: 'id', label: key, type: idType, readOnly: true, isFixed: true, isID: true }] : [];
+    const { idType, key, keyRequired } = this.entity(entity);
+    return this.hasKey(entity) ? [{ name: 'id', label: key, type: idType, readOnly: true, isFixed: true, isID: true, isNeeded: keyRequired === true }] : [];
   }
 
   /** Everything that a row has but its to-many relationships, in the model's order, the key first. */
@@ -135,20 +135,20 @@ export class Schema {
     return Boolean(this.#storage?.read(`${prefix}${entity}`));
   }
 
-  /** The target of a key path: `{attribute}`, `{relationship, entity}` or nothing. */
+  /** The target of a key path: `{attribute}`, `{relationship, entity}` or nothing. A name may have dots; shorter names go first. */
   resolve(entity, path) {
-    let place = entity;
-    let found;
-    for (const name of path.split('.')) {
-      if (!place) return undefined;
-      const attribute = name === 'id' ? { name: 'id', type: this.entity(place).idType }
-        : this.attribute(place, name);
-      const relationship = this.relationship(place, name);
-      if (!attribute && !relationship) return undefined;
-      found = { attribute, relationship, entity: relationship?.destination };
-      place = relationship?.destination;
-    }
-    return found;
+    const names = path.split('.');
+    const ends = names.map((_, index) => index + 1);
+    const end = ends.find((count) => this.#property(entity, names.slice(0, count).join('.')));
+    const found = end && this.#property(entity, names.slice(0, end).join('.'));
+    if (!found || end === names.length) return found;
+    return found.entity && this.resolve(found.entity, names.slice(end).join('.'));
+  }
+
+  #property(entity, name) {
+    const attribute = name === 'id' ? { name: 'id', type: this.entity(entity).idType } : this.attribute(entity, name);
+    const relationship = this.relationship(entity, name);
+    return attribute || relationship ? { attribute, relationship, entity: relationship?.destination } : undefined;
   }
 
   /** The entity, those that it inherits from, and those that inherit from it. */

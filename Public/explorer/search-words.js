@@ -2,7 +2,7 @@
 
 import { isNumeric } from './format.js';
 import { isComparison, tokens } from './predicate-language.js';
-import { isName, pathText, quoted } from './predicate-text.js';
+import { nameText, quoted } from './predicate-text.js';
 
 /** True if a text is words to search for, and no predicate. */
 export function isSearch(text) {
@@ -24,41 +24,25 @@ export function words(text) {
 
 /**
  * The text of the search field as a predicate: each word is in a text column, or is the value of a
- * number. Rows without text columns have none: `FALSEPREDICATE`. Columns that no predicate can name are left out.
+ * number. Rows without text columns have none: `FALSEPREDICATE`.
  */
 export function predicateOf(text, schema, entity) {
-  return isSearch(text) ? allOf(words(text).map((word) => anywhere(word, schema, entity, isName))) : text.trim();
-}
-
-/** The same as `{where, arguments}`, with every column: arguments name those that the predicate cannot. */
-export function filterOf(text, schema, entity) {
-  const odd = isSearch(text) ? schema.entity(entity).attributes.map(({ name }) => name).filter((name) => !isName(name)) : [];
-  if (odd.length === 0) return { where: predicateOf(text, schema, entity) };
-  const names = [];
-  const all = words(text).map((word) => anywhere(word, schema, entity, () => true, (name) => names.push(name)));
-  return { where: allOf(all), arguments: names };
+  return isSearch(text) ? allOf(words(text).map((word) => anywhere(word, schema, entity))) : text.trim();
 }
 
 const allOf = (conditions) =>
   conditions.map((condition) => (conditions.length > 1 ? `(${condition})` : condition)).join(' AND ');
 
-/** @param nameByArgument gets the names for which `%K` stands, in order. */
-function anywhere(word, schema, entity, isIncluded, nameByArgument) {
-  const { attributes: all, idType } = schema.entity(entity);
-  const attributes = all.filter(({ name }) => isIncluded(name));
-  const written = (name) => {
-    if (isName(name)) return pathText(name);
-    nameByArgument(name);
-    return '%K';
-  };
+function anywhere(word, schema, entity) {
+  const { attributes, idType } = schema.entity(entity);
   const texts = [...attributes.filter(({ type }) => type === 'string').map(({ name }) => name),
     ...(idType === 'string' ? ['id'] : [])];
-  const list = texts.map((name) => `${written(name)} CONTAINS[cd] ${quoted(word)}`);
+  const list = texts.map((name) => `${nameText(name)} CONTAINS[cd] ${quoted(word)}`);
   if (/^-?\d+(\.\d+)?$/.test(word)) {
     const isWhole = !word.includes('.');
     const numbers = [{ name: 'id', type: idType }, ...attributes].filter(({ type }) =>
       (type === 'integer' ? isWhole : isNumeric(type)));
-    list.push(...numbers.map(({ name }) => `${written(name)} == ${word.replace(/^(-?)0+(?=\d)/, '$1')}`));
+    list.push(...numbers.map(({ name }) => `${nameText(name)} == ${word.replace(/^(-?)0+(?=\d)/, '$1')}`));
   }
   return list.length === 0 ? 'FALSEPREDICATE' : list.join(' OR ');
 }

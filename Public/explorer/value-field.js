@@ -1,8 +1,9 @@
 // The control for a value: a text area for texts and JSON, a line for other types, a choice for a
-// boolean; and a button for NULL, which is never an empty text.
+// boolean; a button for NULL, which is never an empty text; and one for text or number, where the column
+// has no type.
 
 import { h } from './dom.js';
-import { editable, isNumeric, parse, show } from './format.js';
+import { editable, isDigits, isNumeric, parse, show } from './format.js';
 import { withLineEnds } from './line-ends.js';
 
 const MOST_HEIGHT = 220;
@@ -18,12 +19,14 @@ export class ValueField {
   /** The text whose line ends the edited one keeps. */
   #stored;
   #nullSwitch;
+  #kindSwitch;
   #complaint = h('p', { class: 'complaint', role: 'alert', hidden: true });
 
   /** @param ownDefault the name of what the database makes of a value that is left out; nothing where that is NULL. */
   constructor(column, value, ownDefault) {
     this.#column = column;
-    this.#isText = ['string', 'json'].includes(column.type);
+    this.#kindSwitch = column.untyped && column.type !== 'binary' ? new KindSwitch(column, value) : null;
+    this.#isText = this.#kindSwitch !== null || ['string', 'json'].includes(column.type);
     this.input = this.#isText ? h('textarea', { rows: 1, spellcheck: 'false' })
       : h('input', { inputmode: isNumeric(column.type) ? 'decimal' : null });
     this.input.setAttribute('aria-label', column.name);
@@ -32,34 +35,49 @@ export class ValueField {
     this.#stored = value;
     this.#wasNull = value === null || value === undefined;
     this.#nullSwitch = new NullSwitch(column, this.#wasNull, this.input, ownDefault);
-    this.element = h('div', { class: 'field-editor' }, this.input, this.#nullSwitch.element, this.#complaint);
+    this.element = h('div', { class: 'field-editor' }, this.input, this.#kindSwitch?.element, this.#nullSwitch.element, this.#complaint);
     if (this.#isText) this.input.addEventListener('input', () => this.grow());
   }
 
   /** What the control holds: equal before and after if nothing was done. */
   get state() {
-    return JSON.stringify([this.#nullSwitch.isNull, this.#nullSwitch.isChosen, this.input.value]);
+    return JSON.stringify([this.#nullSwitch.isNull, this.#nullSwitch.isChosen, this.#kindSwitch?.kind, this.input.value]);
   }
 
   /** Fills the control as if the value had been typed. */
   put(value) {
     this.#stored = value;
+    this.#kindSwitch?.take(value);
     if (value === null) this.#nullSwitch.choose();
     else this.#nullSwitch.type(editable(value, this.#column.type));
   }
 
   get isChanged() {
-    return this.#nullSwitch.isNull ? !this.#wasNull || this.#nullSwitch.isChosen : this.#wasNull || this.input.value !== this.#shown;
+    if (this.#nullSwitch.isNull) return !this.#wasNull || this.#nullSwitch.isChosen;
+    return this.#wasNull || this.input.value !== this.#shown || this.#kindSwitch?.isChanged === true;
   }
 
   /** The new value as `{value}`; nothing where it is unchanged. Throws a sentence. */
   read() {
     if (!this.isChanged) return undefined;
-    return { value: this.#nullSwitch.isNull ? null : parse(this.#lineEnds(this.input.value), this.#column) };
+    return { value: this.#nullSwitch.isNull ? null : this.#parsed };
+  }
+
+  get #parsed() {
+    try {
+      return parse(this.#lineEnds(this.input.value), this.#typed);
+    } catch (error) {
+      throw this.#kindSwitch ? new Error(`${error.message} “number” (Alt T) makes it a text.`) : error;
+    }
+  }
+
+  /** The column, with the type of what is typed. */
+  get #typed() {
+    return this.#kindSwitch ? { ...this.#column, type: this.#kindSwitch.kind === 'number' ? 'decimal' : 'string' } : this.#column;
   }
 
   #lineEnds(text) {
-    return this.#column.type === 'string' && typeof this.#stored === 'string' ? withLineEnds(text, this.#stored) : text;
+    return this.#typed.type === 'string' && typeof this.#stored === 'string' ? withLineEnds(text, this.#stored) : text;
   }
 
   /** Shows why the text is not a value. */
@@ -69,9 +87,9 @@ export class ValueField {
     this.#complaint.hidden = false;
   }
 
-  /** Takes Alt N; whether it did. */
+  /** Takes Alt N and Alt T; whether it did. */
   key(event) {
-    return this.#nullSwitch.key(event);
+    return this.#nullSwitch.key(event) || this.#kindSwitch?.key(event) === true;
   }
 
   focus() {
@@ -151,6 +169,55 @@ class NullSwitch {
     this.#field.placeholder = this.isNull ? (isDefault ? this.#default : 'NULL') : '';
   }
 }
+
+/** The button that says whether a value is a text or a number, and changes it. */
+class KindSwitch {
+  kind;
+  element;
+  #name;
+  #first;
+
+  constructor({ name, type }, value) {
+    this.#name = name;
+    this.kind = value === null || value === undefined ? (isNumeric(type) ? 'number' : 'text') : kindOf(value, type);
+    this.#first = this.kind;
+    this.element = h('button', { class: 'null-switch kind-switch', type: 'button', tabindex: -1, title: 'text or number (Alt T)',
+      onclick: () => this.#toggle() });
+    this.#draw();
+  }
+
+  get isChanged() {
+    return this.kind !== this.#first;
+  }
+
+  take(value) {
+    if (value !== null) this.kind = kindOf(value);
+    this.#draw();
+  }
+
+  /** Takes Alt T. */
+  key(event) {
+    if (!event.altKey || event.code !== 'KeyT') return false;
+    this.#toggle();
+    event.preventDefault();
+    event.stopPropagation();
+    return true;
+  }
+
+  #toggle() {
+    this.kind = this.kind === 'text' ? 'number' : 'text';
+    this.#draw();
+  }
+
+  #draw() {
+    this.element.textContent = this.kind;
+    this.element.setAttribute('aria-label', `${this.#name} is a ${this.kind}`);
+  }
+}
+
+/** Integers that JavaScript's numbers cannot hold come as texts. */
+const kindOf = (value, type) => (typeof value === 'string' && !(type === 'integer' && isDigits(value) && !Number.isSafeInteger(Number(value)))
+  ? 'text' : 'number');
 
 /**
  * The choices of a boolean: `[value, name]`. A stored value that is neither true nor false is a

@@ -1,6 +1,6 @@
 // Changes of a view's texts: another sort, a further condition.
 
-import { joined, pathText, quoted } from './predicate-text.js';
+import { joined, nameText, quoted } from './predicate-text.js';
 import { sortsBy, sortTerms, sortText } from './sort-terms.js';
 
 /** `sort` after a column's head was pressed: by that path, turned round where it was there before. */
@@ -16,9 +16,9 @@ export function sortedBy(sort, path, isFurther) {
 
 /** `where` with the range of an attribute as a further condition, in place of an earlier one. */
 export function narrowed(where, attribute, from, to) {
-  const path = pathText(attribute);
+  const path = nameText(attribute);
   const range = `${path} BETWEEN {${bound(from)}, ${bound(to)}}`;
-  const own = new RegExp(`(^|\\s+AND\\s+)${path.replaceAll(/[$.]/g, '\\$&')} BETWEEN \\{[^}]*\\}(?=\\s+AND\\s|\\s*$)`);
+  const own = new RegExp(`(^|\\s+AND\\s+)${path.replaceAll(/[$.*+?^{}()|[\]\\]/g, '\\$&')} BETWEEN \\{[^}]*\\}(?=\\s+AND\\s|\\s*$)`);
   const rest = where.replace(own, '').trim().replace(/^AND\s+/, '');
   return joined(rest, range);
 }

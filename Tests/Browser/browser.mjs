@@ -174,10 +174,10 @@ export class Page {
     }
   }
 
-  async key(key, { ctrl = false, shift = false, text } = {}) {
+  async key(key, { ctrl = false, shift = false, alt = false, text } = {}) {
     const params = { key, code: key.length === 1 ? `Key${key.toUpperCase()}` : key,
-      modifiers: (ctrl ? 2 : 0) | (shift ? 8 : 0), windowsVirtualKeyCode: codes[key] ?? key.toUpperCase().charCodeAt(0),
-      text: text ?? (key.length === 1 && !ctrl ? key : key === 'Enter' ? '\r' : undefined) };
+      modifiers: (alt ? 1 : 0) | (ctrl ? 2 : 0) | (shift ? 8 : 0), windowsVirtualKeyCode: codes[key] ?? key.toUpperCase().charCodeAt(0),
+      text: text ?? (key.length === 1 && !ctrl && !alt ? key : key === 'Enter' ? '\r' : undefined) };
     await this.send('Input.dispatchKeyEvent', { type: 'keyDown', ...params });
     await this.send('Input.dispatchKeyEvent', { type: 'keyUp', ...params });
   }

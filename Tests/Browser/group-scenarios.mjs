@@ -65,12 +65,21 @@ async function charts({ browser, server, shoot }) {
   }
 }
 
-async function days({ browser, server }) {
+async function days({ browser, server, shoot }) {
   const page = await openPage(browser, `${server.address}/?entity=book&group=published:day&values=@count&chart=table`);
   await page.until(() => document.querySelectorAll('.group-table tbody tr').length === 4);
   assert.deepEqual((await page.run(cells)).sort(), ['1965-01-01|1', '1972-11-01|1', '1974-05-01|1', 'NULL|1']);
   await page.run(() => [...document.querySelectorAll('.group-table td .text-button')].find(({ textContent }) => textContent === '1972-11-01').click());
   await page.until(() => document.querySelectorAll('.row').length === 1 && document.querySelector('.row').textContent.includes('Invisible'));
+  await page.run(() => globalThis.livefetch.page.change({ where: '', group: 'published:year', values: '@count', chart: 'table' }));
+  await page.until(() => [...document.querySelectorAll('.group-table td')].some(({ textContent }) => textContent === '1965'), { what: 'groups by year' });
+  assert.deepEqual((await page.run(cells)).sort(), ['1965|1', '1972|1', '1974|1', 'NULL|1']);
+  await page.run(add, 'Group by', 'published:month');
+  await page.until(() => document.querySelectorAll('.group-table th').length === 3);
+  assert.deepEqual((await page.run(cells)).sort(), ['1965|1965-01|1', '1972|1972-11|1', '1974|1974-05|1', 'NULL|NULL|1']);
+  await shoot(page, 'groups-by-month');
+  await page.run(() => [...document.querySelectorAll('.group-table td .text-button')].find(({ textContent }) => textContent === '1974').click());
+  await page.until(() => document.querySelectorAll('.row').length === 1 && document.querySelector('.row').textContent.includes('Dispossessed'));
   assert.deepEqual(page.problems, []);
   await page.close();
 }
@@ -78,5 +87,5 @@ async function days({ browser, server }) {
 export const groupScenarios = {
   'rows are grouped with aggregates, live': { run: groups, fixture: library },
   'groups are drawn as bars and as a line': { run: charts },
-  'rows are grouped by the day of a date': { run: days, fixture: library },
+  'rows are grouped by the day, the month and the year of a date': { run: days, fixture: library },
 };

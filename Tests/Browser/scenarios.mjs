@@ -5,6 +5,7 @@ import { connect } from '../../Public/livefetch.js';
 import { pause } from './browser.mjs';
 import { chinookScenarios } from './chinook-scenarios.mjs';
 import { clientScenarios } from './client-scenarios.mjs';
+import { columnScenarios } from './column-scenarios.mjs';
 import { controlScenarios } from './control-scenarios.mjs';
 import { editingScenarios } from './editing-scenarios.mjs';
 import { fileScenarios } from './file-scenarios.mjs';
@@ -324,7 +325,7 @@ export const scenarios = {
   ...clientScenarios, ...packageScenarios,
   ...frameworksScenarios,
   ...editingScenarios, ...newRowScenarios,
-  ...fileScenarios, ...rowScenarios, ...findingScenarios, ...tableScenarios, ...groupScenarios, ...apiScenarios, ...accessibilityScenarios, ...hostileScenarios,
+  ...fileScenarios, ...rowScenarios, ...findingScenarios, ...tableScenarios, ...columnScenarios, ...groupScenarios, ...apiScenarios, ...accessibilityScenarios, ...hostileScenarios,
   ...openScenarios, ...storeScenarios, ...sessionScenarios, ...chinookScenarios, ...postgresScenarios, ...accessScenarios,
   'a table of many rows scrolls': { run: manyRows, options: ['--max-items', '200000', '--durability', 'normal'] },
 };

@@ -2,10 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { complete } from '../../../Public/explorer/completion.js';
 import { conditionsOf, conditionText } from '../../../Public/explorer/conditions.js';
-import { equals, filterProblem, isComparable, joined, pathText, quoted } from '../../../Public/explorer/predicate-text.js';
+import { tokens } from '../../../Public/explorer/predicate-language.js';
+import { equals, filterProblem, isComparable, joined, nameText, pathOf, pathText, quoted } from '../../../Public/explorer/predicate-text.js';
 import { Schema } from '../../../Public/explorer/schema.js';
-import { filterOf, isSearch, predicateOf, words } from '../../../Public/explorer/search-words.js';
+import { isSearch, predicateOf, words } from '../../../Public/explorer/search-words.js';
 import { narrowed } from '../../../Public/explorer/view-changes.js';
 
 const schema = new Schema({ entities: [{ name: 'book', idType: 'integer', relationships: [], attributes: [
@@ -28,13 +30,12 @@ test('each word is looked for in every text column, a number also as a value', (
   assert.equal(predicateOf(' price > 3 ', schema, 'book'), 'price > 3');
 });
 
-test('words are looked for in columns that a predicate cannot name, too', () => {
+test('words are looked for in columns whose names are no words, too', () => {
   const odd = new Schema({ entities: [{ name: 'odd', idType: 'integer', relationships: [], attributes: [{ name: 'name', type: 'string' },
     { name: 'first name', type: 'string' }, { name: 'a.b', type: 'integer' }] }] });
-  assert.deepEqual(filterOf('x 7', odd, 'odd'), { arguments: ['first name', 'first name', 'a.b'],
-    where: "(name CONTAINS[cd] 'x' OR %K CONTAINS[cd] 'x') AND (name CONTAINS[cd] '7' OR %K CONTAINS[cd] '7' OR id == 7 OR %K == 7)" });
-  assert.deepEqual(filterOf('name == 7', odd, 'odd'), { where: 'name == 7' });
-  assert.equal(predicateOf('x', odd, 'odd'), "name CONTAINS[cd] 'x'");
+  assert.equal(predicateOf('x 7', odd, 'odd'), `(name CONTAINS[cd] 'x' OR #"first name" CONTAINS[cd] 'x') AND `
+    + `(name CONTAINS[cd] '7' OR #"first name" CONTAINS[cd] '7' OR id == 7 OR #"a.b" == 7)`);
+  assert.equal(predicateOf('#"a.b" == 7', odd, 'odd'), '#"a.b" == 7');
   assert.equal(predicateOf('12345678901234567.25', new Schema({ entities: [{ name: 'n', idType: 'uuid', relationships: [],
     attributes: [{ name: 'price', type: 'decimal' }] }] }), 'n'), 'price == 12345678901234567.25');
 });
@@ -52,6 +53,7 @@ test('a value that its column cannot hold is no filter', () => {
 test('values become literals, and a condition is joined to what stands there', () => {
   assert.deepEqual([null, true, 3, "a'b\\c\nd"].map(quoted), ['NULL', 'TRUE', '3', "'a\\'b\\\\c\\nd'"]);
   assert.equal(pathText('in.any.name'), '#in.#any.name');
+  assert.deepEqual(['tag.@count', '@x', 'a b.@count'].map(pathText), ['tag.@count', '#"@x"', '#"a b.@count"']);
   assert.equal(equals({ name: 'title', type: 'string' }, 'x', true), "title != 'x'");
   assert.equal(equals({ name: 'n', type: 'integer' }, '9223372036854775807'), 'n == 9223372036854775807');
   assert.equal(equals({ name: 'n', type: 'decimal' }, '9007199254740993'), 'n == 9007199254740993');
@@ -62,6 +64,25 @@ test('values become literals, and a condition is joined to what stands there', (
   assert.equal(joined("b == 'x or y'", 'a == 1'), "b == 'x or y' AND a == 1");
   assert.equal(joined('b == 2 OR c == 3', 'a == 1'), '(b == 2 OR c == 3) AND a == 1');
   assert.equal(narrowed("price BETWEEN {1, 2} AND title != 'x'", 'price', 3, 4.56789), "title != 'x' AND price BETWEEN {3, 4.568}");
+});
+
+test('a name that is no word is written in quotes, read, coloured and completed', () => {
+  const odd = new Schema({ entities: [{ name: 'odd', idType: 'integer', attributes: [{ name: 'first "name', type: 'string' },
+    { name: 'No.', type: 'integer' }, { name: 'in', type: 'string' }], relationships: [{ name: 'the boss', destination: 'odd', toMany: false }] }] });
+  assert.deepEqual(['first "name', 'No.', 'the boss.No.', 'name', 'in'].map(pathText), ['#"first \\"name"', '#"No."', '#"the boss.No."', 'name', '#in']);
+  assert.deepEqual(['a.b', 'a b', 'a'].map(nameText), ['#"a.b"', '#"a b"', 'a']);
+  assert.deepEqual(['#"first \\"name"', `#'it\\'s'`, 'a.#"b c".#in'].map(pathOf), ['first "name', "it's", 'a.b c.in']);
+  assert.deepEqual(tokens('#"a b" == 1').map(({ kind }) => kind), ['word', 'space', 'symbol', 'space', 'number']);
+  assert.deepEqual(tokens('a.#"b c".d').map(({ kind }) => kind), ['word']);
+  assert.deepEqual([odd.resolve('odd', 'No.').attribute.type, odd.resolve('odd', 'the boss.No.').attribute.type, odd.resolve('odd', 'the boss.x')],
+    ['integer', 'integer', undefined]);
+  assert.equal(equals({ name: 'No.', type: 'integer' }, 7), '#"No." == 7');
+  assert.equal(narrowed('#"No." BETWEEN {1, 2} AND a == 1', 'No.', 3, 4), 'a == 1 AND #"No." BETWEEN {3, 4}');
+  const list = [{ path: 'first "name', type: 'string', operator: '==', values: ['x'] }, { path: 'the boss.No.', type: 'integer', operator: '>', values: ['1'] }];
+  assert.deepEqual(conditionsOf(list.map(conditionText).join(' AND '), (path) => odd.resolve('odd', path)?.attribute?.type), { conditions: list, word: 'AND' });
+  const at = (text) => complete(text, text.length, { schema: odd, entity: 'odd', values: () => [] }).items.map(({ insert }) => insert);
+  assert.deepEqual([at('fir'), at('#"N'), at('i')], [['#"first \\"name" '], ['#"No." '], ['in ']]);
+  assert.ok(at('#"No." ').includes('>= '));
 });
 
 test('what the filter builder writes it reads again', () => {

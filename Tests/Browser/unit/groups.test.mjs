@@ -13,13 +13,13 @@ const schema = new Schema({ entities: [
 const view = { entity: 'book', section: '', group: 'author.name,at:day', values: '@count,@sum.price', having: ' count > 1 ',
   order: '-sum_price', chart: 'table' };
 
-test('a group of a link that is no day of a date is not taken for another one', () => {
-  assert.deepEqual(['at:month', 'name,at:year', 'at:day', 'at', ''].map((group) => unknownGroup({ group })), ['at:month', 'at:year', undefined, undefined, undefined]);
+test('a group of a link that is no part of a date is not taken for another one', () => {
+  assert.deepEqual(['at:week', 'name,at:days', 'at:day', 'at:month,at:year', 'at', ''].map((group) => unknownGroup({ group })), ['at:week', 'at:days', undefined, undefined, undefined, undefined]);
 });
 
 test('groups and aggregates become columns with names', () => {
   assert.deepEqual(groupRequest(view, schema, { where: "title != 'x'" }), { entity: 'book', where: "title != 'x'", as: 'dictionaries',
-    select: ['author.name', 'at_day:floor(CAST(at, "NSNumber") / 86400)', 'count:@count', 'sum_price:@sum.price'],
+    select: ['author.name', 'at_day:at:day', 'count:@count', 'sum_price:@sum.price'],
     group: ['author.name', 'at_day'], having: 'count > 1', sort: ['-sum_price'], limit: 1000, count: 'exact' });
   assert.deepEqual(groupRequest({ ...view, chart: 'line' }, schema, { where: '' }).sort, ['author.name'], 'a line is in the order of its groups');
   assert.deepEqual(groupRequest({ ...view, order: '-gone' }, schema, { where: '' }).sort, []);
@@ -29,14 +29,30 @@ test('groups and aggregates become columns with names', () => {
 
 test('the rows of a group are those of its values', () => {
   const columns = groupColumns(view, schema);
-  assert.equal(groupCondition(columns, { 'author.name': "O'Hara", at_day: 8459 }),
+  assert.equal(groupCondition(columns, { 'author.name': "O'Hara", at_day: '2024-02-29' }),
     "author.name == 'O\\'Hara' AND at >= '2024-02-29T00:00:00Z' AND at < '2024-03-01T00:00:00Z'");
   assert.equal(groupCondition(columns, { 'author.name': null, at_day: null }), 'author.name == NULL AND at == NULL');
+  const byPart = (part, value) => groupCondition(groupColumns({ ...view, group: `at:${part}` }, schema), { [`at_${part}`]: value });
+  assert.equal(byPart('month', '2023-12'), "at >= '2023-12-01T00:00:00Z' AND at < '2024-01-01T00:00:00Z'");
+  assert.equal(byPart('year', '0099'), "at >= '0099-01-01T00:00:00Z' AND at < '0100-01-01T00:00:00Z'");
+  assert.deepEqual([byPart('month', 'soon'), byPart('year', '12024')], ['FALSEPREDICATE', 'FALSEPREDICATE'], 'SQLite stores other texts as well');
+});
+
+test('a column with blanks in its name is grouped and calculated with', () => {
+  const odd = new Schema({ entities: [{ name: 't', idType: 'integer', relationships: [], attributes: [{ name: 'Customer Name', type: 'string' },
+    { name: 'Unit "Price"', type: 'double' }, { name: 'a.b', type: 'date' }, { name: 'c,d', type: 'string' }] }] });
+  const of = { entity: 't', section: '', group: 'Customer Name,a.b:year', values: '@sum.Unit "Price",@distinctUnionOfObjects.a.b.@count', having: '', order: '', chart: 'table' };
+  assert.deepEqual(groupRequest(of, odd, { where: '' }).select, ['Customer Name', 'a_b_year:a.b:year', 'sum_Unit__Price_:@sum.#"Unit \\"Price\\""',
+    'different_a_b:@distinctUnionOfObjects.a.b.@count']);
+  assert.deepEqual(groupRequest(of, odd, { where: '' }).group, ['Customer Name', 'a_b_year']);
+  assert.equal(groupCondition(groupColumns({ ...of, group: 'Customer Name' }, odd), { 'Customer Name': 'x' }), `#"Customer Name" == 'x'`);
+  assert.deepEqual(groupChoices(of, odd), ['Customer Name', 'Unit "Price"', 'a.b', 'a.b:day', 'a.b:month', 'a.b:year'], 'commas separate groups');
 });
 
 test('the first groups are those of the section, or of a related row', () => {
   assert.equal(firstGroups(view, schema).group, 'author.name');
   assert.equal(firstGroups({ ...view, section: '-title:initial' }, schema).group, 'title');
+  assert.equal(firstGroups({ ...view, section: '-at:month' }, schema).group, 'at:month');
   assert.equal(firstGroups({ entity: 'author', section: '' }, schema).group, 'name');
-  assert.deepEqual(groupChoices(view, schema), ['title', 'price', 'at', 'at:day', 'author.name']);
+  assert.deepEqual(groupChoices(view, schema), ['title', 'price', 'at', 'at:day', 'at:month', 'at:year', 'author.name']);
 });

@@ -55,7 +55,7 @@ test('the column that names rows can be chosen, and is remembered', () => {
 test('the key has the name of its column', () => {
   const entity = { idType: 'integer', attributes: texts('Name'), relationships: [] };
   const schema = new Schema({ entities: [{ ...entity, name: 'Artist', key: 'ArtistId' }, { ...entity, name: 'tag' }] });
-  assert.deepEqual(schema.fields('Artist')[0], { name: 'id', label: 'ArtistId', type: 'integer', readOnly: true, isFixed: true, isID: true });
+  assert.deepEqual(schema.fields('Artist')[0], { name: 'id', label: 'ArtistId', type: 'integer', readOnly: true, isFixed: true, isID: true, isNeeded: false });
   assert.equal(schema.columns('Artist').at(-1).label, 'ArtistId');
   assert.equal(schema.columns('tag').at(-1).label, undefined);
 });

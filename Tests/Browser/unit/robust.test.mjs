@@ -7,7 +7,7 @@ import { conditionsOf } from '../../../Public/explorer/conditions.js';
 import { csvText, parseCSV } from '../../../Public/explorer/csv.js';
 import { curl } from '../../../Public/explorer/curl.js';
 import { parse, show } from '../../../Public/explorer/format.js';
-import { groupCondition, groupRequest, groupValue } from '../../../Public/explorer/group-request.js';
+import { groupRequest } from '../../../Public/explorer/group-request.js';
 import { Schema } from '../../../Public/explorer/schema.js';
 import { narrowed } from '../../../Public/explorer/view-changes.js';
 import { connect, LiveFetchError } from '../../../Public/livefetch.js';
@@ -51,21 +51,14 @@ test('a range replaces the one before only where that is a condition of its own'
   assert.equal(narrowed('n BETWEEN {1, 2} OR a == 1', 'n', 3, 4), '(n BETWEEN {1, 2} OR a == 1) AND n BETWEEN {3, 4}');
 });
 
-test('names that no predicate can hold are not offered', () => {
+test('names that are no words are offered in quotes', () => {
   const { items } = complete('', 0, { schema, entity: 'T', values: () => [] });
   assert.ok(items.some(({ insert }) => insert === 'n '));
-  assert.ok(!items.some(({ insert }) => insert.includes('unit')));
+  assert.deepEqual(items.filter(({ insert }) => insert.includes('unit')).map(({ insert }) => insert), ['#"unit price" ']);
 });
 
 test('a link with unknown aggregates shows counts', () => {
   assert.deepEqual(groupRequest({ ...view, values: 'count' }, schema, { where: '' }).select, ['count:@count']);
-});
-
-test('a day outside the years of dates is shown by its number', () => {
-  const column = { alias: 'day_day', path: 'day', isDay: true };
-  assert.equal(groupValue(column, { day_day: 1e12 }), 'day 1000000000000');
-  assert.equal(groupCondition([column], { day_day: 1e12 }), 'FALSEPREDICATE');
-  assert.equal(groupValue(column, { day_day: 0 }), '2001-01-01');
 });
 
 test('a wait whose signal is aborted already ends at once', async () => {
