@@ -37,7 +37,10 @@ final class ConsoleSession {
   }
 
   private static let storeName = "livefetch-demo.sqlite"
-  private static var token: Regex<Substring> { /[a-z0-9]{6}-[0-9]+-[0-9a-f]{8}/ }
+  /// A token; under access rules it has a fourth part.
+  private static var token: Regex<Substring> {
+    /[a-z0-9]{6}-[0-9]+-[0-9a-f]{8}(?:-[0-9a-f]{8})?/
+  }
 
   private static func serve(_ directory: TemporaryDirectory) throws -> RunningProgram {
     try RunningProgram([
@@ -185,6 +188,6 @@ final class ConsoleSession {
       part.components(separatedBy: "…").map(NSRegularExpression.escapedPattern)
         .joined(separator: ".*?")
     }
-    return "(?s)" + parts.joined(separator: "([a-z0-9]+-[0-9]+-[0-9a-f]{8})")
+    return "(?s)" + parts.joined(separator: "([a-z0-9]+-[0-9]+-[0-9a-f]{8}(?:-[0-9a-f]{8})?)")
   }
 }
