@@ -20,8 +20,7 @@ remove() {
     { cat /tmp/removal; exit 1; }
 }
 remove adduser apt bsdutils e2fsprogs gpgv libapt-pkg6.0 libdb5.3 libext2fs2 libpam-modules \
-  libpam-modules-bin libpam-runtime libpam0g libsemanage2 login mount openssl passwd util-linux \
-  util-linux-extra
+  libpam-modules-bin libpam-runtime libpam0g libsemanage2 login mount passwd util-linux util-linux-extra
 remove debconf diffutils perl-base tar
 remove dpkg
 rm -rf /tmp/removal /var/cache/* /var/log/*
