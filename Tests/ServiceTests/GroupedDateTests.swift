@@ -45,6 +45,18 @@ struct GroupedDateTests {
     #expect(diff.text.contains(#""items":[{"m":"2024-01","n":2}]"#), "\(diff.text)")
   }
 
+  @Test("are no functions of predicates")
+  func predicates() throws {
+    let file = try ServedFile("CREATE TABLE t(id INTEGER PRIMARY KEY, d DATETIME);")
+    for call in ["FUNCTION(d,':month')", "FUNCTION(':month',d)", "FUNCTION(d,':initial')"] {
+      let refused = try file.ask("/v1/objects/t?where=\(call)=='2024-01'")
+      #expect(refused.status == 400)
+      #expect(refused.code == "unknown-function", "\(refused.text)")
+      let selected = try file.ask("/v1/objects/t?as=dictionaries&select=m:\(call)&group=m")
+      #expect(selected.code == "unknown-function", "\(selected.text)")
+    }
+  }
+
   @Test("show a value that is no date as stored", .onlyForFiles)
   func others() throws {
     let file = try ServedFile(

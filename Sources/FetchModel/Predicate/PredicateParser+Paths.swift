@@ -113,7 +113,7 @@ extension PredicateParser {
   ) throws(PredicateError) -> Expression.Kind {
     guard keyword == .function else { return .function(name, arguments) }
     if case .literal(.string(let name))? = arguments.first?.kind {
-      return .function(name, Array(arguments.dropFirst()))
+      return .function(try Self.function(named: name, arguments[0]), Array(arguments.dropFirst()))
     }
     guard arguments.count >= 2, case .literal(.string(let name)) = arguments[1].kind else {
       throw PredicateError(
@@ -121,7 +121,19 @@ extension PredicateParser {
         expected: "the function's name as a string among its first two arguments",
         hint: "as in FUNCTION('length', name)")
     }
-    return .function(name, [arguments[0]] + arguments.dropFirst(2))
+    return .function(
+      try Self.function(named: name, arguments[1]), [arguments[0]] + arguments.dropFirst(2))
+  }
+
+  /// Refuses the names of the parts that `group` and `select` derive: predicates have no such functions.
+  private static func function(
+    named name: String, _ argument: Expression
+  ) throws(PredicateError) -> String {
+    guard !name.hasPrefix(":") else {
+      throw PredicateError(
+        .unknownFunction, at: argument.range.lowerBound, found: "`\(name)`", expected: "a function")
+    }
+    return name
   }
 
   private mutating func parseCast(from start: Int) throws(PredicateError) -> Node {
