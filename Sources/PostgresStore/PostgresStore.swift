@@ -101,14 +101,16 @@ public final class PostgresStore: ReopenableStore {
   }
 
   public var newestToken: Token {
-    if let token = watch.newest { note(token) }
-    return newest.withLock { $0 }
+    guard let token = watch.newest else { return newest.withLock { $0 } }
+    return note(token)
   }
 
-  /// Records a token that this process has read, unless a newer one is known.
-  func note(_ token: Token) {
+  /// Records a token that this process has read, unless a newer one is known. Returns the newest.
+  @discardableResult
+  func note(_ token: Token) -> Token {
     newest.withLock { newest in
       if newest.epoch != token.epoch || newest.position < token.position { newest = token }
+      return newest
     }
   }
 
