@@ -53,7 +53,9 @@ export class Schema {
     const { observable, readOnly, attributes } = this.entity(name);
     if (observable !== false) return null;
     const isView = readOnly && attributes.every((attribute) => attribute.readOnly);
-    return isView ? `${name} is a view` : `${name} has no primary key`;
+    if (isView) return `${name} is a view`;
+    const unfollowed = attributes.find((attribute) => /^(true|false)$/i.test(attribute.name));
+    return unfollowed ? `${name} has a column called ${unfollowed.name}` : `${name} has no primary key`;
   }
 
   /** The number of entities that it inherits from. */

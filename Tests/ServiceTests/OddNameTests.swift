@@ -23,6 +23,28 @@ struct OddNameTests {
       (2,X'550E8400E29B41D4A716446655440002'),(3,NULL);
     """
 
+  @Test(
+    "A table with a column called true is not followed, and the other tables are", .onlyForFiles,
+    arguments: ["true", "False"])
+  func truth(name: String) throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE q(id INTEGER PRIMARY KEY, n INTEGER, "\(name)" TEXT);
+      CREATE TABLE other(id INTEGER PRIMARY KEY, n INTEGER);
+      INSERT INTO q VALUES (1, 1, 'a'); INSERT INTO other VALUES (1, 1);
+      """)
+    let token = try #require(file.ask("/v1/objects/other").json["token"]?.string)
+    #expect(try file.ask("PATCH", "/v1/objects/q/1", body: #"{"n":5}"#).status == 200)
+    #expect(try file.ask("PATCH", "/v1/objects/other/1", body: #"{"n":2}"#).status == 200)
+    let plain = try file.ask("/v1/objects/q?select=\(name),n")
+    #expect(plain.text.contains("{\"id\":1,\"\(name)\":\"a\",\"n\":5}"), "\(plain.text)")
+    let refused = try file.ask("/v1/objects/q?since=\(token)&wait=0")
+    #expect(refused.status == 400)
+    #expect(refused.code == "not-observable")
+    let diff = try file.ask("/v1/objects/other?since=\(token)&wait=0")
+    #expect(diff.text.contains(#""changed":{"n":2}"#), "\(diff.text)")
+  }
+
   /// Fetch → the items.
   @Test(arguments: [
     ("t?as=ids&sort=a.b", "[3,2,1]"), ("t?as=ids&sort=-a.b", "[1,2,3]"),

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// SQLite stores text in a BLOB column as well.
-@Suite("The raw value of a binary attribute", .onlyForFiles, .mayBlock)
+@Suite("The raw value of an attribute", .onlyForFiles, .mayBlock)
 struct RawTextTests {
   @Test(
     "is text where text or a number is stored",
@@ -21,6 +21,14 @@ struct RawTextTests {
     let etag = try #require(answer["ETag"])
     let again = try file.ask("/v1/objects/t/1/b", headers: [("If-None-Match", etag)])
     #expect(again.status == 304)
+  }
+
+  @Test("of a double has all of its digits")
+  func digits() throws {
+    let file = try ServedFile(
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, r REAL); INSERT INTO t VALUES (1, 0.1 + 0.2), (2, 5)")
+    #expect(try file.ask("/v1/objects/t/1/r").text == "0.30000000000000004")
+    #expect(try file.ask("/v1/objects/t/2/r").text == "5.0")
   }
 
   @Test("is no content where NULL is stored")

@@ -53,6 +53,9 @@ struct RowReader: ResultRow {
     switch sqlite3_column_type(statement, column) {
     case SQLITE_NULL: nil
     case SQLITE_BLOB: Array(blob(column))
+    case SQLITE_FLOAT where sqlite3_column_double(statement, column).isFinite:
+      // SQLite's own text has 15 digits.
+      Array(sqlite3_column_double(statement, column).description.utf8)
     default: Array(text(column))
     }
   }

@@ -61,7 +61,13 @@ struct CatalogueReader {
       columns: try columns(raw, of: entry), primaryKey: primaryKey.map(\.name),
       isRowidAlias: !entry.isWithoutRowid && primaryKey.count == 1 && !indexes.hasKey,
       foreignKeys: try foreignKeys(of: entry.name), uniqueIndexes: indexes.others,
-      sql: entry.sql)
+      sql: entry.sql, isObservable: !raw.contains { Self.isLostInSubqueries($0.name) })
+  }
+
+  /// True for a column that SQLite gives another name in the result of a subquery or of a common table
+  /// expression, so that past rows cannot be read by its name.
+  private static func isLostInSubqueries(_ name: String) -> Bool {
+    ["true", "false"].contains(folded(name))
   }
 }
 
