@@ -45,6 +45,24 @@ struct OddNameTests {
     #expect(diff.text.contains(#""changed":{"n":2}"#), "\(diff.text)")
   }
 
+  @Test("A link table with a column called true is an entity that is not followed", .onlyForFiles)
+  func linkedTruth() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE a(id INTEGER PRIMARY KEY, n INTEGER);
+      CREATE TABLE ab(a INTEGER REFERENCES a(id), "true" INTEGER REFERENCES a(id),
+        PRIMARY KEY (a, "true"));
+      INSERT INTO a VALUES (1, 1), (2, 2); INSERT INTO ab VALUES (1, 2);
+      """)
+    let token = try #require(file.ask("/v1/objects/a?select=n").json["token"]?.string)
+    try file.runExternally("INSERT INTO ab VALUES (2, 1); UPDATE a SET n = 3 WHERE id = 1")
+    try file.settle()
+    #expect(try file.ask("/v1/objects/ab?as=count").json["total"]?.integer == 2)
+    #expect(try file.ask("/v1/objects/ab?since=\(token)&wait=0").code == "not-observable")
+    let diff = try file.ask("/v1/objects/a?select=n&since=\(token)&wait=0")
+    #expect(diff.text.contains(#""changed":{"n":3}"#), "\(diff.text)")
+  }
+
   /// Fetch → the items.
   @Test(arguments: [
     ("t?as=ids&sort=a.b", "[3,2,1]"), ("t?as=ids&sort=-a.b", "[1,2,3]"),

@@ -23,6 +23,15 @@ struct RawTextTests {
     #expect(again.status == 304)
   }
 
+  @Test("has another ETag when bytes replace the same text")
+  func tags() throws {
+    let file = try ServedFile(
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, b BLOB); INSERT INTO t VALUES (1, 'a'), (2, X'61')")
+    let answers = try [1, 2].map { try file.ask("/v1/objects/t/\($0)/b") }
+    #expect(answers.map(\.text) == ["a", "a"])
+    #expect(answers[0]["ETag"] != answers[1]["ETag"])
+  }
+
   @Test("of a double has all of its digits")
   func digits() throws {
     let file = try ServedFile(

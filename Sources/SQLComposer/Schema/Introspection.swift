@@ -57,7 +57,8 @@ struct CatalogueLinks {
     self.tables = tables
     self.links = links
     joins = tables.indices.filter {
-      !referenced.contains(folded(tables[$0].name)) && Self.isJoin(tables[$0], links[$0])
+      !referenced.contains(folded(tables[$0].name))
+        && Self.isJoin(tables[$0], links[$0], dialect)
     }
     let joined = Set(joins)
     entities = tables.indices.filter { !joined.contains($0) }
@@ -108,9 +109,14 @@ struct CatalogueLinks {
         ? nil : table.comparisons(ordered, to: target, target.primaryKey))
   }
 
-  /// True for a table with two foreign keys and at most a key that the store assigns.
-  private static func isJoin(_ table: CatalogueTable, _ keys: [ForeignKey]) -> Bool {
-    guard keys.count == 2, table.foreignKeys.count == 2, !table.isView else { return false }
+  /// True for a table with two foreign keys and at most a key that the store assigns. In SQLite a table
+  /// that cannot be followed is an entity, so that fetches which reach it are refused `since`.
+  private static func isJoin(
+    _ table: CatalogueTable, _ keys: [ForeignKey], _ dialect: Dialect
+  ) -> Bool {
+    guard keys.count == 2, table.foreignKeys.count == 2, !table.isView,
+      table.isObservable || dialect.hasTypedColumns
+    else { return false }
     let linking = Set(keys[0].columns + keys[1].columns)
     guard linking.count == keys[0].columns.count + keys[1].columns.count else { return false }
     let others = table.columns.filter { !linking.contains($0.name) }

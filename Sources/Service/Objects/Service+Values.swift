@@ -49,7 +49,7 @@ extension RequestContext {
     guard let bytes = value.bytes else {
       return respond(HTTPResponse(status: 204, headers: [("Cache-Control", "no-store")]))
     }
-    let etag = EntityTag.strong(bytes)
+    let etag = EntityTag.strong(bytes, suffix: value.type == .string ? "-text" : "")
     var headers = [
       (name: "Content-Type", value: value.contentType),
       (name: "Cache-Control", value: "no-cache"),
