@@ -5,22 +5,22 @@ extension Diff {
   public var json: [UInt8] {
     var json: [UInt8] = []
     appendHead(to: &json)
+    json.append(jsonString: from)
+    json.append(json: ",\"to\":")
+    json.append(jsonString: to)
     appendTail(to: &json)
     return json
   }
 
-  /// Appends `{"entity":…,"from":…`, which differs between clients of one fetch.
+  /// Appends everything before the tokens: `{"entity":"City","from":`.
   public func appendHead(to json: inout [UInt8]) {
     json.append(json: "{\"entity\":")
     json.append(jsonString: entity)
     json.append(json: ",\"from\":")
-    json.append(jsonString: from)
   }
 
-  /// Appends everything after `from`.
+  /// Appends everything after the tokens.
   public func appendTail(to json: inout [UInt8]) {
-    json.append(json: ",\"to\":")
-    json.append(jsonString: to)
     json.append(json: ",")
     summary.appendMembers(to: &json)
     appendSections(to: &json)

@@ -5,8 +5,8 @@ extension GroupedQueryResolver {
   /// `founded:month` as in `section`: the part of a date, or the initial of a text, at a key path.
   func part(_ text: String) -> Expression? {
     guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")),
-      ["initial", "day", "month", "year"].contains(text[colon...].dropFirst()),
-      let path = plainPath(String(text[..<colon]))
+      let derivation = OrderTerm.Derivation(rawValue: String(text[colon...].dropFirst())),
+      derivation != .value, let path = plainPath(String(text[..<colon]))
     else { return nil }
     return Expression(.function(String(text[colon...]), [path]), range: path.range)
   }

@@ -1,5 +1,7 @@
 // A position in a store's history, in the form that clients receive.
 
+import Bytes
+
 /// A token: the store's epoch, a position in its history, and the nonce stored with that position.
 ///
 /// The nonce distinguishes restored or copied files, and files that lost their last commits, from
@@ -78,22 +80,10 @@ extension Token: CustomStringConvertible {
 
 extension [UInt8] {
   /// Appends a hyphen and eight hexadecimal digits.
-  fileprivate mutating func append(tokenPart number: UInt32) {
+  mutating func append(tokenPart number: UInt32) {
     append(0x2D)
     for shift in stride(from: 28, through: 0, by: -4) {
-      let digit = UInt8(truncatingIfNeeded: number >> UInt32(shift)) & 15
-      append(digit < 10 ? 0x30 &+ digit : 0x57 &+ digit)
+      append(Hexadecimal.digit(UInt8(truncatingIfNeeded: number >> UInt32(shift)) & 15))
     }
-  }
-
-  /// Returns JSON with `tag` added to the token whose text ends at `end`.
-  package func taggingToken(endingAt end: Int, _ tag: UInt32?) -> [UInt8] {
-    guard let tag else { return self }
-    var json: [UInt8] = []
-    json.reserveCapacity(count + 9)
-    json.append(contentsOf: self[..<end])
-    json.append(tokenPart: tag)
-    json.append(contentsOf: self[end...])
-    return json
   }
 }

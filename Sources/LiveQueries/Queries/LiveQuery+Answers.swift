@@ -76,7 +76,7 @@ extension LiveQuery {
   }
 
   private func countBody(_ token: Token) -> AnswerBody {
-    var tail = AnswerBody.to(token)
+    var tail: [UInt8] = []
     tail.append(json: ",\"total\":")
     tail.append(json: Int64(total ?? 0))
     tail.append(json: "}")
@@ -90,7 +90,7 @@ extension LiveQuery {
     head.append(json: "{\"id\":")
     head.append(json: change.id.shown(integersAsStrings: key.integersAsStrings))
     head.append(json: ",\"from\":")
-    var tail = AnswerBody.to(token)
+    var tail: [UInt8] = []
     if !isEmpty && change.new == nil {
       tail.append(json: ",\"deleted\":true}")
     } else {
@@ -222,19 +222,9 @@ extension LiveQuery {
 
 extension AnswerBody {
   fileprivate init(_ diff: Diff, to: Token) {
-    var head: [UInt8] = []
-    head.append(json: "{\"entity\":")
-    head.append(jsonString: diff.entity)
-    head.append(json: ",\"from\":")
-    var tail: [UInt8] = []
+    var (head, tail): ([UInt8], [UInt8]) = ([], [])
+    diff.appendHead(to: &head)
     diff.appendTail(to: &tail)
     self.init(head: head, tail: tail, to: to)
-  }
-
-  static func to(_ token: Token) -> [UInt8] {
-    var tail: [UInt8] = []
-    tail.append(json: ",\"to\":")
-    tail.append(jsonString: token.description)
-    return tail
   }
 }

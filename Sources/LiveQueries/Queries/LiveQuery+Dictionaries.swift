@@ -26,7 +26,7 @@ extension LiveQuery {
     view.results[old] = before
     view.results[new] = after
     if before == after { return nil }
-    var tail = AnswerBody.to(context.token)
+    var tail: [UInt8] = []
     tail.append(json: ",\"reset\":true,")
     tail.append(contentsOf: body)
     tail.append(json: "}")
@@ -41,9 +41,7 @@ extension LiveQuery {
 
   /// Returns the answer to a wait that ends without a change: only the tokens.
   func unchangedDictionariesBody(_ token: Token) -> AnswerBody {
-    var tail = AnswerBody.to(token)
-    tail.append(json: "}")
-    return AnswerBody(head: entityHead, tail: tail, to: token)
+    AnswerBody(head: entityHead, tail: [0x7D], to: token)
   }
 }
 

@@ -72,27 +72,28 @@ final class LiveView {
   }
 }
 
-/// A diff's JSON without the token it starts from.
+/// A diff's JSON without its tokens.
 struct AnswerBody {
   /// Up to `"from":`.
   let head: [UInt8]
-  /// After the token.
+  /// After the token that the diff leads to.
   let tail: [UInt8]
   let to: Token
 
-  /// The size in bytes, without the token.
+  /// The size in bytes, without the tokens.
   var size: Int { head.count + tail.count }
 
   /// - Parameter isEmpty: true if a wait ended without a change.
   func diff(from: Token, isEmpty: Bool = false) -> EncodedDiff {
     var json: [UInt8] = []
-    json.reserveCapacity(head.count + tail.count + 64)
+    json.reserveCapacity(head.count + tail.count + 128)
     json.append(contentsOf: head)
     json.append(jsonString: from.description)
-    let tailStart = json.count
+    let fromEnd = json.count - 1
+    json.append(json: ",\"to\":")
+    json.append(jsonString: to.description)
+    let toEnd = json.count - 1
     json.append(contentsOf: tail)
-    return EncodedDiff(
-      json: json, to: to, isEmpty: isEmpty, fromEnd: tailStart - 1,
-      toEnd: tailStart + Self.to(to).count - 1)
+    return EncodedDiff(json: json, to: to, isEmpty: isEmpty, fromEnd: fromEnd, toEnd: toEnd)
   }
 }

@@ -32,13 +32,17 @@ extension RequestContext {
   /// The tag of the tokens that the caller receives; nil if no access rules restrict it.
   var tokenTag: UInt32? { access?.tokenTag }
 
-  /// Returns the tags of the tokens in a diff from `token`, nil for `since=now`. Returns nil if the token
-  /// was given under other access rules: its client may hold objects that the caller may not read, or
-  /// lack some, and a diff would not show that. A token without a tag is one of a caller without rules.
-  func tags(since token: Token?) -> TokenTags? {
-    guard let token else { return TokenTags(from: tokenTag, to: tokenTag) }
-    guard token.tag == nil || token.tag == tokenTag else { return nil }
-    return TokenTags(from: token.tag, to: tokenTag)
+  /// Returns where a client's diffs start from, without a tag, and the tags of their tokens. Returns no
+  /// start for a token that was given under other access rules: its client may hold objects that the
+  /// caller may not read, or lack some, and a diff would not show that. A token without a tag is one of a
+  /// caller without rules.
+  func admitted(
+    _ since: FetchRequest.Since?
+  ) -> (since: FetchRequest.Since?, tags: TokenTags) {
+    let own = TokenTags(from: tokenTag, to: tokenTag)
+    guard case .token(let token)? = since else { return (since, own) }
+    guard token.tag == nil || token.tag == tokenTag else { return (nil, own) }
+    return (.token(token.tagged(nil)), TokenTags(from: token.tag, to: tokenTag))
   }
 
   /// - Throws: 403 unless the caller may know what no access rule restricts. The anonymous caller of

@@ -14,9 +14,12 @@ struct ParsedFetchGroup: Sendable {
   let wait: Double?
   /// The newest token when the request arrived, for `since=now`: one token for all fetches.
   let arrival: Token
+  /// The token of the last event that the client of a stream has received before.
+  let last: Token?
 
   init(_ context: RequestContext) throws(Problem) {
     arrival = context.service.store.newestToken
+    last = context.wantsStream ? try context.lastEventID() : nil
     try context.request.queryItems(only: [])
     guard case .object(let members) = try context.request.jsonBody() else {
       throw Self.malformed("The body has to be an object with `fetches`.")
@@ -76,7 +79,7 @@ struct FetchGroup: Sendable {
     fetches.reserveCapacity(parsed.members.count)
     for member in parsed.members {
       do throws(Problem) {
-        fetches.append(try Self.resolve(member, parsed.arrival, context))
+        fetches.append(try Self.resolve(member, of: parsed, context))
       } catch {
         throw error.of(fetch: member.name)
       }
@@ -87,7 +90,7 @@ struct FetchGroup: Sendable {
   }
 
   private static func resolve(
-    _ member: JSON.Member, _ arrival: Token, _ context: RequestContext
+    _ member: JSON.Member, of parsed: ParsedFetchGroup, _ context: RequestContext
   ) throws(Problem) -> Named {
     let service = context.service
     guard (1...maxNameBytes).contains(member.name.utf8.count) else {
@@ -103,12 +106,14 @@ struct FetchGroup: Sendable {
     }
     // A fetch that cannot be followed still has a snapshot.
     if fetch.request.since != nil { try service.checkObservable(fetch.plan) }
-    let given: Token? = if case .token(let token)? = fetch.request.since { token } else { nil }
-    let tags = context.tags(since: given)
-    let start = fetch.request.since == nil || tags == nil ? nil : given?.tagged(nil) ?? arrival
-    return Named(
-      name: member.name, plan: fetch.plan, start: start,
-      tags: tags ?? TokenTags(from: context.tokenTag, to: context.tokenTag))
+    let (since, tags) = context.admitted(parsed.last.map { .token($0) } ?? fetch.request.since)
+    let start: Token? =
+      switch since {
+      case .token(let token): token
+      case .now: parsed.arrival
+      case nil: nil
+      }
+    return Named(name: member.name, plan: fetch.plan, start: start, tags: tags)
   }
 
   /// Refuses fetches that a stream cannot follow.

@@ -12,7 +12,7 @@ extension Service {
   /// `POST /v1/live`.
   func follow(_ group: FetchGroup, _ context: RequestContext) throws(Problem) {
     if context.wantsStream {
-      return context.respond(try FetchGroupStream(context, group.fetches))
+      return context.respond(FetchGroupStream(context, group.fetches))
     }
     let deadline = ContinuousClock.now + .seconds(group.wait ?? configuration.defaultWait)
     let poll = FetchGroupPoll(context, group.fetches, until: deadline)

@@ -39,20 +39,15 @@ final class FetchGroupStream: ServedStream, GroupWaiter {
   /// The tag of the tokens that the caller receives.
   let tag: UInt32?
 
-  init(_ context: RequestContext, _ fetches: [FetchGroup.Named]) throws(Problem) {
+  init(_ context: RequestContext, _ fetches: [FetchGroup.Named]) {
     service = context.service
     callerID = context.callerID
     identity = RequestIdentity(context)
     self.fetches = fetches
     tag = context.tokenTag
-    let resumed = try context.lastEventID()
-    let resumedTags = context.tags(since: resumed)
-    var state = State(
-      alive: Set(fetches.indices),
-      tags: fetches.map { resumed == nil ? $0.tags : resumedTags ?? $0.tags })
+    var state = State(alive: Set(fetches.indices), tags: fetches.map(\.tags))
     for (index, named) in fetches.enumerated().reversed() {
-      let isRefused = resumed != nil && resumedTags == nil
-      if !isRefused, let start = resumed?.tagged(nil) ?? named.start {
+      if let start = named.start {
         state.starts.append(GroupFetch(index: index, plan: named.plan, since: start))
       } else {
         state.unsent.append(index)

@@ -27,17 +27,9 @@ extension Service {
   ) throws(Problem) -> FollowedFetch {
     try checkObservable(fetch.plan)
     let last = context.wantsStream ? try context.lastEventID() : nil
-    var since = last.map { .token($0) } ?? fetch.request.since
-    var tags = TokenTags(from: context.tokenTag, to: context.tokenTag)
-    if case .token(let token)? = since {
-      if let known = context.tags(since: token) {
-        (since, tags) = (.token(token.tagged(nil)), known)
-      } else if context.wantsStream {
-        since = nil
-      } else {
-        throw .tokenExpired
-      }
-    }
+    let given = last.map { .token($0) } ?? fetch.request.since
+    let (since, tags) = context.admitted(given)
+    if since == nil, given != nil, !context.wantsStream { throw .tokenExpired }
     return FollowedFetch(
       plan: fetch.plan, object: object, since: since, tags: tags, wait: fetch.request.wait)
   }

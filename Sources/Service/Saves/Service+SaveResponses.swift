@@ -57,8 +57,9 @@ extension Service {
   func response(
     to save: SaveOperation, _ outcome: SaveResult, _ preferences: Preferences, _ read: ObjectReader
   ) throws(StoreError) -> HTTPResponse {
-    let tagged = outcome.token.tagged(save.access?.tokenTag)
-    let token = [(name: "LiveFetch-Token", value: tagged.description)]
+    var outcome = outcome
+    outcome.token = outcome.token.tagged(save.access?.tokenTag)
+    let token = [(name: "LiveFetch-Token", value: outcome.token.description)]
     switch save.form {
     case .summary:
       let json = try summary(of: outcome, save, preferences, read)
@@ -66,13 +67,13 @@ extension Service {
     case .object: return try objectResponse(outcome, save, preferences, token, read)
     case .deletion:
       return HTTPResponse(status: 204, headers: [("Cache-Control", "no-store")] + token)
-    case .batchUpdate: return .json(Self.json(tagged, "updated", outcome.updated), headers: token)
-    case .batchDelete: return .json(Self.json(tagged, "deleted", outcome.deleted), headers: token)
+    case .batchUpdate: return .json(Self.json(outcome, "updated", outcome.updated), headers: token)
+    case .batchDelete: return .json(Self.json(outcome, "deleted", outcome.deleted), headers: token)
     }
   }
 
-  private static func json(_ token: Token, _ name: String, _ count: Int) -> [UInt8] {
-    Array("{\"token\":\"\(token)\",\"\(name)\":\(count)}".utf8)
+  private static func json(_ outcome: SaveResult, _ name: String, _ count: Int) -> [UInt8] {
+    Array("{\"token\":\"\(outcome.token)\",\"\(name)\":\(count)}".utf8)
   }
 
   private func objectResponse(
@@ -114,7 +115,7 @@ extension Service {
   ) throws(StoreError) -> [UInt8] {
     var json: [UInt8] = []
     json.append(json: "{\"token\":")
-    json.append(jsonString: outcome.token.tagged(save.access?.tokenTag).description)
+    json.append(jsonString: outcome.token.description)
     json.append(json: ",\"ids\":{")
     for (index, named) in outcome.ids.enumerated() {
       if index > 0 { json.append(0x2C) }
