@@ -44,13 +44,13 @@ export function blank(schema, entity) {
 /**
  * A window of the view as a fetch request of the API.
  *
- * @param filter `{where, arguments}`.
+ * @param where the predicate.
  * @param window `{offset, size}`, counted from the view's own offset.
  */
-export function request(view, filter, schema, { offset, size }) {
+export function request(view, where, schema, { offset, size }) {
   const related = schema.toOne(view.entity).map(({ name }) => name);
   const { base, most } = span(view);
-  return { entity: view.entity, ...filter, section: view.section, sort: sortTerms(view.sort),
+  return { entity: view.entity, where, section: view.section, sort: sortTerms(view.sort),
     limit: most < 0 ? most : Math.max(0, Math.min(size, most - offset)), offset: base + offset || undefined,
     count: 'exact', expand: related };
 }

@@ -5,11 +5,11 @@ import { Facets } from './facets.js';
 import { closePopover, menuItem, popover } from './popover.js';
 import { sortText } from './sort-terms.js';
 
-/** @param page `{client, schema, filter, change(patch), narrow(column, from, to), sortPath(column)}`. */
+/** @param page `{client, schema, view, change(patch), narrow(column, from, to), sortPath(column)}`. */
 export function columnMenu(column, anchor, page) {
   const act = (run) => () => { closePopover(); run(); };
   const path = page.sortPath(column);
-  const facets = column.isID ? null : new Facets(page.client, page.filter, column, {
+  const facets = column.isID ? null : new Facets(page.client, page.view, column, {
     onFilter: (condition) => { closePopover(); page.addCondition(condition); },
     onRange: (...range) => { closePopover(); page.narrow(...range); },
     labels: (entity) => page.schema.labels(entity), onDrawn: () => opened.place() });

@@ -19,7 +19,7 @@ export class Demonstrations {
     this.edits = new DemoTraffic(page.client, (newest, sentAt) => page.saved(newest, sentAt));
     this.second = new SecondClient(panes, { schema: page.schema, names: page.names,
       get view() { return page.view; },
-      get filter() { return page.finding.filter; }, token, onClose: onChange });
+      get where() { return page.finding.where; }, token, onClose: onChange });
   }
 
   /** @param isFirst whether the first is drawn as the one to press. */

@@ -25,7 +25,7 @@ export class Facets {
   #note = h('p', { class: 'quiet facet-note', role: 'status', hidden: true });
 
   /**
-   * @param view `{entity, where, arguments}`.
+   * @param view `{entity, where}`.
    * @param handlers `{onFilter(condition), onRange(path, from, to), labels(entity), onDrawn()}`.
    */
   constructor(client, view, column, handlers) {

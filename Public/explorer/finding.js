@@ -27,11 +27,6 @@ export class Finding {
     return schema.entity(view.entity) ? predicateOf(view.where, schema, view.entity) : '';
   }
 
-  /** What the requests of the view have. */
-  get filter() {
-    return { where: this.where };
-  }
-
   /** The handlers of the grid. */
   get handlers() {
     return { onColumn: (column, anchor) => this.#columnMenu(column, anchor),
@@ -57,7 +52,7 @@ export class Finding {
   #columnMenu(column, anchor) {
     const page = this.#page;
     columnMenu(column, anchor, { client: page.client, schema: page.schema,
-      filter: { entity: page.view.entity, ...this.filter }, change: (patch) => page.change(patch),
+      view: { entity: page.view.entity, where: this.where }, change: (patch) => page.change(patch),
       sortPath: (each) => page.sortPath(each),
       columnActions: (each) => page.tools.columns.actions(each), addCondition: (text) => this.add(text),
       narrow: ({ name }, from, to) => this.narrow(name, from, to) });

@@ -73,14 +73,14 @@ export function firstGroups(view, schema) {
   return { group, values: '@count', having: '', order: '-count', chart: 'bars' };
 }
 
-/** The fetch request. @param filter `{where, arguments}` of the view. */
-export function groupRequest(view, schema, filter) {
+/** The fetch request. @param where the predicate. */
+export function groupRequest(view, schema, where) {
   const groups = groupColumns(view, schema);
   const values = valueColumns(view, schema);
   const known = [...groups, ...values].map(({ alias }) => alias);
   const order = list(view.order).filter((term) => known.includes(term.replace(/^-/, '')));
   const sort = view.chart === 'line' && groups.length > 0 ? [groups[0].alias] : order;
-  return { entity: view.entity, ...filter, as: 'dictionaries', select: [...groups, ...values].map(({ select }) => select),
+  return { entity: view.entity, where, as: 'dictionaries', select: [...groups, ...values].map(({ select }) => select),
     group: groups.map(({ alias }) => alias), having: view.having.trim() || undefined, sort, limit: MOST, count: 'exact' };
 }
 

@@ -22,7 +22,7 @@ export class GroupView {
   #body = h('div', { class: 'group-body', tabindex: 0, role: 'region', 'aria-label': 'Groups' });
   #having = debounce((having) => this.#page.change({ having }), TYPING);
 
-  /** @param page `{client, schema, view, where, filter, isLive, change(patch), inspect(request, result)}`. */
+  /** @param page `{client, schema, view, where, isLive, change(patch), inspect(request, result)}`. */
   constructor(page) {
     this.#page = page;
     this.element = h('div', { class: 'groups', hidden: true }, this.#controls, this.#status, this.#body);
@@ -40,13 +40,13 @@ export class GroupView {
 
   /** Follows the view; without groups in it there is nothing to show. */
   follow() {
-    const { view, schema, filter, client, isLive } = this.#page;
+    const { view, schema, where, client, isLive } = this.#page;
     this.#live?.close();
     this.#live = null;
     this.element.hidden = !view.values;
     if (!view.values) return;
     this.#drawControls();
-    const request = groupRequest(view, schema, filter);
+    const request = groupRequest(view, schema, where);
     this.#request = request;
     const unknown = unknownGroup(view);
     if (unknown) return this.#refused({ message: `Rows cannot be grouped by ${unknown}: a date is grouped by its day, month or year, as ${unknown.split(':')[0]}:month.` });

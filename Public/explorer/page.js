@@ -233,7 +233,7 @@ export class Page {
     const former = this.live;
     const isCurrent = () => generation === this.#generation;
     former?.close();
-    this.request = address.request(this.view, this.finding.filter, this.schema, this.#window);
+    this.request = address.request(this.view, this.finding.where, this.schema, this.#window);
     const handlers = {
       onSnapshot: (current, snapshot, { bytes }) => {
         if (this.#isOther) this.traffic = new Traffic();

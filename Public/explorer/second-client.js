@@ -45,7 +45,7 @@ export class SecondClient {
   /** Follows the page's view, in a pane that is made where there is none. */
   follow() {
     const { schema, view } = this.#page;
-    const request = shape(schema, view, this.#page.filter);
+    const request = shape(schema, view, this.#page.where);
     if (!this.isOpen) this.#open();
     this.#live?.close();
     this.#client ??= connect('', { stream: false, token: this.#page.token });
@@ -95,12 +95,12 @@ export class SecondClient {
 const measure = ({ sort }) => sort?.[0].replace(/^-/, '');
 
 /** The same objects without sections, ranked by the number whose edits show best. */
-function shape(schema, view, filter) {
+function shape(schema, view, where) {
   const number = liveliest(schema, view)
     ?? schema.entity(view.entity).attributes.find(({ type }) => isNumeric(type))?.name;
   const terms = number ? [`-${number}`] : sortTerms(view.sort);
   const sort = terms.length > 0 ? terms : [schema.label(view.entity) ?? 'id'];
-  return { entity: view.entity, ...filter, sort, limit: MOST };
+  return { entity: view.entity, where, sort, limit: MOST };
 }
 
 /** The label and the column that ranks the rows. */

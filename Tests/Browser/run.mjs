@@ -26,10 +26,15 @@ const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`seed ${seed}`);
 if (values.shots) await mkdir(values.shots, { recursive: true });
 
+const chosen = Object.entries(scenarios).filter(([name]) => name.includes(values.only));
+if (chosen.length === 0) {
+  console.error(`no scenario has a name with “${values.only}”`);
+  process.exit(1);
+}
+
 const browser = await Browser.start();
 let failures = 0;
-for (const [name, { run, options, writesToConsole = false, ...files }] of Object.entries(scenarios)) {
-  if (!name.includes(values.only)) continue;
+for (const [name, { run, options, writesToConsole = false, ...files }] of chosen) {
   const server = await Server.start(positionals[0], options, files);
   const began = Date.now();
   try {

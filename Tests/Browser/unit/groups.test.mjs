@@ -18,11 +18,11 @@ test('a group of a link that is no part of a date is not taken for another one',
 });
 
 test('groups and aggregates become columns with names', () => {
-  assert.deepEqual(groupRequest(view, schema, { where: "title != 'x'" }), { entity: 'book', where: "title != 'x'", as: 'dictionaries',
+  assert.deepEqual(groupRequest(view, schema, "title != 'x'"), { entity: 'book', where: "title != 'x'", as: 'dictionaries',
     select: ['author.name', 'at_day:at:day', 'count:@count', 'sum_price:@sum.price'],
     group: ['author.name', 'at_day'], having: 'count > 1', sort: ['-sum_price'], limit: 1000, count: 'exact' });
-  assert.deepEqual(groupRequest({ ...view, chart: 'line' }, schema, { where: '' }).sort, ['author.name'], 'a line is in the order of its groups');
-  assert.deepEqual(groupRequest({ ...view, order: '-gone' }, schema, { where: '' }).sort, []);
+  assert.deepEqual(groupRequest({ ...view, chart: 'line' }, schema, '').sort, ['author.name'], 'a line is in the order of its groups');
+  assert.deepEqual(groupRequest({ ...view, order: '-gone' }, schema, '').sort, []);
   assert.deepEqual(valueColumns({ entity: 'book', values: '@distinctUnionOfObjects.title.@count' }, schema)
     .map(({ alias, name }) => [alias, name]), [['different_title', 'different of title']]);
 });
@@ -42,9 +42,9 @@ test('a column with blanks in its name is grouped and calculated with', () => {
   const odd = new Schema({ entities: [{ name: 't', idType: 'integer', relationships: [], attributes: [{ name: 'Customer Name', type: 'string' },
     { name: 'Unit "Price"', type: 'double' }, { name: 'a.b', type: 'date' }, { name: 'c,d', type: 'string' }] }] });
   const of = { entity: 't', section: '', group: 'Customer Name,a.b:year', values: '@sum.Unit "Price",@distinctUnionOfObjects.a.b.@count', having: '', order: '', chart: 'table' };
-  assert.deepEqual(groupRequest(of, odd, { where: '' }).select, ['Customer Name', 'a_b_year:a.b:year', 'sum_Unit__Price_:@sum.#"Unit \\"Price\\""',
+  assert.deepEqual(groupRequest(of, odd, '').select, ['Customer Name', 'a_b_year:a.b:year', 'sum_Unit__Price_:@sum.#"Unit \\"Price\\""',
     'different_a_b:@distinctUnionOfObjects.a.b.@count']);
-  assert.deepEqual(groupRequest(of, odd, { where: '' }).group, ['Customer Name', 'a_b_year']);
+  assert.deepEqual(groupRequest(of, odd, '').group, ['Customer Name', 'a_b_year']);
   assert.equal(groupCondition(groupColumns({ ...of, group: 'Customer Name' }, odd), { 'Customer Name': 'x' }), `#"Customer Name" == 'x'`);
   assert.deepEqual(groupChoices(of, odd), ['Customer Name', 'Unit "Price"', 'a.b', 'a.b:day', 'a.b:month', 'a.b:year'], 'commas separate groups');
 });
