@@ -42,32 +42,26 @@ final class WrittenFile: Sendable {
   deinit { writer.close() }
 
   /// Saves by SQL; gives each answer when it comes.
-  func save(
-    _ sql: String..., completion: @escaping Writer.Completion
-  ) {
+  func save(_ sql: String..., completion: @escaping Writer.Completion) {
+    save(all: sql, completion: completion)
+  }
+
+  func save(_ sql: String...) async -> Result<SaveResult, SaveError> {
+    await withCheckedContinuation { continuation in
+      save(all: sql) { continuation.resume(returning: $0) }
+    }
+  }
+
+  private func save(all statements: [String], completion: @escaping Writer.Completion) {
     writer.save(
       { connection, token throws(SaveError) in
         do throws(StoreError) {
-          for statement in sql { try connection.run(statement) }
+          for statement in statements { try connection.run(statement) }
         } catch {
           throw .store(error)
         }
         return SaveResult(token: token)
       }, completion: completion)
-  }
-
-  func save(_ sql: String...) async -> Result<SaveResult, SaveError> {
-    await withCheckedContinuation { continuation in
-      writer.save(
-        { connection, token throws(SaveError) in
-          do throws(StoreError) {
-            for statement in sql { try connection.run(statement) }
-          } catch {
-            throw .store(error)
-          }
-          return SaveResult(token: token)
-        }, completion: { continuation.resume(returning: $0) })
-    }
   }
 
   func rows(_ sql: String) throws -> [String] {
