@@ -17,7 +17,7 @@ BOTH_STORES := AccessProof|Access(Leak|Live|Reading|Saving|RuleMatrix|Time|Token
   )Model(Contract|Promise|Rules)|Nesting|OrderedElement|OtherWriter|PlanCache|$(strip \
   )PreconditionForm|PredicateContract|Quota|RequiredKey|SaveContract|ScopeMatrix|$(strip \
   )SectionOption|ServerTiming|SinceNow|StalledReader|StreamContract|TermLimit|$(strip \
-  )Transformable(Contract|Rule)|WindowContract
+  )Transformable(Contract|Rule)|ViewKey|WindowContract
 SOURCES := $(wildcard Package.swift Sources Tests)
 
 SHELL := /bin/bash

@@ -69,6 +69,20 @@ struct HTTPHeaderBlock: Sendable {
     }
   }
 
+  /// True if the first value of `name` contains `part`, ignoring ASCII case. O(length of the value × length of the part).
+  func first(_ name: String, contains part: String) -> Bool {
+    var part = part
+    return part.withUTF8 { part in
+      withFirst(name) { value in
+        value.count >= part.count
+          && (0...value.count - part.count).contains { start in
+            equalsIgnoringCase(
+              UnsafeBufferPointer(rebasing: value[start..<start + part.count]), part)
+          }
+      } ?? false
+    }
+  }
+
   private func withFirst<Result>(
     _ name: String, _ body: (UnsafeBufferPointer<UInt8>) -> Result
   ) -> Result? {

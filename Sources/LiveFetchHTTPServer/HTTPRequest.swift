@@ -75,6 +75,11 @@ public struct HTTPRequest: Sendable {
     headerBlock.first(name, is: value)
   }
 
+  /// True if the first header value under `name` contains `part`, ignoring ASCII case. No allocation.
+  public func hasHeader(_ name: String, containing part: String) -> Bool {
+    headerBlock.first(name, contains: part)
+  }
+
   /// Every header value under `name`, in the order sent.
   public func headerValues(_ name: String) -> [String] {
     headerBlock.all(name)

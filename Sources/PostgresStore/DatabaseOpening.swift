@@ -50,9 +50,31 @@ struct DatabaseOpening {
         try connection.query("SELECT current_database()").text(0, 0)
       )
     }
+    var tables = catalogue.composed(observable: Set(captured?.map(\.oid) ?? []))
+    for index in tables.indices {
+      guard let id = tables[index].viewID else { continue }
+      let view = "\(quoted(options.schema)).\(quoted(tables[index].name))"
+      tables[index].isIdentifiedByID = Self.isUnique(id.name, in: view, connection)
+    }
     introspection = try .of(
-      catalogue.composed(observable: Set(captured?.map(\.oid) ?? [])), try model.tables(),
+      tables, try model.tables(),
       .postgres(schema: options.schema, captured: captured ?? []))
+  }
+
+  /// True if the column of a view has another value in each of the first rows, and if the view cannot be
+  /// read.
+  private static func isUnique(
+    _ column: String, in view: String, _ connection: PostgresConnection
+  ) -> Bool {
+    let sql = """
+      SELECT count(*) = count(DISTINCT value)
+      FROM (SELECT \(quoted(column)) AS value FROM \(view)
+        LIMIT \(SQLComposer.CatalogueTable.lookedAtRows)) AS v
+      """
+    let isUnique = try? connection.withDeadline(.seconds(5)) { () throws(PostgresError) in
+      try connection.query(sql).bool(0, 0)
+    }
+    return isUnique ?? true
   }
 
   static func isStandby(_ connection: PostgresConnection) throws(PostgresError) -> Bool {

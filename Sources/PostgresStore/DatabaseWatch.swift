@@ -15,8 +15,6 @@ final class DatabaseWatch: Sendable {
     /// True if the catalogue has to be compared.
     var mustCheck = false
     var healthChecks: [@Sendable ([StoreFault]) -> Void] = []
-    /// The newest token whose observers have been called.
-    var newest: Token?
     /// The extent of the history when it was pruned last; nil before it was measured.
     var extent: DatabaseStatus.HistoryExtent?
     var measured: ContinuousClock.Instant?
@@ -41,11 +39,14 @@ final class DatabaseWatch: Sendable {
   /// nil without a history.
   private let monitor = Mutex<CommitMonitor?>(nil)
   private let pruner: HistoryPruner?
+  private let newest: NewestToken
 
   init(
-    _ target: String, _ opening: DatabaseOpening, _ options: PostgresStoreOptions
+    _ target: String, _ opening: DatabaseOpening, _ options: PostgresStoreOptions,
+    _ newest: NewestToken
   ) throws(PostgresError) {
     self.target = target
+    self.newest = newest
     catalogue = opening.catalogue
     history = opening.history
     isTracked = opening.captured != nil
@@ -146,9 +147,6 @@ final class DatabaseWatch: Sendable {
     wakeup.signal()
   }
 
-  /// The newest token that has been reported to the observers; nil before the first one.
-  var newest: Token? { state.withLock(\.newest) }
-
   /// The extent of the history, measured within the last minute; nil if it is unknown.
   var extent: DatabaseStatus.HistoryExtent? { state.withLock(\.extent) }
 
@@ -159,7 +157,7 @@ final class DatabaseWatch: Sendable {
       return hasChanged ? state.changeObservers : []
     }
     for observer in observers { observer() }
-    state.withLock { $0.newest = Token(report.position) }
+    newest.note(reported: Token(report.position))
     wakeup.signal()
   }
 }

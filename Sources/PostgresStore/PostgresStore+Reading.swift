@@ -119,7 +119,7 @@ extension PostgresStore {
       return (token, history.isFlushed ? nil : history.logEnd)
     }
     if let logEnd { try connection.waitForLogFlush(upTo: logEnd) }
-    note(token)
+    newest.note(token)
   }
 
   /// Runs a read that should have only one statement, without a transaction.
@@ -132,7 +132,10 @@ extension PostgresStore {
     var outcome: Swift.Result<Result, StoreError>?
     try storing { () throws(PostgresError) in
       try repeating(unless: false) { connection throws(PostgresError) in
-        let read = SingleRead()
+        // The epoch that this connection has read holds until the monitor reports another one. A token
+        // of the epoch before is refused later, and its client fetches again.
+        let epoch = connection.epoch.flatMap { newest.isReported(epoch: $0) ? $0 : nil }
+        let read = SingleRead(epoch: epoch)
         let transaction = transaction(on: connection, nil, read)
         outcome = Swift.Result { () throws(StoreError) in try body(transaction) }
         if let failure = read.failure { throw failure }
@@ -140,8 +143,9 @@ extension PostgresStore {
           outcome = nil
           return
         }
+        connection.epoch = token.epoch
         if let logEnd = read.unflushedEnd { try connection.waitForLogFlush(upTo: logEnd) }
-        note(token)
+        newest.note(token)
       }
     }
     return try outcome?.get()
@@ -179,7 +183,7 @@ extension PostgresStore {
       return try snapshot(of: bound.plan, queryClass: queryClass)
     }
     let window = windowStatements.statement(of: bound.parameterized) {
-      composer.window(of: plan, extra: plan.isCapped ? 1 : 0)
+      composer.window(of: plan, extra: plan.isCapped ? 1 : 0, hasSpareColumn: true)
     }.bound(to: bound.values)
     let snapshot = try single({ read throws(StoreError) in
       try read.snapshot(of: plan) { writer throws(StoreError) in
@@ -212,9 +216,9 @@ extension PostgresStore {
   public func isUnchanged(
     _ entities: Set<Int>, since last: Token, ifKnown token: Token
   ) throws(StoreError) -> Bool {
-    guard let captured, let reported = watch.newest else { return false }
     // A save of this process may be newer than the last poll.
-    let known = newest.withLock { $0 }
+    let (known, reported) = newest.parts
+    guard let captured, let reported else { return false }
     guard known.epoch == reported.epoch, known.position <= reported.position else { return false }
     let names = Set(captured.map(\.name))
     let isExact = entities.contains { !names.contains(composer.schema.entities[$0].name) }

@@ -53,7 +53,7 @@ extension PostgresStore {
 
   /// Notifies the observers of a commit of this process without waiting for the next poll.
   func noteSave(_ token: Token) {
-    note(token)
+    newest.note(token)
     watch.noteCommit()
   }
 }

@@ -50,8 +50,7 @@ public final class PostgresStore: ReopenableStore {
   let captured: [CapturedTable]?
   let timeLimit: Duration
   let maxResponseBytes: Int
-  /// Protects the newest token that this process knows.
-  let newest: Mutex<Token>
+  let newest: NewestToken
   let watch: DatabaseWatch
   /// nil if the store is read-only.
   let saves: PostgresSaveExecutor?
@@ -79,9 +78,10 @@ public final class PostgresStore: ReopenableStore {
     pool = PostgresPool(
       target, connections: options.connections,
       setup: "\(opening.connectionSetup); SET statement_timeout = \(timeout)")
-    newest = Mutex(.untracked)
+    let newest = NewestToken()
+    self.newest = newest
     watch = try storing { () throws(PostgresError) in
-      try DatabaseWatch(target, opening, options)
+      try DatabaseWatch(target, opening, options, newest)
     }
     saves =
       captured == nil
@@ -100,19 +100,7 @@ public final class PostgresStore: ReopenableStore {
     PostgresColumns(schema: composer.schema, model: model)
   }
 
-  public var newestToken: Token {
-    guard let token = watch.newest else { return newest.withLock { $0 } }
-    return note(token)
-  }
-
-  /// Records a token that this process has read, unless a newer one is known. Returns the newest.
-  @discardableResult
-  func note(_ token: Token) -> Token {
-    newest.withLock { newest in
-      if newest.epoch != token.epoch || newest.position < token.position { newest = token }
-      return newest
-    }
-  }
+  public var newestToken: Token { newest.value }
 
   public func onChange(_ body: @escaping @Sendable () -> Void) { watch.onChange(body) }
 

@@ -36,11 +36,9 @@ struct ComposedFetchTests {
     func results(_ fetch: FetchStatement) throws -> [PostgresRow] {
       let statement = PostgresStatement(fetch)
       let result = try connection.query(statement.sql, statement.parameters)
-      return (0..<result.rowCount).map { number in
-        PostgresRow(
-          result: result, number: number, layout: fetch.layout,
-          limit: ResponseLimit(connection, maxBytes: .max))
-      }
+      let context = RowContext(
+        layout: fetch.layout, limit: ResponseLimit(connection, maxBytes: .max))
+      return (0..<result.rowCount).map { PostgresRow(result: result, number: $0, context: context) }
     }
 
     /// The ids of a fetch in their order, separated by blanks.

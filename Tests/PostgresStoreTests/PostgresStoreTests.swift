@@ -1,4 +1,5 @@
 import FetchModel
+import Foundation
 import SQLComposer
 import TestSupport
 import Testing
@@ -44,6 +45,30 @@ struct PostgresStoreTests {
       try connection.execute(#"DELETE FROM "Note" WHERE id = 1"#)
       #expect(try ParityWorld.snapshot(store, "Note", "as=ids").contains(#""items":[2]"#))
       #expect(store.newestToken != before)
+    }
+  }
+
+  @Test("fetches have the new epoch soon after it has begun, and tokens of the old one are expired")
+  func newEpoch() throws {
+    try Self.withStore { (store, connection) throws in
+      let plan = try ParityWorld.plan(store, "Note", "sort=id&limit=5")
+      func token() throws -> Token { try store.snapshot(of: plan, queryClass: .full).token }
+      let first = try token()
+      #expect(try token() == first)
+      try connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ; TRUNCATE \"Note\"; COMMIT")
+      let soon = try token()
+      let validity = try store.read { read throws(StoreError) in
+        [try read.validity(of: first), try read.validity(of: soon)]
+      }
+      #expect(validity.first == .expired)
+      #expect(soon.epoch != first.epoch || validity.last == .expired)
+      while store.newestToken.epoch == first.epoch { Thread.sleep(forTimeInterval: 0.01) }
+      let last = try token()
+      #expect(last.epoch != first.epoch)
+      let isKnown = try store.read { read throws(StoreError) in
+        try read.validity(of: last) == .known
+      }
+      #expect(isKnown)
     }
   }
 

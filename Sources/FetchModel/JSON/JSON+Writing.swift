@@ -60,6 +60,8 @@ extension [UInt8] {
   public mutating func append(json double: Double) {
     if let integer = Int64(exactly: double), integer.magnitude < 1 << 53 {
       append(json: integer)
+    } else if let hundredThousandths = double.hundredThousandths {
+      append(hundredThousandths: hundredThousandths)
     } else if double.isFinite {
       append(contentsOf: double.description.utf8)
     } else if double.isNaN {
@@ -67,6 +69,22 @@ extension [UInt8] {
     } else {
       append(json: double > 0 ? "\"Infinity\"" : "\"-Infinity\"")
     }
+  }
+
+  /// Appends a fraction with up to five decimals: 12345678 as `123.45678`. Takes a tenth of the time of
+  /// `Double.description`; coordinates and amounts have no more decimals.
+  private mutating func append(hundredThousandths number: Int64) {
+    if number < 0 { append(0x2D) }
+    let (whole, fraction) = number.magnitude.quotientAndRemainder(dividingBy: 100_000)
+    append(json: Int64(whole))
+    append(0x2E)
+    var rest = fraction
+    var unit: UInt64 = 10_000
+    repeat {
+      let (digit, remainder) = rest.quotientAndRemainder(dividingBy: unit)
+      append(UInt8(truncatingIfNeeded: digit) &+ 0x30)
+      (rest, unit) = (remainder, unit / 10)
+    } while rest != 0
   }
 
   @usableFromInline
@@ -92,5 +110,17 @@ extension [UInt8] {
       append(Hexadecimal.digit(byte & 15))
     default: append(byte)
     }
+  }
+}
+
+extension Double {
+  /// The number of hundred-thousandths, if the double is the nearest one to a number with at most five
+  /// decimals: 12345678 for 123.45678. Its shortest digits are those of that number, since no two numbers
+  /// of 15 digits have the same nearest double. nil for numbers that `description` writes with an
+  /// exponent.
+  fileprivate var hundredThousandths: Int64? {
+    guard magnitude < 1e9 else { return nil }
+    let number = Int64(self * 1e5 + (self < 0 ? -0.5 : 0.5))
+    return number.magnitude >= 10 && Double(number) / 1e5 == self ? number : nil
   }
 }

@@ -5,16 +5,28 @@ import FetchModel
 import SQLComposer
 import SQLResults
 
+/// What the rows of a statement have in common. A row refers to it, so that it is not copied for each.
+final class RowContext {
+  let layout: RowLayout
+  let limit: ResponseLimit
+
+  init(layout: RowLayout, limit: ResponseLimit) {
+    self.layout = layout
+    self.limit = limit
+  }
+}
+
 /// A row of a result of libpq.
 struct PostgresRow: ResultRow {
   let result: QueryResult
   let number: Int
-  let layout: RowLayout
-  let limit: ResponseLimit
+  let context: RowContext
 
-  var hasToEnd: Bool { limit.hasToEnd }
+  var layout: RowLayout { context.layout }
 
-  func admits(_ count: Int, after size: Int) -> Bool { limit.admits(count, after: size) }
+  var hasToEnd: Bool { context.limit.hasToEnd }
+
+  func admits(_ count: Int, after size: Int) -> Bool { context.limit.admits(count, after: size) }
 
   var columnCount: Int32 { Int32(result.columnCount) }
 
@@ -97,9 +109,21 @@ extension PostgresRow {
   func append(_ column: Int32, _ format: ValueFormat, to bytes: inout [UInt8]) {
     let index = Int(column)
     guard !result.isNull(number, index) else { return bytes.append(json: "null") }
-    switch result.type(index) {
-    case TypeID.text, TypeID.varchar, TypeID.json: append(utf8: utf8(column), format, to: &bytes)
-    case TypeID.float4:
+    let stored = result.bytes(number, index)
+    // The commonest types are decoded here, without a value between.
+    switch (result.type(index), stored.count) {
+    case (TypeID.text, _), (TypeID.varchar, _), (TypeID.json, _):
+      append(utf8: stored.bindMemory(to: UInt8.self), format, to: &bytes)
+    case (TypeID.int8, 8):
+      let integer = Int64(bigEndian: stored.loadUnaligned(as: Int64.self))
+      append(integer: integer, format, to: &bytes)
+    case (TypeID.int4, 4):
+      let integer = Int32(bigEndian: stored.loadUnaligned(as: Int32.self))
+      append(integer: Int64(integer), format, to: &bytes)
+    case (TypeID.float8, 8):
+      let pattern = UInt64(bigEndian: stored.loadUnaligned(as: UInt64.self))
+      append(double: Double(bitPattern: pattern), format, to: &bytes)
+    case (TypeID.float4, _):
       // The digits that were stored; as a double the value has more of them.
       guard case .double(let double) = value(column), double.isFinite else { fallthrough }
       bytes.append(json: Double(Float(double).description) ?? double)

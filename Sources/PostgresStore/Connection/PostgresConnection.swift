@@ -18,6 +18,8 @@ final class PostgresConnection: @unchecked Sendable {
   var cancellationLimit = Duration.seconds(20)
   /// True while the result of a COMMIT of a read transaction has not been read.
   var isCommitting = false
+  /// The epoch of the history that this connection has read last; nil for none.
+  var epoch: String?
   private var isClosed = false
 
   /// The settings on which the decoding of values and the composed statements rely.

@@ -81,12 +81,13 @@ struct PostgresReadTransaction: ResultTransaction {
   func run(
     _ statement: FetchStatement, _ body: (PostgresRow) throws(StoreError) -> Bool
   ) throws(StoreError) {
-    let layout = statement.layout
+    let context = RowContext(layout: statement.layout, limit: limit)
+    let hasSpareColumn = statement.hasSpareColumn
     let statement = PostgresStatement(statement)
     var failure: StoreError?
     func take(_ result: QueryResult, _ number: Int) -> Bool {
       do throws(StoreError) {
-        let row = PostgresRow(result: result, number: number, layout: layout, limit: limit)
+        let row = PostgresRow(result: result, number: number, context: context)
         let goesOn = try body(row)
         try limit.check(0)
         return goesOn
@@ -96,7 +97,9 @@ struct PostgresReadTransaction: ResultTransaction {
       }
     }
     if let single {
-      try single.run(statement, columnCount: layout.columnCount, on: connection, take)
+      try single.run(
+        statement, columnCount: context.layout.columnCount, hasSpareColumn: hasSpareColumn,
+        on: connection, take)
     } else {
       try storing { () throws(PostgresError) in
         do throws(PostgresError) {

@@ -172,7 +172,8 @@ extension PostgresSaveConnection {
 
 extension PostgresSaveConnection {
   private func row(_ result: QueryResult, at number: Int, _ layout: RowLayout) -> PostgresRow {
-    PostgresRow(result: result, number: number, layout: layout, limit: limit)
+    PostgresRow(
+      result: result, number: number, context: RowContext(layout: layout, limit: limit))
   }
 
   private func id(_ result: QueryResult, row number: Int, column: Int32) -> ObjectID? {

@@ -82,16 +82,21 @@ extension FetchQuery {
     case total
   }
 
-  func statement(_ order: RowOrder, limit: Int?, offset: Int) -> FetchStatement {
+  func statement(
+    _ order: RowOrder, limit: Int?, offset: Int, hasSpareColumn: Bool = false
+  ) -> FetchStatement {
     var fragment = context.withClause()
-    fragment.append("SELECT \(columns.list) FROM \(scope.from)")
+    let spare = hasSpareColumn ? ", NULL" : ""
+    fragment.append("SELECT \(columns.list)\(spare) FROM \(scope.from)")
     fragment.bindings += fromBindings
     appendCondition(to: &fragment)
     fragment.append(orderClause(order))
     fragment.appendWindow(limit: limit, offset: offset, context.schema.dialect)
     var layout = layout
     layout.columnCount = columns.count
-    return FetchStatement(fragment, layout: layout, overlays: context.overlays)
+    var statement = FetchStatement(fragment, layout: layout, overlays: context.overlays)
+    statement.hasSpareColumn = hasSpareColumn
+    return statement
   }
 
   func countStatement() -> FetchStatement {

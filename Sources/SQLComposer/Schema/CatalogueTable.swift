@@ -35,6 +35,8 @@ package struct CatalogueTable {
   package let sql: String
   /// False if changes of the table cannot be recorded although it has a key.
   package let isObservable: Bool
+  /// False for a view whose column `id` is NULL in some rows, or equal in several.
+  package var isIdentifiedByID = true
 
   package init(
     name: String, isView: Bool, isWithoutRowid: Bool, columns: [Column], primaryKey: [String],
@@ -52,6 +54,12 @@ package struct CatalogueTable {
     self.sql = sql
     self.isObservable = isObservable
   }
+
+  /// The column `id` of a view, if it has one.
+  package var viewID: Column? { isView ? column(named: "id") : nil }
+
+  /// The rows of a view in which its column `id` is looked at, to see whether it identifies them.
+  package static let lookedAtRows = 1_000
 
   package func column(named name: String) -> Column? {
     columns.first { folded($0.name) == folded(name) }

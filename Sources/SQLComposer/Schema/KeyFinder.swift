@@ -36,9 +36,9 @@ package struct KeyFinder {
     return Key(kind: kind, parts: parts, isWithoutRowid: table.isWithoutRowid, dialect: dialect)
   }
 
-  /// The view's column called `id`, or the hash of its rows.
+  /// The view's column called `id`, if it identifies the rows, or their hash.
   private var viewKey: Key {
-    if let id = table.column(named: "id") {
+    if let id = table.viewID, table.isIdentifiedByID {
       return Key(kind: .column, parts: [part(id)], dialect: dialect)
     }
     return wholeRow

@@ -56,12 +56,30 @@ struct CatalogueReader {
     }
     let indexes = try uniqueIndexes(of: entry.name)
     let primaryKey = raw.filter { $0.keyPlace > 0 }.sorted { $0.keyPlace < $1.keyPlace }
-    return CatalogueTable(
+    var table = CatalogueTable(
       name: entry.name, isView: entry.isView, isWithoutRowid: entry.isWithoutRowid,
       columns: try columns(raw, of: entry), primaryKey: primaryKey.map(\.name),
       isRowidAlias: !entry.isWithoutRowid && primaryKey.count == 1 && !indexes.hasKey,
       foreignKeys: try foreignKeys(of: entry.name), uniqueIndexes: indexes.others,
       sql: entry.sql, isObservable: !raw.contains { Self.isLostInSubqueries($0.name) })
+    if let id = table.viewID { table.isIdentifiedByID = try isUnique(id.name, in: entry.name) }
+    return table
+  }
+
+  /// True if the column of a view has another value in each of the first rows, all of one storage class.
+  private func isUnique(_ column: String, in view: String) throws(StoreError) -> Bool {
+    do {
+      return try connection.first(
+        """
+        SELECT count(*) = count(DISTINCT value) AND count(DISTINCT typeof(value)) < 2
+        FROM (SELECT \(quoted(column)) AS value FROM main.\(quoted(view)) LIMIT \(CatalogueTable.lookedAtRows))
+        """
+      ) { $0.integer(0) == 1 } ?? true
+    } catch {
+      // The view cannot be read.
+      if case .failed = error { return true }
+      throw error
+    }
   }
 
   /// True for a column that SQLite gives another name in the result of a subquery or of a common table

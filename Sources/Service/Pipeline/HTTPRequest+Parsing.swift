@@ -54,9 +54,7 @@ extension HTTPRequest {
   }
 
   /// True if the client requests a stream.
-  var wantsStream: Bool {
-    header("Accept")?.lowercased().contains("text/event-stream") ?? false
-  }
+  var wantsStream: Bool { hasHeader("Accept", containing: "text/event-stream") }
 
   /// True if the client has the representation that `etag` identifies.
   func namesETag(_ etag: String) -> Bool {
