@@ -73,6 +73,27 @@ struct DatabaseImportTests {
     }
   }
 
+  @Test("JSON strings and repeated members are imported as they were exported")
+  func documents() throws {
+    let database = try Database()
+    try database.connection.execute(
+      #"""
+      CREATE TABLE doc(id int PRIMARY KEY, j json);
+      INSERT INTO doc VALUES (1, '"str"'), (2, '"5"'), (3, '5'), (4, '{"a":1,"a":2}'), (5, NULL);
+      """#)
+    let rows = try database.rows("SELECT id, j FROM doc ORDER BY id")
+    #expect(rows == [#"1|"str""#, #"2|"5""#, "3|5", #"4|{"a":1,"a":2}"#, "5|"])
+    for format in ["csv", "ndjson"] {
+      let file = "doc.\(format)"
+      let export = try database.folder.run("export", database.target, "doc", "--output", file)
+      #expect(export.status == 0, "\(file): \(export.errors)")
+      try database.connection.execute("DELETE FROM doc")
+      let run = try database.folder.run("import", database.target, file, "--into", "doc")
+      #expect(run.status == 0, "\(file): \(run.errors)")
+      #expect(try database.rows("SELECT id, j FROM doc ORDER BY id") == rows, "\(file)")
+    }
+  }
+
   @Test(
     "Invalid rows are reported by line and kept in their original form; the others are imported")
   func rejects() throws {

@@ -24,6 +24,9 @@ struct ErrorContractTests {
     Exchange("GET", "/v1/objects/city/%4", 400, "malformed-encoding"),
     Exchange("GET", "/v1/objects/city/1?where=id==1", 400, "unknown-parameter"),
     Exchange("GET", "/v1/objects/city/1?expand=country", 400, "unknown-parameter"),
+    Exchange(
+      "GET", "/v1/objects/city?select=name.x", 400, "unknown-key-path",
+      text: "has no property `name.x`"),
     Exchange("GET", "/v1/objects/city/1/name?limit=1", 400, "unknown-parameter"),
     Exchange("GET", "/v1?x=1", 400, "unknown-parameter"),
     Exchange("GET", "/v1/model?x=1", 400, "unknown-parameter"),

@@ -187,4 +187,43 @@ struct OddNameTests {
     #expect(try file.ask("/v1/objects/t/77?since=\(token)&wait=2").code == "unknown-id")
     #expect(try file.ask("/v1/objects/t/9?since=now&wait=2").code == "unknown-id")
   }
+
+  @Test(
+    "a column called @count or SELF is meant by that name in quotes, and by %K",
+    arguments: [
+      (##"as=ids&where=#"@count"==10"##, "[1]"), ("as=ids&where=%K==10&arg=@count", "[1]"),
+      (##"as=ids&where=#"SELF"==30"##, "[3]"), ("as=ids&where=%K==30&arg=SELF", "[3]"),
+      ("as=ids&where=SELF==3", "[3]"),
+      (
+        ##"as=dictionaries&select=x:#"@count",n:(@count)&group=x&having=#"@count"==11"##,
+        #"[{"x":11,"n":2}]"#
+      ),
+      (
+        ##"as=dictionaries&select=x:#"@count",n:(@count)&group=x&having=%K==11&arg=@count"##,
+        #"[{"x":11,"n":2}]"#
+      ),
+      (
+        ##"as=dictionaries&select=@count,n:(@count)&group=@count&having=@count==2"##,
+        #"[{"@count":11,"n":2}]"#
+      ),
+      (
+        ##"as=dictionaries&select=s:#"SELF",n:(@count)&group=s&having=#"SELF"==20"##,
+        #"[{"s":20,"n":2}]"#
+      ),
+      (
+        ##"as=dictionaries&select=s:#"SELF",n:(@count)&group=s&having=%K==20&arg=SELF"##,
+        #"[{"s":20,"n":2}]"#
+      ),
+    ])
+  func namesOfTheLanguage(fetch: String, items: String) throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE odd(id INTEGER PRIMARY KEY, "@count" INTEGER, "SELF" INTEGER);
+      INSERT INTO odd VALUES (1,10,20),(2,11,20),(3,11,30);
+      """)
+    let allowed = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "&=:,()"))
+    let query = try #require(fetch.addingPercentEncoding(withAllowedCharacters: allowed))
+    let answer = try file.ask("/v1/objects/odd?\(query)")
+    #expect(answer.text.contains("\"items\":\(items)}"), "\(answer.text)")
+  }
 }

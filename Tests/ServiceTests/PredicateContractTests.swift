@@ -104,6 +104,8 @@ struct PredicateContractTests {
       ("country==%@", "&arg=1", "\"items\":[1]"), ("%K==%@", "&arg=name&arg=Lima", "\"items\":[1]"),
       ("name==$n", "&var.n=Lima", "\"items\":[1]"),
       ("%@ IN name", "&arg=im", "\"items\":[1,2]"),
+      ("area==%@", "&arg=1e400", "\"items\":[2]"), ("area==$x", "&var.x=-1e400", "\"items\":[4]"),
+      ("area==%@", "&arg=inf", "type-mismatch"), ("area==%@", "&arg=nan", "type-mismatch"),
       ("population==%@", "&arg=zero", "type-mismatch"), ("%K==1", "&arg=nam", "unknown-key-path"),
       ("name==%@", "&arg=a&arg=b", "unused-argument"), ("id==1", "&var.n=x", "unused-variable"),
     ]

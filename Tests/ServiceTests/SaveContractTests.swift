@@ -94,4 +94,17 @@ struct SaveContractTests {
     let answer = try file.ask("PUT", "/v1/objects/part/q,9", body: #"{"note":"x"}"#)
     #expect(answer.status == 201)
   }
+
+  @Test(
+    "a number beyond the largest double is refused, and the message says what infinity is",
+    arguments: [
+      ("area", "takes a number, not a number beyond the largest double; infinity is the string "),
+      ("population", "takes an integer of 64 bits, not a number beyond the largest double"),
+    ])
+  func aNumberBeyondDoubles(property: String, message: String) throws {
+    let answer = try ServedFile(readingWorld).ask(
+      "PATCH", "/v1/objects/city/1", body: #"{"\#(property)":1e400}"#)
+    #expect(answer.status == 422)
+    #expect(answer.text.contains("`\(property)` \(message)"), "\(answer.text)")
+  }
 }

@@ -95,4 +95,44 @@ struct UntypedColumnTests {
     let diff = try file.ask("\(fetch)&since=\(token)&wait=20")
     #expect(diff.text.contains(#""id":"a","changed":{"value":1}"#), "\(diff.text)")
   }
+
+  private static let numbers = """
+    CREATE TABLE n(id INTEGER PRIMARY KEY, v, price DECIMAL);
+    INSERT INTO n VALUES (1,5,1.5),(2,'7',2.5),(3,'abc',3.5),(4,9007199254740993,4.5),(5,6,NULL);
+    """
+
+  @Test("take a large integer as `int64=string` sends it, if their first value is a number")
+  func largeIntegers() throws {
+    let file = try ServedFile(Self.numbers)
+    let sent = try file.ask("/v1/objects/n/4?select=v&int64=string").text
+    #expect(sent.contains(#""v":"9007199254740993""#), "\(sent)")
+    func save(_ value: String, base: String) throws -> Int {
+      let change = #"{"update":"n","id":4,"values":{"v":"\#(value)"},"base":{"v":"\#(base)"}}"#
+      return try file.ask("POST", "/v1/save", body: #"{"changes":[\#(change)]}"#).status
+    }
+    #expect(try save("9007199254740995", base: "9007199254740994") == 409)
+    #expect(try save("9007199254740995", base: "9007199254740993") == 200)
+    #expect(try file.ask("/v1/objects/n/4?select=v").text.contains(#""v":9007199254740995"#))
+    #expect(try save("9007199254740992", base: "9007199254740995") == 200)
+    #expect(try file.ask("/v1/objects/n/4?select=v").text.contains(#""v":"9007199254740992""#))
+    let other = try ServedFile(Self.world)
+    let body = #"{"value":"9007199254740993"}"#
+    #expect(try other.ask("PATCH", "/v1/objects/meta/b", body: body).status == 200)
+    #expect(try other.ask("/v1/objects/meta/b").text.contains(#""value":"9007199254740993""#))
+  }
+
+  @Test(
+    "have nil for every text in calculations, and it sorts after every number",
+    arguments: [
+      ("v %2B 0 == nil", "2,3"), ("v * 1 > 4", "1,4,5"), ("-v < 0", "1,4,5"),
+      ("v / 1 == nil", "2,3"), ("v ** 2 == nil", "2,3"), ("abs(v) == nil", "2,3"),
+      ("bitwiseAnd:with:(v, 7) == nil", "2,3"), ("bitwiseXor:with:(v, 7) == nil", "2,3"),
+      ("modulus:by:(v, 4) == nil", "2,3"), ("onesComplement:(v) == nil", "2,3"),
+      ("price %2B v == nil", "2,3,5"), ("v == 7", ""), ("v > 5", "2,3,4,5"), ("v < 7", "1,5"),
+    ])
+  func calculations(predicate: String, ids: String) throws {
+    let text = predicate.replacing(" ", with: "+").replacing("<", with: "%3C")
+    let answer = try ServedFile(Self.numbers).ask("/v1/objects/n?as=ids&where=\(text)")
+    #expect(answer.text.contains("\"items\":[\(ids)]"), "\(answer.text)")
+  }
 }

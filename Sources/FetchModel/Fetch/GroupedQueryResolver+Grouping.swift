@@ -11,6 +11,13 @@ extension GroupedQueryResolver {
     return Expression(.function(String(text[colon...]), [path]), range: path.range)
   }
 
+  /// `founded:month` for `founded.month`; nil if that would be no part either.
+  func correctedPart(_ text: String) -> String? {
+    guard let dot = text.lastIndex(of: ".") else { return nil }
+    let corrected = "\(text[..<dot]):\(text[text.index(after: dot)...])"
+    return part(corrected) == nil ? nil : corrected
+  }
+
   /// Refuses values that differ within a group.
   func checkGrouping(_ groupedQuery: GroupedQuery) throws(FetchRequestError) {
     let check = GroupingCheck(groupedQuery: groupedQuery)

@@ -127,6 +127,10 @@ extension GroupedQueryResolver {
     let written: Expression
     if let value = plainPath(text) ?? part(text) {
       written = value
+    } else if let corrected = correctedPart(text) {
+      throw PredicateError(
+        .unknownKeyPath, at: blank.utf8.count, found: "`\(text)`", expected: "a key path",
+        nearest: corrected)
     } else {
       written = try Expression(parsing: blank + text)
     }
@@ -186,7 +190,8 @@ extension GroupedQueryResolver {
     return .unknownKeyPath(
       parameter: parameter,
       error: KeyPathError(
-        name: name, entity: entity.name, hint: nearestName(to: name, among: known)))
+        name: name, entity: entity.name,
+        hint: correctedPart(name) ?? nearestName(to: name, among: known)))
   }
 
   private mutating func resolvedColumns() throws(FetchRequestError) -> [GroupedQuery.Column] {

@@ -8,6 +8,8 @@ public enum ImportedField {
   case null
   /// Unvalidated UTF-8. The buffer is valid during the call that receives it.
   case text(UnsafeBufferPointer<UInt8>)
+  /// The same, in the quotes of CSV: in a column without a type a text, whatever it looks like.
+  case quoted(UnsafeBufferPointer<UInt8>)
   /// A value of a JSON file.
   case json(JSON)
 }
@@ -43,6 +45,28 @@ public enum ImportError: Error, Sendable, Hashable {
   case keyNotGiven(String)
 }
 
+extension ImportedField {
+  /// The value as the JSON that a save of a column without a type takes: a field that looks like a
+  /// number is one unless it is in quotes. nil for a missing field, and for text that is not UTF-8.
+  package var untypedJSON: JSON? {
+    switch self {
+    case .missing: return nil
+    case .null: return .null
+    case .json(let json): return json
+    case .quoted(let utf8): return utf8.isUTF8 ? .string(utf8.string) : nil
+    case .text(let utf8):
+      guard utf8.isUTF8 else { return nil }
+      let text = utf8.string
+      return TypeGuess.isPlainNumber(text) ? .number(text) : .string(text)
+    }
+  }
+}
+
+extension Attribute {
+  /// A phrase for the values that a field of this attribute accepts.
+  package var importExpectation: String { isUntyped ? expectation : type.importExpectation }
+}
+
 extension AttributeType {
   /// A phrase for the values that a field of this type accepts.
   package var importExpectation: String {
@@ -64,7 +88,7 @@ extension ImportedField {
   package var shown: String {
     switch self {
     case .missing, .null: return "nothing"
-    case .text(let utf8):
+    case .text(let utf8), .quoted(let utf8):
       let text = String(decoding: utf8.prefix(40), as: UTF8.self)
       return "'\(text)\(utf8.count > 40 ? "…" : "")'"
     case .json(.number(let text)):

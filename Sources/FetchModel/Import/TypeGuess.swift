@@ -14,7 +14,7 @@ public struct TypeGuess: Sendable, Hashable {
   public mutating func add(_ field: ImportedField) {
     switch field {
     case .missing, .null, .json(.null): return
-    case .text(let utf8): add(text: utf8.string)
+    case .text(let utf8), .quoted(let utf8): add(text: utf8.string)
     case .json(let json): add(json)
     }
     isEmpty = false
@@ -65,7 +65,7 @@ public struct TypeGuess: Sendable, Hashable {
     return Int64(text) != nil && !text.hasPrefix("+") && (digits == "0" || !digits.hasPrefix("0"))
   }
 
-  private static func isPlainNumber(_ text: String) -> Bool {
+  static func isPlainNumber(_ text: String) -> Bool {
     if isPlainInteger(text) { return true }
     guard let first = text.utf8.first(where: { $0 != 0x2D }), first >= 0x30, first <= 0x39,
       text.utf8.contains(where: { [0x2E, 0x45, 0x65].contains($0) }), Double(text)?.isFinite == true

@@ -53,6 +53,11 @@ public enum JSON: Sendable, Hashable {
     return double
   }
 
+  /// True for a number that is too large for a double.
+  var isBeyondDoubles: Bool {
+    if case .number = self { double == nil } else { false }
+  }
+
   /// The kind of value for messages: `a number`.
   public var kind: String {
     switch self {

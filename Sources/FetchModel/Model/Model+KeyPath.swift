@@ -38,7 +38,8 @@ extension Model {
       case .id where isLast: target = .object
       default:
         let names = entities[entity].propertyNames
-        let name = name.joined(separator: ".")
+        // An attribute has nothing after it: the whole rest is the name that is not there.
+        let name = (property == nil ? name : rest).joined(separator: ".")
         throw KeyPathError(
           name: name, entity: entities[entity].name, hint: nearestName(to: name, among: names))
       }

@@ -149,7 +149,10 @@ extension Operand {
   static func number(_ text: String) -> Value? {
     if let integer = Int64(text) { return .integer(integer) }
     if let infinity = infinity(text) { return infinity }
-    guard let double = Double(text), double.isFinite else { return nil }
+    // A number beyond the largest double is infinity, as in predicate text; `inf` and `nan` are none.
+    guard let double = Double(text), double.isFinite || text.last?.isNumber == true else {
+      return nil
+    }
     return .double(double)
   }
 

@@ -177,7 +177,9 @@ extension PredicateResolver {
   ) throws(PredicateError) {
     switch component.kind {
     // `#"country.full name"` is what `%K` with this argument is; `@sum.population` is one attribute.
-    case .name(let name) where name.utf8.contains(UInt8(ascii: ".")) && !name.hasPrefix("@"):
+    case .name(let name)
+    where name.hasPrefix("@")
+      ? !isProperty(name, after: keyPath) : name.utf8.contains(UInt8(ascii: ".")):
       try append(try names(in: name, at: component.range), to: &keyPath, at: component.range)
     case .name(let name): try append(name, to: &keyPath, at: component.range)
     case .collectionOperator(let name):
@@ -194,12 +196,19 @@ extension PredicateResolver {
     var names = names[...]
     while !names.isEmpty {
       let name = takePropertyName(&names, of: model.entities[keyPath.endEntity])
-      if name.hasPrefix("@") {
+      if name.hasPrefix("@"), !isProperty(name, after: keyPath) {
         try append(operator: String(name.dropFirst()), to: &keyPath, at: range)
       } else {
         try append(name, to: &keyPath, at: range)
       }
     }
+  }
+
+  /// True if the object at the end of a key path has a property with this name, such as a column called
+  /// `@count`.
+  private func isProperty(_ name: String, after keyPath: ResolvedKeyPath) -> Bool {
+    keyPath.target == .object
+      && model.entities[keyPath.endEntity].property(namedOrAliased: name) != nil
   }
 
   /// Returns the names in the argument of a `%K`.

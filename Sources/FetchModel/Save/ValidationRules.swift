@@ -28,11 +28,13 @@ struct ValidationRules: Sendable {
     guard let value = Value(json, of: attribute) else {
       let expectation = attribute.expectation
       let isText = json.string != nil && expectation.hasSuffix("string")
+      var found = isText ? "this one" : json.kind
+      if json.isBeyondDoubles {
+        found += " beyond the largest double"
+        if attribute.type == .double { found += "; infinity is the string \"Infinity\"" }
+      }
       return .failure(
-        Violations(
-          .init(
-            code: .wrongType,
-            predicate: "takes \(expectation), not \(isText ? "this one" : json.kind)")))
+        Violations(.init(code: .wrongType, predicate: "takes \(expectation), not \(found)")))
     }
     guard let declaration = attribute.declaration else { return .success(value) }
     let violations = declaration.violations(

@@ -39,12 +39,21 @@ extension Value {
       return
     }
     switch (attribute.type, json) {
+    case (.double, .number) where (json.integer?.magnitude ?? 0) > 1 << 53:
+      self.init(json, as: .integer)
     case (.double, _) where Self(json, as: .double) != nil: self.init(json, as: .double)
     case (.binary, .string): self.init(json, as: .binary)
+    case (.integer, .string(let text)), (.double, .string(let text)):
+      self = Self.largeInteger(text).map { .integer($0) } ?? .string(text)
     case (_, .number) where json.integer != nil: self.init(json, as: .integer)
     case (_, .number): self.init(json, as: .double)
     default: self.init(json, as: .string)
     }
+  }
+
+  /// The integer that `int64=string` sends as `text`; nil for any other text.
+  private static func largeInteger(_ text: String) -> Int64? {
+    Int64(text).flatMap { $0.magnitude > 1 << 53 && $0.description == text ? $0 : nil }
   }
 
   /// Returns an integer or a double if it is exact, otherwise the number's text.

@@ -62,6 +62,8 @@ struct ExportCommand: ParsableCommand {
       of: fetch.entity, query: fetch.query, in: store.model, maxItems: .max,
       predicate: fetch.predicate)
     let names = ["id"] + plan.selection.map(\.key)
+    let kinds = ColumnKind.kinds(of: plan, in: store.model)
+    sink.setKinds { kinds[$0] ?? .plain }
     var failed: (any Error)?
     do throws(StoreError) {
       try store.pages(of: plan, size: Self.pageSize) { page in
@@ -82,6 +84,10 @@ struct ExportCommand: ParsableCommand {
   private func exportRemote(to sink: inout ExportSink) throws {
     let remote = try target.remote()
     let path = "/v1/objects/\(PercentEncoding.encodeComponent(fetch.entity))"
+    if sink.isDelimited {
+      let model = try remote.json("GET", "/v1/model")
+      sink.setKinds { ColumnKind(of: $0, entity: fetch.entity, in: model) }
+    }
     var query = fetch.query.filter { $0.name != "limit" }
     var left = fetch.limit.flatMap { Int($0) } ?? .max
     while left > 0 {
@@ -117,6 +123,12 @@ struct ExportSink {
     }
     file = FileHandle(forWritingAtPath: path + ".partial")
   }
+
+  /// True for CSV and TSV.
+  var isDelimited: Bool { writer.format == .csv || writer.format == .tsv }
+
+  /// Sets what the columns' strings look like, before the first page.
+  mutating func setKinds(_ kind: @escaping (_ column: String) -> ColumnKind) { writer.kind = kind }
 
   /// - Parameter columns: nil selects the columns of the first item.
   mutating func write(_ page: JSON, columns: [String]?) throws {

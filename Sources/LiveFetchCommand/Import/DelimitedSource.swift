@@ -47,8 +47,10 @@ final class DelimitedSource: RecordSource {
     case .record: break
     }
     names = fields.map { field in
-      guard case .text(let utf8) = field else { return "" }
-      return String(decoding: utf8, as: UTF8.self)
+      switch field {
+      case .text(let utf8), .quoted(let utf8): String(decoding: utf8, as: UTF8.self)
+      default: ""
+      }
     }
     heading = raw
   }
@@ -109,10 +111,11 @@ final class DelimitedSource: RecordSource {
       if field.count == 0, !field.isQuoted {
         fields.append(.null)
       } else if field.isEscaped {
-        fields.append(.text(unescaped(field, in: bytes)))
+        fields.append(.quoted(unescaped(field, in: bytes)))
       } else {
-        let slice = bytes[field.start..<(field.start + field.count)]
-        fields.append(.text(UnsafeBufferPointer(rebasing: slice)))
+        let text = UnsafeBufferPointer(
+          rebasing: bytes[field.start..<(field.start + field.count)])
+        fields.append(field.isQuoted ? .quoted(text) : .text(text))
       }
     }
     return .record

@@ -36,7 +36,7 @@ final class JSONSource: RecordSource {
     }
     while ahead.count < sample, try readRecord() {
       ahead.append((line, raw))
-      guard case .object(let members)? = try? JSON(parsing: raw) else { continue }
+      guard case .object(let members)? = try? JSON(stored: raw) else { continue }
       for member in members where places[member.name] == nil {
         places[member.name] = names.count
         names.append(member.name)
@@ -58,7 +58,8 @@ final class JSONSource: RecordSource {
   private func collect() -> RecordOutcome {
     let json: JSON
     do {
-      json = try JSON(parsing: raw)
+      // A value of a JSON column may repeat a member, as the store may hold it.
+      json = try JSON(stored: raw)
     } catch {
       return .bad("expected \(error.expected) at byte \(error.offset) of the record")
     }
@@ -69,6 +70,9 @@ final class JSONSource: RecordSource {
     for member in members {
       guard let place = places[member.name] else {
         return .bad("'\(member.name)' is in none of the first records")
+      }
+      guard case .missing = fields[place] else {
+        return .bad("`\(member.name)` is repeated")
       }
       fields[place] = .json(member.value)
     }

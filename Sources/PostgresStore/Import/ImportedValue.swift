@@ -8,7 +8,7 @@ extension ImportedField {
   func value(in column: Column) -> SQLValue? {
     switch self {
     case .missing, .null, .json(.null): Self.null(in: column)
-    case .text(let utf8): Self.value(utf8, column)
+    case .text(let utf8), .quoted(let utf8): Self.value(utf8, column)
     case .json(let json): Self.value(json.imported(as: column.type), column)
     }
   }
@@ -28,7 +28,7 @@ extension ImportedField {
       let number = JSON.number(utf8.string)
       return number.double == nil ? nil : value(number, column)
     case .json:
-      guard let json = try? JSON(parsing: Array(utf8)) else { return nil }
+      guard let json = try? JSON(stored: Array(utf8)) else { return nil }
       return value(json, column)
     case .date, .binary, .uuid: return value(.string(utf8.string), column)
     }

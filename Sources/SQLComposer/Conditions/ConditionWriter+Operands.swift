@@ -55,6 +55,7 @@ extension ConditionWriter {
       dateFormat: column.dateFormat,
       isInteger: column.type == .integer || column.type == .boolean)
     operand.encoding = column.encoding
+    operand.isUntyped = column.isUntyped
     operand.stored = SQLFragment(column.sql)
     operand.output = column.output.map { SQLFragment($0) }
     operand.lookup = column.lookup.map { SQLFragment($0) }

@@ -22,8 +22,8 @@ struct DecimalCalculation {
   init(_ operand: SQLFragment) { self.init(program: "v", operands: [operand]) }
 
   init(_ operation: ArithmeticOperator, _ left: SQLOperand, _ right: SQLOperand) {
-    let left = left.decimal ?? DecimalCalculation(left.sql)
-    let right = right.decimal ?? DecimalCalculation(right.sql)
+    let left = left.decimal ?? DecimalCalculation(left.isUntyped ? left.quantity : left.sql)
+    let right = right.decimal ?? DecimalCalculation(right.isUntyped ? right.quantity : right.sql)
     let isLong = left.operands.count + right.operands.count > Self.mostOperands
     let (first, second) = isLong ? (left.closed, right.closed) : (left, right)
     self.init(

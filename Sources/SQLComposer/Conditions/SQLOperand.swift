@@ -24,6 +24,8 @@ struct SQLOperand {
   var isInteger = false
   /// True if it is a number or NULL, whatever the columns hold.
   var isNumber = false
+  /// True if it is a column that may hold any text beside its numbers.
+  var isUntyped = false
   /// True if it is a quotient that is not an integer: REAL or NULL.
   var isQuotient = false
   /// The precision of arithmetic with it if it is not an integer.
@@ -49,9 +51,10 @@ struct SQLOperand {
   }
 
   /// This operand as an arithmetic operand: NULL if a column holds something that is not a number,
-  /// which SQLite would treat as 0.
+  /// which SQLite would treat as 0. The digits of a decimal may be stored as text.
   var quantity: SQLFragment {
-    isNumber ? sql : SQLFragment("livefetch_quantity(") + sql + ")"
+    if isNumber { return sql }
+    return SQLFragment(isUntyped ? "livefetch_stored_number(" : "livefetch_quantity(") + sql + ")"
   }
 
   /// This operand as it is stored, without conversion to a comparison key.

@@ -91,6 +91,8 @@ public struct SQLColumn: Sendable, Hashable {
   package var lookup: String?
   /// SQL of the value in the form in which a statement returns it; nil for ``sql``.
   package var output: String?
+  /// True if it may hold any text beside its numbers: a column of SQLite without a declared type.
+  package var isUntyped = false
   /// True if it can be NULL: the column allows it, or a step before it can be nil.
   public var mayBeNull: Bool
   /// True if comparisons of it use BINARY collation without a COLLATE clause.

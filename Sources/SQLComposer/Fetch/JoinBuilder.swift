@@ -71,6 +71,7 @@ package struct JoinBuilder: SQLScope {
         mayBeNull: !column.isNotNull || !path.steps.isEmpty || column.encoding == .json,
         isBinaryCollated: column.isBinaryCollated)
       result.encoding = column.encoding
+      result.isUntyped = column.isUntyped && !dialect.hasTypedColumns
       if column.output != .stored { result.output = dialect.output(result.sql, column.output) }
       result.isHomogeneous =
         !context.isPast && !column.takesTextForNumbers

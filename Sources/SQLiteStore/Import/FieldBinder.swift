@@ -12,11 +12,16 @@ struct FieldBinder {
   private let statement: OpaquePointer
   private let parameter: Int32
   private let column: Column
+  /// The attribute of a column without a declared type; nil for other columns.
+  private let untyped: Attribute?
 
-  init(_ statement: OpaquePointer, _ parameter: Int32, _ column: Column) {
+  init(
+    _ statement: OpaquePointer, _ parameter: Int32, _ column: Column, untyped: Attribute? = nil
+  ) {
     self.statement = statement
     self.parameter = parameter
     self.column = column
+    self.untyped = untyped
   }
 
   /// Binds a value that the column's type does not include, unconverted: SQLite columns hold any
@@ -25,7 +30,7 @@ struct FieldBinder {
     switch field {
     case .missing: return true
     case .null, .json(.null): return bindNull()
-    case .text(let utf8): return bindText(utf8)
+    case .text(let utf8), .quoted(let utf8): return bindText(utf8)
     case .json(let json): return bindUnconverted(json)
     }
   }
@@ -53,10 +58,20 @@ struct FieldBinder {
   func bind(_ field: ImportedField) -> Bool {
     switch field {
     case .missing: return true
-    case .null: return bindNull()
-    case .text(let utf8): return bind(utf8)
-    case .json(let json): return bind(json)
+    case .null, .json(.null): return bindNull()
+    case _ where untyped != nil: return bindUntyped(field)
+    case .text(let utf8), .quoted(let utf8): return bind(utf8)
+    case .json(let json): return bind(json.imported(as: column.type), as: column.type)
     }
+  }
+
+  /// Stores a number or a text as a save does.
+  private func bindUntyped(_ field: ImportedField) -> Bool {
+    guard let untyped, let json = field.untypedJSON, let value = Value(json, of: untyped),
+      let stored = value.stored(in: column)
+    else { return false }
+    Statement(pointer: statement).bind(stored, at: parameter)
+    return true
   }
 
   /// A required text column stores an empty field as the empty text.
@@ -79,7 +94,7 @@ struct FieldBinder {
     case .boolean: return bindBoolean(utf8)
     case .decimal: return bind(.number(utf8.string), as: .decimal, isText: true)
     case .json:
-      guard let json = try? JSON(parsing: Array(utf8)) else { return false }
+      guard let json = try? JSON(stored: Array(utf8)) else { return false }
       return bind(json, as: .json)
     case .date:
       if column.dateFormat == .unixSeconds, bindDouble(utf8) { return true }
@@ -115,11 +130,6 @@ struct FieldBinder {
   }
 
   // MARK: JSON
-
-  private func bind(_ json: JSON) -> Bool {
-    if json == .null { return bindNull() }
-    return bind(json.imported(as: column.type), as: column.type)
-  }
 
   private func bind(_ json: JSON, as type: AttributeType, isText: Bool = false) -> Bool {
     if isText, json.double == nil { return false }

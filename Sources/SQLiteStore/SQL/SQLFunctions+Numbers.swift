@@ -62,6 +62,9 @@ private func registerCalculations(on handle: OpaquePointer) {
     let decimal = ExactDecimal(String(decoding: text, as: UTF8.self))
     if let decimal { setResult(context, decimal.number) }
   }
+  register("livefetch_stored_number", arguments: 1, on: handle) { context, _, values in
+    if number(values?[0]) != nil { sqlite3_result_value(context, values?[0]) }
+  }
   register("livefetch_power", arguments: 2, on: handle) { context, _, values in
     setResult(context, storedValue(values?[0]).power(storedValue(values?[1])))
   }

@@ -59,10 +59,10 @@ extension ImportedField {
     case .missing: return nil
     case .null: return .null
     case .json(let json): return json
-    case .text(let utf8):
+    case .text(let utf8), .quoted(let utf8):
       switch type {
       case .integer, .double, .decimal, .json:
-        let read = try? JSON(parsing: Array(utf8))
+        let read = try? JSON(stored: Array(utf8))
         return read ?? .string(utf8.string)
       case .boolean:
         switch utf8.string.lowercased() {

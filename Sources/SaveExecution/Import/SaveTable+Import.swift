@@ -72,12 +72,18 @@ extension SaveTable {
     .unknownProperty(name: name, hint: nearestName(to: name, among: propertyNames))
   }
 
+  /// The attribute whose values `column` holds; nil for the columns of a key or a relationship.
+  package func attribute(inColumn column: Int) -> Attribute? {
+    attributeColumns.firstIndex(of: column).map { entity.attributes[$0] }
+  }
+
   /// The refusal of a field that its column does not take.
   package func refusal(of field: ImportedField, in column: Int) -> RowRefusal {
     let name = propertyNames[column]
+    let expectation =
+      attribute(inColumn: column)?.importExpectation ?? columns[column].type.importExpectation
     return RowRefusal(
-      property: name,
-      detail: "`\(name)` takes \(columns[column].type.importExpectation), not \(field.shown)")
+      property: name, detail: "`\(name)` takes \(expectation), not \(field.shown)")
   }
 
   /// The refusal of a row whose key has no value.

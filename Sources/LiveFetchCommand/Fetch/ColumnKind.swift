@@ -1,0 +1,53 @@
+// What distinguishes a column's strings from its other values in CSV and TSV, so that `livefetch import`
+// reads the same values.
+
+import FetchModel
+
+/// A kind of column.
+enum ColumnKind {
+  case plain
+  /// A string is written as JSON, with JSON's quotes.
+  case json
+  /// A column without a declared type: strings are in quotes, numbers are not.
+  case untyped
+
+  private init(type: String?, isUntyped: Bool) {
+    self = isUntyped ? .untyped : type == AttributeType.json.rawValue ? .json : .plain
+  }
+
+  /// Returns the kinds of a plan's values, by their keys.
+  static func kinds(of plan: FetchPlan, in model: Model) -> [String: ColumnKind] {
+    var kinds: [String: ColumnKind] = [:]
+    for value in plan.selection {
+      guard case .path(let path) = value.source, case .attribute(let index) = path.target else {
+        continue
+      }
+      let attribute = model.entities[model.walk(path).end].attributes[index]
+      kinds[value.key] = ColumnKind(type: attribute.type.rawValue, isUntyped: attribute.isUntyped)
+    }
+    return kinds
+  }
+
+  /// The kind of the values at a key path.
+  ///
+  /// - Parameter model: the response to `/v1/model`.
+  init(of keyPath: String, entity: String, in model: JSON) {
+    let entity = Self.member(entity, of: model["entities"])
+    let attribute = Self.member(keyPath, of: entity?["attributes"])
+    if attribute == nil, let dot = keyPath.firstIndex(of: "."),
+      let relationship = Self.member(String(keyPath[..<dot]), of: entity?["relationships"]),
+      let destination = relationship["destination"]?.string
+    {
+      let rest = String(keyPath[keyPath.index(after: dot)...])
+      self.init(of: rest, entity: destination, in: model)
+    } else {
+      self.init(
+        type: attribute?["type"]?.string, isUntyped: attribute?["untyped"] == .boolean(true))
+    }
+  }
+
+  private static func member(_ name: String, of list: JSON?) -> JSON? {
+    guard case .array(let elements)? = list else { return nil }
+    return elements.first { $0["name"]?.string == name }
+  }
+}
