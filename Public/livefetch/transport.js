@@ -78,19 +78,32 @@ export class Transport {
     this.#fetch = fetch ?? ((...args) => globalThis.fetch(...args));
   }
 
-  /** Sends a request and gives the Response; throws LiveFetchError for every refusal. */
+  /**
+   * Sends a request and gives the Response; throws LiveFetchError for every refusal. A request whose
+   * credential is refused is sent once more if the function that gives the token now gives another one.
+   */
   async send({ method = 'GET', path, body, headers = {}, signal }) {
     const init = { method, signal, headers: await this.#headers(headers, body) };
     if (body !== undefined) init.body = stringify(body);
-    let response;
-    try {
-      response = await this.#fetch(this.base + path, init);
-    } catch (cause) {
-      if (signal?.aborted) throw signal.reason;
-      throw unreachable(cause);
+    let response = await this.#response(path, init);
+    if (response.status === 401 && typeof this.#token === 'function') {
+      const renewed = await this.#headers(headers, body);
+      if (renewed.Authorization !== init.headers.Authorization) {
+        await response.body?.cancel().catch(() => {});
+        response = await this.#response(path, { ...init, headers: renewed });
+      }
     }
     if (!response.ok) throw await this.#refusal(response);
     return response;
+  }
+
+  async #response(path, init) {
+    try {
+      return await this.#fetch(this.base + path, init);
+    } catch (cause) {
+      if (init.signal?.aborted) throw init.signal.reason;
+      throw unreachable(cause);
+    }
   }
 
   /** The answer as JSON, with its size on the wire before compression. */

@@ -36,6 +36,53 @@ test('a stream that ends is opened again from the last token, with the credentia
   assert.ok(streams.every(({ headers }) => headers.authorization === 'Bearer secret'));
 });
 
+const unauthorized = { status: 401, code: 'unauthorized', title: 'Unauthorized' };
+
+test('a stream whose credential ends goes on from its token with the next credential', async (context) => {
+  let isRefused = false;
+  const { address, asked } = await served(context, { [objects]: [
+    (response) => { events(response, ['snapshot', snapshot('a-1-x', [1])], ['error', unauthorized]); response.end(); },
+    (response) => { isRefused = true; json(response, unauthorized, 401); },
+    (response) => events(response, ['diff', diff('a-1-x', 'a-2-x', insert(1, 2))])] });
+  const client = connect(address, { multiplex: false, token: async () => (isRefused ? 'second' : 'first') });
+  context.after(() => client.close());
+  const live = client.live({ entity: 'T' });
+  await until(() => ids(live).length === 2);
+  assert.equal(live.state, 'live');
+  const streams = asked.filter(({ path }) => path === objects);
+  assert.deepEqual(streams.map(({ query }) => query.since), [undefined, 'a-1-x', 'a-1-x']);
+  assert.deepEqual(streams.map(({ headers }) => headers.authorization), ['Bearer first', 'Bearer first', 'Bearer second']);
+});
+
+test('without another credential it fails with 401 and keeps its items', async (context) => {
+  for (const token of ['fixed', () => 'the same']) {
+    const { address, asked } = await served(context, { [objects]: [
+      (response) => { events(response, ['snapshot', snapshot('a-1-x', [1])], ['error', unauthorized]); response.end(); },
+      (response) => json(response, unauthorized, 401)] });
+    const client = connect(address, { token });
+    context.after(() => client.close());
+    const live = client.live({ entity: 'T' }, { onError: () => {} });
+    await until(() => live.state === 'failed');
+    assert.deepEqual([live.error.status, live.error.code], [401, 'unauthorized']);
+    assert.deepEqual(ids(live), [1]);
+    assert.equal(asked.filter(({ path }) => path === objects).length, 2);
+  }
+});
+
+test('a save and a fetch whose credential is refused are sent once more with another one', async (context) => {
+  const { address, asked } = await served(context, {
+    [objects]: [(response) => json(response, unauthorized, 401), (response) => json(response, snapshot('a-1-x', [1]))],
+    '/v1/save': [(response) => json(response, unauthorized, 401),
+      (response) => json(response, { token: 'a-2-x', ids: {}, inserted: 0, updated: 1, deleted: 0 })] });
+  let number = 0;
+  const client = connect(address, { token: () => `key ${number += 1}` });
+  context.after(() => client.close());
+  assert.equal((await client.fetch({ entity: 'T' })).token, 'a-1-x');
+  assert.equal((await client.save([{ update: 'T', id: 1, values: { n: 1 } }])).token, 'a-2-x');
+  assert.deepEqual(asked.map(({ path, headers }) => [path, headers.authorization]),
+    [[objects, 'Bearer key 1'], [objects, 'Bearer key 2'], ['/v1/save', 'Bearer key 3'], ['/v1/save', 'Bearer key 4']]);
+});
+
 test('where streams do not come through, long-polls do', async (context) => {
   const { address, asked } = await served(context, { [objects]: [
     (response) => json(response, snapshot('a-1-x', [1])),
