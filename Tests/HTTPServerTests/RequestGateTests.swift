@@ -180,6 +180,7 @@ extension HTTPServerTests {
       try await withServer { server in
         for garbage in [
           "\u{16}\u{3}\u{1}\0\r\n\r\n", " / HTTP/1.1\r\n\r\n", "GET\t/\tHTTP/1.1\r\n\r\n",
+          "GET\r\n\r\n", "hello\r\n\r\n",
         ] {
           let client = try RawClient(server.port)
           client.send(garbage)

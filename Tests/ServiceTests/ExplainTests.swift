@@ -56,6 +56,29 @@ struct ExplainTests {
     #expect(try file.ask("/v1/objects/city?explain=false&limit=0").json["count"]?.integer == 0)
   }
 
+  @Test func theAccessRuleOfTheCallerIsShownInTheStatement() async throws {
+    let signer = try await JWTTests.hs256()
+    var configuration = ServiceConfiguration()
+    configuration.explains = true
+    configuration.bearerToken = "secret"
+    configuration.jwt = JWTVerifier(
+      rules: JWTRules(), keys: try await JWTKey.keys(of: Array(signer.file.utf8)))
+    configuration.access = try AccessDeclaration(
+      parsing: Array(#"{"entities":{"note":{"access":{"read":"owner == $user.id"}}}}"#.utf8))
+    let file = try ServedFile(AccessWorld.sql, configuration: configuration)
+    let token = try signer.token(#"{"sub":"7001","scope":"read admin"}"#)
+    let texts = try [token, "secret"].map { credential in
+      let answer = try file.ask(
+        "/v1/objects/note?select=title&sort=id&explain=true",
+        headers: [("Authorization", "Bearer \(credential)")])
+      #expect(answer.status == 200, "\(answer.text)")
+      return answer.text
+    }
+    #expect(texts[0].contains(#"WHERE \"t0\".\"owner_id\" = ?"#), "\(texts[0])")
+    #expect(!texts[0].contains("7001"))
+    #expect(!texts[1].contains("owner_id"))
+  }
+
   @Test func aServerThatWasNotStartedForItRefuses() throws {
     let answer = try ServedFile(contractWorld).ask("/v1/objects/city?explain=true")
     #expect(answer.status == 403)

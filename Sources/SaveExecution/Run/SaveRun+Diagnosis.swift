@@ -30,7 +30,7 @@ extension SaveRun {
     case .insert: break
     case .update(.id(let id)), .replace(let id):
       key = table.key.bindings(of: id)
-      guard let key, try exists(key, in: table) else { return }
+      guard let key, mayRead(id, of: change.entity), try exists(key, in: table) else { return }
     case .update, .delete, .updateAll, .deleteAll, .nothing: return
     }
     let purpose: Purpose = key == nil ? .insert : .update
@@ -78,7 +78,7 @@ extension SaveRun {
     let model = executor.model
     let entity = request.changes[change].entity
     guard let root = model.entities[entity].inheritance.root, let id = owner(of: change),
-      let key = table(root).key.bindings(of: id),
+      mayRead(id, of: entity), let key = table(root).key.bindings(of: id),
       let name = try? storedEntity(key, in: table(root))
     else { return false }
     report(
@@ -89,15 +89,16 @@ extension SaveRun {
 
   /// True if the change names no entity, or exactly the object's entity.
   mutating func isOfNamedEntity(
-    _ change: Change, at index: Int, _ table: SaveTable, key: [SQLValue]
+    _ change: Change, at index: Int, id: ObjectID, _ table: SaveTable, key: [SQLValue]
   ) throws(StoreError) -> Bool {
-    guard change.namesEntity else { return true }
+    guard change.namesEntity, mayRead(id, of: change.entity) else { return true }
     guard let name = try storedEntity(key, in: self.table(rootOf: table)) else { return true }
     if name == table.entity.name { return true }
     return !reportOtherEntity(at: index)
   }
 
-  private func table(rootOf table: SaveTable) -> SaveTable {
+  /// The table of the rows of all entities that share it.
+  func table(rootOf table: SaveTable) -> SaveTable {
     table.entity.inheritance.root.map { self.table($0) } ?? table
   }
 

@@ -19,21 +19,44 @@ extension SaveRun {
     _ change: Change, at index: Int, id: ObjectID?
   ) throws(StoreError) -> ObjectID? {
     let table = table(change.entity)
+    guard try fillInsert(change, at: index, id: id, table) else { return nil }
+    return try insertRow(into: table, at: index)
+  }
+
+  /// Fills `row` with the values of an insert; returns false if the change waits or failed.
+  private mutating func fillInsert(
+    _ change: Change, at index: Int, id: ObjectID?, _ table: SaveTable
+  ) throws(StoreError) -> Bool {
     switch try fill(change.values + change.protectedDefaults, of: index, table, for: .insert) {
     case .complete: break
     case .failed:
       progress[index] = .failed
       try reportEverything(table, at: index, key: nil, from: .defaults)
-      return nil
+      return false
     case .pending(let insert, let property):
       wait(index, for: insert, property: property)
-      return nil
+      return false
     }
-    guard setKey(table, id, at: index) else { return nil }
+    guard setKey(table, id, at: index) else { return false }
     if let column = table.discriminatorColumn {
       row.append(.text(table.entity.name), to: column)
     }
-    return try insertRow(into: table, at: index)
+    return true
+  }
+
+  /// Refuses to replace an object that the caller may not read. Reports the problems that the change
+  /// would have if there were no such object; without any, that there is none. Writes nothing.
+  mutating func refuseReplacement(
+    _ change: Change, at index: Int, id: ObjectID
+  ) throws(StoreError) {
+    let table = table(change.entity)
+    guard try fillInsert(change, at: index, id: id, table) else { return }
+    // The id is taken, which the caller may not know.
+    for column in table.keyColumns { row.remove(column) }
+    guard try !reportEverything(table, at: index, key: nil, from: .defaults) else { return }
+    if request.maxAffected == 0 { exceedsLimit = true }
+    checkMembers(of: change, at: index)
+    if progress[index] != .failed { reportMissing(at: index) }
   }
 
   private mutating func insertRow(

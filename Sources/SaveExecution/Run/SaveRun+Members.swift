@@ -92,6 +92,36 @@ extension MemberEdit {
   }
 }
 
+// MARK: - Permissions
+
+extension SaveRun {
+  /// Reports the members that the caller may not add or remove.
+  mutating func checkMembers(of change: Change, at index: Int) {
+    let table = table(change.entity)
+    for case .toMany(let place, let edit) in change.values.map(\.content) {
+      let relationship = table.entity.relationships[place]
+      let destination = relationship.destination
+      var (added, removed, isList): ([ObjectReference], [ObjectReference], Bool)
+      switch edit {
+      case .all(let all): (added, removed, isList) = (all, [], true)
+      case .edit(let add, let remove): (added, removed, isList) = (add, remove, false)
+      }
+      for id in ids(removed, of: index) where mayRead(id, of: destination) {
+        _ = mayUpdate(member: id, of: destination, at: index)
+      }
+      let ids = ids(added, of: index)
+      let unreadable = ids.filter { !mayRead($0, of: destination) }
+      if !unreadable.isEmpty {
+        reportNoSuchObject(relationship.name, self.table(destination), at: index)
+        if isList { continue }
+      }
+      for id in ids where mayRead(id, of: destination) {
+        _ = mayUpdate(member: id, of: destination, at: index)
+      }
+    }
+  }
+}
+
 // MARK: - Single members
 
 extension SaveRun {

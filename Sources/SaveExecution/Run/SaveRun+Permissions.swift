@@ -90,7 +90,9 @@ extension SaveRun {
   ) throws(StoreError) -> Set<SavePermissions.Link> {
     var unchanged: Set<SavePermissions.Link> = []
     for (index, change) in request.changes.enumerated() {
-      guard let owner = owner(of: index) else { continue }
+      guard let owner = owner(of: index),
+        readable.contains(.init(entity: change.entity, id: owner))
+      else { continue }
       let table = table(change.entity)
       for case .toOne(let relationship, .id(let id)?) in change.values.map(\.content) {
         let destination = table.entity.relationships[relationship].destination
@@ -109,15 +111,17 @@ extension SaveRun {
 // MARK: - A change
 
 extension SaveRun {
-  /// Returns true if the caller may change the object with `id`. Reports a problem if not.
-  mutating func mayChange(
-    _ change: Change, at index: Int, id: ObjectID
-  ) throws(StoreError) -> Bool {
+  /// Returns true if the caller may change the object with `id`, or replace it as one that does not
+  /// exist. Reports a problem if not.
+  mutating func mayChange(_ change: Change, at index: Int, id: ObjectID) -> Bool {
     guard let permissions else { return true }
     let object = SavePermissions.Object(entity: change.entity, id: id)
     if permissions.inserted[object] != nil { return true }
     guard permissions.readable.contains(object) else {
-      return try mayChangeUnreadable(change, at: index, id: id)
+      if case .replace = change.operation, mayInsert(change.entity) { return true }
+      // The problems of an invalid change are reported as they are for an object that does not exist.
+      if change.faults == nil { reportMissing(at: index) } else { progress[index] = .failed }
+      return false
     }
     if case .delete = change.operation {
       if permissions.deletable.contains(object) { return true }
@@ -126,21 +130,6 @@ extension SaveRun {
       if permissions.updatable.contains(object) { return true }
       reportForbidden("update", change.entity, at: index)
     }
-    return false
-  }
-
-  /// A replacement inserts the object if there is none.
-  private mutating func mayChangeUnreadable(
-    _ change: Change, at index: Int, id: ObjectID
-  ) throws(StoreError) -> Bool {
-    let table = table(change.entity)
-    if case .replace = change.operation, mayInsert(change.entity),
-      let key = table.key.bindings(of: id), try !exists(key, in: table)
-    {
-      return true
-    }
-    // The problems of an invalid change are reported as they are for an object that does not exist.
-    if change.faults == nil { reportMissing(at: index) } else { progress[index] = .failed }
     return false
   }
 
@@ -253,7 +242,12 @@ extension SaveRun {
       // A later change of the save may have deleted some.
       let refused = try self.permitted(ids.subtracting(permitted), of: entity, .everything)
       for (object, change) in group where refused.contains(object.id) {
-        reportForbidden(action.rawValue, entity, at: change)
+        if action == .insert, case .replace = request.changes[change].operation {
+          // As for an object that exists and that the caller may not read.
+          reportNoObject(at: change)
+        } else {
+          reportForbidden(action.rawValue, entity, at: change)
+        }
       }
     }
   }

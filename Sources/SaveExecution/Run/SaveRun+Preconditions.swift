@@ -19,12 +19,10 @@ extension SaveRun {
     switch change.precondition {
     case .none: return .holds
     case .absent:
-      guard try exists(key, in: table(change.entity)) else { return .holds }
+      guard try isThere(change, id, key) else { return .holds }
       return try end(change, at: index, id: id, "there is such an object already")
     case .present:
-      guard case .replace = change.operation, try !exists(key, in: table(change.entity)) else {
-        return .holds
-      }
+      guard case .replace = change.operation, try !isThere(change, id, key) else { return .holds }
       return try end(change, at: index, id: id, "there is no such object")
     case .etag(let tags):
       guard request.mergePolicy != .overwrite else { return .holds }
@@ -35,6 +33,14 @@ extension SaveRun {
     }
   }
 
+  /// True if the object of a change exists for the caller.
+  private func isThere(
+    _ change: Change, _ id: ObjectID, _ key: [SQLValue]
+  ) throws(StoreError) -> Bool {
+    guard mayRead(id, of: change.entity) else { return false }
+    return try exists(key, in: table(change.entity))
+  }
+
   private mutating func check(
     _ tags: [String], _ change: Change, at index: Int, id: ObjectID, key: [SQLValue]
   ) throws(StoreError) -> PreconditionResult {
@@ -43,7 +49,7 @@ extension SaveRun {
       access?.hidden[$0] ?? []
     }
     let sql = statements.etag(of: table(change.entity), hiding: hidden)
-    if let row = try connection.row(sql, key) {
+    if mayRead(id, of: change.entity), let row = try connection.row(sql, key) {
       if case .text(let stored)? = row.first, tags.contains(stored) { return .holds }
     } else if case .replace = change.operation {
       return try end(change, at: index, id: id, "there is no such object")

@@ -29,18 +29,19 @@ extension SaveRun {
       return nil
     }
     guard try check(&change, at: index, id: id, key: key) == .holds,
-      try isOfNamedEntity(change, at: index, table, key: key),
-      try fillUpdate(change, at: index, table, key: key)
+      try isOfNamedEntity(change, at: index, id: id, table, key: key),
+      try fillUpdate(change, at: index, id: id, table, key: key)
     else { return nil }
     return (table, key)
   }
 
   /// Fills `row` with the values of an update; returns false if the change waits or failed.
   private mutating func fillUpdate(
-    _ change: Change, at index: Int, _ table: SaveTable, key: [SQLValue]
+    _ change: Change, at index: Int, id: ObjectID, _ table: SaveTable, key: [SQLValue]
   ) throws(StoreError) -> Bool {
     guard case .complete = try fill(change.values, of: index, table, for: .update) else {
       progress[index] = .failed
+      guard mayRead(id, of: change.entity) else { return false }
       try reportEverything(table, at: index, key: key, from: .stored)
       return false
     }
@@ -90,7 +91,12 @@ extension SaveRun {
     var change = change
     guard let (table, key) = try prepare(&change, at: index, id: id) else { return }
     let isThere: Bool
-    if let sql = statements.replace(
+    if !mayRead(id, of: change.entity) {
+      guard try !exists(key, in: self.table(rootOf: table)) else {
+        return try refuseReplacement(change, at: index, id: id)
+      }
+      isThere = false
+    } else if let sql = statements.replace(
       table, row.columns, keeping: protectedColumns(of: table))
     {
       let writing = try write(sql, table, at: index, id: id, key: key, mayBeMissing: true)

@@ -125,7 +125,7 @@ struct SaveRun {
   private mutating func apply(_ index: Int) throws(StoreError) {
     let change = request.changes[index]
     current = index
-    if let id = change.namedID, try !mayChange(change, at: index, id: id) { return }
+    if let id = change.namedID, !mayChange(change, at: index, id: id) { return }
     if case .insert = change.operation, !mayInsert(change.entity) {
       return reportForbidden("insert", change.entity, at: index)
     }
@@ -296,8 +296,12 @@ extension SaveRun {
 
   /// Reports that the object of a change does not exist.
   mutating func reportMissing(at change: Int) {
-    let entity = executor.model.entities[request.changes[change].entity]
     if request.changes[change].namesEntity, reportOtherEntity(at: change) { return }
+    reportNoObject(at: change)
+  }
+
+  mutating func reportNoObject(at change: Int) {
+    let entity = executor.model.entities[request.changes[change].entity]
     missingObjects += 1
     report(.noSuchObject, nil, "there is no such \(entity.name), or none any more", at: change)
   }

@@ -12,10 +12,14 @@ extension Service {
   func access(of caller: Caller) throws(Problem) -> CallerAccess? {
     guard caller.kind != .serverToken else { return nil }
     if let accessFault { throw Health.notReady([accessFault]) }
-    guard let accessRules else { return nil }
-    return accessRules.access(
-      of: AccessCaller(
-        id: caller.userID, name: caller.name, roles: caller.roles, claims: caller.claims))
+    return accessRules?.access(of: AccessCaller(caller))
+  }
+
+  /// The tag of the tokens in responses for which no rules are needed. An unknown caller gets the one of
+  /// the anonymous caller. If the rules do not fit the model, the tag is that of no caller.
+  func tokenTag(of caller: Caller?) -> UInt32? {
+    guard hasAccessRules, caller?.kind != .serverToken else { return nil }
+    return accessRules?.access(of: AccessCaller(caller ?? .anonymous)).tokenTag ?? 0
   }
 
   func resolver(for access: CallerAccess?) -> FetchResolver {
@@ -30,7 +34,7 @@ extension Service {
 
 extension RequestContext {
   /// The tag of the tokens that the caller receives; nil if no access rules restrict it.
-  var tokenTag: UInt32? { access?.tokenTag }
+  var tokenTag: UInt32? { access?.tokenTag ?? service.tokenTag(of: caller) }
 
   /// Returns where a client's diffs start from, without a tag, and the tags of their tokens. Returns no
   /// start for a token that was given under other access rules: its client may hold objects that the
@@ -68,6 +72,12 @@ extension AccessRules {
 extension StoreFault {
   /// Names no rule: clients read it. The log has the rules that do not fit.
   static let unfitRules = StoreFault("access-rules", "The access rules do not fit the tables.")
+}
+
+extension AccessCaller {
+  fileprivate init(_ caller: Caller) {
+    self.init(id: caller.userID, name: caller.name, roles: caller.roles, claims: caller.claims)
+  }
 }
 
 extension Caller {

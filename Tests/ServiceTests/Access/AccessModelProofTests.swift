@@ -183,7 +183,22 @@ struct AccessModelProofTests {
     var method = "GET"
     let target: String
     var body: String?
+    var headers: [(name: String, value: String)] = []
   }
+
+  /// Changes with preconditions that no object fulfils: nothing is changed.
+  private static let refusedChanges: [Request] =
+    (1...10).flatMap { id in
+      [("PUT", #"{"title":"x","owner":1}"#), ("PATCH", #"{"title":"x"}"#), ("DELETE", nil)].map {
+        Request(
+          method: $0.0, target: "/v1/objects/Note/\(id)", body: $0.1,
+          headers: [(name: "If-Match", value: "\"x\"")])
+      }
+    } + [
+      Request(
+        method: "PUT", target: "/v1/objects/Memo/3", body: "{}", headers: [("If-Match", "*")]),
+      Request(method: "PUT", target: "/v1/objects/Note/3", body: #"{"size":"x"}"#),
+    ]
 
   private static let requests: [Request] =
     [
@@ -281,9 +296,11 @@ struct AccessModelProofTests {
       tokens.append((own.json["token"]?.string ?? "", copied.json["token"]?.string ?? ""))
     }
     for round in 0...4 {
-      for request in Self.requests where round % 4 == 0 {
-        let own = try world.ask(user, request.method, request.target, request.body)
-        let copied = try copy.ask(request.method, request.target, body: request.body)
+      for request in Self.requests + Self.refusedChanges where round % 4 == 0 {
+        let own = try world.ask(
+          user, request.method, request.target, request.body, headers: request.headers)
+        let copied = try copy.ask(
+          request.method, request.target, body: request.body, headers: request.headers)
         #expect(
           Self.essence(own, of: request.target) == Self.essence(copied, of: request.target),
           "\(comment): \(request.method) \(request.target)")

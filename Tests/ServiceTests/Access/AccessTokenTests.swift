@@ -135,6 +135,31 @@ struct AccessTokenTests {
     #expect(try file.ask("\(notes)&since=\(token)-00000000", headers: server).status == 410)
   }
 
+  @Test(
+    "The token of an answer without objects goes on for a caller with the same rules alone",
+    arguments: [
+      ("GET", "/nope", 404, 404), ("GET", "/v1/objects/none", 404, 401),
+      ("OPTIONS", "/v1", 204, 204), ("GET", "/health/live", 200, 200),
+      ("GET", "/metrics", 403, 401), ("GET", "/v1/changes", 403, 401),
+      ("GET", "/v1/objects/note?where=", 400, 401),
+    ])
+  func withoutObjects(method: String, target: String, status: Int, refused: Int) throws {
+    let known = try file.ask(method, target, headers: plain)
+    let unknown = try file.ask(method, target, headers: [("Authorization", "Bearer wrong")])
+    #expect(known.status == status)
+    #expect(unknown.status == refused)
+    let tokens = try [known, unknown].map { try #require($0["LiveFetch-Token"]) }
+    for (token, statuses) in zip(tokens, [[200, 410, 410], [410, 410, 410]]) {
+      #expect(token.split(separator: "-").count == 4)
+      let answers = try [plain, boss, server].map {
+        try file.ask("\(notes)&since=\(token)&wait=0", headers: $0).status
+      }
+      #expect(answers == statuses, "\(token)")
+    }
+    let whole = try #require(file.ask(method, target, headers: server)["LiveFetch-Token"])
+    #expect(whole.split(separator: "-").count == 3)
+  }
+
   @Test("Each event of a group's stream goes on from the one before")
   func groupStream() throws {
     let body = """
