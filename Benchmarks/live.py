@@ -26,9 +26,12 @@ PACE = 30_000  # µs between saves, as `load poll` lets its clients settle
 
 
 def poll(server, clients, rounds, path, token, *save, credentials=None):
-    """The medians of one run, its first round left out: save, first, last (µs), bytes."""
+    """The medians of one run, its first round left out: save, first, last (µs), bytes. The clients
+    are spread over a list of servers; the first gets the saves."""
+    servers = server if isinstance(server, list) else [server]
+    ports = ",".join(str(each.port) for each in servers)
     lines = lines_of(
-        "poll", server.port, clients, rounds + 1, path, token, *save, credentials=credentials
+        "poll", ports, clients, rounds + 1, path, token, *save, credentials=credentials
     )
     return [median(column) for column in zip(*lines[1:])]
 

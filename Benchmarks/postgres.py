@@ -1,5 +1,6 @@
 """Figures of LiveFetch over PostgreSQL, which is started here on a socket with its own settings for
-durability: a fetch, a save until its diff, what the history costs other programs, an old token."""
+durability: a fetch, a save until its diff, what the history costs other programs, an old token, many
+clients of several servers."""
 
 import json
 import os
@@ -14,7 +15,7 @@ from pathlib import Path
 import table
 from contest import CHANGE, SHANGHAI, city_fetch
 from harness import RUN, Missing, Wrk, ask, lines_of, median, output_of
-from live import PACE, poll
+from live import PACE, poll, poll_limit
 
 TABLES = """
 CREATE TABLE "Country" (id bigint PRIMARY KEY, code text NOT NULL, name text NOT NULL, continent text,
@@ -194,6 +195,31 @@ def p17(bench):
         seen = bench.contest(ours=diff)
         table.row("P17", p17.__doc__, "ms", seen["ours"], None, "", "≤ 10,000 ms", at_most=10_000)
         stop(ours)
+
+
+def p18(bench):
+    "PostgreSQL: one save until the last of 10,000 has it"
+    if not bench.program:
+        return
+    limit = bench.limit()
+    with Cluster() as cluster:
+        target = cluster.world(bench.base)
+        path = city_fetch(1_000_000, wait=60) + "&since={token}"
+        bare = 10_000, 5, "/hold?size=300", "", "GET", "/resume", ""
+        last = lambda servers: poll(
+            servers, 10_000, 5, path, bench.token(servers[0]), "PATCH", SHANGHAI, CHANGE)[2]
+        resumed = None
+        for count in (1, 2, 3):
+            ours = [bench.serve(target) for _ in range(count)]
+            seen = bench.contest(
+                ours=lambda: last(ours) / 1e3,
+                limit=None if resumed else lambda: poll_limit(limit, *bare)[2] / 1e3,
+            )
+            resumed = resumed or seen["limit"]
+            table.row("" if count > 1 else "P18", p18.__doc__ if count == 1 else
+                      f"  at {count} servers", "ms", seen["ours"], resumed, "bare resume at one")
+            stop(*ours)
+    stop(limit)
 
 
 def rate(text):

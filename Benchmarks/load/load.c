@@ -8,6 +8,7 @@
 //     the same with PocketBase's event streams, each subscribed to TOPIC
 //   load hold PORT FILE
 //     a long poll for each path in FILE, until standard input ends; prints how many then still wait
+// PORT may be several, as 8001,8002: the clients are spread over them, and the first gets the saves.
 // {n} in PATH and BODY counts the rounds, in five digits. LOAD_CREDENTIALS names a file with a
 // credential in each line: the connection that saves has the first, the clients have the others.
 
@@ -15,6 +16,7 @@
 #include "connection.h"
 
 static Connection control, *clients;
+static int ports[16], portCount;
 static int pending, waitersLeft;
 static double controlTime, firstTime, lastTime;
 static size_t answerBytes;
@@ -82,9 +84,18 @@ static void saveAndReport(int count, int round, char **request) {
          answerBytes);
 }
 
-static void openClients(int port, int count) {
+static void readPorts(char *text) {
+  for (; portCount < 16; text++) {
+    ports[portCount++] = strtol(text, &text, 10);
+    if (*text != ',') return;
+  }
+}
+
+static void openClient(int i) { openConnection(&clients[i], ports[i % portCount]); }
+
+static void openClients(int count) {
   clients = calloc(count, sizeof *clients);
-  for (int i = 0; i < count; i++) openConnection(&clients[i], port);
+  for (int i = 0; i < count; i++) openClient(i);
 }
 
 static void ping(int count, int pause, char **request) {
@@ -97,8 +108,8 @@ static void ping(int count, int pause, char **request) {
   }
 }
 
-static void pollRounds(int port, int count, int rounds, char **arguments) {
-  openClients(port, count);
+static void pollRounds(int count, int rounds, char **arguments) {
+  openClients(count);
   snprintf(token, sizeof token, "%s", arguments[1]);
   for (int round = 0; round < rounds; round++) {
     const char *path = filledIn(arguments[0], "{token}", token);
@@ -115,8 +126,8 @@ static void subscribe(Connection *client, const char *body, const char *topic) {
   exchange("POST", "/api/realtime", text);
 }
 
-static void streamRounds(int port, int count, int rounds, char **arguments) {
-  openClients(port, count);
+static void streamRounds(int count, int rounds, char **arguments) {
+  openClients(count);
   for (int i = 0; i < count; i++) {
     clients[i].isStream = 1;
     sendRequest(&clients[i], "GET", "/api/realtime", "");
@@ -130,7 +141,7 @@ static void streamRounds(int port, int count, int rounds, char **arguments) {
   }
 }
 
-static void hold(int port, const char *file) {
+static void hold(const char *file) {
   FILE *paths = fopen(file, "r");
   if (!paths) die("cannot read", file);
   char path[8192];
@@ -138,7 +149,7 @@ static void hold(int port, const char *file) {
   clients = calloc(20000, sizeof *clients);
   for (; count < 20000 && fgets(path, sizeof path, paths); count++) {
     path[strcspn(path, "\n")] = 0;
-    openConnection(&clients[count], port);
+    openClient(count);
     sendRequest(&clients[count], "GET", path, "");
   }
   settle(count);
@@ -152,15 +163,15 @@ static void hold(int port, const char *file) {
 
 int main(int count, char **arguments) {
   const char *form = count > 3 ? arguments[1] : "";
-  int port = count > 2 ? atoi(arguments[2]) : 0;
+  readPorts(count > 2 ? arguments[2] : "");
   poller = epoll_create1(0);
-  openConnection(&control, port);
+  openConnection(&control, ports[0]);
   if (!strcmp(form, "ping") && count >= 7)
     ping(atoi(arguments[3]), count > 7 ? atoi(arguments[7]) : 0, arguments + 4);
   else if (!strcmp(form, "poll") && count == 10)
-    pollRounds(port, atoi(arguments[3]), atoi(arguments[4]), arguments + 5);
+    pollRounds(atoi(arguments[3]), atoi(arguments[4]), arguments + 5);
   else if (!strcmp(form, "stream") && count == 9)
-    streamRounds(port, atoi(arguments[3]), atoi(arguments[4]), arguments + 5);
-  else if (!strcmp(form, "hold") && count == 4) hold(port, arguments[3]);
+    streamRounds(atoi(arguments[3]), atoi(arguments[4]), arguments + 5);
+  else if (!strcmp(form, "hold") && count == 4) hold(arguments[3]);
   else die("see the forms at the top of load.c", "");
 }

@@ -8,6 +8,12 @@ extension Dialect {
     collation: { _ in " COLLATE BINARY" },
     comparisonKey: { _ in nil },
     lookup: { _, _ in nil },
+    indexTerm: { column, use in
+      // CREATE INDEX has no NULLS clause.
+      let order = use.order.map { IndexSuggestion.Order(isDescending: $0.isDescending, nulls: "") }
+      let isBinary = column.isBinaryCollated || column.type.isNumeric
+      return .init(column: column.name, collation: isBinary ? nil : "BINARY", order: order)
+    },
     isSame: " IS ", isDifferent: " IS NOT ", qualifier: "main.", datePlaceholder: "?",
     keyDatePlaceholder: "?",
     ascendingNils: .first, hasTypedColumns: false, subqueryName: "", orderedJoin: "CROSS JOIN",

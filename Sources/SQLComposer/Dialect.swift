@@ -39,6 +39,8 @@ package final class Dialect: Sendable {
   /// Returns SQL that equals a constant exactly if the column's comparison key does, and that an
   /// index of the column serves; nil if that is the comparison key itself.
   package let lookup: @Sendable (SQLColumn, Affinity) -> String?
+  /// Returns the column in an index that serves a use of it; nil if no index of the column does.
+  package let indexTerm: @Sendable (Column, IndexUse) -> IndexSuggestion.Term?
   /// The operator by which NULL equals NULL.
   package let isSame: String
   /// The negation of ``isSame``.
@@ -101,6 +103,7 @@ package final class Dialect: Sendable {
     collation: @escaping @Sendable (AttributeType) -> String,
     comparisonKey: @escaping @Sendable (SQLColumn) -> String?,
     lookup: @escaping @Sendable (SQLColumn, Affinity) -> String?,
+    indexTerm: @escaping @Sendable (Column, IndexUse) -> IndexSuggestion.Term?,
     isSame: String, isDifferent: String, qualifier: String, datePlaceholder: String,
     keyDatePlaceholder: String,
     ascendingNils: NilPlace, hasTypedColumns: Bool, subqueryName: String, orderedJoin: String,
@@ -130,6 +133,7 @@ package final class Dialect: Sendable {
     self.collation = collation
     self.comparisonKey = comparisonKey
     self.lookup = lookup
+    self.indexTerm = indexTerm
     self.isSame = isSame
     self.isDifferent = isDifferent
     self.qualifier = qualifier
@@ -169,5 +173,11 @@ extension Dialect {
   /// Returns the place of NULL in an order without a NULLS clause.
   func nils(_ direction: Direction) -> NilPlace {
     (direction == .ascending) == (ascendingNils == .first) ? .first : .last
+  }
+
+  /// Returns the NULLS clause of a term in ORDER BY; empty if the order needs none.
+  func nullsClause(_ nils: NilPlace, _ direction: Direction, mayBeNull: Bool) -> String {
+    guard mayBeNull, nils != self.nils(direction) else { return "" }
+    return nils == .first ? " NULLS FIRST" : " NULLS LAST"
   }
 }

@@ -45,7 +45,8 @@ struct IndexAdviceTests {
       [#"CREATE INDEX "City_Tag_city_tag" ON "City_Tag"("city", "tag")"#]
     ),
     // Fetches that no index can make faster
-    ("City", "", []), ("City", "where=id==5", []), ("City", "where=name CONTAINS 'x'", []),
+    ("City", "", []), ("City", "where=id==5", []), ("City", "where=id==5&sort=name&limit=3", []),
+    ("City", "where=name CONTAINS 'x'", []),
     ("City", "where=NOT (population>5)", []), ("City", "sort=name:cd", []),
     ("City", "where=country.name=='Peru'&limit=5", []),
   ]

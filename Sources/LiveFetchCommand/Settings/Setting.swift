@@ -206,7 +206,7 @@ extension Setting {
   static let readOnly = Setting(
     "read-only", .flag, .flag(false), "fetches only: no saves, no `since`")
   static let explain = Setting(
-    "explain", .flag, .flag(false), "answer `explain=true` with the SQL and SQLite's plan")
+    "explain", .flag, .flag(false), "answer `explain=true` with the SQL and the database's plan")
   static let serverTiming = Setting(
     "server-timing", .flag, .flag(false), "send `Server-Timing` with the stages of each request")
 

@@ -28,6 +28,7 @@ extension Dialect {
       lookup: { column, affinity in
         column.type == .string && affinity == .text ? column.sql : nil
       },
+      indexTerm: indexTerm,
       isSame: " IS NOT DISTINCT FROM ", isDifferent: " IS DISTINCT FROM ",
       qualifier: "\(quoted(schema)).",
       datePlaceholder: "?::timestamptz", keyDatePlaceholder: "?::timestamptz",
@@ -50,6 +51,22 @@ extension Dialect {
       },
       difference: difference, integer: { "(\($0))::int" }, integerFunction: integerFunction,
       pattern: pattern, distinctValues: distinctValues)
+  }
+
+  /// The values that are compared, and not their comparison keys, are in an index. A decimal compares
+  /// with a fraction as a `float8`.
+  private static func indexTerm(_ column: Column, _ use: IndexUse) -> IndexSuggestion.Term? {
+    switch column.type {
+    case .integer, .double, .date, .binary: .init(column: column.name, order: use.order)
+    case .decimal: use.order.map { .init(column: column.name, order: $0) }
+    case .string, .uri:
+      column.affinity != .text
+        ? nil
+        : .init(
+          column: column.name,
+          collation: use == .equality && column.type == .string ? nil : "\"C\"", order: use.order)
+    case .boolean, .uuid, .json: nil
+    }
   }
 
   /// A pattern of MATCHES is an expression of PostgreSQL; a pattern of LIKE is one for the texts in which

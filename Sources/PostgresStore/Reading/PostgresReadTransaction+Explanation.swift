@@ -1,4 +1,5 @@
-// A plan → the statements of its fetch, and the server's query plan for each as a tree.
+// A plan → the statements of its fetch, the server's query plan for each as a tree, and indexes that
+// would help.
 
 import FetchModel
 import SQLComposer
@@ -9,17 +10,25 @@ extension PostgresReadTransaction {
     var statements: [Explanation.Statement] = []
     for (purpose, sql) in self.statements(of: plan, cachingItems: false) {
       let statement = PostgresStatement(sql)
+      let nodes = try queryPlan(of: statement)
+      var reads = nodes.flatMap { TableRead.reads(in: $0) }
+      // The objects whose related ones are included are found by their ids.
+      if purpose == "included" { reads.removeAll { $0.alias == "t0" } }
+      let adviser = IndexAdviser(plan: plan, composer: composer, sql: sql.text)
+      let hints = try adviser.hints(for: reads) { suggestion throws(StoreError) in
+        try indexes(of: suggestion.table).contains(where: suggestion.isServed)
+      }
       statements.append(
         Explanation.Statement(
           purpose: purpose, sql: statement.sql, types: statement.parameters.map(\.explainedType),
-          plan: try steps(of: statement), hints: []))
+          plan: nodes.map(Explanation.Step.init), hints: hints))
     }
     return Explanation(
       entity: composer.model.entities[plan.definition.entity].name, statements: statements)
   }
 
-  /// The generic plan, which has no value of a parameter in it.
-  private func steps(of statement: PostgresStatement) throws(StoreError) -> [Explanation.Step] {
+  /// The generic plan, which has no value of a parameter in it, as `EXPLAIN (FORMAT JSON)` writes it.
+  private func queryPlan(of statement: PostgresStatement) throws(StoreError) -> [JSON] {
     let name = "livefetch_explained_\(UInt64.random(in: 0...(.max)))"
     let values = statement.parameters.map { _ in "NULL" }.joined(separator: ", ")
     let call = values.isEmpty ? name : "\(name)(\(values))"
@@ -31,7 +40,7 @@ extension PostgresReadTransaction {
       return results.first?.text(0, 0) ?? ""
     }
     guard case .array(let plans)? = try? JSON(parsing: Array(text.utf8)) else { return [] }
-    return plans.compactMap { $0["Plan"].map(Explanation.Step.init) }
+    return plans.compactMap { $0["Plan"] }
   }
 }
 

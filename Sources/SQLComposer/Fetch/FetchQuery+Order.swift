@@ -55,10 +55,7 @@ extension FetchQuery {
         var sql = term.sql
         if !term.isBinaryCollated { sql += dialect.collation(term.type) }
         if term.direction == .descending { sql += " DESC" }
-        if term.mayBeNull, term.nils != dialect.nils(term.direction) {
-          sql += term.nils == .first ? " NULLS FIRST" : " NULLS LAST"
-        }
-        return sql
+        return sql + dialect.nullsClause(term.nils, term.direction, mayBeNull: term.mayBeNull)
       }.joined(separator: ", ")
   }
 

@@ -150,8 +150,8 @@ package struct GroupedQueryComposer {
 
   /// The values in ascending order, nil first.
   private func ascending(_ operand: SQLOperand) -> SQLFragment {
-    let sql = distinguished(operand)
-    return dialect.ascendingNils == .last && operand.mayBeNull ? sql + " NULLS FIRST" : sql
+    distinguished(operand)
+      + dialect.nullsClause(.first, .ascending, mayBeNull: operand.mayBeNull)
   }
 
   private mutating func term(for term: GroupedQuery.OrderTerm) -> SQLFragment {
@@ -162,9 +162,7 @@ package struct GroupedQueryComposer {
       sql = SQLFragment(dialect.derivedText(folded.text), bindings: folded.bindings)
     }
     if term.direction == .descending { sql.append(" DESC") }
-    if operand.mayBeNull, term.nils != dialect.nils(term.direction) {
-      sql.append(term.nils == .first ? " NULLS FIRST" : " NULLS LAST")
-    }
+    sql.append(dialect.nullsClause(term.nils, term.direction, mayBeNull: operand.mayBeNull))
     return sql
   }
 

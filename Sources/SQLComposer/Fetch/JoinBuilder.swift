@@ -80,18 +80,22 @@ package struct JoinBuilder: SQLScope {
       result.lookup = dialect.lookup(result, column.affinity)
       return result
     case .object:
+      let held = idColumns(at: path.steps, endTable)
       var result = SQLColumn(
         sql: objectID(at: path.steps, key: endTable.key), type: endTable.key.idType,
-        mayBeNull: !path.steps.isEmpty, isBinaryCollated: isIDBinary(at: path.steps, endTable))
+        mayBeNull: !path.steps.isEmpty, isBinaryCollated: held.allSatisfy(\.isBinaryCollated))
       result.comparisonKey = dialect.comparisonKey(result)
+      if endTable.key.isPlain, let column = held.first {
+        result.lookup = dialect.lookup(result, column.affinity)
+      }
       return result
     }
   }
 
   package var dialect: Dialect { context.schema.dialect }
 
-  /// True if the columns that hold the id at the end of `steps` compare byte by byte.
-  private func isIDBinary(at steps: [Int], _ endTable: EntityTable) -> Bool {
+  /// Returns the columns that hold the id at the end of `steps`.
+  private func idColumns(at steps: [Int], _ endTable: EntityTable) -> [Column] {
     var (names, table) = (endTable.key.columns, endTable)
     if let last = steps.last {
       let holder = Array(steps.dropLast())
@@ -99,7 +103,7 @@ package struct JoinBuilder: SQLScope {
         (names, table) = (key.columns, self.table(at: holder))
       }
     }
-    return !table.columns.contains { names.contains($0.name) && !$0.isBinaryCollated }
+    return table.columns.filter { names.contains($0.name) }
   }
 
   /// Returns the table of the object that to-one `steps` reach.

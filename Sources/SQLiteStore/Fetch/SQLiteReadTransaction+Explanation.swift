@@ -13,10 +13,11 @@ extension SQLiteReadTransaction {
     let cachesItems = plan.cachedKind(composer.schema) != nil && token != .untracked
     for (purpose, sql) in self.statements(of: plan, cachingItems: cachesItems) {
       let lines = try queryPlanLines(of: sql)
-      let adviser = IndexAdviser(
-        plan: plan, model: composer.model, schema: composer.schema, sql: sql.text)
-      let hints = try adviser.hints(for: lines.map(\.detail)) { table throws(StoreError) in
-        try indexes(of: table)
+      let isSorted = lines.contains { $0.detail.hasPrefix("USE TEMP B-TREE FOR ORDER BY") }
+      let reads = lines.compactMap { TableRead($0.detail, isSorted: isSorted) }
+      let adviser = IndexAdviser(plan: plan, composer: composer, sql: sql.text)
+      let hints = try adviser.hints(for: reads) { suggestion throws(StoreError) in
+        try indexes(of: suggestion.table).contains(where: suggestion.isServed)
       }
       statements.append(
         Explanation.Statement(
@@ -61,5 +62,32 @@ extension SQLiteReadTransaction {
         })
     }
     return indexes
+  }
+}
+
+extension TableRead {
+  /// - Parameter detail: A line of EXPLAIN QUERY PLAN.
+  fileprivate init?(_ detail: String, isSorted: Bool) {
+    let words = detail.split(separator: " ")
+    guard words.count > 1 else { return nil }
+    let way: Way
+    if detail.contains("USING AUTOMATIC") {
+      way = .temporaryIndex(Self.columns(inParentheses: detail))
+    } else if words[0] == "SCAN" {
+      way = .everyRow
+    } else if words[0] == "SEARCH" {
+      way = .foundRows
+    } else {
+      return nil
+    }
+    self.init(alias: String(words[1]), way: way, isSorted: isSorted)
+  }
+
+  /// `… INDEX (country=? AND name=?)` → `country`, `name`.
+  private static func columns(inParentheses detail: String) -> [String] {
+    guard let open = detail.lastIndex(of: "("), let close = detail.lastIndex(of: ")"), open < close
+    else { return [] }
+    return detail[detail.index(after: open)..<close].split(separator: " ")
+      .compactMap { $0.hasSuffix("=?") ? String($0.dropLast(2)) : nil }
   }
 }
