@@ -6,7 +6,7 @@ import SQLComposer
 
 extension ResultRow {
   @inlinable
-  package func append(integer: Int64, _ format: ValueFormat, to bytes: inout [UInt8]) {
+  public func append(integer: Int64, _ format: ValueFormat, to bytes: inout [UInt8]) {
     switch format {
     case .boolean where integer == 0: bytes.append(json: "false")
     case .boolean where integer == 1: bytes.append(json: "true")
@@ -21,7 +21,7 @@ extension ResultRow {
   }
 
   @inlinable
-  package func append(double: Double, _ format: ValueFormat, to bytes: inout [UInt8]) {
+  public func append(double: Double, _ format: ValueFormat, to bytes: inout [UInt8]) {
     if format == .date(.unixSeconds), let instant = Instant(secondsSince1970: double) {
       bytes.append(json: instant)
     } else if case .transformable = format {
@@ -40,7 +40,7 @@ extension ResultRow {
   }
 
   @inlinable
-  package func append(
+  public func append(
     text: UnsafeBufferPointer<UInt8>, _ format: ValueFormat, to bytes: inout [UInt8]
   ) {
     switch format {
@@ -67,7 +67,7 @@ extension ResultRow {
   private static var piece: Int { 48 << 10 }
 
   @inline(never)
-  package func append(
+  public func append(
     longText text: UnsafeBufferPointer<UInt8>, _ format: ValueFormat, to bytes: inout [UInt8]
   ) {
     guard admits(text.count, after: bytes.count) else {
@@ -98,7 +98,7 @@ extension ResultRow {
   }
 
   @inline(never)
-  package func append(
+  public func append(
     longBlob blob: UnsafeBufferPointer<UInt8>, _ format: ValueFormat, to bytes: inout [UInt8]
   ) {
     // Base64 writes four characters for three bytes.
@@ -117,7 +117,7 @@ extension ResultRow {
   }
 
   @inlinable
-  package func append(
+  public func append(
     blob: UnsafeBufferPointer<UInt8>, _ format: ValueFormat, to bytes: inout [UInt8]
   ) {
     if format == .uuid, blob.count == 16 {

@@ -4,7 +4,7 @@ import FetchModel
 import SQLComposer
 
 /// A row of a composed statement. Its values are valid until the statement's next row.
-package protocol ResultRow {
+public protocol ResultRow {
   var layout: RowLayout { get }
   /// True if the query must end.
   var hasToEnd: Bool { get }
@@ -40,7 +40,7 @@ package protocol ResultRow {
 extension ResultRow {
   /// Returns the order key of the row.
   @inlinable
-  package func key() -> OrderKey {
+  public func key() -> OrderKey {
     var encoder = OrderKeyEncoder()
     for component in layout.components.prefix(layout.sectionComponents) {
       append(component, to: &encoder)
@@ -58,7 +58,7 @@ extension ResultRow {
 
   /// Returns the encoded components of only the section, to detect the end of a section.
   @inlinable
-  package func sectionBytes() -> [UInt8] {
+  public func sectionBytes() -> [UInt8] {
     var encoder = OrderKeyEncoder()
     for component in layout.components.prefix(layout.sectionComponents) {
       append(component, to: &encoder)
@@ -68,21 +68,21 @@ extension ResultRow {
 
   /// Returns the id of the row.
   @inlinable
-  package func id() -> ObjectID { id(at: layout.id) ?? .text("") }
+  public func id() -> ObjectID { id(at: layout.id) ?? .text("") }
 
   /// Appends the row's id as JSON.
   @inlinable
-  package func appendID(to bytes: inout [UInt8]) { append(layout.id, layout.idFormat, to: &bytes) }
+  public func appendID(to bytes: inout [UInt8]) { append(layout.id, layout.idFormat, to: &bytes) }
 
   /// Appends the row's item: `{"id":1,"name":"Shanghai"}`.
   @inlinable
-  package func appendItem(to bytes: inout [UInt8]) {
+  public func appendItem(to bytes: inout [UInt8]) {
     appendItem(to: &bytes) { _ in }
   }
 
   /// Returns the row with the ranges of its values.
   @inlinable
-  package func row() -> Row {
+  public func row() -> Row {
     var json: [UInt8] = []
     json.reserveCapacity(32 * (layout.values.count + 1))
     var ranges: [Range<Int>] = []
@@ -92,7 +92,7 @@ extension ResultRow {
   }
 
   @inlinable
-  package func appendItem(to bytes: inout [UInt8], _ value: (Range<Int>) -> Void) {
+  public func appendItem(to bytes: inout [UInt8], _ value: (Range<Int>) -> Void) {
     bytes.append(json: "{\"id\":")
     append(layout.id, layout.idFormat, to: &bytes)
     layout.keys.withUnsafeBufferPointer { keys in
@@ -111,5 +111,5 @@ extension ResultRow {
   /// The bytes beyond which a value is written in pieces. The limits of the response are checked
   /// before each piece.
   @inlinable
-  package static var longValue: Int { 4 << 10 }
+  public static var longValue: Int { 4 << 10 }
 }

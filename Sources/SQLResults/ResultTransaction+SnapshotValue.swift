@@ -15,7 +15,6 @@ extension ResultTransaction {
 
   /// Returns the value of a snapshot with a 0 in the place of each item, whose id and values `add` gets in
   /// their order. A plan of ids, of a count or of dictionaries has its items in the snapshot.
-  @inlinable
   package func snapshotValue(
     of plan: FetchPlan, _ add: (ItemValue, ItemValues) -> Void
   ) throws(StoreError) -> JSON {
@@ -29,7 +28,6 @@ extension ResultTransaction {
   }
 
   /// Reads the items of the plan's window, and writes a 0 in the place of each.
-  @inlinable
   func readItems(
     of plan: FetchPlan, with writer: inout SnapshotWriter, _ add: (ItemValue, ItemValues) -> Void
   ) throws(StoreError) {
@@ -61,7 +59,6 @@ extension JSON {
   ///
   /// - Throws: ``StoreError/failed(_:)`` for a text that ``init(stored:)`` refuses, for example one whose
   ///   stored values are nested too deep.
-  @usableFromInline
   init(ownText text: [UInt8]) throws(StoreError) {
     do {
       self = try JSON(stored: text)
@@ -99,7 +96,7 @@ extension JSON {
 
 extension RowLayout {
   /// The names of the values, as they are written in ``keys``.
-  @usableFromInline var names: [String] {
+  var names: [String] {
     get throws(StoreError) {
       try values.map { part throws(StoreError) in
         // Without the comma and the colon.
@@ -121,7 +118,6 @@ extension ResultRow {
   ///   - size: grows by the approximate memory of the value in bytes.
   ///   - scratch: memory for texts, used again for each value.
   /// - Throws: ``StoreError/failed(_:)`` if that JSON is invalid.
-  @inlinable
   func value(
     _ column: Int32, _ format: ValueFormat, size: inout Int, scratch: inout [UInt8]
   ) throws(StoreError) -> ItemValue {

@@ -124,7 +124,6 @@ extension ResultTransaction {
   }
 
   /// Writes the rows of a statement that reads whole items.
-  @inlinable
   package func write(
     _ statement: FetchStatement, with writer: inout SnapshotWriter
   ) throws(StoreError) {

@@ -8,7 +8,7 @@
 import FetchModel
 
 /// Writes the snapshot of one plan.
-package struct SnapshotWriter {
+public struct SnapshotWriter {
   private let plan: FetchPlan
   private let model: Model
   // Properties of the plan that every row needs, computed once.
@@ -42,7 +42,7 @@ package struct SnapshotWriter {
   ///
   /// - Parameter appendItem: Writes the row's item.
   @inlinable
-  package mutating func add(
+  public mutating func add(
     _ row: some ResultRow, _ appendItem: (inout [UInt8]) -> Void
   ) -> Bool {
     if count == limit {
@@ -64,7 +64,7 @@ package struct SnapshotWriter {
 
   /// Adds an item of a plan without sections, digest and expansion.
   @inlinable
-  package mutating func add(_ appendItem: (inout [UInt8]) -> Void) {
+  public mutating func add(_ appendItem: (inout [UInt8]) -> Void) {
     if count == 0 { beginSection([]) } else { sections.append(0x2C) }
     appendItem(&sections)
     count += 1
@@ -89,7 +89,7 @@ package struct SnapshotWriter {
   package static let openItem: UInt8 = 0
 
   /// Records the last position of a full window.
-  package mutating func end(at last: OrderKey) {
+  public mutating func end(at last: OrderKey) {
     next = Cursor(of: plan.definition, in: model).encode(last)
   }
 

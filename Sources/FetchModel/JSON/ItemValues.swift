@@ -27,7 +27,6 @@ package enum ItemValue: Sendable {
   }
 
   /// The value that `append(json: Double)` writes: a number, a string for an infinity, null for NaN.
-  @inlinable
   package init(_ double: Double) {
     if let integer = Int64(exactly: double), integer.magnitude < 1 << 53 {
       self = .integer(integer)
@@ -138,7 +137,6 @@ package struct ItemValues: Sendable {
   }
 
   /// Replaces all values by those that `append` adds, in the order of the names.
-  @inlinable
   package mutating func refill<Failure: Error>(
     _ append: (inout [ItemValue]) throws(Failure) -> Void
   ) throws(Failure) {

@@ -78,6 +78,18 @@ struct PostgresReadTransaction: ResultTransaction {
     try limit.with(bytes, overflow: overflow, body)
   }
 
+  /// Writes the rows of a statement that reads whole items. In this module, so that the loop is
+  /// specialized for its rows.
+  func write(
+    _ statement: FetchStatement, with writer: inout SnapshotWriter
+  ) throws(StoreError) {
+    try run(statement) { row throws(StoreError) in
+      let goesOn = writer.add(row) { row.appendItem(to: &$0) }
+      try checkResponse(writer.size)
+      return goesOn
+    }
+  }
+
   func run(
     _ statement: FetchStatement, _ body: (PostgresRow) throws(StoreError) -> Bool
   ) throws(StoreError) {

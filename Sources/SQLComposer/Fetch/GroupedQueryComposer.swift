@@ -16,7 +16,7 @@ package struct GroupedQueryStatement: Sendable {
 }
 
 /// The JSON representation of a column.
-package struct GroupedColumn: Sendable {
+public struct GroupedColumn: Sendable {
   /// Its index in the statement's row. Columns with the same value share one.
   package let index: Int32
   /// The key as JSON with its colon.

@@ -22,7 +22,7 @@ struct ResultColumns {
 }
 
 /// The conversion of a column's stored value to JSON.
-package enum ValueFormat: Sendable, Hashable {
+public enum ValueFormat: Sendable, Hashable {
   /// An id: an integer or text. A fraction, which an integer column of SQLite may hold, is text.
   case id
   case number
@@ -44,17 +44,18 @@ package enum ValueFormat: Sendable, Hashable {
   case etag
 }
 
-/// The layout of one plan's rows.
-package struct RowLayout: Sendable {
+/// The layout of one plan's rows. Public, so that the stores' loops over rows are specialized: the
+/// compiler does not do that for `package` symbols of another module.
+public struct RowLayout: Sendable {
   /// A value of an item. Contains no reference-counted field, so that reading rows needs no
   /// reference counting.
-  package struct Value: Sendable {
+  public struct Value: Sendable {
     /// The range of its key in ``RowLayout/keys``.
-    package let key: Range<Int>
-    package let column: Int32
-    package let format: ValueFormat
+    public let key: Range<Int>
+    public let column: Int32
+    public let format: ValueFormat
 
-    package init(key: Range<Int>, column: Int32, format: ValueFormat) {
+    public init(key: Range<Int>, column: Int32, format: ValueFormat) {
       self.key = key
       self.column = column
       self.format = format
@@ -62,34 +63,34 @@ package struct RowLayout: Sendable {
   }
 
   /// One component of the order key.
-  package struct Component: Sendable {
-    package let column: Int32
-    package let direction: Direction
-    package let nils: NilPlace
+  public struct Component: Sendable {
+    public let column: Int32
+    public let direction: Direction
+    public let nils: NilPlace
 
-    package init(column: Int32, direction: Direction, nils: NilPlace) {
+    public init(column: Int32, direction: Direction, nils: NilPlace) {
       self.column = column
       self.direction = direction
       self.nils = nils
     }
   }
 
-  package var id: Int32 = 0
-  package var idFormat = ValueFormat.id
+  public var id: Int32 = 0
+  public var idFormat = ValueFormat.id
   /// The section's components come first.
-  package var components: [Component] = []
-  package var sectionComponents = 0
-  package private(set) var values: [Value] = []
+  public var components: [Component] = []
+  public var sectionComponents = 0
+  public private(set) var values: [Value] = []
   /// The decoders of transformable values.
-  package private(set) var readers: [TransformableReader] = []
+  public private(set) var readers: [TransformableReader] = []
   /// The keys of the values as JSON, each with the preceding comma and the following colon:
   /// `,"name":`.
-  package private(set) var keys: [UInt8] = []
+  public private(set) var keys: [UInt8] = []
 
   /// The number of columns of the statement.
-  package internal(set) var columnCount = 0
+  public internal(set) var columnCount = 0
 
-  package init() {}
+  public init() {}
 
   /// Adds the decoder of a transformable attribute. Returns the format of its values.
   mutating func addReader(_ reader: TransformableReader) -> ValueFormat {
