@@ -50,12 +50,16 @@ export class Schema {
 
   /** Why rows of this entity cannot be followed; null where they can. */
   notLiveReason(name) {
-    const { observable, readOnly, attributes } = this.entity(name);
+    const { observable, attributes } = this.entity(name);
     if (observable !== false) return null;
-    const isView = readOnly && attributes.every((attribute) => attribute.readOnly);
-    if (isView) return `${name} is a view`;
+    if (this.#isView(name)) return `${name} is a view`;
     const unfollowed = attributes.find((attribute) => /^(true|false)$/i.test(attribute.name));
     return unfollowed ? `${name} has a column called ${unfollowed.name}` : `${name} has no primary key`;
+  }
+
+  #isView(name) {
+    const { observable, readOnly, attributes } = this.entity(name);
+    return observable === false && readOnly && attributes.every((attribute) => attribute.readOnly);
   }
 
   /** The number of entities that it inherits from. */
@@ -93,9 +97,10 @@ export class Schema {
     return `${title} (${id})`;
   }
 
-  /** False for views and tables without a primary key: the ids of their rows are not in the database. */
+  /** True if the ids of the rows are in the database. In tables without a primary key, and views without a column `id`, they are not. */
   hasKey(entity) {
-    return this.entity(entity).observable !== false;
+    const { observable, key, idType } = this.entity(entity);
+    return observable !== false || (this.#isView(entity) && (key !== undefined || idType !== 'string'));
   }
 
   /** The key's column, where there is one; `label` is the name that it has in the database. */

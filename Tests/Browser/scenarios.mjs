@@ -25,6 +25,7 @@ import { sessionScenarios } from './session-scenarios.mjs';
 import { storeScenarios } from './store-scenarios.mjs';
 import { tableScenarios } from './table-scenarios.mjs';
 import { todoScenarios } from './todo-scenarios.mjs';
+import { viewScenarios } from './view-scenarios.mjs';
 import { saves } from './edits.mjs';
 import { explorer, isLive, still } from './pages.mjs';
 import { withPolicy } from './policy.mjs';
@@ -326,6 +327,6 @@ export const scenarios = {
   ...frameworksScenarios,
   ...editingScenarios, ...newRowScenarios,
   ...fileScenarios, ...rowScenarios, ...findingScenarios, ...tableScenarios, ...columnScenarios, ...groupScenarios, ...apiScenarios, ...accessibilityScenarios, ...hostileScenarios,
-  ...openScenarios, ...storeScenarios, ...sessionScenarios, ...chinookScenarios, ...postgresScenarios, ...accessScenarios,
+  ...openScenarios, ...storeScenarios, ...sessionScenarios, ...chinookScenarios, ...postgresScenarios, ...accessScenarios, ...viewScenarios,
   'a table of many rows scrolls': { run: manyRows, options: ['--max-items', '200000', '--durability', 'normal'] },
 };
