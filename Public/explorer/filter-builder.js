@@ -58,7 +58,8 @@ export class FilterBuilder {
   get #paths() {
     const { schema, view: { entity } } = this.#page;
     const counts = schema.toMany(entity).map(({ name }) => ({ path: `${name}.@count`, type: 'integer' }));
-    const paths = schema.paths(entity).filter(({ path }) => schema.resolve(entity, path));
+    const paths = schema.paths(entity).map(({ path, type }) => ({ path, type, isDotted: schema.resolve(entity, path)?.isDotted }))
+      .filter(({ isDotted }) => isDotted !== undefined);
     const key = schema.hasKey(entity) || paths.length === 0 ? [{ path: 'id', type: schema.entity(entity).idType }] : [];
     return [...paths, ...key, ...counts];
   }
@@ -66,8 +67,8 @@ export class FilterBuilder {
   #blank() {
     const { schema, view: { entity } } = this.#page;
     const label = schema.label(entity);
-    const { path, type } = this.#paths.find((each) => each.path === label) ?? this.#paths[0];
-    return { path, type, operator: operatorsFor(type)[0][0], values: [] };
+    const { path, type, isDotted } = this.#paths.find((each) => each.path === label) ?? this.#paths[0];
+    return { path, type, isDotted, operator: operatorsFor(type)[0][0], values: [] };
   }
 
   #changed() {
@@ -99,8 +100,8 @@ export class FilterBuilder {
       this.#changed();
     };
     const column = h('select', { class: 'field', 'aria-label': 'Column', onchange: ({ target }) => {
-      const { path, type } = this.#paths[Number(target.value)];
-      set({ path, type, operator: operatorsFor(type)[0][0], values: [] });
+      const { path, type, isDotted } = this.#paths[Number(target.value)];
+      set({ path, type, isDotted, operator: operatorsFor(type)[0][0], values: [] });
     } }, this.#paths.map(({ path }, at) => h('option', { value: at, selected: path === condition.path }, path)));
     const operator = h('select', { class: 'field', 'aria-label': 'Comparison',
       onchange: ({ target }) => set({ operator: target.value }) },

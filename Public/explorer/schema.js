@@ -142,14 +142,15 @@ export class Schema {
     return Boolean(this.#storage?.read(`${prefix}${entity}`));
   }
 
-  /** The target of a key path: `{attribute}`, `{relationship, entity}` or nothing. A name may have dots; shorter names go first. */
+  /** The target of a key path: `{attribute}`, `{relationship, entity}` or nothing. A name may have dots, then it `isDotted`; shorter names go first. */
   resolve(entity, path) {
     const names = path.split('.');
     const ends = names.map((_, index) => index + 1);
     const end = ends.find((count) => this.#property(entity, names.slice(0, count).join('.')));
-    const found = end && this.#property(entity, names.slice(0, end).join('.'));
+    const found = end && { ...this.#property(entity, names.slice(0, end).join('.')), isDotted: end > 1 };
     if (!found || end === names.length) return found;
-    return found.entity && this.resolve(found.entity, names.slice(end).join('.'));
+    const rest = found.entity && this.resolve(found.entity, names.slice(end).join('.'));
+    return rest && { ...rest, isDotted: rest.isDotted || found.isDotted };
   }
 
   #property(entity, name) {
