@@ -2,6 +2,7 @@
 // the search field as a predicate.
 
 import { conditionsOf, conditionText, operatorsFor, valueCount } from './conditions.js';
+import { inUTC, partsOf } from './date-picker.js';
 import { debounce, h, replace } from './dom.js';
 import { isNumeric } from './format.js';
 import { popover } from './popover.js';
@@ -115,7 +116,7 @@ export class FilterBuilder {
   }
 
   #values(index) {
-    const { type, operator, values } = this.#conditions[index];
+    const { path, type, operator, values } = this.#conditions[index];
     const set = (at, value) => {
       const next = [...this.#conditions[index].values];
       next[at] = value;
@@ -124,14 +125,25 @@ export class FilterBuilder {
     };
     const input = (at) => {
       const value = values[at] ?? '';
+      if (type === 'date') return this.#date(path, value, (text) => set(at, text));
       if (type !== 'boolean') {
-        return h('input', { class: 'field', 'aria-label': 'Value', value: type === 'date' ? value.slice(0, 10) : value,
-          type: type === 'date' ? 'date' : 'text', inputmode: isNumeric(type) ? 'decimal' : null,
+        return h('input', { class: 'field', 'aria-label': 'Value', value, type: 'text', inputmode: isNumeric(type) ? 'decimal' : null,
           oninput: ({ target }) => set(at, target.value) });
       }
       return h('select', { class: 'field', 'aria-label': 'Value', onchange: ({ target }) => set(at, target.value) },
         ['', 'yes', 'no'].map((name) => h('option', { value: name, selected: name === value }, name)));
     };
     return h('span', { class: 'condition-values' }, Array.from({ length: valueCount(operator) }, (_, at) => input(at)));
+  }
+
+  /** The controls of a day, and of a time where the column has times. */
+  #date(path, value, set) {
+    const { schema, view } = this.#page;
+    const [day, time] = partsOf(value);
+    const hasTime = schema.resolve(view.entity, path)?.attribute?.dateFormat !== 'day' || !['', '00:00:00'].includes(time);
+    const changed = () => set(date.value && inUTC(`${date.value}T${clock.value || '00:00'}`));
+    const date = h('input', { class: 'field', type: 'date', 'aria-label': 'Value', value: day, oninput: changed });
+    const clock = h('input', { class: 'field', type: 'time', step: 1, 'aria-label': 'Time, in UTC', title: 'UTC', hidden: !hasTime, value: time || '00:00', oninput: changed });
+    return [date, clock];
   }
 }

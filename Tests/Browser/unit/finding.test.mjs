@@ -64,7 +64,10 @@ test('values become literals, and a condition is joined to what stands there', (
   assert.equal(joined('b == 2', 'a == 1'), 'b == 2 AND a == 1');
   assert.equal(joined("b == 'x or y'", 'a == 1'), "b == 'x or y' AND a == 1");
   assert.equal(joined('b == 2 OR c == 3', 'a == 1'), '(b == 2 OR c == 3) AND a == 1');
-  assert.equal(narrowed("price BETWEEN {1, 2} AND title != 'x'", 'price', 3, 4.56789), "title != 'x' AND price BETWEEN {3, 4.568}");
+  assert.equal(narrowed("price BETWEEN {1, 2} AND title != 'x'", 'price', 3, 4.56789), "title != 'x' AND price BETWEEN {3, 4.57}");
+  assert.equal(narrowed('', 'price', 0, 0.0005), 'price BETWEEN {0, 0.0005}');
+  assert.equal(narrowed('', 'price', 150.4, 151.6), 'price BETWEEN {150.4, 151.6}', 'all values of a bar are in it');
+  assert.equal(narrowed('', 'price', 1234567.8, 2345678.9), 'price BETWEEN {1234567, 2345679}');
 });
 
 test('a name that is no word is written in quotes, read, coloured and completed', () => {
