@@ -83,3 +83,16 @@ test('a token with other than ASCII characters is sent in UTF-8, as curl sends i
   await client.about();
   assert.deepEqual(sent.map((text) => Buffer.from(text, 'latin1').toString('utf8')), ['Bearer sécret']);
 });
+
+test('sections by JSON are not checked against a digest, which is no warning', async (context) => {
+  const { mock } = context.mock.method(console, 'warn', () => {});
+  const live = [];
+  for (const value of [{ a: 1 }, 'text']) {
+    const { address } = await served(context, { [path]: [(response) => open(response, ['snapshot', { ...snapshot, digest: '00000001', sections: [{ ...snapshot.sections[0], value }] }])] });
+    const client = connect(address);
+    context.after(() => client.close());
+    live.push(client.live({ entity: 'T' }, { onChange: () => {} }));
+    await until(() => live.at(-1).state === 'live');
+  }
+  assert.deepEqual(mock.calls.map(({ arguments: [, kind] }) => kind), ['digest-unusable'], 'that of the text alone');
+});
