@@ -41,6 +41,17 @@ async function words({ browser, server, shoot }) {
   await page.until(() => document.querySelector('.predicate-error .search')?.textContent === 'Search for these words');
   await page.click('.predicate-error .search');
   await page.until(settled, { args: [0], timeout: 60_000, what: 'no row has these words' });
+  await page.run(() => document.querySelector('#where').select());
+  await page.type('q=new (york)');
+  await page.key('Enter');
+  await page.until(() => document.querySelector('.predicate-error .search') && !document.querySelector('.predicate-error').hidden);
+  await page.click('.predicate-error .search');
+  await page.until(() => document.querySelector('#where').value === '"q=new (york)"');
+  await page.until(settled, { args: [0], timeout: 60_000 });
+  await page.run(() => document.querySelector('#where').select());
+  await page.type('population > ');
+  await page.until(() => document.querySelector('.predicate-error.is-unfinished:not([hidden])'), { what: 'a predicate is being typed' });
+  assert.equal(await page.run(() => document.querySelector('.predicate-error .search')), null);
   await search(page, '1850147', 1);
   assert.deepEqual(page.problems, []);
   await page.close();

@@ -16,7 +16,7 @@ const schema = new Schema({ entities: [{ name: 'book', idType: 'integer', relati
 { name: 'log', idType: 'integer', relationships: [], attributes: [{ name: 'at', type: 'date' }] }] });
 
 test('words without a comparison are a search, also with "and" between them', () => {
-  for (const text of ['new york', 'rock and roll', '"books in spain"', "it's", '42']) assert.equal(isSearch(text), true, text);
+  for (const text of ['new york', 'rock and roll', '"books in spain"', "it's", '42', 'https://a.example/b?c=d&e=(f)']) assert.equal(isSearch(text), true, text);
   for (const text of ['', ' ', 'price > 3', "title LIKE 'a*'", 'TRUEPREDICATE', 'NOT (x)', 'books in spain', 'a && b']) {
     assert.equal(isSearch(text), false, text);
   }
