@@ -238,6 +238,23 @@ async function conflict(mine, other, shoot) {
   await mine.click('.conflict .button.primary');
   await other.until(() => globalThis.livefetch.page.live.sections[0].items[0].population === 6_000_000,
     { what: 'the value chosen is saved' });
+  await namedConflict(mine, other);
+}
+
+/** Related rows are named in a conflict, as in the table. */
+async function namedConflict(mine, other) {
+  const [afghanistan, china, japan] = [1149361, 1814991, 1861060];
+  await mine.run((country) => {
+    const { page } = globalThis.livefetch;
+    page.editing.staged.set('City', page.live.sections[0].items[0], 'country', country);
+  }, china);
+  await other.run((country) => globalThis.livefetch.client.update('City', 1138958, { country }), japan);
+  await mine.key('s', { ctrl: true });
+  const sides = await mine.until(() => [...document.querySelectorAll('.conflict-table > *')].slice(4).map(({ textContent }) => textContent).join('|'));
+  assert.equal(sides, 'Kabulcountry|Afghanistan|Japan|China');
+  await mine.run(() => [...document.querySelectorAll('.conflict button')].find(({ textContent }) => textContent === 'Discard mine').click());
+  await other.run((country) => globalThis.livefetch.client.update('City', 1138958, { country }), afghanistan);
+  await mine.until(() => globalThis.livefetch.page.live.sections[0].items[0].name === 'Kabul');
 }
 
 /** A misspelt name is marked where it stands, and mended by a click. */
