@@ -275,6 +275,14 @@ async function damagedImport({ browser, server, shoot }) {
   await page.until(() => document.querySelector('.import .primary')?.textContent === 'Import 1 row');
   assert.match(await page.run(() => document.querySelector('.import p').textContent), /^1 row\./);
   await shoot(page, 'import-one');
+  await page.run(() => document.querySelector('.import').close());
+  await page.until(() => !document.querySelector('.import'));
+  await page.run(drop, 'notes.csv', 'title,author_id\nOne,2\n');
+  await page.until(() => document.querySelector('.import .primary')?.textContent === 'Import 1 row');
+  assert.deepEqual(await page.run(() => [...document.querySelectorAll('.import th select')].map(({ selectedOptions: [option] }) => option.textContent)),
+    ['title', 'author'], "a reference is known by its column's name in the database");
+  await page.click('.import .primary');
+  await page.until(() => globalThis.livefetch.page.live.sections[0].items.some(({ title, author }) => title === 'One' && author === 2), { what: 'the reference is imported' });
   assert.deepEqual(page.problems, []);
   await page.close();
 }
