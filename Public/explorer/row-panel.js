@@ -170,8 +170,9 @@ export class RowPanel {
       this.#lists.map(({ element }) => element), this.#isLive(entity) && this.#history.element);
   }
 
-  /** The server's answer with a value as it is stored. */
-  #stored(entity, id, name, method) {
+  /** The server's answer with a value as it is stored; rejects where the id may be that of another row. */
+  async #stored(entity, id, name, method) {
+    if (this.#row.like && this.#page.schema.hasKey(entity)) throw new Error(`Several rows of ${entity} may have this id.`);
     const path = `/v1/objects/${[entity, id, name].map(encodeURIComponent).join('/')}`;
     return this.#page.client.transport.send({ path, method });
   }
