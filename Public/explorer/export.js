@@ -73,7 +73,8 @@ async function* pages({ client, request, columns, mayRepeat }, signal) {
     if (items.length > 0 || count === 0) yield items;
     count += items.length;
     after = result.next;
-    if (!after || items.length < limit) return;
+    // A server may send fewer than were asked for: `--max-items`.
+    if (!after || items.length === 0) return;
   }
 }
 
