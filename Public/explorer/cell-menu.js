@@ -5,7 +5,7 @@ import { editable } from './format.js';
 import { closePopover, menuItem, popover } from './popover.js';
 import { equals, filterProblem, isComparable } from './predicate-text.js';
 
-/** @param page `{addCondition(text), openRow(id), isReadOnly, isSelected, toggle(), edit(), remove()}`. */
+/** @param page `{addCondition(text), openRow(), isReadOnly, isSelected, toggle(), edit(), remove()}`. */
 export function cellMenu(anchor, column, item, text, page) {
   const act = (run) => () => { closePopover(); run(); };
   const value = item[column.name];
@@ -18,7 +18,7 @@ export function cellMenu(anchor, column, item, text, page) {
     canFilter && menuItem(`Without ${column.name} = ${short}`, filter(true)),
     menuItem('Copy the value', act(() => copyText(value === null ? '' : editable(value, column.type))), { hint: 'Ctrl C' }),
     menuItem(page.isSelected ? 'Unselect the row' : 'Select the row', act(page.toggle), { hint: 'Shift Space' }),
-    menuItem('Show the row', act(() => page.openRow(item.id)), { hint: 'Space' }),
+    menuItem('Show the row', act(page.openRow), { hint: 'Space' }),
     !page.isReadOnly && !column.isFixed && menuItem('Edit the cell', act(page.edit), { hint: 'Enter' }),
     !page.isReadOnly && menuItem('Delete the row', act(page.remove), { hint: 'Del', isDanger: true })),
   { label: `${column.name}: ${short}`, className: 'cell-menu' });

@@ -45,9 +45,18 @@ function filled(list, values) {
 
 /** Draws the histogram of numbers or BigInts; `onPick(from, to)` gets the range of a bar that was clicked. */
 export function histogram(parent, values, onPick) {
-  const isExact = typeof values[0] === 'bigint';
-  drawBins(parent, bins(values), isExact ? { onPick, text: String }
-    : { onPick, text: (value) => number(Math.round(value)), end: short });
+  const list = bins(values);
+  drawBins(parent, list, { onPick, ...(typeof values[0] === 'bigint' ? { text: String } : texts(list, values.every(Number.isInteger))) });
+}
+
+/** How the bars of numbers and the two ends are written: as short as tells them apart. */
+export function texts(list, isWhole = false) {
+  if (list.length === 0) return { text: String };
+  const [{ from: low }, { to: high }] = [list[0], list.at(-1)];
+  const digits = isWhole ? 0 : Math.max(0, Math.min(20, 1 - Math.floor(Math.log10((high - low) / list.length || 1))));
+  const text = (value) => number(Math.abs(value) >= 1e15 ? Number(value.toPrecision(3)) : low === high ? value : Number(value.toFixed(digits)));
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  return { text, end: size >= 1e4 && size < 1e15 && short(low) !== short(high) ? short : text };
 }
 
 /**

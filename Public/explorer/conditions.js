@@ -24,12 +24,13 @@ export function operatorsFor(type) {
 export const valueCount = (operator) => (operator.endsWith(' NULL') ? 0 : operator === 'BETWEEN' ? 2 : 1);
 
 /** A condition `{path, type, operator, values}` as text; null while it is not complete. */
-export function conditionText({ path, type, operator, values }) {
+export function conditionText({ path, isDotted, type, operator, values }) {
   const count = valueCount(operator);
   const literals = values.slice(0, count).map((value) => literal(value, type));
   if (literals.length < count || literals.includes(null)) return null;
-  if (count === 0) return `${pathText(path)} ${operator}`;
-  return `${pathText(path)} ${operator} ${count === 2 ? `{${literals.join(', ')}}` : literals[0]}`;
+  const name = pathText(path, { isDotted });
+  if (count === 0) return `${name} ${operator}`;
+  return `${name} ${operator} ${count === 2 ? `{${literals.join(', ')}}` : literals[0]}`;
 }
 
 function literal(text, type) {
@@ -84,7 +85,8 @@ function condition([path, operator, ...others], typeOf) {
   const full = isNull ? `${sign} NULL` : `${sign}${option}`;
   const isKnown = operatorsFor(type).some(([each]) => each === full);
   if (!isKnown || values.includes(null) || (!isNull && values.length !== valueCount(full))) return null;
-  return { path: name, type, operator: full, values: isNull ? [] : values };
+  const isDotted = path.text.startsWith('#"') && pathText(name) === name;
+  return { path: name, ...(isDotted && { isDotted }), type, operator: full, values: isNull ? [] : values };
 }
 
 /** A literal as the builder shows it; null for what is none. */

@@ -21,7 +21,8 @@ export class Controls {
 
   show(view, schema) {
     const { entity } = view;
-    const paths = schema.paths(entity);
+    // A column without a name cannot be told from no column.
+    const paths = schema.paths(entity).filter(({ path }) => path !== '');
     replace(this.#parent, this.#filter,
       this.#sort(view, paths), this.#section(view, paths), this.#window(view));
   }

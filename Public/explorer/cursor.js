@@ -4,12 +4,13 @@ import { copyText } from './cell-menu.js';
 import { h } from './dom.js';
 import { editable } from './format.js';
 import { own } from './json.js';
+import { keyOf } from './row-key.js';
 
 export class Cursor {
   #grid;
   #handlers;
-  /** The row by its id, so that it stays with a row that moves. */
-  #id = null;
+  /** The current row as it was when it became that; the cursor stays with it when it moves. */
+  #held = null;
   /** The row's index when it was last seen: it goes on from there when the row is gone. */
   #at = -1;
   /** True if the row at `#at` becomes the current one as soon as it has been fetched. */
@@ -31,7 +32,11 @@ export class Cursor {
   }
 
   get id() {
-    return this.#id;
+    return this.#held?.id ?? null;
+  }
+
+  get #heldKey() {
+    return this.#held && keyOf(this.#held);
   }
 
   /** The rows whose cells are edited, by their ids as text. */
@@ -44,7 +49,7 @@ export class Cursor {
     const { element } = this.#grid;
     element.querySelector('.cell.is-current')?.classList.remove('is-current');
     element.querySelector('.row.is-current')?.classList.remove('is-current');
-    const row = this.#id === null ? null : this.#grid.row(this.#id);
+    const row = this.#held && this.#grid.row(this.#heldKey);
     this.#column = Math.max(0, Math.min(this.#grid.columns.length - 1, this.#column));
     const cell = row?.cell(this.#column);
     if (cell) element.setAttribute('aria-activedescendant', cell.id);
@@ -57,7 +62,7 @@ export class Cursor {
     this.#isAwaited = false;
     const cell = target.closest?.('.cell');
     if (!cell || target.closest('.editor')) return;
-    this.#id = cell.parentElement.livefetchRow.item.id;
+    this.#held = cell.parentElement.livefetchRow.item;
     this.#at = this.#find();
     this.#column = Number(cell.dataset.column);
     this.draw();
@@ -95,7 +100,7 @@ export class Cursor {
     this.#isAwaited = true;
     this.#take();
     this.#grid.reveal(this.#at);
-    this.#grid.row(this.#id)?.cell(this.#column)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    this.#grid.row(this.#heldKey)?.cell(this.#column)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
     this.#report(false);
   }
 
@@ -106,7 +111,7 @@ export class Cursor {
 
   /** Shows the current row beside the table. */
   open() {
-    if (this.#id !== null) this.#handlers.onOpen?.(this.#id);
+    if (this.#held) this.#handlers.onOpen?.(this.id, this.#item ?? this.#held);
   }
 
   #clicked({ target, altKey, ctrlKey, metaKey, shiftKey }) {
@@ -123,7 +128,7 @@ export class Cursor {
 
   /** Selects a row, or no longer; `isRange` selects all rows from the last one to it. */
   select(item, isRange) {
-    this.#id = item.id;
+    this.#held = item;
     this.#at = this.#find();
     const { selection, layout } = this.#grid;
     if (isRange) selection.extend(layout, this.#at);
@@ -138,25 +143,25 @@ export class Cursor {
   /** The value of the current cell as it is shown: the staged one, or the stored one. */
   get #valueNow() {
     const { name } = this.#columnNow;
-    const staged = this.#handlers.staged(this.#id)?.values;
+    const staged = this.#handlers.staged(this.id)?.values;
     return own(staged && Object.hasOwn(staged, name) ? staged : this.#item, name);
   }
 
   get #item() {
-    return this.#id === null ? undefined : this.#grid.row(this.#id)?.item;
+    return this.#held ? this.#grid.row(this.#heldKey)?.item : undefined;
   }
 
   /** The menu of the current cell, by the pointer or the key for menus. */
   #menu(event) {
     if (!this.#handlers.onCell || !this.#item || event.target.closest('.editor, .grid-head')) return;
     event.preventDefault();
-    const cell = this.#grid.row(this.#id).cell(this.#column);
+    const cell = this.#grid.row(this.#heldKey).cell(this.#column);
     this.#handlers.onCell(event.button === 2 ? { x: event.clientX, y: event.clientY } : cell, this.#columnNow, this.#item);
   }
 
   /** @param isPointer whether a pointer chose the row. */
   #report(isPointer) {
-    if (this.#id !== null && this.#editors.size === 0) this.#handlers.onCurrent?.(this.#id, isPointer);
+    if (this.#held && this.#editors.size === 0) this.#handlers.onCurrent?.(this.#item ?? this.#held, isPointer);
   }
 
   /**
@@ -175,14 +180,14 @@ export class Cursor {
   /** Leaves the current row: none is current. */
   reset() {
     this.finish();
-    [this.#id, this.#at, this.#isAwaited] = [null, -1, false];
+    [this.#held, this.#at, this.#isAwaited] = [null, -1, false];
   }
 
   /** Makes the row at `#at` the current one if it has been fetched. */
   #take() {
     const { layout } = this.#grid;
     const place = layout.place(this.#at);
-    this.#id = place && layout.sections[place.section].items[place.item].id;
+    this.#held = place && layout.sections[place.section].items[place.item];
     this.#isAwaited = !place;
     return place !== null;
   }
@@ -190,9 +195,10 @@ export class Cursor {
   /** The index of the current row; -1 where it is not in the window. */
   #find() {
     const { layout } = this.#grid;
-    if (this.#id === null) return -1;
+    if (!this.#held) return -1;
+    const key = this.#heldKey;
     for (let section = 0; section < layout.sections.length; section += 1) {
-      const item = layout.sections[section].items.findIndex(({ id }) => id === this.#id);
+      const item = layout.sections[section].items.findIndex((each) => keyOf(each) === key);
       if (item >= 0) return layout.counts[section] + item;
     }
     return -1;
@@ -200,7 +206,7 @@ export class Cursor {
 
   #remove() {
     if (this.#grid.selection.size > 0) return this.#handlers.onRemoveSelected();
-    const row = this.#id === null ? null : this.#grid.row(this.#id);
+    const row = this.#held && this.#grid.row(this.#heldKey);
     if (row) this.#handlers.onRemove(row.item);
   }
 
@@ -227,10 +233,10 @@ export class Cursor {
   // MARK: Editing
 
   edit() {
-    const row = this.#id === null ? null : this.#grid.row(this.#id);
+    const row = this.#held && this.#grid.row(this.#heldKey);
     const column = this.#grid.columns[this.#column];
     if (!row || !column || column.isFixed) return;
-    const place = `${this.#id} ${column.name}`;
+    const place = `${this.#heldKey} ${column.name}`;
     if (this.#editors.has(place)) return this.#editors.get(place).editor.focus();
     const editor = this.#handlers.editor(row.item, column, { close: (step) => this.#closeEditor(place, step) });
     if (!editor) return;
@@ -239,7 +245,7 @@ export class Cursor {
     const layer = h('div', { class: 'editor' }, editor.element);
     layer.style.left = `${cell.offsetLeft}px`;
     layer.style.width = `${Math.max(cell.offsetWidth, 150)}px`;
-    this.#editors.set(place, { key: String(this.#id), editor, layer });
+    this.#editors.set(place, { key: this.#heldKey, editor, layer });
     row.element.append(layer);
     editor.focus();
   }

@@ -24,6 +24,14 @@ export function datePicker(column, input, commit) {
   return source;
 }
 
+/** A date as the API writes it as the texts of a day and a time; both are empty for another text. */
+export function partsOf(text) {
+  const date = new Date(text);
+  if (Number.isNaN(date.getTime())) return ['', ''];
+  const [day, time] = date.toISOString().split('T');
+  return [day, time.replace(/(\.000)?Z$/, '')];
+}
+
 /** `2024-02-29` or `2024-02-29T10:00` as the API writes dates; the picker knows no fractions of a second. */
 export function inUTC(text, fraction = '') {
   const [day, time = '00:00:00'] = text.split('T');

@@ -1,7 +1,7 @@
 // Dialogs: a new object, a conflict side by side, a question, the shortcuts.
 
 import { h } from './dom.js';
-import { parse, show as textOf } from './format.js';
+import { parse } from './format.js';
 import { own } from './json.js';
 import { RelatedEditor } from './related-editor.js';
 import { choices, ValueField } from './value-field.js';
@@ -169,11 +169,11 @@ function relatedField(column, given, options) {
 /**
  * Somebody else saved in between: what was seen, what is stored, what is wanted, side by side.
  *
- * @param conflicts `{title, property, seen, stored, given}`; `resolve(conflicts)` gets them with
- * `keepsMine`.
+ * @param conflicts `{title, property, seen, stored, given}`; `given` of a deletion is its name.
+ * @param options `resolve(conflicts)` gets them with `keepsMine`; `show(conflict, value)` gives the text of a value.
  */
-export function conflictDialog(conflicts, { resolve, discard }) {
-  const rows = conflicts.map((conflict, index) => conflictRow(conflict, index));
+export function conflictDialog(conflicts, { resolve, discard, show }) {
+  const rows = conflicts.map((conflict, index) => conflictRow(conflict, index, show));
   const dialog = openDialog('conflict', 'Somebody else changed this',
     h('p', {}, 'Nothing was saved. Choose for each value which one is to stay.'),
     h('div', { class: 'conflict-table' },
@@ -186,15 +186,15 @@ export function conflictDialog(conflicts, { resolve, discard }) {
         onclick: () => { dialog.close(); resolve(conflicts); } }, 'Save')));
 }
 
-function conflictRow(conflict, index) {
-  const { title, property, seen, stored, given } = conflict;
-  const text = (value) => (value === null || value === undefined ? 'NULL' : textOf(value));
+function conflictRow(conflict, index, show) {
+  const { title, property, seen, stored, given, change } = conflict;
+  const text = (value) => (value === null || value === undefined ? 'NULL' : value === '' ? 'empty text' : show(conflict, value));
   const choice = (value, isMine) => h('label', { class: 'conflict-choice' },
     h('input', { type: 'radio', name: `conflict-${index}`, checked: isMine === conflict.keepsMine,
-      onchange: () => { conflict.keepsMine = isMine; } }), text(value));
+      onchange: () => { conflict.keepsMine = isMine; } }), value);
   conflict.keepsMine ??= true;
   return [h('span', { class: 'conflict-name' }, h('b', {}, title), property),
-    h('span', { class: 'conflict-seen' }, text(seen)), choice(stored, false), choice(given, true)];
+    h('span', { class: 'conflict-seen' }, text(seen)), choice(text(stored), false), choice(change.kind === 'delete' ? given : text(given), true)];
 }
 
 const shortcuts = [

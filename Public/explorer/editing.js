@@ -34,7 +34,7 @@ export class Editing {
     this.saving = new Saving(page.client, this.staged, {
       redraw: () => this.#changed(), complain: (...refusal) => this.#tray.complain(...refusal),
       saved: (token, sentAt) => page.saved(token, sentAt), nameOf: (change) => this.#nameOf(change),
-      isElsewhere: () => this.#isElsewhere() });
+      show: (change, name, value) => this.#shown(change, name, value), isElsewhere: () => this.#isElsewhere() });
     addEventListener('beforeunload', (event) => this.#isUnsaved && event.preventDefault());
     this.#tray = new Tray(element, {
       onSave: () => this.saving.save(), onDiscard: () => this.staged.clear(),
@@ -224,7 +224,7 @@ export class Editing {
     const { schema, names } = this.#page;
     const relationship = schema.relationship(change.entity, name);
     if (relationship?.toMany) return this.#shownList(relationship, value);
-    if (relationship) return names.nameOf(relationship.destination, value) ?? String(value);
+    if (relationship) return names.nameOf(relationship.destination, value) ?? `${relationship.destination} ${value}`;
     return show(value, schema.attribute(change.entity, name)?.type);
   }
 

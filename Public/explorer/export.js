@@ -18,7 +18,7 @@ export const exportState = () => running;
 /**
  * Opens the choice of the format. An export goes on after the choice is closed, beside the button.
  *
- * @param page `{client, request, view, columns}`: `request` is that of the view, without a window.
+ * @param page `{client, request, view, columns, mayRepeat}`: `request` is that of the view, without a window; `mayRepeat`: several rows may have the same id.
  */
 export function exportMenu(anchor, page) {
   const item = (format, text) => h('button', { class: 'menu-item', type: 'button', disabled: running !== null,
@@ -60,20 +60,21 @@ async function save(format, page, onProgress, signal) {
   saveFile(blob, `${page.view.entity}.${format}`);
 }
 
-/** The rows page by page; each page begins behind the last row of the one before. */
-async function* pages({ client, request, columns }, signal) {
+/** The rows page by page; each page begins behind the last row of the one before, by their number if rows may have the same id. */
+async function* pages({ client, request, columns, mayRepeat }, signal) {
   const most = request.limit ?? Infinity;
   const select = columns.map(({ name }) => name).filter((name) => name !== 'id');
   let after;
   for (let count = 0; count < most;) {
     const limit = Math.min(PAGE, most - count);
     const result = await client.fetch({ ...request, select: select.length > 0 ? select : undefined, limit,
-      ...(after ? { after, offset: undefined } : {}) }, { signal });
+      ...(after && (mayRepeat ? { offset: (request.offset ?? 0) + count } : { after, offset: undefined })) }, { signal });
     const items = result.sections.flatMap((section) => section.items);
     if (items.length > 0 || count === 0) yield items;
     count += items.length;
     after = result.next;
-    if (!after || items.length < limit) return;
+    // A server may send fewer than were asked for: `--max-items`.
+    if (!after || items.length === 0) return;
   }
 }
 

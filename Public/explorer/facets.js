@@ -8,7 +8,7 @@ import { equals, filterProblem, nameText } from './predicate-text.js';
 
 const MOST = 12;
 const BINS = 24;
-const rounded = (value) => (Math.abs(value) >= 100 ? number(Math.round(value)) : number(Number(value.toPrecision(4))));
+const rounded = (value) => number(Math.abs(value) >= 1 ? Number(value.toFixed(4)) : Number(value.toPrecision(4)));
 /** The epoch of `CAST(date, "NSNumber")`. */
 const EPOCH = Date.UTC(2001, 0, 1);
 
@@ -26,7 +26,7 @@ export class Facets {
 
   /**
    * @param view `{entity, where}`.
-   * @param handlers `{onFilter(condition), onRange(path, from, to), labels(entity), onDrawn()}`.
+   * @param handlers `{onFilter(condition), onRange(path, from, to), labels(entity), titleOf(entity, item, id), onDrawn()}`.
    */
   constructor(client, view, column, handlers) {
     this.#client = client;
@@ -49,11 +49,18 @@ export class Facets {
   async #load() {
     try {
       if (this.#column.type === 'binary' || this.#column.type === 'json') await this.#loadCounts();
-      else await Promise.all([this.#loadFigures(), this.#loadValues()]);
+      else await Promise.all([this.#loadFigures().catch((error) => this.#failed(error)), this.#loadValues()]);
     } catch (error) {
-      if (!this.#abort.signal.aborted) replace(this.#values, h('p', { class: 'complaint', role: 'alert' }, error.message));
+      this.#failed(error, this.#values);
     }
     this.#handlers.onDrawn?.();
+  }
+
+  /** @param place where what failed would be; without one the error is a note of its own. */
+  #failed(error, place) {
+    if (this.#abort.signal.aborted) return;
+    if (place) replace(place, h('p', { class: 'complaint', role: 'alert' }, error.message));
+    else this.#say(error.message);
   }
 
   async #ask(request) {
@@ -126,7 +133,8 @@ export class Facets {
     const columns = labels.map((label, index) => `label${index}:${path}.${nameText(label)}`);
     const rows = await this.#ask({ select: [`value:${path}`, ...columns, 'n:@count'], group: ['value', ...aliases],
       sort: ['-n'], limit: MOST });
-    const nameOf = (row) => aliases.map((alias) => row[alias]).filter(Boolean).join(' ') || undefined;
+    const nameOf = (row) => (labels.length === 0 || row.value === null ? undefined
+      : this.#handlers.titleOf(destination, Object.fromEntries(labels.map((label, index) => [label, row[`label${index}`]])), row.value) || undefined);
     const most = Math.max(1, ...rows.map(({ n }) => n));
     if (most === 1 && rows.length === MOST) return replace(this.#values, h('p', { class: 'quiet' }, 'No value occurs twice.'));
     return replace(this.#values, rows.map((row) => this.#value(row, nameOf(row), row.n / most)));

@@ -2,6 +2,7 @@
 // the search field as a predicate.
 
 import { conditionsOf, conditionText, operatorsFor, valueCount } from './conditions.js';
+import { inUTC, partsOf } from './date-picker.js';
 import { debounce, h, replace } from './dom.js';
 import { isNumeric } from './format.js';
 import { popover } from './popover.js';
@@ -58,7 +59,8 @@ export class FilterBuilder {
   get #paths() {
     const { schema, view: { entity } } = this.#page;
     const counts = schema.toMany(entity).map(({ name }) => ({ path: `${name}.@count`, type: 'integer' }));
-    const paths = schema.paths(entity).filter(({ path }) => schema.resolve(entity, path));
+    const paths = schema.paths(entity).map(({ path, type }) => ({ path, type, isDotted: schema.resolve(entity, path)?.isDotted }))
+      .filter(({ isDotted }) => isDotted !== undefined);
     const key = schema.hasKey(entity) || paths.length === 0 ? [{ path: 'id', type: schema.entity(entity).idType }] : [];
     return [...paths, ...key, ...counts];
   }
@@ -66,8 +68,8 @@ export class FilterBuilder {
   #blank() {
     const { schema, view: { entity } } = this.#page;
     const label = schema.label(entity);
-    const { path, type } = this.#paths.find((each) => each.path === label) ?? this.#paths[0];
-    return { path, type, operator: operatorsFor(type)[0][0], values: [] };
+    const { path, type, isDotted } = this.#paths.find((each) => each.path === label) ?? this.#paths[0];
+    return { path, type, isDotted, operator: operatorsFor(type)[0][0], values: [] };
   }
 
   #changed() {
@@ -99,8 +101,8 @@ export class FilterBuilder {
       this.#changed();
     };
     const column = h('select', { class: 'field', 'aria-label': 'Column', onchange: ({ target }) => {
-      const { path, type } = this.#paths[Number(target.value)];
-      set({ path, type, operator: operatorsFor(type)[0][0], values: [] });
+      const { path, type, isDotted } = this.#paths[Number(target.value)];
+      set({ path, type, isDotted, operator: operatorsFor(type)[0][0], values: [] });
     } }, this.#paths.map(({ path }, at) => h('option', { value: at, selected: path === condition.path }, path)));
     const operator = h('select', { class: 'field', 'aria-label': 'Comparison',
       onchange: ({ target }) => set({ operator: target.value }) },
@@ -114,7 +116,7 @@ export class FilterBuilder {
   }
 
   #values(index) {
-    const { type, operator, values } = this.#conditions[index];
+    const { path, type, operator, values } = this.#conditions[index];
     const set = (at, value) => {
       const next = [...this.#conditions[index].values];
       next[at] = value;
@@ -123,14 +125,25 @@ export class FilterBuilder {
     };
     const input = (at) => {
       const value = values[at] ?? '';
+      if (type === 'date') return this.#date(path, value, (text) => set(at, text));
       if (type !== 'boolean') {
-        return h('input', { class: 'field', 'aria-label': 'Value', value: type === 'date' ? value.slice(0, 10) : value,
-          type: type === 'date' ? 'date' : 'text', inputmode: isNumeric(type) ? 'decimal' : null,
+        return h('input', { class: 'field', 'aria-label': 'Value', value, type: 'text', inputmode: isNumeric(type) ? 'decimal' : null,
           oninput: ({ target }) => set(at, target.value) });
       }
       return h('select', { class: 'field', 'aria-label': 'Value', onchange: ({ target }) => set(at, target.value) },
         ['', 'yes', 'no'].map((name) => h('option', { value: name, selected: name === value }, name)));
     };
     return h('span', { class: 'condition-values' }, Array.from({ length: valueCount(operator) }, (_, at) => input(at)));
+  }
+
+  /** The controls of a day, and of a time where the column has times. */
+  #date(path, value, set) {
+    const { schema, view } = this.#page;
+    const [day, time] = partsOf(value);
+    const hasTime = schema.resolve(view.entity, path)?.attribute?.dateFormat !== 'day' || !['', '00:00:00'].includes(time);
+    const changed = () => set(date.value && inUTC(`${date.value}T${clock.value || '00:00'}`));
+    const date = h('input', { class: 'field', type: 'date', 'aria-label': 'Value', value: day, oninput: changed });
+    const clock = h('input', { class: 'field', type: 'time', step: 1, 'aria-label': 'Time, in UTC', title: 'UTC', hidden: !hasTime, value: time || '00:00', oninput: changed });
+    return [date, clock];
   }
 }

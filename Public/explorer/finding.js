@@ -64,8 +64,8 @@ export class Finding {
     const text = value === null ? 'NULL' : column.type === 'relationship'
       ? names.nameOf(column.destination, value) ?? String(value) : show(value, column.type);
     cellMenu(anchor, column, item, text, { isReadOnly, addCondition: (condition) => this.add(condition),
-      openRow: (id) => rowPanel.open(view.entity, id), edit: () => grid.cursor.edit(),
-      isSelected: grid.selection.has(item.id), toggle: () => grid.cursor.toggle(),
+      openRow: () => rowPanel.open(view.entity, item.id, { item }), edit: () => grid.cursor.edit(),
+      isSelected: grid.selection.has(item), toggle: () => grid.cursor.toggle(),
       remove: () => editing.remove(view.entity, item) });
   }
 }

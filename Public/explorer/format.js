@@ -35,10 +35,10 @@ export function show(value, type) {
   return typeof value === 'object' && !(value instanceof Decimal) ? structure(value) : String(value);
 }
 
-/** A date without `T`, `Z`, fractions and a time of 00:00; another text as it is. */
+/** A date without `T`, `Z`, and a time of 00:00; another text as it is. */
 function dateText(text) {
   if (!/^[+-]?\d{4,}-\d\d-\d\dT/.test(text)) return text;
-  return text.replace('T', ' ').replace(/(\.\d+)?Z$/, '').replace(/( 00:00|(:\d\d)):00$/, '$2');
+  return text.replace('T', ' ').replace(/Z$/, '').replace(/( 00:00|(:\d\d)):00$/, '$2');
 }
 
 /** An object of a class by its name and fields, anything else as JSON. */

@@ -14,6 +14,7 @@ import { HEAD, Layout, ROW, useTouchSizes } from './layout.js';
 import { largest } from './measure.js';
 import { Motion } from './motion.js';
 import { Row } from './row.js';
+import { keyOf } from './row-key.js';
 import { Scroller } from './scroller.js';
 import { SectionHeaders } from './section-headers.js';
 import { Selection } from './selection.js';
@@ -211,8 +212,7 @@ export class Grid {
 
   /** Scrolls so that a row shows, by its index. */
   reveal(index) {
-    const y = this.#layout.heightOf(index);
-    const top = this.#top + this.#layout.header;
+    const [y, top] = [this.#layout.heightOf(index), this.#top + this.#layout.header];
     const bottom = this.#top + this.element.clientHeight - HEAD - ROW;
     if (y < top) this.#top = y - this.#layout.header;
     else if (y > bottom) this.#top = y - this.element.clientHeight + HEAD + ROW;
@@ -224,8 +224,8 @@ export class Grid {
     return Math.max(1, Math.floor((this.element.clientHeight - HEAD - this.#layout.header) / ROW) - 1);
   }
 
-  row(id) {
-    return this.#rows.get(String(id));
+  row(key) {
+    return this.#rows.get(String(key));
   }
 
   get isEmpty() {
@@ -251,7 +251,7 @@ export class Grid {
     if (this.scroller.position < ROW) return null;
     const top = this.#top;
     for (const { value, y } of this.#layout.rows(top + this.#layout.header, top + 20 * ROW)) {
-      if (!moved.has(String(value.id))) return { id: String(value.id), y: y + this.#layout.top };
+      if (!moved.has(String(value.id))) return { key: keyOf(value), y: y + this.#layout.top };
     }
     return null;
   }
@@ -259,7 +259,7 @@ export class Grid {
   /** Scrolls so that the anchor is seen where it was. */
   #hold(anchor) {
     if (!anchor) return;
-    const y = this.#layout.find(new Set([anchor.id])).get(anchor.id);
+    const y = this.#layout.find(new Set([anchor.key])).get(anchor.key);
     if (y === undefined) return;
     const distance = y + this.#layout.top - anchor.y;
     if (distance !== 0) this.scroller.position += distance;
@@ -311,7 +311,7 @@ export class Grid {
     this.#rows = new Map();
     const fresh = [];
     for (const { value, y, section, item } of this.#layout.rows(top - MARGIN, bottom + MARGIN)) {
-      const key = String(value.id);
+      const key = keyOf(value);
       const row = former.get(key) ?? this.#newRow(fresh);
       // A row with the same target keeps its animation.
       const isElsewhere = row.y !== y || shift !== 0;
@@ -376,7 +376,7 @@ export class Grid {
   #fill(row, item) {
     return row.fill(item, {
       related: (column, id) => this.#related(column, id), staged: this.#handlers.staged(item.id),
-      measure: this.#measure, isSelected: this.selection.has(item.id),
+      measure: this.#measure, isSelected: this.selection.has(item),
       onText: (...text) => this.#widths.note(...text) && this.#widen() });
   }
 

@@ -2,7 +2,7 @@
 // `:day`, `:month` or `:year` for that part of a date), `values` (aggregates), `having`, `order`, `chart`.
 
 import { isNumeric } from './format.js';
-import { equals, pathText, quoted } from './predicate-text.js';
+import { equals, filterProblem, pathText, quoted } from './predicate-text.js';
 
 /** The most groups that are shown. */
 export const MOST = 1000;
@@ -13,14 +13,19 @@ const list = (text) => text.split(',').filter(Boolean);
 /** A name as an alias of the API: letters, digits and `_`. */
 const plain = (path) => path.replaceAll(/[^\p{L}\p{N}_]/gu, '_');
 
-/** The columns by which a view groups: `{text, path, alias, type, part, select}`. */
+/** The columns by which a view groups: `{text, path, isDotted, alias, type, part, select}`. */
 export function groupColumns(view, schema) {
+  const values = valueColumns(view, schema).map(({ alias }) => alias);
   return list(view.group).map((text) => {
     const [path, part] = text.split(':');
-    const type = schema.resolve(view.entity, path)?.attribute?.type;
-    if (!parts.includes(part)) return { text, path, alias: path, type, select: path };
-    const alias = `${plain(path)}_${part}`;
-    return { text, path, alias, type: 'string', part, select: `${alias}:${path}:${part}` };
+    const { attribute, isDotted } = schema.resolve(view.entity, path) ?? {};
+    if (parts.includes(part)) {
+      const alias = `${plain(path)}_${part}`;
+      return { text, path, isDotted, alias, type: 'string', part, select: `${alias}:${path}:${part}` };
+    }
+    // A column may be called as an aggregate is.
+    const alias = values.includes(path) ? `${plain(path)}_` : path;
+    return { text, path, isDotted, alias, type: attribute?.type, select: alias === path ? path : `${alias}:${path}` };
   });
 }
 
@@ -28,7 +33,7 @@ export function groupColumns(view, schema) {
 export const unknownGroup = (view) => list(view.group).find((text) => /:(?!(?:day|month|year)$)/.test(text));
 
 /** True for a name that may stand in these texts. */
-const isListed = (path) => !/[,:]/.test(path);
+const isListed = (path) => path !== '' && !/[,:]/.test(path);
 
 /** The aggregates of a view: `{text, alias, name, type, select}`. */
 export function valueColumns(view, schema) {
@@ -48,7 +53,7 @@ export function valueColumns(view, schema) {
 
 /** The columns that a view may group by: attributes, those of to-one relationships, parts of dates. */
 export function groupChoices(view, schema) {
-  return schema.paths(view.entity).filter(({ path, type }) => isListed(path) && schema.resolve(view.entity, path) && !['binary', 'json'].includes(type))
+  return schema.paths(view.entity).filter(({ path, type }) => isListed(path) && schema.resolve(view.entity, path)?.attribute?.name && !['binary', 'json'].includes(type))
     .flatMap(({ path, type }) => (type === 'date' ? [path, ...parts.map((part) => `${path}:${part}`)] : [path]));
 }
 
@@ -84,21 +89,42 @@ export function groupRequest(view, schema, where) {
     group: groups.map(({ alias }) => alias), having: view.having.trim() || undefined, sort, limit: MOST, count: 'exact' };
 }
 
+/** The year, month and day with which a part of a date begins, as `[year, month, day]`; nothing where there is no such date. */
+function dateOf(value) {
+  const [, ...digits] = /^(\d{4})(?:-(\d\d))?(?:-(\d\d))?$/.exec(typeof value === 'string' ? value : '') ?? [];
+  const [year, month = 1, day = 1] = digits.filter(Boolean).map(Number);
+  if (year === undefined || month < 1 || month > 12) return undefined;
+  return dateAt(year, month, day).getUTCDate() === day ? [year, month, day] : undefined;
+}
+
+function dateAt(year, month, day) {
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  return date;
+}
+
+/** Why there is no filter for the rows of a group; nothing where there is one. */
+export function groupProblem(groups, row) {
+  return groups.map(({ type, alias, part }) => {
+    const value = row[alias];
+    if (!part || value === null) return filterProblem({ type }, value);
+    return dateOf(value) ? undefined : `A filter compares dates, and “${value}” is the ${part} of none.`;
+  }).find(Boolean);
+}
+
 /** The condition that holds for the rows of a group. */
 export function groupCondition(groups, row) {
-  return groups.map(({ path, type, alias, part }) => {
+  return groups.map(({ path, isDotted, type, alias, part }) => {
     const value = row[alias];
-    if (!part || value === null) return equals({ path, type }, value);
-    const [, year, month = 1, day = 1] = /^(\d{4})(?:-(\d\d))?(?:-(\d\d))?$/.exec(value) ?? [];
-    // What SQLite stores as no date, and a year of five digits, have no range here.
-    if (year === undefined) return 'FALSEPREDICATE';
-    const start = (count) => {
-      const at = { year: Number(year), month: Number(month) - 1, day: Number(day) };
-      at[part] += count;
-      const date = new Date(0);
-      date.setUTCFullYear(at.year, at.month, at.day);
-      return quoted(date.toISOString().replace('.000Z', 'Z').replace(/^\+0*/, ''));
-    };
-    return `${pathText(path)} >= ${start(0)} AND ${pathText(path)} < ${start(1)}`;
+    if (!part || value === null) return equals({ path, isDotted, type }, value);
+    const begin = dateOf(value);
+    if (!begin) return 'FALSEPREDICATE';
+    const [year, month, day] = begin;
+    const end = { year: [year + 1, month, day], month: [year, month + 1, day], day: [year, month, day + 1] }[part];
+    const written = (date) => quoted(date.toISOString().replace('.000Z', 'Z'));
+    const name = pathText(path, { isDotted });
+    // A year of five digits is no date in a predicate.
+    const until = dateAt(...end).getUTCFullYear() > 9999 ? "<= '9999-12-31T23:59:59.999999Z'" : `< ${written(dateAt(...end))}`;
+    return `${name} >= ${written(dateAt(...begin))} AND ${name} ${until}`;
   }).join(' AND ');
 }

@@ -3,7 +3,7 @@
 import { debounce, h, replace } from './dom.js';
 import { number } from './format.js';
 import { groupBars, groupLine, groupTable } from './group-charts.js';
-import { unknownGroup, firstGroups, groupChoices, groupColumns, groupCondition, groupRequest, MOST, valueChoices, valueColumns }
+import { unknownGroup, firstGroups, groupChoices, groupColumns, groupCondition, groupProblem, groupRequest, MOST, valueChoices, valueColumns }
   from './group-request.js';
 import { isTooSlow, slowAdvice, tryAgain } from './notes.js';
 import { PlainFetch } from './plain-fetch.js';
@@ -102,6 +102,14 @@ export class GroupView {
 
   // MARK: Showing
 
+  /** Shows the rows of a group. */
+  #pick(groups, row) {
+    const { where, change, joined } = this.#page;
+    const problem = groupProblem(groups, row);
+    if (problem) this.#status.textContent = problem;
+    else change({ ...noGroups, where: joined(where, groupCondition(groups, row)) });
+  }
+
   #draw(current) {
     const { view, schema, where, change } = this.#page;
     const groups = groupColumns(view, schema);
@@ -114,7 +122,7 @@ export class GroupView {
       : chart({ groups, values: valueColumns(view, schema), rows, order: view.order,
         room: this.#body.clientWidth - 32 }, {
         onSort: (alias) => change({ order: view.order === `-${alias}` ? alias : `-${alias}` }),
-        onPick: (row) => groups.length > 0 && change({ ...noGroups, where: this.#page.joined(where, groupCondition(groups, row)) }) }));
+        onPick: (row) => groups.length > 0 && this.#pick(groups, row) }));
     this.inspect();
   }
 }

@@ -58,9 +58,8 @@ export class ImportDialog {
     this.#heads = head.fields.map((field) => field.text.trim());
     this.#rows = rows;
     this.#damage = [...problems, ...others, ...this.#uneven()];
-    const names = ({ name, label }) => [name, label ?? name];
-    this.#targets = this.#heads.map((head) => columns.find((column) => names(column).includes(head))
-      ?? columns.find((column) => names(column).some((name) => name.toLowerCase() === head.toLowerCase())) ?? null);
+    this.#targets = this.#heads.map((head) => columns.find((column) => namesOf(column).includes(head))
+      ?? columns.find((column) => namesOf(column).some((name) => name.toLowerCase() === head.toLowerCase())) ?? null);
     this.#submit = h('button', { class: 'button primary', type: 'button', onclick: () => this.#import(save) }, 'Import');
     this.#dialog = openDialog('import', `Import ${name} into ${entity}`,
       h('p', {}, `${rowsText(rows.length)}. An empty field is NULL, "" is an empty text. All rows are inserted in one save, or none.`),
@@ -157,6 +156,9 @@ export class ImportDialog {
     }
   }
 }
+
+/** What a column may be called in a file: the server calls the relationship of `country_id` and `countryId` `country`. */
+const namesOf = ({ name, label, type }) => [name, label ?? name, ...(type === 'relationship' ? [`${name}_id`, `${name}Id`] : [])];
 
 /** A field as a value of a column; throws a sentence. */
 function valueOf(field, column) {

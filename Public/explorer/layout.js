@@ -3,6 +3,8 @@
 // The sections may be a window of a longer table. Heights count from the window's first row, indexes
 // from the table's.
 
+import { keyOf } from './row-key.js';
+
 /** The height of a row and of the heads; on a phone both are as high as a finger needs. */
 export let ROW = 32;
 export let HEAD = 33;
@@ -128,7 +130,7 @@ export class Layout {
     for (let section = 0; section < this.sections.length && found.size < keys.size; section += 1) {
       const { items } = this.sections[section];
       for (let item = 0; item < items.length; item += 1) {
-        const key = String(items[item].id);
+        const key = keyOf(items[item]);
         if (keys.has(key)) found.set(key, this.y(section, item));
       }
     }

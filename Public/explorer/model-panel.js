@@ -2,6 +2,7 @@
 
 import { h, replace } from './dom.js';
 import { number } from './format.js';
+import { nameText } from './predicate-text.js';
 
 const glyphs = { string: 'abc', integer: '123', double: '1.5', decimal: '1.5', boolean: 'y/n',
   date: 'date', binary: 'data', uuid: 'uuid', uri: 'uri', json: '{ }' };
@@ -51,8 +52,8 @@ export class ModelPanel {
     const attributes = [...(schema.hasKey(entity.name) ? [key] : []), ...entity.attributes];
     return h('ul', { class: 'properties' },
       attributes.map((attribute) => this.#property(
-        attribute.name, glyphs[attribute.type] ?? attribute.type,
-        `${attribute.type}${attribute.optional ? ', may be NULL' : ''}`)),
+        nameText(attribute.name), glyphs[attribute.type] ?? attribute.type,
+        `${attribute.type}${attribute.optional ? ', may be NULL' : ''}`, attribute.name)),
       entity.relationships.map(({ name, destination, toMany }) => this.#property(
         toMany ? `${name}.@count` : `${name}.`, `${toMany ? '⇉' : '→'} ${destination}`,
         `${toMany ? 'to-many' : 'to-one'} relationship`, name)));

@@ -85,8 +85,8 @@ export class Page {
     byID('result').append(this.summary, this.tools.selection.element, panes);
     this.grid = new Grid(panes, { ...this.editing.handlers, ...this.finding.handlers, ...this.tools.handlers,
       onSort: (column, isFurther) => this.change({ sort: sortedBy(this.view.sort, this.sortPath(column), isFurther) }),
-      onOpen: (id) => this.rowPanel.open(this.view.entity, id),
-      onCurrent: (id, isPointer) => showCurrent(this, id, isPointer),
+      onOpen: (id, item) => this.rowPanel.open(this.view.entity, id, { item }),
+      onCurrent: (item, isPointer) => showCurrent(this, item, isPointer),
       onRange: (first, last) => this.#seen(first, last) });
     this.groups = new GroupView(groupPage(this));
     panes.append(this.groups.element);

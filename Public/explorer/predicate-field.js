@@ -5,7 +5,7 @@ import { h, replace, sentence } from './dom.js';
 import { complete } from './completion.js';
 import { indexOfByte, tokens } from './predicate-language.js';
 import { isTooSlow, slowAdvice, tryAgain } from './notes.js';
-import { hasOnlyWords, isSearch } from './search-words.js';
+import { isSearch, mayBeWords } from './search-words.js';
 
 const parameters = { sort: 'order', section: 'sections' };
 
@@ -80,7 +80,7 @@ export class PredicateField {
     this.#error.classList.toggle('is-unfinished', isUnfinished);
     if (problem) replace(this.#error, this.#sentence(problem), this.#remedy(problem),
       isSlow && tryAgain(again), parameter && this.#remover(parameter, remove),
-      problem.offset !== undefined && hasOnlyWords(this.value) && !isSearch(this.value) && this.#searchButton());
+      problem.offset !== undefined && mayBeWords(this.value, isUnfinished) && this.#searchButton());
     this.#paint();
   }
 

@@ -12,15 +12,19 @@ export function quoted(value) {
   return `'${escaped(String(value), "'")}'`;
 }
 
-/** A key path: a step that is a reserved word is escaped, and a path with other characters than a word's is quoted. */
-export function pathText(path) {
+/**
+ * A key path: a step that is a reserved word is escaped, and a path with other characters than a word's is quoted.
+ *
+ * @param options `isDotted`: not every dot is one between steps, a column's name has some.
+ */
+export function pathText(path, { isDotted = false } = {}) {
   const steps = path.split('.');
-  if (!steps.every((step, index) => isWord(index > 0 ? step.replace(/^@/, '') : step))) return quotedPath(path);
+  if (isDotted || !steps.every((step, index) => isWord(index > 0 ? step.replace(/^@/, '') : step))) return quotedPath(path);
   return steps.map((step) => (keywords.has(step.toUpperCase()) ? `#${step}` : step)).join('.');
 }
 
 /** A column's name, which may have a dot itself. */
-export const nameText = (name) => (name.includes('.') ? quotedPath(name) : pathText(name));
+export const nameText = (name) => pathText(name, { isDotted: name.includes('.') });
 
 /** The key path that such a text names. */
 export const pathOf = (text) => text.replace(/#(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)')|#/g, (_, double, single) => unescaped(double ?? single ?? ''));
@@ -45,10 +49,10 @@ export function filterProblem(column, value) {
 
 const forms = { uuid: /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i, date: /^[+-]?\d{4,}-\d\d-\d\dT.*Z$/ };
 
-/** True if a value is of its column's type: SQLite stores others as well. */
+/** True if a value is of its column's type: SQLite stores others as well. Integers that JavaScript's numbers cannot hold come as texts. */
 function fits(value, type) {
   if (value === null || value === undefined) return true;
-  if (isNumeric(type)) return typeof value === 'string' ? isDigits(value) || /^-?Infinity$/.test(value) : !Number.isNaN(nearest(value)) && typeof value !== 'boolean';
+  if (isNumeric(type)) return typeof value === 'string' ? (isDigits(value) && !Number.isSafeInteger(Number(value))) || /^-?Infinity$/.test(value) : !Number.isNaN(nearest(value)) && typeof value !== 'boolean';
   if (type === 'boolean' || type === 'string') return typeof value === type;
   return !forms[type] || forms[type].test(value);
 }
@@ -62,8 +66,8 @@ export function joined(where, condition) {
 }
 
 /** The condition that a column, or what stands at a path, has a value, or that it does not. */
-export function equals({ name, path, type }, value, isNot = false) {
-  return `${path === undefined ? nameText(name) : pathText(path)} ${isNot ? '!=' : '=='} ${isNumeric(type) && isDigits(value) ? value : quoted(value)}`;
+export function equals({ name, path, isDotted, type }, value, isNot = false) {
+  return `${path === undefined ? nameText(name) : pathText(path, { isDotted })} ${isNot ? '!=' : '=='} ${isNumeric(type) && isDigits(value) ? value : quoted(value)}`;
 }
 
 /** True if the value of a column can be compared in a predicate. */

@@ -19,8 +19,8 @@ export function rowPanel(page, element) {
 }
 
 /** Another row is the current one: the panel follows; on a phone a tap opens it. */
-export function showCurrent(page, id, isPointer) {
+export function showCurrent(page, item, isPointer) {
   if (isPointer && innerWidth <= PHONE && page.grid.selection.size > 0) return page.grid.cursor.toggle();
   const opens = page.rowPanel.isOpen || (isPointer && innerWidth <= PHONE);
-  return opens && page.rowPanel.open(page.view.entity, id);
+  return opens && page.rowPanel.open(page.view.entity, item.id, { item });
 }

@@ -3,17 +3,18 @@
 
 import { h, replace } from './dom.js';
 import { action } from './actions.js';
-import { own } from './json.js';
+import { isSame, own } from './json.js';
 import { PlainFetch } from './plain-fetch.js';
 import { RelatedList } from './related-list.js';
 import { RowField } from './row-field.js';
 import { RowHistory } from './row-history.js';
+import { rowLike } from './row-key.js';
 
 export class RowPanel {
   #parent;
   #page;
   #live = null;
-  /** The row that is shown: `{entity, id}`; null while the panel is closed. */
+  /** The row that is shown: `{entity, id, like}`, where rows may have the same id with its values; null while the panel is closed. */
   #row = null;
   #item = null;
   /** The model of its table, as text. */
@@ -45,11 +46,12 @@ export class RowPanel {
     return this.#row?.entity === entity && String(this.#row.id) === String(id);
   }
 
-  /** Shows a row. @param isLink whether the row that was shown before led to it. */
-  open(entity, id, { isLink = false } = {}) {
-    if (this.shows(entity, id)) return;
+  /** Shows a row. @param options `isLink`: whether the row that was shown before led to it; `item`: its values, where they are known. */
+  open(entity, id, { isLink = false, item } = {}) {
+    const like = this.#page.schema.entity(entity)?.observable === false ? item : undefined;
+    if (this.shows(entity, id) && isSame(like, this.#row.like)) return;
     this.#trail = isLink ? [...this.#trail, this.#row] : [];
-    this.#begin(entity, id);
+    this.#begin({ entity, id, like });
   }
 
   close() {
@@ -62,7 +64,7 @@ export class RowPanel {
 
   /** Follows the row again: the token is another one now. */
   restart() {
-    if (this.isOpen) this.#begin(this.#row.entity, this.#row.id);
+    if (this.isOpen) this.#begin(this.#row);
   }
 
   /** Shows the row with its present columns; a row of a table that is gone is no longer shown. */
@@ -81,9 +83,9 @@ export class RowPanel {
     if (this.#item) this.#draw();
   }
 
-  #begin(entity, id) {
+  #begin(row) {
     this.#end();
-    this.#row = { entity, id };
+    const { entity, id } = this.#row = row;
     this.#model = this.#modelNow;
     this.#parent.hidden = false;
     this.#follow(entity, id);
@@ -113,7 +115,8 @@ export class RowPanel {
     const { client, schema } = this.#page;
     const request = { entity, where: 'SELF == %@', arguments: [id],
       expand: schema.toOne(entity).map(({ name }) => name) };
-    const isCurrent = () => this.shows(entity, id);
+    const row = this.#row;
+    const isCurrent = () => this.#row === row;
     const handlers = { onChange: (current) => isCurrent() && this.#changed(current),
       onError: (error) => isCurrent() && this.#refused(error) };
     this.#live = this.#isLive(entity) ? client.live(request, handlers)
@@ -127,11 +130,11 @@ export class RowPanel {
   #changed(current) {
     const { entity, id } = this.#row;
     // The result may hold rows that are being inserted as well.
-    const item = current.sections[0]?.items.find((each) => String(each.id) === String(id));
+    const item = rowLike(current.sections[0]?.items ?? [], id, this.#row.like);
     if (!item) return this.#gone();
     // A row that inherits has properties that its parent entity does not.
     const kind = this.#page.schema.kindOf(entity, item);
-    if (kind !== entity) return this.#begin(kind, id);
+    if (kind !== entity) return this.#begin({ entity: kind, id });
     this.#page.names.take(current.included, 'row');
     const isFirst = this.#item === null;
     this.#item = item;
@@ -167,8 +170,9 @@ export class RowPanel {
       this.#lists.map(({ element }) => element), this.#isLive(entity) && this.#history.element);
   }
 
-  /** The server's answer with a value as it is stored. */
-  #stored(entity, id, name, method) {
+  /** The server's answer with a value as it is stored; rejects where the id may be that of another row. */
+  async #stored(entity, id, name, method) {
+    if (this.#row.like && this.#page.schema.hasKey(entity)) throw new Error(`Several rows of ${entity} may have this id.`);
     const path = `/v1/objects/${[entity, id, name].map(encodeURIComponent).join('/')}`;
     return this.#page.client.transport.send({ path, method });
   }
@@ -205,7 +209,7 @@ export class RowPanel {
     const former = this.#trail.at(-1);
     const goBack = () => {
       this.#trail.pop();
-      this.#begin(former.entity, former.id);
+      this.#begin(former);
     };
     replace(this.#head, h('div', { class: 'row-panel-title' },
       former && icon('←', `Back to ${former.entity} ${former.id}`, goBack),

@@ -16,7 +16,7 @@ export class Row {
   #check;
   #isSelected = null;
 
-  /** @param handlers `{onRemove(item), onOpen(id), onSelect(item)}`; without `onOpen` there are no buttons. */
+  /** @param handlers `{onRemove(item), onOpen(id, item), onSelect(item)}`; without `onOpen` there are no buttons. */
   constructor(columns, { onRemove, onOpen, onSelect }) {
     this.#columns = columns;
     rows += 1;
@@ -28,7 +28,7 @@ export class Row {
     this.element = h('div', { class: 'row', role: 'row' }, this.#cells,
       onOpen && h('div', { class: 'row-actions', role: 'gridcell', 'aria-colindex': columns.length + 1 }, this.#check,
         h('button', { class: 'row-open', tabindex: -1, title: 'Show the row (Space)', 'aria-label': 'Show the row',
-          onclick: () => onOpen(this.item.id) }, '⤢'),
+          onclick: () => onOpen(this.item.id, this.item) }, '⤢'),
         h('button', { class: 'row-remove', tabindex: -1, title: 'Delete (Del)', 'aria-label': 'Delete',
           onclick: () => onRemove(this.item) }, '×')));
     this.element.livefetchRow = this;

@@ -14,7 +14,7 @@ export class Saving {
   #page;
 
   /**
-   * @param page `{redraw(), complain(error, others, list), saved(token, sentAt), nameOf(change), isElsewhere()}`;
+   * @param page `{redraw(), complain(error, others, list), saved(token, sentAt), nameOf(change), show(change, name, value), isElsewhere()}`;
    * `isElsewhere` resolves to whether another store is served now, of which nothing is staged.
    */
   constructor(client, staged, page) {
@@ -61,6 +61,7 @@ export class Saving {
     this.#page.complain(null);
     const rows = conflicts.flatMap((conflict) => this.#sides(conflict, list[conflict.change]));
     conflictDialog(rows, {
+      show: ({ change, property: name }, value) => this.#page.show(change, name, value),
       resolve: (chosen) => this.#resolve(chosen),
       discard: () => rows.forEach(({ change }) => this.#staged.drop(change)) });
   }

@@ -50,12 +50,16 @@ export class Schema {
 
   /** Why rows of this entity cannot be followed; null where they can. */
   notLiveReason(name) {
-    const { observable, readOnly, attributes } = this.entity(name);
+    const { observable, attributes } = this.entity(name);
     if (observable !== false) return null;
-    const isView = readOnly && attributes.every((attribute) => attribute.readOnly);
-    if (isView) return `${name} is a view`;
+    if (this.#isView(name)) return `${name} is a view`;
     const unfollowed = attributes.find((attribute) => /^(true|false)$/i.test(attribute.name));
     return unfollowed ? `${name} has a column called ${unfollowed.name}` : `${name} has no primary key`;
+  }
+
+  #isView(name) {
+    const { observable, readOnly, attributes } = this.entity(name);
+    return observable === false && readOnly && attributes.every((attribute) => attribute.readOnly);
   }
 
   /** The number of entities that it inherits from. */
@@ -93,9 +97,10 @@ export class Schema {
     return `${title} (${id})`;
   }
 
-  /** False for views and tables without a primary key: the ids of their rows are not in the database. */
+  /** True if the ids of the rows are in the database. In tables without a primary key, and views without a column `id`, they are not. */
   hasKey(entity) {
-    return this.entity(entity).observable !== false;
+    const { observable, key, idType } = this.entity(entity);
+    return observable !== false || (this.#isView(entity) && (key !== undefined || idType !== 'string'));
   }
 
   /** The key's column, where there is one; `label` is the name that it has in the database. */
@@ -137,14 +142,15 @@ export class Schema {
     return Boolean(this.#storage?.read(`${prefix}${entity}`));
   }
 
-  /** The target of a key path: `{attribute}`, `{relationship, entity}` or nothing. A name may have dots; shorter names go first. */
+  /** The target of a key path: `{attribute}`, `{relationship, entity}` or nothing. A name may have dots, then it `isDotted`; shorter names go first. */
   resolve(entity, path) {
     const names = path.split('.');
     const ends = names.map((_, index) => index + 1);
     const end = ends.find((count) => this.#property(entity, names.slice(0, count).join('.')));
-    const found = end && this.#property(entity, names.slice(0, end).join('.'));
+    const found = end && { ...this.#property(entity, names.slice(0, end).join('.')), isDotted: end > 1 };
     if (!found || end === names.length) return found;
-    return found.entity && this.resolve(found.entity, names.slice(end).join('.'));
+    const rest = found.entity && this.resolve(found.entity, names.slice(end).join('.'));
+    return rest && { ...rest, isDotted: rest.isDotted || found.isDotted };
   }
 
   #property(entity, name) {

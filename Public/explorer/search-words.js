@@ -4,8 +4,9 @@ import { isNumeric } from './format.js';
 import { isComparison, tokens } from './predicate-language.js';
 import { nameText, quoted } from './predicate-text.js';
 
-/** True if a text is words to search for, and no predicate. */
+/** True if a text is words to search for, and no predicate. The address of a page is one, whatever characters it has. */
 export function isSearch(text) {
+  if (/^[a-z][a-z\d+.-]*:\/\/\S+$/i.test(text.trim())) return true;
   const list = tokens(text).filter(({ kind }) => kind !== 'space');
   if (list.length === 0) return false;
   const isPredicate = list.some((token) => isComparison(token) || /^[({!]$|^&&$|^\|\|$/.test(token.text)
@@ -13,8 +14,12 @@ export function isSearch(text) {
   return !isPredicate;
 }
 
-/** True if a text may be meant as words, though one of them is that of a comparison, like `in`. */
-export const hasOnlyWords = (text) => tokens(text).every(({ kind }) => ['space', 'word', 'keyword'].includes(kind));
+/** True if a text may be meant as words though it is no search; one that ends behind a comparison is still being typed. */
+export function mayBeWords(text, isUnfinished) {
+  const list = tokens(text);
+  const hasOnlyWords = list.every(({ kind }) => ['space', 'word', 'keyword'].includes(kind));
+  return !isSearch(text) && (hasOnlyWords || !isUnfinished || !list.some((token) => isComparison(token)));
+}
 
 /** The words of a text; what stands in quotes is one. */
 export function words(text) {

@@ -1,4 +1,6 @@
-// The rows that are selected: kept by their ids, so that they stay selected while rows move.
+// The rows that are selected: kept by their keys, so that they stay selected while rows move.
+
+import { keyOf } from './row-key.js';
 
 export class Selection {
   #items = new Map();
@@ -14,22 +16,22 @@ export class Selection {
     return this.#items.size;
   }
 
-  has(id) {
-    return this.#items.has(String(id));
+  has(item) {
+    return this.#items.has(keyOf(item));
   }
 
   /** The selected rows, in the order of the table as far as they are in it, with their newest values. */
   items(layout) {
     const newest = new Map();
     for (const { items } of layout.sections) {
-      for (const item of items) if (this.has(item.id)) newest.set(String(item.id), item);
+      for (const item of items) if (this.has(item)) newest.set(keyOf(item), item);
     }
     const rest = [...this.#items].filter(([key]) => !newest.has(key));
     return [...newest, ...rest].map(([, item]) => item);
   }
 
   toggle(item, index) {
-    const key = String(item.id);
+    const key = keyOf(item);
     if (!this.#items.delete(key)) this.#items.set(key, item);
     this.#anchor = index;
     this.#onChange();
@@ -42,13 +44,13 @@ export class Selection {
     for (let at = Math.min(from, index); at <= Math.max(from, index); at += 1) {
       const place = layout.place(at);
       const item = place && layout.sections[place.section].items[place.item];
-      if (item) this.#items.set(String(item.id), item);
+      if (item) this.#items.set(keyOf(item), item);
     }
     this.#onChange();
   }
 
   all(layout) {
-    for (const { items } of layout.sections) for (const item of items) this.#items.set(String(item.id), item);
+    for (const { items } of layout.sections) for (const item of items) this.#items.set(keyOf(item), item);
     this.#onChange();
   }
 

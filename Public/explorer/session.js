@@ -16,21 +16,23 @@ export function signOut() {
 
 /**
  * The scopes of a token: `{read, write, admin}`. Each scope is tried with a request that changes
- * nothing. Throws the refusal of a token that the server does not know.
+ * nothing. Throws the refusal of a token that the server does not know, or does not take.
  *
  * @param transport that of a client which sends the token.
  */
 export async function scopes(transport) {
-  const may = async (request) => {
+  /** A refusal for another reason than the scope means that the token has it; not so for a fetch that nothing can refuse. */
+  const may = async (request, isPlain = false) => {
     try {
       await transport.send(request);
       return true;
     } catch (error) {
-      if (error.status === 401 || error.isTransient) throw error;
-      return error.status !== 403;
+      if (error.status === 403) return false;
+      if (isPlain || error.status === 401 || error.isTransient) throw error;
+      return true;
     }
   };
-  const read = await may({ path: '/v1' });
+  const read = await may({ path: '/v1' }, true);
   const [write, admin] = await Promise.all([
     may({ method: 'POST', path: '/v1/save', body: { changes: [] } }),
     may({ method: 'HEAD', path: '/metrics' })]);

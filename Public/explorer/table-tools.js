@@ -42,9 +42,9 @@ export class TableTools {
   }
 
   #export(anchor) {
-    const { client, request, view, grid } = this.#page;
+    const { client, request, view, grid, schema } = this.#page;
     const { expand, count, offset, limit, ...fetch } = request;
-    exportMenu(anchor, { client, view, columns: grid.columns, request: { ...fetch,
+    exportMenu(anchor, { client, view, columns: grid.columns, mayRepeat: schema.entity(view.entity).observable === false, request: { ...fetch,
       offset: view.offset === '' ? undefined : Number(view.offset), limit: view.limit === '' ? undefined : Number(view.limit) } });
   }
 

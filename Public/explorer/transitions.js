@@ -1,5 +1,7 @@
 // Animations of rows that come into a table and leave it when its result changes.
 
+import { keyOf } from './row-key.js';
+
 const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 
 /**
@@ -10,10 +12,10 @@ const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
  * `isNews` where a diff made the change, and the table's height.
  */
 export function enter(rows, motion, { before, shift, isNews, reach }) {
-  const keys = new Set(rows.map((row) => String(row.item.id)));
+  const keys = new Set(rows.map((row) => keyOf(row.item)));
   const places = keys.size > 0 ? before.find(keys) : new Map();
   for (const row of rows) {
-    const from = places.get(String(row.item.id));
+    const from = places.get(keyOf(row.item));
     if (from === undefined) motion.appear(row, isNews);
     else motion.slide(row, clamp(from + shift, row.y - reach, row.y + reach), true);
   }

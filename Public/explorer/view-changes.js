@@ -17,13 +17,17 @@ export function sortedBy(sort, path, isFurther) {
 /** `where` with the range of an attribute as a further condition, in place of an earlier one. */
 export function narrowed(where, attribute, from, to) {
   const path = nameText(attribute);
-  const range = `${path} BETWEEN {${bound(from)}, ${bound(to)}}`;
+  const range = `${path} BETWEEN {${bounds(from, to).join(', ')}}`;
   const own = new RegExp(`(^|\\s+AND\\s+)${path.replaceAll(/[$.*+?^{}()|[\]\\]/g, '\\$&')} BETWEEN \\{[^}]*\\}(?=\\s+AND\\s|\\s*$)`);
   const rest = where.replace(own, '').trim().replace(/^AND\s+/, '');
   return joined(rest, range);
 }
 
-function bound(value) {
-  if (typeof value !== 'number') return quoted(value);
-  return Math.abs(value) >= 100 ? Math.round(value) : Number(value.toFixed(3));
+/** Both ends as literals: numbers with as few digits as a hundredth of their distance needs, never nearer to each other. */
+function bounds(from, to) {
+  if (typeof from !== 'number' || from === to) return [quoted(from), quoted(to)];
+  const digits = Math.max(0, Math.min(20, 2 - Math.floor(Math.log10(to - from))));
+  const step = 10 ** digits;
+  const outward = (value, round) => (Number.isSafeInteger(Math.trunc(value * step)) ? Number((round(value * step) / step).toFixed(digits)) : value);
+  return [outward(from, Math.floor), outward(to, Math.ceil)];
 }

@@ -144,7 +144,7 @@ export class Transport {
    */
   async credentials() {
     const token = await this.#currentToken();
-    const headers = token ? { ...this.headers, Authorization: `Bearer ${token}` } : this.headers;
+    const headers = token ? { ...this.headers, Authorization: `Bearer ${utf8(token)}` } : this.headers;
     try {
       new Headers(headers);
     } catch (cause) {
@@ -180,6 +180,9 @@ export class Transport {
     return headers;
   }
 }
+
+/** A text as its bytes in UTF-8: a header takes a character for a byte. */
+const utf8 = (text) => Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join('');
 
 /** `Retry-After` is a number of seconds, or a date. */
 function secondsOf(text) {

@@ -38,7 +38,7 @@ export const smallTargets = () => {
     .map(({ name, width, height }) => `${name}: ${Math.round(width)} × ${Math.round(height)}`);
 };
 
-/** Fields whose border has a contrast below 3 with what is around them. */
+/** Fields whose border, and see-through buttons whose text, has a contrast below 3 with what is around them. */
 export const faintFields = () => {
   const channels = (colour) => {
     const context = document.createElement('canvas').getContext('2d');
@@ -62,12 +62,19 @@ export const faintFields = () => {
     }
     return 'white';
   };
-  return [...document.querySelectorAll('input:not([type=checkbox], [type=radio], [type=file]), select, textarea')]
+  const buttons = [...document.querySelectorAll('button:enabled')].filter((element) => element.getClientRects().length > 0).flatMap((element) => {
+    const { color, opacity } = getComputedStyle(element);
+    const around = ground(element);
+    const isWhole = opacity === '0' || opacity === '1';
+    return isWhole ? [] : [{ name: `button.${element.className}`, best: contrast(`color-mix(in srgb, ${color} ${opacity * 100}%, ${around})`, around) }];
+  });
+  const fields = [...document.querySelectorAll('input:not([type=checkbox], [type=radio], [type=file]), select, textarea')]
     .filter((element) => element.getClientRects().length > 0).map((element) => {
       const box = element.closest('.predicate-box') ?? element;
       const around = ground(box.parentElement);
       const { borderTopColor, borderTopWidth, backgroundColor } = getComputedStyle(box);
       const border = borderTopWidth === '0px' ? 1 : contrast(borderTopColor, around);
       return { name: `${box.localName}.${box.className} ${element.ariaLabel ?? ''}`, best: Math.max(border, contrast(backgroundColor, around)) };
-    }).filter(({ best }) => best < 3).map(({ name, best }) => `${name}: ${best.toFixed(2)}`);
+    });
+  return [...new Map([...fields, ...buttons].map((each) => [each.name, each])).values()].filter(({ best }) => best < 3).map(({ name, best }) => `${name}: ${best.toFixed(2)}`);
 };

@@ -41,6 +41,17 @@ async function words({ browser, server, shoot }) {
   await page.until(() => document.querySelector('.predicate-error .search')?.textContent === 'Search for these words');
   await page.click('.predicate-error .search');
   await page.until(settled, { args: [0], timeout: 60_000, what: 'no row has these words' });
+  await page.run(() => document.querySelector('#where').select());
+  await page.type('q=new (york)');
+  await page.key('Enter');
+  await page.until(() => document.querySelector('.predicate-error .search') && !document.querySelector('.predicate-error').hidden);
+  await page.click('.predicate-error .search');
+  await page.until(() => document.querySelector('#where').value === '"q=new (york)"');
+  await page.until(settled, { args: [0], timeout: 60_000 });
+  await page.run(() => document.querySelector('#where').select());
+  await page.type('population > ');
+  await page.until(() => document.querySelector('.predicate-error.is-unfinished:not([hidden])'), { what: 'a predicate is being typed' });
+  assert.equal(await page.run(() => document.querySelector('.predicate-error .search')), null);
   await search(page, '1850147', 1);
   assert.deepEqual(page.problems, []);
   await page.close();
@@ -201,6 +212,15 @@ async function builder({ browser, server, shoot }) {
   await page.type('5');
   await page.until(() => document.querySelector('#where').value === "tag.@count BETWEEN {2, 5} OR author.last_name == 'Le Guin'");
   await page.key('Escape');
+  // A date has its time.
+  await page.run(() => globalThis.livefetch.page.change({ where: "lent >= '2024-02-29T09:30:00Z'" }));
+  await page.click('.control-button');
+  assert.deepEqual(await page.run(() => [...document.querySelectorAll('.conditions input')].map(({ value }) => value)), ['2024-02-29', '09:30:00']);
+  const put = (value) => page.run((text) => { const input = document.querySelector('.conditions [type=time]'); input.value = text; input.dispatchEvent(new Event('input')); }, value);
+  await put('09:05');
+  await page.until(() => document.querySelector('#where').value === "lent >= '2024-02-29T09:05:00Z'");
+  await shoot(page, 'filter-builder-time');
+  await page.key('Escape');
   await page.run(() => globalThis.livefetch.page.change({ where: 'price > 3 AND NOT (id > 2)' }));
   await page.click('.control-button');
   assert.equal(await page.run(() => document.querySelector('.filter-builder code').textContent), 'price > 3 AND NOT (id > 2)');
@@ -280,7 +300,31 @@ async function tooSlow({ browser, server, shoot }) {
   await page.close();
 }
 
+const guessed = `
+  CREATE TABLE site (id INTEGER PRIMARY KEY, scheme TEXT NOT NULL, host TEXT NOT NULL, UNIQUE (scheme, host));
+  INSERT INTO site VALUES (1, 'https', 'a.example'), (2, 'https', 'b.example');
+  CREATE TABLE page (id INTEGER PRIMARY KEY, visits INTEGER, at DATETIME, site_id INTEGER REFERENCES site(id));
+  INSERT INTO page VALUES (1, 1, '2024-01-02 10:00:00.25', 1), (2, 2000, '2024-01-02 10:00:00', 2), (3, 1000, NULL, 2);`;
+
+/** Rows that are called by a guess have their keys beside it, an average its digits, and a date the fractions of a second. */
+async function exactTexts({ browser, server }) {
+  const page = await openPage(browser, `${server.address}/?entity=page&sort=id`);
+  await openColumn(page, 'site');
+  await page.until(() => document.querySelectorAll('.facet').length === 2);
+  assert.deepEqual(await page.run(facetTexts), ['https (2) 2', 'https (1) 1']);
+  await page.key('Escape');
+  await openColumn(page, 'visits');
+  await page.until(() => document.querySelectorAll('.facet-figures div').length === 6);
+  assert.equal(await page.run(() => document.querySelector('.facet-figures div:last-child dd').textContent), '1000.3333');
+  await page.key('Escape');
+  const dates = () => [...document.querySelectorAll('.cell.is-date')].map(({ textContent }) => textContent);
+  assert.deepEqual(await page.run(dates), ['2024-01-02 10:00:00.25', '2024-01-02 10:00', 'NULL']);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 export const findingScenarios = {
+  'names, averages and dates are exact enough to be told apart': { run: exactTexts, fixture: guessed },
   'words are searched for in the text columns': { run: words },
   'a value that is clicked becomes a filter': { run: clickedValues, fixture: library },
   'the head of a column shows what it holds': { run: facets },

@@ -84,7 +84,44 @@ async function days({ browser, server, shoot }) {
   await page.close();
 }
 
+const odd = `
+  CREATE TABLE odd (id INTEGER PRIMARY KEY, "a.b" TEXT, "count" INTEGER, n REAL, d DATE);
+  INSERT INTO odd VALUES (1, 'p', 5, 1.5, '2024-01-02'), (2, 'q', 5, 'five', '2020-02-30'), (3, 'q', 6, 2.5, 1950);`;
+
+/** A group leads to its rows, or says why it cannot; columns with odd names are grouped as well. */
+async function oddGroups({ browser, server, shoot }) {
+  const page = await openPage(browser, `${server.address}/?entity=odd`);
+  const pick = async (group, name) => {
+    await page.run((by) => globalThis.livefetch.page.change({ where: '', group: by, values: '@count', order: '-count', chart: 'bars' }), group);
+    await page.until((text) => [...document.querySelectorAll('.group-label')].some(({ textContent }) => textContent === text), { args: [name], what: `${group} ${name}` });
+    await page.run((text) => [...document.querySelectorAll('.group-label')].find(({ textContent }) => textContent === text).click(), name);
+  };
+  const rows = (list) => page.until((wanted) => document.querySelector('.groups').hidden && !document.querySelector('.grid').classList.contains('is-stale')
+    && globalThis.livefetch.page.live.sections.flatMap(({ items }) => items.map(({ id }) => id)).join() === wanted, { args: [list], what: `the rows ${list}` });
+  const status = () => document.querySelector('.group-status').textContent;
+  await pick('a.b', 'q');
+  await rows('2,3');
+  assert.equal(await page.run(() => document.querySelector('#where').value), `#"a.b" == 'q'`);
+  await page.run(() => document.querySelector('.control-button').click());
+  await page.until(() => document.querySelector('.conditions input')?.value === 'q', { what: 'the filter builder shows it' });
+  await page.run(() => { const input = document.querySelector('.conditions input'); input.value = 'p'; input.dispatchEvent(new Event('input')); });
+  await rows('1');
+  await page.key('Escape');
+  await pick('count', '5');
+  await rows('1,2');
+  await pick('n', 'five');
+  assert.equal(await page.run(status), 'A filter compares double values, and “five” is none.');
+  await shoot(page, 'groups-odd');
+  await pick('d:day', '2020-02-30');
+  assert.equal(await page.run(status), 'A filter compares dates, and “2020-02-30” is the day of none.');
+  await pick('d:year', '1950');
+  assert.equal(await page.run(status), 'A filter compares dates, and “1950” is the year of none.');
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 export const groupScenarios = {
+  'groups of odd values and odd columns lead to their rows, or say why not': { run: oddGroups, fixture: odd },
   'rows are grouped with aggregates, live': { run: groups, fixture: library },
   'groups are drawn as bars and as a line': { run: charts },
   'rows are grouped by the day, the month and the year of a date': { run: days, fixture: library },

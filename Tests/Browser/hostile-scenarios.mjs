@@ -190,6 +190,7 @@ async function oddFile({ browser, server, shoot }) {
     ['code', 5, '', 'name'], ['code', 5, 'a b?#%/x', 'name'], ['code', 5, '..', 'name'], ['part', 2, '1,00FF', 'v'], ['data', 4],
     ['made', 2, 2, 'a'], ['entity', 2, 2, 'section'], ['keyless', 2], ['vacant', 0]]) {
     const page = await openPage(browser, `${server.address}/?entity=${encodeURIComponent(entity)}`, { width: 1920, height: 1080, scheme: 'dark' });
+    assert.equal(await page.run(() => document.querySelector('[aria-label=Section]').selectedOptions[0].textContent), 'none');
     if (count > 0) await everything(page, entity, count, options);
     if (column) await editInPanel(page, server, { entity, id, column });
     await shoot(page, `odd-${entity.replace(/\W+/g, '-')}`);

@@ -25,6 +25,7 @@ import { sessionScenarios } from './session-scenarios.mjs';
 import { storeScenarios } from './store-scenarios.mjs';
 import { tableScenarios } from './table-scenarios.mjs';
 import { todoScenarios } from './todo-scenarios.mjs';
+import { viewScenarios } from './view-scenarios.mjs';
 import { saves } from './edits.mjs';
 import { explorer, isLive, still } from './pages.mjs';
 import { withPolicy } from './policy.mjs';
@@ -237,6 +238,23 @@ async function conflict(mine, other, shoot) {
   await mine.click('.conflict .button.primary');
   await other.until(() => globalThis.livefetch.page.live.sections[0].items[0].population === 6_000_000,
     { what: 'the value chosen is saved' });
+  await namedConflict(mine, other);
+}
+
+/** Related rows are named in a conflict, as in the table. */
+async function namedConflict(mine, other) {
+  const [afghanistan, china, japan] = [1149361, 1814991, 1861060];
+  await mine.run((country) => {
+    const { page } = globalThis.livefetch;
+    page.editing.staged.set('City', page.live.sections[0].items[0], 'country', country);
+  }, china);
+  await other.run((country) => globalThis.livefetch.client.update('City', 1138958, { country }), japan);
+  await mine.key('s', { ctrl: true });
+  const sides = await mine.until(() => [...document.querySelectorAll('.conflict-table > *')].slice(4).map(({ textContent }) => textContent).join('|'));
+  assert.equal(sides, 'Kabulcountry|Afghanistan|Japan|China');
+  await mine.run(() => [...document.querySelectorAll('.conflict button')].find(({ textContent }) => textContent === 'Discard mine').click());
+  await other.run((country) => globalThis.livefetch.client.update('City', 1138958, { country }), afghanistan);
+  await mine.until(() => globalThis.livefetch.page.live.sections[0].items[0].name === 'Kabul');
 }
 
 /** A misspelt name is marked where it stands, and mended by a click. */
@@ -326,6 +344,6 @@ export const scenarios = {
   ...frameworksScenarios,
   ...editingScenarios, ...newRowScenarios,
   ...fileScenarios, ...rowScenarios, ...findingScenarios, ...tableScenarios, ...columnScenarios, ...groupScenarios, ...apiScenarios, ...accessibilityScenarios, ...hostileScenarios,
-  ...openScenarios, ...storeScenarios, ...sessionScenarios, ...chinookScenarios, ...postgresScenarios, ...accessScenarios,
+  ...openScenarios, ...storeScenarios, ...sessionScenarios, ...chinookScenarios, ...postgresScenarios, ...accessScenarios, ...viewScenarios,
   'a table of many rows scrolls': { run: manyRows, options: ['--max-items', '200000', '--durability', 'normal'] },
 };

@@ -32,6 +32,10 @@ async function signInPanel({ browser, server, shoot }) {
   const page = await browser.open(`${server.address}/?entity=Artist&sort=Year`, { width: 390, height: 844, scheme: 'dark', isTouch: true });
   await giveToken(page, 'secre');
   await page.until(() => /^Wrong token/.test(document.querySelector('.sign-in .complaint')?.textContent));
+  // The server refuses the request as such: this is no sign that the token is right.
+  await giveToken(page, 'control \u0001');
+  await page.until(() => !/^Wrong token|^$/.test(document.querySelector('.sign-in .complaint')?.textContent ?? ''), { what: 'a refusal' });
+  assert.equal(await page.run(() => document.querySelector('.sign-in h2').textContent), 'Sign in');
   await shoot(page, 'token-wrong');
   await page.key('Escape');
   await page.key('Escape');
@@ -53,13 +57,13 @@ async function signInPanel({ browser, server, shoot }) {
 
 async function signedIn({ browser, server, shoot, reader }) {
   const page = await browser.open(`${server.address}/?entity=Artist&sort=Year`, { width: 1920, height: 1000 });
-  await giveToken(page, 'secret');
+  await giveToken(page, 'secrét');
   await page.until(() => /may read, save, and administer/.test(document.querySelector('.sign-in')?.textContent));
   await page.key('Enter');
   await page.until(() => globalThis.livefetch?.page.live?.state === 'live');
   assert.ok((await page.run(labels)).includes('New Artist'));
   assert.match(await page.run(text, '.code'), /^curl -GN \\\n {2}-H "Authorization: Bearer \$LIVEFETCH_TOKEN" \\\n/);
-  assert.ok(!(await page.run(() => document.documentElement.outerHTML)).includes('secret'));
+  assert.ok(!(await page.run(() => document.documentElement.outerHTML)).includes('secrét'));
   await shoot(page, 'token');
   await browser.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: server.directory });
   await page.go(`${server.address}/openapi.html`);
@@ -84,7 +88,7 @@ async function signedIn({ browser, server, shoot, reader }) {
   await page.click('.question .button:not(.primary)');
   await page.until(() => !document.querySelector('.question'), { what: 'the question goes' });
   assert.deepEqual(await page.run(() => globalThis.livefetch.page.editing.staged.list.map(({ values }) => values)), [{ Name: 'Of the first user' }]);
-  assert.equal(await page.run(() => sessionStorage.getItem('livefetch-token')), 'secret', 'still signed in');
+  assert.equal(await page.run(() => sessionStorage.getItem('livefetch-token')), 'secrét', 'still signed in');
   await page.click('.sign-in .danger');
   await page.until(() => document.querySelector('.question'));
   await page.click('.question .primary');
@@ -97,7 +101,7 @@ async function signedIn({ browser, server, shoot, reader }) {
   server.run('key', 'revoke', server.file, 'reader');
   await page.until(() => /no longer valid/.test(document.querySelector('.sign-in')?.textContent),
     { timeout: 60_000, what: 'the revoked key is noticed' });
-  await giveToken(page, 'secret');
+  await giveToken(page, 'secrét');
   await page.until(() => /^Signed in/.test(document.querySelector('.sign-in')?.textContent));
   await page.key('Enter');
   await page.until(() => globalThis.livefetch?.page.live?.state === 'live', { what: 'it goes on with another token' });
@@ -108,5 +112,5 @@ async function signedIn({ browser, server, shoot, reader }) {
 
 export const sessionScenarios = {
   'a token is asked for, judged, kept and forgotten':
-    { run: signInPanel, fixture: shapes, environment: { LIVEFETCH_TOKEN: 'secret' } },
+    { run: signInPanel, fixture: shapes, environment: { LIVEFETCH_TOKEN: 'secrét' } },
 };

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bins } from '../../../Public/explorer/charts.js';
+import { bins, texts } from '../../../Public/explorer/charts.js';
 import { drawable } from '../../../Public/explorer/format.js';
 import { spread } from '../../../Public/explorer/group-charts.js';
 
@@ -41,4 +41,18 @@ test('the names below a line are spread from its first point to its last', () =>
   assert.deepEqual(spread(6, 9), [0, 1, 2, 3, 4, 5]);
   assert.deepEqual(spread(100, 4), [0, 33, 66, 99]);
   assert.deepEqual(spread(5, 1), [0, 4]);
+});
+
+test('the two ends of a histogram are told apart, whatever the size of its values', () => {
+  const ends = (values) => {
+    const list = bins(values);
+    const { text, end = text } = texts(list, values.every(Number.isInteger));
+    return [end(list[0].from), end(list.at(-1).to)];
+  };
+  assert.deepEqual(ends([2020, 2021, 2022]), ['2020', '2022']);
+  assert.deepEqual(ends([0.1, 0.5, 0.9]), ['0.1', '0.9']);
+  assert.deepEqual(ends([1e-12, 5e-12]), ['1e-12', '5e-12']);
+  assert.deepEqual(ends([0, 1e300]), ['0', '1e+300']);
+  assert.deepEqual(ends([200_000, 24_000_000]), ['200K', '24M']);
+  assert.deepEqual(ends([5.25]), ['5.25', '5.25']);
 });

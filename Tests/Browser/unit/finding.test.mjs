@@ -16,7 +16,7 @@ const schema = new Schema({ entities: [{ name: 'book', idType: 'integer', relati
 { name: 'log', idType: 'integer', relationships: [], attributes: [{ name: 'at', type: 'date' }] }] });
 
 test('words without a comparison are a search, also with "and" between them', () => {
-  for (const text of ['new york', 'rock and roll', '"books in spain"', "it's", '42']) assert.equal(isSearch(text), true, text);
+  for (const text of ['new york', 'rock and roll', '"books in spain"', "it's", '42', 'https://a.example/b?c=d&e=(f)']) assert.equal(isSearch(text), true, text);
   for (const text of ['', ' ', 'price > 3', "title LIKE 'a*'", 'TRUEPREDICATE', 'NOT (x)', 'books in spain', 'a && b']) {
     assert.equal(isSearch(text), false, text);
   }
@@ -48,6 +48,7 @@ test('a value that its column cannot hold is no filter', () => {
     assert.deepEqual([isComparable(column, wrong), isComparable(column, right), isComparable(column, null)], [false, true, true], type);
   }
   assert.equal(filterProblem({ name: 'c', type: 'integer' }, 'seven'), 'A filter compares integer values, and “seven” is none.');
+  assert.equal(filterProblem({ name: 'c', type: 'integer' }, '1'), 'A filter compares integer values, and “1” is none.', 'the text is not the number');
 });
 
 test('values become literals, and a condition is joined to what stands there', () => {
@@ -57,13 +58,16 @@ test('values become literals, and a condition is joined to what stands there', (
   assert.equal(equals({ name: 'title', type: 'string' }, 'x', true), "title != 'x'");
   assert.equal(equals({ name: 'n', type: 'integer' }, '9223372036854775807'), 'n == 9223372036854775807');
   assert.equal(equals({ name: 'n', type: 'decimal' }, '9007199254740993'), 'n == 9007199254740993');
-  assert.deepEqual([' ', 'nan?', '12', '-Infinity', 1.5].map((value) => isComparable({ name: 'd', type: 'decimal' }, value)), [false, false, true, true, true]);
+  assert.deepEqual([' ', 'nan?', '12', '12345678901234567890', '-Infinity', 1.5].map((value) => isComparable({ name: 'd', type: 'decimal' }, value)), [false, false, false, true, true, true]);
   assert.equal(equals({ name: 'code', type: 'string' }, '9223372036854775807'), "code == '9223372036854775807'");
   assert.equal(joined('', 'a == 1'), 'a == 1');
   assert.equal(joined('b == 2', 'a == 1'), 'b == 2 AND a == 1');
   assert.equal(joined("b == 'x or y'", 'a == 1'), "b == 'x or y' AND a == 1");
   assert.equal(joined('b == 2 OR c == 3', 'a == 1'), '(b == 2 OR c == 3) AND a == 1');
-  assert.equal(narrowed("price BETWEEN {1, 2} AND title != 'x'", 'price', 3, 4.56789), "title != 'x' AND price BETWEEN {3, 4.568}");
+  assert.equal(narrowed("price BETWEEN {1, 2} AND title != 'x'", 'price', 3, 4.56789), "title != 'x' AND price BETWEEN {3, 4.57}");
+  assert.equal(narrowed('', 'price', 0, 0.0005), 'price BETWEEN {0, 0.0005}');
+  assert.equal(narrowed('', 'price', 150.4, 151.6), 'price BETWEEN {150.4, 151.6}', 'all values of a bar are in it');
+  assert.equal(narrowed('', 'price', 1234567.8, 2345678.9), 'price BETWEEN {1234567, 2345679}');
 });
 
 test('a name that is no word is written in quotes, read, coloured and completed', () => {
@@ -80,6 +84,9 @@ test('a name that is no word is written in quotes, read, coloured and completed'
   assert.equal(narrowed('#"No." BETWEEN {1, 2} AND a == 1', 'No.', 3, 4), 'a == 1 AND #"No." BETWEEN {3, 4}');
   const list = [{ path: 'first "name', type: 'string', operator: '==', values: ['x'] }, { path: 'the boss.No.', type: 'integer', operator: '>', values: ['1'] }];
   assert.deepEqual(conditionsOf(list.map(conditionText).join(' AND '), (path) => odd.resolve('odd', path)?.attribute?.type), { conditions: list, word: 'AND' });
+  const dotted = [{ path: 'a.b', isDotted: true, type: 'integer', operator: '==', values: ['1'] }];
+  assert.deepEqual(conditionsOf(conditionText(dotted[0]), () => 'integer'), { conditions: dotted, word: 'AND' });
+  assert.equal(conditionText(dotted[0]), '#"a.b" == 1');
   const at = (text) => complete(text, text.length, { schema: odd, entity: 'odd', values: () => [] }).items.map(({ insert }) => insert);
   assert.deepEqual([at('fir'), at('#"N'), at('i')], [['#"first \\"name" '], ['#"No." '], ['in ']]);
   assert.ok(at('#"No." ').includes('>= '));

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { firstGroups, groupChoices, groupColumns, groupCondition, groupRequest, valueColumns, unknownGroup } from '../../../Public/explorer/group-request.js';
+import { firstGroups, groupChoices, groupColumns, groupCondition, groupProblem, groupRequest, valueColumns, unknownGroup } from '../../../Public/explorer/group-request.js';
 import { Schema } from '../../../Public/explorer/schema.js';
 
 const schema = new Schema({ entities: [
@@ -55,4 +55,25 @@ test('the first groups are those of the section, or of a related row', () => {
   assert.equal(firstGroups({ ...view, section: '-at:month' }, schema).group, 'at:month');
   assert.equal(firstGroups({ entity: 'author', section: '' }, schema).group, 'name');
   assert.deepEqual(groupChoices(view, schema), ['title', 'price', 'at', 'at:day', 'at:month', 'at:year', 'author.name']);
+});
+
+test('a group whose value is not of its column has a problem and no condition of other rows', () => {
+  const problems = (group, row) => groupProblem(groupColumns({ ...view, group }, schema), row);
+  assert.equal(problems('price', { price: 'five' }), 'A filter compares double values, and “five” is none.');
+  assert.equal(problems('at:day', { at_day: '2020-02-30' }), 'A filter compares dates, and “2020-02-30” is the day of none.');
+  assert.equal(problems('at:year', { at_year: 1950 }), 'A filter compares dates, and “1950” is the year of none.');
+  assert.deepEqual([problems('at:year', { at_year: '1950' }), problems('at:day', { at_day: null }), problems('title', { title: '' })], [undefined, undefined, undefined]);
+  assert.equal(groupCondition(groupColumns({ ...view, group: 'at:day' }, schema), { at_day: '2020-02-30' }), 'FALSEPREDICATE');
+  assert.equal(groupCondition(groupColumns({ ...view, group: 'at:year' }, schema), { at_year: '9999' }),
+    "at >= '9999-01-01T00:00:00Z' AND at <= '9999-12-31T23:59:59.999999Z'");
+});
+
+test('a column may be called as an aggregate is, have a dot in its name, or none', () => {
+  const odd = new Schema({ entities: [{ name: 't', idType: 'integer', relationships: [{ name: 'other', destination: 't', toMany: false }],
+    attributes: [{ name: 'count', type: 'integer' }, { name: 'a.b', type: 'string' }, { name: '', type: 'string' }] }] });
+  const of = { entity: 't', section: '', group: 'count,a.b,other.a.b', values: '@count', having: '', order: '-count', chart: 'bars' };
+  const { select, group, sort } = groupRequest(of, odd, '');
+  assert.deepEqual({ select, group, sort }, { select: ['count_:count', 'a.b', 'other.a.b', 'count:@count'], group: ['count_', 'a.b', 'other.a.b'], sort: ['-count'] });
+  assert.equal(groupCondition(groupColumns(of, odd), { count_: 5, 'a.b': 'p', 'other.a.b': null }), `count == 5 AND #"a.b" == 'p' AND #"other.a.b" == NULL`);
+  assert.deepEqual(groupChoices(of, odd), ['count', 'a.b', 'other.count', 'other.a.b']);
 });

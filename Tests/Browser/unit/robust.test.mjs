@@ -31,6 +31,7 @@ test('a text in a date column keeps its letters', () => {
   assert.equal(show('Tuesday', 'date'), 'Tuesday');
   assert.equal(show('not Today', 'date'), 'not Today');
   assert.equal(show('2024-01-31T10:05:00Z', 'date'), '2024-01-31 10:05');
+  assert.deepEqual(['2024-01-31T10:05:00.123Z', '2024-01-31T00:00:00.5Z'].map((text) => show(text, 'date')), ['2024-01-31 10:05:00.123', '2024-01-31 00:00:00.5'], 'fractions of a second are values');
 });
 
 test('a large integer with a plus is saved without it', () => {

@@ -64,7 +64,7 @@ test('a refusal that a handler gets is no warning', async (context) => {
 
 test('a token that no header can carry ends in failed, like one that the server refuses', async (context) => {
   const { address, asked } = await served(context, { [path]: [(response) => open(response, ['snapshot', snapshot])] });
-  for (const token of ['key\u2026', 'two\nlines']) {
+  for (const token of ['key\u0000', 'two\nlines']) {
     const client = connect(address, { token });
     context.after(() => client.close());
     const live = client.live({ entity: 'T' }, { onError: () => {} });
@@ -74,4 +74,25 @@ test('a token that no header can carry ends in failed, like one that the server 
     await assert.rejects(client.fetch({ entity: 'T' }), { code: 'unauthorized' });
   }
   assert.deepEqual(asked, []);
+});
+
+test('a token with other than ASCII characters is sent in UTF-8, as curl sends it', async () => {
+  const sent = [];
+  const answer = async (_, { headers }) => { sent.push(new Headers(headers).get('Authorization')); return new Response('{}'); };
+  const client = connect('http://127.0.0.1:1', { token: 'sécret', fetch: answer });
+  await client.about();
+  assert.deepEqual(sent.map((text) => Buffer.from(text, 'latin1').toString('utf8')), ['Bearer sécret']);
+});
+
+test('sections by JSON are not checked against a digest, which is no warning', async (context) => {
+  const { mock } = context.mock.method(console, 'warn', () => {});
+  const live = [];
+  for (const value of [{ a: 1 }, 'text']) {
+    const { address } = await served(context, { [path]: [(response) => open(response, ['snapshot', { ...snapshot, digest: '00000001', sections: [{ ...snapshot.sections[0], value }] }])] });
+    const client = connect(address);
+    context.after(() => client.close());
+    live.push(client.live({ entity: 'T' }, { onChange: () => {} }));
+    await until(() => live.at(-1).state === 'live');
+  }
+  assert.deepEqual(mock.calls.map(({ arguments: [, kind] }) => kind), ['digest-unusable'], 'that of the text alone');
 });
