@@ -36,9 +36,8 @@ package final class Dialect: Sendable {
   /// Returns SQL for the comparison key of a column; nil if ``SQLColumn/comparable`` needs no key of
   /// the dialect's own.
   package let comparisonKey: @Sendable (SQLColumn) -> String?
-  /// Returns SQL that equals a constant exactly if the column's comparison key does, and that an
-  /// index of the column serves; nil if that is the comparison key itself.
-  package let lookup: @Sendable (SQLColumn, Affinity) -> String?
+  /// Returns the form of a column that an index serves; nil if that is the comparison key.
+  package let lookup: @Sendable (SQLColumn, Affinity) -> IndexedValue?
   /// Returns the column in an index that serves a use of it; nil if no index of the column does.
   package let indexTerm: @Sendable (Column, IndexUse) -> IndexSuggestion.Term?
   /// The operator by which NULL equals NULL.
@@ -102,7 +101,7 @@ package final class Dialect: Sendable {
   package init(
     collation: @escaping @Sendable (AttributeType) -> String,
     comparisonKey: @escaping @Sendable (SQLColumn) -> String?,
-    lookup: @escaping @Sendable (SQLColumn, Affinity) -> String?,
+    lookup: @escaping @Sendable (SQLColumn, Affinity) -> IndexedValue?,
     indexTerm: @escaping @Sendable (Column, IndexUse) -> IndexSuggestion.Term?,
     isSame: String, isDifferent: String, qualifier: String, datePlaceholder: String,
     keyDatePlaceholder: String,

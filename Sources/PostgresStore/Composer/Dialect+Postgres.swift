@@ -26,7 +26,11 @@ extension Dialect {
       },
       // Equality is the same in every deterministic collation, and an index has the column's own.
       lookup: { column, affinity in
-        column.type == .string && affinity == .text ? column.sql : nil
+        switch column.type {
+        case .string where affinity == .text: IndexedValue(column.sql)
+        case .uuid: IndexedValue(column.sql, conversion: "livefetch_uuid")
+        default: nil
+        }
       },
       indexTerm: indexTerm,
       isSame: " IS NOT DISTINCT FROM ", isDifferent: " IS DISTINCT FROM ",
@@ -65,7 +69,8 @@ extension Dialect {
         : .init(
           column: column.name,
           collation: use == .equality && column.type == .string ? nil : "\"C\"", order: use.order)
-    case .boolean, .uuid, .json: nil
+    case .uuid: use == .equality ? .init(column: column.name) : nil
+    case .boolean, .json: nil
     }
   }
 

@@ -74,6 +74,10 @@ enum PostgresFunctions {
       """#),
     function("uuid_text", "uuid", result: "text", "$1::text"),
     function("uuid_text", "text", result: "text", "$1"),
+    // The UUID of a comparison key. A text that is no UUID equals none.
+    function(
+      "uuid", "text", result: "uuid",
+      "CASE WHEN $1 ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN $1::uuid END"),
     // The comparison key of a constant that is compared with UUIDs.
     function("value", "text, integer", result: "text", "lower($1)"),
   ].joined()

@@ -28,11 +28,18 @@ extension ConditionWriter {
         left.collated + (isNegated ? dialect.isDifferent : dialect.isSame) + right.sql
       ])
     }
-    let value = comparison.right.isFixed && comparison.options.isEmpty ? left.lookup : nil
-    let compared = value ?? left.collated
-    guard isNegated else { return Alternatives([compared + " = " + right.sql]) }
-    if comparison.isDeep { return Alternatives([compared + dialect.isDifferent + right.sql]) }
-    return Alternatives([compared + " <> " + right.sql] + nulls(left, right))
+    var (compared, constant) = (left.collated, right.sql)
+    if comparison.right.isFixed, comparison.options.isEmpty,
+      let lookup = left.lookup(of: comparison.right.constant, isNegated: isNegated)
+    {
+      compared = SQLFragment(lookup.sql)
+      if let conversion = lookup.conversion {
+        constant = SQLFragment("\(conversion)(") + constant + ")"
+      }
+    }
+    guard isNegated else { return Alternatives([compared + " = " + constant]) }
+    if comparison.isDeep { return Alternatives([compared + dialect.isDifferent + constant]) }
+    return Alternatives([compared + " <> " + constant] + nulls(left, right))
   }
 
   /// `<`, `<=`, `>`, `>=`: false if one side is nil; `<=` and `>=` are true if both sides are nil.
@@ -169,9 +176,15 @@ extension ConditionWriter {
       }
       return SQLValue(element, original.dateFormat)
     }
-    let mark =
+    var mark =
       membership.options.isEmpty ? mark(membership.values.first, beside: original) : "?"
-    let compared = membership.options.isEmpty ? value.lookup ?? value.collated : value.collated
+    var compared = value.collated
+    if membership.options.isEmpty,
+      let lookup = value.lookup(of: membership.values.first, isNegated: isNegated)
+    {
+      compared = SQLFragment(lookup.sql)
+      if let conversion = lookup.conversion { mark = "\(conversion)(\(mark))" }
+    }
     if values.count == 1 {
       return compared + (isNegated ? " <> \(mark)" : " = \(mark)")
         + SQLFragment("", bindings: values)
@@ -193,6 +206,16 @@ extension ConditionWriter {
       return value.map(placeholder) ?? "?"
     }
     return "livefetch_value(?, \(encoding.code))"
+  }
+}
+
+extension SQLOperand {
+  /// Returns the form in which an index serves an equality with a constant; nil if there is none.
+  fileprivate func lookup(of constant: Value?, isNegated: Bool) -> IndexedValue? {
+    guard let lookup, lookup.conversion != nil else { return lookup }
+    // The NULL of a text that converts to nothing is not the opposite of false.
+    guard case .string? = constant, !isNegated else { return nil }
+    return lookup
   }
 }
 

@@ -58,7 +58,7 @@ extension ConditionWriter {
     operand.isUntyped = column.isUntyped
     operand.stored = SQLFragment(column.sql)
     operand.output = column.output.map { SQLFragment($0) }
-    operand.lookup = column.lookup.map { SQLFragment($0) }
+    operand.lookup = column.lookup
     operand.ownPrecision = Precision(of: column.type)
     if column.type == .decimal, dialect.arithmetic == nil,
       scopes[path.scope].isAggregate(path.path)

@@ -18,8 +18,8 @@ struct SQLOperand {
   var stored: SQLFragment?
   /// The value in the form in which a statement returns it, if that is not ``stored``.
   var output: SQLFragment?
-  /// SQL that equals constants where ``sql`` does, and that an index serves; nil if that is ``sql``.
-  var lookup: SQLFragment?
+  /// The value in a form that an index serves; nil for ``sql``.
+  var lookup: IndexedValue?
   /// True if arithmetic treats it as an integer.
   var isInteger = false
   /// True if it is a number or NULL, whatever the columns hold.

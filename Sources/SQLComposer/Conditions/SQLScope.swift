@@ -71,6 +71,20 @@ extension SQLFragment {
   }
 }
 
+/// A value in a form that an index serves, for comparisons with constants.
+package struct IndexedValue: Sendable, Hashable {
+  /// SQL that equals a constant exactly if the value's comparison key does.
+  package let sql: String
+  /// The function that converts the constant's comparison key, a text, to the type of ``sql``; nil for
+  /// none. It returns NULL for a text that no value equals.
+  package let conversion: String?
+
+  package init(_ sql: String, conversion: String? = nil) {
+    self.sql = sql
+    self.conversion = conversion
+  }
+}
+
 /// The SQL of a value and the properties that comparisons need.
 public struct SQLColumn: Sendable, Hashable {
   /// An operand that needs no parentheses next to any operator and may be repeated: `t0."name"`, or
@@ -87,8 +101,8 @@ public struct SQLColumn: Sendable, Hashable {
   public var isHomogeneous = false
   /// The dialect's own comparison key of its values; nil if the encoding determines it.
   package var comparisonKey: String?
-  /// SQL that equals constants where the comparison key does, and that an index serves.
-  package var lookup: String?
+  /// The value in a form that an index serves; nil for the comparison key.
+  package var lookup: IndexedValue?
   /// SQL of the value in the form in which a statement returns it; nil for ``sql``.
   package var output: String?
   /// True if it may hold any text beside its numbers: a column of SQLite without a declared type.

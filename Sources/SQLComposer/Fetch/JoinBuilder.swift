@@ -85,8 +85,10 @@ package struct JoinBuilder: SQLScope {
         sql: objectID(at: path.steps, key: endTable.key), type: endTable.key.idType,
         mayBeNull: !path.steps.isEmpty, isBinaryCollated: held.allSatisfy(\.isBinaryCollated))
       result.comparisonKey = dialect.comparisonKey(result)
-      if endTable.key.isPlain, let column = held.first {
-        result.lookup = dialect.lookup(result, column.affinity)
+      if endTable.key.isPlain || endTable.key.isUUID, let column = held.first {
+        var value = result
+        if endTable.key.isUUID { value.sql = idParts(at: path.steps, endTable.key)[0] }
+        result.lookup = dialect.lookup(value, column.affinity)
       }
       return result
     }
@@ -114,14 +116,20 @@ package struct JoinBuilder: SQLScope {
 
   /// Returns SQL for the id of the object that to-one `steps` reach.
   private mutating func objectID(at steps: [Int], key: Key) -> String {
-    guard let last = steps.last else { return idExpression }
-    let holder = Array(steps.dropLast())
-    if case .foreignKey(let foreignKey) = storage(of: last, at: holder),
-      foreignKey.referencesKey
-    {
-      return key.idExpression(ofParts: columns(foreignKey.columns, at: holder))
+    steps.isEmpty ? idExpression : key.idExpression(ofParts: idParts(at: steps, key))
+  }
+
+  /// Returns SQL for the columns that hold that id.
+  private mutating func idParts(at steps: [Int], _ key: Key) -> [String] {
+    if let last = steps.last {
+      let holder = Array(steps.dropLast())
+      if case .foreignKey(let foreignKey) = storage(of: last, at: holder),
+        foreignKey.referencesKey
+      {
+        return columns(foreignKey.columns, at: holder)
+      }
     }
-    return key.idExpression(ofParts: columns(key.columns, at: steps))
+    return columns(key.columns, at: steps)
   }
 
   private func storage(of step: Int, at steps: [Int]) -> RelationshipStorage {

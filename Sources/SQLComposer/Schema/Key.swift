@@ -79,6 +79,9 @@ package struct Key: Sendable, Hashable {
     }
   }
 
+  /// True if the key is one column whose ids are texts of UUIDs.
+  package var isUUID: Bool { kind == .column && parts.first?.form == .uuid }
+
   /// True if the id's expression is the plain column, so that an index serves comparisons with it.
   package var isPlain: Bool {
     switch kind {
