@@ -65,10 +65,15 @@ async function* pages({ client, request, columns, mayRepeat }, signal) {
   const most = request.limit ?? Infinity;
   const select = columns.map(({ name }) => name).filter((name) => name !== 'id');
   let after;
+  let size = PAGE;
   for (let count = 0; count < most;) {
-    const limit = Math.min(PAGE, most - count);
+    const limit = Math.min(size, most - count);
     const result = await client.fetch({ ...request, select: select.length > 0 ? select : undefined, limit,
-      ...(after && (mayRepeat ? { offset: (request.offset ?? 0) + count } : { after, offset: undefined })) }, { signal });
+      ...(after && (mayRepeat ? { offset: (request.offset ?? 0) + count } : { after, offset: undefined })) }, { signal }).catch((error) => {
+      if (error.code !== 'answer-too-large' || limit === 1) throw error;
+      size = Math.ceil(limit / 2);
+    });
+    if (!result) continue;
     const items = result.sections.flatMap((section) => section.items);
     if (items.length > 0 || count === 0) yield items;
     count += items.length;

@@ -55,7 +55,7 @@ export class ModelPanel {
         nameText(attribute.name), glyphs[attribute.type] ?? attribute.type,
         `${attribute.type}${attribute.optional ? ', may be NULL' : ''}`, attribute.name)),
       entity.relationships.map(({ name, destination, toMany }) => this.#property(
-        toMany ? `${name}.@count` : `${name}.`, `${toMany ? '⇉' : '→'} ${destination}`,
+        nameText(name) + (toMany ? '.@count' : '.'), `${toMany ? '⇉' : '→'} ${destination}`,
         `${toMany ? 'to-many' : 'to-one'} relationship`, name)));
   }
 

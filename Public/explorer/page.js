@@ -23,7 +23,7 @@ import { PredicateField } from './predicate-field.js';
 import { number } from './format.js';
 import { RowCounts } from './row-counts.js';
 import { rowPanel, showCurrent } from './row-page.js';
-import { FIRST, nextOffset, rowCount, SIZE } from './row-window.js';
+import { FIRST, nextOffset, rowCount, SIZE, smaller } from './row-window.js';
 import { showSession, signIn } from './sign-in.js';
 import { TableTools } from './table-tools.js';
 import { Traffic } from './traffic.js';
@@ -251,14 +251,9 @@ export class Page {
 
   #seen(first, last) {
     this.#range = [first, last];
-    this.#showRange();
-    this.#fetchAround();
-  }
-
-  #showRange() {
-    const [first, last] = this.#range;
     const text = `rows ${number(first + 1)}–${number(last + 1)}`;
     if (this.#rangeText.textContent !== text) this.#rangeText.textContent = text;
+    this.#fetchAround();
   }
 
   /** Fetches the rows around those that are seen where they are not at hand or under way. */
@@ -266,11 +261,11 @@ export class Page {
     const { layout } = this.grid;
     const { offset, size } = this.#window;
     const held = this.result ? { offset, count: layout.count, total: layout.total,
-      size: this.result.truncated ? layout.count : SIZE }
+      size: this.result.truncated ? layout.count : Math.min(size, SIZE) }
       : { offset, count: size, total: layout.total };
     const next = this.live && !this.#isOther ? nextOffset(held, ...this.#range) : null;
     if (next === null) return;
-    this.#window = { offset: next, size: SIZE };
+    this.#window = { offset: next, size: Math.min(size, SIZE) };
     this.#open();
   }, WINDOW_PAUSE);
 
@@ -286,6 +281,10 @@ export class Page {
     }
     if (error.status === 401) return this.#renew();
     if (error.code === 'unknown-entity') return this.reload().catch(() => {});
+    if (error.code === 'answer-too-large' && this.request.limit > 1) {
+      this.#window = { ...this.#window, size: smaller(this.request.limit, this.counts.get(this.view.entity)) };
+      return this.#open();
+    }
     const again = () => { this.predicate.objection(null); showConnection('connecting'); this.#open(); };
     this.predicate.objection(error, { again, remove: (name) => this.change({ [name]: '' }) });
     showConnection(this.predicate.isUnfinished ? 'unfinished' : isTooSlow(error) ? 'slow' : 'failed');

@@ -3,7 +3,7 @@
 import { h, replace } from './dom.js';
 import { number } from './format.js';
 import { PlainFetch } from './plain-fetch.js';
-import { quoted } from './predicate-text.js';
+import { equals } from './predicate-text.js';
 import { RelatedEditor } from './related-editor.js';
 
 /** The most rows that are listed; the others are in the table. */
@@ -54,8 +54,10 @@ export class RelatedList {
     const { destination, inverse } = this.#relationship;
     if (!inverse) return;
     const isMany = schema.relationship(destination, inverse)?.toMany;
+    // Only their names are shown: other values may be large.
+    const labels = schema.labels(destination);
     const request = { entity: destination, where: `${isMany ? 'ANY ' : ''}%K == %@`, arguments: [inverse, id],
-      sort: schema.label(destination), limit: MOST, count: 'exact' };
+      ...(labels.length > 0 && { select: labels, sort: labels.slice(0, 1) }), limit: MOST, count: 'exact' };
     const handlers = { onChange: (current) => { this.#result = current; this.#draw(); },
       onError: (error) => replace(this.#foot, h('p', { class: 'complaint' }, error.message)) };
     this.#live = isLive ? client.live(request, handlers) : new PlainFetch(client, request, handlers);
@@ -128,7 +130,7 @@ export class RelatedList {
   #showTable() {
     const { schema, id, go } = this.#options;
     const { destination, inverse } = this.#relationship;
-    const isMany = schema.relationship(destination, inverse)?.toMany;
-    go(destination, `${isMany ? 'ANY ' : ''}${inverse} == ${quoted(id)}`);
+    const { toMany, destination: own } = schema.relationship(destination, inverse);
+    go(destination, `${toMany ? 'ANY ' : ''}${equals({ name: inverse, type: schema.entity(own).idType }, id)}`);
   }
 }

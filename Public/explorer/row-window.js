@@ -25,6 +25,12 @@ export function nextOffset({ offset, count, total, size = SIZE }, first, last) {
   return next === offset ? null : next;
 }
 
+/** How many rows to ask for after so many were too large for one answer. @param total those of the whole table, if they are counted. */
+export function smaller(limit, total = Infinity) {
+  const asked = Math.max(2, Math.min(limit, total));
+  return Math.ceil(asked / (asked > 100 ? 4 : 2));
+}
+
 /** The rows that a view spans: `{base, most}`, from its `offset` and `limit`. */
 export function span(view) {
   return { base: Number(view.offset) || 0, most: view.limit === '' ? Infinity : Number(view.limit) };

@@ -4,7 +4,7 @@ import { Feed } from './feed.js';
 import { copied } from './json.js';
 import { Live } from './live.js';
 import { canShare, randomText } from './pages.js';
-import { Pending, sendable } from './pending.js';
+import { keyedID, Pending, sendable } from './pending.js';
 import { SaveQueue } from './queue.js';
 import { SharedStream } from './shared.js';
 import { StoredResults } from './results.js';
@@ -152,7 +152,7 @@ class Client {
   #save(changes, options, wanted) {
     let named;
     try {
-      named = changes.map((change) => this.#named(sendable(change)));
+      named = changes.map((change, index) => this.#named(sendable(change), index, options));
     } catch (error) {
       return Promise.reject(error);
     }
@@ -161,8 +161,13 @@ class Client {
     return this.#handled(this.#follow(save.changes, options, answer).then(wanted));
   }
 
-  #named(change) {
-    return change.insert && !change.temporaryID ? { ...change, temporaryID: this.temporaryID() } : change;
+  #named(change, index, options) {
+    return change.insert && !change.temporaryID ? { ...change, temporaryID: this.#idOf(index, options) } : change;
+  }
+
+  /** A save that is repeated under its key must be the same save: its temporary ids are made of the key. */
+  #idOf(index, { idempotencyKey }) {
+    return idempotencyKey === undefined ? this.temporaryID() : keyedID(idempotencyKey, index);
   }
 
   /** A promise whose rejection needs no handler where `onRefused` gets every refusal. */
@@ -196,7 +201,7 @@ class Client {
   }
 
   insert(entity, values, options = {}) {
-    const temporaryID = this.temporaryID();
+    const temporaryID = this.#idOf(0, options);
     const wanted = (answer) => ({ ...answer, id: answer.ids[temporaryID] });
     return this.#save([{ insert: entity, temporaryID, values }], options, wanted);
   }

@@ -1,5 +1,6 @@
 // A save under way, from the click until every live fetch that shows its entities contains it.
 
+import { fnv1a } from './digest.js';
 import { Decimal, isScalar } from './json.js';
 
 /** True if a result at `token` contains the save at `target`, as far as the tokens show. */
@@ -14,6 +15,12 @@ export function hasReached(token, target) {
 /** Ids that a client made up: `new-`, random text, a number. Others may be values as well. */
 const temporary = /^new-[0-9a-f]{24}-\d+$/;
 export const isTemporary = (id) => typeof id === 'string' && temporary.test(id);
+
+/** The temporary id of a change of a save with an idempotency key: the same whenever that is made. */
+export function keyedID(key, index) {
+  const digits = ['a', 'b', 'c'].map((start) => fnv1a(`${start}${key}`).toString(16).padStart(8, '0')).join('');
+  return `new-${digits}-${String(index + 1).padStart(6, '0')}`;
+}
 
 /** The changes with ids of inserted objects in place of temporary ones; the same array if none is. */
 export function withIDs(changes, ids) {

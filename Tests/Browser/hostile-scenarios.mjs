@@ -11,6 +11,8 @@ const hostile = `
   INSERT INTO "odd names" VALUES (1, 'x', 'Ann', 'p', 1, 2, '2024-01-01', 1.5), (2, 'y', 'Bob', NULL, 3, NULL, '2024-03-01', 2.5), (3, 'y', '', 'q', 3, 5, '2025-01-01', NULL);
   CREATE TABLE refers (id INTEGER PRIMARY KEY, note TEXT, odd_id INTEGER REFERENCES "odd names"(id));
   INSERT INTO refers VALUES (1, 'n', 2);
+  CREATE TABLE visit (id INTEGER PRIMARY KEY, "short text" TEXT, picture BLOB, "the.host of" INTEGER REFERENCES "odd names"(id));
+  INSERT INTO visit VALUES (1, 'first', zeroblob(100), 2), (2, 'second', zeroblob(100), 2), (3, 'third', NULL, 1);
   CREATE TABLE wide (id INTEGER PRIMARY KEY, ${many.join(', ')});
   INSERT INTO wide (id, c0, c1, c2, c3, c4, c5, c6, c7) VALUES (1, 'text', 1, 1.5, '2024-01-01', x'00ff', '{"a":1}', 1, 12.5),
     (2, 'maybe', 'seven', 'one', 'nope', 'text', '{bad', 'maybe', 'x'), (3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
@@ -106,6 +108,13 @@ async function relatedByOddName({ browser, server }) {
   const page = await openPage(browser, `${server.address}/?entity=refers&sort=id`);
   const found = await page.run(() => globalThis.livefetch.page.names.search('odd names', 'bo'));
   assert.deepEqual(found, [{ id: 2, name: 'Bob' }]);
+  // The rows that refer to one by a column with an odd name are listed, without their pictures, and lead to the table.
+  await page.run(() => globalThis.livefetch.page.rowPanel.open('odd names', 2));
+  const list = () => [...document.querySelectorAll('.row-panel li .text-button')].map(({ textContent }) => textContent).filter((text) => /first|second|third/.test(text));
+  await page.until(() => document.querySelectorAll('.row-panel li .text-button').length >= 3, { what: 'the related rows' });
+  assert.deepEqual(await page.run(list), ['first (1)', 'second (2)']);
+  await page.run(() => [...document.querySelectorAll('.row-panel .text-button')].filter(({ textContent }) => textContent === 'Show in the table').at(-1).click());
+  await page.until(() => globalThis.livefetch.page.view.entity === 'visit' && globalThis.livefetch.page.live.current?.total === 2, { what: 'the two rows in their table' });
   assert.deepEqual(page.problems, []);
   await page.close();
 }

@@ -258,6 +258,30 @@ async function cutExport({ browser, server }) {
   }
 }
 
+const largeRows = `
+  CREATE TABLE photo (id INTEGER PRIMARY KEY, data BLOB);
+  WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i WHERE n < 300) INSERT INTO photo SELECT n, zeroblob(3000) FROM i;`;
+
+/** Rows of which few fit into one answer are shown in smaller windows, to the last one, and exported. */
+async function largeAnswers({ browser, server, shoot }) {
+  const page = await openPage(browser, `${server.address}/?entity=photo&sort=id`);
+  await page.until(() => globalThis.livefetch.page.live.current?.total === 300 && document.querySelectorAll('.row').length > 10, { timeout: 30_000 });
+  await page.click('.row .cell');
+  await page.key('End');
+  await page.until(() => document.querySelector('.row.is-current')?.livefetchRow.item.id === 300, { timeout: 30_000, what: 'the last row' });
+  await shoot(page, 'large-answers');
+  await page.run(() => {
+    URL.createObjectURL = (blob) => { globalThis.exported = blob; return '#'; };
+    HTMLAnchorElement.prototype.click = () => {};
+    [...document.querySelectorAll('.action')].find(({ ariaLabel }) => ariaLabel === 'Export').click();
+    document.querySelector('.export-menu button').click();
+  });
+  await page.until(() => globalThis.exported, { timeout: 30_000, what: 'the export ends' });
+  assert.equal((await page.run(() => globalThis.exported.text())).trim().split('\r\n').length, 301);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 async function refusedImport({ browser, server, shoot }) {
   const page = await openPage(browser, `${server.address}/?entity=book`, { width: 390, height: 844, scheme: 'dark' });
   await page.run(drop, 'books.csv', 'title,price,is_signed,author\nOne,12,yes,1\nTwo,dear,no,2\n');
@@ -340,6 +364,7 @@ export const tableScenarios = {
   'no number is cut, and a cut text has a tooltip': { run: nothingCut, fixture: wide },
   'several rows are edited, copied and deleted': { run: selection, fixture: library },
   'a fetch is exported whole, a CSV is imported': { run: files },
+  'rows of which few fit into one answer are all reached': { run: largeAnswers, fixture: largeRows, options: ['--max-answer', '400000'] },
   'an export is whole where the server cuts its results': { run: cutExport, fixture: cutRows, options: ['--max-items', '100'] },
   'an import says what is wrong in which line': { run: refusedImport, fixture: library },
   'a damaged file is not imported': { run: damagedImport, fixture: library },

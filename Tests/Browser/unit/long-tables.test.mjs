@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Layout } from '../../../Public/explorer/layout.js';
-import { nextOffset, rowCount } from '../../../Public/explorer/row-window.js';
+import { nextOffset, rowCount, smaller } from '../../../Public/explorer/row-window.js';
 import { Scroller, TALLEST } from '../../../Public/explorer/scroller.js';
 
 test('the window moves when few rows are left beyond those that are seen', () => {
@@ -128,4 +128,8 @@ test('the position stays when rows are added to a very tall table', () => {
   assert.equal(scroller.position, 20_000_000);
   scroller.resize(1_000_000);
   assert.equal(scroller.position, 999_200);
+});
+
+test('after an answer that was too large fewer rows are asked for, at last one', () => {
+  assert.deepEqual([smaller(5000), smaller(5000, 500), smaller(5000, 80), smaller(40), smaller(3), smaller(2), smaller(5000, 1)], [1250, 125, 40, 20, 2, 1, 1]);
 });

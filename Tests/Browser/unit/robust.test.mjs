@@ -121,3 +121,25 @@ test('while the connection is lost nobody asks whether a save is contained', asy
   await new Promise((resolve) => { setTimeout(resolve, 1500); });
   assert.deepEqual(asked.filter(({ query }) => query.wait === '0'), []);
 });
+
+test('a save that is repeated under its key is the same save', async () => {
+  const sent = [];
+  const fetch = async (_, { body }) => {
+    const { changes } = JSON.parse(body);
+    sent.push(changes.map(({ temporaryID }) => temporaryID));
+    if (sent.length % 2 === 1) throw new TypeError('the answer is lost');
+    return new Response(JSON.stringify({ token: 'a-1-x', ids: Object.fromEntries(changes.map((change, index) => [change.temporaryID, index + 7])) }));
+  };
+  const client = connect('http://127.0.0.1:1', { fetch });
+  const changes = [{ insert: 'T', values: { a: 1 } }, { insert: 'T', values: { a: 2 } }];
+  const twice = async (save) => { await assert.rejects(save(), { code: 'unreachable' }); return save(); };
+  await twice(() => client.save(changes, { idempotencyKey: 'one' }));
+  assert.equal((await twice(() => client.insert('T', { a: 3 }, { idempotencyKey: 'two' }))).id, 7);
+  await twice(() => client.save(changes));
+  const [first, second, third, fourth, fifth, sixth] = sent;
+  assert.deepEqual([second, fourth], [first, third]);
+  assert.notDeepEqual(fifth, sixth);
+  const all = [...first, ...third, ...fifth, ...sixth];
+  assert.equal(new Set(all).size, all.length);
+  assert.ok(all.every((id) => /^new-[0-9a-f]{24}-\d{6}$/.test(id)), all.join());
+});
