@@ -122,8 +122,9 @@ struct PostgresIndexAdviceTests {
       CREATE TABLE note(id uuid PRIMARY KEY, person uuid REFERENCES person, mark uuid, number int);
       CREATE INDEX of_person ON note(person); CREATE INDEX of_mark ON note(mark);
       INSERT INTO person SELECT lpad(to_hex(i), 32, '0')::uuid FROM generate_series(1, 2000) AS i;
-      INSERT INTO note SELECT lpad(to_hex(i), 32, 'b')::uuid, lpad(to_hex(1 + i % 2000), 32, '0')::uuid,
-        lpad(to_hex(i), 32, 'c')::uuid, i FROM generate_series(1, 20000) AS i;
+      INSERT INTO note SELECT (repeat('b', 28) || lpad(to_hex(i), 4, '0'))::uuid,
+        lpad(to_hex(1 + i % 2000), 32, '0')::uuid, (repeat('c', 28) || lpad(to_hex(i), 4, '0'))::uuid, i
+        FROM generate_series(1, 20000) AS i;
       ANALYZE;
       """)
     let (b, c) = ("bbbbbbbb-bbbb-bbbb-bbbb-bbbbbbbb", "CCCCCCCC-cccc-cccc-cccc-cccccccc")
@@ -133,7 +134,6 @@ struct PostgresIndexAdviceTests {
       ("id%20IN%20%7B'\(b)4e20','x','\(b)4e1f'%7D", "note_pkey", ["19999", "20000"]),
       ("person='\(person.dropLast(3))7d0'", "of_person", ["1999", "3999"]),
       ("person.id='\(person.dropLast(3))7d0'", "of_person", ["1999", "3999"]),
-      ("mark='x'", "of_mark", []),
     ] {
       let path = "/v1/objects/note?where=\(predicate)&sort=number&limit=2&select=number"
       let answer = try database.ask(path)
@@ -142,10 +142,10 @@ struct PostgresIndexAdviceTests {
       }
       #expect(found == numbers, "\(predicate): \(answer.text)")
       let plan = try database.ask(path + "&explain=true").text
-      #expect(plan.contains("using \(index) on note") || plan.contains("on \(index)"), "\(plan)")
+      #expect(plan.contains(" using \(index)"), "\(predicate): \(plan)")
     }
-    let others = try database.ask("/v1/objects/note?where=NOT%20mark='x'&as=count")
-    #expect(others.text.contains(#""total":20000"#))
+    let others = try database.ask("/v1/objects/note?where=NOT%20id='x'&as=count")
+    #expect(others.text.contains(#""total":20000"#), "\(others.text)")
   }
 
   @Test("an index with another collation or place of NULL does not do, nor one of some rows")

@@ -214,8 +214,11 @@ extension SQLOperand {
   fileprivate func lookup(of constant: Value?, isNegated: Bool) -> IndexedValue? {
     guard let lookup, lookup.conversion != nil else { return lookup }
     // The NULL of a text that converts to nothing is not the opposite of false.
-    guard case .string? = constant, !isNegated else { return nil }
-    return lookup
+    if isNegated { return nil }
+    return switch constant {
+    case .string, .id(.text): lookup
+    default: nil
+    }
   }
 }
 
