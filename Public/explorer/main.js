@@ -66,7 +66,7 @@ startKeys({
 globalThis.livefetch = { client, page };
 if (!about.readOnly) {
   watchSaves(client, about.token, { onReset: (...news) => page.renewed(...news),
-    onUnauthorized: () => signIn('The token is no longer valid.'),
+    onUnauthorized: () => page.renew(),
     onSaves: (count) => {
       page.inspector.savesChart.count(count);
       page.counts.refresh();

@@ -40,6 +40,7 @@ export class Page {
   live = null;
   traffic = new Traffic();
   #generation = 0;
+  #renewal = null;
   /** True if the next result is that of another request. */
   #isOther = false;
   /** Why the rows shown are not live; null where they are. */
@@ -176,7 +177,11 @@ export class Page {
     this.count();
   }
 
-  /** The token has ended: asks for another one, and goes on with that. */
+  /** The token has ended: asks for another one, and goes on with that. Calls at the same time share it. */
+  renew() {
+    return (this.#renewal ??= this.#renew().finally(() => { this.#renewal = null; }));
+  }
+
   async #renew() {
     showConnection('unauthorized');
     const granted = await signIn('The token is no longer valid.');
@@ -279,7 +284,7 @@ export class Page {
       this.#notLive = error.message.replaceAll('`', '').replace(/\.$/, '');
       return this.#open();
     }
-    if (error.status === 401) return this.#renew();
+    if (error.status === 401) return this.renew();
     if (error.code === 'unknown-entity') return this.reload().catch(() => {});
     if (error.code === 'answer-too-large' && this.request.limit > 1) {
       this.#window = { ...this.#window, size: smaller(this.request.limit, this.counts.get(this.view.entity)) };
