@@ -20,13 +20,14 @@ public struct SnapshotWriter {
   @usableFromInline package internal(set) var count = 0
   @usableFromInline var section: [UInt8]?
   private var digest = SnapshotDigest()
-  private var next: String?
+  @usableFromInline var next: String?
   @usableFromInline var isTruncated = false
   /// The ids of the items, if further data is read for them.
   package private(set) var ids: Set<ObjectID> = []
 
   /// The number of bytes written so far.
-  package var size: Int { sections.count + (next?.utf8.count ?? 0) }
+  @inlinable
+  public var size: Int { sections.count + (next?.utf8.count ?? 0) }
 
   package init(plan: FetchPlan, model: Model) {
     self.plan = plan

@@ -106,7 +106,7 @@ public struct Entity: Sendable, Hashable {
   /// Returns the property that items show under `name`; nil without one.
   public func property(named name: String) -> Property? { propertyByName[name] }
 
-  /// The name of the key's column; nil if it is `id`, or if the key has several columns.
+  /// The name of the key's column; nil if it is the `id` of a table, or if the key has several columns.
   public var keyName: String? {
     let names = aliases.filter { $0.value == .id }.keys
     return names.count == 1 ? names.first : nil

@@ -53,7 +53,8 @@ struct EntityDraft {
   /// - Parameter isShared: True if a relationship can also set the column.
   private mutating func addColumn(_ column: Column, at place: Int, isShared: Bool) {
     guard !isKey(column) else {
-      if column.name != "id" { aliases[column.name] = .id }
+      // The model names the key of a view even if it is `id`: other views have none.
+      if column.name != "id" || catalogue.isView { aliases[column.name] = .id }
       return
     }
     let name = claim(column.name)
@@ -162,7 +163,7 @@ extension EntityDraft {
           inverse: inverses.inverse(entity: index, relationship: place))
       },
       propertyOrder: order.map(\.property), idType: key.idType,
-      aliases: aliases.filter { !taken.contains($0.key) },
+      aliases: aliases.filter { $0.key == "id" || !taken.contains($0.key) },
       isObservable: hasKey && catalogue.isObservable,
       isWritable: hasKey, unique: table.uniqueAttributes, keyProperties: table.keyProperties,
       needsKey: hasKey && key.kind == .column
