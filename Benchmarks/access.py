@@ -129,8 +129,9 @@ def beside_many(bench, ruled, plain):
         (ruled, lambda user: city_fetch(1_000_000)),
         (plain, lambda user: written(user, 1_000_000)),
     ):
-        since = token(server, saver)
-        paths = [f"{path(user)}&wait=60&since={since}" for user in users]
+        # Under rules each caller has tokens of its own.
+        since = {user: token(server, user if server is ruled else saver) for user in users}
+        paths = [f"{path(user)}&wait=60&since={since[user]}" for user in users]
         waiting[server] = Held(server, paths, callers)
     one = credentials("saver", [saver])
     change = CHANGE.replace("240", "100")
