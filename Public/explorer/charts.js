@@ -49,7 +49,7 @@ export function histogram(parent, values, onPick) {
   drawBins(parent, list, { onPick, ...(typeof values[0] === 'bigint' ? { text: String } : texts(list, values.every(Number.isInteger))) });
 }
 
-/** How the bars of numbers and the two ends are written: as short as tells them apart. */
+/** How the bars of numbers and the two ends are written: as short as distinguishes them. */
 export function texts(list, isWhole = false) {
   if (list.length === 0) return { text: String };
   const [{ from: low }, { to: high }] = [list[0], list.at(-1)];

@@ -21,7 +21,7 @@ export class Controls {
 
   show(view, schema) {
     const { entity } = view;
-    // A column without a name cannot be told from no column.
+    // A column without a name looks like no column.
     const paths = schema.paths(entity).filter(({ path }) => path !== '');
     replace(this.#parent, this.#filter,
       this.#sort(view, paths), this.#section(view, paths), this.#window(view));

@@ -3,7 +3,7 @@
 import { route } from '../livefetch.js';
 import { Backoff } from '../livefetch/backoff.js';
 import { asLiveFetchError, isAnswer } from '../livefetch/transport.js';
-import { tellApart } from './row-key.js';
+import { distinguish } from './row-key.js';
 
 /** Has the properties and handlers of a live fetch; its state is `plain` once rows are shown. */
 export class PlainFetch {
@@ -45,7 +45,7 @@ export class PlainFetch {
 
   #show(snapshot, bytes) {
     this.#backoff.succeeded();
-    tellApart(snapshot.sections ?? []);
+    distinguish(snapshot.sections ?? []);
     this.current = { ...snapshot, at: new Date() };
     this.#become('plain');
     const info = { cause: 'snapshot', bytes };

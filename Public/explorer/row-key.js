@@ -1,4 +1,4 @@
-// What tells the rows of a table apart: their ids. In a view several rows may have the same id.
+// What distinguishes the rows of a table: their ids. In a view several rows may have the same id.
 
 import { isSame } from './json.js';
 
@@ -7,7 +7,7 @@ const KEY = Symbol('key');
 export const keyOf = (item) => item[KEY] ?? String(item.id);
 
 /** Gives a row whose id another row before it has a key of its own. */
-export function tellApart(sections) {
+export function distinguish(sections) {
   const counts = new Map();
   for (const { items } of sections) {
     for (const item of items) {

@@ -69,7 +69,8 @@ struct HTTPHeaderBlock: Sendable {
     }
   }
 
-  /// True if the first value of `name` contains `part`, ignoring ASCII case. O(length of the value × length of the part).
+  /// True if the first value of `name` contains `part`, ignoring ASCII case. O(length of the value × length
+  /// of the part).
   func first(_ name: String, contains part: String) -> Bool {
     var part = part
     return part.withUTF8 { part in

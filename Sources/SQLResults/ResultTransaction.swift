@@ -116,21 +116,4 @@ extension ResultTransaction {
     }
     return values
   }
-
-  package func writeItems(
-    of plan: FetchPlan, with writer: inout SnapshotWriter
-  ) throws(StoreError) {
-    try write(composer.window(of: plan, extra: plan.isCapped ? 1 : 0), with: &writer)
-  }
-
-  /// Writes the rows of a statement that reads whole items.
-  package func write(
-    _ statement: FetchStatement, with writer: inout SnapshotWriter
-  ) throws(StoreError) {
-    try run(statement) { row throws(StoreError) in
-      let goesOn = writer.add(row) { row.appendItem(to: &$0) }
-      try checkResponse(writer.size)
-      return goesOn
-    }
-  }
 }

@@ -63,6 +63,18 @@ public struct SnapshotWriter {
     return true
   }
 
+  /// Writes a row with its whole item; returns false if no more rows are needed.
+  ///
+  /// - Parameter check: Throws if a response of so many bytes is too large.
+  @inlinable
+  public mutating func write(
+    _ row: some ResultRow, checking check: (Int) throws(StoreError) -> Void
+  ) throws(StoreError) -> Bool {
+    let goesOn = add(row) { row.appendItem(to: &$0) }
+    try check(size)
+    return goesOn
+  }
+
   /// Adds an item of a plan without sections, digest and expansion.
   @inlinable
   public mutating func add(_ appendItem: (inout [UInt8]) -> Void) {

@@ -324,7 +324,7 @@ async function exactTexts({ browser, server }) {
 }
 
 export const findingScenarios = {
-  'names, averages and dates are exact enough to be told apart': { run: exactTexts, fixture: guessed },
+  'names, averages and dates are exact enough to be distinguished': { run: exactTexts, fixture: guessed },
   'words are searched for in the text columns': { run: words },
   'a value that is clicked becomes a filter': { run: clickedValues, fixture: library },
   'the head of a column shows what it holds': { run: facets },

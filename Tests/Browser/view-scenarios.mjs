@@ -1,4 +1,4 @@
-// Views whose rows cannot be told apart by an id.
+// Views whose rows cannot be distinguished by an id.
 
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';

@@ -54,7 +54,7 @@ struct PostgresStoreTests {
       let plan = try ParityWorld.plan(store, "Note", "sort=id&limit=5")
       func token() throws -> Token { try store.snapshot(of: plan, queryClass: .full).token }
       let first = try token()
-      #expect(try token() == first)
+      #expect(try token().epoch == first.epoch)
       try connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ; TRUNCATE \"Note\"; COMMIT")
       let soon = try token()
       let validity = try store.read { read throws(StoreError) in

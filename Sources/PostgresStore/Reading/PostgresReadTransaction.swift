@@ -78,15 +78,20 @@ struct PostgresReadTransaction: ResultTransaction {
     try limit.with(bytes, overflow: overflow, body)
   }
 
-  /// Writes the rows of a statement that reads whole items. In this module, so that the loop is
-  /// specialized for its rows.
+  func writeItems(
+    of plan: FetchPlan, with writer: inout SnapshotWriter
+  ) throws(StoreError) {
+    let window = composer.window(
+      of: plan, extra: plan.isCapped ? 1 : 0, hasSpareColumn: single != nil)
+    try write(window, with: &writer)
+  }
+
+  /// Writes the rows of a statement that reads whole items.
   func write(
     _ statement: FetchStatement, with writer: inout SnapshotWriter
   ) throws(StoreError) {
     try run(statement) { row throws(StoreError) in
-      let goesOn = writer.add(row) { row.appendItem(to: &$0) }
-      try checkResponse(writer.size)
-      return goesOn
+      try writer.write(row, checking: checkResponse)
     }
   }
 
@@ -94,7 +99,6 @@ struct PostgresReadTransaction: ResultTransaction {
     _ statement: FetchStatement, _ body: (PostgresRow) throws(StoreError) -> Bool
   ) throws(StoreError) {
     let context = RowContext(layout: statement.layout, limit: limit)
-    let hasSpareColumn = statement.hasSpareColumn
     let statement = PostgresStatement(statement)
     var failure: StoreError?
     func take(_ result: QueryResult, _ number: Int) -> Bool {
@@ -109,9 +113,7 @@ struct PostgresReadTransaction: ResultTransaction {
       }
     }
     if let single {
-      try single.run(
-        statement, columnCount: context.layout.columnCount, hasSpareColumn: hasSpareColumn,
-        on: connection, take)
+      try single.run(statement, columnCount: context.layout.columnCount, on: connection, take)
     } else {
       try storing { () throws(PostgresError) in
         do throws(PostgresError) {

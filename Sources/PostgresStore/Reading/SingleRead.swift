@@ -33,12 +33,11 @@ final class SingleRead {
   /// Runs a SELECT and passes its rows to `body` until it returns false.
   ///
   /// - Parameters:
-  ///   - columnCount: the number of columns of `statement`.
-  ///   - hasSpareColumn: True if `statement` has one more column, which is NULL. PostgreSQL would take
-  ///     a tenth more time to add it.
+  ///   - statement: a SELECT with a spare column, which is NULL. PostgreSQL would take a tenth more time
+  ///     to add one to its rows.
+  ///   - columnCount: the number of its other columns.
   func run(
-    _ statement: PostgresStatement, columnCount: Int, hasSpareColumn: Bool,
-    on connection: PostgresConnection,
+    _ statement: PostgresStatement, columnCount: Int, on connection: PostgresConnection,
     _ body: (QueryResult, Int) -> Bool
   ) throws(StoreError) {
     guard !hasBegun else {
@@ -46,9 +45,7 @@ final class SingleRead {
       throw .failed("a second statement needs a transaction")
     }
     hasBegun = true
-    let select =
-      hasSpareColumn ? "(\(statement.sql))" : "SELECT r.*, NULL FROM (\(statement.sql)) AS r"
-    let sql = positioned(select, columnCount)
+    let sql = positioned(statement.sql, columnCount)
     var goesOn = true
     do throws(PostgresError) {
       try connection.stream(sql, statement.parameters) { result, row in
@@ -67,13 +64,13 @@ final class SingleRead {
 
   /// A SELECT whose last column is NULL, with one more row, which has the position there. With the
   /// position in each row, the fetch of 50 rows takes PostgreSQL a quarter more time.
-  private func positioned(_ select: String, _ columnCount: Int) -> String {
+  private func positioned(_ sql: String, _ columnCount: Int) -> String {
     """
     SELECT \(String(repeating: "NULL, ", count: columnCount))
       concat_ws(' ', pg_current_snapshot(), (pg_current_wal_insert_lsn() - '0/0')::bigint,
         pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn()\
     \(epoch == nil ? ", \(HistoryEpoch.expression)) FROM livefetch.store AS s" : ")")
-    UNION ALL \(select)
+    UNION ALL (\(sql))
     """
   }
 

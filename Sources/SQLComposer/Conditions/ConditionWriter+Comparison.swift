@@ -33,9 +33,7 @@ extension ConditionWriter {
       let lookup = left.lookup(of: comparison.right.constant, isNegated: isNegated)
     {
       compared = SQLFragment(lookup.sql)
-      if let conversion = lookup.conversion {
-        constant = SQLFragment("\(conversion)(") + constant + ")"
-      }
+      constant.text = lookup.constant(constant.text)
     }
     guard isNegated else { return Alternatives([compared + " = " + constant]) }
     if comparison.isDeep { return Alternatives([compared + dialect.isDifferent + constant]) }
@@ -183,7 +181,7 @@ extension ConditionWriter {
       let lookup = value.lookup(of: membership.values.first, isNegated: isNegated)
     {
       compared = SQLFragment(lookup.sql)
-      if let conversion = lookup.conversion { mark = "\(conversion)(\(mark))" }
+      mark = lookup.constant(mark)
     }
     if values.count == 1 {
       return compared + (isNegated ? " <> \(mark)" : " = \(mark)")

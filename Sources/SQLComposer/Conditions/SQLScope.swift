@@ -83,6 +83,9 @@ package struct IndexedValue: Sendable, Hashable {
     self.sql = sql
     self.conversion = conversion
   }
+
+  /// Returns SQL for the constant, given that of its comparison key.
+  func constant(_ key: String) -> String { conversion.map { "\($0)(\(key))" } ?? key }
 }
 
 /// The SQL of a value and the properties that comparisons need.

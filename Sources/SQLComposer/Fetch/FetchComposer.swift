@@ -15,8 +15,6 @@ package struct FetchStatement: Sendable {
   private var parameters: [(binding: Int, parameter: PlanParameter)] = []
   /// The tables of which it reads past values.
   package var overlays: [HistoryLayout] = []
-  /// True if one more column than the layout has ends each row. It is NULL.
-  package internal(set) var hasSpareColumn = false
 
   package init(
     sql: String, bindings: [SQLValue], layout: RowLayout, overlays: [HistoryLayout] = []
@@ -73,7 +71,8 @@ package struct FetchComposer {
   ///   - extra: The number of rows beyond the limit, which show whether more exist.
   ///   - items: `.inRows` if the rows hold the items' values; `.separate` for ids and order values only.
   ///   - order: `.terms` if the reader of the rows puts ties in order.
-  ///   - hasSpareColumn: True for a store that adds a row with a column of its own.
+  ///   - hasSpareColumn: True for one more column than the layout has, which is NULL, for a store that
+  ///     adds a row of its own.
   package func window(
     of plan: FetchPlan, extra: Int = 0, items: ItemPlace = .inRows,
     order: FetchQuery.RowOrder = .total, hasSpareColumn: Bool = false

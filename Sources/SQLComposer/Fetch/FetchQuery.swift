@@ -82,6 +82,7 @@ extension FetchQuery {
     case total
   }
 
+  /// - Parameter hasSpareColumn: True for one more column than the layout has, which is NULL.
   func statement(
     _ order: RowOrder, limit: Int?, offset: Int, hasSpareColumn: Bool = false
   ) -> FetchStatement {
@@ -94,9 +95,7 @@ extension FetchQuery {
     fragment.appendWindow(limit: limit, offset: offset, context.schema.dialect)
     var layout = layout
     layout.columnCount = columns.count
-    var statement = FetchStatement(fragment, layout: layout, overlays: context.overlays)
-    statement.hasSpareColumn = hasSpareColumn
-    return statement
+    return FetchStatement(fragment, layout: layout, overlays: context.overlays)
   }
 
   func countStatement() -> FetchStatement {

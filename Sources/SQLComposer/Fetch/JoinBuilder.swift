@@ -87,7 +87,7 @@ package struct JoinBuilder: SQLScope {
       result.comparisonKey = dialect.comparisonKey(result)
       if endTable.key.isPlain || endTable.key.isUUID, let column = held.first {
         var value = result
-        if endTable.key.isUUID { value.sql = idParts(at: path.steps, endTable.key)[0] }
+        value.sql = idParts(at: path.steps, endTable.key)[0]
         result.lookup = dialect.lookup(value, column.affinity)
       }
       return result

@@ -23,6 +23,15 @@ extension SQLiteReadTransaction {
     _ = try write(statement, items, with: &writer)
   }
 
+  /// Writes the rows of a statement that reads whole items.
+  func write(
+    _ statement: FetchStatement, with writer: inout SnapshotWriter
+  ) throws(StoreError) {
+    try run(statement) { row throws(StoreError) in
+      try writer.write(row, checking: checkResponse)
+    }
+  }
+
   /// Drops cached items that changed.
   func advanceItems() throws(StoreError) {
     try connection.items.advance(to: token) { entity, since throws(StoreError) in

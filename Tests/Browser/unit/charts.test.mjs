@@ -43,7 +43,7 @@ test('the names below a line are spread from its first point to its last', () =>
   assert.deepEqual(spread(5, 1), [0, 4]);
 });
 
-test('the two ends of a histogram are told apart, whatever the size of its values', () => {
+test('the two ends of a histogram are distinguished, whatever the size of its values', () => {
   const ends = (values) => {
     const list = bins(values);
     const { text, end = text } = texts(list, values.every(Number.isInteger));
