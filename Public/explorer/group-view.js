@@ -17,6 +17,8 @@ export class GroupView {
   #page;
   #live = null;
   #request = null;
+  /** Why the rows of the group that was picked last cannot be shown; it stays while the groups change. */
+  #problem;
   #controls = h('div', { class: 'controls group-controls' });
   #status = h('p', { class: 'group-status', role: 'status' });
   #body = h('div', { class: 'group-body', tabindex: 0, role: 'region', 'aria-label': 'Groups' });
@@ -43,6 +45,7 @@ export class GroupView {
     const { view, schema, where, client, isLive } = this.#page;
     this.#live?.close();
     this.#live = null;
+    this.#problem = undefined;
     this.element.hidden = !view.values;
     if (!view.values) return;
     this.#drawControls();
@@ -105,8 +108,8 @@ export class GroupView {
   /** Shows the rows of a group. */
   #pick(groups, row) {
     const { where, change, joined } = this.#page;
-    const problem = groupProblem(groups, row);
-    if (problem) this.#status.textContent = problem;
+    this.#problem = groupProblem(groups, row);
+    if (this.#problem) this.#status.textContent = this.#problem;
     else change({ ...noGroups, where: joined(where, groupCondition(groups, row)) });
   }
 
@@ -115,8 +118,8 @@ export class GroupView {
     const groups = groupColumns(view, schema);
     const rows = current.sections[0]?.items ?? [];
     const total = current.total ?? rows.length;
-    this.#status.textContent = total > MOST ? `the first ${number(MOST)} of ${number(total)} groups`
-      : `${number(total)} ${total === 1 ? 'group' : 'groups'}`;
+    this.#status.textContent = this.#problem ?? (total > MOST ? `the first ${number(MOST)} of ${number(total)} groups`
+      : `${number(total)} ${total === 1 ? 'group' : 'groups'}`);
     const [, , chart] = kinds.find(([kind]) => kind === view.chart) ?? kinds[0];
     replace(this.#body, rows.length === 0 ? h('p', { class: 'quiet' }, 'No group.')
       : chart({ groups, values: valueColumns(view, schema), rows, order: view.order,

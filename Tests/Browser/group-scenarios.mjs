@@ -92,8 +92,13 @@ const odd = `
 async function oddGroups({ browser, server, shoot }) {
   const page = await openPage(browser, `${server.address}/?entity=odd`);
   const pick = async (group, name) => {
-    await page.run((by) => globalThis.livefetch.page.change({ where: '', group: by, values: '@count', order: '-count', chart: 'bars' }), group);
-    await page.until((text) => [...document.querySelectorAll('.group-label')].some(({ textContent }) => textContent === text), { args: [name], what: `${group} ${name}` });
+    // The groups before stay until the new ones are there, and may be called the same.
+    await page.run((by) => {
+      document.querySelector('.group-status').textContent = '';
+      globalThis.livefetch.page.change({ where: '', group: by, values: '@count', order: '-count', chart: 'bars' });
+    }, group);
+    await page.until((text) => /group/.test(document.querySelector('.group-status').textContent)
+      && [...document.querySelectorAll('.group-label')].some(({ textContent }) => textContent === text), { args: [name], what: `${group} ${name}` });
     await page.run((text) => [...document.querySelectorAll('.group-label')].find(({ textContent }) => textContent === text).click(), name);
   };
   const rows = (list) => page.until((wanted) => document.querySelector('.groups').hidden && !document.querySelector('.grid').classList.contains('is-stale')
