@@ -19,6 +19,8 @@ BOTH_STORES := AccessProof|Access(Leak|Live|Reading|Saving|RuleMatrix|Time|Token
   )SectionOption|ServerTiming|SinceNow|StalledReader|StreamContract|TermLimit|$(strip \
   )Transformable(Contract|Rule)|ViewKey|WindowContract
 SOURCES := $(wildcard Package.swift Sources Tests)
+# The program with the address sanitizer, for requests that no client would send.
+SANITIZED := swift build -c release --sanitize address --scratch-path .build-asan
 
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
@@ -112,11 +114,14 @@ harden: deps ## attacks by `fuzz`, `chaos` and schemathesis, an hour each or SEC
 	@test -x .build-openapi/bin/python || python3 -m venv .build-openapi
 	@.build-openapi/bin/python -m pip install -q "schemathesis==4.*"
 	@swift build -c release --product livefetch
+	@$(SANITIZED) --product livefetch
 	@seconds=$(if $(filter command,$(origin SECONDS)),$(SECONDS),3600); \
 	  program="$$(swift build -c release --show-bin-path)/livefetch"; failed=0; \
 	  bash Tests/Fuzz/run $$seconds || failed=1; \
-	  python3 Tests/Faults/run.py --soak --each $$seconds --only R8,R9,TOKENS,DAMAGE \
-	    "$$program" || failed=1; \
+	  ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0 \
+	    python3 Tests/Faults/run.py --soak --each $$seconds --only R8,TOKENS \
+	    "$$($(SANITIZED) --show-bin-path)/livefetch" || failed=1; \
+	  python3 Tests/Faults/run.py --soak --each $$seconds --only R9,DAMAGE "$$program" || failed=1; \
 	  .build-openapi/bin/python Tests/OpenAPI/generated.py "$$program" \
 	    .build-openapi/bin/schemathesis $$seconds || failed=1; \
 	  bash Tests/HTTPLibrary/run || failed=1; \
