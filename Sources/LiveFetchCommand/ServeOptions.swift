@@ -37,6 +37,7 @@ struct ServeOptions: ParsableArguments {
   @Option(.maxBody) var maxBody: String?
   @Option(.maxAnswer) var maxAnswer: String?
   @Option(.maxMemoryInFlight) var maxMemoryInFlight: String?
+  @Option(.maxLiveMemory) var maxLiveMemory: String?
   @Option(.shutdownTimeout) var shutdownTimeout: String?
   @Option(.durability) var durability: String?
   @Option(.keepHistory) var keepHistory: String?
@@ -66,6 +67,7 @@ struct ServeOptions: ParsableArguments {
       (.limit, Self.joined(limit)), (.maxItems, maxItems), (.queryTimeout, queryTimeout),
       (.maxBody, maxBody),
       (.maxAnswer, maxAnswer), (.maxMemoryInFlight, maxMemoryInFlight),
+      (.maxLiveMemory, maxLiveMemory),
       (.shutdownTimeout, shutdownTimeout), (.durability, durability), (.keepHistory, keepHistory),
       (.keepDays, keepDays), (.keepBytes, keepBytes), (.keepIdle, keepIdle),
       (.backupEvery, backupEvery), (.backupTo, backupTo), (.keep, keep), (.workers, workers),

@@ -66,7 +66,7 @@ struct Server {
     let newer: ServerOptions
     do {
       newer = try readAgain(options)
-      try newer.checkAccess(to: source.argument)
+      try newer.checkAccess(to: source.argument, at: started.host)
       if let model = host.model { try newer.checkRules(of: model, path: source.name) }
     } catch {
       // Files that cannot be used have been reported.

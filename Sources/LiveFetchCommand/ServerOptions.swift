@@ -118,8 +118,11 @@ struct ServerOptions {
 
   /// Refuses to serve everyone on an address that is not loopback.
   ///
-  /// - Parameter store: The file or database, whose API keys count. A file does not have to exist.
-  func checkAccess(to store: String) throws {
+  /// - Parameters:
+  ///   - store: The file or database, whose API keys count. A file does not have to exist.
+  ///   - listening: The address at which the server listens already; nil for that of the settings.
+  func checkAccess(to store: String, at listening: String? = nil) throws {
+    let host = listening ?? host
     guard serverToken == nil, jwt == nil, !HostNames.isLoopback(host),
       !settings.isOn(.insecureOpen)
     else { return }
@@ -205,6 +208,7 @@ struct ServerOptions {
     service.maxResponseBytes = settings.integer(.maxAnswer)
     service.queryTimeout = settings.number(.queryTimeout)
     service.idleSeconds = settings.number(.keepIdle)
+    service.maxLiveBytes = settings.integer(.maxLiveMemory)
     service.bearerToken = serverToken
     service.jwt = jwt
     service.errorLogger = settings.errorLogger

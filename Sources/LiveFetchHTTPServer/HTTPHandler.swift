@@ -21,6 +21,9 @@ public protocol HTTPHandler: Sendable {
     of head: HTTPRequest, attach: (any ExchangeAttachment) -> Void
   ) -> HTTPResponse?
 
+  /// The headers that every response has, for refusals that no handler sees.
+  var commonHeaders: [(name: String, value: String)] { get }
+
   /// Called on a worker when the sending of a response begins, for metrics.
   ///
   /// - Parameters:
@@ -34,6 +37,8 @@ public protocol HTTPHandler: Sendable {
 }
 
 extension HTTPHandler {
+  public var commonHeaders: [(name: String, value: String)] { [] }
+
   public func refusal(
     of head: HTTPRequest, attach: (any ExchangeAttachment) -> Void
   ) -> HTTPResponse? { nil }

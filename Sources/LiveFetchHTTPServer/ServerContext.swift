@@ -25,7 +25,9 @@ final class ServerContext: Sendable {
   }
 
   func render(_ problem: HTTPProblem) -> HTTPResponse {
-    configuration.renderProblem(problem)
+    var response = configuration.renderProblem(problem)
+    response.headers += handler.commonHeaders
+    return response
   }
 
   /// The number of looks, one a second, after which a body that is not read is refused.

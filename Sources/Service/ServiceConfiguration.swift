@@ -16,7 +16,11 @@ public struct ServiceConfiguration: Sendable {
   /// Seconds that a fetch without waiting clients is kept up to date in memory. Clients that return
   /// later get a diff from the history.
   public var idleSeconds = 60.0
-  /// The limits of the live engine; its idle time is ``idleSeconds``.
+  /// The memory in bytes that all live fetches may need together, about. Beyond it, those without waiting
+  /// clients are dropped, and then new ones are 503 `overloaded`.
+  public var maxLiveBytes = Int.max
+  /// The limits of the live engine; its idle time is ``idleSeconds``, its memory
+  /// ``maxLiveBytes``.
   package var engine = LiveConfiguration()
   /// Seconds between two comment lines of a stream.
   public var heartbeat = 15.0

@@ -134,6 +134,12 @@ public final class ServiceHost: HTTPHandler {
     state.withLock { $0.served?.service }?.refusal(of: head, attach: attach)
   }
 
+  public var commonHeaders: [(name: String, value: String)] {
+    guard let service = state.withLock({ $0.served?.service }) else { return [] }
+    let token = service.store.newestToken.tagged(service.tokenTag(of: nil))
+    return [("LiveFetch-Token", token.description)]
+  }
+
   public func answered(_ mark: UInt8, status: Int, nanoseconds: UInt64) {
     metrics.count(mark, status: status, nanoseconds: nanoseconds)
   }

@@ -46,6 +46,7 @@ import Testing
 
   private func compare(_ ranked: RankedKeys, _ sorted: [OrderKey]) {
     #expect(ranked.count == sorted.count)
+    #expect(ranked.byteCount == RankedKeys(sorted: sorted, isSectioned: true).byteCount)
     #expect((0..<ranked.count).allSatisfy { ranked.keys[$0] == sorted[$0] })
     var walked: [OrderKey] = []
     ranked.keys.forEach(in: 0..<ranked.count) { walked.append($0) }

@@ -30,6 +30,17 @@ struct EntityNameTests {
     #expect(try file.ask("/v1/objects/Human?as=count").json["total"]?.integer == 0)
   }
 
+  @Test("A replacement inserts no object of an abstract entity", arguments: [false, true])
+  func abstractReplacement(_ isConditional: Bool) throws {
+    let file = try SampleModel.served("heroes")
+    let answer = try file.ask(
+      "PUT", "/v1/objects/Human/10", body: #"{"name":"A"}"#,
+      headers: isConditional ? [("If-None-Match", "*")] : [])
+    #expect(answer.status == 422)
+    #expect(answer.text.contains(#""code":"abstract-entity""#), "\(answer.text)")
+    #expect(try file.ask("/v1/objects/Human?as=count").json["total"]?.integer == 0)
+  }
+
   @Test func anObjectMayBeSentBackAsItWasGot() throws {
     let file = try SampleModel.served("heroes")
     let id = try file.insert("Hero", #"{"name":"Ann"}"#)

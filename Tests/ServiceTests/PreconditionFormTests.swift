@@ -106,6 +106,32 @@ struct PreconditionFormTests {
     #expect(try file.ask("/v1/objects/city").text == before)
   }
 
+  @Test("The `@etag` of an item is taken in place of the object's ETag, and its id in `base`")
+  func itemsSentBack() throws {
+    let file = try ServedFile(contractWorld)
+    let item = try file.ask("/v1/objects/city?where=id%3D%3D1&select=@etag,population").text
+    let tag = try #require(item.firstMatch(of: /"@etag":"([0-9a-f]{16})"/)?.1)
+    let refused = try file.ask(
+      "PATCH", "/v1/objects/city/1", body: #"{"population":1}"#,
+      headers: [("If-Match", "0123456789abcdef")])
+    #expect(refused.status == 412)
+    let saved = try file.ask(
+      "POST", "/v1/save",
+      body: #"""
+        {"changes":[{"update":"city","id":1,"values":{"population":1},"ifMatch":"\#(tag)"}]}
+        """#)
+    #expect(saved.status == 200, "\(saved.text)")
+    for (id, status) in [(1, 200), (2, 422)] {
+      let answer = try file.ask(
+        "POST", "/v1/save",
+        body: #"""
+          {"changes":[{"update":"city","id":1,"values":{"population":2},
+            "base":{"id":\#(id),"population":1}}]}
+          """#)
+      #expect(answer.status == status, "\(answer.text)")
+    }
+  }
+
   @Test(arguments: [
     (["\"no\""], 412), (["\"no\", \"ETAG\""], 204), (["\"no\"", "\"ETAG\""], 204),
     (["\"ETAG\",\"no\""], 204), ([" \t\"ETAG\"\t "], 204), ([",\"ETAG\",,"], 204), (["*"], 204),

@@ -12,6 +12,9 @@ extension ChangeValidator {
       where index == entity.inheritance.discriminator && (!isBase || isOwnName(member.value)):
         continue
       case .id where isInsert: id = objectID(member.value, entity: entity, property: "id")
+      // A client sends the whole item that it has seen.
+      case .id where isBase && id != nil && ObjectID(member.value, type: entity.idType) == id:
+        continue
       case .id: report(.notWritable, "id", "an object's id is permanent")
       case .attribute(let index):
         let attribute = entity.attributes[index]

@@ -131,7 +131,12 @@ struct ChangeValidator {
 
   private mutating func precondition(of draft: ChangeDraft, entity: Entity) -> Precondition {
     guard let base = draft.base else { return draft.precondition }
-    var id: ObjectID?
+    var id: ObjectID? =
+      switch draft.target {
+      case .id(let id): id
+      case .json(let json): ObjectID(json, type: entity.idType)
+      case nil: nil
+      }
     return .base(values(base, of: entity, isInsert: false, id: &id, isBase: true))
   }
 

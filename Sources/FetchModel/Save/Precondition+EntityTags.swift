@@ -1,11 +1,17 @@
 // The value of an `If-Match` header → a precondition (RFC 9110, section 13.1.1).
 
+import Bytes
+
 extension Precondition {
-  /// Reads `*` or a list of entity tags in double quotes; nil for anything else. A weak tag is
-  /// well-formed and never matches. Empty elements of the list are passed over.
+  /// Reads `*`, a list of entity tags in double quotes, or the `@etag` of an item; nil for anything
+  /// else. A weak tag is well-formed and never matches. Empty elements of the list are passed over.
   public init?(ifMatch text: String) {
     if text == "*" {
       self = .present
+      return
+    }
+    if text.utf8.count == 16, text.utf8.allSatisfy({ Hexadecimal.value(of: $0) != nil }) {
+      self = .etag([text])
       return
     }
     var rest = text[...].utf8

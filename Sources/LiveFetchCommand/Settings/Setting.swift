@@ -165,6 +165,10 @@ extension Setting {
   static let maxMemoryInFlight = Setting(
     "max-memory-in-flight", .integer(1 << 20...Int.max), .integer(512 << 20),
     "the most bytes of all request bodies and answers in memory together")
+  static let maxLiveMemory = Setting(
+    "max-live-memory", .integer(1 << 20...Int.max), .integer(SystemMemory.bytes / 2),
+    shown: "half of the memory",
+    "about how many bytes all live fetches together may keep in memory")
   static let shutdownTimeout = Setting(
     "shutdown-timeout", .number, .number(20),
     "seconds that the server may take to end after SIGTERM")
@@ -215,7 +219,7 @@ extension Setting {
     host, port, model, publicDirectory, token, tokenFile, jwtKey, jwksURL, jwtIssuer, jwtAudience,
     jwtRolesClaim, access, insecureOpen, allowHost, corsOrigin, tlsCert, tlsKey, trustProxy,
     logRequests, logFormat, audit, limit, maxItems, queryTimeout, maxBody, maxAnswer,
-    maxMemoryInFlight, shutdownTimeout, durability,
+    maxMemoryInFlight, maxLiveMemory, shutdownTimeout, durability,
     keepHistory, keepDays, keepBytes, keepIdle, backupEvery, backupTo, keep, workers,
     maxConnections, idleTimeout, create, readOnly, explain, serverTiming,
   ]
@@ -223,7 +227,7 @@ extension Setting {
   /// The settings that SIGHUP reads again. The others take effect when the server starts.
   static let reloaded: Set<Setting> = [
     publicDirectory, token, tokenFile, jwtKey, jwksURL, jwtIssuer, jwtAudience, jwtRolesClaim,
-    access, insecureOpen, corsOrigin, limit, maxItems, queryTimeout, maxAnswer,
+    access, insecureOpen, corsOrigin, limit, maxItems, queryTimeout, maxAnswer, maxLiveMemory,
     keepHistory, keepDays, keepBytes, keepIdle, explain, serverTiming,
   ]
 }

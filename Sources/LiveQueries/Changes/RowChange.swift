@@ -15,6 +15,11 @@ struct RowChange {
     KeyChange(id: id, oldKey: old?.key, newKey: new?.key, valuesChanged: valuesChanged)
   }
 
+  /// The memory that the rows need, about.
+  var byteCount: Int {
+    [old, new].reduce(64) { $0 + ($1.map { $0.json.count + $0.key.bytes.count + 64 } ?? 0) }
+  }
+
   /// 1 if the object entered the result, -1 if it left, otherwise 0.
   var countChange: Int { (new == nil ? 0 : 1) - (old == nil ? 0 : 1) }
 

@@ -17,6 +17,8 @@ struct RowChangeLog {
   private(set) var start: HistoryPosition
   private var entries: [Entry] = []
   private var count = 0
+  /// The memory that the changes need, about.
+  private(set) var byteCount = 0
 
   init(start: HistoryPosition) { self.start = start }
 
@@ -52,6 +54,7 @@ struct RowChangeLog {
     guard !changes.isEmpty || !base.isDirectly(before: position) else { return }
     entries.append(Entry(base: base, position: position, changes: changes))
     count += max(1, changes.count)
+    byteCount += changes.reduce(0) { $0 + $1.byteCount }
     for change in changes { latest[change.id] = LatestRow(row: change.new, position: position) }
   }
 
@@ -62,6 +65,7 @@ struct RowChangeLog {
     while count > limit, dropped < entries.count {
       let entry = entries[dropped]
       count -= max(1, entry.changes.count)
+      byteCount -= entry.changes.reduce(0) { $0 + $1.byteCount }
       start = entry.position
       for change in entry.changes where latest[change.id]?.position == entry.position {
         latest[change.id] = nil

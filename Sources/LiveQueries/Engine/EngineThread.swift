@@ -214,6 +214,7 @@ final class EngineThread {
   private func answerClients() {
     send(neededHistory)
     queries.counters.queries = queries.queries.count
+    queries.counters.bytes = queries.byteCount
     queries.counters.waiters =
       queries.waiterCount + queries.pendingCatchUps.reduce(0) { $0 + $1.value.all.count }
     report(queries.counters)

@@ -70,6 +70,9 @@ public struct LiveConfiguration: Sendable {
   /// The time limit on the engine's thread for one client's catch-up; a longer one continues on
   /// another thread.
   public var timeLimit = Duration.milliseconds(250)
+  /// The memory in bytes that the fetches may need together, about. Beyond it, those without waiters are
+  /// dropped, and then new ones get ``StoreError/overloaded``.
+  public var maxBytes = Int.max
   /// The time limit for catching up fetches that have waiters.
   public var longTimeLimit = Duration.seconds(1)
 
@@ -84,6 +87,8 @@ public struct LiveConfiguration: Sendable {
 public struct LiveCounters: Sendable, Hashable {
   /// The number of distinct fetches.
   public var queries = 0
+  /// The memory that they need in bytes, about.
+  public var bytes = 0
   /// The number of waiting clients.
   public var waiters = 0
   /// The number of positions that the engine processed; saves committed together count once.

@@ -71,7 +71,7 @@ extension LiveQueries {
     }
     query.isActive = false
     index.remove(query)
-    queries[query.key] = nil
+    drop(query)
   }
 
   /// Removes a client that waits for a background catch-up.
@@ -147,7 +147,8 @@ extension LiveQueries {
     for one in waiting.begun { send(body, of: view, from: one.from, to: one.request.waiter) }
     if query.position == prepared.token.position, queries[query.key] == nil {
       query.log.trim(to: configuration.maxLoggedChanges)
-      queries[query.key] = query
+      keep(query)
+      fitsMemory(query, now: now)
     }
   }
 
@@ -188,6 +189,7 @@ extension LiveQueries {
       installed.adopt(key.view, of: query)
       let view = try installed.view(key.view, context, now: now)
       view.lastUse = now
+      guard fitsMemory(installed, now: now) else { throw .overloaded }
       for waiting in pendingCatchUps.removeValue(forKey: key)?.all ?? [] {
         register(waiting.request, from: waiting.from, installed, view, now: now)
       }
@@ -196,12 +198,13 @@ extension LiveQueries {
     for waiting in pendingCatchUps.removeValue(forKey: key)?.all ?? [] {
       send(body, of: found.view, from: waiting.from, to: waiting.request.waiter)
     }
+    fitsMemory(installed, now: now)
   }
 
   /// Makes `query` the fetch's query, unless another one is active. Returns the fetch's query.
   private mutating func install(_ query: LiveQuery) -> LiveQuery {
     if let known = queries[query.key], known.isActive { return known }
-    queries[query.key] = query
+    keep(query)
     return query
   }
 }

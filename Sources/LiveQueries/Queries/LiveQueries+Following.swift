@@ -126,14 +126,20 @@ extension LiveQueries {
         limit: .total(context.limit(configuration.timeLimit, for: request.caller)), now: now)
     } catch {
       // A query that did not reach the snapshot is dropped.
-      if query.position != context.token.position, !query.isActive { queries[query.key] = nil }
+      if query.position != context.token.position, !query.isActive { drop(query) }
       throw error
     }
     guard let found else { return false }
     query.log.trim(to: configuration.maxLoggedChanges)
     if let body = found.body {
       send(body, of: found.view, from: from, to: request.waiter)
+      fitsMemory(query, now: now)
+    } else if let deadline = request.deadline, deadline <= now {
+      let body = query.emptyBody(for: found.view, context.token)
+      send(.diff(body.diff(from: from, isEmpty: true)), to: request.waiter)
+      fitsMemory(query, now: now)
     } else {
+      guard fitsMemory(query, now: now) else { throw .overloaded }
       register(request, from: from, query, found.view, now: now)
     }
     return true
@@ -151,7 +157,7 @@ extension LiveQueries {
     }
     let query = LiveQuery(
       key: key, model: model, columns: columns, position: context.token.position)
-    queries[key] = query
+    keep(query)
     return query
   }
 
@@ -248,10 +254,33 @@ extension LiveQueries {
 
   /// Drops the queries and views that were not used since `time`.
   mutating func dropIdle(unusedSince time: ContinuousClock.Instant) {
-    for (key, query) in queries {
+    for query in Array(queries.values) {
       query.dropViews(unusedSince: time)
-      if query.views.isEmpty { queries[key] = nil }
+      if query.views.isEmpty { drop(query) } else { measure(query) }
     }
+  }
+
+  /// Keeps all queries within the limit of memory: those that nobody waits for are dropped, the least
+  /// recently used first. Their clients' next requests read the changes from the history.
+  ///
+  /// - Parameter query: the query that has grown last. If that does not suffice, what nobody waits for
+  ///   of it is dropped too.
+  /// - Returns: false if no more clients may wait for it.
+  @discardableResult
+  mutating func fitsMemory(_ query: LiveQuery, now: ContinuousClock.Instant) -> Bool {
+    measure(query)
+    guard byteCount > configuration.maxBytes else { return true }
+    let unused = queries.values.filter { $0.waiterCount == 0 && $0 !== query }
+      .map { (query: $0, lastUse: $0.lastUse ?? now) }.sorted { $0.lastUse < $1.lastUse }
+    for other in unused {
+      // Somewhat less, so that the next queries fit.
+      guard byteCount > configuration.maxBytes / 4 * 3 else { break }
+      drop(other.query)
+    }
+    guard byteCount > configuration.maxBytes else { return true }
+    query.dropViews(unusedSince: now)
+    if query.waiterCount == 0 { drop(query) } else { measure(query) }
+    return false
   }
 }
 

@@ -51,7 +51,10 @@ struct LiveQueries {
   private(set) var current: Token?
   /// Recent tokens of the store, which need no query to be verified.
   private var known: [HistoryPosition: Token] = [:]
-  var queries: [QueryKey: LiveQuery] = [:]
+  /// Changed by ``keep(_:)`` and ``drop(_:)``.
+  private(set) var queries: [QueryKey: LiveQuery] = [:]
+  /// The memory that all queries need, about.
+  private(set) var byteCount = 0
   var index = QueryIndex()
   var registrations: [UInt64: Registration] = [:]
   var tickets: [ObjectIdentifier: UInt64] = [:]
@@ -167,7 +170,7 @@ struct LiveQueries {
   /// Drops everything after a change of the epoch; all waiters expire.
   private mutating func restart(_ token: Token) {
     for query in queries.values { deactivate(query, .expired) }
-    queries = [:]
+    for query in Array(queries.values) { drop(query) }
     index = QueryIndex()
     known = [:]
     note(token)
@@ -208,6 +211,7 @@ struct LiveQueries {
       }
       if hasDiff { counters.changed += 1 }
       query.log.trim(to: configuration.maxLoggedChanges)
+      measure(query)
     } catch .queryTimeout {
       postpone(query, at: current)
     } catch {
@@ -232,7 +236,7 @@ struct LiveQueries {
   private mutating func end(_ query: LiveQuery, _ error: StoreError) {
     deactivate(query, .failed(error))
     index.remove(query)
-    queries[query.key] = nil
+    drop(query)
   }
 
   private mutating func deactivate(_ query: LiveQuery, _ answer: LiveAnswer) {
@@ -285,6 +289,34 @@ struct LiveQueries {
     guard let registration = registrations.removeValue(forKey: ticket) else { return nil }
     if tickets[registration.waiter] == ticket { tickets[registration.waiter] = nil }
     return registration
+  }
+
+  /// Adds a query, in place of another one of its fetch.
+  mutating func keep(_ query: LiveQuery) {
+    if let other = queries.updateValue(query, forKey: query.key), other !== query { forget(other) }
+    query.isKept = true
+    measure(query)
+  }
+
+  /// Removes a query, which has no waiters.
+  mutating func drop(_ query: LiveQuery) {
+    guard query.isKept else { return }
+    queries[query.key] = nil
+    forget(query)
+  }
+
+  private mutating func forget(_ query: LiveQuery) {
+    byteCount -= query.countedBytes
+    query.countedBytes = 0
+    query.isKept = false
+  }
+
+  /// Updates the part of a query in ``byteCount``.
+  mutating func measure(_ query: LiveQuery) {
+    guard query.isKept else { return }
+    let size = query.byteCount
+    byteCount += size - query.countedBytes
+    query.countedBytes = size
   }
 
   /// Deactivates `query` if it has no waiters; it is up to date with the current snapshot.

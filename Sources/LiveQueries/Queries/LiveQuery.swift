@@ -66,6 +66,10 @@ final class LiveQuery {
   /// The number of matching objects, if a view shows it.
   var total: Int?
   var log: RowChangeLog
+  /// True while it is in ``LiveQueries/queries``.
+  var isKept = false
+  /// Its part of ``LiveQueries/byteCount``.
+  var countedBytes = 0
 
   init(
     key: QueryKey, model: Model, columns: (any ColumnTraits)? = nil, position: HistoryPosition
@@ -221,6 +225,16 @@ final class LiveQuery {
   func isCovered(_ view: ViewKey) -> Bool {
     ranges[view.after]?.isCovered(to: view.window.upperBound) ?? true
   }
+
+  /// The memory that the query needs, about. O(views).
+  var byteCount: Int {
+    let keys = ranges.values.reduce(0) { $0 + $1.keys.byteCount }
+    let views = views.values.reduce(0) { $0 + $1.byteCount }
+    return 1_024 + keys + views + log.byteCount
+  }
+
+  /// When a request has used the query last.
+  var lastUse: ContinuousClock.Instant? { views.values.map(\.lastUse).max() }
 
   /// Drops views that were not used since `time`, and the keys that only they needed.
   func dropViews(unusedSince time: ContinuousClock.Instant) {

@@ -83,6 +83,12 @@ struct KeyChunk: Sendable {
   private var entries: [Entry] = []
 
   var count: Int { entries.count }
+  /// The memory that the keys need.
+  var byteCount: Int { bytes.count + entries.count * MemoryLayout<Entry>.stride }
+  /// The memory that one key needs.
+  static func byteCount(of key: OrderKeyView) -> Int {
+    key.bytes.count + MemoryLayout<Entry>.stride
+  }
   var isEmpty: Bool { entries.isEmpty }
   /// True if further keys belong into another chunk.
   var isFull: Bool { entries.count >= Self.usualCount || bytes.count >= Self.usualBytes }

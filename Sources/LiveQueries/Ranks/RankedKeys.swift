@@ -18,6 +18,8 @@ struct RankedKeys: Sendable {
   private(set) var bound: OrderKey?
 
   var count: Int { keys.count }
+  /// The memory that the keys need.
+  var byteCount: Int { keys.byteCount + sections.byteCount }
   var isComplete: Bool { bound == nil }
 
   /// - Parameters:

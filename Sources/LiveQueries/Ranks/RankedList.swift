@@ -15,12 +15,16 @@ struct RankedList: Sendable {
   private var tree = FenwickTree()
   private(set) var count = 0
 
+  /// The memory that the keys need.
+  private(set) var byteCount = 0
+
   /// Appends sorted keys that are greater than every key of the list. O(keys + chunks).
   mutating func append(contentsOf keys: [OrderKey]) {
     var rest = keys[...]
     while !rest.isEmpty {
       let chunk = KeyChunk(rest)
       chunks.append(chunk)
+      byteCount += chunk.byteCount
       rest = rest.dropFirst(chunk.count)
     }
     count += keys.count
@@ -31,7 +35,9 @@ struct RankedList: Sendable {
   mutating func removeTail(from rank: Int) {
     guard rank < count else { return }
     let (chunk, offset) = tree.place(ofRank: max(rank, 0))
+    byteCount -= chunks[chunk...].reduce(0) { $0 + $1.byteCount }
     chunks[chunk].removeTail(from: offset)
+    byteCount += chunks[chunk].byteCount
     chunks.removeSubrange((chunks[chunk].isEmpty ? chunk : chunk + 1)...)
     count = max(rank, 0)
     rebuildTree()
@@ -59,6 +65,7 @@ struct RankedList: Sendable {
       guard !chunks[chunk].holds(view, at: offset) else { return false }
       chunks[chunk].insert(view, at: offset)
       count += 1
+      byteCount += KeyChunk.byteCount(of: view)
       tree.add(1, at: chunk)
       if chunks[chunk].isOverfull { split(chunk) }
       return true
@@ -73,6 +80,7 @@ struct RankedList: Sendable {
       else { return false }
       chunks[chunk].remove(at: offset)
       count -= 1
+      byteCount -= KeyChunk.byteCount(of: view)
       tree.add(-1, at: chunk)
       if chunks[chunk].isEmpty {
         chunks.remove(at: chunk)
@@ -153,6 +161,7 @@ extension RankedList {
       }
       list.chunks[last].append(key)
       list.count += 1
+      list.byteCount += KeyChunk.byteCount(of: key)
     }
 
     /// Returns the list. Nothing can be appended afterwards.

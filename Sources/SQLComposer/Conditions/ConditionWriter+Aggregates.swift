@@ -83,13 +83,16 @@ extension ConditionWriter {
   ) -> SQLOperand {
     let expressions = function.flattened(expressions)
     var operands = expressions.map { operand($0, dateFormat: dateFormat) }
-    let formats = Set(operands.compactMap(\.dateFormat))
+    // A constant takes the format of the others.
+    var formats = Set(
+      zip(operands, expressions).compactMap { $1.constant == nil ? $0.dateFormat : nil })
     if let format = formats.count > 1 ? .unixSeconds : formats.first {
-      // An operand without a date format of its own takes the format of the others.
-      for (index, expression) in expressions.enumerated() where operands[index].dateFormat == nil {
+      for (index, expression) in expressions.enumerated()
+      where operands[index].dateFormat == nil || expression.constant != nil {
         operands[index] = operand(expression, dateFormat: format)
       }
     }
+    formats.formUnion(operands.compactMap(\.dateFormat))
     if formats.count > 1 { operands = operands.map(inSeconds) }
     let encoding = operands.lazy.compactMap { $0.encoding }.first { $0.hasSpellings }
     operands = operands.map { $0.put(in: encoding) }
@@ -112,7 +115,8 @@ extension ConditionWriter {
     }
     sql.append(")\(dialect.subqueryName))")
     var result = SQLOperand(
-      sql: sql, mayBeNull: function != .sum, dateFormat: operands.first?.dateFormat,
+      sql: sql, mayBeNull: function != .sum,
+      dateFormat: operands.lazy.compactMap(\.dateFormat).first,
       isInteger: function != .average && operands.allSatisfy(\.isInteger),
       ownPrecision: function == .average ? .binary : precision)
     result.encoding = encoding ?? operands.lazy.compactMap { $0.encoding }.first

@@ -81,6 +81,9 @@ extension ConditionWriter {
   private mutating func operands(_ comparison: Comparison) -> (SQLOperand, SQLOperand) {
     var left = operand(comparison.left)
     var right = operand(comparison.right, dateFormat: left.dateFormat)
+    if left.dateFormat == nil || comparison.left.constant != nil, let format = right.dateFormat {
+      left = operand(comparison.left, dateFormat: format)
+    }
     if let leftFormat = left.dateFormat, let rightFormat = right.dateFormat,
       leftFormat != rightFormat
     {
@@ -201,7 +204,7 @@ extension ConditionWriter {
   /// The placeholder of a parameter, with the conversion into the encoding of `operand`.
   private func mark(_ value: Value?, beside operand: SQLOperand) -> String {
     guard let encoding = operand.encoding, encoding.hasSpellings else {
-      return value.map(placeholder) ?? "?"
+      return value.map { placeholder($0, operand.dateFormat) } ?? "?"
     }
     return "livefetch_value(?, \(encoding.code))"
   }

@@ -29,8 +29,11 @@ extension ConditionWriter {
     }
   }
 
+  /// A date constant that is compared with none that is stored is a number of seconds.
   private func constant(_ value: Value, _ format: DateFormat?) -> SQLOperand {
-    let sql = SQLFragment(placeholder(value), bindings: [SQLValue(value, format)])
+    var format = format
+    if case .date = value, format == nil, !dialect.hasTypedColumns { format = .unixSeconds }
+    let sql = SQLFragment(placeholder(value, format), bindings: [SQLValue(value, format)])
     var operand = SQLOperand(sql: sql, mayBeNull: value == .null)
     switch value {
     case .integer, .boolean, .id(.integer): operand.isInteger = true
@@ -38,12 +41,13 @@ extension ConditionWriter {
     default: break
     }
     operand.isNumber = true
+    if case .date = value { operand.dateFormat = format }
     return operand
   }
 
-  /// The placeholder of a constant.
-  func placeholder(_ value: Value) -> String {
-    if case .date = value { return dialect.datePlaceholder }
+  /// The placeholder of a constant. Dates in seconds are numbers.
+  func placeholder(_ value: Value, _ format: DateFormat?) -> String {
+    if case .date = value, format != .unixSeconds { return dialect.datePlaceholder }
     return "?"
   }
 
@@ -56,6 +60,7 @@ extension ConditionWriter {
       isInteger: column.type == .integer || column.type == .boolean)
     operand.encoding = column.encoding
     operand.isUntyped = column.isUntyped
+    if column.isGenerated { readsGeneratedColumn = true }
     operand.stored = SQLFragment(column.sql)
     operand.output = column.output.map { SQLFragment($0) }
     operand.lookup = column.lookup

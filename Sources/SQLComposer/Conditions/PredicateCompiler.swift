@@ -32,6 +32,8 @@ struct ConditionWriter<Scope: SQLScope> {
   /// outermost first.
   var scopes: [Scope]
   let dialect: Dialect
+  /// True if the comparison that is being written reads a generated column.
+  var readsGeneratedColumn = false
 
   init(_ scope: Scope) {
     scopes = [scope]
@@ -43,14 +45,23 @@ struct ConditionWriter<Scope: SQLScope> {
     case .constant(let isTrue): SQLFragment(isTrue ? "TRUE" : "FALSE")
     case .and(let conditions): join(conditions, .ands, in: place)
     case .or(let conditions): join(conditions, .ors, in: place)
-    case .comparison(let comparison):
-      write(comparison).joined(in: place).whereReadable(in: scopes)
-    case .between(let interval): write(interval).joined(in: place).whereReadable(in: scopes)
-    case .membership(let membership):
-      write(membership).joined(in: place).whereReadable(in: scopes)
+    case .comparison(let comparison): comparing(in: place) { $0.write(comparison) }
+    case .between(let interval): comparing(in: place) { $0.write(interval) }
+    case .membership(let membership): comparing(in: place) { $0.write(membership) }
     case .exists(let collection, let condition, let isNegated):
       exists(collection, condition, isNegated: isNegated)
     }
+  }
+
+  /// Writes a comparison; its subqueries may contain others.
+  private mutating func comparing(
+    in place: Connective, _ write: (inout Self) -> Alternatives
+  ) -> SQLFragment {
+    let outer = readsGeneratedColumn
+    readsGeneratedColumn = false
+    defer { readsGeneratedColumn = readsGeneratedColumn || outer }
+    let sql = write(&self).joined(in: place)
+    return sql.whereReadable(in: scopes, isCalculated: readsGeneratedColumn)
   }
 
   /// Joins conditions with AND or OR. The deepest condition comes first, as ``ParserStackBudget``

@@ -43,7 +43,7 @@ package protocol SQLScope {
   var position: String? { get }
 
   /// Conditions that hold if the objects which are joined so far are readable; empty if nothing
-  /// restricts them, or the database tests that first.
+  /// restricts them.
   var readabilities: [String] { get }
 
   /// True if several rows may hold the same object, as several to-many steps allow.
@@ -59,13 +59,18 @@ extension SQLScope {
 }
 
 extension SQLFragment {
-  /// A condition that calls functions, which may take long, evaluated only for readable objects. What
-  /// it is for others does not matter: their rows are left out.
+  /// A condition that calls functions or calculates, which may take long or fail, evaluated only for
+  /// readable objects. What it is for others does not matter: their rows are left out.
   ///
   ///     CASE WHEN <the objects are readable> THEN livefetch_contains(…) END
-  func whereReadable(in scopes: [some SQLScope]) -> SQLFragment {
+  ///
+  /// - Parameter isCalculated: true if it reads a column whose value is calculated when it is read.
+  func whereReadable(in scopes: [some SQLScope], isCalculated: Bool = false) -> SQLFragment {
+    guard isCalculated || ["livefetch_", "::numeric"].contains(where: text.contains) else {
+      return self
+    }
     let tests = scopes.flatMap(\.readabilities)
-    guard !tests.isEmpty, text.contains("livefetch_") else { return self }
+    guard !tests.isEmpty else { return self }
     return SQLFragment(
       "CASE WHEN \(tests.joined(separator: " AND ")) THEN \(text) END", bindings: bindings)
   }
@@ -110,6 +115,8 @@ public struct SQLColumn: Sendable, Hashable {
   package var output: String?
   /// True if it may hold any text beside its numbers: a column of SQLite without a declared type.
   package var isUntyped = false
+  /// True if the value is calculated when it is read.
+  package var isGenerated = false
   /// True if it can be NULL: the column allows it, or a step before it can be nil.
   public var mayBeNull: Bool
   /// True if comparisons of it use BINARY collation without a COLLATE clause.

@@ -19,7 +19,8 @@ package struct JoinBuilder: SQLScope {
   /// SQL for the object's position in the ordered relationship that reached it; nil without an
   /// order.
   package let position: String?
-  package private(set) var readabilities: [String]
+  /// The tables that are joined so far, which access rules may restrict.
+  private var tables: [JoinedTable]
   private let source: String
   /// The to-one paths with an object at their end in every row of the result.
   private let required: Set<[Int]>
@@ -33,16 +34,15 @@ package struct JoinBuilder: SQLScope {
     self.init(
       context: context, entity: entity, alias: alias, source: source, correlation: "",
       mayRepeat: false, position: nil, required: required)
-    let table = TableInfo(context.schema.entities[entity])
-    readabilities = [context.readability(of: table, alias: alias)].compactMap { $0 }
+    tables = [JoinedTable(TableInfo(context.schema.entities[entity]), alias: alias)]
   }
 
   private init(
     context: QueryContext, entity: Int, alias: String, source: String, correlation: String,
-    mayRepeat: Bool, position: String?, required: Set<[Int]> = [], readabilities: [String] = []
+    mayRepeat: Bool, position: String?, required: Set<[Int]> = [], tables: [JoinedTable] = []
   ) {
     self.required = required
-    self.readabilities = readabilities
+    self.tables = tables
     self.context = context
     self.entity = entity
     self.alias = alias
@@ -53,6 +53,10 @@ package struct JoinBuilder: SQLScope {
   }
 
   package var from: String { source + joinText }
+
+  package var readabilities: [String] {
+    tables.compactMap { context.readability(of: $0.table, alias: $0.alias) }
+  }
 
   /// SQL for the id of this scope's object.
   package var idExpression: String { table.key.idExpression(alias) }
@@ -72,6 +76,8 @@ package struct JoinBuilder: SQLScope {
         isBinaryCollated: column.isBinaryCollated)
       result.encoding = column.encoding
       result.isUntyped = column.isUntyped && !dialect.hasTypedColumns
+      // PostgreSQL stores generated columns.
+      result.isGenerated = column.isGenerated && !dialect.hasTypedColumns
       if column.output != .stored { result.output = dialect.output(result.sql, column.output) }
       result.isHomogeneous =
         !context.isPast && !column.takesTextForNumbers
@@ -152,9 +158,7 @@ package struct JoinBuilder: SQLScope {
     joinText +=
       " \(kind) \(context.presentRows(target.name)) AS \(quoted(condition.alias)) ON \(condition.sql)"
     joins[steps] = condition.alias
-    if let test = context.readability(of: TableInfo(target), alias: condition.alias) {
-      readabilities.append(test)
-    }
+    tables.append(JoinedTable(TableInfo(target), alias: condition.alias))
     return condition.alias
   }
 
@@ -251,8 +255,19 @@ extension JoinBuilder {
       context: context, entity: holder, alias: chain.alias, source: chain.from,
       correlation: chain.correlation,
       mayRepeat: relationships.count(where: \.isToMany) > 1 || chain.mayRepeat,
-      position: chain.position, readabilities: chain.readabilities)
+      position: chain.position, tables: chain.tables)
     return (scope, chain.linkedID ?? scope.idExpression)
+  }
+}
+
+/// A table in a FROM clause.
+private struct JoinedTable {
+  let table: TableInfo
+  let alias: String
+
+  init(_ table: TableInfo, alias: String) {
+    self.table = table
+    self.alias = alias
   }
 }
 
@@ -268,8 +283,7 @@ private struct Chain {
   private(set) var position: String?
   /// True if several rows of a join table may link the same objects.
   private(set) var mayRepeat = false
-  /// See ``SQLScope/readabilities``.
-  private(set) var readabilities: [String] = []
+  private(set) var tables: [JoinedTable] = []
 
   init(context: QueryContext) { self.context = context }
 
@@ -319,7 +333,7 @@ private struct Chain {
 
   /// Records the table under the current alias.
   private mutating func note(_ table: TableInfo) {
-    if let test = context.readability(of: table, alias: alias) { readabilities.append(test) }
+    tables.append(JoinedTable(table, alias: alias))
   }
 
   /// - Parameter joinCondition: Returns the join condition for a row of an alias, or for unqualified columns

@@ -41,19 +41,20 @@ struct Keyset {
       switch decoder.decode() {
       case .integer(let integer): .integer(integer)
       case .double(let double): .double(double)
-      case .text(let utf8): .text(text(utf8, column))
+      case .text(let utf8): text(utf8, column).map { .text($0) } ?? .null
       case .binary(let bytes): .blob(bytes)
       case .null, nil: .null
       }
     }
   }
 
-  /// A dialect with a type for dates does not read the comparison key of a date.
-  private func text(_ utf8: [UInt8], _ column: FetchQuery.OrderColumn) -> String {
-    guard column.type == .date, dialect.datePlaceholder != "?",
-      let date = utf8.withUnsafeBufferPointer({ Instant(comparable: $0) })
-    else { return String(decoding: utf8, as: UTF8.self) }
-    return date.iso8601
+  /// A dialect with a type for dates does not read the comparison key of a date. Returns nil for a text
+  /// that it would refuse, which is in no cursor of its own.
+  private func text(_ utf8: [UInt8], _ column: FetchQuery.OrderColumn) -> String? {
+    let text = String(decoding: utf8, as: UTF8.self)
+    guard column.type == .date, dialect.datePlaceholder != "?" else { return text }
+    if let date = utf8.withUnsafeBufferPointer({ Instant(comparable: $0) }) { return date.iso8601 }
+    return ["infinity", " -infinity"].contains(text) ? text : nil
   }
 
   private func sql(_ column: FetchQuery.OrderColumn) -> String {

@@ -25,10 +25,10 @@ package final class QueryContext {
   private var aliasCount = 0
   private(set) var overlays: [HistoryLayout] = []
   /// The common table expressions of the tables that access rules restrict.
-  private var readableTables: [SQLFragment] = []
+  private var readableTables: [(name: String, rows: SQLFragment)] = []
   private var restrictedNames: Set<String> = []
-  /// Those of them whose rules a database may evaluate after other conditions.
-  private var lateNames: Set<String> = []
+  /// The names in ``readableTables`` whose rows are all tested before other conditions.
+  private var materializedNames: Set<String> = []
   /// True while a rule is composed, which sees all rows.
   private var isComposingRule = false
 
@@ -69,7 +69,10 @@ package final class QueryContext {
     if case .past(let past) = position, !isPastMaterialized {
       expressions = overlays.map { $0.overlayExpression(at: past) }
     }
-    expressions += readableTables
+    expressions += readableTables.map { table in
+      let hint = materializedNames.contains(table.name) ? "" : "NOT "
+      return SQLFragment("\(table.name) AS \(hint)MATERIALIZED (") + table.rows + ")"
+    }
     guard !expressions.isEmpty else { return SQLFragment() }
     var fragment = SQLFragment("WITH ")
     for (index, expression) in expressions.enumerated() {
@@ -232,8 +235,6 @@ extension QueryContext {
       let condition = PredicateCompiler.condition(of: rule, in: &scope)
       isComposingRule = false
       let columns = table.selectedColumns(alias)
-      let isLate = ["SELECT", "livefetch_"].contains { condition.text.contains($0) }
-      if isLate { lateNames.insert(table.name) }
       if isPast {
         let layout = overlay(table)
         let old = "\(layout.overlayName) AS \(quoted(alias))"
@@ -241,27 +242,26 @@ extension QueryContext {
         add(readableRows(table), columns: columns, from: scope.from, where: condition)
         add(readablePastRows(table), columns: history, from: old, where: condition)
       } else {
-        // Nothing identifies the rows of a view without a key: they are all tested first.
-        let isMaterialized = isLate && table.key.kind == .hash
-        add(
-          quoted(table.name), columns: columns, from: scope.from, where: condition,
-          isMaterialized: isMaterialized)
+        add(quoted(table.name), columns: columns, from: scope.from, where: condition)
       }
       restrictedNames.insert(table.name)
     }
   }
 
-  /// SQL that is true if the row of `table` under `alias` is readable, or if there is none; nil if the
-  /// database tests the table's rule before other conditions, or nothing identifies a row.
+  /// SQL that is true if the row of `table` under `alias` is readable, or if there is none; nil if no
+  /// rule restricts the table.
   ///
-  /// A rule with a subquery is tested after conditions without one, whatever the order in the SQL. A
-  /// condition that may take long would show by its time what an unreadable row holds.
+  /// A database may test a rule after other conditions, whatever the order in the SQL. A condition that
+  /// may take long or fail would show what an unreadable row holds.
   ///
   ///     ("t1"."id" IS NULL OR EXISTS (SELECT 1 FROM "Note" AS "t2" WHERE "t2"."id" = "t1"."id"))
   func readability(of table: TableInfo, alias: String) -> String? {
-    guard !isComposingRule, lateNames.contains(table.name), table.key.kind != .hash,
-      let first = table.key.columns.first
-    else { return nil }
+    guard isRestricted(table.name) else { return nil }
+    guard table.key.kind != .hash, let first = table.key.columns.first else {
+      // Nothing identifies the rows of a view without a key: they are all tested first.
+      materializedNames.insert(quoted(table.name))
+      return nil
+    }
     let sources =
       isPast ? [readableRows(table), readablePastRows(table)] : [presentRows(table.name)]
     let tests = sources.map { source in
@@ -275,18 +275,14 @@ extension QueryContext {
   }
 
   private func add(
-    _ name: String, columns: [String], from: String, where condition: SQLFragment,
-    isMaterialized: Bool = false
+    _ name: String, columns: [String], from: String, where condition: SQLFragment
   ) {
-    var expression = SQLFragment(
-      "\(name) AS \(isMaterialized ? "" : "NOT ")MATERIALIZED "
-        + "(SELECT \(columns.joined(separator: ", ")) FROM \(from)")
+    var rows = SQLFragment("SELECT \(columns.joined(separator: ", ")) FROM \(from)")
     if !condition.text.isEmpty {
-      expression.append(" WHERE ")
-      expression.append(condition)
+      rows.append(" WHERE ")
+      rows.append(condition)
     }
-    expression.append(")")
-    readableTables.append(expression)
+    readableTables.append((name, rows))
   }
 
   /// The name under which a query of the present reads a table.

@@ -30,8 +30,8 @@ package struct Caller: Sendable, Hashable {
 
   package var kind: Kind
   package var scopes: Scopes
-  /// The credential's name for queues, logs and quotas; nil for an anonymous caller, who is
-  /// identified by the address.
+  /// The credential's name for queues, logs, quotas and idempotency keys; nil for an anonymous caller,
+  /// who is identified by the address.
   package var credential: String?
   package var userID: String?
   package var roles: [String] = []

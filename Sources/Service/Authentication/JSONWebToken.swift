@@ -1,5 +1,7 @@
 // The text of a JWT → its parts and its claims. Nothing here is verified.
 
+import Bytes
+import Crypto
 import FetchModel
 
 /// A JWT in its compact form.
@@ -71,12 +73,21 @@ package struct JWTRules: Sendable {
     let userID = claims["sub"]?.string
     var caller = Caller(
       kind: .jwt(key: key?.fingerprint ?? []), scopes: Self.scopes(claims["scope"]),
-      credential: "jwt:\(userID ?? "")")
+      credential: userID.map { "jwt:\($0)" } ?? "claims:\(Self.hash(of: claims))")
     caller.userID = userID
     caller.roles = Self.texts(roles(in: claims))
     caller.claims = claims
     caller.expires = expires
     return caller
+  }
+
+  /// Returns a name for the caller with these claims. A renewed token has the same one.
+  private static func hash(of claims: JSON) -> String {
+    guard case .object(let members) = claims else { return "" }
+    let lasting = members.filter { !["exp", "nbf", "iat", "jti"].contains($0.name) }
+    var bytes: [UInt8] = []
+    bytes.append(json: .object(lasting.sorted { $0.name < $1.name }))
+    return Hexadecimal.text(of: SHA256.hash(data: bytes).prefix(12))
   }
 
   /// Returns nil for a value that is not a number.

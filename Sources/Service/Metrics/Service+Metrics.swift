@@ -63,6 +63,8 @@ extension LiveCounters {
     [
       MetricFamily("livefetch_live_fetches", "Distinct fetches kept live.", .gauge, queries),
       MetricFamily(
+        "livefetch_live_memory_bytes", "Memory that they need, about.", .gauge, bytes),
+      MetricFamily(
         "livefetch_live_waiting", "Fetches of clients that wait for a change.", .gauge, waiters),
       MetricFamily(
         "livefetch_live_positions_total", "Positions of the history that the engine processed.",

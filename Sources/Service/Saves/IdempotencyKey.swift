@@ -26,7 +26,13 @@ struct IdempotencyKey: Sendable {
         "bad-idempotency-key",
         "`Idempotency-Key` is given once and has 1 to \(Self.maxBytes) printable ASCII characters.")
     }
-    let caller = context.caller.flatMap { $0.kind == .serverToken ? nil : $0.credential }
+    let caller: String? =
+      switch context.caller?.kind {
+      case nil, .anonymous, .serverToken: nil
+      // Another key may have the name of a revoked one.
+      case .apiKey(let id): "key:\(id)"
+      case .jwt: context.caller?.credential
+      }
     key = caller.map { "\(value)\u{1F}\($0)" } ?? value
     fingerprint = Self.fingerprint(of: request)
   }

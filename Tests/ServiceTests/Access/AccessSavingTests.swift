@@ -261,4 +261,29 @@ struct AccessSavingTests {
     #expect(answers[0].json["id"]?.integer == 6 && answers[1].json["id"]?.integer == 6)
     #expect(answers.map { $0["Idempotency-Replayed"] } == [nil, "true"])
   }
+
+  @Test("Callers without `sub` are told apart by their claims, whatever the times of their tokens")
+  func idempotencyWithoutSubject() async throws {
+    let signer = try await JWTTests.hs256()
+    var configuration = ServiceConfiguration()
+    configuration.jwt = JWTVerifier(
+      rules: JWTRules(), keys: try await JWTKey.keys(of: Array(signer.file.utf8)))
+    configuration.access = try AccessDeclaration(
+      parsing: Array(
+        #"{"entities":{"note":{"access":{"read":"title == $user.claims.tenant","insert":true}}}}"#
+          .utf8))
+    let file = try ServedFile(AccessWorld.sql, configuration: configuration)
+    let answers = try [("a1", 1 << 33), ("b1", 1 << 33), ("a1", 1 << 34)].map { tenant, expires in
+      let claims = #"{"scope":"read write","tenant":"\#(tenant)","exp":\#(expires)}"#
+      return try file.ask(
+        "POST", "/v1/objects/note", body: #"{"title":"a1"}"#,
+        headers: [
+          ("Authorization", "Bearer \(try signer.token(claims))"), ("Idempotency-Key", "pay"),
+        ])
+    }
+    #expect(answers.map(\.status) == [201, 201, 201])
+    #expect(answers.map { $0["Location"] } == [6, 7, 6].map { "/v1/objects/note/\($0)" })
+    #expect(answers.map { $0["Idempotency-Replayed"] } == [nil, nil, "true"])
+    #expect(answers[1].json["id"] == nil)
+  }
 }
