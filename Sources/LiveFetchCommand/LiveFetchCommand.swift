@@ -22,7 +22,7 @@ struct LiveFetchCommand: ParsableCommand {
         0   done
         64  wrong arguments, environment or configuration; an unknown name, an invalid predicate
         65  the data or the store cannot be used: bad rows, a refused save, damage, a served file
-        66  a file is missing, or is a directory
+        66  a file is missing, may not be read, or is a directory
         69  the address cannot be listened on, or the server cannot be reached or is not ready
         74  reading or writing failed, a database cannot be reached or a file is locked at the start,
             or a server had to end before every request was answered

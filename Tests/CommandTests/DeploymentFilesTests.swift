@@ -76,7 +76,8 @@ struct DeploymentFilesTests {
     try shell.run()
     let line = try output.fileHandleForReading.readToEnd() ?? Data()
     shell.waitUntilExit()
-    return String(decoding: line, as: UTF8.self).trimmingCharacters(in: .newlines).replacing(directory.path, with: "DATA")
+    return String(decoding: line, as: UTF8.self).trimmingCharacters(in: .newlines)
+      .replacing(directory.path, with: "DATA")
   }
 
   @Test("Compose: fixed addresses are in the subnet, and Docker gives out none of them")
