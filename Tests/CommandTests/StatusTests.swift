@@ -20,6 +20,7 @@ struct StatusTests {
       ["model", "import", "GONE.xcdatamodeld"], ["model", "import", "GONE.xcdatamodel"],
       ["model", "show", "GONE"], ["model", "diff", "m.json", "GONE"], ["model", "check", "GONE"],
       ["backup", "GONE", "c.sqlite"], ["restore", "GONE", "w.sqlite"], ["serve", "GONE"],
+      ["serve", "GONE", "--create", "--read-only"],
       ["serve", "w.sqlite", "--model", "GONE"], ["fetch", "GONE", "City"],
       ["export", "GONE", "City"], ["save", "GONE"], ["check", "GONE"], ["status", "GONE"],
       ["detach", "GONE"], ["import", "w.sqlite", "GONE", "--into", "City"],
