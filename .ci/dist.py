@@ -33,6 +33,18 @@ SHELLS = {
 }
 
 
+# The README of the repository is about building, and its links lead into the repository.
+README = """# LiveFetch {version}
+
+LiveFetch serves an SQLite file or a PostgreSQL database over HTTP as live fetches. To try it, run
+`livefetch demo` (in the tarball `bin/livefetch demo`) and open http://127.0.0.1:8080/.
+
+A running server has the manual at `/docs/`; the same pages are files in `../../livefetch/public/docs`.
+`examples/` has settings for systemd, nginx, HAProxy, Caddy, Prometheus and Grafana. Its units expect the
+program as `/usr/bin/livefetch` and a user `livefetch`.
+"""
+
+
 def commit_time():
     given = os.environ.get("SOURCE_DATE_EPOCH")
     return int(given or subprocess.check_output(
@@ -128,7 +140,8 @@ def lay_out(program, prefix, version, date):
     shutil.copytree(ROOT / "Public", prefix / "share/livefetch/public",
                     ignore=shutil.ignore_patterns(".*", "__pycache__"))
     shutil.copytree(ROOT / "docker/deploy", prefix / "share/doc/livefetch/examples")
-    for name in ("README.md", "CHANGELOG.md", "SECURITY.md"):
+    write(prefix / "share/doc/livefetch/README.md", README.format(version=version))
+    for name in ("CHANGELOG.md", "SECURITY.md"):
         shutil.copy(ROOT / name, prefix / "share/doc/livefetch" / name)
     shutil.copy(ROOT / "LICENSE", prefix / "share/doc/livefetch/copyright")
 

@@ -212,7 +212,10 @@ class Client:
                 ) from None
             if line is None:
                 raise Failed(f"{self.name}: the client ended, status {self.process.wait()}")
-            self.printed = plain(json.loads(line))
+            try:
+                self.printed = plain(json.loads(line))
+            except (ValueError, TypeError, LookupError, AttributeError):
+                raise Failed(f"{self.name}: printed what is no snapshot:\n{line}") from None
             if self.printed not in self.states[self.place :]:
                 raise Failed(f"{self.name}: printed what the server never held, or held before:\n{line}")
             self.place += self.states[self.place :].index(self.printed)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Serves a store to the network: /data/store.sqlite, which is created if it is missing, or the store
-# given as the first argument, or the sample data with `demo`. `import FILE… --into ENTITY` loads
-# files into /data/store.sqlite and ends. Further arguments are passed on to livefetch.
+# given as the first argument (after the word `serve`, which may be left out), or a sample with
+# `demo`. `import FILE… --into ENTITY` loads files into /data/store.sqlite and ends. Any other command
+# of livefetch is run as it is. Further arguments are passed on.
 #
 # Exit statuses: 64 for a setting that is missing or wrong, 65 for a store that cannot be served, 66
 # for a named file that is missing, 73 for a folder that may not be written. A restart does not help
@@ -40,8 +41,18 @@ if [ -z "${LIVEFETCH_CONFIG:-}" ]; then
 fi
 
 store=/data/store.sqlite
+[ "${1:-}" != serve ] || shift
 case "${1:-}" in
-  demo) shift; check_folder /data/world.sqlite; set -- demo --data /data/world.sqlite "$@" ;;
+  demo)
+    shift
+    sample=world
+    case "${1:-}" in world | heroes | todo | blog) sample=$1; shift ;; esac
+    check_folder "/data/$sample.sqlite"
+    set -- demo "$sample" --data "/data/$sample.sqlite" "$@"
+    ;;
+  access | alter | backup | check | config | copy | detach | export | fetch | help | key | migrate | \
+    model | restore | save | status | --help | --version)
+    exec /opt/livefetch/livefetch "$@" ;;
   import) shift; check_folder "$store"; exec /opt/livefetch/livefetch import "$store" "$@" ;;
   "" | -*) make_store "$store"; set -- serve "$store" "$@" ;;
   *) set -- serve "$@" ;;

@@ -81,6 +81,12 @@ step "refuses to start without a token"
 if (in_stage "$user" PORT="$port" "$entry" demo) >"$work/log" 2>&1; then fail "started"; fi
 grep -q LIVEFETCH_TOKEN "$work/log" || fail "no word about the token"
 
+step "runs a command in place of the server"
+(in_stage "$user" "$entry" --version) >"$work/log" 2>&1 || { cat "$work/log"; fail "--version"; }
+status=0
+(in_stage "$user" "$entry" status /data/store.sqlite) >"$work/log" 2>&1 || status=$?
+[ "$status" = 66 ] || { cat "$work/log"; fail "exit $status"; }
+
 settings=(LIVEFETCH_TOKEN="$token")
 # Starts the entry point with the arguments and waits until it is ready.
 start() {

@@ -37,10 +37,16 @@ struct ConfigCommand: ParsableCommand {
     for setting in Setting.all {
       let entry = settings[setting]
       table.add([
-        setting.name, shown(setting, entry?.value), entry?.origin.name(of: setting) ?? "default",
+        setting.name, shown(setting, entry?.value), origin(of: setting, entry),
       ])
     }
     return table.text()
+  }
+
+  private static func origin(of setting: Setting, _ entry: Settings.Entry?) -> String {
+    guard let entry else { return "default" }
+    if entry.origin == .flag, entry.value == .flag(false) { return "--no-\(setting.name)" }
+    return entry.origin.name(of: setting)
   }
 
   private static func shown(_ setting: Setting, _ value: SettingValue?) -> String {
@@ -67,6 +73,7 @@ extension SettingValue {
       return String(decoding: json, as: UTF8.self)
     case .list(let texts):
       return "[" + texts.map { SettingValue.text($0).json }.joined(separator: ", ") + "]"
+    case .duration: return "\"\(description)\""
     case .flag(let isOn): return isOn ? "true" : "false"
     case .integer, .number: return description
     }

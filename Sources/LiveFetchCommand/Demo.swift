@@ -42,24 +42,26 @@ struct Demo: ParsableCommand {
       }
     }
     let sample = sample
+    let needsToken = options.needsToken
     var server = Server(
       source: .file(path: path), options: options, readAgain: given.readAgain
-    ) { address in
-      "\n\nOpen \(address)/ in two browser windows."
-        + (sample == .world ? Self.greeting(address) : "\n\nTry it: curl \(address)/v1/model")
-    }
+    ) { address in Self.greeting(sample, at: address, needsToken: needsToken) }
     try server.run()
   }
 
-  private static func greeting(_ address: String) -> String {
-    """
-
-
-    Try it:
-      curl '\(address)/v1/objects/City?where=population%3E1000000&sort=-population&limit=5'
-      curl '\(address)/v1/objects/City?where=country.name==%22Japan%22&section=admin1&since=now'
-      curl -X PATCH --json '{"population":9800000}' \(address)/v1/objects/City/1850147
-    The second one waits for a change: run the third in another terminal.
-    """
+  /// What to try, with an address to which clients of this machine can connect.
+  static func greeting(_ sample: Sample, at listening: String, needsToken: Bool) -> String {
+    let address = listening.replacing("//0.0.0.0:", with: "//127.0.0.1:")
+      .replacing("//[::]:", with: "//[::1]:")
+    let curl = needsToken ? #"curl -H "Authorization: Bearer $LIVEFETCH_TOKEN""# : "curl"
+    let start = "\n\nOpen \(address)/ in two browser windows.\n\n"
+    guard sample == .world else { return start + "Try it: \(curl) \(address)/v1/model" }
+    return start + """
+      Try it:
+        \(curl) '\(address)/v1/objects/City?where=population%3E1000000&sort=-population&limit=5'
+        \(curl) '\(address)/v1/objects/City?where=country.name==%22Japan%22&section=admin1&since=now'
+        \(curl) -X PATCH --json '{"population":9800000}' \(address)/v1/objects/City/1850147
+      The second one waits for a change: run the third in another terminal.
+      """
   }
 }

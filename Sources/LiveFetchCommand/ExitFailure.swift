@@ -9,7 +9,7 @@ enum ExitStatus: Int32 {
   case usage = 64
   /// The data or the store: bad rows, a refused save, damage; no database, or one that is served.
   case unusableStore = 65
-  /// A file is not there.
+  /// A file is not there, or may not be read.
   case noInput = 66
   /// The address cannot be listened on, or the server cannot be reached.
   case unavailable = 69

@@ -10,7 +10,7 @@ struct LiveFetchCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "livefetch",
     abstract:
-      "Live, sorted, sectioned fetches over an SQLite file or a PostgreSQL database, by plain HTTP.",
+      "Live, sorted, sectioned fetches over an SQLite file or a PostgreSQL database, over HTTP.",
     discussion: """
       EXAMPLES
         livefetch demo
@@ -22,9 +22,10 @@ struct LiveFetchCommand: ParsableCommand {
         0   done
         64  wrong arguments, environment or configuration; an unknown name, an invalid predicate
         65  the data or the store cannot be used: bad rows, a refused save, damage, a served file
-        66  a file is missing, or is a directory
-        69  the address cannot be listened on, or the server cannot be reached
-        74  reading or writing failed
+        66  a file is missing, may not be read, or is a directory
+        69  the address cannot be listened on, or the server cannot be reached or is not ready
+        74  reading or writing failed, a database cannot be reached or a file is locked at the start,
+            or a server had to end before every request was answered
 
       Shell completion: `livefetch --generate-completion-script bash|zsh|fish` prints a script.
       """,

@@ -21,10 +21,15 @@ struct OutputFile {
   }
 
   private func checkIsNoInput(_ inputs: [String]) throws {
-    guard let own = Self.identity(path) else { return }
-    for input in inputs where Self.identity(input) == own {
+    for input in inputs where isSame(as: input) {
       throw failure("\(path): is what this command reads, and would be lost", .usage)
     }
+  }
+
+  /// True if both paths name one file that exists.
+  func isSame(as other: String) -> Bool {
+    guard let own = Self.identity(path) else { return false }
+    return Self.identity(other) == own
   }
 
   private var isStore: Bool {

@@ -29,6 +29,9 @@ struct Serve: ParsableCommand {
     let options = try given.resolved()
     try options.checkAccess(to: store)
     let model = try options.model()
+    guard isThere || !options.isReadOnly else {
+      throw failure("\(store): there is no such file, and --read-only creates none", .noInput)
+    }
     // A model makes the tables of a new file.
     guard isThere || model != nil || options.createsFile else {
       throw failure("\(store): there is no such file; --create or --model creates it", .noInput)

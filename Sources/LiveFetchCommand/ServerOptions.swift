@@ -232,6 +232,9 @@ struct ServerOptions {
   /// The time limit for shutting down, in seconds.
   var shutdownTimeout: Double { settings.number(.shutdownTimeout) }
 
+  /// True if requests need the server's token.
+  var needsToken: Bool { serverToken != nil }
+
   var isReadOnly: Bool { settings.isOn(.readOnly) }
 
   /// True if a missing file is created even without a model.

@@ -70,6 +70,8 @@ public struct ServiceConfiguration: Sendable {
   /// Limits what each caller uses; nil without limits.
   public var quotas: Quotas?
 
+  /// Has logged the readiness, of this service and of those before it.
+  package var readinessLog = ReadinessLog()
   /// Counts the requests.
   public var metrics = ServiceMetrics()
 

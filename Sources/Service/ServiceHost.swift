@@ -191,6 +191,7 @@ extension ServiceHost {
     configuration.metrics = metrics
     let old: Served? = state.withLock { state in
       let before = state.setup
+      configuration.readinessLog = before.configuration.readinessLog
       if let quotas = before.configuration.quotas, quotas.limits == configuration.quotas?.limits {
         configuration.quotas = quotas
       }

@@ -12,13 +12,14 @@ struct ConfigTests {
     try folder.write(
       #"{"port": 1, "max-items": 2, "keep-days": 0.5, "read-only": true}"#, to: "livefetch.json")
     let shown = try folder.run(
-      "config", "--port", "3",
+      "config", "--port", "3", "--no-explain",
       environment: ["LIVEFETCH_PORT": "4", "LIVEFETCH_MAX_ITEMS": "5", "LIVEFETCH_TOKEN": "s3cret"])
     #expect(shown.status == 0)
     let lines = shown.output.split(separator: "\n").map {
       $0.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
     }
     #expect(lines.contains("port 3 --port"))
+    #expect(lines.contains("explain off --no-explain"))
     #expect(lines.contains("max-items 5 LIVEFETCH_MAX_ITEMS"))
     #expect(lines.contains("keep-days 0.5 livefetch.json: 'keep-days'"))
     #expect(lines.contains("read-only on livefetch.json: 'read-only'"))
@@ -46,6 +47,10 @@ struct ConfigTests {
       ),
       (#"{"keep-idle": 1000000001}"#, "'keep-idle' takes a number above zero, at most 1000000000"),
       (#"{"read-only": 1}"#, "livefetch.json: 'read-only' takes true or false, not a number"),
+      (
+        #"{"backup-every": 24}"#,
+        "livefetch.json: 'backup-every' takes a time such as 90s, 15m, 1h or 7d, not a number"
+      ),
       (#"{"durability": "some"}"#, "takes 'full' or 'normal', not 'some'"),
       (#"[1]"#, "livefetch.json: takes a JSON object of settings, not an array"),
       (#"{"port": }"#, "livefetch.json: expected a JSON value at byte 9"),
@@ -78,12 +83,14 @@ struct ConfigTests {
   @Test("The JSON output of config is a configuration file with the same settings")
   func template() throws {
     let folder = try Folder()
-    let first = try folder.run("config", "--format", "json", "--max-body", "77", "--no-explain")
+    let first = try folder.run(
+      "config", "--format", "json", "--max-body", "77", "--no-explain", "--backup-every", "1.5h")
     try folder.write(first.output, to: "livefetch.json")
     let second = try folder.run("config", "--format", "json")
     #expect(second.status == 0)
     #expect(second.output == first.output)
     #expect(second.output.contains(#""max-body": 77"#))
+    #expect(second.output.contains(#""backup-every": "5400s""#))
   }
 
   @Test("Every setting is a flag of serve, and the manual lists it with its default and meaning")

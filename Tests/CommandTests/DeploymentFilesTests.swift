@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The files of a deployment")
+@Suite("The files of a deployment", .mayBlock)
 struct DeploymentFilesTests {
   private static func text(_ name: String) throws -> String {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -30,6 +30,54 @@ struct DeploymentFilesTests {
     let first = number(try #require(parts.first))
     let bits = try #require(parts.last.flatMap { Int($0) })
     return first...(first + (1 << (32 - bits) - 1))
+  }
+
+  @Test(
+    "The image runs a command as it is, and serves everything else",
+    arguments: [
+      ([], "serve DATA/store.sqlite --host 0.0.0.0 --port 8080"),
+      (["serve"], "serve DATA/store.sqlite --host 0.0.0.0 --port 8080"),
+      (["--explain"], "serve DATA/store.sqlite --explain --host 0.0.0.0 --port 8080"),
+      (["serve", "a.sqlite"], "serve a.sqlite --host 0.0.0.0 --port 8080"),
+      (["postgres://db/app"], "serve postgres://db/app --host 0.0.0.0 --port 8080"),
+      (["demo"], "demo world --data DATA/world.sqlite --host 0.0.0.0 --port 8080"),
+      (
+        ["demo", "heroes", "--explain"],
+        "demo heroes --data DATA/heroes.sqlite --explain --host 0.0.0.0 --port 8080"
+      ),
+      (["import", "a.csv", "--into", "A"], "import DATA/store.sqlite a.csv --into A"),
+    ])
+  func entryPoint(arguments: [String], command: String) throws {
+    #expect(try Self.entryPoint(arguments) == command)
+  }
+
+  @Test("The image knows every command")
+  func commands() throws {
+    let served = ["serve", "demo", "import"]
+    let help = try Folder().run("--help").output
+    let names = help.matches(of: /\n {2}([a-z]+) {2}/).map { String($0.1) }
+    #expect(names.count >= 18, "\(help)")
+    for name in names where !served.contains(name) {
+      #expect(try Self.entryPoint([name, "x", "--y"]) == "\(name) x --y")
+    }
+  }
+
+  /// The arguments that the entry point of the image gives to the program.
+  private static func entryPoint(_ arguments: [String]) throws -> String {
+    let directory = try TemporaryDirectory()
+    let script = try text("entrypoint.sh")
+      .replacing("exec /opt/livefetch/livefetch", with: "exec echo")
+      .replacing("/data", with: directory.path)
+    let (shell, output) = (Process(), Pipe())
+    shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+    shell.arguments = ["-c", script, "entrypoint.sh"] + arguments
+    shell.environment = ["PATH": "/usr/bin:/bin"]
+    shell.standardOutput = output
+    try shell.run()
+    let line = try output.fileHandleForReading.readToEnd() ?? Data()
+    shell.waitUntilExit()
+    return String(decoding: line, as: UTF8.self).trimmingCharacters(in: .newlines)
+      .replacing(directory.path, with: "DATA")
   }
 
   @Test("Compose: fixed addresses are in the subnet, and Docker gives out none of them")

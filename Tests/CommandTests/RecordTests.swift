@@ -153,6 +153,11 @@ struct RecordTests {
     #expect(try ask(address, "/health/ready").hasPrefix("HTTP/1.1 503"))
     let note = try folder.wait(for: "serve.log.err") { $0.contains("/dev/full") }
     #expect(note.contains("/dev/full: cannot be written: "), "\(note)")
+    let log = try folder.wait(for: "serve.log.err") { $0.contains(" reasons=") }
+    #expect(
+      log.contains(
+        " error The server is not ready: The last save could not be written to the audit file. "
+          + "reasons=audit-failed\n"), "\(log)")
     let run = try folder.run("serve", "w.sqlite", "--port", "0", "--audit", "none/audit.log")
     #expect(run.status == 74)
     #expect(run.errors.contains("none/audit.log: cannot be written: "), "\(run.errors)")

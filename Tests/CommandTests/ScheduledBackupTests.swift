@@ -73,6 +73,10 @@ struct ScheduledBackupTests {
       (
         ["--backup-every", "0s"], "--backup-every takes a time such as 90s, 15m, 1h or 7d, not '0s'"
       ),
+      // Nobody could tell hours from seconds.
+      (
+        ["--backup-every", "24"], "--backup-every takes a time such as 90s, 15m, 1h or 7d, not '24'"
+      ),
       (
         ["--backup-every", "1h", "--keep", "0"],
         "--keep takes a whole number from 1 to 100000, not '0'"

@@ -34,6 +34,19 @@ struct ServerStatusTests {
     #expect(less["requests"] == nil)
   }
 
+  @Test("The token may be in a file that a variable names")
+  func tokenFile() throws {
+    let folder = try Folder()
+    try folder.sql(smallWorld, on: "w.sqlite")
+    try folder.write("s3\n", to: "token.txt")
+    let variables = ["LIVEFETCH_TOKEN_FILE": "token.txt"]
+    let (_, address) = try folder.serve("w.sqlite", environment: variables)
+    #expect(try folder.run("status", address, "--json").status == 64)
+    #expect(try folder.run("status", address, "--json", environment: variables).status == 0)
+    let other = try folder.run("status", address, "--token", "s4", environment: variables)
+    #expect(other.status == 64)
+  }
+
   @Test("A file and its server name the same size of the history")
   func history() throws {
     let folder = try Folder()

@@ -20,6 +20,7 @@ struct StatusTests {
       ["model", "import", "GONE.xcdatamodeld"], ["model", "import", "GONE.xcdatamodel"],
       ["model", "show", "GONE"], ["model", "diff", "m.json", "GONE"], ["model", "check", "GONE"],
       ["backup", "GONE", "c.sqlite"], ["restore", "GONE", "w.sqlite"], ["serve", "GONE"],
+      ["serve", "GONE", "--create", "--read-only"],
       ["serve", "w.sqlite", "--model", "GONE"], ["fetch", "GONE", "City"],
       ["export", "GONE", "City"], ["save", "GONE"], ["check", "GONE"], ["status", "GONE"],
       ["detach", "GONE"], ["import", "w.sqlite", "GONE", "--into", "City"],
@@ -50,10 +51,40 @@ struct StatusTests {
   }
 
   @Test(
+    "A file that may not be read ends with status 66, and does not count as missing",
+    arguments: [
+      (["serve", "w.sqlite", "--port", "0"], "w.sqlite"), (["check", "w.sqlite"], "w.sqlite"),
+      (["serve", "shut/x.sqlite", "--port", "0"], "shut/x.sqlite"),
+      (["serve", "v.sqlite", "--port", "0", "--token-file", "token.txt"], "token.txt"),
+    ])
+  func unreadable(arguments: [String], name: String) throws {
+    let folder = try folder()
+    try folder.sql(smallWorld, on: "v.sqlite")
+    try folder.write("s3cret", to: "token.txt")
+    try FileManager.default.createDirectory(
+      atPath: folder.file("shut"), withIntermediateDirectories: false)
+    for path in ["w.sqlite", "token.txt", "shut"].map(folder.file) {
+      try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: path)
+    }
+    defer {
+      try? FileManager.default.setAttributes(
+        [.posixPermissions: 0o700], ofItemAtPath: folder.file("shut"))
+    }
+    // Root may read every file unless it gives up the capabilities for it.
+    let command = #"exec setpriv --bounding-set=-dac_override,-dac_read_search "$0" "$@""#
+    let run = try folder.start(
+      arguments, output: "run.log", limits: geteuid() == 0 ? command : nil)
+    run.waitUntilExit()
+    #expect(run.terminationStatus == 66)
+    #expect(try folder.read("run.log.err") == "livefetch: \(name): may not be read by this user\n")
+  }
+
+  @Test(
     "Of two files the unusable one is named",
     arguments: [
       (["restore", "junk.db", "w.sqlite"], Int32(65), "junk.db: the file is not an SQLite"),
       (["restore", "w.sqlite", "junk.db"], 65, "junk.db: the file is not an SQLite"),
+      (["restore", "w.sqlite", "./w.sqlite"], 64, "./w.sqlite: is the backup itself"),
       (["backup", "junk.db", "c.sqlite"], 65, "junk.db: the file is not an SQLite"),
       (["backup", "w.sqlite", "none/c.sqlite"], 74, "none/c.sqlite: "),
       (["restore", "w.sqlite", "none/c.sqlite"], 74, "none/c.sqlite: "),

@@ -1,4 +1,4 @@
-// Answers of status 500 and the log.
+// Answers of status 500, the readiness, and the log.
 
 import FetchModel
 import LiveFetchHTTPServer
@@ -122,5 +122,43 @@ struct FailureLogTests {
 
   private struct SilentHandler: HTTPHandler {
     func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {}
+  }
+}
+
+@Suite("The readiness is logged when it changes", .mayBlock)
+struct ReadinessLogTests {
+  @Test func reasonsAreLoggedOnceUntilTheyChange() {
+    let (events, log) = (CollectedEvents(), ReadinessLog())
+    let full = StoreFault("disk-full", "The disk is full.")
+    let unread = StoreFault("read-failed", "The store cannot be read.")
+    let checks: [[StoreFault]] = [[], [full], [full], [full, unread], [], []]
+    for faults in checks { log.note(faults, events.logger) }
+    #expect(
+      events.all.map { "\($0.level): \($0.text) \($0.metadata["reasons"] ?? "-")" } == [
+        "error: The server is not ready: The disk is full. disk-full",
+        "error: The server is not ready: The disk is full. The store cannot be read. "
+          + "disk-full,read-failed",
+        "notice: The server is ready again. -",
+      ])
+  }
+
+  @Test(.onlyForFiles) func aSaveThatFailsIsEnoughWithoutProbes() throws {
+    let events = CollectedEvents()
+    var configuration = ServiceConfiguration()
+    configuration.errorLogger = events.logger
+    let file = try ServedFile(
+      "CREATE TABLE thing(id INTEGER PRIMARY KEY, n INTEGER)", configuration: configuration)
+    let holder = try WriteLockHolder(file.path)
+    let save = try file.ask("POST", "/v1/objects/thing", body: #"{"n":1}"#)
+    #expect(save.code == "busy")
+    #expect(eventually(within: .seconds(300)) { !events.all.isEmpty })
+    let first = try #require(events.all.first)
+    #expect(first.level == .error)
+    #expect(first.text.hasPrefix("The server is not ready: "), "\(first.text)")
+    #expect(first.metadata == ["reasons": "busy"])
+    holder.release()
+    #expect(
+      eventually(within: .seconds(300)) { events.all.last?.text == "The server is ready again." })
+    #expect(events.all.last?.level == .notice)
   }
 }

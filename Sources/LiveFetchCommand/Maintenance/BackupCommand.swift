@@ -73,6 +73,9 @@ struct RestoreCommand: ParsableCommand {
     try refuseDatabase(store)
     try requireFile(backup)
     _ = try isFile(store)
+    guard !OutputFile(path: store).isSame(as: backup) else {
+      throw failure("\(store): is the backup itself; name the store that it replaces", .usage)
+    }
     let report = try copying("restore", from: backup, to: store, isShown: !quiet) {
       report throws(CopyError) in
       try SQLiteStore.restore(backup, to: store, progress: report)

@@ -15,7 +15,10 @@ struct StoreArgument: ParsableArguments {
     completion: .file(extensions: ["sqlite", "db"]))
   var store: String
 
-  @Option(help: "The bearer token that the server requires. [env: LIVEFETCH_TOKEN]")
+  @Option(
+    help: ArgumentHelp(
+      "The bearer token that the server requires. "
+        + "[env: LIVEFETCH_TOKEN, or LIVEFETCH_TOKEN_FILE for a file with it]"))
   var token: String?
 
   /// The database that is named; nil for a file or a server.
@@ -31,8 +34,17 @@ struct StoreArgument: ParsableArguments {
   func check() throws { if database == nil, !isAddress { try requireFile(store) } }
 
   func remote() throws -> ServerClient {
-    let given = token ?? ProcessInfo.processInfo.environment[Setting.token.variable]
-    return try ServerClient(address: store, token: given.flatMap { $0.isEmpty ? nil : $0 })
+    try ServerClient(address: store, token: credential())
+  }
+
+  /// The option, or what the variables of the server's token say; nil if there is none.
+  private func credential() throws -> String? {
+    let environment = ProcessInfo.processInfo.environment
+    if let given = token ?? environment[Setting.token.variable], !given.isEmpty { return given }
+    guard token == nil, let path = environment[Setting.tokenFile.variable], !path.isEmpty else {
+      return nil
+    }
+    return try TokenSource.file(path).token()
   }
 
   /// Opens the file or the database for reading only, which does not disturb processes that serve or
@@ -53,12 +65,13 @@ struct StoreArgument: ParsableArguments {
   }
 }
 
-/// Ends the command if `path` does not exist, is a directory, or names a database.
+/// Ends the command if `path` does not exist, may not be read, is a directory, or names a database.
 func requireFile(_ path: String) throws {
   if let target = DatabaseTarget(path) {
     throw failure(
       "\(target.name): this command takes an SQLite file, not a PostgreSQL database", .usage)
   }
+  try checkMayBeRead(path)
   var isDirectory: ObjCBool = false
   guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
     throw failure("\(path): there is no such file", .noInput)
@@ -68,9 +81,16 @@ func requireFile(_ path: String) throws {
   }
 }
 
-/// True if a file exists at `path`. Ends the command if it is a directory.
+/// Ends the command if this user may not read `path`, or search a directory on the way to it.
+private func checkMayBeRead(_ path: String) throws {
+  guard access(path, R_OK) != 0, errno == EACCES else { return }
+  throw failure("\(path): may not be read by this user", .noInput)
+}
+
+/// True if a file exists at `path`. Ends the command if it is a directory or may not be read.
 func isFile(_ path: String) throws -> Bool {
   guard DatabaseTarget(path) != nil || FileManager.default.fileExists(atPath: path) else {
+    try checkMayBeRead(path)
     return false
   }
   try requireFile(path)

@@ -21,7 +21,7 @@ extension Setting {
       case .integer(let range):
         Int(text).flatMap { range.contains($0) ? .integer($0) : nil }
       case .number: Double(text).flatMap { Self.isUsable($0) ? .number($0) : nil }
-      case .duration: Self.seconds(text).map { .number($0) }
+      case .duration: Self.seconds(text).map { .duration($0) }
       case .choice(let choices): choices.contains(text) ? .text(text) : nil
       case .flag: Self.flag(text).map { .flag($0) }
       }
@@ -37,7 +37,7 @@ extension Setting {
       (.choice, .string(let text)), (.duration, .string(let text)),
       (.list, .string(let text)):
       return try value(of: text, from: origin)
-    case (.integer, .number), (.number, .number), (.duration, .number):
+    case (.integer, .number), (.number, .number):
       guard let double = json.double else { throw refusal("that number", from: origin) }
       return try value(of: json.integer.map { String($0) } ?? String(double), from: origin)
     case (.flag, .boolean(let isOn)): return .flag(isOn)
@@ -72,12 +72,13 @@ extension Setting {
     return texts.isEmpty ? nil : texts
   }
 
-  /// The seconds of `90`, `90s`, `15m`, `1h` or `7d`; nil for any other text.
+  /// The seconds of `90s`, `15m`, `1h` or `7d`; nil for any other text, also for one without a unit.
   private static func seconds(_ text: String) -> Double? {
     let units: [Character: Double] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
-    let unit = text.last.flatMap { units[$0] }
-    guard let number = Double(unit == nil ? text : String(text.dropLast())) else { return nil }
-    let seconds = number * (unit ?? 1)
+    guard let unit = text.last.flatMap({ units[$0] }), let number = Double(text.dropLast()) else {
+      return nil
+    }
+    let seconds = number * unit
     return isUsable(seconds) ? seconds : nil
   }
 

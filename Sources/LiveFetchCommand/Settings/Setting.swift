@@ -20,7 +20,7 @@ struct Setting: Sendable, Hashable {
     case integer(ClosedRange<Int>)
     /// A number greater than zero.
     case number
-    /// Seconds, greater than zero: `90`, `90s`, `15m`, `1h`, `7d`.
+    /// A time greater than zero, with its unit: `90s`, `15m`, `1h`, `7d`.
     case duration
     case choice([String])
     case flag
@@ -78,6 +78,8 @@ enum SettingValue: Sendable, Hashable, CustomStringConvertible {
   case list([String])
   case integer(Int)
   case number(Double)
+  /// In seconds.
+  case duration(Double)
   case flag(Bool)
 
   var description: String {
@@ -86,6 +88,7 @@ enum SettingValue: Sendable, Hashable, CustomStringConvertible {
     case .list(let texts): texts.joined(separator: ",")
     case .integer(let integer): String(integer)
     case .number(let number): number == number.rounded() ? String(Int(number)) : String(number)
+    case .duration(let seconds): SettingValue.number(seconds).description + "s"
     case .flag(let isOn): isOn ? "on" : "off"
     }
   }
@@ -203,7 +206,7 @@ extension Setting {
     "the most connections at the same time; further ones wait until one ends")
   static let idleTimeout = Setting(
     "idle-timeout", .integer(1...86_400), .integer(75),
-    "seconds that a connection may stay open without a request")
+    "seconds that a connection may stay open after a request; a new one has 15 s for its first")
   static let create = Setting(
     "create", .flag, .flag(false),
     "create a missing file, without any tables; `--model` creates it with its tables")

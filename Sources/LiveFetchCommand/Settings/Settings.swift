@@ -66,7 +66,10 @@ struct Settings: Sendable {
   }
 
   func number(_ setting: Setting) -> Double {
-    if case .number(let number)? = entries[setting.name]?.value { number } else { 0 }
+    switch entries[setting.name]?.value {
+    case .number(let number)?, .duration(let number)?: number
+    default: 0
+    }
   }
 
   func isOn(_ setting: Setting) -> Bool { entries[setting.name]?.value == .flag(true) }

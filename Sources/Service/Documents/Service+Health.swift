@@ -3,10 +3,16 @@
 
 import FetchModel
 import LiveFetchHTTPServer
+import LiveFetchThreads
 
 extension Service {
   /// Seconds after which a store that has not responded is not ready.
   private static let healthTimeout = 2.0
+
+  /// Seconds between two checks of a server that is not ready, for the line of the log when it is.
+  private static let checkInterval = 5.0
+  /// The codes of problems after which the server may not be ready.
+  private static let storeProblems: Set<String> = ["busy", "disk-full", "storage-failed"]
 
   func queryHealth(_ context: RequestContext, _ route: Route) {
     switch route {
@@ -26,14 +32,43 @@ extension Service {
   /// called again later: the first response counts.
   private func checkReadiness(_ body: @escaping @Sendable ([StoreFault]) -> Void) {
     if isDraining { return body([isStopping ? Health.draining : Health.reopening]) }
-    let deadline = deadlines.schedule(after: Self.healthTimeout) { body([Health.slow]) }
+    let deadline = deadlines.schedule(after: Self.healthTimeout) { [weak self] in
+      self?.logReadiness([Health.slow])
+      body([Health.slow])
+    }
     store.checkHealth { [weak self] faults in
       deadline.cancel()
       var all = self?.isDraining == true ? [Health.draining] + faults : faults
       if let fault = self?.configuration.audit?.fault { all.append(fault) }
       if let fault = self?.accessFault { all.append(fault) }
+      self?.logReadiness(all)
       body(all)
     }
+  }
+
+  // MARK: The log
+
+  private func logReadiness(_ faults: [StoreFault]) {
+    guard !isDraining else { return }
+    configuration.readinessLog.note(faults, configuration.errorLogger)
+    if !faults.isEmpty { checkReadiness(after: Self.checkInterval) }
+  }
+
+  /// Checks for the log, on a thread of its own, since a check may have to wait for the disk. Does
+  /// nothing if a check is due already.
+  func checkReadiness(after seconds: Double) {
+    guard !isCheckDue.exchange(true, ordering: .relaxed) else { return }
+    deadlines.schedule(after: seconds) { [weak self] in
+      startThread { [self] in
+        self?.isCheckDue.store(false, ordering: .relaxed)
+        self?.checkReadiness { _ in }
+      }
+    }
+  }
+
+  /// Has the log say soon whether the server is ready, if a request has failed because of the store.
+  func checkReadiness(after problem: Problem) {
+    if Self.storeProblems.contains(problem.code) { checkReadiness(after: 0.25) }
   }
 }
 

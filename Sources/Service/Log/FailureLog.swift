@@ -62,7 +62,8 @@ extension Problem {
 extension RequestContext {
   /// Logs the problem if the server is to blame. Returns it as it is sent.
   func logged(_ problem: Problem) -> Problem {
-    problem.status == 500
+    service.checkReadiness(after: problem)
+    return problem.status == 500
       ? problem.logged(for: RequestIdentity(self), service.configuration.errorLogger) : problem
   }
 }

@@ -44,6 +44,8 @@ public final class Service: HTTPHandler {
   /// nil if no service ever replaces this one.
   let retry: Retry?
   private let draining = Atomic(false)
+  /// True if a check of the readiness for the log will be made soon.
+  let isCheckDue = Atomic(false)
   // Protects the problem that ends waiting requests once another service replaces this one.
   private let replacement = Mutex<Problem?>(nil)
 
@@ -100,6 +102,7 @@ public final class Service: HTTPHandler {
     }
     authenticator.jwt?.refreshIfDue()
     scheduleKeyRefresh()
+    if configuration.readinessLog.isUnready { checkReadiness(after: 0.25) }
   }
 }
 

@@ -129,7 +129,8 @@ extension ServedStream {
 
   /// Logs the problem if the server is to blame. Returns it as it is sent.
   func logged(_ problem: Problem) -> Problem {
-    problem.logged(for: identity, service.configuration.errorLogger)
+    service.checkReadiness(after: problem)
+    return problem.logged(for: identity, service.configuration.errorLogger)
   }
 
   /// Sends the problem and ends the stream.
