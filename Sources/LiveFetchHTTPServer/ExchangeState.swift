@@ -49,21 +49,24 @@ final class ExchangeState: Sendable {
 
   let server: ServerContext
   let connection: Connection
+  // Of the following properties, each access ends before the next begins. Checks of that would be a
+  // tenth of the server's instructions for a short request.
+
   /// The part of the request that has been read. Used only by the connection's worker.
-  nonisolated(unsafe) var intake: RequestIntake
+  @exclusivity(unchecked) nonisolated(unsafe) var intake: RequestIntake
   /// The kind of request that the handler set with ``HTTPExchange/mark(_:)``, for metrics.
   let mark = Atomic<UInt8>(0)
   /// The time at which the handler was called, on the clock of ``Deadlines/now``. Used only by the
   /// connection's worker.
-  nonisolated(unsafe) var began: UInt64 = 0
+  @exclusivity(unchecked) nonisolated(unsafe) var began: UInt64 = 0
   /// Empty if the request has none and the server gives none. Set before the handler is called.
-  nonisolated(unsafe) var requestID = ""
+  @exclusivity(unchecked) nonisolated(unsafe) var requestID = ""
   /// Header fields that every response to this request has. Used only by the connection's worker.
-  nonisolated(unsafe) var extraHeaders: [(name: String, value: String)] = []
+  @exclusivity(unchecked) nonisolated(unsafe) var extraHeaders: [(name: String, value: String)] = []
   /// The time at which the head was complete. Used only by the connection's worker.
-  nonisolated(unsafe) var arrived: UInt64 = 0
+  @exclusivity(unchecked) nonisolated(unsafe) var arrived: UInt64 = 0
   /// The status that was sent, and the bytes of its body. Used only by the connection's worker.
-  nonisolated(unsafe) var sent: (status: Int, bytes: Int) = (0, 0)
+  @exclusivity(unchecked) nonisolated(unsafe) var sent: (status: Int, bytes: Int) = (0, 0)
   /// Protects the phase; suspending and resuming happen while it is held. Taken before the locks of
   /// a stream, of the connection table and of libmicrohttpd, never after.
   private let state = SanitizedMutex(State())
@@ -87,14 +90,13 @@ final class ExchangeState: Sendable {
       guard state.phase != .completed, state.phase != .answered, state.response == nil,
         !state.isGone
       else { return (false, nil) }
-      let response = admitted(response, &state)
-      state.response = response
+      state.response = admits(response, &state) ? response : .response(server.render(.overloaded))
       if state.phase == .suspended {
         // Saves a system call for each of many waiters that are woken together.
         if wakeups == nil, connection.hasHungUp { state.ownSocket = connection.hideEnd() }
         Self.resume(&state, wakeups)
       }
-      if case .stream = response { return (true, nil) }
+      if response.stream != nil { return (true, nil) }
       defer { state.onDisconnect = nil }
       return (true, state.onDisconnect)
     }
@@ -102,8 +104,8 @@ final class ExchangeState: Sendable {
     return accepted
   }
 
-  /// Returns the response if there is memory for it, otherwise a refusal.
-  private func admitted(_ response: AnyHTTPResponse, _ state: inout State) -> AnyHTTPResponse {
+  /// True if there is memory for the response.
+  private func admits(_ response: AnyHTTPResponse, _ state: inout State) -> Bool {
     let count: Int
     switch response {
     case .response(let response):
@@ -112,13 +114,13 @@ final class ExchangeState: Sendable {
     case .prepared(let prepared):
       count = prepared.bodyCount
       state.reservation = prepared.reservation
-    case .stream: return response
+    case .stream: return true
     }
     guard let reservation = state.reservation,
       !reservation.begin(with: count, in: server.memory, forced: state.forbidsRefusal)
-    else { return response }
+    else { return true }
     state.reservation = nil
-    return .response(server.render(.overloaded))
+    return false
   }
 
   func attach(_ attachment: any ExchangeAttachment) {

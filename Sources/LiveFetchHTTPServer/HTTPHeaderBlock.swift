@@ -4,6 +4,8 @@
 // Names and values were validated by the request gate. Lookup ignores ASCII case; the order of
 // arrival is kept.
 
+import Glibc
+
 /// Fields stored as (name length, value length, name, value), with lengths of two bytes.
 struct HTTPHeaderBlock: Sendable {
   var storage: [UInt8] = []
@@ -13,46 +15,55 @@ struct HTTPHeaderBlock: Sendable {
 
   init() {}
 
-  init(storage: [UInt8]) {
-    self.storage = storage
-  }
-
   init(_ fields: [(name: String, value: String)]) {
     for field in fields {
-      append(name: Array(field.name.utf8), value: Array(field.value.utf8))
+      var (name, value) = field
+      name.withUTF8 { name in value.withUTF8 { append(name, $0) } }
     }
   }
 
   /// Fields longer than 65,535 bytes are skipped; the request gate refuses them.
-  private mutating func append(name: [UInt8], value: [UInt8]) {
+  mutating func append(
+    _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
+  ) {
     guard name.count <= 0xFFFF, value.count <= 0xFFFF else { return }
-    for length in [name.count, value.count] {
-      storage.append(UInt8(truncatingIfNeeded: length))
-      storage.append(UInt8(truncatingIfNeeded: length >> 8))
-    }
-    storage += name
-    storage += value
+    storage.append(UInt8(truncatingIfNeeded: name.count))
+    storage.append(UInt8(truncatingIfNeeded: name.count >> 8))
+    storage.append(UInt8(truncatingIfNeeded: value.count))
+    storage.append(UInt8(truncatingIfNeeded: value.count >> 8))
+    storage.append(contentsOf: name)
+    storage.append(contentsOf: value)
   }
 
-  /// Calls `visit` with each field until it returns false. O(number of fields).
-  func forEach(
-    _ visit: (_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool
+  /// Reads the fields one after the other.
+  private struct Reader {
+    let bytes: UnsafeBufferPointer<UInt8>
+    private var at = 0
+
+    init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+    mutating func next() -> (name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>)? {
+      guard at &+ HTTPHeaderBlock.overhead <= bytes.count else { return nil }
+      let nameCount = Int(bytes[at]) | Int(bytes[at &+ 1]) << 8
+      let valueCount = Int(bytes[at &+ 2]) | Int(bytes[at &+ 3]) << 8
+      let name = at &+ HTTPHeaderBlock.overhead
+      let value = name &+ nameCount
+      at = value &+ valueCount
+      guard at <= bytes.count else { return nil }
+      return (
+        UnsafeBufferPointer(rebasing: bytes[name..<value]),
+        UnsafeBufferPointer(rebasing: bytes[value..<at])
+      )
+    }
+  }
+
+  /// Calls `visit` with each field. O(number of fields).
+  private func forEach(
+    _ visit: (_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Void
   ) {
     storage.withUnsafeBufferPointer { bytes in
-      var at = 0
-      while at &+ Self.overhead <= bytes.count {
-        let nameCount = Int(bytes[at]) | Int(bytes[at &+ 1]) << 8
-        let valueCount = Int(bytes[at &+ 2]) | Int(bytes[at &+ 3]) << 8
-        let name = at &+ Self.overhead
-        let value = name &+ nameCount
-        let end = value &+ valueCount
-        guard end <= bytes.count else { return }
-        let goesOn = visit(
-          UnsafeBufferPointer(rebasing: bytes[name..<value]),
-          UnsafeBufferPointer(rebasing: bytes[value..<end]))
-        guard goesOn else { return }
-        at = end
-      }
+      var reader = Reader(bytes)
+      while let (name, value) = reader.next() { visit(name, value) }
     }
   }
 
@@ -87,16 +98,16 @@ struct HTTPHeaderBlock: Sendable {
   private func withFirst<Result>(
     _ name: String, _ body: (UnsafeBufferPointer<UInt8>) -> Result
   ) -> Result? {
-    var found: Result?
     var searched = name
-    searched.withUTF8 { searched in
-      forEach { candidate, value in
-        guard equalsIgnoringCase(candidate, searched) else { return true }
-        found = body(value)
-        return false
+    return searched.withUTF8 { searched in
+      storage.withUnsafeBufferPointer { bytes in
+        var reader = Reader(bytes)
+        while let (candidate, value) = reader.next() {
+          if equalsIgnoringCase(candidate, searched) { return body(value) }
+        }
+        return nil
       }
     }
-    return found
   }
 
   /// All values of `name`, in order.
@@ -108,7 +119,6 @@ struct HTTPHeaderBlock: Sendable {
         if equalsIgnoringCase(candidate, searched) {
           found.append(String(decoding: value, as: UTF8.self))
         }
-        return true
       }
     }
     return found
@@ -119,19 +129,18 @@ struct HTTPHeaderBlock: Sendable {
     var found: [(name: String, value: String)] = []
     forEach { name, value in
       found.append((String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self)))
-      return true
     }
     return found
   }
 }
 
 /// True if both buffers have equal bytes.
-private func isSame(
+func isSame(
   _ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>
 ) -> Bool {
   guard left.count == right.count else { return false }
-  for index in 0..<left.count where left[index] != right[index] { return false }
-  return true
+  guard let start = left.baseAddress, let other = right.baseAddress else { return left.isEmpty }
+  return memcmp(start, other, left.count) == 0
 }
 
 /// True if both buffers are equal, ignoring the case of ASCII letters.

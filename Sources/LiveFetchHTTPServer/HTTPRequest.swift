@@ -1,10 +1,10 @@
 // One complete request, as a handler receives it.
 //
 // Every value is the client's own bytes after the gate has checked that they are well-formed;
-// nothing is percent-decoded. A request is a value: it may be stored and read from any thread.
+// nothing is percent-decoded. A request never changes: it may be stored and read from any thread.
 
 /// A request that has been read completely.
-public struct HTTPRequest: Sendable {
+public final class HTTPRequest: Sendable {
   /// The method as sent: `GET`, `HEAD`, … Handlers respond to `HEAD` as to `GET`; the server omits
   /// the body and keeps its length.
   public let method: String

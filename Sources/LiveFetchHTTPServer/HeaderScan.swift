@@ -11,15 +11,15 @@ struct HeaderScan {
   private(set) var cursor: UnsafePointer<CChar>
   private let checksLayout: Bool
   private let maxCount: Int
-  private var buffer = UnsafeMutableBufferPointer<UInt8>(start: nil, count: 0)
-  private var used = 0
+  private var copiesFields = false
   private var count = 0
-  private(set) var storage: [UInt8] = []
+  /// The copy of the fields.
+  private(set) var fields = HTTPHeaderBlock()
   private(set) var problem: HTTPProblem?
   private(set) var admission = RequestGate.Admission()
   private(set) var hostCount = 0
-  /// The value of the first `Host`. Points into libmicrohttpd's buffer.
-  private(set) var host = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
+  /// The name in the first `Host`. Points into libmicrohttpd's buffer.
+  private(set) var hostName: UnsafeBufferPointer<UInt8>?
   private(set) var lengthCount = 0
   /// The fields of ``singular`` that the request has.
   private var found: UInt8 = 0
@@ -36,14 +36,14 @@ struct HeaderScan {
     self.maxCount = maxCount
   }
 
-  /// Visits every field. The copy has at most `capacity` bytes.
-  mutating func collect(_ connection: OpaquePointer, capacity: Int) {
-    storage = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, initializedCount in
-      self.buffer = buffer
-      withUnsafeMutablePointer(to: &self) { scan in
-        _ = chttp_each_header(connection, visitHeader, scan)
-      }
-      initializedCount = used
+  /// Visits every field.
+  ///
+  /// - Parameter headSize: the bytes of the head; nil to copy no field.
+  mutating func collect(_ connection: OpaquePointer, headSize: Int?) {
+    copiesFields = headSize != nil
+    fields.storage.reserveCapacity(headSize ?? 0)
+    withUnsafeMutablePointer(to: &self) { scan in
+      _ = chttp_each_header(connection, visitHeader, scan)
     }
   }
 
@@ -56,7 +56,7 @@ struct HeaderScan {
       problem = .headersTooLarge("A request may have at most \(maxCount) header fields.")
       return false
     }
-    guard problem == nil else { return true }
+    guard !isRefused else { return true }
     if checksLayout, !checkPlace(name, value) {
       problem = .badRequest("A header line is folded, does not end in CRLF, or holds a NUL.")
     } else if name.isEmpty || !name.allSatisfy(isTokenByte) {
@@ -66,7 +66,7 @@ struct HeaderScan {
     }
     let trimmedValue = trimmed(value)
     note(name, trimmedValue)
-    append(name, trimmedValue)
+    if copiesFields { fields.append(name, trimmedValue) }
     if checksLayout, admission.isChunked, value.last.map(isBlank) ?? false,
       equals(name, "transfer-encoding")
     {
@@ -95,9 +95,10 @@ struct HeaderScan {
   ) {
     switch name.count {
     case 4 where equals(name, "host"):
+      let hostName = HostNames.name(of: value)
       hostCount += 1
-      if hostCount == 1 { host = value }
-      if !value.allSatisfy(isHostByte) || HostNames.name(of: value) == nil {
+      if hostCount == 1 { self.hostName = hostName }
+      if hostName == nil || !value.allSatisfy(isHostByte) {
         refuse("The host is not a name with a port.")
       }
     case 6 where equals(name, "expect"):
@@ -121,28 +122,11 @@ struct HeaderScan {
   }
 
   private mutating func refuse(_ detail: String) {
-    if problem == nil { problem = .badRequest(detail) }
+    if !isRefused { problem = .badRequest(detail) }
   }
 
-  private mutating func append(
-    _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
-  ) {
-    let size = HTTPHeaderBlock.overhead &+ name.count &+ value.count
-    guard size <= buffer.count &- used else { return }
-    for length in [name.count, value.count] {
-      put(UInt8(truncatingIfNeeded: length))
-      put(UInt8(truncatingIfNeeded: length >> 8))
-    }
-    for part in [name, value] {
-      _ = UnsafeMutableBufferPointer(rebasing: buffer[used...]).update(fromContentsOf: part)
-      used &+= part.count
-    }
-  }
-
-  private mutating func put(_ byte: UInt8) {
-    buffer[used] = byte
-    used &+= 1
-  }
+  /// A comparison of the problem with nil would copy it.
+  private var isRefused: Bool { if case .some = problem { true } else { false } }
 }
 
 private func visitHeader(

@@ -55,8 +55,12 @@ public struct HostNames: Sendable, Equatable {
 
   /// True if the value of a `Host` header names a host of this set.
   func contains(_ host: UnsafeBufferPointer<UInt8>) -> Bool {
-    guard let name = Self.name(of: host) else { return false }
-    return names.contains { known in
+    Self.name(of: host).map(hasName) ?? false
+  }
+
+  /// - Parameter name: a host name or an address without a port.
+  func hasName(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+    names.contains { known in
       known.withUnsafeBufferPointer { equalsIgnoringCase($0, name) }
     }
   }

@@ -63,7 +63,7 @@ struct RequestGate: Sendable {
     var scan = HeaderScan(
       cursor: line.version + 10, checksLayout: Self.knowsLibrary, maxCount: maxHeaderCount)
     let fits = headSize <= maxHeadBytes
-    scan.collect(connection, capacity: fits ? headSize + maxHeaderCount * 2 : 0)
+    scan.collect(connection, headSize: fits ? headSize : nil)
     admission = scan.admission
     intake.isChunked = admission.isChunked
     if admission.decodesChunks { intake.decoder = ChunkDecoder() }
@@ -75,7 +75,7 @@ struct RequestGate: Sendable {
     if Self.knowsLibrary, scan.cursor + 2 != line.method + headSize {
       return .badRequest("A line does not end in CRLF, or holds a NUL.")
     }
-    intake.headers = HTTPHeaderBlock(storage: scan.storage)
+    intake.headers = scan.fields
     return checkFraming(scan, isVersion10: line.version[7] == 0x30)
       ?? readForwarded(peer, &intake) ?? checkHost(scan, intake)
       ?? checkLength(scan, limit: bodyLimit(of: intake.method))
@@ -101,7 +101,7 @@ struct RequestGate: Sendable {
     if var authority = intake.authority {
       return authority.withUTF8(hostNames.contains) ? nil : .unknownHost
     }
-    return scan.hostCount == 0 || hostNames.contains(scan.host) ? nil : .unknownHost
+    return scan.hostName.map(hostNames.hasName) ?? true ? nil : .unknownHost
   }
 
   private func checkLine(_ line: RequestLine, _ intake: inout RequestIntake) -> HTTPProblem? {
@@ -122,9 +122,15 @@ struct RequestGate: Sendable {
         line.version == intake.targetPlace + intake.targetCount + 1
       else { return .badRequest("The parts of the request line are not set apart by one space.") }
     }
-    intake.method = String(decoding: method, as: UTF8.self)
+    intake.method = Self.name(of: method)
     guard reduceToOriginForm(&intake) else { return .badRequest("The target is not a path.") }
     return nil
+  }
+
+  /// The method as text; the commonest one without a copy.
+  private static func name(of method: UnsafeBufferPointer<UInt8>) -> String {
+    let isGet = method.count == 3 && method[0] == 0x47 && method[1] == 0x45 && method[2] == 0x54
+    return isGet ? "GET" : String(decoding: method, as: UTF8.self)
   }
 
   /// Reduces the target to its path and query, and records its authority. Returns false for forms
@@ -198,10 +204,4 @@ func isTokenByte(_ byte: UInt8) -> Bool {
   let high: UInt64 = 0x57FF_FFFF_C7FF_FFFE
   guard byte < 128 else { return false }
   return (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
-}
-
-/// True for visible ASCII except `#`: clients remove a fragment before they send a target.
-@inline(__always)
-func isTargetByte(_ byte: UInt8) -> Bool {
-  byte &- 0x21 < 0x5E && byte != 0x23
 }

@@ -39,7 +39,8 @@ func targetRead(
   }
   let server = Unmanaged<WorkerContext>.fromOpaque(context).takeUnretainedValue().server
   let connection = Unmanaged<Connection>.fromOpaque(owned).takeUnretainedValue()
-  let intake = RequestIntake(target: target)
+  let intake = RequestIntake(target: target, last: connection.lastTarget)
+  connection.lastTarget = intake.target
   let exchange = ExchangeState(server: server, connection: connection, intake: intake)
   return Unmanaged.passRetained(exchange).toOpaque()
 }
@@ -55,26 +56,28 @@ func requestAdvanced(
   guard let context, let pointer, let method, let version, let uploadCount,
     let owned = requestContext?.pointee
   else { return chttp_no }
-  let worker = Unmanaged<WorkerContext>.fromOpaque(context).takeUnretainedValue()
-  let server = worker.server
-  let exchange = Unmanaged<ExchangeState>.fromOpaque(owned).takeUnretainedValue()
-  let handle = ConnectionHandle(pointer: pointer, wakeup: worker.wakeup)
-  switch exchange.intake.stage {
-  case .head:
-    let line = RequestGate.RequestLine(method: method, version: version)
-    return server.admit(exchange, handle, line)
-  case .body, .discarding:
-    guard uploadCount.pointee > 0 else { return server.handle(exchange, handle) }
-    let bytes = UnsafeRawBufferPointer(start: upload, count: uploadCount.pointee)
-    uploadCount.pointee = 0
-    guard exchange.intake.decoder != nil else { return server.receive(exchange, handle, bytes) }
-    defer {
-      // A count that is not 0 makes libmicrohttpd call again after a suspension.
-      if exchange.intake.stage == .handled { uploadCount.pointee = 1 }
+  return Unmanaged<WorkerContext>.fromOpaque(context)._withUnsafeGuaranteedRef { worker in
+    Unmanaged<ExchangeState>.fromOpaque(owned)._withUnsafeGuaranteedRef { exchange in
+      let server = worker.server
+      let handle = ConnectionHandle(pointer: pointer, wakeup: worker.wakeup)
+      switch exchange.intake.stage {
+      case .head:
+        let line = RequestGate.RequestLine(method: method, version: version)
+        return server.admit(exchange, handle, line)
+      case .body, .discarding:
+        guard uploadCount.pointee > 0 else { return server.handle(exchange, handle) }
+        let bytes = UnsafeRawBufferPointer(start: upload, count: uploadCount.pointee)
+        uploadCount.pointee = 0
+        guard exchange.intake.decoder != nil else { return server.receive(exchange, handle, bytes) }
+        defer {
+          // A count that is not 0 makes libmicrohttpd call again after a suspension.
+          if exchange.intake.stage == .handled { uploadCount.pointee = 1 }
+        }
+        return server.receiveChunks(exchange, handle, bytes)
+      case .handled:
+        return server.respondOrSuspend(exchange, handle)
+      }
     }
-    return server.receiveChunks(exchange, handle, bytes)
-  case .handled:
-    return server.respondOrSuspend(exchange, handle)
   }
 }
 

@@ -121,7 +121,9 @@ extension ServerContext {
     guard exchange.intake.stage != .discarding else { return chttp_no }
     exchange.intake.stage = .handled
     exchange.connection.begin(.working)
-    exchange.began = Deadlines.now
+    // The last byte of a request without a body is that of its head.
+    let isHeadOnly = exchange.intake.body.isEmpty && !exchange.intake.isChunked
+    exchange.began = isHeadOnly ? exchange.arrived : Deadlines.now
     let request = exchange.request
     exchange.intake.dropBody()
     exchange.intake.headers = HTTPHeaderBlock()

@@ -105,12 +105,16 @@ public final class ServiceHost: HTTPHandler {
   /// The model of the store; nil while it is being opened again.
   public var model: Model? { state.withLock { $0.served }?.store.model }
 
+  /// nil while the store is being opened again.
+  private var service: Service? { state.withLock { $0.served?.service } }
+
   public func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
     enum Outcome {
       case served(Service)
       case waits
       case refused(HTTPResponse)
     }
+    if let service { return service.handle(request, exchange) }
     let outcome: Outcome = state.withLock { state in
       if let served = state.served { return .served(served.service) }
       if let response = Health.response(to: request, isDraining: state.isDraining, state.fault) {
@@ -131,7 +135,7 @@ public final class ServiceHost: HTTPHandler {
   public func refusal(
     of head: HTTPRequest, attach: (any ExchangeAttachment) -> Void
   ) -> HTTPResponse? {
-    state.withLock { $0.served?.service }?.refusal(of: head, attach: attach)
+    service?.refusal(of: head, attach: attach)
   }
 
   public var commonHeaders: [(name: String, value: String)] {

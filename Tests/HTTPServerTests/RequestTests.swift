@@ -14,6 +14,21 @@ extension HTTPServerTests {
       }
     }
 
+    @Test func `each request of a connection has its own target, also beside one sent before`()
+      async throws
+    {
+      try await withServer { server in
+        let client = try RawClient(server.port)
+        let targets = ["/a?b=1", "/a?b=1", "/a?b=2", "/a?b=1", "/a?b=", "http://o/a?b=", "/a?b="]
+        #expect(
+          targets.map { client.get($0)?.text } == [
+            "GET /a?b=1 0", "GET /a?b=1 0", "GET /a?b=2 0", "GET /a?b=1 0", "GET /a?b= 0",
+            "GET /a?b= 0", "GET /a?b= 0",
+          ])
+        #expect(client.get("/a?b=#")?.status == 400)
+      }
+    }
+
     @Test func `pipelined requests are answered in order`() async throws {
       try await withServer { server in
         let client = try RawClient(server.port)

@@ -21,6 +21,9 @@ final class SnapshotCache: Sendable {
     let coding: ContentCoding
     /// The variant of the CORS headers.
     let corsVariant: Int
+
+    /// Few keys have the same target.
+    func hash(into hasher: inout Hasher) { hasher.combine(target) }
   }
 
   /// One response, and the 304 response for clients that have it.
@@ -127,8 +130,10 @@ extension SnapshotCache.Entry {
     in store: any Store, notModified: Bool, remake: (PreparedResponse) -> PreparedResponse
   ) -> PreparedResponse? {
     let newest = store.newestToken
-    let (validAt, kept) = state.withLock { ($0.validAt, $0.response(notModified)) }
-    if validAt == newest { return kept }
+    if let valid = state.withLock({ $0.validAt == newest ? $0.response(notModified) : nil }) {
+      return valid
+    }
+    let validAt = state.withLock { $0.validAt }
     guard (try? store.isUnchanged(dependencies, since: validAt, ifKnown: token)) == true else {
       return nil
     }

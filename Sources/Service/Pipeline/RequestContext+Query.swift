@@ -17,6 +17,7 @@ extension RequestContext {
       self.respond(result, respond)
     } catch .tooSlow {
       begin(.wait)
+      let deadline = deadline ?? .now + service.pools.timeLimit
       service.pools.query(for: callerID, until: deadline, refused: refuse) { attempt in
         self.query(in: attempt, run, then: respond)
       }

@@ -13,8 +13,8 @@ struct RequestContext: Sendable {
   let service: Service
   /// The number of earlier attempts that failed because the schema had changed.
   let attempt: Int
-  /// The deadline of its queries, including the time they wait for a thread.
-  let deadline: ContinuousClock.Instant
+  /// The deadline of its queries, including the time they wait for a thread; nil before `parse`.
+  var deadline: ContinuousClock.Instant?
   /// nil unless responses have `Server-Timing`.
   let timings: StageTimings?
   /// Records the request; nil if nothing is recorded.
@@ -33,7 +33,6 @@ struct RequestContext: Sendable {
     self.exchange = exchange
     self.service = service
     self.attempt = attempt
-    deadline = .now + service.pools.timeLimit
     timings = service.configuration.sendsServerTiming ? StageTimings() : nil
     tracker = RequestTracker.of(exchange, in: service)
   }

@@ -20,17 +20,23 @@ enum Resource {
   /// - Throws: 404 for an unknown path below `/v1`, 400 for a malformed escape.
   init(target: String) throws(Problem) {
     var target = target
-    let segments = try target.withUTF8 { bytes in
-      Result { () throws(Problem) in try Self.segments(of: bytes) }
+    self = try target.withUTF8 { bytes in
+      Result { () throws(Problem) in try Self.resource(at: bytes) }
     }.get()
-    if let segments {
-      self = try Self.resource(at: segments)
-    } else {
-      self = .document(Self.document(at: target.prefix { $0 != "?" }))
-    }
   }
 
-  private static func document(at path: Substring) -> Route {
+  /// Every request is routed here, so it reads bytes: with a string's indexes it takes five times as
+  /// long.
+  private static func resource(at target: UnsafeBufferPointer<UInt8>) throws(Problem) -> Self {
+    let end = target.firstIndex(of: UInt8(ascii: "?")) ?? target.count
+    let path = UnsafeBufferPointer(rebasing: target[..<end])
+    guard path.count >= 4, path[0] == UInt8(ascii: "/"), path[1] == UInt8(ascii: "v"),
+      path[2] == UInt8(ascii: "1"), path[3] == UInt8(ascii: "/")
+    else { return .document(document(at: String(decoding: path, as: UTF8.self))) }
+    return try resource(at: PathSegments(UnsafeBufferPointer(rebasing: path[4...])))
+  }
+
+  private static func document(at path: String) -> Route {
     switch path {
     case "/v1": .about
     case "/openapi.json": .openAPI
@@ -41,17 +47,18 @@ enum Resource {
     }
   }
 
-  private static func resource(at path: [String]) throws(Problem) -> Self {
-    switch (path[0], path.count) {
-    case ("objects", 2): .entity(path[1])
-    case ("objects", 3): .object(entity: path[1], id: path[2])
-    case ("objects", 4): .value(entity: path[1], id: path[2], attribute: path[3])
+  private static func resource(at path: borrowing PathSegments) throws(Problem) -> Self {
+    switch (path.first, path.count) {
+    case ("objects", 2): .entity(path.second)
+    case ("objects", 3): .object(entity: path.second, id: path.third)
+    case ("objects", 4):
+      .value(entity: path.second, id: path.third, attribute: path.fourth)
     case ("model", 1): .document(.model)
     case ("fetch", 1): .command(.postedFetch)
     case ("live", 1): .command(.fetchGroup)
     case ("save", 1): .command(.save)
     case ("changes", 1): .document(.changes)
-    case ("fetches", 2): .document(.template(name: path[1]))
+    case ("fetches", 2): .document(.template(name: path.second))
     default: throw .noSuchPath
     }
   }
@@ -61,53 +68,30 @@ enum Resource {
   ///
   /// - Parameter allow: the methods in the response to `OPTIONS`.
   func route(_ method: String, allow: @autoclosure () -> String = "") -> Route? {
-    switch (method == "HEAD" ? "GET" : method, self) {
-    case ("OPTIONS", _): .options(allow: allow(), entity: entity)
-    case ("GET", .document(let route)), ("POST", .command(let route)): route
-    case ("GET", .entity(let entity)): .fetch(entity: entity)
-    case ("POST", .entity(let entity)): .insert(entity: entity)
-    case ("PATCH", .entity(let entity)): .batchUpdate(entity: entity)
-    case ("DELETE", .entity(let entity)): .batchDelete(entity: entity)
-    case ("GET", .object(let entity, let id)): .object(entity: entity, id: id)
-    case ("PATCH", .object(let entity, let id)): .change(.update, entity: entity, id: id)
-    case ("PUT", .object(let entity, let id)): .change(.replace, entity: entity, id: id)
-    case ("DELETE", .object(let entity, let id)): .change(.delete, entity: entity, id: id)
-    case ("GET", .value(let entity, let id, let attribute)):
-      .value(entity: entity, id: id, attribute: attribute)
-    default: nil
-    }
-  }
-
-  /// The decoded segments of a path below `/v1`, at least one; nil for another path. Every request is
-  /// routed here, so it reads bytes: with a string's indexes it takes five times as long.
-  private static func segments(
-    of target: UnsafeBufferPointer<UInt8>
-  ) throws(Problem) -> [String]? {
-    let path = target.prefix { $0 != UInt8(ascii: "?") }
-    guard path.starts(with: "/v1/".utf8) else { return nil }
-    var segments: [String] = []
-    segments.reserveCapacity(4)
-    var start = 4
-    while start <= path.endIndex {
-      let end = path[start...].firstIndex(of: UInt8(ascii: "/")) ?? path.endIndex
-      let segment = try decode(path[start..<end])
-      // An id may be the empty text.
-      guard !segment.isEmpty || (segments.count == 2 && segments[0] == "objects") else {
-        throw .noSuchPath
+    let method = method == "HEAD" ? "GET" : method
+    if method == "OPTIONS" { return .options(allow: allow(), entity: entity) }
+    return switch self {
+    case .document(let route): method == "GET" ? route : nil
+    case .command(let route): method == "POST" ? route : nil
+    case .entity(let entity):
+      switch method {
+      case "GET": .fetch(entity: entity)
+      case "POST": .insert(entity: entity)
+      case "PATCH": .batchUpdate(entity: entity)
+      case "DELETE": .batchDelete(entity: entity)
+      default: nil
       }
-      segments.append(segment)
-      start = end + 1
+    case .object(let entity, let id):
+      switch method {
+      case "GET": .object(entity: entity, id: id)
+      case "PATCH": .change(.update, entity: entity, id: id)
+      case "PUT": .change(.replace, entity: entity, id: id)
+      case "DELETE": .change(.delete, entity: entity, id: id)
+      default: nil
+      }
+    case .value(let entity, let id, let attribute):
+      method == "GET" ? .value(entity: entity, id: id, attribute: attribute) : nil
     }
-    return segments
-  }
-
-  private static func decode(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) throws(Problem) -> String {
-    let text = String(decoding: bytes, as: UTF8.self)
-    guard bytes.contains(UInt8(ascii: "%")) else { return text }
-    guard let decoded = PercentEncoding.decode(text[...], plus: .itself) else {
-      throw .badRequest("malformed-encoding", "The path is not percent-encoded UTF-8.")
-    }
-    return decoded
   }
 
   /// The methods that the path takes, in the order of `Allow`.
@@ -131,6 +115,53 @@ enum Resource {
   /// True if the path is none of the API: the path of a file.
   var isFile: Bool {
     if case .document(.file) = self { true } else { false }
+  }
+}
+
+/// The decoded segments of a path below `/v1`. Not copyable, so that no copy of the texts is made.
+private struct PathSegments: ~Copyable {
+  /// At least one.
+  private(set) var count = 0
+  private(set) var first = ""
+  private(set) var second = ""
+  private(set) var third = ""
+  private(set) var fourth = ""
+
+  /// - Parameter path: the part after `/v1/`.
+  /// - Throws: 404 for an empty segment, 400 for a malformed escape.
+  init(_ path: UnsafeBufferPointer<UInt8>) throws(Problem) {
+    var start = 0
+    while start <= path.count {
+      var end = start
+      var isEscaped = false
+      while end < path.count, path[end] != UInt8(ascii: "/") {
+        isEscaped = isEscaped || path[end] == UInt8(ascii: "%")
+        end += 1
+      }
+      let text = String(decoding: UnsafeBufferPointer(rebasing: path[start..<end]), as: UTF8.self)
+      append(isEscaped ? try Self.decode(text) : text)
+      // An id may be the empty text.
+      guard start < end || (count == 3 && first == "objects") else { throw .noSuchPath }
+      start = end + 1
+    }
+  }
+
+  private mutating func append(_ segment: String) {
+    switch count {
+    case 0: first = segment
+    case 1: second = segment
+    case 2: third = segment
+    case 3: fourth = segment
+    default: break
+    }
+    count += 1
+  }
+
+  private static func decode(_ text: String) throws(Problem) -> String {
+    guard let decoded = PercentEncoding.decode(text[...], plus: .itself) else {
+      throw .badRequest("malformed-encoding", "The path is not percent-encoded UTF-8.")
+    }
+    return decoded
   }
 }
 

@@ -37,6 +37,7 @@ extension Service {
       }
       context.cacheKey = cacheKey(for: context)
       if let response = cachedResponse(to: context) { return context.send(response) }
+      context.deadline = .now + pools.timeLimit
       try pools.parse(context) { [self, context] () throws(Problem) in
         let parsed = try parse(context)
         let operation = try plan(parsed, context)
