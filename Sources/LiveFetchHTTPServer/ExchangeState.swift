@@ -115,7 +115,7 @@ final class ExchangeState: Sendable {
     case .stream: return response
     }
     guard let reservation = state.reservation,
-      !reservation.begin(with: count, in: server.memory, forced: state.forbidsRefusal)
+      !reservation.reserve(count, in: server.memory, forced: state.forbidsRefusal)
     else { return response }
     state.reservation = nil
     return .response(server.render(.overloaded))
