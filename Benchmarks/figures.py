@@ -1,5 +1,7 @@
-"""The figures of the targets by name. Each is a function that measures LiveFetch beside its limit
-or peer and prints its rows; with no LiveFetch program (--bare) only the other side is measured."""
+"""All figures by name: P1 to P18, as the page "Performance" of the manual describes them.
+
+Each is a function that measures LiveFetch and its limit or peer in turns and prints the rows of a
+table. Without a LiveFetch program (--bare) it measures the limit or peer only."""
 
 from access import p13
 from imports import p9

@@ -5,7 +5,12 @@ import { editable } from './format.js';
 import { closePopover, menuItem, popover } from './popover.js';
 import { equals, filterProblem, isComparable } from './predicate-text.js';
 
-/** @param page `{addCondition(text), openRow(), isReadOnly, isSelected, toggle(), edit(), remove()}`. */
+/**
+ * Opens the menu of a cell.
+ *
+ * @param text the value as shown.
+ * @param page `{addCondition(text), openRow(), isReadOnly, isSelected, toggle(), edit(), remove()}`.
+ */
 export function cellMenu(anchor, column, item, text, page) {
   const act = (run) => () => { closePopover(); run(); };
   const value = item[column.name];
@@ -24,6 +29,7 @@ export function cellMenu(anchor, column, item, text, page) {
   { label: `${column.name}: ${short}`, className: 'cell-menu' });
 }
 
+/** Copies a text. Returns false if the browser refuses. */
 export async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,4 +1,4 @@
-// Drawings: the distribution of a numeric attribute, and saves a second. SVG, drawn by hand.
+// SVG charts: the histogram of a numeric attribute, and the number of saves in each of the last 60 seconds.
 
 import { h, replace } from './dom.js';
 import { number, short } from './format.js';
@@ -7,7 +7,10 @@ const BINS = 28;
 const WIDTH = 304;
 const HEIGHT = 72;
 
-/** Values → bins `{from, to, count}`; logarithmic where a few are far larger than most. BigInts have exact bins. */
+/**
+ * Counts values in bins `{from, to, count}`. The bins are logarithmic if the largest value is more than 20 times the
+ * median. BigInts have exact bins.
+ */
 export function bins(values, count = BINS) {
   if (values.length === 0) return [];
   let [low, high] = [values[0], values[0]];
@@ -15,29 +18,30 @@ export function bins(values, count = BINS) {
     if (value < low) low = value;
     if (value > high) high = value;
   }
-  if (typeof low === 'bigint') return filled(integerBins(low, high, count), values);
+  if (typeof low === 'bigint') return counted(integerBins(low, high, count), values);
   if (low === high) return [{ from: low, to: high, count: values.length }];
   const median = Float64Array.from(values).sort()[values.length >> 1];
   const isLog = low >= 0 && high > 20 * median;
-  const to = isLog ? Math.log1p : (value) => value;
-  const from = isLog ? Math.expm1 : (value) => value;
-  const width = (to(high) - to(low)) / count || 1;
+  const scaled = isLog ? Math.log1p : (value) => value;
+  const unscaled = isLog ? Math.expm1 : (value) => value;
+  const width = (scaled(high) - scaled(low)) / count || 1;
   const list = Array.from({ length: count }, (_, index) => ({
-    from: from(to(low) + index * width), to: from(to(low) + (index + 1) * width), count: 0 }));
+    from: unscaled(scaled(low) + index * width), to: unscaled(scaled(low) + (index + 1) * width), count: 0 }));
   for (const value of values) {
-    list[Math.min(count - 1, Math.floor((to(value) - to(low)) / width))].count += 1;
+    list[Math.min(count - 1, Math.floor((scaled(value) - scaled(low)) / width))].count += 1;
   }
   return list;
 }
 
-/** Empty bins of whole numbers that a number of JavaScript would round: BigInts, both ends within the bin. */
+/** Returns empty bins of BigInts, for integers that a JavaScript number would round. Both ends belong to the bin. */
 export function integerBins(low, high, count) {
   const width = (high - low) / BigInt(count) + 1n;
   return Array.from({ length: count }, (_, index) => low + BigInt(index) * width).filter((from) => from <= high)
     .map((from) => ({ from, to: from + width > high ? high : from + width - 1n, count: 0 }));
 }
 
-function filled(list, values) {
+/** Counts the values in the bins of `integerBins`. */
+function counted(list, values) {
   const width = list[0].to - list[0].from + 1n;
   for (const value of values) list[Number((value - list[0].from) / width)].count += 1;
   return list;
@@ -46,11 +50,14 @@ function filled(list, values) {
 /** Draws the histogram of numbers or BigInts; `onPick(from, to)` gets the range of a bar that was clicked. */
 export function histogram(parent, values, onPick) {
   const list = bins(values);
-  drawBins(parent, list, { onPick, ...(typeof values[0] === 'bigint' ? { text: String } : texts(list, values.every(Number.isInteger))) });
+  drawBins(parent, list, { onPick, ...(typeof values[0] === 'bigint' ? { text: String } : formatters(list, values.every(Number.isInteger))) });
 }
 
-/** How the bars of numbers and the two ends are written: as short as distinguishes them. */
-export function texts(list, isWhole = false) {
+/**
+ * Returns the functions that format the bounds of a bar (`text`) and the two ends of the axis (`end`), with as few digits
+ * as distinguish the bars.
+ */
+export function formatters(list, isWhole = false) {
   if (list.length === 0) return { text: String };
   const [{ from: low }, { to: high }] = [list[0], list.at(-1)];
   const digits = isWhole ? 0 : Math.max(0, Math.min(20, 1 - Math.floor(Math.log10((high - low) / list.length || 1))));
@@ -65,13 +72,13 @@ export function texts(list, isWhole = false) {
  * @param options `onPick(from, to)`; `text(value)` for a bar, `end(value)` for the two ends.
  */
 export function drawBins(parent, list, { onPick, text, end = text }) {
-  const most = Math.max(1, ...list.map(({ count }) => count));
+  const largest = Math.max(1, ...list.map(({ count }) => count));
   const step = WIDTH / list.length;
   const bars = list.map(({ from, to, count }, index) => {
-    const height = count === 0 ? 0 : Math.max(2, Math.sqrt(count / most) * HEIGHT);
+    const height = count === 0 ? 0 : Math.max(2, Math.sqrt(count / largest) * HEIGHT);
     const name = `${text(from)} – ${text(to)}: ${number(count)}`;
     const bar = h('g', { class: 'bar-hit', role: 'button', tabindex: 0, 'aria-label': name, onclick: () => onPick(from, to),
-      onkeydown: (event) => pressed(event) && onPick(from, to) },
+      onkeydown: (event) => activates(event) && onPick(from, to) },
       h('rect', { class: 'hit', x: index * step, y: 0, width: step, height: HEIGHT }),
       h('rect', { class: 'fill', x: index * step + 1, y: HEIGHT - height, width: step - 2, height,
         rx: 1.5 }), h('svg:title', {}, name));
@@ -84,17 +91,18 @@ export function drawBins(parent, list, { onPick, text, end = text }) {
   h('p', { class: 'axis' }, h('span', {}, ends[0]), list.length > 1 && h('span', {}, ends[1])));
 }
 
-/** True for the keys that press a button; the page does not scroll. */
-export function pressed(event) {
+/** Returns true for the keys that activate a button, Enter and Space, and keeps them from scrolling the page. */
+export function activates(event) {
   if (event.key !== 'Enter' && event.key !== ' ') return false;
   event.preventDefault();
   return true;
 }
 
-/** Saves of the last minute, a bar a second. */
+/** Draws the saves of the last minute, one bar per second. */
 export class SavesChart {
   #seconds = new Array(60).fill(0);
   #parent;
+  /** The second, since 1970, that the last bar counts. */
   #last = Math.floor(Date.now() / 1000);
 
   constructor(parent) {
@@ -121,14 +129,15 @@ export class SavesChart {
 
   #draw() {
     this.#advance();
-    const most = Math.max(4, ...this.#seconds);
+    const largest = Math.max(4, ...this.#seconds);
     const step = WIDTH / 60;
     const bars = this.#seconds.map((saves, index) => {
-      const height = saves === 0 ? 1 : Math.max(3, (saves / most) * 36);
+      const height = saves === 0 ? 1 : Math.max(3, (saves / largest) * 36);
       return h('rect', { class: saves === 0 ? 'tick' : 'fill', x: index * step + 0.75,
         y: 36 - height, width: step - 1.5, height, rx: 1 });
     });
     const total = this.#seconds.reduce((sum, saves) => sum + saves, 0);
+    // The last second is not over, so the one before it is the current rate.
     replace(this.#parent, h('svg', { class: 'saves', viewBox: `0 0 ${WIDTH} 36`, role: 'img',
       'aria-label': `${total} saves in the last minute` }, bars),
     h('p', { class: 'axis' }, h('span', {}, 'a minute ago'),

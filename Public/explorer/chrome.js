@@ -4,7 +4,7 @@ import { helpDialog } from './dialogs.js';
 
 const theme = 'livefetch-theme';
 
-/** Follows the system until somebody chooses. */
+/** Follows the system's color scheme until the user chooses one. */
 export function startTheme() {
   const dark = matchMedia('(prefers-color-scheme: dark)');
   const chosen = () => {

@@ -1,5 +1,5 @@
 // The widths of the columns. A number is never cut: its column is at least as wide as the longest one
-// that has been shown. Nor is a name of common length, unless somebody makes its column narrower.
+// that has been shown. Nor is a name of common length, unless the user makes its column narrower.
 
 import { isNumeric } from './format.js';
 

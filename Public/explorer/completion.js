@@ -6,7 +6,7 @@ import { nameText, pathOf } from './predicate-text.js';
 const MOST = 60;
 
 /**
- * Completions at the caret: `{start, items: [{insert, about, isOpen}]}`; `isOpen` ones go on.
+ * Completions at the caret: `{start, items: [{insert, about, isOpen}]}`; after `isOpen` ones the text is completed further.
  *
  * @param values gives texts seen at a key path, to complete a comparison with.
  */

@@ -11,7 +11,7 @@ export class Cursor {
   #handlers;
   /** The current row as it was when it became that; the cursor stays with it when it moves. */
   #held = null;
-  /** The row's index when it was last seen: it goes on from there when the row is gone. */
+  /** The last index of the row, from which the cursor continues when the row is gone. */
   #at = -1;
   /** True if the row at `#at` becomes the current one as soon as it has been fetched. */
   #isAwaited = false;

@@ -88,7 +88,7 @@ export class Editing {
     this.staged.toggleDeletion(entity, item, this.#seen(entity, item));
   }
 
-  /** Stages a row that somebody deleted as a new one: with its key, the values that were seen and those typed. */
+  /** Stages a row that another client deleted as a new one, with its key, its last values and the staged ones. */
   #insertAgain(change) {
     const { client, schema } = this.#page;
     const { id, item } = change;

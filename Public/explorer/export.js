@@ -16,7 +16,7 @@ let running = null;
 export const exportState = () => running;
 
 /**
- * Opens the choice of the format. An export goes on after the choice is closed, beside the button.
+ * Opens the choice of the format. An export continues after the choice is closed, and shows its progress beside the button.
  *
  * @param page `{client, request, view, columns, mayRepeat}`: `request` is that of the view, without a window; `mayRepeat`: several rows may have the same id.
  */
@@ -78,7 +78,7 @@ async function* pages({ client, request, columns, mayRepeat }, signal) {
     if (items.length > 0 || count === 0) yield items;
     count += items.length;
     after = result.next;
-    // A server may send fewer than were asked for: `--max-items`.
+    // A server may send fewer rows than requested: `--max-items`.
     if (!after || items.length === 0) return;
   }
 }

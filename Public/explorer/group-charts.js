@@ -1,6 +1,6 @@
 // Groups as a table, as bars, as a line.
 
-import { pressed } from './charts.js';
+import { activates } from './charts.js';
 import { h } from './dom.js';
 import { nearest, number, show } from './format.js';
 
@@ -78,7 +78,7 @@ export function groupLine({ groups, values, rows, room }, { onPick }) {
   const line = numbers.map((value, index) => `${x(index).toFixed(1)},${y(value).toFixed(1)}`).join(' ');
   const dots = points.length > 120 ? [] : points.map((row, index) => h('circle', { class: 'group-dot', r: 4,
     cx: x(index), cy: y(numbers[index]), role: 'button', tabindex: 0, 'aria-label': `${labelOf(groups, row)}: ${text(first, row)}`,
-    onclick: () => onPick(row), onkeydown: (event) => pressed(event) && onPick(row) }, h('svg:title', {}, `${labelOf(groups, row)}: ${text(first, row)}`)));
+    onclick: () => onPick(row), onkeydown: (event) => activates(event) && onPick(row) }, h('svg:title', {}, `${labelOf(groups, row)}: ${text(first, row)}`)));
   const marks = [low, (low + high) / 2, high].map((value) => [
     h('line', { class: 'group-rule', x1: EDGE.left, x2: width - EDGE.right, y1: y(value), y2: y(value) }),
     h('text', { class: 'group-mark is-end', x: EDGE.left - 8, y: y(value) + 4 }, number(Number(value.toPrecision(4))))]);

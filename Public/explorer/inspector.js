@@ -177,7 +177,7 @@ export class Inspector {
   }
 }
 
-/** A command line to copy; lines that are too long go on below, further in. */
+/** Returns a command line to copy. Lines that are too long are wrapped and indented. */
 export function codeBlock(text) {
   const lines = text.split('\n').map((line) => h('span', {}, `${line}\n`));
   return h('div', { class: 'code-block' }, h('pre', { class: 'code lines', tabindex: 0 }, lines),

@@ -41,7 +41,7 @@ export class Names {
 
   /**
    * The row whose key is the text, then those whose name begins with it or has all its words:
-   * `[{id, name, key}]`. `key` is there where several rows have the name.
+   * `[{id, name, key}]`. `key` is set if several rows have the name.
    */
   async search(entity, text) {
     const labels = this.#schema.labels(entity);

@@ -32,7 +32,7 @@ import { sortedBy } from './view-changes.js';
 
 const byID = (id) => document.getElementById(id);
 const TYPING = 320;
-/** At most so often another window is fetched while somebody scrolls. */
+/** The least time in milliseconds between two fetches of windows while the user scrolls. */
 const WINDOW_PAUSE = 120;
 
 export class Page {
@@ -177,7 +177,7 @@ export class Page {
     this.count();
   }
 
-  /** The token has ended: asks for another one, and goes on with that. Calls at the same time share it. */
+  /** Asks the user for another token after the current one has ended. Simultaneous calls share one dialog. */
   renew() {
     return (this.#renewal ??= this.#renew().finally(() => { this.#renewal = null; }));
   }
@@ -222,7 +222,7 @@ export class Page {
     return this.live?.current;
   }
 
-  /** Follows the view; the former result stays until the new one is there. */
+  /** Follows the view; the former result stays until the new one arrives. */
   #follow() {
     this.#notLive = this.storeIsReadOnly ? 'the database is served read-only'
       : this.schema.notLiveReason(this.view.entity);

@@ -97,7 +97,7 @@ export class PredicateField {
     return h('span', {}, sentence(whole));
   }
 
-  /** Completes again: values that were asked for have come. */
+  /** Completes again after requested values have arrived. */
   resuggest() {
     if (document.activeElement === this.#text && !this.#hasChosen) this.#suggest();
   }

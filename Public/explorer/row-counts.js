@@ -11,7 +11,7 @@ export class RowCounts {
   #onChange;
   #entities = [];
   #isCounting = false;
-  /** The names of entities that were asked for, and of those to count again. */
+  /** The names of the entities whose counts were requested, and of those to count again. */
   #asked = new Set();
   #pending = new Set();
 

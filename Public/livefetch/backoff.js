@@ -20,7 +20,7 @@ export class Backoff {
     this.#end();
   }
 
-  /** @param atLeast seconds that the server asked for. */
+  /** @param atLeast the least pause in seconds, which the server requested. */
   async wait(signal, atLeast = 0) {
     if (signal?.aborted) return;
     const most = Math.min(LONGEST, SHORTEST * 2 ** this.#failures);

@@ -124,7 +124,7 @@ class Client {
     return live;
   }
 
-  /** Shows the result that was kept, with the saves that wait, before the server is asked. */
+  /** Shows the stored result, with the saves that wait, before the first request to the server. */
   async #restore(live) {
     const [result] = await Promise.all([this.#results.load(live), this.#queue.loaded]);
     if (result) live.restore(result);

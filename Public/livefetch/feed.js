@@ -14,7 +14,7 @@ const HIDDEN_AFTER = 30;
 
 export class Feed {
   #subscriptions = new Set();
-  /** The fetches that the server could not answer, while they are not asked for. */
+  /** The fetches that the server could not answer, during their pause. */
   #resting = new Set();
   /** Their pauses: each grows until the fetch is answered. */
   #pauses = new Map();
@@ -125,7 +125,7 @@ export class Feed {
     if (isOver) throw RESTART;
   }
 
-  /** Asks for a fetch again after a pause of its own; the others go on meanwhile. */
+  /** Requests a fetch again after a pause of its own, while the others continue. */
   async #rest(subscription, error) {
     const pause = this.#pauses.get(subscription) ?? new Backoff();
     this.#pauses.set(subscription, pause);

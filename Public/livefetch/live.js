@@ -10,7 +10,7 @@ import { overlay } from './overlay.js';
 import { call, route, warnOfRefusal } from './transport.js';
 import { hasReached } from './pending.js';
 
-/** Milliseconds after a save before the server is asked if the fetch contains it; doubled each time, up to the longest. */
+/** Milliseconds after a save before the client requests a diff that may contain it; doubled each time, up to the longest. */
 const CONFIRM_AFTER = 1000;
 const LONGEST_CONFIRM = 30_000;
 let counter = 0;
@@ -58,7 +58,7 @@ export class Live {
     return this.#base;
   }
 
-  /** From where a connection goes on; undefined before the first snapshot. */
+  /** The token from which a connection continues; undefined before the first snapshot. */
   get resumeToken() {
     return this.#base?.token;
   }

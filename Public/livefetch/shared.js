@@ -197,7 +197,7 @@ class Hub {
     for (const page of [...this.#followers.keys()]) this.#drop(page);
   }
 
-  /** Replaces what a page follows; a subscription that goes on from the same token stays. */
+  /** Replaces the fetches that a page follows; a subscription that continues from the same token stays. */
   #follow(page, turn, fetches) {
     const follower = this.#followers.get(page) ?? this.#add(page);
     follower.turn = turn;

@@ -1,12 +1,13 @@
 /* @ts-self-types="./solid.d.ts" */
-// For Solid: a live fetch as an object with reactive properties.
+// Solid binding: shows a live fetch as an object with reactive properties.
 
 import { createEffect, createSignal, onCleanup, untrack } from 'solid-js';
 import { Follower, initial } from './watch.js';
 
 /**
- * `{data, state, error}` of a live fetch, to be read as `cities.data`. The request may be a function: when what
- * it returns changes, `data` stays until the first result of the new request.
+ * Returns `{data, state, error}` of a live fetch. Read the properties from the object (`cities.data`), so that they stay
+ * reactive. The request may be a function: when the request that it returns changes, `data` stays until the first
+ * result of the new request.
  */
 export function createLive(client, request) {
   const read = () => (typeof request === 'function' ? request() : request);

@@ -68,7 +68,7 @@ export async function* pollOne(transport, [subscription], signal) {
 
 /**
  * Many fetches by one such request. An answer may lack some that have no token yet: there was no time
- * for them, and the next request asks for them again. One that has failed is not asked for again.
+ * for them, and the next request includes them again. One that has failed is not requested again.
  */
 export async function* pollMany(transport, subscriptions, signal) {
   let asked = subscriptions;

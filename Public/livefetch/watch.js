@@ -1,18 +1,19 @@
-// A live fetch → a value that frameworks can show: `{data, state, error}`, a new object for each change.
+// Turns a live fetch into a value that frameworks can show: `{data, state, error}`, a new object for each change.
 //
 // Equal requests of a client share one live fetch. It stays open for a second after the last subscriber
-// has gone: a component that is mounted again at once (by React's StrictMode, by a move within the page)
-// neither asks the server again nor shows an empty result.
+// has unsubscribed, so that a component that is mounted again at once (by React's StrictMode, or when it moves
+// within the page) neither sends a new request nor shows an empty result.
 
 import { stringify } from './json.js';
 
+/** Milliseconds that a live fetch stays open without subscribers. */
 const LINGER = 1000;
 
 export const idle = Object.freeze({ data: null, state: 'idle', error: null });
 const connecting = Object.freeze({ data: null, state: 'connecting', error: null });
 const nothing = { subscribe: () => () => {}, read: () => idle, ready: Promise.resolve() };
 
-/** The live fetches that are open, by client and request. */
+/** The open live fetches, by client and request. */
 const opened = new WeakMap();
 
 /** The value before the first result: `idle` without a request. */
@@ -21,7 +22,7 @@ export function initial(request) {
 }
 
 /**
- * `{subscribe(listener), read(), ready}` of a request. It is followed while there are subscribers; `ready`
+ * Returns `{subscribe(listener), read(), ready}` of a request. The request is followed while it has subscribers; `ready`
  * resolves when there is data, or when the server has refused the request.
  */
 export function watch(client, request) {
@@ -40,7 +41,7 @@ export function watch(client, request) {
   };
 }
 
-/** A live fetch that is open, and who follows it. */
+/** An open live fetch and its subscribers. */
 class Watched {
   value = connecting;
   #live;
@@ -100,8 +101,8 @@ class Watched {
 }
 
 /**
- * The value to show where another request is followed now: until its first result comes, the data of the
- * request before, if both have items of the same form.
+ * Returns the value to show after a change of the request. Until the first result arrives, that is the data of the
+ * previous request, if the items of both have the same properties.
  */
 export function keepData(before, request, value) {
   if (value.data !== null || value.state === 'failed' || !before?.data || !request) return value;
@@ -112,7 +113,7 @@ function form({ entity, as = 'objects', select, group }) {
   return JSON.stringify([entity, as, select, group]);
 }
 
-/** Follows one request after the other; `show` gets each `{data, state, error}`. */
+/** Follows a request that may be replaced by another one. Calls `show` with each new `{data, state, error}`. */
 export class Follower {
   #client;
   #show;

@@ -20,7 +20,7 @@ enum Sample: String, CaseIterable, ExpressibleByArgument {
       case .missingResource(let name):
         "the program's own file \(name) is missing; it belongs beside the program"
       case .cannotBeMade:
-        "the file cannot be made: is there such a directory, and may it be written?"
+        "the file cannot be created: check that its directory exists and is writable"
       case .refused(let reason): "the sample's data was refused: \(reason)"
       }
     }
@@ -59,7 +59,7 @@ enum Sample: String, CaseIterable, ExpressibleByArgument {
   func check(_ path: String) throws {
     let wanted = try model().entities.map(\.name)
     do throws(StoreError) {
-      if let found = try SQLiteStore.rememberedModel(path: path) {
+      if let found = try SQLiteStore.storedModel(path: path) {
         guard Set(wanted).isDisjoint(with: found.entities.map(\.name)) else { return }
       } else {
         for name in wanted where try NewTable.isKnown(name, in: path) { return }

@@ -6,7 +6,7 @@ import Foundation
 /// The options of a server as the command line gives them.
 struct ServeOptions: ParsableArguments {
   @Option(
-    help: "A JSON file of settings; ./livefetch.json if it is there. [env: LIVEFETCH_CONFIG]",
+    help: "A JSON file of settings; ./livefetch.json if it exists. [env: LIVEFETCH_CONFIG]",
     completion: .file(extensions: ["json"]))
   var config: String?
 

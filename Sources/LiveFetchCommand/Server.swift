@@ -56,7 +56,7 @@ struct Server {
     shutDown(host, http)
   }
 
-  /// Reads the settings and their files again. The server goes on as before if they cannot be used.
+  /// Reads the settings and their files again. If they are invalid, the server keeps its current ones.
   ///
   /// - Parameter started: The settings with which the server was started.
   private mutating func reload(

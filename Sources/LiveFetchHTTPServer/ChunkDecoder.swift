@@ -26,8 +26,8 @@ struct ChunkDecoder {
     case end
   }
 
-  private static let mostDigits = 15
-  private static let mostTrailerBytes = 8192
+  private static let maxDigits = 15
+  private static let maxTrailerBytes = 8192
 
   private var state = State.size
   private var digits = 0
@@ -85,13 +85,13 @@ struct ChunkDecoder {
 
   private mutating func addDigit(_ digit: Int) -> Bool {
     digits += 1
-    guard digits <= Self.mostDigits else { return false }
+    guard digits <= Self.maxDigits else { return false }
     remaining = remaining << 4 | digit
     return true
   }
 
   private mutating func countExtra() -> Bool {
     extraBytes += 1
-    return extraBytes <= Self.mostTrailerBytes
+    return extraBytes <= Self.maxTrailerBytes
   }
 }

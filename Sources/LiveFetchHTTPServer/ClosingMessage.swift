@@ -18,7 +18,7 @@ struct TLSSession {
 
 /// The bytes of a response, with `Connection: close`.
 struct ClosingMessage: Sendable {
-  private static let mostThreads = 16
+  private static let maxThreads = 16
   /// The number of threads that write the rest of a message because the socket was full.
   private static let threads = Atomic<Int>(0)
 
@@ -43,7 +43,7 @@ struct ClosingMessage: Sendable {
   func send(to descriptor: Int32, seconds: Int) -> Bool {
     let sent = max(0, Self.write(bytes[...], to: descriptor))
     if sent == bytes.count { return shutdown(descriptor, Int32(SHUT_WR)) == 0 }
-    guard Self.threads.load(ordering: .relaxed) < Self.mostThreads else { return false }
+    guard Self.threads.load(ordering: .relaxed) < Self.maxThreads else { return false }
     // The connection may be closed meanwhile, and its descriptor number reused.
     let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
     guard copy >= 0 else { return false }

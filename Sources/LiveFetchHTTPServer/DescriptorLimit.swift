@@ -8,7 +8,7 @@ public enum DescriptorLimit {
   /// Raises the soft limit to the hard limit.
   public static func raise() { chttp_raise_descriptor_limit() }
 
-  /// The most connections that can be open in addition to the descriptors that are open now and a
+  /// The maximum number of connections that can be open in addition to the descriptors that are open now and a
   /// reserve for files that are opened later. O(open descriptors).
   ///
   /// - Parameter workers: the number of workers that will start, each with descriptors of its own.

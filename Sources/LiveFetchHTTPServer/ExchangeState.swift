@@ -117,7 +117,7 @@ final class ExchangeState: Sendable {
     case .stream: return true
     }
     guard let reservation = state.reservation,
-      !reservation.begin(with: count, in: server.memory, forced: state.forbidsRefusal)
+      !reservation.reserve(count, in: server.memory, forced: state.forbidsRefusal)
     else { return true }
     state.reservation = nil
     return false

@@ -64,7 +64,7 @@ public struct HTTPProblem: Error, Sendable, Equatable {
 
   static let unanswered = HTTPProblem(
     status: 500, code: "unanswered", title: "Internal server error",
-    detail: "The request was given up without an answer.")
+    detail: "The server ended the request without a response.")
 
   static let shuttingDown = unavailable("shutting-down", "The server is shutting down.")
 

@@ -10,9 +10,9 @@ public struct HTTPServerConfiguration: Sendable {
   public var workers = 8
   /// The largest request body in bytes; a larger one gets 413.
   public var maxBodyBytes = 16 << 20
-  /// The most bytes of a body of GET, HEAD and OPTIONS, which no handler reads.
+  /// The maximum number of bytes of a body of GET, HEAD and OPTIONS, which no handler reads.
   static let maxUnreadBodyBytes = 64 << 10
-  /// The most bytes of all request bodies and responses in memory together; beyond it requests get
+  /// The maximum number of bytes of all request bodies and responses in memory together; beyond it requests get
   /// 503.
   public var maxMemoryInFlight = 512 << 20
   /// The bytes of memory that libmicrohttpd reserves for each connection. The request's head, its
@@ -23,9 +23,9 @@ public struct HTTPServerConfiguration: Sendable {
   /// The largest request line with all header lines, in bytes; a larger one gets 431. The effective
   /// limit is at most ``connectionMemory`` less 1,536 bytes for the response's head.
   public var maxHeadBytes = 7 << 10
-  /// The most header fields of one request; more get 431.
+  /// The maximum number of header fields of one request; more get 431.
   public var maxHeaderCount = 64
-  /// The most connections at the same time, over all workers, at least one each; further ones wait
+  /// The maximum number of connections at the same time, over all workers, at least one each; further ones wait
   /// to be accepted. The limit is lower if the process may not open as many descriptors.
   public var maxConnections = 20_000
   /// The seconds within which the head of a new connection's first request must be complete.

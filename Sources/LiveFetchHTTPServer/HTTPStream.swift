@@ -187,7 +187,7 @@ private final class Leftover: @unchecked Sendable {
     self.reservation = reservation
     exchange?.willSend(bytes: more.count)
     // Bytes that exist are sent in any case: sources check the memory before they produce events.
-    if let budget { _ = reservation.begin(with: more.count, in: budget, forced: true) }
+    if let budget { _ = reservation.reserve(more.count, in: budget, forced: true) }
   }
 
   /// Moves bytes into `buffer` and returns their number; nil if none are left.

@@ -185,7 +185,7 @@ struct RequestGate: Sendable {
     return nil
   }
 
-  /// The most bytes that the body of a request with this method may have.
+  /// The maximum number of bytes that the body of a request with this method may have.
   func bodyLimit(of method: String) -> Int {
     ["GET", "HEAD", "OPTIONS"].contains(method)
       ? min(maxBodyBytes, HTTPServerConfiguration.maxUnreadBodyBytes) : maxBodyBytes

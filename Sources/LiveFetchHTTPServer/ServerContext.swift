@@ -31,7 +31,7 @@ final class ServerContext: Sendable {
   }
 
   /// The number of looks, one a second, after which a body that is not read is refused.
-  private static let mostStalls = 5
+  private static let maxStalls = 5
 
   /// True if a connection has exceeded the time limit for a head or a body, or its body cannot be read.
   /// Called by the disconnect monitor.
@@ -42,7 +42,7 @@ final class ServerContext: Sendable {
     case .fresh: return seconds >= configuration.headTimeout
     case .idle: return seconds >= configuration.idleTimeout
     case .receiving:
-      if !connection.peerHasFinished, connection.countStalls() >= Self.mostStalls {
+      if !connection.peerHasFinished, connection.countStalls() >= Self.maxStalls {
         respondToStalled(connection)
         return true
       }
@@ -95,7 +95,7 @@ extension ServerContext {
     exchange.connection.bodyBytes.add(bytes.count, ordering: .relaxed)
     if exchange.intake.stage == .discarding {
       exchange.intake.discarded &+= bytes.count
-      return exchange.intake.discarded <= Self.mostDiscarded ? chttp_yes : chttp_no
+      return exchange.intake.discarded <= Self.maxDiscarded ? chttp_yes : chttp_no
     }
     let limit = gate.bodyLimit(of: exchange.intake.method)
     guard bytes.count <= limit &- exchange.intake.body.count else {
@@ -148,7 +148,7 @@ extension ServerContext {
 extension ServerContext {
   /// The bytes of a refused body that are read before closing. A socket that is closed with unread
   /// bytes is reset, which could destroy the refusal on its way.
-  private static let mostDiscarded = 1 << 20
+  private static let maxDiscarded = 1 << 20
 
   private func refuse(
     _ exchange: ExchangeState, _ handle: ConnectionHandle, _ response: HTTPResponse,

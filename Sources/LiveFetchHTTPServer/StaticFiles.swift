@@ -13,7 +13,7 @@ import Glibc
 /// Files on a disk up to 4 MiB are cached in memory, with their compressed form, as long as the
 /// file's size and time stay the same; together at most ``cacheLimit`` bytes.
 public final class StaticFiles: Sendable {
-  /// The most bytes of cached file contents.
+  /// The maximum number of bytes of cached file contents.
   public static let cacheLimit = 64 << 20
   static let largestKept = 4 << 20
   static let largestServed = 256 << 20

@@ -64,7 +64,7 @@ public final class TLSCertificate: Sendable {
 
 /// One certificate with its key, in GnuTLS' form.
 private final class CertificatePair: @unchecked Sendable {
-  /// The most certificates from the server's to the last authority's.
+  /// The maximum number of certificates from the server's to the last authority's.
   private static let maxLength: UInt32 = 16
 
   private let certificateBytes: [UInt8]

@@ -1,5 +1,5 @@
-// Entities as Swift types, whose keys typed predicates use. The compiler checks the names, which
-// are written once, where the entity declares its keys.
+// Entities as Swift types, whose keys typed predicates use. Each name is written once, in the declaration
+// of the entity's keys, so that the compiler checks predicates.
 
 import FetchModel
 
@@ -18,7 +18,7 @@ import FetchModel
 /// }
 /// ```
 ///
-/// Predicates are written with key paths into `Keys`, or with a closure that is given them:
+/// Predicates are written with key paths into `Keys`, or with a closure that receives the keys:
 ///
 /// ```swift
 /// let large: TypedPredicate<City> =
@@ -49,43 +49,46 @@ extension Queryable {
   }
 
   /// SELF: the object itself, compared by its id.
-  public static var object: ToOne<Self, Self> { ToOne(Steps(base: nil, names: [])) }
+  public static var object: ToOne<Self, Self> { ToOne(KeyPathSteps(base: nil, names: [])) }
 }
 
-/// A key path: names one after another, starting at the object or at `base`.
-struct Steps: Sendable, Hashable {
+/// The steps of a key path of the predicate language: names that start at the object or at `base`.
+struct KeyPathSteps: Sendable, Hashable {
   var base: FetchModel.Expression?
   var names: [KeyPathComponent]
 
-  func appending(_ other: Steps) -> Steps { Steps(base: base, names: names + other.names) }
-
-  func appending(operator name: String) -> Steps {
-    Steps(base: base, names: names + [KeyPathComponent(.collectionOperator(name))])
+  func appending(_ other: KeyPathSteps) -> KeyPathSteps {
+    KeyPathSteps(base: base, names: names + other.names)
   }
 
+  func appending(operator name: String) -> KeyPathSteps {
+    KeyPathSteps(base: base, names: names + [KeyPathComponent(.collectionOperator(name))])
+  }
+
+  /// The key path as an expression.
   var expression: FetchModel.Expression {
     if names.isEmpty { return base ?? FetchModel.Expression(.object) }
     return FetchModel.Expression(.keyPath(base: base, names))
   }
 }
 
-extension Steps {
+extension KeyPathSteps {
   init(_ name: String) { self.init(base: nil, names: [KeyPathComponent(.name(name))]) }
 }
 
 // MARK: - Keys
 
-/// An attribute, or a key path over to-one relationships that ends with one.
+/// An attribute, or a key path over to-one relationships that ends with an attribute.
 ///
 /// `Value` is the type of the attribute's values other than nil; every key may be compared with
 /// `nil`.
 public struct AttributeKey<Root: Queryable, Value: PredicateValue>: TypedValue {
-  let steps: Steps
+  let steps: KeyPathSteps
 
   /// The attribute called `name`.
-  public init(_ name: String) { steps = Steps(name) }
+  public init(_ name: String) { steps = KeyPathSteps(name) }
 
-  init(_ steps: Steps) { self.steps = steps }
+  init(_ steps: KeyPathSteps) { self.steps = steps }
 
   /// The key path as an expression of the predicate language.
   public var expression: FetchModel.Expression { steps.expression }
@@ -98,12 +101,12 @@ public struct ToOne<Root: Queryable, Destination: Queryable>: TypedValue {
   /// Objects are compared by their ids.
   public typealias Value = IDValue
 
-  let steps: Steps
+  let steps: KeyPathSteps
 
   /// The relationship called `name`.
-  public init(_ name: String) { steps = Steps(name) }
+  public init(_ name: String) { steps = KeyPathSteps(name) }
 
-  init(_ steps: Steps) { self.steps = steps }
+  init(_ steps: KeyPathSteps) { self.steps = steps }
 
   /// The key path as an expression of the predicate language.
   public var expression: FetchModel.Expression { steps.expression }

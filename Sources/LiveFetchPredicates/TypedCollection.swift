@@ -17,12 +17,12 @@ public struct ToMany<Root: Queryable, Destination: Queryable>: TypedCollection {
   /// Objects are compared by their ids.
   public typealias Value = IDValue
 
-  let steps: Steps
+  let steps: KeyPathSteps
 
   /// The relationship called `name`.
-  public init(_ name: String) { steps = Steps(name) }
+  public init(_ name: String) { steps = KeyPathSteps(name) }
 
-  init(_ steps: Steps) { self.steps = steps }
+  init(_ steps: KeyPathSteps) { self.steps = steps }
 
   /// The key path as an expression of the predicate language.
   public var expression: FetchModel.Expression { steps.expression }
@@ -67,7 +67,7 @@ extension ToMany {
   }
 
   private func element(_ index: CollectionIndex) -> ToOne<Root, Destination> {
-    ToOne(Steps(base: FetchModel.Expression(.index(expression, index)), names: []))
+    ToOne(KeyPathSteps(base: FetchModel.Expression(.index(expression, index)), names: []))
   }
 
   /// `SUBQUERY`: the objects for which `condition` holds. The condition is one about the outer
@@ -82,19 +82,20 @@ extension ToMany {
     _ condition: (ToOne<Root, Destination>) -> TypedPredicate<Root>
   ) -> ToMany<Root, Destination> {
     func inner(_ variable: String) -> FetchModel.Predicate {
-      condition(ToOne(Steps(base: FetchModel.Expression(.variable(variable)), names: []))).predicate
+      condition(ToOne(KeyPathSteps(base: FetchModel.Expression(.variable(variable)), names: [])))
+        .predicate
     }
     // Subqueries inside have names of their own, which are known only after the first time.
     let variable = "x\(inner("x1").boundVariables + 1)"
     let subquery = FetchModel.Expression(.subquery(expression, variable: variable, inner(variable)))
-    return ToMany(Steps(base: subquery, names: []))
+    return ToMany(KeyPathSteps(base: subquery, names: []))
   }
 }
 
 /// A value of each object of a collection: `\.cities.population`.
 public struct Elements<Root: Queryable, Value: PredicateValue>: TypedCollection {
-  let collection: Steps
-  let value: Steps
+  let collection: KeyPathSteps
+  let value: KeyPathSteps
 
   /// The key path as an expression of the predicate language.
   public var expression: FetchModel.Expression { collection.appending(value).expression }

@@ -13,14 +13,14 @@ extension PatternParser {
       throw failure("a back reference, which needs memory of earlier text", at: start)
     }
     if let set = try parseProperty() { return .character(set) }
-    return letter(try parseEscapedCharacter())
+    return literal(try parseEscapedCharacter())
   }
 
   private func simpleEscape(_ scalar: Unicode.Scalar) -> PatternNode? {
     switch scalar {
     case "A", "G": .assertion(.textStart)
     case "z": .assertion(.textEnd)
-    case "Z": .assertion(flags.end(ofLines: false))
+    case "Z": .assertion(flags.endAssertion(matchesLineEnds: false))
     case "b": .assertion(.wordBoundary)
     case "B": .assertion(.noWordBoundary)
     case "R": .unit(.lineEnd)
@@ -71,9 +71,9 @@ extension PatternParser {
   }
 
   private mutating func countName(at start: Int) throws(PatternError) {
-    names += 1
-    guard names <= Self.mostNames else {
-      throw failure("more than \(Self.mostNames) named properties and characters", at: start)
+    nameCount += 1
+    guard nameCount <= Self.maxNames else {
+      throw failure("more than \(Self.maxNames) named properties and characters", at: start)
     }
   }
 

@@ -125,9 +125,9 @@ extension PatternParser {
       switch scalar {
       case "-": isOn = false
       case "i": flags.ignoresCase = isOn
-      case "s": flags.dotTakesLineEnds = isOn
-      case "m": flags.hasLines = isOn
-      case "d": flags.hasUnixLines = isOn
+      case "s": flags.dotMatchesLineEnds = isOn
+      case "m": flags.isMultiline = isOn
+      case "d": flags.usesUnixLines = isOn
       case "x": flags.skipsSpace = isOn
       case "u": break
       case ":": return false

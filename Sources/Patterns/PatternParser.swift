@@ -1,22 +1,24 @@
-// Parses a pattern into its syntax tree.
+// Parses a regular expression into its syntax tree. O(length).
 
-/// Parses a pattern. Groups nest at most 64 deep, which bounds the recursion.
+/// Parses a regular expression. Groups nest at most 64 deep, which bounds the recursion.
 struct PatternParser {
+  /// The flags `i`, `s`, `m`, `d` and `x`.
   struct Flags {
     var ignoresCase = false
-    var dotTakesLineEnds = false
-    var hasLines = false
-    var hasUnixLines = false
+    var dotMatchesLineEnds = false
+    var isMultiline = false
+    var usesUnixLines = false
     var skipsSpace = false
   }
 
-  /// The most characters and properties by name in a pattern, since each lookup is slow.
-  static let mostNames = 50
+  /// The maximum number of named characters and properties in a pattern, because each lookup is slow.
+  static let maxNames = 50
 
   let scalars: [Unicode.Scalar]
   var offset = 0
   var flags = Flags()
-  var names = 0
+  /// The number of named characters and properties so far.
+  var nameCount = 0
   private var depth = 0
 
   init(_ pattern: String, ignoresCase: Bool) {
@@ -24,6 +26,7 @@ struct PatternParser {
     flags.ignoresCase = ignoresCase
   }
 
+  /// Parses the whole pattern.
   mutating func parse() throws(PatternError) -> PatternNode {
     let node = try parseAlternatives()
     if offset < scalars.count { throw failure("`)` without `(`") }
@@ -50,7 +53,7 @@ struct PatternParser {
     return true
   }
 
-  /// An error at `start`, otherwise at the current position.
+  /// Returns an error at `start`, or without one at the current position.
   func failure(_ reason: String, at start: Int? = nil) -> PatternError {
     PatternError(position: start ?? offset, reason: reason)
   }
@@ -86,7 +89,7 @@ struct PatternParser {
     }
   }
 
-  /// Adjacent letters are folded together: `ss` matches ß.
+  /// Appends a node. Joins adjacent letters, because their case is folded together: `ss` matches ß.
   private func append(_ node: PatternNode, to nodes: inout [PatternNode]) {
     if case .folded(let letters) = node, case .folded(let before)? = nodes.last {
       nodes[nodes.count - 1] = .folded(before + letters)
@@ -95,7 +98,7 @@ struct PatternParser {
     }
   }
 
-  /// `\Q…\E`: literal text. A following quantifier applies to its last character.
+  /// Parses `\Q…\E`: literal text. A following quantifier applies to its last character.
   private mutating func parseQuotation(into nodes: inout [PatternNode]) throws(PatternError) {
     let start = offset - 2
     while !take("\\E") {
@@ -103,14 +106,14 @@ struct PatternParser {
       offset += 1
       let isLast = take("\\E")
       guard isLast else {
-        append(letter(scalar), to: &nodes)
+        append(literal(scalar), to: &nodes)
         continue
       }
-      return append(try parseQuantifier(letter(scalar)), to: &nodes)
+      return append(try parseQuantifier(literal(scalar)), to: &nodes)
     }
   }
 
-  /// With the flag `x`, skips white space and comments.
+  /// Skips white space and comments if the flag `x` is set.
   mutating func skipSpace() {
     guard flags.skipsSpace else { return }
     while let scalar = next, scalar == "#" || scalar.properties.isWhitespace {
@@ -122,8 +125,8 @@ struct PatternParser {
     }
   }
 
-  /// A literal character.
-  func letter(_ scalar: Unicode.Scalar) -> PatternNode {
+  /// Returns the node of a literal character.
+  func literal(_ scalar: Unicode.Scalar) -> PatternNode {
     flags.ignoresCase ? .folded(CaseFolding.fold(scalar)) : .character(ScalarSet(scalar))
   }
 
@@ -140,21 +143,21 @@ struct PatternParser {
     offset += 1
     switch scalar {
     case ".":
-      if flags.dotTakesLineEnds { return .unit(.any) }
-      return .character((flags.hasUnixLines ? ScalarSet("\n") : .lineEnds).complement)
+      if flags.dotMatchesLineEnds { return .unit(.any) }
+      return .character((flags.usesUnixLines ? ScalarSet("\n") : .lineEnds).complement)
     case "^":
-      guard flags.hasLines else { return .assertion(.textStart) }
-      return .assertion(flags.hasUnixLines ? .unixLineStart : .lineStart)
-    case "$": return .assertion(flags.end(ofLines: flags.hasLines))
-    default: return letter(scalar)
+      guard flags.isMultiline else { return .assertion(.textStart) }
+      return .assertion(flags.usesUnixLines ? .unixLineStart : .lineStart)
+    case "$": return .assertion(flags.endAssertion(matchesLineEnds: flags.isMultiline))
+    default: return literal(scalar)
     }
   }
 }
 
 extension PatternParser.Flags {
   /// The assertion of `$` and `\Z`.
-  func end(ofLines hasLines: Bool) -> RegularExpression.Assertion {
-    switch (hasLines, hasUnixLines) {
+  func endAssertion(matchesLineEnds: Bool) -> RegularExpression.Assertion {
+    switch (matchesLineEnds, usesUnixLines) {
     case (true, true): .unixLineEnd
     case (true, false): .lineEnd
     case (false, true): .textEndOrFinalNewline

@@ -38,7 +38,7 @@ private struct Writer {
   private(set) var text = ""
   private(set) var isExpressible = true
 
-  /// The most bytes of an expression.
+  /// The maximum number of bytes of an expression.
   private static let longest = 256 << 10
 
   mutating func write(_ node: PatternNode) {
@@ -129,7 +129,7 @@ private struct Writer {
 
   private static func bracket(_ set: ScalarSet) -> String { "[\(ranges(set))]" }
 
-  /// A text has no character with the code 0, which stands for no character at all.
+  /// A text cannot contain U+0000, so code 0 represents the absence of a character.
   private static func ranges(_ set: ScalarSet) -> String {
     let spans = set.spans.filter { $0.upperBound > 0 }
     guard !spans.isEmpty else { return "^\(escape(1))-\(escape(0x10FFFF))" }

@@ -16,7 +16,7 @@
 
 /// A compiled pattern.
 public struct RegularExpression: Sendable {
-  /// The most instructions of a program. Matching takes at most a constant number of steps per
+  /// The maximum number of instructions of a program. Matching takes at most a constant number of steps per
   /// instruction and character.
   public static let largestProgram = 5_000
 

@@ -10,7 +10,7 @@ import Synchronization
 public struct PostgresStoreOptions: Sendable {
   /// The time limit of a query, in seconds.
   public var queryTimeout = 10.0
-  /// The most bytes of a response: a snapshot, an object, a value, or the items of a diff.
+  /// The maximum number of bytes of a response: a snapshot, an object, a value, or the items of a diff.
   public var maxResponseBytes = Int.max
   /// True to serve the database without saves and `since`, and to leave it unchanged.
   public var isReadOnly = false
@@ -21,7 +21,7 @@ public struct PostgresStoreOptions: Sendable {
   /// The model of the database; nil for the model that the database stores, or that its tables
   /// imply. In a schema without tables its tables are created.
   public var model: ModelFile?
-  /// The most connections that read at the same time. One more watches for commits.
+  /// The maximum number of connections that read at the same time. One more watches for commits.
   public var connections = 16
   /// The age of the last successful poll for commits after which the store is not healthy.
   var maxMonitorAge = Duration.seconds(10)
@@ -73,7 +73,7 @@ public final class PostgresStore: ReopenableStore {
       connections: options.connections)
     timeLimit = .seconds(options.queryTimeout)
     maxResponseBytes = options.maxResponseBytes
-    // The server stops a query by itself a little after its deadline, if nobody cancels it.
+    // The server stops a query by itself a little after its deadline, if this process does not cancel it.
     let timeout = Int(min(options.queryTimeout * 1_000 + 1_000, 2_000_000_000))
     pool = PostgresPool(
       target, connections: options.connections,

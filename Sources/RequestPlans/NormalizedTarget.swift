@@ -38,8 +38,8 @@ public struct NormalizedTarget: Sendable {
 /// Copies a target, leaving out numbers.
 private struct LiteralExtractor {
   /// Longer ones might not fit into an integer.
-  private static let mostDigits = 18
-  private static let mostNumbers = 32
+  private static let maxDigits = 18
+  private static let maxNumbers = 32
 
   private(set) var numbers: [Value] = []
   /// The quote that ends the text at the present place.
@@ -118,7 +118,7 @@ private struct LiteralExtractor {
   private mutating func extract(
     _ digits: Slice<UnsafeBufferPointer<UInt8>>, before next: UInt8
   ) -> Bool {
-    guard digits.count <= Self.mostDigits, !Self.continues(next), numbers.count < Self.mostNumbers,
+    guard digits.count <= Self.maxDigits, !Self.continues(next), numbers.count < Self.maxNumbers,
       let number = Self.number(digits)
     else { return false }
     numbers.append(number)

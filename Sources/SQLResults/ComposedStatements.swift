@@ -19,7 +19,7 @@ package struct ItemKind: Sendable, Hashable {
 
 /// Composed statements of a store, shared by its readers. Each is composed once.
 package final class ComposedStatements<Key: Hashable & Sendable>: Sendable {
-  /// The most statements. Clients determine them by their fetches. Beyond this number, all are dropped.
+  /// The maximum number of statements. Clients determine them by their fetches. Beyond this number, all are dropped.
   private static var capacity: Int { 1_000 }
 
   // Protects the statements. Never held while a statement is composed.

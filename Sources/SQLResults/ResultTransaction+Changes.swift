@@ -1,4 +1,4 @@
-// The history of saves, page by page, without saves that changed nothing.
+// Reads the history of saves page by page, and leaves out saves that changed nothing.
 
 import FetchModel
 
@@ -6,10 +6,10 @@ extension ResultTransaction {
   /// Returns at most `limit` saves after `token` that changed an object, oldest first; nil if the token
   /// has expired.
   ///
-  /// An `INSERT … ON CONFLICT DO UPDATE` that updates nothing leaves history rows, and so does PostgreSQL's
-  /// `UPDATE` with equal values.
+  /// Such saves have history rows: an `INSERT … ON CONFLICT DO UPDATE` that updates nothing, and in
+  /// PostgreSQL an `UPDATE` with equal values.
   ///
-  /// - Parameter read: Returns at most a number of saves after a token.
+  /// - Parameter read: Returns at most that number of saves after the token; nil if the token has expired.
   package func changes(
     after token: Token?, limit: Int,
     _ read: (Token?, Int) throws(StoreError) -> ChangeHistory?
@@ -27,7 +27,7 @@ extension ResultTransaction {
       from = from ?? page.from
       to = page.to
       saves += page.saves.filter(\.isChange)
-      // Fewer saves are the last ones, or more would have been too large.
+      // A page with fewer saves is the last one, or its rows were too large for more.
       isLast = page.saves.isEmpty || page.saves.count < wanted && !saves.isEmpty
     }
     guard let from, let to else { return nil }

@@ -1,12 +1,14 @@
-// A plan → the statements of its snapshot, for `explain`.
+// Lists the statements that read the snapshot of a plan, for `explain`.
 
 import FetchModel
 import SQLComposer
 
 extension ResultTransaction {
-  /// Returns the statements of a snapshot of `plan`, in order.
+  /// Returns the statements of a snapshot of `plan` in the order of their execution, each with its purpose:
+  /// `items`, `item`, `dictionaries`, `total` or `included`.
   ///
-  /// - Parameter cachesItems: True if a statement of their own reads the items that are not in a cache.
+  /// - Parameter cachesItems: True if the first statement reads only ids, and a second one the items that
+  ///   are not cached.
   package func statements(
     of plan: FetchPlan, cachingItems cachesItems: Bool
   ) -> [(purpose: String, sql: SQLFragment)] {
@@ -29,9 +31,9 @@ extension ResultTransaction {
     if plan.withTotal || plan.shape == .count {
       statements.append(("total", composer.total(of: plan.definition).fragment))
     }
-    let isText = composer.schema.entities[plan.definition.entity].key.idType == .string
+    let hasTextIDs = composer.schema.entities[plan.definition.entity].key.idType == .string
+    let anyID: ObjectID = hasTextIDs ? .text("") : .integer(0)
     for path in plan.expansion {
-      let anyID: ObjectID = isText ? .text("") : .integer(0)
       statements.append(
         (
           "included",

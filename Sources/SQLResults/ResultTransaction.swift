@@ -33,7 +33,7 @@ package protocol ResultTransaction: StoreReadTransaction {
   func writeItems(of plan: FetchPlan, with writer: inout SnapshotWriter) throws(StoreError)
 }
 
-/// The most bytes of the rows from which a diff is computed, unless the limit of a response is
+/// The maximum number of bytes of the rows from which a diff is computed, unless the limit of a response is
 /// larger.
 package let maxRowBytes = 64 << 20
 

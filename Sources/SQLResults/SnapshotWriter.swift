@@ -70,9 +70,9 @@ public struct SnapshotWriter {
   public mutating func write(
     _ row: some ResultRow, checking check: (Int) throws(StoreError) -> Void
   ) throws(StoreError) -> Bool {
-    let goesOn = add(row) { row.appendItem(to: &$0) }
+    let needsMore = add(row) { row.appendItem(to: &$0) }
     try check(size)
-    return goesOn
+    return needsMore
   }
 
   /// Adds an item of a plan without sections, digest and expansion.
@@ -83,12 +83,12 @@ public struct SnapshotWriter {
     count += 1
   }
 
-  /// Fills the places of items that were left open by writing ``openItem``, in their order.
+  /// Replaces the placeholders of items, in their order.
   ///
-  /// - Parameter appendItem: Writes the item of the n-th open place.
+  /// - Parameter appendItem: Writes the item of the n-th placeholder, from 0.
   /// - Complexity: O(bytes written).
-  package mutating func fillOpenItems(_ appendItem: (Int, inout [UInt8]) -> Void) {
-    let parts = sections.split(separator: Self.openItem, omittingEmptySubsequences: false)
+  package mutating func replacePlaceholders(_ appendItem: (Int, inout [UInt8]) -> Void) {
+    let parts = sections.split(separator: Self.itemPlaceholder, omittingEmptySubsequences: false)
     var filled: [UInt8] = []
     filled.reserveCapacity(sections.count * 2)
     for (index, part) in parts.enumerated() {
@@ -98,8 +98,8 @@ public struct SnapshotWriter {
     sections = filled
   }
 
-  /// Marks the place of an item that is written later. JSON contains no NUL byte.
-  package static let openItem: UInt8 = 0
+  /// Stands for an item that is written later. JSON contains no NUL byte.
+  package static let itemPlaceholder: UInt8 = 0
 
   /// Records the last position of a full window.
   public mutating func end(at last: OrderKey) {

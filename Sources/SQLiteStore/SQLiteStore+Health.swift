@@ -5,7 +5,7 @@ import LiveFetchCLibrary
 
 extension SQLiteStore {
   /// Bytes that have to be free on the disk for a save.
-  private static let leastSpace: UInt64 = 64 << 10
+  private static let minFreeBytes: UInt64 = 64 << 10
 
   /// Checks the files and the free space, reads, and commits, as a client's fetch and save would.
   public func checkHealth(_ completion: @escaping @Sendable ([StoreFault]) -> Void) {
@@ -25,7 +25,7 @@ extension SQLiteStore {
 
   /// Reported only if the store accepts saves. An unknown amount of free space is no fault.
   private var spaceFault: StoreFault? {
-    guard writer != nil, let bytes = freeBytes, bytes < Self.leastSpace else { return nil }
+    guard writer != nil, let bytes = freeBytes, bytes < Self.minFreeBytes else { return nil }
     return StoreFault("disk-full", "The disk is full.")
   }
 

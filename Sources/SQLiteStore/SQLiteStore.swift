@@ -19,7 +19,7 @@ public struct SQLiteStoreOptions: Sendable {
 
   /// The time limit of a query, in seconds.
   public var queryTimeout = 10.0
-  /// The most bytes of a response: a snapshot, an object, a value, or the items of a diff.
+  /// The maximum number of bytes of a response: a snapshot, an object, a value, or the items of a diff.
   public var maxResponseBytes = Int.max
   /// True to serve the file without saves and `since`, and to leave it unchanged.
   public var isReadOnly = false
@@ -30,7 +30,7 @@ public struct SQLiteStoreOptions: Sendable {
   public var acceptsEmptyFile = true
   /// The failures that an answered save survives.
   public var durability = Durability.full
-  /// The most changed rows that the history keeps.
+  /// The maximum number of changed rows that the history keeps.
   public var keptPositions = 1_000_000
   /// The age of the oldest saves that the history keeps, in seconds.
   public var keptSeconds = 7 * 86_400.0
@@ -42,7 +42,7 @@ public struct SQLiteStoreOptions: Sendable {
   public var model: ModelFile?
   /// The program's transformers, by the names that the model's attributes use.
   public var transformers: [String: ValueTransformer] = [:]
-  /// The most connections that read at the same time.
+  /// The maximum number of connections that read at the same time.
   public var readers = 32
 
   /// Creates the default options.

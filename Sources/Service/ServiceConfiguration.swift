@@ -9,11 +9,11 @@ import Logging
 public struct ServiceConfiguration: Sendable {
   /// The version in `GET /v1`.
   public var version = LiveFetchVersion.number
-  /// The most items of a snapshot.
+  /// The maximum number of items of a snapshot.
   public var maxItems = 10_000
-  /// Seconds that a request without `wait` waits for a change.
+  /// The number of seconds that a request without `wait` waits for a change.
   public var defaultWait = 25.0
-  /// Seconds that a fetch without waiting clients is kept up to date in memory. Clients that return
+  /// The number of seconds that a fetch without waiting clients is kept in memory. Clients that return
   /// later get a diff from the history.
   public var idleSeconds = 60.0
   /// The memory in bytes that all live fetches may need together, about. Beyond it, those without waiting
@@ -22,48 +22,48 @@ public struct ServiceConfiguration: Sendable {
   /// The limits of the live engine; its idle time is ``idleSeconds``, its memory
   /// ``maxLiveBytes``.
   package var engine = LiveConfiguration()
-  /// Seconds between two comment lines of a stream.
+  /// The number of seconds between two comment lines of a stream, which keep its connection alive.
   public var heartbeat = 15.0
-  /// The token with which a request may do everything; nil without one. With it, every request but
-  /// those for probes and files needs a credential.
+  /// The bearer token that allows every request; nil without one. If it is set, every request except
+  /// health probes and files needs a credential.
   public var bearerToken: String?
   /// Verifies JWTs; nil accepts none.
   package var jwt: JWTVerifier?
   /// The access rules; nil means those of the store's model file.
   package var access: AccessDeclaration?
-  /// The origins that browsers may call from, or `*`; empty: none but the server's own.
+  /// The origins that browsers may call from, or `*`. Empty allows only the server's own origin.
   public var corsOrigins: [String] = []
   /// A directory of files to serve in place of ``builtInFiles``.
   public var publicDirectory: String?
-  /// The web page, the manual and the JavaScript client that the program carries; nil if there are
-  /// none. The manual and the client are served in addition to ``publicDirectory`` too.
+  /// The web page, the manual and the JavaScript client that are built into the program; nil if there
+  /// are none. With ``publicDirectory``, only the manual and the client are served from here.
   public var builtInFiles: StaticFiles?
-  /// The documentation of the Swift library, served below `/docs/swift/`; nil: it is not there.
+  /// The documentation of the Swift library, served below `/docs/swift/`; nil if there is none.
   public var swiftDocumentation: StaticFiles?
-  /// True if the data are a sample that anyone may try changes on; `GET /v1` reports it.
+  /// True if the data are a sample, which anyone may change; `GET /v1` reports it.
   public var servesSample = false
-  /// True if `explain=true` is answered.
+  /// True if requests may use `explain=true`.
   public var explains = false
-  /// True if responses have `Server-Timing`.
+  /// True if responses have the header `Server-Timing`.
   public var sendsServerTiming = false
-  /// The most bytes of cached snapshots.
+  /// The maximum number of bytes of cached snapshots.
   public var cacheBytes = 64 << 20
-  /// The most bytes of a response with many parts: of `/v1/live` and of the history. A store has its
-  /// own limit for each part.
+  /// The maximum number of bytes of a response with many parts: of `/v1/live` and of the history. A store
+  /// limits each part itself.
   public var maxResponseBytes = 64 << 20
-  /// The time limit of a query in seconds, from the request's arrival on. The store has a limit of its
-  /// own for running queries.
+  /// The time limit of a query in seconds, which includes the wait for a thread. The store limits the
+  /// running time itself.
   public var queryTimeout = 10.0
-  /// The number of slow queries that may run at the same time. One caller leaves a thread to others, if
-  /// there is more than one.
+  /// The number of slow queries that may run at the same time. If it is more than one, a single caller
+  /// runs at most one fewer.
   public var slowQueries = 4
   /// The number of slow queries that may wait; further ones are refused with 503.
   public var slowQueryQueue = 1024
 
-  /// Gets an event of level `error` for each problem of status 500.
+  /// Receives an event of level `error` for each problem of status 500.
   public var errorLogger = Logger(label: "livefetch")
-  /// Gets one event for each request; nil for none. Set
-  /// `HTTPServerConfiguration.reportsCompletions` with it.
+  /// Receives one event for each request; nil for none. It needs
+  /// `HTTPServerConfiguration.reportsCompletions`.
   public var requestLogger: Logger?
   /// Records the saves; nil if they are not recorded.
   public var audit: AuditLog?

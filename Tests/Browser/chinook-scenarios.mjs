@@ -1,7 +1,7 @@
 // The tools of the page on the schema of Chinook, with rows of our own.
 
 import assert from 'node:assert/strict';
-import { everything } from './hostile-scenarios.mjs';
+import { useEveryTool } from './hostile-scenarios.mjs';
 import { isSaved, openPage } from './pages.mjs';
 
 const chinook = `
@@ -54,7 +54,7 @@ const cells = (column) => {
 async function everyTable({ browser, server, shoot }) {
   for (const [entity, count] of Object.entries(counts)) {
     const page = await openPage(browser, `${server.address}/?entity=${entity}`, { width: 1920, height: 1080 });
-    await everything(page, entity, count);
+    await useEveryTool(page, entity, count);
     await shoot(page, `chinook-${entity}`);
     assert.deepEqual(page.problems, [], entity);
     await page.close();

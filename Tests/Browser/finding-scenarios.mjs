@@ -234,8 +234,8 @@ async function refusedParameters({ browser, server, shoot }) {
   for (const [name, value, sentence, button] of [
     ['sort', 'nope', 'sort: book has no property nope; did you mean note?', 'Remove the order'],
     ['section', 'nope', 'section: book has no property nope; did you mean note?', 'Remove the sections'],
-    ['limit', '-1', 'limit: a whole number from 0 to 2147483647', 'Remove the limit'],
-    ['offset', '-1', 'offset: a whole number from 0 to 2147483647', 'Remove the offset']]) {
+    ['limit', '-1', 'limit: expected a whole number from 0 to 2147483647', 'Remove the limit'],
+    ['offset', '-1', 'offset: expected a whole number from 0 to 2147483647', 'Remove the offset']]) {
     const page = await browser.open(`${server.address}/?entity=book&${name}=${value}`);
     await page.until(() => document.querySelector('#connection').dataset.state === 'failed', { what: `${name}=${value} is refused` });
     assert.equal(await page.run(() => document.querySelector('.predicate-error span').textContent), sentence);

@@ -1,4 +1,4 @@
-// Cells and dialogs that are open while something else happens: what was typed is not lost.
+// Open cells and dialogs keep their text when the row, the table or the page changes.
 
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
@@ -40,7 +40,7 @@ async function outlives({ browser, server }) {
   await page.close();
 }
 
-/** The row of an open cell is deleted by another program: what was typed is staged, and the grid takes keys. */
+/** Another program deletes the row of an open cell: the typed text is staged, and the grid receives keys. */
 async function deletedRow(page, server) {
   await type(page, 5, 'name', 'last words');
   await connect(server.address).delete('item', 5);
@@ -51,7 +51,7 @@ async function deletedRow(page, server) {
   assert.equal((await page.run(stagedValues)).length, 3);
 }
 
-/** What is typed in the row panel is staged when the row is deleted, and seen where it is no value. */
+/** Another program deletes the row of the panel: typed values are staged, and an invalid text is shown in a note. */
 async function panelOfDeletedRow(page, server) {
   await page.run(() => globalThis.livefetch.page.rowPanel.open('item', 20));
   const enter = async (name, text) => {
@@ -83,7 +83,7 @@ async function otherTable(page) {
   assert.deepEqual((await page.run(stagedValues)).at(-1), { name: 'eight' });
 }
 
-/** A cell with an invalid value stays open; other cells open beside it. */
+/** A cell with an invalid value stays open while other cells are opened. */
 async function invalidCell(page) {
   await type(page, 9, 'amount', 'many');
   await page.key('Enter');
@@ -133,12 +133,12 @@ async function newRow({ browser, server, shoot }) {
   await page.run(() => globalThis.livefetch.page.editing.insert());
   await mouse(page, 'Pressed', 5, 5);
   await mouse(page, 'Released', 5, 5);
-  await page.until(() => !document.querySelector('dialog.insert'), { what: 'an empty one is closed by a press outside' });
+  await page.until(() => !document.querySelector('dialog.insert'), { what: 'a click outside closes an empty dialog' });
   assert.deepEqual(page.problems, []);
   await page.close();
 }
 
-/** A value that was refused once and then cleared is not sent; an empty text is one, NULL another. */
+/** A refused value that is then cleared is not sent. An empty text and NULL are different values. */
 async function cleared(page) {
   const set = (name, text) => page.run((wanted, value) => {
     const field = document.querySelector(`dialog [name=${wanted}]`);
@@ -156,7 +156,7 @@ async function cleared(page) {
   await page.click('dialog.insert .primary');
 }
 
-/** A date that is typed part by part into the picker is staged once, when the picker is left. */
+/** A date that is typed in parts into the picker is staged once, when the picker loses the focus. */
 async function picker({ browser, server }) {
   const page = await openPage(browser, server.address + view);
   await page.run(() => globalThis.livefetch.page.rowPanel.open('item', 1));
@@ -182,7 +182,7 @@ const links = `
   INSERT INTO pet (id, name, age, owner_id) VALUES (1, 'Rex', 3, 1), (2, 'Tom', 4, 2);
   CREATE TABLE tag (id INTEGER PRIMARY KEY, code UUID NOT NULL);`;
 
-/** A relationship of several rows becomes NULL; what is copied is what is shown. */
+/** Sets a relationship of several rows to NULL. A copy of rows has the values that are shown, staged ones included. */
 async function severalRows({ browser, server }) {
   const page = await openPage(browser, `${server.address}/?entity=pet&sort=id`);
   await page.run(() => {
@@ -214,7 +214,7 @@ async function severalRows({ browser, server }) {
   await page.close();
 }
 
-/** The focus outlives redraws, and keys of other purposes are left alone. */
+/** The focus stays when the page is drawn again, and shortcuts neither move it nor complete a text. */
 async function focus({ browser, server }) {
   const page = await openPage(browser, `${server.address}/?entity=pet&sort=id`);
   const focused = () => page.run(() => document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent);
@@ -251,7 +251,7 @@ async function composing(page) {
   await page.until(() => document.querySelector('.editor') === null);
 }
 
-/** The current column is hidden: the keys go on at the last one. */
+/** After the current column is hidden, the keys move from the last one. */
 async function hiddenColumn(page) {
   await page.key('End', {});
   for (let step = 0; step < 6; step += 1) await page.key('ArrowRight');
@@ -286,7 +286,7 @@ async function plainPage({ browser, server }) {
   await page.close();
 }
 
-/** A field that has the focus, and is left as it was, shows the value that was saved meanwhile. */
+/** A field that loses the focus without an edit shows the value that was saved meanwhile. */
 async function staleField({ browser, server }) {
   const page = await openPage(browser, `${server.address}/?entity=pet`);
   await page.run(() => globalThis.livefetch.page.rowPanel.open('pet', 1));
@@ -300,7 +300,7 @@ async function staleField({ browser, server }) {
   await page.close();
 }
 
-/** Closes the tab as its user does. @param isLeft what the user answers if the browser asks. */
+/** Closes the tab as a user does. @param isLeft true to leave the page if the browser asks. */
 async function closeTab(page, isLeft = false) {
   page.agrees = isLeft;
   page.questions.length = 0;
@@ -310,7 +310,7 @@ async function closeTab(page, isLeft = false) {
   return page.questions;
 }
 
-/** The browser asks before a tab is closed in which something is not saved: staged, open, invalid or in the dialog. */
+/** The browser asks before it closes a tab with an unsaved edit: a staged value, an open cell, an invalid text or a dialog. */
 async function closing({ browser, server }) {
   const page = await openPage(browser, server.address + view);
   await type(page, 3, 'name', 'typed');
@@ -344,7 +344,7 @@ async function closing({ browser, server }) {
 
 const manyTables = Array.from({ length: 80 }, (_, index) => `CREATE TABLE t${index + 10} (id INTEGER PRIMARY KEY, name TEXT);`).join('\n');
 
-/** The table of a link is seen among many, and the list stays where somebody scrolls it. */
+/** The list scrolls to the table of a link once, and then stays where the user scrolls it. */
 async function tableOfLink({ browser, server }) {
   const page = await openPage(browser, `${server.address}/?entity=t60`);
   const isSeen = () => {
@@ -364,10 +364,10 @@ export const openScenarios = {
   'the table of a link is seen among many': { run: tableOfLink, fixture: manyTables },
   'a tab with something unsaved asks before it is closed': { run: closing, fixture: rows },
   'a relationship of several rows becomes NULL, and staged values are copied': { run: severalRows, fixture: links },
-  'the focus outlives redraws, and keys of other purposes are left alone': { run: focus, fixture: links },
+  'the focus stays when the page is drawn again, and shortcuts do not move it': { run: focus, fixture: links },
   'a page without HTTPS, and a file on a read-only table': { run: plainPage, fixture: links },
   'a field of the row panel shows what was saved while it had the focus': { run: staleField, fixture: links },
-  'an open cell outlives its row, and an invalid one does not block the others': { run: outlives, fixture: rows },
+  'an open cell stays after its row is deleted, and an invalid one does not block the others': { run: outlives, fixture: rows },
   'a new row that is filled in is not lost': { run: newRow, fixture: rows },
   'a picked date is staged when the picker is left': { run: picker, fixture: rows },
 };

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
-import { editInPanel, everything } from './hostile-scenarios.mjs';
+import { editInPanel, useEveryTool } from './hostile-scenarios.mjs';
 import { isSaved, openCell, openPage, stagedValues } from './pages.mjs';
 import { Postgres } from './postgres.mjs';
 
@@ -105,7 +105,7 @@ async function tools({ browser, server, shoot, postgres }) {
   for (const [entity, count, state] of [['Every type', 3, 'live'], ['customer', 3, 'live'], ['line', 3, 'live'], ['visit', 2, 'plain'], ['nothing', 0, 'live']]) {
     const page = await openPage(browser, `${server.address}/?entity=${encodeURIComponent(entity)}`, { width: 1920, height: 1080, scheme: 'dark' });
     assert.equal(await page.run(() => globalThis.livefetch.page.live.state), state, entity);
-    if (count > 0) await everything(page, entity, count);
+    if (count > 0) await useEveryTool(page, entity, count);
     if (entity === 'Every type') await editInPanel(page, server, { entity, id: 'null/?#', column: 'a b' });
     if (entity === 'Every type') await longNumbers(page, postgres);
     await shoot(page, `postgres-${entity.replace(' ', '-')}`);

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
 import { pause } from './browser.mjs';
+import { blobScenarios } from './blob-scenarios.mjs';
 import { chinookScenarios } from './chinook-scenarios.mjs';
 import { clientScenarios } from './client-scenarios.mjs';
 import { columnScenarios } from './column-scenarios.mjs';
@@ -343,7 +344,7 @@ export const scenarios = {
   ...clientScenarios, ...packageScenarios,
   ...frameworksScenarios,
   ...editingScenarios, ...newRowScenarios,
-  ...fileScenarios, ...rowScenarios, ...findingScenarios, ...tableScenarios, ...columnScenarios, ...groupScenarios, ...apiScenarios, ...accessibilityScenarios, ...hostileScenarios,
+  ...fileScenarios, ...rowScenarios, ...findingScenarios, ...tableScenarios, ...columnScenarios, ...groupScenarios, ...apiScenarios, ...accessibilityScenarios, ...hostileScenarios, ...blobScenarios,
   ...openScenarios, ...storeScenarios, ...sessionScenarios, ...chinookScenarios, ...postgresScenarios, ...accessScenarios, ...viewScenarios,
   'a table of many rows scrolls': { run: manyRows, options: ['--max-items', '200000', '--durability', 'normal'] },
 };

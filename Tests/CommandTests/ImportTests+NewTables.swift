@@ -112,7 +112,10 @@ extension ImportTests {
     "A file from which no table can be inferred is refused with its line, and no file remains",
     arguments: [
       ("id,name,name\n1,a,b\n", "columns 2 and 3 are both 'name'"),
-      ("id,Name,name\n1,a,b\n", "columns 2 and 3 are both 'Name' and 'name', the same here"),
+      (
+        "id,Name,name\n1,a,b\n",
+        "columns 2 and 3 are both 'Name' and 'name', which differ only in case"
+      ),
       ("id,,x\n1,a,b\n", "column 2 has no name: --map =NAME gives it one"),
       ("", "it is empty"), ("\n\n", "it is empty"),
       ((0..<2_000).map { "c\($0)" }.joined(separator: ",") + "\n", "2,000 columns, where a table"),

@@ -47,7 +47,7 @@ def run(program, folder, clients, minutes):
 
 def finish(server, group):
     """SIGTERM: seconds to the end of the process, its status, how many were answered."""
-    group.again, before, began = False, group.answered, time.monotonic()
+    group.repeats, before, began = False, group.answered, time.monotonic()
     server.process.send_signal(signal.SIGTERM)
     gone = []
 

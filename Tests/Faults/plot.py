@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """plot.py SAMPLES.csv PICTURE.svg: draws the samples of the long run (run.py --only LONG --report),
-one panel a quantity over the minutes, latencies by powers of ten. Times with a slow disk are
-shaded."""
+one panel for each quantity over time. The axes of latencies are logarithmic. The background shows
+the periods with a slow disk."""
 
 import csv
 import math
@@ -10,7 +10,7 @@ from pathlib import Path
 
 WIDTH, PANEL, GAP, LEFT, RIGHT, TOP = 720, 110, 34, 52, 12, 22
 LEAST = 0.1  # milliseconds: the lowest latency that is drawn
-# The title, the columns with their names, and what a value is divided by.
+# The title, the columns of the samples with their labels, and the unit in which values are shown.
 PANELS = [
     ("Memory (MB)", {"memory": ""}, 1e6),
     ("Descriptors", {"descriptors": ""}, 1),
@@ -47,30 +47,31 @@ def main(source, picture):
 
 
 def panel(rows, end, top, title, columns, unit):
-    isLatency = unit == 1e-3
-    most = max(float(row[name]) for row in rows for name in columns) / unit
-    most = 10 ** math.ceil(math.log10(most)) if isLatency else nice(most)
+    """Yields the SVG elements of one panel; `end` is in seconds, `top` in pixels."""
+    is_latency = unit == 1e-3
+    largest = max(float(row[name]) for row in rows for name in columns) / unit
+    limit = 10 ** math.ceil(math.log10(largest)) if is_latency else rounded_up(largest)
     bottom, right = top + PANEL, WIDTH - RIGHT
 
     def x(seconds):
         return round(LEFT + (right - LEFT) * seconds / end, 1)
 
     def y(value):
-        share = value / unit / most
-        if isLatency:
-            share = 1 + math.log10(max(share, LEAST / most)) / math.log10(most / LEAST)
+        share = value / unit / limit
+        if is_latency:
+            share = 1 + math.log10(max(share, LEAST / limit)) / math.log10(limit / LEAST)
         return round(bottom - PANEL * share, 1)
 
     yield f'<text class="title" x="{LEFT}" y="{top - 6}">{title}</text>'
     for index, name in enumerate(filter(None, columns.values())):
         yield (f'<text class="key{index}" x="{right - 130 * index}" y="{top - 6}"'
                f' text-anchor="end">{name}</text>')
-    for begin, finish in shaded(rows):
+    for begin, finish in slow_periods(rows):
         yield (f'<rect class="slow" x="{x(begin)}" y="{top}" width="{round(x(finish) - x(begin), 1)}"'
                f' height="{PANEL}"/>')
     yield f'<path class="axis" d="M{LEFT} {top}V{bottom}H{right}"/>'
-    yield f'<text x="{LEFT - 6}" y="{top + 9}" text-anchor="end">{most:g}</text>'
-    yield f'<text x="{LEFT - 6}" y="{bottom}" text-anchor="end">{LEAST if isLatency else 0}</text>'
+    yield f'<text x="{LEFT - 6}" y="{top + 9}" text-anchor="end">{limit:g}</text>'
+    yield f'<text x="{LEFT - 6}" y="{bottom}" text-anchor="end">{LEAST if is_latency else 0}</text>'
     step = next(step for step in (10, 20, 60, 300, 600, 1200) if end / step <= 12 or step == 1200)
     for seconds in range(0, int(end) + 1, step):
         label = f"{seconds // 60}" if step >= 60 else f"{seconds} s"
@@ -80,8 +81,8 @@ def panel(rows, end, top, title, columns, unit):
         yield f'<polyline class="line line{index}" points="{points}"/>'
 
 
-def shaded(rows):
-    """The times with a slow disk, as pairs of seconds."""
+def slow_periods(rows):
+    """Yields the periods with a slow disk, as pairs of seconds."""
     begin = None
     for row in rows:
         if row["disk"] and begin is None:
@@ -91,8 +92,8 @@ def shaded(rows):
             begin = None
 
 
-def nice(value):
-    """The next number of the form 1, 2 or 5 times a power of ten."""
+def rounded_up(value):
+    """Returns the smallest of 1, 2 and 5 times the powers of ten that is not less than `value`."""
     power = 1e-6
     while True:
         for factor in (1, 2, 5):

@@ -49,5 +49,5 @@ def wave(server, query, token, count, reset):
     group.open(count, token)
     group.serve(0.1)
     held = until(lambda: server.descriptors() >= count, 10)
-    group.vanish(reset)
+    group.close_all(reset)
     return held is not None

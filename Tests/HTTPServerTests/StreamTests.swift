@@ -4,12 +4,14 @@ import Testing
 
 @testable import LiveFetchHTTPServer
 
-/// A source of bytes that the test appends.
+/// A stream source that returns the steps that the test appended, then one default step.
 final class QueueSource: StreamSource {
   private struct State {
     var stream: HTTPStream?
     var steps: [StreamStep] = []
-    var asked = 0
+    /// The number of steps that the server requested.
+    var requested = 0
+    /// The number of bytes that it returned.
     var given = 0
     var closed = 0
   }
@@ -28,7 +30,7 @@ final class QueueSource: StreamSource {
 
   func next(_ room: Int) -> StreamStep {
     state.withLock { state in
-      state.asked += 1
+      state.requested += 1
       let step = state.steps.isEmpty ? otherwise : state.steps.removeFirst()
       if case .bytes(let bytes) = step { state.given += bytes.count }
       return step
@@ -55,7 +57,7 @@ final class QueueSource: StreamSource {
     state.withLock { $0.stream }?.wake()
   }
 
-  var askedCount: Int { state.withLock { $0.asked } }
+  var requestCount: Int { state.withLock { $0.requested } }
   var givenCount: Int { state.withLock { $0.given } }
   var closedCount: Int { state.withLock { $0.closed } }
 }
@@ -152,11 +154,11 @@ extension HTTPServerTests {
         let client = try RawClient(server.port)
         client.send(Self.get)
         #expect(client.response(bodyFollows: false)?.status == 200)
-        #expect(await eventually { source.askedCount == 1 })
+        #expect(await eventually { source.requestCount == 1 })
         try await Task.sleep(for: .milliseconds(300))
-        #expect(source.askedCount == 1)
+        #expect(source.requestCount == 1)
         source.wake()
-        #expect(await eventually { source.askedCount == 2 })
+        #expect(await eventually { source.requestCount == 2 })
       }
     }
 
@@ -185,7 +187,7 @@ extension HTTPServerTests {
         let client = try RawClient(server.port)
         client.send(Self.get)
         #expect(client.response(bodyFollows: false)?.status == 200)
-        #expect(await eventually { source.askedCount == 1 })
+        #expect(await eventually { source.requestCount == 1 })
         client.close(abruptly: abruptly)
         #expect(await eventually { left.count == 1 && source.closedCount == 1 })
         #expect(await eventually { server.connectionCount == 0 })
@@ -233,7 +235,7 @@ extension HTTPServerTests {
       } during: { server in
         try #expect(RawClient(server.port).get("/")?.text == "first")
         #expect(source.closedCount == 1)
-        #expect(source.askedCount == 0)
+        #expect(source.requestCount == 0)
       }
     }
 

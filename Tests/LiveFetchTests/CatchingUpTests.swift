@@ -1,4 +1,4 @@
-// Waiting until a save is shown, and in-memory stores, which leave no files.
+// A results controller waits until its result contains a save.
 
 import Foundation
 import LiveFetch
@@ -40,7 +40,7 @@ struct CatchingUpTests {
     #expect(controller.fetchedObjects?.count == 4)
   }
 
-  @Test("returns when a store that lags behind has the save")
+  @Test("returns when a store that does not have the save yet has it")
   func lagging() async throws {
     let cities = try Cities(.local)
     let controller = FetchedResultsController(
@@ -52,7 +52,7 @@ struct CatchingUpTests {
     #expect(controller.fetchedObjects?.count == 4)
   }
 
-  @Test("throws without a fetch, after stop, and for a text that is no token")
+  @Test("throws for a text that is not a token, when it is cancelled, and after stop")
   func refusals() async throws {
     let cities = try Cities(.local)
     let controller = try await controller(cities)
@@ -67,10 +67,10 @@ struct CatchingUpTests {
   }
 }
 
-/// Says at the first request for an immediate answer that nothing happened since the token.
+/// A store that answers the first request for an immediate diff as if nothing had changed since the token.
 private final class LaggingStore: ObjectStore {
   private let store: any ObjectStore
-  // True once a request was answered with the old token.
+  /// True once a request was answered with the old token.
   private let hasLagged = Mutex(false)
 
   init(_ store: any ObjectStore) { self.store = store }
@@ -89,37 +89,5 @@ private final class LaggingStore: ObjectStore {
 
   func save(_ request: JSON) async throws(ObjectStoreError) -> SaveReceipt {
     try await store.save(request)
-  }
-}
-
-@Suite("A store in memory", .mayBlock)
-struct InMemoryStoreTests {
-  @Test("has the model's tables, takes saves, and leaves no file")
-  func leavesNothing() async throws {
-    let model = try ModelFile(
-      parsing: Array(
-        #"""
-        {"version":"1","entities":[{"name":"City","attributes":[
-          {"name":"name","type":"String","optional":false},
-          {"name":"population","type":"Integer 64"}]}]}
-        """#.utf8))
-    let before = folders()
-    let store = try LocalStore.inMemory(model)
-    // Other processes and tests may have such stores too.
-    let created = folders().subtracting(before)
-    _ = try await store.save(
-      JSON(parsing: Array(#"{"changes":[{"insert":"City","values":{"name":"Lima"}}]}"#.utf8)))
-    for try await snapshot in store.live(FetchRequest<City>()) {
-      #expect(snapshot.elements.map(\.name) == ["Lima"])
-      break
-    }
-    store.close()
-    #expect(created.contains { !folders().contains($0) })
-  }
-
-  private func folders() -> Set<String> {
-    let parents = ["/dev/shm", FileManager.default.temporaryDirectory.path]
-    let names = parents.flatMap { (try? FileManager.default.contentsOfDirectory(atPath: $0)) ?? [] }
-    return Set(names.filter { $0.hasPrefix("livefetch-memory-") })
   }
 }

@@ -1,4 +1,4 @@
-// Saves whose responses are lost by the network.
+// A remote store repeats saves whose responses the network lost.
 
 import Foundation
 import LiveFetch
@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @MainActor
-@Suite("A save whose answer is lost", .mayBlock)
+@Suite("A save whose response is lost", .mayBlock)
 struct RemoteSaveTests {
   private func count(_ name: String, in fixture: FaultFixture) async throws -> Int64? {
     let request = #"{"entity":"City","as":"count","where":"name == '\#(name)'"}"#
@@ -18,16 +18,18 @@ struct RemoteSaveTests {
   private func json(_ text: String) throws -> JSON { try JSON(parsing: Array(text.utf8)) }
 
   @Test("is repeated, and executed once", arguments: [0, 10, 180])
-  func once(cut: Int) async throws {
+  func once(responseBytes: Int) async throws {
     let fixture = try await FaultFixture(.longPoll, isFollowing: false)
-    fixture.proxy.set(.cutOnce(after: cut))
+    fixture.proxy.set(.cutOnce(after: responseBytes))
     let receipt = try await fixture.store.save(json(insert))
     #expect(receipt.inserted == 1)
     #expect(try await count("Ur", in: fixture) == 1)
     #expect(fixture.proxy.requests.count == 2)
   }
 
-  @Test("is an error that has the status where it stays lost, and can be asked for by its key")
+  @Test(
+    "throws an error with the last status if every attempt fails, and may be repeated by its key"
+  )
   func lost() async throws {
     let fixture = try await FaultFixture(.longPoll, isFollowing: false)
     fixture.proxy.set(.cut(after: 0))
@@ -51,7 +53,7 @@ struct RemoteSaveTests {
     #expect(try await count("Ur", in: fixture) == 1)
   }
 
-  @Test("is made once by a context that saves again")
+  @Test("is executed once if its context saves again")
   func savedAgain() async throws {
     let fixture = try await FaultFixture(.longPoll, isFollowing: false)
     let context = ManagedObjectContext(store: fixture.store)
@@ -66,7 +68,7 @@ struct RemoteSaveTests {
     #expect(!ur.objectID.isTemporary)
   }
 
-  @Test("is not repeated if the server refused")
+  @Test("is not repeated if the server refused it, but if the server was overloaded")
   func refused() async throws {
     let fixture = try await FaultFixture(.longPoll, isFollowing: false)
     let twice = #"{"changes":[{"insert":"City","values":{"id":1,"name":"Ur"}}]}"#
@@ -78,6 +80,7 @@ struct RemoteSaveTests {
           + #"{"code":"overloaded","detail":"Later, ok??"}"#))
     do {
       _ = try await fixture.store.save(json(insert))
+      Issue.record("saved")
     } catch ObjectStoreError.unreachable(let unavailability) {
       #expect(unavailability.code == "overloaded")
     }

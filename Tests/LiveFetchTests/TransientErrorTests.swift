@@ -36,7 +36,7 @@ struct TransientErrorTests {
           && unavailability.retryAfter == pause)
       #expect(received.status == status && received.code == code)
       #expect(FetchError.store(received).unavailability == unavailability)
-      #expect(received.mayPass && !unavailability.isAnswerLost)
+      #expect(received.isTransient && !unavailability.isAnswerLost)
     }
   }
 
@@ -48,7 +48,7 @@ struct TransientErrorTests {
       as [(StoreError, Int, String)])
   func lasting(error: StoreError, status: Int, code: String) {
     for received in received(error) {
-      #expect(received.unavailability == nil && !received.mayPass)
+      #expect(received.unavailability == nil && !received.isTransient)
       #expect(received.status == status && received.code == code)
     }
   }
@@ -70,7 +70,7 @@ struct TransientErrorTests {
     #expect(
       received.unavailability
         == ServiceUnavailable("The store rests.", status: 503, code: "resting"))
-    #expect(received.mayPass)
+    #expect(received.isTransient)
   }
 
   @Test("of a save means that nothing was saved", arguments: [Kind.local, .remote])

@@ -108,7 +108,7 @@ private final class Delivery: LiveDelivery {
   @Test("Changes and the deletion of an observed object are sent, those of others are not")
   func object() {
     let waiter = RecordingWaiter()
-    engine.observe(.integer(1), of: plan(), since: .token(store.token), until: nil, waiter)
+    engine.follow(plan(), object: .integer(1), since: .token(store.token), until: nil, waiter)
     store.save { $0.cities[2]?.name = "x" }
     engine.storeDidChange()
     store.save { $0.cities[1]?.name = "y" }
@@ -116,7 +116,7 @@ private final class Delivery: LiveDelivery {
     let changed = waiter.next()
     #expect(
       changed == #"{"id":1,"from":"t1-1-9e3779b1","to":"t1-3-daa66d13","changed":{"name":"y"}}"#)
-    engine.observe(.integer(1), of: plan(), since: .token(store.token), until: nil, waiter)
+    engine.follow(plan(), object: .integer(1), since: .token(store.token), until: nil, waiter)
     store.save { $0.cities[1] = nil }
     engine.storeDidChange()
     let deleted = waiter.next()

@@ -1,4 +1,4 @@
-// Work of many threads on few connections.
+// A pool runs the work of many threads on few connections.
 
 import Foundation
 import TestSupport
@@ -36,7 +36,7 @@ struct PostgresPoolTests {
     _ = try pool.withConnection { (_) throws(PostgresError) in
       #expect(throws: PostgresError.noFreeConnection) {
         try pool.withConnection(until: .now + .milliseconds(20)) { (_) throws(PostgresError) in
-          Issue.record("it ran")
+          Issue.record("the work ran without a connection")
         }
       }
     }
@@ -49,10 +49,10 @@ struct PostgresPoolTests {
     let pid = try pool.withConnection { (connection) throws(PostgresError) in
       try connection.query("SELECT pg_backend_pid()").integer(0, 0)
     }
-    let other = try PostgresConnection(try Self.target())
-    try other.query("SELECT pg_terminate_backend($1::int)", [.integer(pid)])
+    let administrator = try PostgresConnection(try Self.target())
+    try administrator.query("SELECT pg_terminate_backend($1::int)", [.integer(pid)])
     let isGone = try eventually(within: .seconds(60)) {
-      let sessions = try other.query(
+      let sessions = try administrator.query(
         "SELECT count(*) FROM pg_stat_activity WHERE pid = $1::int", [.integer(pid)])
       return try sessions.integer(0, 0) == 0
     }
@@ -63,17 +63,17 @@ struct PostgresPoolTests {
     #expect(second != pid)
   }
 
-  @Test("work that leaves a transaction open does not pass it on")
+  @Test("a transaction that work leaves open is rolled back before the next work")
   func openTransaction() throws {
     let pool = PostgresPool(try Self.target(), connections: 1)
     defer { pool.close() }
     try pool.withConnection { (connection) throws(PostgresError) in
       _ = try connection.execute("BEGIN; CREATE TABLE left_open (a int)")
     }
-    let found = try pool.withConnection { (connection) throws(PostgresError) in
+    let isAbsent = try pool.withConnection { (connection) throws(PostgresError) in
       try connection.query("SELECT to_regclass('left_open') IS NULL").bool(0, 0)
     }
-    #expect(found)
+    #expect(isAbsent)
   }
 
   @Test("a closed pool refuses work")

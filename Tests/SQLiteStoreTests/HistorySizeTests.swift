@@ -108,12 +108,13 @@ struct HistorySizeTests {
     var size = HistorySize()
     let retention = WriterSettings.Retention(count: 100, age: 1e9, bytes: .max)
     let history = store.history
-    func prune(noticed: Int64) throws -> Bool {
-      try history.prune(retention, &size, step: 5_000, noticed: noticed, on: connection)
+    func prune(keepingFrom lastRead: Int64) throws -> Bool {
+      try history.prune(
+        to: retention, size: &size, step: 5_000, keepingFrom: lastRead, on: connection)
     }
-    #expect(try !prune(noticed: 1))
+    #expect(try !prune(keepingFrom: 1))
     #expect(try history.bounds(on: connection)?.first == 1)
-    #expect(try !prune(noticed: 1_001))
+    #expect(try !prune(keepingFrom: 1_001))
     #expect(try history.bounds(on: connection)?.first == 901)
   }
 

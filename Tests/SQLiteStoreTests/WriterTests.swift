@@ -193,7 +193,8 @@ struct WriterTests {
     let last = store.writer.newestToken
     let connection = try store.file.connect()
     var size = HistorySize()
-    while try store.history.prune(settings.retention, &size, step: 7, noticed: .max, on: connection)
+    while try store.history.prune(
+      to: settings.retention, size: &size, step: 7, keepingFrom: .max, on: connection)
     {}
     #expect(
       try store.rows("SELECT min(position) FROM livefetch_position") == [
@@ -204,7 +205,9 @@ struct WriterTests {
     #expect(try store.history.validity(of: first, on: connection) == .expired)
     #expect(try store.history.validity(of: last, on: connection) == .known)
     let everything = WriterSettings.Retention(count: 0, age: -10)
-    while try store.history.prune(everything, &size, step: 7, noticed: .max, on: connection) {}
+    while try store.history.prune(
+      to: everything, size: &size, step: 7, keepingFrom: .max, on: connection)
+    {}
     #expect(try store.history.validity(of: last, on: connection) == .known)
     #expect(try store.rows("SELECT count(*) FROM livefetch_position") == ["1"])
   }

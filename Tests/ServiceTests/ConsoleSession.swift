@@ -1,8 +1,8 @@
-// The console blocks of a page → the differences between the shown and the actual output.
+// Runs the console blocks of a page of the manual, and compares the shown with the actual output.
 //
 // `$ ` begins a command, which continues on the next lines until the shell finds it complete; the
-// lines below it are its output. `…` represents any text, line breaks and indentation do not count,
-// and a token represents the one that the server really gives, the same one everywhere on the page.
+// lines below it are its output. `…` matches any text, line breaks and indentation are ignored, and a
+// token matches the server's actual token, which must be the same one everywhere on the page.
 // A command that ends with `&` runs in the background; the next `json` block is its output.
 // `make run &` starts the server of the sample cities again, `livefetch serve … &` another server in
 // its place, and `kill %%` ends the server.
@@ -10,7 +10,8 @@
 import Foundation
 import TestSupport
 
-/// A shell in a directory of its own, next to a server of the sample cities on the usual address.
+/// A shell in a temporary directory, with a server of the sample cities. Commands name the server by the
+/// default address, `http://127.0.0.1:8080`, which is replaced by the actual one.
 ///
 /// Blocks its thread while a command runs.
 final class ConsoleSession {
@@ -19,12 +20,15 @@ final class ConsoleSession {
   private var background: (process: Process, output: String)?
   /// Shell functions that earlier commands defined.
   private var definitions: [String] = []
-  /// The real token of each token that the page shows.
+  /// The actual token for each token that the page shows.
   private var tokens: [String: String] = [:]
+  /// A description of each command whose output differs.
   private(set) var differences: [String] = []
   private(set) var commandCount = 0
 
-  /// - Parameter sample: a file with the sample cities, which is copied.
+  /// Starts the server.
+  ///
+  /// - Parameter sample: The path of a file with the sample cities, which is copied.
   init(sample: String) throws {
     directory = try TemporaryDirectory()
     try FileManager.default.copyItem(atPath: sample, toPath: directory.file(Self.storeName))
@@ -67,31 +71,42 @@ final class ConsoleSession {
   }
 
   private func run(_ block: ManualPage.Block) throws {
-    let restarts = block.lines.contains("$ make run &")
-    if restarts { endServer() }
+    // The commands before `make run &` in its block change the file that it serves.
+    if block.lines.contains("$ make run &") { endServer() }
     for (command, shown) in try commands(of: block.lines) {
       commandCount += 1
-      if command == "make run &" {
-        server = try Self.serve(directory)
-      } else if command == "kill %%" {
-        endServer()
-      } else if let match = command.wholeMatch(of: /livefetch (serve [^'"]+) &/) {
-        endServer()
-        let arguments = match.1.replacing("\\", with: " ").split(whereSeparator: \.isWhitespace)
-        server = try RunningProgram(
-          arguments.map(String.init) + ["--port", "0"], in: directory.path)
-      } else if let match = command.wholeMatch(of: /sqlite3 (\S+) "([^"]*)"/) {
-        try sqlite(directory.file(String(match.1)), String(match.2))
-      } else if command.wholeMatch(of: /\w+\(\) \{.*/.dotMatchesNewlines()) != nil {
-        definitions.append(command)
-      } else if command.hasSuffix(" &") {
-        let output = directory.file(UUID().uuidString)
-        background = (try start(String(command.dropLast(2)), output), output)
-      } else {
-        let output = directory.file(UUID().uuidString)
-        try start(command, output).waitUntilExit()
-        try compare(shown, with: output, of: command)
-      }
+      if try !runServerCommand(command) { try runInShell(command, shown: shown) }
+    }
+  }
+
+  /// Runs a command that starts or ends the server. Returns false for other commands.
+  private func runServerCommand(_ command: String) throws -> Bool {
+    if command == "make run &" {
+      server = try Self.serve(directory)
+    } else if command == "kill %%" {
+      endServer()
+    } else if let match = command.wholeMatch(of: /livefetch (serve [^'"]+) &/) {
+      endServer()
+      let arguments = match.1.replacing("\\", with: " ").split(whereSeparator: \.isWhitespace)
+      server = try RunningProgram(
+        arguments.map(String.init) + ["--port", "0"], in: directory.path)
+    } else {
+      return false
+    }
+    return true
+  }
+
+  private func runInShell(_ command: String, shown: [String]) throws {
+    let output = directory.file(UUID().uuidString)
+    if let match = command.wholeMatch(of: /sqlite3 (\S+) "([^"]*)"/) {
+      try sqlite(directory.file(String(match.1)), String(match.2))
+    } else if command.wholeMatch(of: /\w+\(\) \{.*/.dotMatchesNewlines()) != nil {
+      definitions.append(command)
+    } else if command.hasSuffix(" &") {
+      background = (try start(String(command.dropLast(2)), output: output), output)
+    } else {
+      try start(command, output: output).waitUntilExit()
+      try compare(shown, with: output, of: command)
     }
   }
 
@@ -117,13 +132,14 @@ final class ConsoleSession {
       } else {
         commands[commands.endIndex - 1].command += "\n" + line
       }
-      isComplete = try isWhole(commands[commands.endIndex - 1].command)
+      isComplete = try isCompleteCommand(commands[commands.endIndex - 1].command)
     }
     return commands
   }
 
-  /// True if the shell finds the command complete. Of a here-document without its end it only warns.
-  private func isWhole(_ command: String) throws -> Bool {
+  /// True if the shell parses the command without a message. For a here-document without its end it prints
+  /// a warning only.
+  private func isCompleteCommand(_ command: String) throws -> Bool {
     guard !command.hasSuffix("\\") else { return false }
     let check = Process()
     let messages = Pipe()
@@ -137,9 +153,14 @@ final class ConsoleSession {
     return check.terminationStatus == 0 && text.isEmpty
   }
 
-  private func start(_ command: String, _ output: String) throws -> Process {
+  /// Starts a command in the shell.
+  ///
+  /// - Parameter output: The path of the file that receives its output and errors.
+  private func start(_ command: String, output: String) throws -> Process {
     var command = command.replacingOccurrences(of: "http://127.0.0.1:8080", with: address)
-    for (shown, real) in tokens { command = command.replacingOccurrences(of: shown, with: real) }
+    for (shown, actual) in tokens {
+      command = command.replacingOccurrences(of: shown, with: actual)
+    }
     _ = FileManager.default.createFile(atPath: output, contents: nil)
     let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
     let shell = Process()
@@ -162,11 +183,11 @@ final class ConsoleSession {
 
   private func compare(_ shown: [String], with output: String, of command: String) throws {
     let bytes = try Data(contentsOf: URL(fileURLWithPath: output))
-    let real = Self.joined(String(decoding: bytes, as: UTF8.self).components(separatedBy: "\n"))
+    let actual = Self.joined(String(decoding: bytes, as: UTF8.self).components(separatedBy: "\n"))
     let shown = Self.joined(shown)
     let names = shown.matches(of: Self.token).map { String($0.output) }
-    guard let match = try Regex(Self.pattern(for: shown)).wholeMatch(in: real) else {
-      differences.append("\(command)\nshown: \(shown)\nreal:  \(real)")
+    guard let match = try Regex(Self.pattern(for: shown)).wholeMatch(in: actual) else {
+      differences.append("\(command)\nshown: \(shown)\nactual: \(actual)")
       return
     }
     for (name, value) in zip(names, match.output.dropFirst()) {
@@ -182,7 +203,7 @@ final class ConsoleSession {
     lines.map { $0.trimmingCharacters(in: .whitespaces) }.joined()
   }
 
-  /// A regular expression for a text that is shown: a group for each token, `…` for any text.
+  /// The regular expression that the shown text stands for: `…` is any text, and each token a group.
   private static func pattern(for shown: String) -> String {
     let parts = shown.split(separator: token, omittingEmptySubsequences: false).map { part in
       part.components(separatedBy: "…").map(NSRegularExpression.escapedPattern)

@@ -1,3 +1,5 @@
+// `group` and `select` with the day, month or year of a date.
+
 import TestSupport
 import Testing
 
@@ -9,7 +11,7 @@ struct GroupedDateTests {
     return String(try #require(found, "\(answer.text)").1)
   }
 
-  @Test("have the values of sections, whatever stores the dates")
+  @Test("have the same values as sections, for each format in which dates are stored")
   func formats() throws {
     for (type, first, second) in [
       ("DATETIME", "'2024-01-31T23:30:00Z'", "'2024-02-01T00:30:00Z'"),
@@ -41,11 +43,11 @@ struct GroupedDateTests {
     let token = try #require(file.ask(fetch).json["token"]?.string)
     let body = #"{"d":"2024-01-01T00:00:00Z"}"#
     #expect(try file.ask("PATCH", "/v1/objects/t/2", body: body).status == 200)
-    let diff = try file.ask("\(fetch)&since=\(token)&wait=20")
+    let diff = try file.ask("\(fetch)&since=\(token)&wait=60")
     #expect(diff.text.contains(#""items":[{"m":"2024-01","n":2}]"#), "\(diff.text)")
   }
 
-  @Test("are no functions of predicates")
+  @Test("are not functions of predicates")
   func predicates() throws {
     let file = try ServedFile("CREATE TABLE t(id INTEGER PRIMARY KEY, d DATETIME);")
     for call in ["FUNCTION(d,':month')", "FUNCTION(':month',d)", "FUNCTION(d,':initial')"] {
@@ -57,7 +59,7 @@ struct GroupedDateTests {
     }
   }
 
-  @Test("show a value that is no date as stored", .onlyForFiles)
+  @Test("show a value that is not a date as stored", .onlyForFiles)
   func others() throws {
     let file = try ServedFile(
       """

@@ -1,8 +1,10 @@
+// Inserts into tables whose ids neither the database nor LiveFetch generates.
+
 import FetchModel
 import TestSupport
 import Testing
 
-@Suite("Keys that an insert has to give", .mayBlock)
+@Suite("Ids that an insert must contain", .mayBlock)
 struct RequiredKeyTests {
   private static let world = """
     CREATE TABLE a(id INTEGER PRIMARY KEY, n INTEGER);
@@ -15,7 +17,7 @@ struct RequiredKeyTests {
     CREATE VIEW g AS SELECT "Code" AS id FROM b;
     """
 
-  @Test("are marked in the model, and required in the OpenAPI document if nothing else gives them")
+  @Test("are marked in the model and required in the OpenAPI document")
   func marks() throws {
     let file = try ServedFile(Self.world)
     guard case .array(let entities)? = try file.ask("/v1/model").json["entities"] else {
@@ -32,20 +34,20 @@ struct RequiredKeyTests {
     #expect(schemas?["eInsert"]?["required"] == .array([.string("a")]))
   }
 
-  @Test("are named as in the table if an insert lacks them")
+  @Test("are named as in the table in the refusal of an insert without them")
   func refusal() throws {
     let file = try ServedFile(Self.world)
     let refused = try file.ask("POST", "/v1/objects/b", body: #"{"n":1}"#)
     #expect(refused.status == 422)
     #expect(
       refused.text.contains(
-        #""property":"id","code":"missing","detail":"`Code` is needed: the store makes no such ids""#
+        #""property":"id","code":"missing","detail":"`Code` is required: the store does not generate this id""#
       ),
       "\(refused.text)")
     #expect(try file.ask("POST", "/v1/objects/b", body: #"{"id":"x","n":1}"#).status == 201)
     #expect(try file.ask("POST", "/v1/objects/d", body: #"{"n":1}"#).status == 201)
     #expect(try file.ask("POST", "/v1/objects/f", body: #"{"word":"x"}"#).status == 201)
     let part = try file.ask("POST", "/v1/objects/c", body: #"{"x":1}"#)
-    #expect(part.text.contains("`y` is needed"), "\(part.text)")
+    #expect(part.text.contains("`y` is required"), "\(part.text)")
   }
 }

@@ -1,12 +1,14 @@
-// Random numbers for generated cases. A seed enters; the same sequence leaves on every machine.
+// Random numbers for generated test cases: the same seed gives the same sequence on every machine.
 
 /// Random numbers that a printed seed reproduces (SplitMix64).
 public struct SeededRandom: RandomNumberGenerator, Sendable {
-  /// The text to print with a failure.
+  /// The number to print with a failure.
   public let seed: UInt64
   private var state: UInt64
 
-  /// - Parameter seed: a different one in each run by default.
+  /// Makes a generator.
+  ///
+  /// - Parameter seed: Determines the sequence. The default differs in each run.
   public init(seed: UInt64 = .random(in: .min ... .max)) {
     self.seed = seed
     state = seed
@@ -21,20 +23,21 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
   }
 }
 
-/// A generator of test cases from a seeded sequence; the sequence itself is one.
+/// Makes test cases from a sequence of random numbers.
 public protocol SeededCaseGenerator {
   var random: SeededRandom { get set }
 }
 
 extension SeededCaseGenerator {
+  /// A random number within `range`.
   public mutating func number(_ range: ClosedRange<Int>) -> Int {
     .random(in: range, using: &random)
   }
 
-  /// True once in `count` times.
+  /// True with the probability 1 / `count`.
   public mutating func oneIn(_ count: Int) -> Bool { number(1...count) == 1 }
 
-  /// One of `choices`, which must not be empty.
+  /// A random element of `choices`, which must not be empty.
   public mutating func pick<Choice>(_ choices: [Choice]) -> Choice {
     choices[number(0...choices.count - 1)]
   }

@@ -236,7 +236,7 @@ extension AccessRules {
       }
     }
 
-    /// The most relationships that a rule may go over; they are joined in addition to a fetch's own.
+    /// The maximum number of relationships that a rule may go over; they are joined in addition to a fetch's own.
     private static let maxRelationships = 20
 
     private static func isKnown(_ variable: String) -> Bool {

@@ -18,7 +18,7 @@ public final class CallerAccess: Sendable, Hashable {
   public let tokenTag: UInt32
   /// True if the caller sees every attribute.
   public let hidesNothing: Bool
-  /// The most relationships that a `read` rule goes over.
+  /// The maximum number of relationships that a `read` rule goes over.
   let ruleRelationships: Int
   /// True if there are attributes that the caller does not see or may not write.
   public var protectsAttributes: Bool { !hidesNothing || readOnly.contains { !$0.isEmpty } }

@@ -1,14 +1,15 @@
-// Test + rows → true, false or unknown. Swift's nil is "unknown" everywhere here; the nil of values
-// is `.null`.
+// Evaluates a test on rows: true, false or unknown, which is Swift's nil in this file. The nil of a
+// value is `.null`.
 
-/// One evaluation: the object of the fetch, then the elements of the collections around the current
-/// place.
+/// The evaluation of a test on one object.
 struct Evaluation<Row: EvaluatedRow> {
   typealias Test = PredicateEvaluator.Test
   typealias Term = PredicateEvaluator.Term
 
+  /// The object of the fetch, then the current element of each enclosing collection.
   var scopes: [Row]
 
+  /// Returns nil if the result is unknown.
   func holds(_ test: Test) -> Bool? {
     switch test {
     case .constant(let value): return value

@@ -14,7 +14,7 @@ public struct FetchRequest: Sendable {
   public var sort: [String] = []
   /// The text of the term that divides the result into sections.
   public var section: String?
-  /// The most items; nil for no limit.
+  /// The maximum number of items; nil for no limit.
   public var limit: Int?
   /// The number of items that are skipped.
   public var offset = 0
@@ -56,11 +56,11 @@ public struct FetchRequest: Sendable {
     case token(Token)
   }
 
-  /// The most sort key paths, without the section's.
+  /// The maximum number of sort key paths, without the section's.
   public static let maxSortTerms = 16
-  /// The most columns that `select` names.
+  /// The maximum number of columns that `select` names.
   public static let maxSelectedColumns = 256
-  /// The most key paths of `expand`, and of `group`.
+  /// The maximum number of key paths of `expand`, and of `group`.
   public static let maxRelatedPaths = 64
 
   /// The longest a request is held, in seconds.

@@ -1,4 +1,4 @@
-// `select` and `expand` → the values of an item, and the related objects that the response
+// Resolves `select` and `expand` to the values of an item and the related objects that a response
 // includes.
 
 extension FetchResolver {
@@ -21,26 +21,26 @@ extension FetchResolver {
 
   /// All attributes and to-one relationships of an entity.
   public func defaultSelection(of entity: Int) -> [SelectedValue] {
-    let properties = model.entities[entity]
+    let description = model.entities[entity]
     return entityName(of: entity)
-      + properties.propertyOrder.compactMap { property in
+      + description.propertyOrder.compactMap { property in
         switch property {
         case .id: nil
-        case .attribute(let index) where properties.attributes[index].isHidden: nil
+        case .attribute(let index) where description.attributes[index].isHidden: nil
         case .attribute(let index):
           SelectedValue(
-            key: properties.attributes[index].name,
+            key: description.attributes[index].name,
             source: .path(PropertyPath(root: entity, target: .attribute(index))))
-        case .relationship(let index) where !properties.relationships[index].isToMany:
+        case .relationship(let index) where !description.relationships[index].isToMany:
           SelectedValue(
-            key: properties.relationships[index].name,
+            key: description.relationships[index].name,
             source: .path(PropertyPath(root: entity, steps: [index], target: .object)))
         case .relationship: nil
         }
       }
   }
 
-  /// The name of an item's own entity, which items have if the entity has subentities.
+  /// The value `entity` with the name of the item's entity, if `entity` has subentities; otherwise none.
   private func entityName(of entity: Int) -> [SelectedValue] {
     let inheritance = model.entities[entity].inheritance
     guard let discriminator = inheritance.discriminator, !inheritance.subentities.isEmpty else {

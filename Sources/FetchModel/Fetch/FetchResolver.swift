@@ -4,9 +4,9 @@
 public struct FetchResolver: Sendable {
   /// The model in which names are looked up.
   public let model: Model
-  /// The most items of a snapshot.
+  /// The maximum number of items of a snapshot.
   public let maxItems: Int
-  /// The most relationships that an access rule goes over.
+  /// The maximum number of relationships that an access rule goes over.
   private let ruleRelationships: Int
 
   /// Makes a fetch resolver.

@@ -212,7 +212,7 @@ extension GroupedQueryResolver {
       }
       let (value, _) = try resolved(group.expression, of: "group")
       guard !values.contains(value) else {
-        throw .badValue(parameter: "group", detail: "`\(group.name)` is there already")
+        throw .badValue(parameter: "group", detail: "`\(group.name)` occurs twice")
       }
       values.append(value)
     }

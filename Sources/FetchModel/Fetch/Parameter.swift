@@ -1,6 +1,6 @@
-// One named value → the type that its parameter requires, or a refusal.
+// Converts the value of a named parameter into the type that the parameter requires, or refuses it.
 
-/// A parameter's name and value, with the ways in which a value is read.
+/// A parameter of a request: its name, and its value as text or JSON.
 public struct Parameter: Sendable {
   /// The name of the parameter, for error messages.
   public let name: String
@@ -13,8 +13,8 @@ public struct Parameter: Sendable {
     self.value = value
   }
 
-  private func refusal(_ detail: String) -> FetchRequestError {
-    .badValue(parameter: name, detail: detail)
+  private func refusal(expecting expected: String) -> FetchRequestError {
+    .badValue(parameter: name, detail: "expected \(expected)")
   }
 
   /// Returns the value as text.
@@ -23,16 +23,22 @@ public struct Parameter: Sendable {
   public func text() throws(FetchRequestError) -> String {
     switch value {
     case .text(let text), .json(.string(let text)): return text
-    case .json(let json): throw refusal("a string, not \(json.kind)")
+    case .json(let json): throw refusal(expecting: "a string, found \(json.kind)")
     }
   }
 
-  /// A comma list in a query string, an array of strings (or one such list) in JSON.
+  /// Returns the elements of a list: in a query string separated by commas, in JSON an array of strings
+  /// or a string of that form.
+  ///
+  /// - Throws: ``FetchRequestError/badValue(parameter:detail:)`` for other JSON.
   public func list() throws(FetchRequestError) -> [String] {
     try elements { $0.split(separator: 0x2C, omittingEmptySubsequences: false) }
   }
 
-  /// Splits the value at commas, except at commas within brackets and quotes.
+  /// Returns the elements of a list of expressions. As ``list()``, but commas within brackets and quotes
+  /// do not separate elements.
+  ///
+  /// - Throws: ``FetchRequestError/badValue(parameter:detail:)`` for other JSON.
   public func expressions() throws(FetchRequestError) -> [String] {
     try elements { text in Self.splitOutsideBrackets(text) }
   }
@@ -43,7 +49,9 @@ public struct Parameter: Sendable {
     if case .json(.array(let elements)) = value {
       var list: [String] = []
       for element in elements {
-        guard let text = element.string else { throw refusal("strings, not \(element.kind)") }
+        guard let text = element.string else {
+          throw refusal(expecting: "strings, found \(element.kind)")
+        }
         list.append(text)
       }
       return list
@@ -53,7 +61,8 @@ public struct Parameter: Sendable {
     return split(text[...].utf8).map { String(Substring($0).drop { $0 == " " }) }
   }
 
-  /// The parts between commas; if brackets or quotes are not closed, every comma separates.
+  /// Returns the parts between commas outside brackets and quotes. If a bracket or quote is not closed,
+  /// every comma separates.
   private static func splitOutsideBrackets(_ text: Substring.UTF8View) -> [Substring.UTF8View] {
     var parts: [Substring.UTF8View] = []
     var start = text.startIndex
@@ -81,7 +90,9 @@ public struct Parameter: Sendable {
     return parts + [text[start...]]
   }
 
-  /// A whole number that is not negative.
+  /// Returns the value as an integer from 0 to `Int32.max`.
+  ///
+  /// - Throws: ``FetchRequestError/badValue(parameter:detail:)`` for any other value.
   public func count() throws(FetchRequestError) -> Int {
     let number: Int64? =
       switch value {
@@ -89,7 +100,7 @@ public struct Parameter: Sendable {
       case .json(let json): json.integer
       }
     guard let number, number >= 0, number <= Int64(Int32.max) else {
-      throw refusal("a whole number from 0 to \(Int32.max)")
+      throw refusal(expecting: "a whole number from 0 to \(Int32.max)")
     }
     return Int(number)
   }
@@ -101,13 +112,15 @@ public struct Parameter: Sendable {
     switch value {
     case .text("true"), .json(.boolean(true)): return true
     case .text("false"), .json(.boolean(false)): return false
-    default: throw refusal("true or false")
+    default: throw refusal(expecting: "true or false")
     }
   }
 
-  /// True if the value is `word`, the only one that the parameter takes.
-  public func word(_ word: String) throws(FetchRequestError) -> Bool {
-    guard try text() == word else { throw refusal("`\(word)`") }
+  /// Returns true if the value is `word`, which turns the parameter on.
+  ///
+  /// - Throws: ``FetchRequestError/badValue(parameter:detail:)`` for any other value.
+  public func flag(named word: String) throws(FetchRequestError) -> Bool {
+    guard try text() == word else { throw refusal(expecting: "`\(word)`") }
     return true
   }
 
@@ -118,24 +131,25 @@ public struct Parameter: Sendable {
   public func choice<Choice>() throws(FetchRequestError) -> Choice
   where Choice: RawRepresentable & CaseIterable, Choice.RawValue == String {
     guard let choice = Choice(rawValue: try text()) else {
-      throw refusal("one of " + Choice.allCases.map(\.rawValue).joined(separator: ", "))
+      throw refusal(
+        expecting: "one of " + Choice.allCases.map(\.rawValue).joined(separator: ", "))
     }
     return choice
   }
 
-  /// Returns the value as a number of seconds, from 0 to `longest`.
+  /// Returns the value as a number of seconds, from 0 to `limit`.
   ///
   /// - Throws: ``FetchRequestError/badValue(parameter:detail:)`` for any other value; text may
   ///   contain only digits and a point.
-  public func seconds(atMost longest: Double) throws(FetchRequestError) -> Double {
+  public func seconds(atMost limit: Double) throws(FetchRequestError) -> Double {
     let number: Double? =
       switch value {
       case .text(let text):
         text.utf8.allSatisfy { ($0 >= 0x30 && $0 <= 0x39) || $0 == 0x2E } ? Double(text) : nil
       case .json(let json): json.double
       }
-    guard let number, number >= 0, number <= longest else {
-      throw refusal("seconds from 0 to \(Int(longest))")
+    guard let number, number >= 0, number <= limit else {
+      throw refusal(expecting: "seconds from 0 to \(Int(limit))")
     }
     return number
   }

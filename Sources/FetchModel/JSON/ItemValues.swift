@@ -115,7 +115,7 @@ package struct ItemValues: Sendable {
 
   /// The index of a name; nil if there is none.
   ///
-  /// - Parameter start: where the search begins. It goes on from the first name after the last.
+  /// - Parameter start: the index at which the search begins. After the last name it continues with the first.
   package func index(of name: String, from start: Int = 0) -> Int? {
     for index in start..<Swift.max(start, names.count) where names[index] == name { return index }
     for index in 0..<Swift.min(start, names.count) where names[index] == name { return index }

@@ -229,7 +229,7 @@ extension ModelFile {
     public var predicate: String?
     /// The order, one term of `sort` each; empty for the entity's default order.
     public var sort: [String] = []
-    /// The most objects of a result; nil for no limit of the template's own.
+    /// The maximum number of objects of a result; nil for no limit of the template's own.
     public var limit: Int?
     /// False excludes objects of subentities.
     public var includesSubentities = true

@@ -10,7 +10,7 @@ extension PredicateParser {
   }
 
   /// The error for a single name that resembles TRUEPREDICATE or FALSEPREDICATE.
-  func misspeltTruth(_ node: Node) -> PredicateError? {
+  func misspeltTruePredicate(_ node: Node) -> PredicateError? {
     guard case .expression(let expression) = node.content,
       case .keyPath(nil, let components) = expression.kind, components.count == 1,
       case .name(let name) = components[0].kind,

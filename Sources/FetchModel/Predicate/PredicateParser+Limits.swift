@@ -7,7 +7,7 @@ extension PredicateParser {
 
   func predicate(_ node: Node) throws(PredicateError) -> Predicate {
     if case .predicate(let predicate) = node.content { return predicate }
-    if let misspelt = misspeltTruth(node) { throw misspelt }
+    if let misspelt = misspeltTruePredicate(node) { throw misspelt }
     throw operatorFailure("a comparison operator")
   }
 
@@ -30,8 +30,8 @@ extension PredicateParser {
   func node(
     _ content: Node.Content, above depth: Depth, _ range: Range<Int>
   ) throws(PredicateError) -> Node {
-    guard depth.levels < PredicateLimits.depth else { throw tooDeep(at: depth.place) }
-    let depth = Depth(levels: depth.levels + 1, place: depth.place)
+    guard depth.levels < PredicateLimits.depth else { throw tooDeep(at: depth.offset) }
+    let depth = Depth(levels: depth.levels + 1, offset: depth.offset)
     return Node(content: content, depth: depth, range: range)
   }
 

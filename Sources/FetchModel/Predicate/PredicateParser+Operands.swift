@@ -122,7 +122,7 @@ extension PredicateParser {
     var node = try parse(.or)
     guard case .symbol(.closeParenthesis) = token.kind else {
       if case .expression = node.content {
-        throw misspeltTruth(node) ?? operatorFailure("a comparison operator or `)`")
+        throw misspeltTruePredicate(node) ?? operatorFailure("a comparison operator or `)`")
       }
       throw operatorFailure("AND, OR or `)`")
     }

@@ -111,7 +111,7 @@ extension PredicateParser {
     switch (predicate, kind) {
     case (.and(let inner), .and), (.or(let inner), .or):
       operands += inner
-      depth = max(depth, Depth(levels: node.depth.levels - 1, place: node.depth.place))
+      depth = max(depth, Depth(levels: node.depth.levels - 1, offset: node.depth.offset))
     default:
       operands.append(predicate)
       depth = max(depth, node.depth)

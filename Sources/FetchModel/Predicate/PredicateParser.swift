@@ -3,15 +3,18 @@
 // pass. O(n); the recursion is bounded by `PredicateLimits.nesting`.
 
 extension Predicate {
-  /// Parses `text`. Throws on a syntax error or an exceeded limit.
+  /// Parses `text`. O(length).
+  ///
+  /// - Throws: ``PredicateError`` for a syntax error or an exceeded limit.
   public init(parsing text: String) throws(PredicateError) {
     var parser = try PredicateParser(text)
     self = try parser.parseWhole()
   }
 }
 
+/// The parser of one predicate or expression.
 struct PredicateParser {
-  /// A parsed part with the number of levels below it.
+  /// A parsed predicate or expression, with its depth and its bytes in the text.
   struct Node {
     enum Content {
       case predicate(Predicate)
@@ -23,17 +26,18 @@ struct PredicateParser {
     var range: Range<Int>
   }
 
-  /// The number of levels below a node, and the place of the deepest one.
+  /// The number of levels below a node, and the offset of the deepest one in bytes.
   struct Depth: Comparable {
     var levels: Int
-    var place: Int
+    var offset: Int
 
-    static func leaf(at place: Int) -> Depth { Depth(levels: 0, place: place) }
+    static func leaf(at offset: Int) -> Depth { Depth(levels: 0, offset: offset) }
     static func < (left: Depth, right: Depth) -> Bool { left.levels < right.levels }
   }
 
   private var lexer: PredicateLexer
   var token: PredicateToken
+  // Counts of the parsed part, which `PredicateLimits` bounds.
   var placeholderCount = 0
   var nodeCount = 0
   var valueCount = 0
@@ -50,22 +54,25 @@ struct PredicateParser {
     token = try lexer.next()
   }
 
+  /// Parses the whole text as a predicate.
   mutating func parseWhole() throws(PredicateError) -> Predicate {
     let node = try parse(.or)
     if case .end = token.kind { return try predicate(node) }
     if case .expression = node.content {
-      throw misspeltTruth(node) ?? operatorFailure("a comparison operator")
+      throw misspeltTruePredicate(node) ?? operatorFailure("a comparison operator")
     }
     throw operatorFailure("AND, OR or the end")
   }
 
+  /// Reads the next token.
   mutating func advance() throws(PredicateError) {
     token = try lexer.next()
   }
 
+  /// The text of a range of bytes.
   func text(_ range: Range<Int>) -> String { lexer.text(range) }
 
-  /// A syntax error at the current token.
+  /// Returns a syntax error at the current token.
   func failure(_ expected: String, hint: String? = nil) -> PredicateError {
     var found = "the end"
     if case .end = token.kind {} else { found = "`\(lexer.text(token.range))`" }

@@ -1,7 +1,8 @@
-// IN and BETWEEN: aggregates, arrays, collections and strings on their right side.
+// Resolves IN and BETWEEN, whose right side is a list in braces, an array argument, a to-many key path or,
+// for IN, a string.
 
 extension PredicateResolver {
-  /// `left IN right`.
+  /// Resolves `left IN right`.
   mutating func membership(
     _ side: ComparisonSide, _ comparison: ComparisonPredicate
   ) throws(PredicateError) -> Condition {
@@ -14,31 +15,32 @@ extension PredicateResolver {
     }
     let left = try operand(side)
     if let elements = try list(comparison.right) {
-      return try membership(left, elements, comparison.options)
+      return try membership(of: left, in: elements, options: comparison.options)
     }
     let right = try operand(comparison.right)
     let textKinds: [Operand.Kind] = [.text, .untyped, .null]
     guard textKinds.contains(right.kind), textKinds.contains(left.kind) else {
-      let isGiven = right.kind == .untyped || Self.isGiven(comparison.right)
+      let isArgument = right.kind == .untyped || Self.isArgument(comparison.right)
       throw PredicateError(
         .typeMismatch, at: right.range.lowerBound,
-        found: isGiven ? "one value, not several" : right.kind.phrase,
+        found: isArgument ? "one value, not several" : right.kind.phrase,
         expected: "values in braces, an array, or a to-many key path",
-        hint: isGiven ? "an array is given as JSON: [1,2]" : nil)
+        hint: isArgument ? "an array is given as JSON: [1,2]" : nil)
     }
     return try compare(right, .contains, left, comparison.options)
   }
 
   /// True if the value was passed as an argument or variable rather than in the text.
-  private static func isGiven(_ expression: Expression) -> Bool {
+  private static func isArgument(_ expression: Expression) -> Bool {
     switch expression.kind {
     case .placeholder, .variable: true
     default: false
     }
   }
 
+  /// Makes one membership of the constants, and a comparison of each other element.
   private mutating func membership(
-    _ left: Operand, _ elements: [Operand], _ options: StringOptions
+    of left: Operand, in elements: [Operand], options: StringOptions
   ) throws(PredicateError) -> Condition {
     var values: [Value] = []
     var seen: Set<Value> = []
@@ -65,7 +67,7 @@ extension PredicateResolver {
     return .any([.membership(membership)] + others)
   }
 
-  /// `left BETWEEN {lower, upper}`.
+  /// Resolves `left BETWEEN {lower, upper}`.
   mutating func interval(
     _ left: Operand, _ comparison: ComparisonPredicate
   ) throws(PredicateError) -> Condition {
@@ -87,7 +89,7 @@ extension PredicateResolver {
     return .all([lower, upper])
   }
 
-  /// The elements of an aggregate or an array argument; nil if `expression` is neither.
+  /// Returns the elements of a list in braces or of an array argument; nil if `expression` is neither.
   mutating func list(_ expression: Expression) throws(PredicateError) -> [Operand]? {
     let argument: PredicateArgument
     switch expression.kind {

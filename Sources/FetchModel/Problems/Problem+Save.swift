@@ -47,7 +47,7 @@ extension Problem {
     return "\(problems.count) failures; `errors` lists \(list)."
   }
 
-  /// The most failures that are listed, and the bytes from which no more are.
+  /// The maximum number of failures that are listed, and the number of bytes from which no more are listed.
   private static let maxListed = 1_000
   private static let maxListedBytes = 1 << 20
 

@@ -19,7 +19,7 @@ public struct SaveRequest: Sendable, Hashable {
   /// True if a batch leaves out the objects that the rules do not let the caller change. Otherwise
   /// one such object refuses the save.
   public var isLenient = false
-  /// The most objects that the save may insert, update and delete (`max-affected`); nil without a
+  /// The maximum number of objects that the save may insert, update and delete (`max-affected`); nil without a
   /// limit.
   public var maxAffected: Int?
   /// Problems of the changes that were found without the store. A store refuses such a save; it

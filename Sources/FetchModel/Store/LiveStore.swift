@@ -109,7 +109,7 @@ public protocol LiveStore: Sendable {
 public protocol ReadTransaction {
   /// The newest position of this state.
   var token: Token { get }
-  /// The most bytes of a response.
+  /// The maximum number of bytes of a response.
   var maxResponseBytes: Int { get }
   /// Runs `body` with a total time budget for its queries: the shorter of `limit` and the store's
   /// own limit (nil: only the store's own). The budget replaces any outer one. After it, queries

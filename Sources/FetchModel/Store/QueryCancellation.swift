@@ -2,7 +2,7 @@
 
 /// The conditions under which the running task's queries end early; see ``Store/withCancellation(_:until:_:)``.
 package struct QueryCancellation: Sendable {
-  /// Returns true as soon as nobody needs the result.
+  /// Returns true as soon as no client needs the result.
   package let isCancelled: @Sendable () -> Bool
   /// The end of the queries; nil for the store's own time limit.
   package let deadline: ContinuousClock.Instant?

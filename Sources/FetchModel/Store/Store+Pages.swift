@@ -19,7 +19,7 @@ extension StoreReadTransaction {
   /// Reads the items of a fetch in pages, until `body` returns false.
   ///
   /// - Parameters:
-  ///   - size: The most items of a page.
+  ///   - size: The maximum number of items of a page.
   ///   - model: The model of the store.
   public func pages(
     of plan: FetchPlan, size: Int, in model: Model,

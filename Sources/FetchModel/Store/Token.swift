@@ -26,7 +26,7 @@ public struct Token: Sendable, Hashable {
     self.tag = tag
   }
 
-  /// The most bytes of a token's text. PostgreSQL's transactions in progress need a few bytes each.
+  /// The maximum number of bytes of a token's text. PostgreSQL's transactions in progress need a few bytes each.
   private static let longestText = 8192
 
   /// Parses a token's text; nil if it is not well-formed.

@@ -60,8 +60,8 @@ where Request.Result == Result {
 
   open func delete(_ result: Result) async throws { try await save([Change(.delete, result)]) }
 
-  /// Creates and executes a query. Rejects it if only this class's method executed it and nobody
-  /// can enqueue results, because nobody kept the query.
+  /// Creates and executes a query. Rejects it if only this class's method executed it and no code
+  /// can enqueue results, because none kept the query.
   func start(_ request: Request, throttle: Duration) -> Query {
     var query = Query(request, throttle: throttle)
     execute(query)

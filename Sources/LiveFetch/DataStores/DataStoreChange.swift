@@ -1,4 +1,4 @@
-// The changes of results, and the errors of data stores.
+// A change of a result that a data store saves or reports, and the errors of data stores.
 
 /// The kind of a result's change.
 public enum DataStoreChangeType: Sendable, Hashable { case insert, update, delete }
@@ -13,6 +13,7 @@ public struct DataStoreChange<Result: InstanceIdentifiable> {
   /// overwrite other values.
   public let base: Result?
 
+  /// Makes a change.
   public init(_ type: DataStoreChangeType, _ result: Result, base: Result? = nil) {
     self.type = type
     self.result = result
@@ -28,25 +29,25 @@ public enum DataStoreError: Error, Sendable, Hashable {
   case readOnly
   /// The store cannot execute requests: a subclass overrides ``DataStore/execute(_:)``.
   case notExecutable
-  /// An inserted result exists already.
+  /// An inserted result exists already. The value is its id.
   case exists(String)
-  /// An updated or deleted result does not exist.
+  /// An updated or deleted result does not exist. The value is its id.
   case missing(String)
 }
 
 extension DataStoreError: CustomStringConvertible {
   public var description: String {
     switch self {
-    case .readOnly: "this store takes no changes"
-    case .notExecutable: "this store executes no requests"
-    case .exists(let id): "there is a result \(id) already"
-    case .missing(let id): "there is no result \(id)"
+    case .readOnly: "the store is read-only"
+    case .notExecutable: "the store cannot execute requests"
+    case .exists(let id): "the result \(id) exists already"
+    case .missing(let id): "the result \(id) does not exist"
     }
   }
 }
 
-/// True if two values are known to be equal: by `==` if their type is Equatable, by identity if it
-/// is a class.
+/// Returns true if two values are known to be equal: by `==` if their type is Equatable, by identity if
+/// it is another class. Returns false for values of other types.
 func isKnownSame<Value>(_ left: Value, _ right: Value) -> Bool {
   if let left = left as? any Equatable { return left.isSame(as: right) }
   guard Value.self is AnyClass else { return false }

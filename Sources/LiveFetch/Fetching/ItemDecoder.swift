@@ -1,5 +1,5 @@
-// Decodes `Codable` values from an item's values and from JSON, without a text in between. Dates, data and
-// infinities have the API's formats; everything else follows Foundation's JSONDecoder.
+// Decodes `Decodable` types from an item's values and from parsed JSON, without JSON text in between. Dates,
+// data and infinities have the API's formats; everything else follows Foundation's JSONDecoder.
 
 import FetchModel
 import Foundation
@@ -19,21 +19,21 @@ struct ItemDecoder: Decoder {
     self.key = key
   }
 
-  /// Built on request: most values are read without it.
+  /// Computed on request, because most values are read without it.
   var codingPath: [any CodingKey] { key.map { parentPath + [$0] } ?? parentPath }
 
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     guard case .object(let members) = json else {
-      throw json.mismatch([String: JSON].self, "an object", codingPath)
+      throw json.mismatch([String: JSON].self, expected: "an object", at: codingPath)
     }
     return MemberDecoder(ItemValues(members), at: codingPath).container(keyedBy: type)
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
     guard case .array(let elements) = json else {
-      throw json.mismatch([JSON].self, "an array", codingPath)
+      throw json.mismatch([JSON].self, expected: "an array", at: codingPath)
     }
     return ItemElements(elements, at: codingPath)
   }
@@ -48,14 +48,14 @@ extension ItemDecoder: SingleValueDecodingContainer {
 
   func decode(_ type: Bool.Type) throws -> Bool {
     guard case .boolean(let value) = json else {
-      throw json.mismatch(type, "a boolean", codingPath)
+      throw json.mismatch(type, expected: "a boolean", at: codingPath)
     }
     return value
   }
 
   func decode(_ type: String.Type) throws -> String {
     guard case .string(let value) = json else {
-      throw json.mismatch(type, "a string", codingPath)
+      throw json.mismatch(type, expected: "a string", at: codingPath)
     }
     return value
   }
@@ -91,7 +91,7 @@ extension ItemDecoder: SingleValueDecodingContainer {
 
   private func integer<Value: FixedWidthInteger & Decodable>() throws -> Value {
     guard case .number(let text) = json else {
-      throw json.mismatch(Value.self, "a number", codingPath)
+      throw json.mismatch(Value.self, expected: "a number", at: codingPath)
     }
     if let value = Value(text) ?? Double(text).flatMap(Value.init(exactly:)) { return value }
     throw corrupted("\(text) is no \(Value.self)")
@@ -107,13 +107,13 @@ extension ItemDecoder: SingleValueDecodingContainer {
     case .string("Infinity"): return .infinity
     case .string("-Infinity"): return -.infinity
     case .string("NaN"): return .nan
-    default: throw json.mismatch(Value.self, "a number", codingPath)
+    default: throw json.mismatch(Value.self, expected: "a number", at: codingPath)
     }
   }
 
   private func decimal() throws -> Decimal {
     guard case .number(let text) = json else {
-      throw json.mismatch(Decimal.self, "a number", codingPath)
+      throw json.mismatch(Decimal.self, expected: "a number", at: codingPath)
     }
     guard let value = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")) else {
       throw corrupted("\(text) is no decimal")
@@ -149,7 +149,7 @@ extension JSON {
   fileprivate var isNull: Bool { if case .null = self { true } else { false } }
 
   fileprivate func mismatch(
-    _ type: Any.Type, _ expected: String, _ codingPath: [any CodingKey]
+    _ type: Any.Type, expected: String, at codingPath: [any CodingKey]
   ) -> DecodingError {
     let context = DecodingError.Context(
       codingPath: codingPath, debugDescription: "expected \(expected), found \(kind)")
@@ -164,8 +164,8 @@ final class MemberDecoder: Decoder {
   private let members: ItemValues
   private let id: ObjectID?
   let codingPath: [any CodingKey]
-  /// The member that was found last.
-  private var last = 0
+  /// The index of the member that was found last.
+  private var lastFound = 0
 
   /// - Parameter id: the member `id` of an item, which is not among the others.
   init(_ members: ItemValues, id: ObjectID? = nil, at codingPath: [any CodingKey] = []) {
@@ -180,23 +180,25 @@ final class MemberDecoder: Decoder {
     KeyedDecodingContainer(ItemMembers<Key>(decoder: self))
   }
 
-  func unkeyedContainer() throws -> any UnkeyedDecodingContainer { try whole.unkeyedContainer() }
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    try wholeDecoder.unkeyedContainer()
+  }
 
-  func singleValueContainer() -> any SingleValueDecodingContainer { whole }
+  func singleValueContainer() -> any SingleValueDecodingContainer { wholeDecoder }
 
-  private var whole: ItemDecoder {
+  private var wholeDecoder: ItemDecoder {
     let first = id.map { [JSON.Member(name: "id", value: $0.predicateArgument)] } ?? []
     return ItemDecoder(.object(first + members.members), in: codingPath)
   }
 
   fileprivate var names: [String] { (id == nil ? [] : ["id"]) + members.names }
 
-  /// A type reads its properties in the order in which a fetch selects them, so the search begins at the
-  /// member that was found last.
+  /// Returns the value of a member. The search begins at the member that was found last, because a type
+  /// reads its properties in the order in which a fetch selects them.
   fileprivate func value(_ name: String) -> ItemValue? {
     if let id, name == "id" { return ItemValue(id) }
-    guard let index = members.index(of: name, from: last) else { return nil }
-    last = index
+    guard let index = members.index(of: name, from: lastFound) else { return nil }
+    lastFound = index
     return members.values[index]
   }
 }
@@ -211,18 +213,18 @@ private struct ItemMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func contains(_ key: Key) -> Bool { value(key) != nil }
 
-  func decodeNil(forKey key: Key) throws -> Bool { try found(key).isNull }
+  func decodeNil(forKey key: Key) throws -> Bool { try required(key).isNull }
 
-  // The usual kinds of values are read here, which is faster. `ItemDecoder` reads the others, and has
-  // the errors.
+  // These functions read the usual kinds of values, which is faster. `ItemDecoder` reads the others and
+  // throws the errors.
 
   func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
     if case .boolean(let value)? = value(key) { return value }
-    return try at(key).decode(type)
+    return try decoder(for: key).decode(type)
   }
   func decode(_ type: String.Type, forKey key: Key) throws -> String {
     if case .text(let value)? = value(key) { return value }
-    return try at(key).decode(type)
+    return try decoder(for: key).decode(type)
   }
   func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
     switch value(key) {
@@ -232,21 +234,21 @@ private struct ItemMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
       if let value = json.double { return value }
     default: break
     }
-    return try at(key).decode(type)
+    return try decoder(for: key).decode(type)
   }
   func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
     if case .integer(let value)? = value(key), let value = Int(exactly: value) { return value }
-    return try at(key).decode(type)
+    return try decoder(for: key).decode(type)
   }
   func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 {
     if case .integer(let value)? = value(key) { return value }
-    return try at(key).decode(type)
+    return try decoder(for: key).decode(type)
   }
   func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-    try at(key).decode(type)
+    try decoder(for: key).decode(type)
   }
 
-  // The defaults search for the member three times.
+  // The default implementations would search for the member three times.
 
   func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
     isPresent(key) ? try decode(type, forKey: key) : nil
@@ -264,7 +266,7 @@ private struct ItemMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
     isPresent(key) ? try decode(type, forKey: key) : nil
   }
   func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
-    isPresent(key) ? try at(key).decode(type) : nil
+    isPresent(key) ? try decoder(for: key).decode(type) : nil
   }
 
   private func isPresent(_ key: Key) -> Bool { value(key).map { !$0.isNull } ?? false }
@@ -272,11 +274,11 @@ private struct ItemMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func nestedContainer<Nested: CodingKey>(
     keyedBy type: Nested.Type, forKey key: Key
   ) throws -> KeyedDecodingContainer<Nested> {
-    try at(key).container(keyedBy: type)
+    try decoder(for: key).container(keyedBy: type)
   }
 
   func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
-    try at(key).unkeyedContainer()
+    try decoder(for: key).unkeyedContainer()
   }
 
   func superDecoder() throws -> any Decoder { decoder(of: "super") }
@@ -287,11 +289,11 @@ private struct ItemMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
     ItemDecoder(decoder.value(name)?.json ?? .null, in: codingPath, at: ItemKey(stringValue: name))
   }
 
-  private func at(_ key: Key) throws -> ItemDecoder {
-    ItemDecoder(try found(key).json, in: codingPath, at: key)
+  private func decoder(for key: Key) throws -> ItemDecoder {
+    ItemDecoder(try required(key).json, in: codingPath, at: key)
   }
 
-  private func found(_ key: Key) throws -> ItemValue {
+  private func required(_ key: Key) throws -> ItemValue {
     if let value = value(key) { return value }
     throw DecodingError.keyNotFound(
       key, .init(codingPath: codingPath, debugDescription: "the object has no such member"))
@@ -311,7 +313,7 @@ extension ItemValue {
   fileprivate var isNull: Bool { if case .null = self { true } else { false } }
 }
 
-/// A key that is not one of a type's own.
+/// The key of an array's element, or of `super`.
 private struct ItemKey: CodingKey {
   let stringValue: String
   let intValue: Int?

@@ -1,4 +1,4 @@
-// Swift values as arguments of predicates.
+// Converts Swift values to arguments of predicates.
 
 import Foundation
 
@@ -23,7 +23,7 @@ extension UInt32: PredicateArgumentConvertible {}
 
 extension Double: PredicateArgumentConvertible {
   /// The number. Infinities are compared as numbers. NaN becomes the text "NaN", which the store
-  /// refuses where a number is expected.
+  /// refuses in place of a number.
   public var predicateArgument: JSON {
     if isNaN { return .string("NaN") }
     // Literals beyond the largest double are read as infinity.

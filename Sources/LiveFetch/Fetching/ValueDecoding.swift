@@ -49,14 +49,14 @@ extension DecodedValues: RowCollection where Element: Decodable {
 
 extension ManagedObjectContext {
   /// Fewer items are decoded where they are needed, since a change of threads costs more.
-  private static var leastCount: Int { 100 }
+  private static var minCount: Int { 100 }
 
   /// Decodes the elements of items outside of the caller's actor; nil if the type needs the context, or
   /// there are few items.
   func decodedInBackground<Element: Fetchable>(
     _ items: [Item], as type: Element.Type, isolation: isolated (any Actor)?
   ) async -> DecodedValues<Element>? {
-    guard items.count >= Self.leastCount, let type = Self.decodableType(of: Element.self),
+    guard items.count >= Self.minCount, let type = Self.decodableType(of: Element.self),
       let first = items.first, isDecoded(type, first)
     else { return nil }
     return await Self.decode(items, as: type) as? DecodedValues<Element>

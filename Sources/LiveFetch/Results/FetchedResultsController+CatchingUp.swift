@@ -74,7 +74,7 @@ extension FetchedResultsController {
       return to.position >= target.position ? .reached : .behind
     } catch {
       // The controller fetches again, or waits for the store.
-      if error.endsHistory || error.mayPass { return .changing }
+      if error.endsHistory || error.isTransient { return .changing }
       throw .store(error)
     }
   }

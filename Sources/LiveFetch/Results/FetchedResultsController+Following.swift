@@ -156,7 +156,7 @@ extension FetchedResultsController {
 
   /// Continues following the previous request, or waits for the store to come back.
   private func continueFollowing(after error: FetchError, isolation: isolated (any Actor)?) {
-    if case .store(let reason) = error, reason.mayPass, storedContent != nil || isBegun {
+    if case .store(let reason) = error, reason.isTransient, storedContent != nil || isBegun {
       setState(.offline(reason))
       return follow(after: reason, isolation: isolation)
     }

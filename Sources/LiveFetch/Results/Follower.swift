@@ -1,4 +1,4 @@
-// Requests the changes of a fetch repeatedly. Waits after failures, longer each time.
+// Requests the changes of a fetch, one after the other. Pauses after failures, longer each time.
 
 import FetchModel
 
@@ -19,15 +19,21 @@ struct Follower: Sendable {
   private let feed: any FetchFeed
   /// The members of the request body, without `since`.
   private let request: JSON
-  /// The wait of one request, in seconds.
+  /// The seconds that one request waits for a change.
   private let hold: Double
   /// The token for the next request; nil requests a snapshot.
   var token: String?
   private var failures = 0
   /// The minimum pause in seconds that the last failure requested.
-  private var leastPause = 0.0
+  private var minPause = 0.0
 
-  /// - Parameter unavailability: the last connection error; the first event then waits.
+  /// Makes a follower.
+  ///
+  /// - Parameters:
+  ///   - request: the members of the request body, without `since`.
+  ///   - hold: the seconds that one request waits for a change, at most 60.
+  ///   - token: the token that changes are requested from; nil requests a snapshot first.
+  ///   - unavailability: the last connection error; the first event then comes after a pause.
   init(
     store: any ObjectStore, request: [JSON.Member], hold: Double, token: String? = nil,
     after unavailability: ObjectStoreError? = nil
@@ -37,7 +43,7 @@ struct Follower: Sendable {
     self.hold = min(max(0, hold), 60)
     self.token = token
     feed = store.feed(of: self.request)
-    if let unavailability { note(unavailability) }
+    if let unavailability { countFailure(unavailability) }
   }
 
   /// Fetches the current result.
@@ -49,7 +55,7 @@ struct Follower: Sendable {
     }
   }
 
-  /// Waits for the next event.
+  /// Waits for the next event. Returns at the latest after a pause and the time of one request.
   mutating func next() async -> Event {
     if failures > 0 { try? await Task.sleep(for: pause) }
     guard let token else { return event(of: await snapshot()) }
@@ -64,30 +70,32 @@ struct Follower: Sendable {
       succeeded()
       return .diff(diff)
     }
-    // A diff that resets the result is not a snapshot.
+    // `reset` asks the client to fetch again.
     if answer["reset"] == .boolean(true) { return event(of: await snapshot()) }
-    return event(of: ResultState(json: answer).map { .success($0) } ?? .failure(Self.noDiff))
+    return event(
+      of: ResultState(json: answer).map { .success($0) } ?? .failure(Self.neitherDiffNorSnapshot))
   }
 
-  private static let noDiff = ObjectStoreError.notUnderstood("no diff")
+  private static let neitherDiffNorSnapshot = ObjectStoreError.notUnderstood(
+    "neither a diff nor a snapshot")
 
   private mutating func event(of result: Result<ResultState, ObjectStoreError>) -> Event {
     switch result {
     case .success(let state):
       succeeded()
       return .state(state)
-    case .failure(let error) where error.mayPass:
-      note(error)
+    case .failure(let error) where error.isTransient:
+      countFailure(error)
       return .unreachable(error)
     case .failure(let error): return .failed(error)
     }
   }
 
-  private mutating func succeeded() { (failures, leastPause) = (0, 0) }
+  private mutating func succeeded() { (failures, minPause) = (0, 0) }
 
-  private mutating func note(_ error: ObjectStoreError) {
+  private mutating func countFailure(_ error: ObjectStoreError) {
     failures += 1
-    leastPause = error.unavailability?.retryAfter ?? 0
+    minPause = error.unavailability?.retryAfter ?? 0
   }
 
   /// The pause before the next attempt: 0.1 s, doubled for each failure up to 5 s, or the pause
@@ -95,7 +103,7 @@ struct Follower: Sendable {
   /// return at the same time.
   private var pause: Duration {
     let backoff = min(5, 0.1 * Double(1 << min(failures - 1, 6)))
-    let base = max(backoff, min(leastPause, 300))
+    let base = max(backoff, min(minPause, 300))
     return .seconds(base * Double.random(in: 1...1.25))
   }
 }

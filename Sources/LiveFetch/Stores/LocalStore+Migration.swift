@@ -5,37 +5,38 @@ import FetchModel
 import SQLiteStore
 
 extension LocalStore {
-  /// What a migration did, or would do.
+  /// The result of a migration, or of its dry run.
   public struct Migration: Sendable {
     /// A sentence for each change of the tables.
     public let steps: [String]
     /// The values that the new version cannot hold.
     public let losses: [String]
-    /// Why the migration is impossible; empty for one that was carried out.
+    /// The reasons why the migration is impossible; empty if it was carried out.
     public let refusals: [String]
   }
 
-  /// How a file is migrated.
+  /// The options of a migration.
   public struct MigrationOptions: Sendable {
     /// True to report the migration without carrying it out.
     public var isDryRun = false
     /// True to allow the loss of values that the new version cannot hold.
     public var allowsLoss = false
-    /// The path of a copy of the file, made before; there may be no file. nil for no copy.
+    /// The path of a copy of the file that is made first; nil for no copy. There must be no file at the path.
     public var backup: String?
-    /// SQL on the old tables, run first in the same transaction.
+    /// SQL statements on the old tables, which run first in the same transaction.
     public var before: [String] = []
-    /// SQL on the new tables, run last in the same transaction.
+    /// SQL statements on the new tables, which run last in the same transaction.
     public var after: [String] = []
 
+    /// Makes options with the default values.
     public init() {}
   }
 
-  /// The model that the file at `path` stores; nil if it stores none.
+  /// Returns the model that the file at `path` stores; nil if it stores none.
   ///
   /// - Throws: `StoreError` if the file cannot be read.
   public static func storedModel(path: String) throws(StoreError) -> ModelFile? {
-    try SQLiteStore.rememberedModel(path: path)
+    try SQLiteStore.storedModel(path: path)
   }
 
   /// Migrates the file at `path` from the model that it stores to another version of it, in one
@@ -70,8 +71,8 @@ extension LocalStore {
   /// thread.
   ///
   /// - Parameters:
-  ///   - values: the values. Their first one determines the properties that are written.
-  ///   - path: of a file that no store has open.
+  ///   - values: the values. The first one determines the properties that are written.
+  ///   - path: the path of a file that no store has open.
   ///   - key: the properties that identify existing objects, which are updated; empty inserts all.
   /// - Returns: the numbers of inserted and updated objects.
   /// - Throws: `StoreError` with the first value that is refused, by its number from 1; nothing was
@@ -101,7 +102,7 @@ extension TableImport {
   fileprivate func add<Value: Encodable>(_ values: some Sequence<Value>) throws(StoreError) {
     var names: [String] = []
     for (index, value) in values.enumerated() {
-      let members = try Self.members(of: value, index + 1)
+      let members = try Self.members(of: value, number: index + 1)
       if index == 0 {
         names = members.map(\.name)
         do throws(ImportError) {
@@ -115,7 +116,7 @@ extension TableImport {
         Self.field(given.removeValue(forKey: name), of: name)
       }
       if let name = given.keys.min() {
-        throw .unusable("value \(index + 1) has `\(name)`, and the first one has not")
+        throw .unusable("value \(index + 1) has `\(name)`, which the first value does not have")
       }
       if let refusal = try add(fields) {
         let property = refusal.property.map { "`\($0)`: " } ?? ""
@@ -124,7 +125,7 @@ extension TableImport {
     }
   }
 
-  /// A value's field. The store assigns an `id` that is null.
+  /// Returns the field for a value. The store assigns an `id` that is null.
   private static func field(_ value: JSON?, of name: String) -> ImportedField {
     switch value {
     case nil: .missing
@@ -133,13 +134,15 @@ extension TableImport {
     }
   }
 
-  /// The members of a value, with null for properties that are nil, in the order of their names.
+  /// Returns the members of a value, with null for properties that are nil, in the order of their names.
+  ///
+  /// - Parameter number: The number of the value, for the error.
   private static func members(
-    of value: some Encodable, _ number: Int
+    of value: some Encodable, number: Int
   ) throws(StoreError) -> [JSON.Member] {
     do throws(UnreadableValue) {
       guard case .object(let members) = try ItemCoding.encode(value) else {
-        throw UnreadableValue("is no object")
+        throw UnreadableValue("is not an object")
       }
       return (members + NilKeys.members(of: value)).sorted { $0.name < $1.name }
     } catch {

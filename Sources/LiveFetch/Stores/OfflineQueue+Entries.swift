@@ -102,7 +102,7 @@ extension ObjectStoreError {
   /// credential.
   var leavesQueued: Bool {
     switch self {
-    case .refused(let problem): mayPass || problem.status == 401
+    case .refused(let problem): isTransient || problem.status == 401
     case .tokenExpired: false
     case .unreachable, .notUnderstood, .cancelled: true
     }

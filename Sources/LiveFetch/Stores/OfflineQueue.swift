@@ -62,7 +62,7 @@ final class OfflineQueue: Sendable {
   /// Why the first save waits; nil if none was sent in vain.
   var failure: ObjectStoreError? { state.withLock { $0.failure } }
 
-  /// The refused saves that nobody received.
+  /// The refused saves that no function received.
   var refusedSaves: [RefusedSave] { state.withLock { $0.refusals.map(\.save) } }
 
   func removeRefusedSaves() {
@@ -140,7 +140,7 @@ final class OfflineQueue: Sendable {
     }
   }
 
-  /// A caller that may go on before the answer does so at once if the server cannot be reached, else
+  /// A call that may return before the answer does so at once if the server cannot be reached, else
   /// after two seconds.
   private func limitWait(of caller: Caller) {
     guard failure == nil else {
@@ -211,7 +211,7 @@ final class OfflineQueue: Sendable {
     }
   }
 
-  /// Keeps a save that was not answered. Callers that need not wait for answers go on.
+  /// Keeps a save that was not answered. Calls that need not wait for answers return.
   private func keepFirst(_ sending: Sending, after error: ObjectStoreError) {
     let (count, waiters) = state.withLock { state in
       state.failure = error

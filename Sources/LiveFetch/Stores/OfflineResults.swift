@@ -1,5 +1,5 @@
-// The newest results of followed fetches, in memory and in a storage. Snapshots and diffs of the
-// server enter; at the next start the last state of each result leaves as a snapshot.
+// Keeps the newest results of followed fetches in memory and in a storage. Snapshots and diffs of the
+// server enter; after the next start, the last state of each result leaves as a snapshot.
 
 import Bytes
 import FetchModel
@@ -16,6 +16,7 @@ final class OfflineResults: Sendable {
     var state: ResultState
     /// True if the server has answered this fetch since the store was created.
     var isConfirmed = false
+    /// True if the storage has this state.
     var isWritten = true
   }
 
@@ -42,17 +43,17 @@ final class OfflineResults: Sendable {
     state = Mutex(State(list: list))
   }
 
-  /// True for a fetch whose result is kept: of objects or ids, by who follows it.
+  /// True for a fetch whose result is kept: the first fetch of a follower, which requests a digest.
   static func keeps(_ request: JSON) -> Bool {
     request["digest"] == .boolean(true) && request["since"] == nil
   }
 
-  /// The last state of a result, as a snapshot that is marked; nil if there is none.
+  /// Returns the last state of a result as a snapshot with the member `stored`; nil if there is none.
   ///
-  /// - Parameter unconfirmed: true to return it only if the server has not answered the fetch yet.
-  func snapshot(of request: JSON, unconfirmed: Bool) -> JSON? {
+  /// - Parameter onlyUnconfirmed: true to return nil if the server has answered the fetch.
+  func snapshot(of request: JSON, onlyUnconfirmed: Bool) -> JSON? {
     state.withLock { state in
-      guard let result = load(request, &state), !unconfirmed || !result.isConfirmed else {
+      guard let result = load(request, &state), !onlyUnconfirmed || !result.isConfirmed else {
         return nil
       }
       return result.state.stored
@@ -64,8 +65,8 @@ final class OfflineResults: Sendable {
     state.withLock { $0.results[Self.key(of: request)]?.isConfirmed == true }
   }
 
-  /// Takes the server's answer to a fetch, a snapshot or a diff.
-  func take(_ answer: JSON, of request: JSON) {
+  /// Keeps the server's response to a fetch, a snapshot or a diff.
+  func keep(_ answer: JSON, of request: JSON) {
     let key = Self.key(of: request)
     let isScheduled = state.withLock { state in
       let known = load(request, &state)
@@ -94,12 +95,12 @@ final class OfflineResults: Sendable {
     }
   }
 
-  /// Removes a result that cannot be continued.
-  func drop(_ request: JSON) {
+  /// Removes a result whose token has expired.
+  func remove(_ request: JSON) {
     state.withLock { remove(Self.key(of: request), &$0) }
   }
 
-  /// Writes what has changed. Errors are ignored: without a stored result the next start fetches.
+  /// Writes the changed results. Errors are ignored: without a stored result the next start fetches.
   func write() {
     state.withLock { state in
       state.isWriteScheduled = false
@@ -147,7 +148,7 @@ final class OfflineResults: Sendable {
 }
 
 extension ResultState {
-  /// The state as a snapshot that says that it is from a storage.
+  /// The state as a snapshot with the member `stored`.
   fileprivate var stored: JSON {
     var members: [JSON.Member] = [
       .init(name: "token", value: .string(token)),

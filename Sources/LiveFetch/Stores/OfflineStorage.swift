@@ -7,7 +7,7 @@ import Synchronization
 public protocol OfflineStorage: Sendable {
   /// The value of a key; nil if there is none.
   func value(forKey key: String) throws -> Data?
-  /// Replaces a value; nil removes it. A value that was set is there after a restart.
+  /// Replaces a value; nil removes it. A value that was set still exists after a restart.
   func setValue(_ value: Data?, forKey key: String) throws
   /// The keys that have a value, in any order.
   func keys() throws -> [String]

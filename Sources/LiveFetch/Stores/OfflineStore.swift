@@ -1,5 +1,5 @@
-// A remote store with a storage: results of the last run are shown before the server answers, and
-// saves wait for it.
+// A remote store that keeps results and saves in a storage: an application shows the results of its last
+// run before the server answers, and saves wait until the server can be reached.
 
 import Foundation
 
@@ -11,15 +11,15 @@ import Foundation
 ///   onRefused: { refused in show(refused.error) })
 /// ```
 ///
-/// The newest results of the 50 fetches that were followed last are kept in the storage. After a
+/// The storage keeps the newest results of the 50 fetches that were followed last. After a
 /// start, a results controller and ``ObjectStore/live(_:section:)`` show the stored result at once and
-/// then continue from its token: what has changed meanwhile arrives as one diff. Until the server has
+/// then continue from its token: the changes since then arrive as one diff. Until the server has
 /// answered, the controller's state is `loading` or `offline`, not `following`, and
 /// ``LiveSnapshot/isStored`` is true.
 ///
 /// A save is stored before it is sent. Saves are sent one at a time in their order, each under one
-/// idempotency key, and again after a restart of the program until the server has answered, so each is
-/// made once. A save that inserts an object may be followed by saves that use its temporary id. A
+/// idempotency key, and again after a restart of the program until the server has answered, so that each is
+/// executed once. A save that inserts an object may be followed by saves that use its temporary id. A
 /// refused save whose caller waits no longer is kept until the application has received it.
 ///
 /// ``ManagedObjectContext/save(isolation:)`` returns when the save is stored, if the server does not
@@ -37,13 +37,13 @@ public final class OfflineStore: ObjectStore {
   ///
   /// - Parameters:
   ///   - remote: the store that requests are sent to.
-  ///   - storage: of this store alone.
-  ///   - onQueue: called with the number of saves that wait, and with the error if the first of them
-  ///     could not be sent.
-  ///   - onRefused: called for a save that the server refused if its caller waits no longer: the
-  ///     task was cancelled, the program was started again, or a context went on. The application
-  ///     resolves the conflict, for example by another save; the changes of a context in this run are
-  ///     unsaved again. Without it, ``refusedSaves`` has these saves, and a later run may receive
+  ///   - storage: where results and saves are kept. No other store may use it at the same time.
+  ///   - onQueue: called after each change with the number of saves that wait, and with the error if the
+  ///     first of them could not be sent.
+  ///   - onRefused: called for a save that the server refused if its caller waits no longer, because the
+  ///     task was cancelled, the program was started again, or the save of a context had returned. The
+  ///     application resolves the conflict, for example by another save; the changes of a context in this
+  ///     run are unsaved again. Without this function, ``refusedSaves`` has these saves, and a later run may receive
   ///     them.
   /// - Throws: the storage's error if it cannot be read; ``ObjectStoreError/notUnderstood(_:)`` if
   ///   the remote store's address, token or headers are invalid, because no save could ever be sent.
@@ -85,10 +85,10 @@ public final class OfflineStore: ObjectStore {
   /// The saves that the server has not answered yet, in their order, also those of earlier runs.
   public var queuedSaves: [JSON] { queue.bodies }
 
-  /// Why the first of ``queuedSaves`` waits, as of its last attempt; nil if there was none in vain.
+  /// The error of the last attempt to send the first of ``queuedSaves``; nil if no attempt has failed.
   ///
-  /// `unreachable` passes. ``ObjectStoreError/notUnderstood(_:)``, for example for the page of
-  /// another server, and `unauthorized` last until the address or the credential is put right.
+  /// `unreachable` is transient. ``ObjectStoreError/notUnderstood(_:)``, for example for the page of
+  /// another server, and `unauthorized` last until the address or the credential is corrected.
   public var queueError: ObjectStoreError? { queue.failure }
 
   /// The saves that the server refused and `onRefused` did not receive, oldest first, also those of
@@ -102,13 +102,14 @@ public final class OfflineStore: ObjectStore {
 
   public func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
     guard OfflineResults.keeps(request) else { return try await remote.fetch(request) }
-    if let stored = results.snapshot(of: request, unconfirmed: true) { return stored }
+    if let stored = results.snapshot(of: request, onlyUnconfirmed: true) { return stored }
     do throws(ObjectStoreError) {
       let answer = try await remote.fetch(request)
-      results.take(answer, of: request)
+      results.keep(answer, of: request)
       return answer
     } catch {
-      guard error.mayPass, let stored = results.snapshot(of: request, unconfirmed: false) else {
+      guard error.isTransient, let stored = results.snapshot(of: request, onlyUnconfirmed: false)
+      else {
         throw error
       }
       return stored
@@ -119,7 +120,7 @@ public final class OfflineStore: ObjectStore {
   /// is cancelled, the save stays in the queue, and a refusal is given to `onRefused`.
   ///
   /// - Throws: the server's refusal; ``ObjectStoreError/unreachable(_:)`` only if the storage cannot
-  ///   be written: the save is not made then.
+  ///   be written, and then the save is not executed.
   public func save(_ request: JSON) async throws(ObjectStoreError) -> SaveReceipt {
     try await queue.save(request).get()
   }
@@ -149,7 +150,7 @@ public final class OfflineStore: ObjectStore {
   }
 }
 
-/// A feed whose answers are kept.
+/// A feed whose answers are kept in the storage.
 private struct OfflineFeed: FetchFeed {
   let feed: any FetchFeed
   let results: OfflineResults
@@ -160,10 +161,10 @@ private struct OfflineFeed: FetchFeed {
     let hold = results.isConfirmed(request) ? hold : 0
     do throws(ObjectStoreError) {
       let answer = try await feed.next(since: token, hold: hold)
-      results.take(answer, of: request)
+      results.keep(answer, of: request)
       return answer
     } catch {
-      if error.endsHistory { results.drop(request) }
+      if error.endsHistory { results.remove(request) }
       throw error
     }
   }

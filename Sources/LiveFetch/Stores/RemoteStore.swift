@@ -171,7 +171,7 @@ public final class RemoteStore: ObjectStore {
       destinations.withLock { $0 = .some(found) }
       return found
     } catch {
-      if !error.mayPass { destinations.withLock { $0 = .some(nil) } }
+      if !error.isTransient { destinations.withLock { $0 = .some(nil) } }
       return nil
     }
   }

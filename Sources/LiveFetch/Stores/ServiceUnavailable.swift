@@ -60,10 +60,10 @@ extension ObjectStoreError {
   }
 
   /// True if the same request may succeed later.
-  var mayPass: Bool { unavailability != nil }
+  var isTransient: Bool { unavailability != nil }
 }
 
 extension FetchError {
   /// True if the same request may succeed later.
-  var mayPass: Bool { unavailability != nil }
+  var isTransient: Bool { unavailability != nil }
 }

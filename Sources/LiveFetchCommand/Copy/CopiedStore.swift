@@ -30,8 +30,8 @@ enum CopiedStore {
 
   func model() throws(StoreError) -> ModelFile? {
     switch self {
-    case .file(let path): try SQLiteStore.rememberedModel(path: path)
-    case .database(let target): try PostgresStore.rememberedModel(target.text)
+    case .file(let path): try SQLiteStore.storedModel(path: path)
+    case .database(let target): try PostgresStore.storedModel(target.text)
     }
   }
 

@@ -1,4 +1,4 @@
-// The store of an import: a file or a database.
+// An import into a SQLite file or into a PostgreSQL database, behind one interface.
 
 import FetchModel
 import PostgresStore
@@ -9,7 +9,9 @@ enum ImportDestination {
   case file(TableImport)
   case database(DatabaseImport)
 
-  /// - Parameter new: The table to create first.
+  /// Begins the import.
+  ///
+  /// - Parameter new: The table to create first; nil for an existing table.
   init(_ command: ImportCommand, creating new: NewTable?) throws(ImportError) {
     if let target = command.database {
       self = .database(
@@ -23,6 +25,7 @@ enum ImportDestination {
     }
   }
 
+  /// The number of inserted rows.
   var inserted: Int {
     switch self {
     case .file(let run): run.counts.inserted
@@ -30,6 +33,7 @@ enum ImportDestination {
     }
   }
 
+  /// The number of updated rows.
   var updated: Int {
     switch self {
     case .file(let run): run.counts.updated
@@ -37,6 +41,7 @@ enum ImportDestination {
     }
   }
 
+  /// Sets the properties of the following records' fields.
   func use(properties: [String]) throws {
     switch self {
     case .file(let run): try run.use(properties: properties)
@@ -44,7 +49,8 @@ enum ImportDestination {
     }
   }
 
-  /// Adds the record that `input` has read. Returns the refused rows, of which some may be earlier.
+  /// Adds the record that `input` read last. Returns the rows that were refused meanwhile, also earlier
+  /// ones.
   func add(_ input: ImportInput) throws -> [DatabaseImport.RefusedRow] {
     switch self {
     case .file(let run):
@@ -54,7 +60,7 @@ enum ImportDestination {
     }
   }
 
-  /// Writes rows that wait for others. Returns the refused ones.
+  /// Writes the rows that wait for their batch. Returns those that were refused.
   func flush() throws -> [DatabaseImport.RefusedRow] {
     switch self {
     case .file: []
@@ -62,6 +68,7 @@ enum ImportDestination {
     }
   }
 
+  /// Commits the import.
   func commit() throws(StoreError) {
     switch self {
     case .file(let run): try run.commit()
@@ -69,6 +76,7 @@ enum ImportDestination {
     }
   }
 
+  /// Rolls the import back.
   func cancel() {
     switch self {
     case .file(let run): run.cancel()

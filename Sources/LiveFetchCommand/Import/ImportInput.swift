@@ -25,7 +25,7 @@ struct ImportInput {
       throw failure("\(source.name): \(error.detail)", .unusableStore)
     }
     (properties, places) = try Self.wanted(records.names, source.name, command.map)
-    if let problem = Heading(names: properties).problem {
+    if let problem = ImportHeader(names: properties).problem {
       throw failure("\(source.name): line \(max(1, records.line)): \(problem)", .unusableStore)
     }
   }

@@ -174,7 +174,7 @@ func modelAnywhere(_ path: String, reportsRemarks: Bool = false) throws -> Model
   let start = (try? file.read(upToCount: 16)) ?? Data()
   guard start.starts(with: "SQLite format 3".utf8) else { return try ModelFile(atPath: path) }
   return try reportingErrors(of: path) {
-    if let model = try SQLiteStore.rememberedModel(path: path) { return model }
+    if let model = try SQLiteStore.storedModel(path: path) { return model }
     let inferred = try SQLiteStore.inferredModel(path: path)
     if reportsRemarks { for remark in inferred.remarks { note("\(path): \(remark)") } }
     return inferred.model

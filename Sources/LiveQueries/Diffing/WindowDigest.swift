@@ -5,15 +5,17 @@
 
 import FetchModel
 
-/// Writes the terms of a digest as clients see them.
-struct DigestTerms {
-  let term: OrderTerm?
+/// Encodes ids and section values as clients see them, for digests.
+struct DigestEncoder {
+  /// The order term by whose values the items are sectioned; nil without sections.
+  let sectionTerm: OrderTerm?
   let model: Model
   let integersAsStrings: Bool
+  /// The encoded values, by sections.
   private var values: [[UInt8]: [UInt8]] = [:]
 
-  init(term: OrderTerm?, model: Model, integersAsStrings: Bool) {
-    self.term = term
+  init(sectionTerm: OrderTerm?, model: Model, integersAsStrings: Bool) {
+    self.sectionTerm = sectionTerm
     self.model = model
     self.integersAsStrings = integersAsStrings
   }
@@ -22,7 +24,7 @@ struct DigestTerms {
     let section = Array(section)
     if let value = values[section] { return value }
     let info = SectionInfo(
-      section: section[...], term: term, model: model, integersAsStrings: integersAsStrings)
+      section: section[...], term: sectionTerm, model: model, integersAsStrings: integersAsStrings)
     values[section] = info.value
     return info.value
   }
@@ -36,47 +38,49 @@ struct DigestTerms {
 
 extension Digest {
   /// Computes the digest of the keys at `ranks`. O(ranks).
-  init(of keys: RankedKeys, at ranks: Range<Int>, _ terms: inout DigestTerms) {
+  init(of keys: RankedKeys, at ranks: Range<Int>, encoder: inout DigestEncoder) {
     self.init()
     var previous: OrderKey?
     keys.keys.forEach(in: ranks) { key in
       add(
-        section: terms.value(ofSection: key.section),
-        previous: previous.map { $0.section == key.section ? terms.id(of: $0) : [] } ?? [],
-        id: terms.id(of: key))
+        section: encoder.value(ofSection: key.section),
+        previous: previous.map { $0.section == key.section ? encoder.id(of: $0) : [] } ?? [],
+        id: encoder.id(of: key))
       previous = key
     }
   }
 
-  /// Updates the digest of the old window to that of the new one.
+  /// Updates the digest of the old window to that of the new one. O(changes).
   ///
-  /// - Parameter comparison: after the diff was computed, so that it contains what left and
-  ///   arrived.
+  /// - Parameter comparison: The windows, with the items that left and arrived: the diff must have been
+  ///   computed.
   mutating func advance(
-    _ comparison: WindowComparison, keyChanges: [KeyChange], _ terms: inout DigestTerms
+    over comparison: WindowComparison, keyChanges: [KeyChange], encoder: inout DigestEncoder
   ) {
-    let affected = AffectedRanks(comparison, keyChanges)
+    let affected = AffectedRanks(of: comparison, keyChanges: keyChanges)
     for rank in affected.old {
-      let (key, previous) = comparison.oldPair(rank)
+      let (key, previous) = comparison.oldKeyAndPrevious(at: rank)
       subtract(
-        section: terms.value(ofSection: key.section),
-        previous: previous.map(terms.id(of:)) ?? [], id: terms.id(of: key))
+        section: encoder.value(ofSection: key.section),
+        previous: previous.map(encoder.id(of:)) ?? [], id: encoder.id(of: key))
     }
     for rank in affected.new {
-      let (key, previous) = comparison.newPair(rank)
+      let (key, previous) = comparison.newKeyAndPrevious(at: rank)
       add(
-        section: terms.value(ofSection: key.section),
-        previous: previous.map(terms.id(of:)) ?? [], id: terms.id(of: key))
+        section: encoder.value(ofSection: key.section),
+        previous: previous.map(encoder.id(of:)) ?? [], id: encoder.id(of: key))
     }
   }
 }
 
-/// The ranks whose item, or whose preceding item, differs.
+/// The ranks of the items that differ, or whose preceding item differs.
 private struct AffectedRanks {
+  /// Ranks in the old window.
   var old: Set<Int> = []
+  /// Ranks in the new window.
   var new: Set<Int> = []
 
-  init(_ comparison: WindowComparison, _ keyChanges: [KeyChange]) {
+  init(of comparison: WindowComparison, keyChanges: [KeyChange]) {
     let shift = comparison.shift
     let leaving = Set(comparison.leaving.map(shift.oldRank(of:)))
     let arriving = Set(comparison.arriving.map(shift.newRank(of:)))
@@ -102,14 +106,15 @@ private struct AffectedRanks {
 
 extension WindowComparison {
   /// The key at an old rank, and the key before it if it is in the same section and in the window.
-  fileprivate func oldPair(_ rank: Int) -> (OrderKey, OrderKey?) {
+  fileprivate func oldKeyAndPrevious(at rank: Int) -> (OrderKey, OrderKey?) {
     let key = shift.oldKey(at: rank)
     guard rank > oldVisible.lowerBound else { return (key, nil) }
     let previous = shift.oldKey(at: rank - 1)
     return (key, previous.section == key.section ? previous : nil)
   }
 
-  fileprivate func newPair(_ rank: Int) -> (OrderKey, OrderKey?) {
+  /// The same for a new rank.
+  fileprivate func newKeyAndPrevious(at rank: Int) -> (OrderKey, OrderKey?) {
     let key = shift.keys.keys[rank]
     guard rank > newVisible.lowerBound else { return (key, nil) }
     let previous = shift.keys.keys[rank - 1]

@@ -34,27 +34,16 @@ public final class LiveEngine: Sendable {
   /// Answers `waiter` with the diff of `plan` from `since` as soon as there is one.
   ///
   /// - Parameters:
+  ///   - object: the only object that is followed; nil for the whole fetch. The diff is then the change
+  ///     or the deletion of this object, and the predicate of `plan` is `SELF` or matches every object.
   ///   - deadline: when to answer with an empty diff; nil for no limit.
-  ///   - caller: the name of the caller, between whom and others slow fetches take turns.
+  ///   - caller: the name of the caller. Slow fetches of different callers take turns.
   public func follow(
-    _ plan: FetchPlan, since: LiveStart, until deadline: ContinuousClock.Instant?,
-    for caller: String = "", _ waiter: any LiveWaiter
-  ) {
-    let request = FollowRequest(
-      plan: plan, only: nil, since: since, deadline: deadline, waiter: waiter, caller: caller)
-    commandQueue.update { $0.commands.append(.follow(request)) }
-  }
-
-  /// Answers `waiter` when the object `id` changes or is deleted.
-  ///
-  /// - Parameter plan: the object's entity with the selection; its predicate is `SELF` or matches
-  ///   every object.
-  public func observe(
-    _ id: ObjectID, of plan: FetchPlan, since: LiveStart,
+    _ plan: FetchPlan, object: ObjectID? = nil, since: LiveStart,
     until deadline: ContinuousClock.Instant?, for caller: String = "", _ waiter: any LiveWaiter
   ) {
     let request = FollowRequest(
-      plan: plan, only: id, since: since, deadline: deadline, waiter: waiter, caller: caller)
+      plan: plan, only: object, since: since, deadline: deadline, waiter: waiter, caller: caller)
     commandQueue.update { $0.commands.append(.follow(request)) }
   }
 
@@ -68,7 +57,7 @@ public final class LiveEngine: Sendable {
   ///
   /// - Parameters:
   ///   - isFinal: true to answer at once, even without changes.
-  ///   - caller: the name of the caller, between whom and others slow fetches take turns.
+  ///   - caller: the name of the caller. Slow fetches of different callers take turns.
   public func follow(
     _ fetches: [GroupFetch], isFinal: Bool, for caller: String = "", _ waiter: any GroupWaiter
   ) {

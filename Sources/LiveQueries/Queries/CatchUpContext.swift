@@ -52,7 +52,7 @@ final class CatchUpContext {
   /// The positions for which a search ran out of time.
   private var unfinished: Set<HistoryPosition> = []
   /// Fewer fetches query the store one by one.
-  private static let leastSearched = 8
+  private static let minSearched = 8
 
   /// True if a search after `position` ran out of time.
   func searchTimedOut(after position: HistoryPosition) -> Bool { unfinished.contains(position) }
@@ -63,7 +63,7 @@ final class CatchUpContext {
     for keys: Set<QueryKey>, after start: Token, in model: Model, _ columns: (any ColumnTraits)?
   ) throws(StoreError) {
     let position = start.position
-    guard keys.count >= Self.leastSearched, position != token.position,
+    guard keys.count >= Self.minSearched, position != token.position,
       try canContinue(from: start)
     else { return }
     unfinished.insert(position)

@@ -128,13 +128,13 @@ extension LiveQuery {
     of view: LiveView, _ comparison: WindowComparison, _ keyChanges: [KeyChange]
   ) {
     guard view.key.withDigest, view.digest != nil else { return }
-    var terms = digestTerms
-    view.digest?.advance(comparison, keyChanges: keyChanges, &terms)
+    var encoder = digestEncoder
+    view.digest?.advance(over: comparison, keyChanges: keyChanges, encoder: &encoder)
   }
 
-  private var digestTerms: DigestTerms {
-    DigestTerms(
-      term: key.definition.section, model: model, integersAsStrings: key.integersAsStrings)
+  private var digestEncoder: DigestEncoder {
+    DigestEncoder(
+      sectionTerm: key.definition.section, model: model, integersAsStrings: key.integersAsStrings)
   }
 
   /// The cursor for the next page; nil if the window is not full.
@@ -167,8 +167,9 @@ extension LiveQuery {
       isTruncated: view.key.isCapped && extent.hasMore)
     if view.key.withDigest {
       if view.digest == nil {
-        var terms = digestTerms
-        view.digest = Digest(of: comparison.shift.keys, at: comparison.newVisible, &terms)
+        var encoder = digestEncoder
+        view.digest = Digest(
+          of: comparison.shift.keys, at: comparison.newVisible, encoder: &encoder)
       }
       summary.digest = view.digest?.text
     }

@@ -16,7 +16,7 @@ struct CandidateSearch {
   /// After this many condition tests, queries become candidates untested. This bounds the cost of a
   /// save of many objects while there are many fetches of one value.
   private static let maxTests = 100_000
-  /// The most (query, object) pairs that are recorded. Beyond it, a candidate is re-read for the
+  /// The maximum number of (query, object) pairs that are recorded. Beyond it, a candidate is re-read for the
   /// whole change set.
   private static let maxRecordedPairs = 1_000_000
   /// The number of objects whose values are in memory at a time.
@@ -35,7 +35,7 @@ struct CandidateSearch {
   /// change set.
   private var affectingObjects: [ObjectIdentifier: Set<ObjectID>] = [:]
   /// The size of the change set from which affecting objects are recorded.
-  private let leastNarrowed: Int
+  private let minNarrowed: Int
   /// The number of examined objects.
   private var examinedCount = 0
   private var rejected = QueryBag()
@@ -51,13 +51,13 @@ struct CandidateSearch {
   init(
     _ index: QueryIndex, _ changed: ChangedObjects, after base: HistoryPosition,
     _ transaction: any ReadTransaction,
-    narrowingFrom leastNarrowed: Int = 8
+    narrowingFrom minNarrowed: Int = 8
   ) {
     self.index = index
     self.changed = changed
     self.base = base
     self.transaction = transaction
-    self.leastNarrowed = leastNarrowed
+    self.minNarrowed = minNarrowed
   }
 
   /// The changed objects that affect a candidate; nil if all of them may. Its rows of other objects
@@ -121,7 +121,7 @@ struct CandidateSearch {
       }
       for id in ids {
         let values = changedValues[id]
-        let narrowed = objects.masks.count < leastNarrowed ? nil : id
+        let narrowed = objects.masks.count < minNarrowed ? nil : id
         examinedCount += 1
         lookUp(narrowed, values, objects.masks[id] ?? .all, pathIndex, table)
         for query in tested where !isTaken(query) { test(query, values, of: narrowed) }

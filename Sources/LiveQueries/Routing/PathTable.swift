@@ -5,7 +5,7 @@ import FetchModel
 
 /// Key paths with numbers and use counts.
 struct PathTable {
-  /// The most paths that are read of every changed object.
+  /// The maximum number of paths that are read of every changed object.
   private static let maxPaths = 32
 
   private(set) var paths: [PropertyPath?] = []

@@ -1,7 +1,7 @@
 // The objects of another store, as JSON → rows of the model's empty tables, with the same ids.
 //
 // Triggers would change what is copied, and references would dictate an order. So the tables have
-// neither until every row is there.
+// neither until every row exists.
 
 import FetchModel
 import SQLComposer
@@ -20,7 +20,7 @@ package struct ModelCopy {
   private var file: ModelFile { tables.file }
   private var dialect: ModelDialect { tables.dialect }
 
-  private static let mostValues = 10_000
+  private static let maxValues = 10_000
 
   package init(_ tables: ModelTables, on connection: any CopyConnection) {
     self.tables = tables
@@ -108,7 +108,7 @@ package struct ModelCopy {
   private func insert(
     _ rows: [[SQLValue]], into table: String, _ columns: [String], more: String = ""
   ) throws(StoreError) {
-    let size = max(1, Self.mostValues / columns.count)
+    let size = max(1, Self.maxValues / columns.count)
     let names = columns.map(quoted).joined(separator: ", ")
     let place = "(\(columns.map { _ in "?" }.joined(separator: ", ")))"
     for start in stride(from: 0, to: rows.count, by: size) {

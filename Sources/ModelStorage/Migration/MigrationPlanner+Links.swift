@@ -6,7 +6,7 @@ import SQLComposer
 
 /// A query for the links of a relationship in the old tables: owner, member and position.
 private struct OldLinks {
-  /// SELECT … AS owner, … AS member, … AS place
+  /// SELECT … AS owner, … AS member, … AS position
   let sql: String
 }
 
@@ -99,7 +99,7 @@ extension MigrationPlanner {
   }
 
   /// Returns SQL for a member's position: the old one, or else its id.
-  func placeValue(_ key: PropertyKey, _ pair: (old: String, new: String)) throws(StoreError)
+  func positionValue(_ key: PropertyKey, _ pair: (old: String, new: String)) throws(StoreError)
     -> String
   {
     let step = "o.\(ModelTriggers.id) * \(ModelTriggers.positionStep)"
@@ -138,14 +138,14 @@ extension MigrationPlanner {
       return add("create the table \(table.name)", [creation(table, as: draft)])
     }
     let ends = table.columns.filter { $0.role == .end }.map { quoted($0.name) }
-    let places = table.columns.compactMap { column -> (name: String, value: String)? in
+    let positions = table.columns.compactMap { column -> (name: String, value: String)? in
       guard case .position(let ordered) = column.role else { return nil }
       let isForward = ordered == key
       let fallback = "l.\(isForward ? "member" : "owner") * \(ModelTriggers.positionStep)"
-      return (quoted(column.name), isForward ? "coalesce(l.place, \(fallback))" : fallback)
+      return (quoted(column.name), isForward ? "coalesce(l.position, \(fallback))" : fallback)
     }
-    let columns = ends + places.map(\.name)
-    let values = ["l.owner", "l.member"] + places.map(\.value)
+    let columns = ends + positions.map(\.name)
+    let values = ["l.owner", "l.member"] + positions.map(\.value)
     add(
       "rebuild the table \(table.name)",
       [
@@ -190,7 +190,7 @@ extension MigrationPlanner {
       let table = quoted(old.file.root(of: declarer))
       return OldLinks(
         sql: """
-          SELECT \(id) AS \(owner), \(quoted(column)) AS \(member), \(none) AS place \
+          SELECT \(id) AS \(owner), \(quoted(column)) AS \(member), \(none) AS position \
           FROM \(table) WHERE \(quoted(column)) IS NOT NULL
           """)
     case .members(let inverse)?:
@@ -198,14 +198,14 @@ extension MigrationPlanner {
       let table = quoted(old.file.root(of: inverse.entity))
       return OldLinks(
         sql: """
-          SELECT \(quoted(column)) AS \(owner), \(id) AS \(member), \(position) AS place \
+          SELECT \(quoted(column)) AS \(owner), \(id) AS \(member), \(position) AS position \
           FROM \(table) WHERE \(quoted(column)) IS NOT NULL
           """)
     case .join(let table, let source, let destination)?:
       return OldLinks(
         sql: """
           SELECT \(quoted(source)) AS \(owner), \(quoted(destination)) AS \(member), \
-          \(position) AS place FROM \(quoted(table))
+          \(position) AS position FROM \(quoted(table))
           """)
     case nil: return nil
     }

@@ -10,7 +10,7 @@ enum PostgresFolding {
   /// The version of the table's content.
   private static let version = "1"
 
-  /// Creates the table unless it is there.
+  /// Creates the table unless it exists.
   static func installTable(_ connection: PostgresConnection) throws(PostgresError) {
     let comment = try connection.query(
       "SELECT obj_description(to_regclass('livefetch.folding'), 'pg_class')")

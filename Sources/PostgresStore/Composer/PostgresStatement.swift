@@ -1,4 +1,4 @@
-// A composed statement → the text and the parameters that PostgreSQL takes.
+// Converts a composed statement to the text and the parameters that PostgreSQL takes.
 //
 //     "name" = ? AND livefetch_contains("note", ?, 0)
 //     "name" = $1::text AND livefetch.livefetch_contains("note", $2::text, 0)
@@ -18,20 +18,19 @@ struct PostgresStatement: Hashable, Sendable {
   ///     infers as well, except that an integer may be beyond the column's range.
   init(_ fragment: SQLFragment, assigned: Int = 0, comparesColumns: Bool = false) {
     let bindings =
-      assigned > 0 || comparesColumns ? fragment.values : fragment.values.map(Self.exact)
-    var writer = Writer(bindings: bindings, assigned: assigned, comparesColumns: comparesColumns)
+      assigned > 0 || comparesColumns ? fragment.values : fragment.values.map(Self.integerIfExact)
+    var writer = PlaceholderWriter(
+      bindings: bindings, assigned: assigned, comparesColumns: comparesColumns)
     writer.write(Array(fragment.text.utf8))
     sql = String(decoding: writer.output, as: UTF8.self)
     parameters = writer.parameters.map(PostgresValue.init)
   }
 
-  /// A double that is an integer, as an integer: beside a double, PostgreSQL would round the integers of
-  /// a column.
-  private static func exact(_ value: SQLValue) -> SQLValue {
+  /// Returns a double without a fraction as an integer. In a comparison with a double, PostgreSQL would
+  /// convert the integers of a column to doubles, which rounds large ones.
+  private static func integerIfExact(_ value: SQLValue) -> SQLValue {
     guard case .double(let double) = value, let integer = Int64(exactly: double), integer != 0
-    else {
-      return value
-    }
+    else { return value }
     return .integer(integer)
   }
 
@@ -54,7 +53,7 @@ extension PostgresValue {
 
 /// Numbers the placeholders and gives them types, and qualifies LiveFetch's functions. Texts and names
 /// in quotes stay as they are. O(length).
-private struct Writer {
+private struct PlaceholderWriter {
   private static let prefix = Array("livefetch_".utf8)
   private static let schema = Array("livefetch.".utf8)
 
@@ -63,7 +62,7 @@ private struct Writer {
   let comparesColumns: Bool
   var output: [UInt8] = []
   private(set) var parameters: [SQLValue] = []
-  private var count = 0
+  private var placeholderCount = 0
   /// The numbers of the typed parameters. Equal values share one, so that equal expressions have equal
   /// texts, as GROUP BY needs.
   private var numbers: [SQLValue: Int] = [:]
@@ -77,29 +76,29 @@ private struct Writer {
   mutating func write(_ text: [UInt8]) {
     output.reserveCapacity(text.count + text.count / 8)
     var quote: UInt8?
-    var place = 0
-    while place < text.count {
-      let byte = text[place]
+    var index = 0
+    while index < text.count {
+      let byte = text[index]
       if let open = quote {
         if byte == open { quote = nil }
       } else if byte == 0x22 || byte == 0x27 {
         quote = byte
       } else if byte == 0x3F {
-        writePlaceholder(isTyped: text[(place + 1)...].starts(with: "::".utf8))
-        place += 1
+        writePlaceholder(isTyped: text[(index + 1)...].starts(with: "::".utf8))
+        index += 1
         continue
-      } else if byte == Self.prefix[0], isCall(text, place) {
+      } else if byte == Self.prefix[0], isCall(in: text, at: index) {
         output += Self.schema
       }
       output.append(byte)
-      place += 1
+      index += 1
     }
   }
 
   private mutating func writePlaceholder(isTyped: Bool) {
-    let binding = count < bindings.count ? bindings[count] : .null
-    count += 1
-    let type = isTyped || count <= assigned ? "" : type(of: binding)
+    let binding = placeholderCount < bindings.count ? bindings[placeholderCount] : .null
+    placeholderCount += 1
+    let type = isTyped || placeholderCount <= assigned ? "" : type(of: binding)
     if !type.isEmpty, let number = numbers[binding] {
       output += Array("$\(number)\(type)".utf8)
       return
@@ -118,12 +117,12 @@ private struct Writer {
     }
   }
 
-  /// True if a call of a function of LiveFetch begins at `place`.
-  private func isCall(_ text: [UInt8], _ place: Int) -> Bool {
-    guard text[place...].starts(with: Self.prefix) else { return false }
-    let previous = place > 0 ? text[place - 1] : 0x20
+  /// True if a call of a function of LiveFetch begins at `index`.
+  private func isCall(in text: [UInt8], at index: Int) -> Bool {
+    guard text[index...].starts(with: Self.prefix) else { return false }
+    let previous = index > 0 ? text[index - 1] : 0x20
     guard !Self.isNamePart(previous), previous != 0x2E else { return false }
-    let end = text[place...].firstIndex { !Self.isNamePart($0) }
+    let end = text[index...].firstIndex { !Self.isNamePart($0) }
     return end.map { text[$0] == 0x28 } ?? false
   }
 

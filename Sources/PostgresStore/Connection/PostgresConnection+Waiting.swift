@@ -36,7 +36,7 @@ extension PostgresConnection {
 
   private func error(of result: QueryResult) -> PostgresError {
     let error = ServerError(result.pointer)
-    // query_canceled: `statement_timeout`, unless somebody else cancelled it.
+    // query_canceled: `statement_timeout`, unless another session cancelled it.
     return error.sqlState == "57014" ? .timedOut : .refused(error)
   }
 
@@ -82,7 +82,7 @@ extension PostgresConnection {
   /// True if the running query must stop.
   var hasToEnd: Bool { stopReason != nil }
 
-  /// The reason why the running query must stop; nil if it may go on.
+  /// The reason why the running query must stop; nil if it may continue.
   private var stopReason: PostgresError? {
     if let deadline, deadline <= .now { return .timedOut }
     return isCancelled?() == true ? .cancelled : nil

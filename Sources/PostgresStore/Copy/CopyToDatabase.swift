@@ -79,7 +79,7 @@ public final class CopyToDatabase: CopyDestination, CopyConnection {
 
 extension PostgresStore {
   /// Returns the model that a database stores; nil if it stores none.
-  public static func rememberedModel(_ target: String) throws(StoreError) -> ModelFile? {
+  public static func storedModel(_ target: String) throws(StoreError) -> ModelFile? {
     let connection = try storing { () throws(PostgresError) in try PostgresConnection(target) }
     defer { connection.close() }
     return try ModelInstallation.remembered(on: connection)

@@ -227,8 +227,8 @@ extension CapturedTable {
       """
   }
 
-  /// The most rows that a TRUNCATE records; a larger table begins a new epoch.
-  static let mostTruncatedRows = 100_000
+  /// The maximum number of rows that a TRUNCATE records; a larger table begins a new epoch.
+  static let maxTruncatedRows = 100_000
 
   /// A transaction at a higher isolation level than READ COMMITTED may not see all rows that its
   /// TRUNCATE removes.
@@ -240,7 +240,7 @@ extension CapturedTable {
     return """
         BEGIN
           IF pg_catalog.current_setting('transaction_isolation') OPERATOR(pg_catalog.~~) 'read%' THEN
-            EXECUTE pg_catalog.format('SELECT FROM ONLY %s OFFSET \(Self.mostTruncatedRows) LIMIT 1',
+            EXECUTE pg_catalog.format('SELECT FROM ONLY %s OFFSET \(Self.maxTruncatedRows) LIMIT 1',
               TG_RELID::pg_catalog.regclass::pg_catalog.text);
             GET DIAGNOSTICS n = ROW_COUNT;
             IF n OPERATOR(pg_catalog.=) 0 THEN

@@ -7,7 +7,7 @@ import Synchronization
 /// Prunes a history while a store serves it. Used from any thread.
 final class HistoryPruner: Sendable {
   private static let interval: Double = 60
-  /// The most rows that one statement deletes.
+  /// The maximum number of rows that one statement deletes.
   private static let limit = 5_000
   /// The time limit of one statement.
   private static let timeLimit = Duration.seconds(10)

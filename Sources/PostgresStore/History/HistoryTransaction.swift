@@ -1,12 +1,13 @@
-// A read transaction → its position in the history, and rows as they were at an earlier position.
+// Read transactions with their position in the history, and SQL for rows as they were at an earlier
+// position.
 
 import FetchModel
 import SQLComposer
 
 /// A position of a database: the epoch of its history and a snapshot.
 struct PostgresPosition: Hashable, Sendable {
-  /// Letters and digits. Another one after a restore, a promotion, a change of the schema, and a
-  /// change that could not be recorded.
+  /// Letters and digits. It changes with a restore, a promotion, a change of the schema, and a change of
+  /// rows that could not be recorded.
   var epoch: String
   var snapshot: PostgresSnapshot
 }
@@ -17,8 +18,8 @@ struct HistoryTransaction {
   let position: PostgresPosition
   /// The history has been pruned up to this snapshot.
   let horizon: PostgresSnapshot
-  /// The end of the write-ahead log when the transaction began. Everything that the transaction sees
-  /// stands before it.
+  /// The end of the write-ahead log when the transaction began. The log of everything that the transaction
+  /// sees is before it.
   let logEnd: UInt64
   /// True if the log was flushed up to its end when the transaction began.
   let isFlushed: Bool
@@ -76,6 +77,7 @@ struct HistoryTransaction {
     }
   }
 
+  /// Reads the position when a transaction begins.
   private static let query = """
     SELECT \(HistoryEpoch.expression), pg_current_snapshot()::text, s.horizon::text,
       (pg_current_wal_insert_lsn() - '0/0')::bigint,
@@ -136,7 +138,7 @@ extension CapturedTable {
         SELECT DISTINCT ON (\(keyList)) livefetch_existed\(columns)
         FROM (
           SELECT *, min(livefetch_seq) OVER (PARTITION BY \(keyList), livefetch_xid) AS livefetch_first
-          FROM changes AS c WHERE \(Self.isOlder)
+          FROM changes AS c WHERE \(Self.isRowBefore)
         ) AS first
         ORDER BY \(keyList), livefetch_first, livefetch_existed DESC, livefetch_seq)
       """, bindings: ChangeQueries.bindings(position))
@@ -144,19 +146,23 @@ extension CapturedTable {
 }
 
 extension CapturedTable {
-  /// SQL that is true for a history row `c` of `changes` whose old version no other one of the same
-  /// transaction created.
-  private static let isOlder = """
+  /// SQL that is true for a history row `c` of `changes` that holds a row as it was before the transaction:
+  /// no other history row of the same transaction created that version.
+  private static let isRowBefore = """
     NOT (livefetch_existed AND EXISTS (
       SELECT FROM changes AS n WHERE n.livefetch_xid = c.livefetch_xid
         AND n.livefetch_part = c.livefetch_part AND n.livefetch_file = c.livefetch_file
         AND n.livefetch_after = c.livefetch_before))
     """
 
-  /// SQL for each row that a list of transactions changed, as it was before the transaction: the
-  /// transaction's number, `id`, 1 if the row existed, and the columns `names` with their types in the
-  /// table. The only parameter is the list.
-  func rowsBefore(_ id: String, _ names: [String]) -> String {
+  /// Returns SQL for each row that a list of transactions changed, as it was before the transaction: the
+  /// transaction's number, the id, 1 if the row existed, and columns with their types in the table. The
+  /// only parameter is the list.
+  ///
+  /// - Parameters:
+  ///   - id: The SQL of the id.
+  ///   - names: The names of the columns.
+  func rowsBeforeTransactions(id: String, columns names: [String]) -> String {
     let columns = names.map { name in
       let type = self.columns.first { $0.name == name }?.tableType
       return ", " + quoted(name) + (type.map { "::\($0)" } ?? "")
@@ -167,7 +173,7 @@ extension CapturedTable {
         SELECT * FROM \(historyName) WHERE livefetch_xid = ANY (?::xid8[]))
       SELECT DISTINCT ON (livefetch_xid, \(keys))
         livefetch_xid::text::bigint, \(id), livefetch_existed::int\(columns)
-      FROM changes AS c WHERE \(Self.isOlder)
+      FROM changes AS c WHERE \(Self.isRowBefore)
       ORDER BY livefetch_xid, \(keys), livefetch_existed DESC, livefetch_seq
       """
   }
@@ -191,8 +197,8 @@ enum HistoryEpoch {
       'livefetch'::regnamespace::oid)
     """
 
-  /// SQL for the server and the database. The server's identifier is stored in a file. ``setup`` reads it
-  /// once for each connection: all of this takes half as long as the fetch of 50 rows.
+  /// SQL for the server and the database. PostgreSQL reads the server's identifier from a file, which takes
+  /// half as long as a fetch of 50 rows. Therefore ``setup`` reads it once for each connection.
   private static let identity = """
     (SELECT concat_ws(' ', system_identifier,
       (SELECT oid FROM pg_database WHERE datname = current_database())) FROM pg_control_system())

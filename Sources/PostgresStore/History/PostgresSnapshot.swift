@@ -12,7 +12,7 @@ struct PostgresSnapshot: Hashable, Sendable {
   /// The transactions below `end` that the snapshot does not show, ascending.
   let inProgress: [UInt64]
 
-  /// The most transactions in progress. The text of a snapshot is part of URLs.
+  /// The maximum number of transactions in progress. The text of a snapshot is part of URLs.
   static let maxInProgress = 1_000
 
   /// - Parameter inProgress: ascending, without duplicates, each below `end`.

@@ -27,6 +27,12 @@ public final class DatabaseImport {
     }
   }
 
+  /// Saves rows under the rules of a model.
+  private struct RowSaver {
+    let builder: ImportedRowRequestBuilder
+    let executor: SaveExecutor
+  }
+
   struct PendingRow {
     let values: RowValues
     let line: Int
@@ -35,14 +41,14 @@ public final class DatabaseImport {
 
   private static let schema = "public"
   /// A statement has at most 65,535 parameters.
-  private static let mostParameters = 60_000
-  private static let mostRows = 500
+  private static let maxParameters = 60_000
+  private static let maxRows = 500
 
   private let connection: PostgresConnection
-  private let save: PostgresSaveConnection
+  private let saveConnection: PostgresSaveConnection
   private let table: SaveTable
-  /// nil in a database without a model.
-  private let modelled: (row: ModelledRow, executor: SaveExecutor)?
+  /// Saves rows under the model's rules; nil in a database without a model.
+  private let saver: RowSaver?
   private let key: [Int]
   private let makesTable: Bool
   private var columns: [Int] = []
@@ -70,7 +76,7 @@ public final class DatabaseImport {
       let introspection = try Self.introspection(on: connection)
       let table = try SaveTable.imported(name, in: introspection)
       self.table = table
-      modelled = try Self.rules(of: table, introspection)
+      saver = try Self.saver(of: table, in: introspection)
       self.key = try table.key(imported: key)
       // References are checked row by row, so that a refusal names its row.
       try storing { () throws(PostgresError) in
@@ -84,7 +90,7 @@ public final class DatabaseImport {
       throw .store(.failed("\(error)"))
     }
     makesTable = new != nil
-    save = PostgresSaveConnection(
+    saveConnection = PostgresSaveConnection(
       connection, schema: Self.schema, hasSavepoints: true, maxResponseBytes: .max)
   }
 
@@ -134,9 +140,9 @@ public final class DatabaseImport {
       catalogue.composed(observable: []), try model.tables(), .postgres(schema: schema))
   }
 
-  private static func rules(
-    of table: SaveTable, _ introspection: Introspection
-  ) throws(StoreError) -> (row: ModelledRow, executor: SaveExecutor)? {
+  private static func saver(
+    of table: SaveTable, in introspection: Introspection
+  ) throws(StoreError) -> RowSaver? {
     guard introspection.model.file != nil else { return nil }
     let executor = SaveExecutor(model: introspection.model, schema: introspection.schema)
     // They are checked at the end of a save, and would be checked for all earlier rows with each row.
@@ -145,7 +151,9 @@ public final class DatabaseImport {
         "the model has required or counted relationships, which an import into PostgreSQL does not "
           + "check: send the rows to POST /v1/save")
     }
-    return (ModelledRow(entity: table.index, introspection.model), executor)
+    return RowSaver(
+      builder: ImportedRowRequestBuilder(entity: table.index, model: introspection.model),
+      executor: executor)
   }
 }
 
@@ -164,8 +172,8 @@ extension DatabaseImport {
   public func add(
     _ fields: [ImportedField], line: Int, raw: [UInt8]
   ) throws(StoreError) -> [RefusedRow] {
-    if let modelled {
-      let refusal = try write(fields, modelled.row, modelled.executor)
+    if let saver {
+      let refusal = try save(fields, with: saver)
       return refusal.map { [RefusedRow(line: line, raw: raw, refusal: $0)] } ?? []
     }
     let row: PendingRow
@@ -206,7 +214,7 @@ extension DatabaseImport {
   private func batchSize(_ row: PendingRow) -> Int {
     let isOwnTarget = table.links.contains { $0?.destination == table.index }
     let count = row.values.columns.count
-    return isOwnTarget || count == 0 ? 1 : min(Self.mostRows, Self.mostParameters / count)
+    return isOwnTarget || count == 0 ? 1 : min(Self.maxRows, Self.maxParameters / count)
   }
 
   private func values(_ fields: [ImportedField]) -> Result<RowValues, RowRefusal> {
@@ -237,24 +245,26 @@ extension DatabaseImport {
 
 extension DatabaseImport {
   /// Saves a row. Returns the reason if it is refused.
-  private func write(
-    _ fields: [ImportedField], _ row: ModelledRow, _ executor: SaveExecutor
+  private func save(
+    _ fields: [ImportedField], with saver: RowSaver
   ) throws(StoreError) -> RowRefusal? {
     let found: ObjectID?
     switch values(fields) {
     case .success(let values): found = key.isEmpty ? nil : try id(of: values)
     case .failure(let refusal): return refusal
     }
-    try save.run("SAVEPOINT livefetch_row")
+    try saveConnection.run("SAVEPOINT livefetch_row")
     do throws(SaveError) {
-      let request = try row.request(fields, of: columns, in: table, id: found)
-      _ = try executor.execute(request, on: save, token: .untracked)
+      let request = try saver.builder.request(fields, of: columns, in: table, id: found)
+      _ = try saver.executor.execute(request, on: saveConnection, token: .untracked)
     } catch {
-      guard !save.isTransactionOver else { throw .failed("the import was given up") }
-      try save.run("ROLLBACK TO livefetch_row; RELEASE livefetch_row")
+      guard !saveConnection.isTransactionOver else {
+        throw .failed("PostgreSQL rolled the import back")
+      }
+      try saveConnection.run("ROLLBACK TO livefetch_row; RELEASE livefetch_row")
       return try RowRefusal(of: error)
     }
-    try save.run("RELEASE livefetch_row")
+    try saveConnection.run("RELEASE livefetch_row")
     if found == nil { inserted += 1 } else { updated += 1 }
     return nil
   }
@@ -264,7 +274,7 @@ extension DatabaseImport {
     let values = keyFields.compactMap { row[columns[$0]] }
     let condition = keyFields.map { "\(name(columns[$0])) = ?" }.joined(separator: " AND ")
     let id = quoted(ModelTables.keyName)
-    let found = try save.row(
+    let found = try saveConnection.row(
       "SELECT \(id) FROM \(tableName) WHERE \(condition) LIMIT 1", values)
     guard case .integer(let id)? = found?.first else { return nil }
     return .integer(id)
@@ -298,7 +308,8 @@ extension DatabaseImport {
   private func merge(_ row: PendingRow) throws(StoreError) -> RowRefusal? {
     let found = keyFields.compactMap { row.values[columns[$0]] }
     let condition = keyFields.map { "\(name(columns[$0])) = ?" }.joined(separator: " AND ")
-    guard try save.row("SELECT 1 FROM \(tableName) WHERE \(condition) LIMIT 1", found) != nil
+    guard
+      try saveConnection.row("SELECT 1 FROM \(tableName) WHERE \(condition) LIMIT 1", found) != nil
     else {
       return try insert([row], columns: row.values.columns)
     }
@@ -321,12 +332,12 @@ extension DatabaseImport {
     _ sql: String, _ row: RowValues, _ values: [SQLValue], then more: [SQLValue] = [],
     done: (Int) -> Void
   ) throws(StoreError) -> RowRefusal? {
-    guard let constraint = try save.attempt(sql, values, then: more) else {
-      done(save.changedRows)
+    guard let constraint = try saveConnection.attempt(sql, values, then: more) else {
+      done(saveConnection.changedRows)
       return nil
     }
     let problem = ConstraintProblem(
-      constraint, columns: save.columns(of: constraint, in: table, row: row), on: table)
+      constraint, columns: saveConnection.columns(of: constraint, in: table, row: row), on: table)
     return RowRefusal(property: problem.property, detail: problem.detail)
   }
 }
@@ -346,7 +357,7 @@ extension DatabaseImport {
     }
   }
 
-  /// The sequences of ids go on after the ids that the file contained.
+  /// Sets the sequences of ids to continue after the ids that the file contained.
   private func advanceSequences() throws(PostgresError) {
     for column in columns where table.columns[column].type == .integer {
       try connection.query(

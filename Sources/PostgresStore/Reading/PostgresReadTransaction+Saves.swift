@@ -28,8 +28,8 @@ extension PostgresReadTransaction {
     let list = "{\(numbers.map { String($0) }.joined(separator: ","))}"
     for table in tables where !saves.isEmpty {
       let tracked = table.tracked
-      let sql = table.captured.rowsBefore(
-        tracked.layout.idExpression(nil), tracked.shape.columnNames)
+      let sql = table.captured.rowsBeforeTransactions(
+        id: tracked.layout.idExpression(nil), columns: tracked.shape.columnNames)
       try SaveReader(tracked, saves, in: self).fold(
         SQLFragment(sql, bindings: [.text(list)]), into: &folds
       ) { places[$0] }

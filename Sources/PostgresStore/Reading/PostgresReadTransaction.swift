@@ -120,7 +120,7 @@ struct PostgresReadTransaction: ResultTransaction {
           try history?.lock(for: statement.sql)
           try connection.stream(statement.sql, statement.parameters, take)
         } catch {
-          // The live engine goes on with other fetches after one that takes too long.
+          // The live engine continues with other fetches after one that takes too long.
           if history != nil { connection.recover() }
           throw error
         }

@@ -7,7 +7,7 @@ import SQLResults
 /// The limits of the responses of one read transaction. Used by one thread.
 final class ResponseLimit {
   private let connection: PostgresConnection
-  /// The most bytes.
+  /// The maximum number of bytes.
   private(set) var maxBytes: Int
   /// The error of a response with more bytes; nil selects ``StoreError/answerTooLarge(limit:)``.
   private var overflow: StoreError?

@@ -1,4 +1,4 @@
-// Errors of a connection → errors of a store.
+// Converts errors of a PostgreSQL connection into errors of a store.
 
 import FetchModel
 
@@ -7,7 +7,7 @@ extension StoreError {
     switch error {
     case .refused(let error): self.init(error)
     case .disconnected(let text): self = .storageFailed("PostgreSQL: \(text)")
-    // Queries are cancelled when their client has disconnected; nobody receives this error.
+    // A query is cancelled when its client has disconnected, so no client receives this error.
     case .timedOut, .cancelled: self = .queryTimeout
     case .noFreeConnection: self = .overloaded
     case .closed: self = .busy
@@ -19,23 +19,25 @@ extension StoreError {
     switch error.sqlState {
     // invalid_schema_name
     case "3F000" where error.message.contains("\"livefetch\""):
-      self = .unsupported(Self.missingSchema)
-    // undefined_table, undefined_column: a statement names what existed when the catalogue was read.
+      self = .unsupported(Self.missingSchemaSubject)
+    // undefined_table, undefined_column: it existed when the catalogue was read.
     case "42P01", "42703", "3F000": self = .schemaChanged(entity: "")
     // feature_not_supported
     case "0A000" where error.message.contains("cached plan"): self = .schemaChanged(entity: "")
     // undefined_function
-    case "42883" where Self.missingFunction(error.message) != nil:
-      self = .unsupported(Self.missingFunction(error.message) ?? "")
+    case "42883":
+      self =
+        Self.missingFunctionSubject(error.message).map { .unsupported($0) }
+        ?? .failed("PostgreSQL \(error)")
     case "0A000": self = .unsupported(error.message)
-    // invalid_regular_expression: PostgreSQL finds it too complex.
-    case "2201B": self = .unsupported(Self.pattern)
+    // invalid_regular_expression: PostgreSQL refuses it as too complex.
+    case "2201B": self = .unsupported(Self.patternSubject)
     // character_not_in_repertoire, untranslatable_character
     case "22021", "22P05": self = .unsupported("Text with the character U+0000 over PostgreSQL")
-    // Class 22, data_exception: the functions of LiveFetch bring most values into range.
+    // Class 22, data_exception. Most calculations avoid it by functions of LiveFetch.
     case let state where state.hasPrefix("22"):
       self = .unsupported("A calculation beyond the range of PostgreSQL's types")
-    // read_only_sql_transaction, insufficient_privilege: the role reads the tables, but may not write one.
+    // read_only_sql_transaction, insufficient_privilege: the role may read the table but not write it.
     case "25006", "42501": self = .readOnly
     // object_not_in_prerequisite_state: the server was the primary when the store was opened.
     case "55000" where error.message.contains("recovery"):
@@ -55,20 +57,20 @@ extension StoreError {
     }
   }
 
-  /// Returns the name by which users know a function of LiveFetch that the database lacks; nil for
-  /// other functions.
-  private static func missingFunction(_ message: String) -> String? {
+  /// Returns the predicate's name for a function of LiveFetch that the database lacks; nil for other
+  /// functions.
+  private static func missingFunctionSubject(_ message: String) -> String? {
     let prefix = "function livefetch.livefetch_"
     guard message.hasPrefix(prefix) else { return nil }
     let name = message.dropFirst(prefix.count).prefix { $0 != "(" }
-    return name == "matches" ? pattern : "`\(name)` over PostgreSQL"
+    return name == "matches" ? patternSubject : "`\(name)` over PostgreSQL"
   }
 
-  // Subjects of the sentence “… is not supported”.
+  // Each subject begins the sentence “… is not supported”.
 
-  private static let missingSchema =
+  private static let missingSchemaSubject =
     "A predicate or an aggregate of LiveFetch's own, in a database in which no server without "
     + "`--read-only` has created the schema `livefetch`,"
 
-  private static let pattern = "This pattern of MATCHES over PostgreSQL"
+  private static let patternSubject = "This pattern of MATCHES over PostgreSQL"
 }

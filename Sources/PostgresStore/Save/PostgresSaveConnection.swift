@@ -94,7 +94,7 @@ final class PostgresSaveConnection: SaveConnection {
 extension PostgresSaveConnection {
   private static let savepoint = "livefetch_statement"
 
-  /// Runs a statement. If it is refused, the transaction goes on only if it has savepoints.
+  /// Runs a statement. If it is refused, the transaction continues only if it has savepoints.
   private func query(_ statement: PostgresStatement) throws(PostgresError) -> QueryResult {
     guard hasSavepoints else { return try connection.query(statement.sql, statement.parameters) }
     try connection.execute("SAVEPOINT \(Self.savepoint)")

@@ -37,7 +37,7 @@ final class PostgresSaveExecutor: Sendable {
   private let open = Mutex(0)
   private let done = MonotonicSemaphore()
 
-  /// The most transactions of one save.
+  /// The maximum number of transactions of one save.
   static let maxRepetitions = 50
 
   init(

@@ -151,7 +151,8 @@ extension ConditionWriter {
   /// A value that SQLite stores in a column of another type stays as stored.
   private func part(_ function: ResolvedFunction, of value: SQLOperand) -> SQLOperand {
     let derivation = OrderTerm.Derivation(rawValue: function.rawValue) ?? .value
-    let sql = FoldingSQL.derive(value.sql.text, value.dateFormat, derivation)
+    let sql = DerivedValueSQL.derived(
+      derivation, from: value.sql.text, dateFormat: value.dateFormat)
     var operand = SQLOperand(
       sql: SQLFragment(sql, bindings: value.sql.bindings), mayBeNull: true)
     operand.encoding = dialect.hasTypedColumns ? nil : .text

@@ -6,8 +6,8 @@
 import FetchModel
 
 struct DecimalCalculation {
-  /// The most operands of one call; an SQLite function takes at most 127 arguments.
-  private static let mostOperands = 100
+  /// The maximum number of operands of one call; an SQLite function takes at most 127 arguments.
+  private static let maxOperands = 100
 
   /// The postfix program: `v` pushes the next operand; an operator replaces the last two results.
   private let program: String
@@ -24,7 +24,7 @@ struct DecimalCalculation {
   init(_ operation: ArithmeticOperator, _ left: SQLOperand, _ right: SQLOperand) {
     let left = left.decimal ?? DecimalCalculation(left.isUntyped ? left.quantity : left.sql)
     let right = right.decimal ?? DecimalCalculation(right.isUntyped ? right.quantity : right.sql)
-    let isLong = left.operands.count + right.operands.count > Self.mostOperands
+    let isLong = left.operands.count + right.operands.count > Self.maxOperands
     let (first, second) = isLong ? (left.closed, right.closed) : (left, right)
     self.init(
       program: first.program + second.program + operation.rawValue,

@@ -1,5 +1,5 @@
-// A piece of SQL: text with one `?` per bound value, and the values in the same order. Client data
-// is only ever among the bound values, never in the text.
+// A part of a SQL statement: text with one `?` for each bound value, and the values in the same order.
+// Values of clients are bound, and never part of the text.
 
 import FetchModel
 
@@ -53,5 +53,5 @@ public struct SQLFragment: Sendable, Hashable {
   }
 }
 
-/// A value as SQLite stores it.
+/// A value as the store's database stores it.
 public typealias SQLValue = StoredValue

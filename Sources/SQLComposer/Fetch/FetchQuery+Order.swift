@@ -17,11 +17,13 @@ extension FetchQuery {
     let column = scope.column(term.path)
     let isText = !column.isComparableBinary
     if !term.options.isEmpty {
-      let folded = dialect.derivedText(FoldingSQL.fold(column.comparable, term.options))
+      let folded = dialect.derivedText(
+        DerivedValueSQL.folded(column.comparable, ignoring: term.options))
       add(folded, term, column, .string, isBinaryCollated: true)
       guard isSection else { return }
     }
-    let sql = FoldingSQL.derive(column.sql, column.dateFormat, term.derivation)
+    let sql = DerivedValueSQL.derived(
+      term.derivation, from: column.sql, dateFormat: column.dateFormat)
     let isValue = term.derivation == .value
     add(
       isValue ? column.comparable : dialect.derivedText(sql), term, column,

@@ -168,8 +168,8 @@ package struct JoinBuilder: SQLScope {
     return context.scalar(name, of: TableInfo(target), where: condition.sql)
   }
 
-  /// The most steps of one chain. SQLite joins at most 64 tables, and a step takes two.
-  private static let mostChained = 24
+  /// The maximum number of steps of one chain. SQLite joins at most 64 tables, and a step takes two.
+  private static let maxChained = 24
 
   /// Returns SQL for a column after many steps, where nested subqueries would double in size with
   /// each step.
@@ -180,7 +180,7 @@ package struct JoinBuilder: SQLScope {
       return nil
     }
     guard keys.count == steps.count else { return "NULL" }
-    let first = (steps.count - 1) / Self.mostChained * Self.mostChained
+    let first = (steps.count - 1) / Self.maxChained * Self.maxChained
     let chain = (first..<steps.count).map { index in
       (
         table: TableInfo(table(at: Array(steps[...index]))), key: keys[index],

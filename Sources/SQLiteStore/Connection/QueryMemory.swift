@@ -24,7 +24,7 @@ enum QueryMemory {
     return csqlite_set_allocator(&methods)
   }
 
-  /// The most bytes that a query holds in large blocks, for responses of at most `bytes`. It allows for
+  /// The maximum number of bytes that a query holds in large blocks, for responses of at most `bytes`. It allows for
   /// some copies of the longest value of a response.
   static func limit(forResponsesOf bytes: Int) -> Int {
     let (product, isTooLarge) = bytes.multipliedReportingOverflow(by: 4)

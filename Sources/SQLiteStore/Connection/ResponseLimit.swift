@@ -9,7 +9,7 @@ struct ResponseLimit {
   var maxBytes = Int.max
   /// The error of a response with more bytes; nil selects ``StoreError/answerTooLarge(limit:)``.
   var overflow: StoreError?
-  /// The most bytes that SQLite may hold for it in large blocks.
+  /// The maximum number of bytes that SQLite may hold for it in large blocks.
   let maxHeldBytes: Int
   /// The reason why values were left out since the last row. The code that reads rows throws it.
   fileprivate var failure: StoreError?
@@ -22,7 +22,7 @@ struct ResponseLimit {
     maxHeldBytes = QueryMemory.limit(forResponsesOf: maxBytes)
   }
 
-  /// The most bytes of a response that an HTTP worker writes.
+  /// The maximum number of bytes of a response that an HTTP worker writes.
   fileprivate static let maxQuickBytes = 1 << 20
 
   /// Removes and returns the reason why values were left out.

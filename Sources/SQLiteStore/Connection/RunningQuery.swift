@@ -9,7 +9,7 @@ enum RunningQuery {
   static let shortValue = 4 << 10
   /// The same for a regular expression, which takes many steps for each byte.
   static let shortMatchedValue = 256
-  /// The most bytes of a value that an HTTP worker reads.
+  /// The maximum number of bytes of a value that an HTTP worker reads.
   static let longestQuickValue = 64 << 10
 
   private static let key: pthread_key_t = {

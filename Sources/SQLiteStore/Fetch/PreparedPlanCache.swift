@@ -8,7 +8,7 @@ import SQLResults
 
 /// The prepared plans of one connection.
 struct PreparedPlanCache {
-  /// The most plans. Clients determine them. Beyond this number, all statements are dropped.
+  /// The maximum number of plans. Clients determine them. Beyond this number, all statements are dropped.
   private static let capacity = 256
 
   private var plans: [ObjectIdentifier: PreparedPlan] = [:]

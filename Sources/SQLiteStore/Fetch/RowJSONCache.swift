@@ -46,11 +46,11 @@ struct RowJSONCache {
 
   /// Returns the cached items of a kind.
   ///
-  /// - Parameter rows: Composes the statement that reads several of them by their ids.
-  mutating func items(of kind: ItemKind, rows: () -> FetchStatement) -> CachedRows {
+  /// - Parameter statement: Composes the statement that reads several of them by their ids.
+  mutating func items(of kind: ItemKind, statement: () -> FetchStatement) -> CachedRows {
     if kinds.values.reduce(0, { $0 + $1.size }) > Self.maxBytes { dropAll() }
     if let known = kinds[kind] { return known }
-    let items = CachedRows(rows: rows())
+    let items = CachedRows(statement: statement())
     kinds[kind] = items
     return items
   }
@@ -61,13 +61,13 @@ final class CachedRows {
   /// The largest cached item, in bytes.
   static let largestItem = 32 << 10
   /// Reads rows by their ids, a JSON array that is the only binding.
-  let rows: FetchStatement
+  let statement: FetchStatement
   /// False after the cache has dropped it; its contents must not be used then.
   fileprivate(set) var isValid = true
   private var bytes: [UInt8] = []
   private var places: [Int64: Range<Int>] = [:]
 
-  init(rows: FetchStatement) { self.rows = rows }
+  init(statement: FetchStatement) { self.statement = statement }
 
   /// The approximate size in bytes.
   var size: Int { bytes.count + 48 * places.count }

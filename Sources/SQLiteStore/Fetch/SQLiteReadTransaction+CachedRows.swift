@@ -1,26 +1,27 @@
-// A plan whose items are cached → its snapshot. The query returns only ids; the cache provides the
-// items. Items that are not cached are read by one more statement.
+// Writes the snapshot of a plan whose items are cached. The query returns only ids, and the cache
+// provides the items. A second statement reads the items that are not cached.
 
 import FetchModel
 import SQLComposer
 import SQLResults
 
 extension SQLiteReadTransaction {
+  /// Writes the items of a plan, from the cache if they may be cached.
   func writeItems(of plan: FetchPlan, with writer: inout SnapshotWriter) throws(StoreError) {
     if let kind = plan.cachedKind(composer.schema), token != .untracked {
-      try writeCached(plan, kind, with: &writer)
+      try writeCachedItems(of: plan, kind: kind, with: &writer)
     } else {
       try write(composer.window(of: plan, extra: plan.isCapped ? 1 : 0), with: &writer)
     }
   }
 
-  func writeCached(
-    _ plan: FetchPlan, _ kind: ItemKind, with writer: inout SnapshotWriter
+  private func writeCachedItems(
+    of plan: FetchPlan, kind: ItemKind, with writer: inout SnapshotWriter
   ) throws(StoreError) {
-    try advanceItems()
-    let items = connection.items.items(of: kind) { composer.rows(of: plan) }
+    try removeChangedItems()
+    let cached = connection.items.items(of: kind) { composer.rows(of: plan) }
     let statement = composer.window(of: plan, extra: plan.isCapped ? 1 : 0, items: .separate)
-    _ = try write(statement, items, with: &writer)
+    _ = try write(statement, itemsFrom: cached, with: &writer)
   }
 
   /// Writes the rows of a statement that reads whole items.
@@ -32,18 +33,18 @@ extension SQLiteReadTransaction {
     }
   }
 
-  /// Drops cached items that changed.
-  func advanceItems() throws(StoreError) {
+  /// Removes the items that changed since the cache was last used. O(changed rows).
+  func removeChangedItems() throws(StoreError) {
     try connection.items.advance(to: token) { entity, since throws(StoreError) in
       try changedIDs(of: entity, since: since)
     }
   }
 
-  /// Writes the items of the statement's rows.
+  /// Writes the items of the statement's rows, and caches those that were missing.
   ///
   /// - Returns: True if SQLite sorted the rows.
   func write(
-    _ statement: FetchStatement, _ items: CachedRows, with writer: inout SnapshotWriter
+    _ statement: FetchStatement, itemsFrom cached: CachedRows, with writer: inout SnapshotWriter
   ) throws(StoreError) -> Bool {
     var missing: [Int64] = []
     let wereSorted = try connection.withStatement(statement.sql) { prepared throws(StoreError) in
@@ -52,27 +53,27 @@ extension SQLiteReadTransaction {
         statement: prepared.pointer, layout: statement.layout, connection: connection)
       while try prepared.step() {
         let id = reader.integerID
-        let continues = writer.add(reader) { json in
-          if items.append(id, to: &json) { return }
+        let needsMore = writer.add(reader) { json in
+          if cached.append(id, to: &json) { return }
           missing.append(id)
-          json.append(SnapshotWriter.openItem)
+          json.append(SnapshotWriter.itemPlaceholder)
         }
         try connection.checkResponse(writer.size)
-        if !continues { break }
+        if !needsMore { break }
       }
       return prepared.takeSortCount() > 0
     }
-    if !missing.isEmpty { try fill(&writer, with: missing, items) }
+    if !missing.isEmpty { try replacePlaceholders(with: missing, in: &writer, caching: cached) }
     return wereSorted
   }
 
-  /// Reads the items of `ids` and writes them into the places that were left open.
-  private func fill(
-    _ writer: inout SnapshotWriter, with ids: [Int64], _ items: CachedRows
+  /// Reads the items of `ids` and writes them in place of the placeholders.
+  private func replacePlaceholders(
+    with ids: [Int64], in writer: inout SnapshotWriter, caching cached: CachedRows
   ) throws(StoreError) {
-    let large = try read(ids, items)
-    writer.fillOpenItems { index, json in
-      if !items.append(ids[index], to: &json), let item = large[ids[index]] { json += item }
+    let large = try readItems(ids, into: cached)
+    writer.replacePlaceholders { index, json in
+      if !cached.append(ids[index], to: &json), let item = large[ids[index]] { json += item }
     }
     try connection.checkResponse(writer.size)
   }
@@ -80,17 +81,17 @@ extension SQLiteReadTransaction {
   /// Reads the items of `ids` by one statement and caches them.
   ///
   /// - Returns: The items that are too large for the cache, by their ids.
-  func read(_ ids: [Int64], _ items: CachedRows) throws(StoreError) -> [Int64: [UInt8]] {
+  func readItems(_ ids: [Int64], into cached: CachedRows) throws(StoreError) -> [Int64: [UInt8]] {
     let list = "[" + ids.map(String.init).joined(separator: ",") + "]"
     var large: [Int64: [UInt8]] = [:]
     var size = 0
-    try connection.run(items.rows.binding([.text(list)])) { reader throws(StoreError) in
+    try connection.run(cached.statement.binding([.text(list)])) { reader throws(StoreError) in
       var json: [UInt8] = []
       reader.appendItem(to: &json)
       size += json.count
       try connection.checkResponse(size)
       if json.count <= CachedRows.largestItem {
-        items.insert(json[...], reader.integerID)
+        cached.insert(json[...], reader.integerID)
       } else {
         large[reader.integerID] = json
       }
@@ -99,12 +100,11 @@ extension SQLiteReadTransaction {
     return large
   }
 
-  /// Returns the ids changed since `since`; nil if there are too many, or if the history was
-  /// pruned.
+  /// Returns the ids of the rows that changed after `since`; nil if there are too many, or if the
+  /// history was pruned.
   private func changedIDs(of entity: Int, since: Token) throws(StoreError) -> [Int64]? {
     guard try validity(of: since) == .known else { return nil }
-    let shape = TableInfo(composer.schema.entities[entity])
-    let layout = HistoryLayout(of: shape)
+    let layout = HistoryLayout(of: TableInfo(composer.schema.entities[entity]))
     let limit = RowJSONCache.maxChanged
     let ids = try connection.all(
       """

@@ -18,7 +18,9 @@ extension SQLiteReadTransaction {
     }
     var writer = SnapshotWriter(plan: plan, model: composer.model)
     if let kind = prepared.kind {
-      try writeCached(prepared, try currentItems(of: prepared, kind), bound.values, with: &writer)
+      try write(
+        prepared, itemsFrom: try currentItems(of: prepared, kind: kind), values: bound.values,
+        with: &writer)
     } else {
       try write(prepared.window.bound(to: bound.values), with: &writer)
     }
@@ -26,9 +28,9 @@ extension SQLiteReadTransaction {
   }
 
   private func currentItems(
-    of prepared: PreparedPlan, _ kind: ItemKind
+    of prepared: PreparedPlan, kind: ItemKind
   ) throws(StoreError) -> CachedRows {
-    try advanceItems()
+    try removeChangedItems()
     if let items = prepared.items, items.isValid { return items }
     let items = connection.items.items(of: kind) { composer.rows(of: prepared.plan) }
     prepared.items = items
@@ -37,19 +39,19 @@ extension SQLiteReadTransaction {
 
   /// Writes a snapshot whose items are cached. If SQLite would sort the rows, an index may still
   /// provide the order except for the ids of equal values; sorting those ids here is much cheaper.
-  private func writeCached(
-    _ prepared: PreparedPlan, _ items: CachedRows, _ values: [Value],
+  private func write(
+    _ prepared: PreparedPlan, itemsFrom cached: CachedRows, values: [Value],
     with writer: inout SnapshotWriter
   ) throws(StoreError) {
     if prepared.sortsRows, let tieOrdered = prepared.tieOrdered?.bound(to: values) {
       let rows = try tieOrderedRows(tieOrdered, limit: prepared.plan.window.limit ?? 0)
       if rows.wereSorted { prepared.tieOrdered = nil }
-      if rows.isExact, try cache(rows.ids, items) {
-        return try write(rows, items, with: &writer)
+      if rows.isExact, try cacheItems(rows.ids, in: cached) {
+        return try write(rows, itemsFrom: cached, with: &writer)
       }
     }
-    let sorts = try write(prepared.window.bound(to: values), items, with: &writer)
-    prepared.sortsRows = sorts
+    prepared.sortsRows = try write(
+      prepared.window.bound(to: values), itemsFrom: cached, with: &writer)
   }
 
   private func tieOrderedRows(
@@ -67,17 +69,17 @@ extension SQLiteReadTransaction {
   }
 
   /// Caches the items that are not cached yet. Returns false if one is too large.
-  private func cache(_ ids: [Int64], _ items: CachedRows) throws(StoreError) -> Bool {
-    let missing = ids.filter { !items.contains($0) }
+  private func cacheItems(_ ids: [Int64], in cached: CachedRows) throws(StoreError) -> Bool {
+    let missing = ids.filter { !cached.contains($0) }
     if missing.isEmpty { return true }
-    return try read(missing, items).isEmpty
+    return try readItems(missing, into: cached).isEmpty
   }
 
   private func write(
-    _ rows: TieOrderedRows, _ items: CachedRows, with writer: inout SnapshotWriter
+    _ rows: TieOrderedRows, itemsFrom cached: CachedRows, with writer: inout SnapshotWriter
   ) throws(StoreError) {
     for id in rows.ids {
-      writer.add { _ = items.append(id, to: &$0) }
+      writer.add { _ = cached.append(id, to: &$0) }
       try connection.checkResponse(writer.size)
     }
     if let last = rows.last { writer.end(at: last) }

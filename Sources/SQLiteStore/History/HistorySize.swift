@@ -32,9 +32,9 @@ struct HistorySize {
 
   /// The granularity of measurements.
   struct Granularity {
-    /// The most positions of one segment.
+    /// The maximum number of positions of one segment.
     let positions: Int64
-    /// The most bytes of a segment with more than one row.
+    /// The maximum number of bytes of a segment with more than one row.
     let bytes: Int64
   }
 
@@ -98,9 +98,9 @@ struct HistorySize {
   /// Resets the measurement for a new history.
   mutating func reset() { self = HistorySize() }
 
-  /// Returns the position up to which to prune, so that at most `limit` bytes remain; nil if no
-  /// more than that exist. O(segments).
-  func target(keeping limit: Int64) -> Int64? {
+  /// Returns the first position to keep, so that at most `limit` bytes remain; nil if the history
+  /// has no more than that. O(segments).
+  func firstPosition(keepingAtMost limit: Int64) -> Int64? {
     guard total > limit else { return nil }
     var left = total
     for segment in segments {

@@ -37,7 +37,7 @@ extension NewTable {
 
   /// The maximum number of columns imported into a table. SQLite allows 2,000; the history needs
   /// some of them.
-  public static let mostColumns = 1_900
+  public static let maxColumns = 1_900
 
   /// Creates the file at `path` if it does not exist.
   static func createFile(_ path: String) throws(StoreError) {

@@ -30,7 +30,7 @@ public final class TableImport {
   /// The numbers of rows processed so far.
   public private(set) var counts = Counts()
   /// Set if a model file describes the entity.
-  private let modelled: ModelledRows?
+  private let saver: ImportedRowSaver?
   /// True if foreign keys that are checked at the commit must be checked after each row.
   private let hasDeferredKeys: Bool
 
@@ -61,11 +61,11 @@ public final class TableImport {
       writer = try RowWriter.with(table, key: key)
       writer.isLenient = isLenient
       makesTable = new != nil
-      modelled =
+      saver =
         introspection.model.file == nil
-        ? nil : ModelledRows(entity: table.index, introspection)
+        ? nil : ImportedRowSaver(entity: table.index, in: introspection)
       log =
-        isTracked && key.isEmpty && new == nil && modelled == nil
+        isTracked && key.isEmpty && new == nil && saver == nil
         ? try Self.log(of: table, introspection, on: connection) : nil
     } catch let error as StoreError {
       throw .store(error)
@@ -130,7 +130,7 @@ extension TableImport {
   ///
   /// - Throws: An error after which the import cannot continue; call ``cancel()`` then.
   public func add(_ fields: [ImportedField]) throws(StoreError) -> RowRefusal? {
-    guard hasDeferredKeys, modelled == nil else { return try write(fields) }
+    guard hasDeferredKeys, saver == nil else { return try write(fields) }
     try connection.run("SAVEPOINT livefetch_row")
     var refusal = try write(fields)
     if refusal == nil, connection.hasDeferredViolations {
@@ -143,7 +143,7 @@ extension TableImport {
 
   private func write(_ fields: [ImportedField]) throws(StoreError) -> RowRefusal? {
     let outcome =
-      if let modelled { try modelled.write(fields, writer, on: connection) } else {
+      if let saver { try saver.save(fields, mappedBy: writer, on: connection) } else {
         try writer.write(fields, on: connection)
       }
     switch outcome {

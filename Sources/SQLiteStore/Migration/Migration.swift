@@ -11,7 +11,7 @@ extension SQLiteStore {
   public typealias MigrationSettings = MigrationOptions
 
   /// Returns the model that the file at `path` stores; nil if it stores none.
-  public static func rememberedModel(path: String) throws(StoreError) -> ModelFile? {
+  public static func storedModel(path: String) throws(StoreError) -> ModelFile? {
     let connection = try Connection(path: path, access: .readOnlyFile)
     defer { connection.close() }
     return try ModelOpening.remembered(on: connection)

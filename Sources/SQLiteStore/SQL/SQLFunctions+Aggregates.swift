@@ -1,25 +1,27 @@
-// Aggregate SQL functions: sums and averages that do not depend on the order of the rows, and the
-// distinct values of a group. Texts and blobs are not counted as numbers.
+// Registers aggregate SQL functions: sums and averages that do not depend on the order of the rows, and
+// the distinct values of a group. Sums and averages ignore texts and blobs, except decimals in texts.
 
 import FetchModel
 import LiveFetchCSQLite
 
+/// Registers the functions on a connection.
 func registerAggregates(on handle: OpaquePointer) {
-  register(aggregate: "livefetch_sum", on: handle, addToSum) { context in
-    switch existing(context).map({ ExactSum($0).total }) {
+  register(aggregate: "livefetch_sum", on: handle, step: addToSum) { context in
+    switch existingState(of: context).map({ ExactSum($0).total }) {
     case nil: sqlite3_result_int64(context, 0)
     case .some(.integer(let integer)?): sqlite3_result_int64(context, integer)
     case .some(.double(let double)?): sqlite3_result_double(context, double)
     case .some(nil): sqlite3_result_null(context)
     }
   }
-  register(aggregate: "livefetch_average", on: handle, addToSum, finishAverage)
+  register(aggregate: "livefetch_average", on: handle, step: addToSum, final: finishAverage)
   registerDecimals(on: handle)
-  registerValues(on: handle)
+  register(
+    aggregate: "livefetch_values", on: handle, step: addDistinctValue, final: finishDistinctValues)
 }
 
 private func finishAverage(_ context: OpaquePointer?) {
-  guard let sum = existing(context).map({ ExactSum($0) }), sum.count > 0,
+  guard let sum = existingState(of: context).map({ ExactSum($0) }), sum.count > 0,
     let total = sum.double
   else { return }
   sqlite3_result_double(context, total / Double(sum.count))
@@ -30,20 +32,21 @@ private typealias Step =
 private typealias Final = @convention(c) (OpaquePointer?) -> Void
 
 private func register(
-  aggregate name: String, on handle: OpaquePointer, _ step: Step, _ final: Final
+  aggregate name: String, on handle: OpaquePointer, step: Step, final: Final
 ) {
   let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS
   sqlite3_create_function_v2(handle, name, 1, flags, nil, nil, step, final, nil)
 }
 
-/// The state of a running aggregate, zeroed when the group begins. Returns nil if memory runs out.
-private func memory(_ context: OpaquePointer?, words: Int) -> UnsafeMutablePointer<Int64>? {
+/// Returns the state of a running aggregate, of `words` integers. It is zero when the group begins. Returns
+/// nil if memory runs out.
+private func state(of context: OpaquePointer?, words: Int) -> UnsafeMutablePointer<Int64>? {
   sqlite3_aggregate_context(context, Int32(words * MemoryLayout<Int64>.size))?
     .assumingMemoryBound(to: Int64.self)
 }
 
-/// The state of a running aggregate; nil if no value was added.
-private func existing(_ context: OpaquePointer?) -> UnsafeMutablePointer<Int64>? {
+/// Returns the state of a running aggregate; nil if no value was added.
+private func existingState(of context: OpaquePointer?) -> UnsafeMutablePointer<Int64>? {
   sqlite3_aggregate_context(context, 0)?.assumingMemoryBound(to: Int64.self)
 }
 
@@ -52,13 +55,13 @@ private func existing(_ context: OpaquePointer?) -> UnsafeMutablePointer<Int64>?
 private func addToSum(
   _ context: OpaquePointer?, _: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?
 ) {
-  guard let double = number(values?[0]), let memory = memory(context, words: ExactSum.words) else {
-    return
-  }
+  guard let double = number(values?[0]),
+    let state = state(of: context, words: ExactSum.words)
+  else { return }
   if sqlite3_value_type(values?[0]) == SQLITE_INTEGER {
-    ExactSum(memory).add(sqlite3_value_int64(values?[0]))
+    ExactSum(state).add(sqlite3_value_int64(values?[0]))
   } else {
-    ExactSum(memory).add(double)
+    ExactSum(state).add(double)
   }
 }
 
@@ -106,14 +109,14 @@ private func addDecimal(
   _ context: OpaquePointer?, _: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?
 ) {
   guard RunningQuery.admits(values?[0], context),
-    let memory = memory(context, words: DecimalTotal.words)
+    let state = state(of: context, words: DecimalTotal.words)
   else { return }
-  DecimalTotal(memory).add(values?[0])
+  DecimalTotal(state).add(values?[0])
 }
 
 private func registerDecimals(on handle: OpaquePointer) {
-  register(aggregate: "livefetch_decimal_sum", on: handle, addDecimal) { context in
-    let total = existing(context).map { DecimalTotal($0) }
+  register(aggregate: "livefetch_decimal_sum", on: handle, step: addDecimal) { context in
+    let total = existingState(of: context).map { DecimalTotal($0) }
     if let outOfRange = total?.outOfRange { return sqlite3_result_double(context, outOfRange) }
     let text = total?.sum.text ?? "0"
     if let integer = Int64(text) {
@@ -125,8 +128,10 @@ private func registerDecimals(on handle: OpaquePointer) {
       setResult(context, text)
     }
   }
-  register(aggregate: "livefetch_decimal_average", on: handle, addDecimal) { context in
-    guard let total = existing(context).map({ DecimalTotal($0) }), total.count > 0 else { return }
+  register(aggregate: "livefetch_decimal_average", on: handle, step: addDecimal) { context in
+    guard let total = existingState(of: context).map({ DecimalTotal($0) }), total.count > 0 else {
+      return
+    }
     if let outOfRange = total.outOfRange { return sqlite3_result_double(context, outOfRange) }
     // The division is decimal: half of 0.3 is 0.15, but half of the nearest double is not.
     let sum = ExactDecimal(total.sum.text)
@@ -153,50 +158,58 @@ private final class DistinctValues {
   }
 }
 
-private func registerValues(on handle: OpaquePointer) {
-  register(aggregate: "livefetch_values", on: handle) { context, _, values in
-    guard let value = values?[0], RunningQuery.admits(value, context),
-      let memory = memory(context, words: 1)
-    else { return }
-    var encoder = OrderKeyEncoder()
-    switch sqlite3_value_type(value) {
-    case SQLITE_INTEGER: encoder.append(sqlite3_value_int64(value), .ascending)
-    case SQLITE_FLOAT: encoder.append(sqlite3_value_double(value), .ascending)
-    case SQLITE_TEXT:
-      guard let text = utf8(value) else { return }
-      encoder.append(text: text, .ascending)
-    case SQLITE_BLOB:
-      let start = sqlite3_value_blob(value)?.assumingMemoryBound(to: UInt8.self)
-      encoder.append(
-        binary: UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value))),
-        .ascending)
-    default: return
-    }
-    if !distinctValues(memory).insert(encoder.bytes) {
-      sqlite3_result_error_code(context, SQLITE_INTERRUPT)
-    }
-  } _: { context in
-    var bytes: [UInt8] = []
-    if let memory = existing(context), let pointer = pointer(memory) {
-      let values = Unmanaged<DistinctValues>.fromOpaque(pointer).takeRetainedValue()
-      for value in values.encoded.sorted(by: { $0.precedes($1) }) { bytes += value }
-    }
-    sqlite3_result_blob64(context, bytes, UInt64(bytes.count), copiedBytes)
-    if bytes.isEmpty { sqlite3_result_zeroblob(context, 0) }
+private func addDistinctValue(
+  _ context: OpaquePointer?, _: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?
+) {
+  guard let value = values?[0], RunningQuery.admits(value, context),
+    let state = state(of: context, words: 1), let bytes = orderKey(of: value)
+  else { return }
+  if !distinctValues(of: state).insert(bytes) {
+    sqlite3_result_error_code(context, SQLITE_INTERRUPT)
   }
 }
 
-private func pointer(_ memory: UnsafeMutablePointer<Int64>) -> UnsafeMutableRawPointer? {
-  UnsafeMutableRawPointer(bitPattern: Int(memory[0]))
+/// Encodes a value as an order key; nil for NULL.
+private func orderKey(of value: OpaquePointer) -> [UInt8]? {
+  var encoder = OrderKeyEncoder()
+  switch sqlite3_value_type(value) {
+  case SQLITE_INTEGER: encoder.append(sqlite3_value_int64(value), .ascending)
+  case SQLITE_FLOAT: encoder.append(sqlite3_value_double(value), .ascending)
+  case SQLITE_TEXT:
+    guard let text = utf8(value) else { return nil }
+    encoder.append(text: text, .ascending)
+  case SQLITE_BLOB:
+    let start = sqlite3_value_blob(value)?.assumingMemoryBound(to: UInt8.self)
+    encoder.append(
+      binary: UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value))),
+      .ascending)
+  default: return nil
+  }
+  return encoder.bytes
 }
 
-/// The values that the aggregate's state refers to, created on first use. SQLite always calls the
+private func finishDistinctValues(_ context: OpaquePointer?) {
+  var bytes: [UInt8] = []
+  if let state = existingState(of: context), let pointer = pointer(in: state) {
+    let values = Unmanaged<DistinctValues>.fromOpaque(pointer).takeRetainedValue()
+    for value in values.encoded.sorted(by: { $0.precedes($1) }) { bytes += value }
+  }
+  sqlite3_result_blob64(context, bytes, UInt64(bytes.count), copiedBytes)
+  if bytes.isEmpty { sqlite3_result_zeroblob(context, 0) }
+}
+
+/// Returns the pointer to the distinct values that the state stores; nil before the first value.
+private func pointer(in state: UnsafeMutablePointer<Int64>) -> UnsafeMutableRawPointer? {
+  UnsafeMutableRawPointer(bitPattern: Int(state[0]))
+}
+
+/// Returns the distinct values that the state refers to, created on first use. SQLite always calls the
 /// final function, even if the query fails, and the final function releases them.
-private func distinctValues(_ memory: UnsafeMutablePointer<Int64>) -> DistinctValues {
-  if let pointer = pointer(memory) {
+private func distinctValues(of state: UnsafeMutablePointer<Int64>) -> DistinctValues {
+  if let pointer = pointer(in: state) {
     return Unmanaged<DistinctValues>.fromOpaque(pointer).takeUnretainedValue()
   }
   let values = DistinctValues()
-  memory[0] = Int64(Int(bitPattern: Unmanaged.passRetained(values).toOpaque()))
+  state[0] = Int64(Int(bitPattern: Unmanaged.passRetained(values).toOpaque()))
   return values
 }

@@ -10,7 +10,7 @@ struct PendingExternalCommits {
   /// nanoseconds.
   private static let pause: UInt64 = 100_000_000
   private static let longest: UInt64 = 1_000_000_000
-  /// The most pending positions; further commits replace the last one and are stamped together.
+  /// The maximum number of pending positions; further commits replace the last one and are stamped together.
   private static let most = 256
 
   private var positions: [Int64] = []

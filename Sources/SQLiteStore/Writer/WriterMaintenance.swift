@@ -285,7 +285,7 @@ extension WriterMaintenance {
   private mutating func pruneIfDue(_ now: UInt64, newest: Int64, unread: Int64?) {
     let last = holds.limit(unread, newest: newest, now)
     guard now >= nextPruning else { return }
-    let hasMore = try? prune(noticed: last)
+    let hasMore = try? prune(keepingFrom: last)
     // `hasMore` is nil if another process held the write lock.
     let isDone = hasMore != nil && last >= newest
     let pause = isDone ? settings.pruningInterval : min(settings.pruningInterval, 500_000_000)
@@ -294,11 +294,12 @@ extension WriterMaintenance {
 
   /// Prunes one step. Returns true if there is more to prune. Waits only briefly for other
   /// processes' locks.
-  private mutating func prune(noticed last: Int64) throws(StoreError) -> Bool {
+  private mutating func prune(keepingFrom last: Int64) throws(StoreError) -> Bool {
     try connection.withBusyTimeout(20) { () throws(StoreError) in
       try IdempotencyTable.prune(limit: settings.pruningStep, on: connection)
       return try history.prune(
-        settings.retention, &size, step: settings.pruningStep, noticed: last, on: connection)
+        to: settings.retention, size: &size, step: settings.pruningStep, keepingFrom: last,
+        on: connection)
     }
   }
 }

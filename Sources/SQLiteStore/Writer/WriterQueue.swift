@@ -24,7 +24,7 @@ struct WriterQueue {
     }
   }
 
-  /// The most changes of one group. Saves that arrive meanwhile wait for the whole group.
+  /// The maximum number of changes of one group. Saves that arrive meanwhile wait for the whole group.
   private static let groupSize = 1_000
 
   private var brief: FairQueue<Writer.Job>

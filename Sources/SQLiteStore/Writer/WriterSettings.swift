@@ -25,7 +25,7 @@ struct WriterSettings: Sendable, Hashable {
   var pollInterval: UInt64 = 50_000_000
   /// The duration of a group in nanoseconds; saves that do not fit go into the next group.
   var groupDuration: UInt64 = 20_000_000
-  /// The most waiting saves, for batches and for brief saves each.
+  /// The maximum number of waiting saves, for batches and for brief saves each.
   var maxWaiting = 10_000
   /// The longest wait of a batch before it is refused, in nanoseconds; see
   /// ``WriterQueue/removeExpired(at:limit:)`` for brief saves.

@@ -63,13 +63,13 @@ private struct Matches {
 
   var ids: SQLFragment { select(table.key.idExpression(alias)) }
 
-  /// Counts the matching rows, up to `most`; all of them if it is nil.
-  func count(most: Int?) -> SQLFragment {
+  /// Counts the matching rows, up to `limit`; all of them if it is nil.
+  func count(upTo limit: Int?) -> SQLFragment {
     var fragment = SQLFragment("SELECT count(*) FROM (")
     fragment.append(select("1"))
-    if let most {
+    if let limit {
       fragment.append(" LIMIT ")
-      fragment.bind(.integer(Int64(most)))
+      fragment.bind(.integer(Int64(limit)))
     }
     fragment.append(") AS matches")
     return fragment
@@ -99,7 +99,7 @@ extension SaveRun {
     guard try isWithinLimit(matches) else { return }
     let ids = change.editsMembers ? try self.ids(matches) : []
     if row.isEmpty {
-      result.updated += try count(matches, most: nil)
+      result.updated += try count(matches, upTo: nil)
     } else {
       let sql = "UPDATE \(table.source) SET \(table.assignments(row.columns)) WHERE "
       guard try attempt(sql, row.values, matches, at: index) else { return }
@@ -234,15 +234,15 @@ extension SaveRun {
 
   /// True if the save may change the objects of `matches` as well.
   private mutating func isWithinLimit(_ matches: Matches) throws(StoreError) -> Bool {
-    guard let most = request.maxAffected, most < Int.max else { return true }
-    let left = max(0, most - affected)
-    guard try count(matches, most: left + 1) > left else { return true }
+    guard let limit = request.maxAffected, limit < Int.max else { return true }
+    let left = max(0, limit - affected)
+    guard try count(matches, upTo: left + 1) > left else { return true }
     exceedsLimit = true
     return false
   }
 
-  private func count(_ matches: Matches, most: Int?) throws(StoreError) -> Int {
-    Int(try connection.integer(matches.count(most: most)))
+  private func count(_ matches: Matches, upTo limit: Int?) throws(StoreError) -> Int {
+    Int(try connection.integer(matches.count(upTo: limit)))
   }
 
   private func ids(_ matches: Matches) throws(StoreError) -> [ObjectID] {

@@ -114,7 +114,8 @@ extension SaveRun {
       case .null?:
         report(.notOptional, name, "`\(shown)` is part of the id and may not be nil", at: index)
       case nil where table.columns[column].defaultSQL == nil:
-        report(.missing, name, "`\(shown)` is needed: the store makes no such ids", at: index)
+        report(
+          .missing, name, "`\(shown)` is required: the store does not generate this id", at: index)
       default: continue
       }
       isWhole = false

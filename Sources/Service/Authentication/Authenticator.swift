@@ -25,7 +25,7 @@ package final class Authenticator: Sendable {
     var areKnown = false
   }
 
-  /// The most bytes of a credential.
+  /// The maximum number of bytes of a credential.
   private static let maxBytes = 8_192
 
   private let serverToken: SHA256Digest?
@@ -135,7 +135,7 @@ extension Authenticator {
 // MARK: - A request that waits
 
 extension Authenticator {
-  /// True if a request that `caller` sent earlier may go on waiting.
+  /// True if a request that `caller` sent earlier may continue to wait.
   package func isCurrent(_ caller: Caller) -> Bool {
     switch caller.kind {
     case .anonymous: !requiresCredential

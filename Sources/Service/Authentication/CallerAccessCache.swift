@@ -5,7 +5,7 @@ import Synchronization
 
 /// The rules of the callers seen, by the values of the rules' variables. Any thread may use it.
 final class CallerAccessCache: Sendable {
-  /// The most sets of values that are kept, and the most bytes of them; one more removes all of them.
+  /// The maximum number of sets of values that are kept, and of their bytes. One more removes all of them.
   private static let capacity = 20_000
   static let maxBytes = 8 << 20
 

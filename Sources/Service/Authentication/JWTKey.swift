@@ -39,7 +39,7 @@ package struct JWTKey: Sendable {
     return (try? verifier.verify(signature, signs: text)) ?? false
   }
 
-  /// The most keys of a set. The others are ignored.
+  /// The maximum number of keys of a set. The others are ignored.
   private static let maxKeys = 100
   /// The fewest bytes of a secret.
   private static let minSecretBytes = 32

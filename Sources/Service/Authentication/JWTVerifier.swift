@@ -50,7 +50,7 @@ package final class JWTVerifier: Sendable {
   /// The claims of a token take several times the memory of its text.
   package static let maxVerifiedBytes = 8 << 20
   private static let maxWaiting = 1_000
-  /// The most keys that a token is tried with.
+  /// The maximum number of keys that a token is tried with.
   private static let maxTries = 8
   /// The shortest time between two fetches that unknown keys cause.
   private static let minInterval = Duration.seconds(30)

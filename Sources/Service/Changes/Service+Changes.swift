@@ -9,7 +9,7 @@ import Synchronization
 struct ChangesQuery: Sendable {
   /// nil for the whole history.
   var start: Token?
-  /// The most saves of one response.
+  /// The maximum number of saves of one response.
   var limit = 1_000
   /// Seconds to wait if there are no saves yet.
   var wait = 0.0
@@ -54,7 +54,8 @@ extension Service {
         .seconds(atMost: FetchRequest.longestWait)
     }
     if let text = items["int64"] {
-      query.integersAsStrings = try Parameter(name: "int64", value: .text(text)).word("string")
+      query.integersAsStrings = try Parameter(name: "int64", value: .text(text)).flag(
+        named: "string")
     }
     return query
   }

@@ -6,7 +6,7 @@ import FetchModel
 
 /// The body of a call, before its fetches are read.
 struct ParsedFetchGroup: Sendable {
-  /// The most fetches of one call.
+  /// The maximum number of fetches of one call.
   private static let maxCount = 1_000
 
   let members: [JSON.Member]

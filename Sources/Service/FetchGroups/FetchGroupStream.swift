@@ -133,7 +133,7 @@ extension FetchGroupStream {
     }
   }
 
-  /// One fetch ends; the others go on.
+  /// Ends one fetch with the event `error`. The others continue.
   func end(_ index: Int, _ problem: Problem, _ state: inout State) {
     state.output.unsent += Self.event("error", logged(problem).json, fetches[index].name)
     state.alive.remove(index)

@@ -119,17 +119,3 @@ extension Store {
     }
   }
 }
-
-extension LiveEngine {
-  /// Follows the object if there is one, otherwise the fetch.
-  func follow(
-    _ plan: FetchPlan, object: ObjectID?, since: LiveStart,
-    until deadline: ContinuousClock.Instant?, for caller: String, _ waiter: any LiveWaiter
-  ) {
-    if let object {
-      observe(object, of: plan, since: since, until: deadline, for: caller, waiter)
-    } else {
-      follow(plan, since: since, until: deadline, for: caller, waiter)
-    }
-  }
-}

@@ -103,7 +103,7 @@ public final class AuditLog: Sendable {
 // MARK: - A line
 
 extension AuditLog {
-  /// The most ids in a line; a save of more objects is recorded with its counts.
+  /// The maximum number of ids in a line; a save of more objects is recorded with its counts.
   private static let maxIDs = 1_000
 
   /// Appends the line of a committed save.

@@ -185,7 +185,7 @@ extension ServiceMetrics {
         "livefetch_epochs_total", "Epochs begun while the store was served.", .counter,
         epochs.withLock { $0.begun }),
       MetricFamily(
-        "livefetch_requests_total", "Requests answered, by what they asked for and status.",
+        "livefetch_requests_total", "Answered requests, by kind and status.",
         .counter, requestSamples),
       family(of: .answered), family(of: .waiting),
       MetricFamily(

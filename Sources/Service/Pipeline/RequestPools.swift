@@ -36,7 +36,7 @@ final class RequestPools: Sendable {
   private static let maxBytesOnWorker = 16 << 10
   /// How many connections are left to later attempts, long reads and the engine.
   private static let laterThreads = 6
-  /// The most clients that receive a diff on the engine's thread.
+  /// The maximum number of clients that receive a diff on the engine's thread.
   private static let maxClientsOnEngine = 16
 
   private let parsing = ThreadPool(name: "livefetch-parse", threads: 2, queue: 1_024)

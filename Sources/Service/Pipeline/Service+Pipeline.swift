@@ -59,7 +59,7 @@ extension Service {
       case .caller(let caller): context.caller = caller
       case .refused: break
       // The request is authenticated once its body is read and the key was fetched.
-      case .pending where head.hasBody(ofAtMost: Self.mostPendingBytes):
+      case .pending where head.hasBody(ofAtMost: Self.maxPendingBytes):
         context.caller = .anonymous
       case .pending:
         authenticator.jwt?.whenFetched {}
@@ -82,8 +82,8 @@ extension Service {
 }
 
 extension Service {
-  /// The most bytes of a body that is read before its credential can be verified.
-  private static let mostPendingBytes = 65_536
+  /// The maximum number of bytes of a body that is read before its credential can be verified.
+  private static let maxPendingBytes = 65_536
 }
 
 extension HTTPRequest {

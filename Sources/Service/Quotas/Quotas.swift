@@ -58,7 +58,7 @@ public struct QuotaLimits: Sendable, Hashable {
 
 /// The quotas of all callers. Shared by all services of a server.
 public final class Quotas: Sendable {
-  /// The most callers that are counted one by one.
+  /// The maximum number of callers that are counted one by one.
   static let maxAccounts = 50_000
   /// The account of all callers beyond these.
   private static let sharedAccount = ""

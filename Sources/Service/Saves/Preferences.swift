@@ -15,7 +15,7 @@ struct Preferences: Sendable {
 
   /// nil without the preference.
   private(set) var returned: Return?
-  /// The most objects that a batch may change.
+  /// The maximum number of objects that a batch may change.
   private(set) var maxAffected: Int?
   private(set) var handling: Handling?
 

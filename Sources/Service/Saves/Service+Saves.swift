@@ -125,7 +125,7 @@ extension HTTPRequest {
   fileprivate func integersAsStrings() throws(Problem) -> Bool {
     guard let text = try queryItems(only: ["int64"])["int64"] else { return false }
     do throws(FetchRequestError) {
-      return try Parameter(name: "int64", value: .text(text)).word("string")
+      return try Parameter(name: "int64", value: .text(text)).flag(named: "string")
     } catch {
       throw Problem(error, isPath: false)
     }

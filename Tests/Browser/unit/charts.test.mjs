@@ -1,8 +1,8 @@
-// Values → the bars of a histogram, and the names below a line.
+// The bars of a histogram, and the labels below a line chart.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bins, texts } from '../../../Public/explorer/charts.js';
+import { bins, formatters } from '../../../Public/explorer/charts.js';
 import { drawable } from '../../../Public/explorer/format.js';
 import { spread } from '../../../Public/explorer/group-charts.js';
 
@@ -46,7 +46,7 @@ test('the names below a line are spread from its first point to its last', () =>
 test('the two ends of a histogram are distinguished, whatever the size of its values', () => {
   const ends = (values) => {
     const list = bins(values);
-    const { text, end = text } = texts(list, values.every(Number.isInteger));
+    const { text, end = text } = formatters(list, values.every(Number.isInteger));
     return [end(list[0].from), end(list.at(-1).to)];
   };
   assert.deepEqual(ends([2020, 2021, 2022]), ['2020', '2022']);

@@ -1,5 +1,5 @@
 // The client against a server that answers by a script: what a real one does only when something
-// goes wrong. Each step of a script answers one request and checks what was asked.
+// goes wrong. Each step of a script answers one request and checks what was requests.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,7 +23,7 @@ const objects = '/v1/objects/T';
 const ids = (live) => live.sections.flatMap(({ items }) => items.map(({ id }) => id));
 
 test('a stream that ends is opened again from the last token, with the credential', async (context) => {
-  const { address, asked } = await served(context, { [objects]: [
+  const { address, requests } = await served(context, { [objects]: [
     (response) => { events(response, ['snapshot', snapshot('a-1-x', [1])], ['diff', diff('a-1-x', 'a-2-x', insert(1, 2))]); response.end(); },
     (response) => events(response, ['diff', diff('a-2-x', 'a-3-x', insert(0, 3))])] });
   const client = connect(address, { token: async () => 'secret' });
@@ -31,7 +31,7 @@ test('a stream that ends is opened again from the last token, with the credentia
   const live = client.live({ entity: 'T' });
   await until(() => ids(live).length === 3);
   assert.deepEqual(ids(live), [3, 1, 2]);
-  const streams = asked.filter(({ path }) => path === objects);
+  const streams = requests.filter(({ path }) => path === objects);
   assert.deepEqual(streams.map(({ query }) => query.since), [undefined, 'a-2-x']);
   assert.ok(streams.every(({ headers }) => headers.authorization === 'Bearer secret'));
 });
@@ -40,7 +40,7 @@ const unauthorized = { status: 401, code: 'unauthorized', title: 'Unauthorized' 
 
 test('a stream whose credential ends goes on from its token with the next credential', async (context) => {
   let isRefused = false;
-  const { address, asked } = await served(context, { [objects]: [
+  const { address, requests } = await served(context, { [objects]: [
     (response) => { events(response, ['snapshot', snapshot('a-1-x', [1])], ['error', unauthorized]); response.end(); },
     (response) => { isRefused = true; json(response, unauthorized, 401); },
     (response) => events(response, ['diff', diff('a-1-x', 'a-2-x', insert(1, 2))])] });
@@ -49,14 +49,14 @@ test('a stream whose credential ends goes on from its token with the next creden
   const live = client.live({ entity: 'T' });
   await until(() => ids(live).length === 2);
   assert.equal(live.state, 'live');
-  const streams = asked.filter(({ path }) => path === objects);
+  const streams = requests.filter(({ path }) => path === objects);
   assert.deepEqual(streams.map(({ query }) => query.since), [undefined, 'a-1-x', 'a-1-x']);
   assert.deepEqual(streams.map(({ headers }) => headers.authorization), ['Bearer first', 'Bearer first', 'Bearer second']);
 });
 
 test('without another credential it fails with 401 and keeps its items', async (context) => {
   for (const token of ['fixed', () => 'the same']) {
-    const { address, asked } = await served(context, { [objects]: [
+    const { address, requests } = await served(context, { [objects]: [
       (response) => { events(response, ['snapshot', snapshot('a-1-x', [1])], ['error', unauthorized]); response.end(); },
       (response) => json(response, unauthorized, 401)] });
     const client = connect(address, { token });
@@ -65,12 +65,12 @@ test('without another credential it fails with 401 and keeps its items', async (
     await until(() => live.state === 'failed');
     assert.deepEqual([live.error.status, live.error.code], [401, 'unauthorized']);
     assert.deepEqual(ids(live), [1]);
-    assert.equal(asked.filter(({ path }) => path === objects).length, 2);
+    assert.equal(requests.filter(({ path }) => path === objects).length, 2);
   }
 });
 
 test('a save and a fetch whose credential is refused are sent once more with another one', async (context) => {
-  const { address, asked } = await served(context, {
+  const { address, requests } = await served(context, {
     [objects]: [(response) => json(response, unauthorized, 401), (response) => json(response, snapshot('a-1-x', [1]))],
     '/v1/save': [(response) => json(response, unauthorized, 401),
       (response) => json(response, { token: 'a-2-x', ids: {}, inserted: 0, updated: 1, deleted: 0 })] });
@@ -79,12 +79,12 @@ test('a save and a fetch whose credential is refused are sent once more with ano
   context.after(() => client.close());
   assert.equal((await client.fetch({ entity: 'T' })).token, 'a-1-x');
   assert.equal((await client.save([{ update: 'T', id: 1, values: { n: 1 } }])).token, 'a-2-x');
-  assert.deepEqual(asked.map(({ path, headers }) => [path, headers.authorization]),
+  assert.deepEqual(requests.map(({ path, headers }) => [path, headers.authorization]),
     [[objects, 'Bearer key 1'], [objects, 'Bearer key 2'], ['/v1/save', 'Bearer key 3'], ['/v1/save', 'Bearer key 4']]);
 });
 
 test('where streams do not come through, long-polls do', async (context) => {
-  const { address, asked } = await served(context, { [objects]: [
+  const { address, requests } = await served(context, { [objects]: [
     (response) => json(response, snapshot('a-1-x', [1])),
     (response) => json(response, snapshot('a-1-x', [1])),
     (response) => json(response, diff('a-1-x', 'a-2-x', insert(1, 2))),
@@ -93,10 +93,10 @@ test('where streams do not come through, long-polls do', async (context) => {
   context.after(() => client.close());
   const live = client.live({ entity: 'T' });
   await until(() => ids(live).length === 2);
-  await until(() => asked.filter(({ path }) => path === objects).length === 4);
-  const requests = asked.filter(({ path }) => path === objects);
-  assert.deepEqual(requests.map(({ isStream }) => isStream), [true, false, false, false]);
-  assert.deepEqual(requests.map(({ query }) => [query.since, query.wait]),
+  await until(() => requests.filter(({ path }) => path === objects).length === 4);
+  const fetches = requests.filter(({ path }) => path === objects);
+  assert.deepEqual(fetches.map(({ isStream }) => isStream), [true, false, false, false]);
+  assert.deepEqual(fetches.map(({ query }) => [query.since, query.wait]),
     [[undefined, undefined], [undefined, undefined], ['a-1-x', '25'], ['a-2-x', '25']]);
 });
 
@@ -138,7 +138,7 @@ test('a digest that differs is reported and mended by a new snapshot', async (co
 });
 
 test('many fetches share one stream, and each goes on from its own token', async (context) => {
-  const { address, asked } = await served(context, { '/v1/live': [
+  const { address, requests } = await served(context, { '/v1/live': [
     (response, { body }) => {
       const [a, b] = Object.keys(body.fetches);
       events(response, ['snapshot', { name: a, ...snapshot('a-1-x', [1]) }], ['snapshot', { name: b, ...snapshot('a-1-x', [5]) }],
@@ -151,12 +151,12 @@ test('many fetches share one stream, and each goes on from its own token', async
   const lives = [client.live({ entity: 'T', where: 'a' }), client.live({ entity: 'T', where: 'b' })];
   await until(() => ids(lives[0]).length === 2 && ids(lives[1]).length === 2);
   assert.deepEqual(lives.map(ids), [[2, 1], [4, 5]]);
-  assert.deepEqual(asked.map(({ path }) => path), ['/v1/live', '/v1/live']);
-  assert.deepEqual(Object.values(asked[1].body.fetches).map(({ since }) => since), ['a-1-x', 'a-2-x']);
+  assert.deepEqual(requests.map(({ path }) => path), ['/v1/live', '/v1/live']);
+  assert.deepEqual(Object.values(requests[1].body.fetches).map(({ since }) => since), ['a-1-x', 'a-2-x']);
 });
 
 test('a fetch that ends on a shared stream ends alone', async (context) => {
-  const { address, asked } = await served(context, { '/v1/live': [
+  const { address, requests } = await served(context, { '/v1/live': [
     (response, { body }) => {
       const [a, b] = Object.keys(body.fetches);
       events(response, ['snapshot', { name: a, ...snapshot('a-1-x', [1]) }], ['snapshot', { name: b, ...snapshot('a-1-x', [5]) }],
@@ -168,26 +168,26 @@ test('a fetch that ends on a shared stream ends alone', async (context) => {
   const states = [];
   const lives = [client.live({ entity: 'T', where: 'a' }, { onState: (state) => states.push(state) }), client.live({ entity: 'U' })];
   await until(() => ids(lives[0]).length === 2 && lives[1].state === 'failed');
-  assert.deepEqual([lives[1].error.code, states, asked.length], ['unknown-entity', ['live'], 1]);
+  assert.deepEqual([lives[1].error.code, states, requests.length], ['unknown-entity', ['live'], 1]);
 });
 
-test('a fetch that an answer to many lacks is asked again at once, without a token', async (context) => {
-  const { address, asked } = await served(context, { '/v1/live': [
+test('a fetch that an answer to many lacks is requested again at once, without a token', async (context) => {
+  const { address, requests } = await served(context, { '/v1/live': [
     (response, { body }) => json(response, { token: 'a-1-x', results: { [Object.keys(body.fetches)[0]]: snapshot('a-1-x', [1]) } }),
     (response, { body }) => json(response, { token: 'a-1-x', results: { [Object.keys(body.fetches)[1]]: snapshot('a-1-x', [5]) } }),
     () => {}] });
   const client = connect(address, { stream: false });
   context.after(() => client.close());
   const lives = [client.live({ entity: 'T', where: 'a' }), client.live({ entity: 'T', where: 'b' })];
-  await until(() => asked.length === 3);
+  await until(() => requests.length === 3);
   assert.deepEqual(lives.map(ids), [[1], [5]]);
   assert.deepEqual(lives.map(({ state }) => state), ['live', 'live']);
-  assert.deepEqual(asked.map(({ body }) => Object.values(body.fetches).map(({ since }) => since)),
+  assert.deepEqual(requests.map(({ body }) => Object.values(body.fetches).map(({ since }) => since)),
     [[undefined, undefined], ['a-1-x', undefined], ['a-1-x', 'a-1-x']]);
 });
 
 test('a fetch among many whose token has expired begins anew, and the others are told', async (context) => {
-  const { address, asked } = await served(context, { '/v1/live': [
+  const { address, requests } = await served(context, { '/v1/live': [
     (response, { body }) => {
       const [a, b] = Object.keys(body.fetches);
       json(response, { token: 'a-1-x', results: { [a]: snapshot('a-1-x', [1]), [b]: snapshot('a-1-x', [5]) } });
@@ -202,14 +202,14 @@ test('a fetch among many whose token has expired begins anew, and the others are
   const client = connect(address, { stream: false });
   context.after(() => client.close());
   const lives = [client.live({ entity: 'T', where: 'a' }), client.live({ entity: 'T', where: 'b' })];
-  await until(() => asked.length === 4);
+  await until(() => requests.length === 4);
   assert.deepEqual(lives.map(ids), [[7], [4, 5]]);
-  assert.deepEqual(asked.slice(2).map(({ body }) => Object.values(body.fetches).map(({ since }) => since)),
+  assert.deepEqual(requests.slice(2).map(({ body }) => Object.values(body.fetches).map(({ since }) => since)),
     [[undefined, 'a-2-x'], ['a-2-x', 'a-2-x']]);
 });
 
 test('the fetch that a refusal names is the only one to lose the shared connection', async (context) => {
-  const { address, asked } = await served(context, {
+  const { address, requests } = await served(context, {
     '/v1/live': [
       (response, { body }) => json(response, { fetch: Object.keys(body.fetches)[1], code: 'syntax-error', title: 'Bad predicate' }, 400),
       (response, { body }) => events(response, ['snapshot', { name: Object.keys(body.fetches)[0], ...snapshot('a-1-x', [1]) }])],
@@ -219,7 +219,7 @@ test('the fetch that a refusal names is the only one to lose the shared connecti
   const good = client.live({ entity: 'T', where: 'good' });
   const bad = client.live({ entity: 'T', where: 'bad' });
   await until(() => good.state === 'live' && bad.state === 'failed');
-  assert.deepEqual([...new Set(asked.map(({ path }) => path))].sort(), [objects, '/v1/live'].sort());
+  assert.deepEqual([...new Set(requests.map(({ path }) => path))].sort(), [objects, '/v1/live'].sort());
 });
 
 test('one bad fetch among many fails alone', async (context) => {
@@ -288,7 +288,7 @@ test('a save that no diff tells of settles when the server says that nothing cam
 });
 
 test('after a fetch of a table that does not exist, others still share one connection', async (context) => {
-  const { address, asked } = await served(context, {
+  const { address, requests } = await served(context, {
     '/v1/live': [(response) => json(response, { code: 'unknown-entity', title: 'Not found', fetch: gone?.name }, 404), () => {}],
     '/v1/objects/Gone': [(response) => json(response, { code: 'unknown-entity', title: 'Not found' }, 404)] });
   const client = connect(address);
@@ -296,6 +296,6 @@ test('after a fetch of a table that does not exist, others still share one conne
   const gone = client.live({ entity: 'Gone' });
   await until(() => gone.state === 'failed');
   client.live({ entity: 'City' });
-  await until(() => asked.filter(({ path }) => path === '/v1/live').length === 2);
-  assert.deepEqual(asked.map(({ path }) => path), ['/v1/live', '/v1/objects/Gone', '/v1/live']);
+  await until(() => requests.filter(({ path }) => path === '/v1/live').length === 2);
+  assert.deepEqual(requests.map(({ path }) => path), ['/v1/live', '/v1/objects/Gone', '/v1/live']);
 });

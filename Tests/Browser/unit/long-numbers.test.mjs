@@ -145,12 +145,12 @@ test('a diff is applied to items whose ids and values are BigInts', () => {
 });
 
 test('requests that differ in a BigInt are different ones for frameworks', () => {
-  const asked = [];
-  const client = { live: ({ arguments: [n] }) => asked.push(n) && { subscribe: () => () => {}, close() {}, state: 'connecting' } };
+  const requests = [];
+  const client = { live: ({ arguments: [n] }) => requests.push(n) && { subscribe: () => () => {}, close() {}, state: 'connecting' } };
   const request = (n) => ({ entity: 'T', where: 'n == %@', arguments: [n] });
   const [first, second, again] = [1n, 2n, 1n].map((n) => watch(client, request(n)));
   const stops = [first, second, again].map((watched) => watched.subscribe(() => {}));
-  assert.deepEqual(asked, [1n, 2n]);
+  assert.deepEqual(requests, [1n, 2n]);
   stops.forEach((stop) => stop());
 });
 

@@ -130,6 +130,6 @@ test('the position stays when rows are added to a very tall table', () => {
   assert.equal(scroller.position, 999_200);
 });
 
-test('after an answer that was too large fewer rows are asked for, at last one', () => {
+test('after an answer that was too large fewer rows are requested, at last one', () => {
   assert.deepEqual([smaller(5000), smaller(5000, 500), smaller(5000, 80), smaller(40), smaller(3), smaller(2), smaller(5000, 1)], [1250, 125, 40, 20, 2, 1, 1]);
 });

@@ -1,43 +1,43 @@
-// Answers that are not the server's own, and credentials that fail: no save is lost by them.
+// Responses of proxies in place of the server's, and credentials that fail. Neither loses a queued save.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connect, LiveFetchError, memoryStorage } from '../../../Public/livefetch.js';
 import { json, served, until } from './script.mjs';
 
-const about = [(response) => json(response, { name: 'LiveFetch' })];
+const description = [(response) => json(response, { name: 'LiveFetch' })];
 const answer = { token: 'a-1-x', ids: {}, inserted: 0, updated: 1, deleted: 0 };
-const saves = (asked) => asked.filter(({ path }) => path === '/v1/save');
+const saves = (requests) => requests.filter(({ path }) => path === '/v1/save');
 
 const html = (status) => (response) => {
   response.writeHead(status, { 'Content-Type': 'text/html' });
   response.end('<h1>Sign in to the network</h1>');
 };
 
-/** A client with a queue whose first attempt meets `step`, and every later one the server. */
+/** Returns a client with a queue. `step` answers its first save, a server that accepts it every later one. */
 async function queued(context, step, options = {}) {
-  const { address, asked } = await served(context, { '/v1': about,
+  const { address, requests } = await served(context, { '/v1': description,
     '/v1/save': [step, (response) => json(response, answer)] });
   const refused = [];
   const client = connect(address, { offline: memoryStorage(), onRefused: (error) => refused.push(error), ...options });
   context.after(() => client.close());
-  return { client, asked, refused };
+  return { client, requests, refused };
 }
 
 for (const [what, step] of [['403 of a proxy', html(403)], ['404 of a proxy', html(404)], ['500 of a proxy', html(500)],
   ['page of a captive portal', html(200)], ['empty answer', (response) => response.end()],
-  ['JSON that is no answer to a save', (response) => json(response, { login: true })],
+  ['JSON that is not a response to a save', (response) => json(response, { login: true })],
   ['JSON refusal without a problem code', (response) => json(response, { message: 'no' }, 403)]]) {
   test(`a ${what} does not drop a queued save: it is sent again under its key`, async (context) => {
-    const { client, asked, refused } = await queued(context, step);
+    const { client, requests, refused } = await queued(context, step);
     assert.equal((await client.update('T', 1, { n: 1 })).token, 'a-1-x');
-    assert.equal(saves(asked).length, 2);
-    assert.equal(new Set(saves(asked).map(({ headers }) => headers['idempotency-key'])).size, 1);
+    assert.equal(saves(requests).length, 2);
+    assert.equal(new Set(saves(requests).map(({ headers }) => headers['idempotency-key'])).size, 1);
     assert.deepEqual(refused, []);
   });
 }
 
-test('a body that a proxy finds too large is refused, so that it does not block the saves behind it', async (context) => {
+test('a save whose body is too large for a proxy is refused, and the saves after it are sent', async (context) => {
   const { client, refused } = await queued(context, html(413));
   client.update('T', 1, { n: 1 });
   assert.equal((await client.update('T', 2, { n: 2 })).token, 'a-1-x');
@@ -52,10 +52,10 @@ test('a token function that throws does not drop a queued save', async (context)
     return 'secret';
   };
   const errors = [];
-  const { client, asked, refused } = await queued(context, (response) => json(response, answer),
+  const { client, requests, refused } = await queued(context, (response) => json(response, answer),
     { token, onQueue: (size, error) => error && errors.push(error) });
   assert.equal((await client.update('T', 1, { n: 1 })).token, 'a-1-x');
-  assert.equal(saves(asked).length, 1);
+  assert.equal(saves(requests).length, 1);
   assert.deepEqual(refused, []);
   assert.ok(errors.length > 0 && errors.every((error) => error instanceof LiveFetchError && error.code === 'token-failed'));
 });
@@ -67,17 +67,17 @@ test('a token function that throws is a LiveFetchError with its cause', async ()
     && error.code === 'token-failed' && error.isTransient && error.cause === cause);
 });
 
-test('a page in place of an answer is a LiveFetchError that may pass', async (context) => {
+test('an HTML page in place of a response is a transient LiveFetchError', async (context) => {
   const { address } = await served(context, { '/v1/objects/T': [html(200)] });
   await assert.rejects(connect(address).fetch({ entity: 'T' }), (error) => error instanceof LiveFetchError
     && error.status === 0 && error.code === 'not-an-answer' && error.isTransient);
 });
 
-test('a caller that aborts its queued save takes it out of the queue', async (context) => {
-  const { client, asked } = await queued(context, () => {});
+test('a caller that aborts its queued save removes it from the queue', async (context) => {
+  const { client, requests } = await queued(context, () => {});
   const abort = new AbortController();
   const saved = client.save([{ update: 'T', id: 1, values: { n: 1 } }], { signal: abort.signal });
-  await until(() => saves(asked).length === 1);
+  await until(() => saves(requests).length === 1);
   abort.abort();
   await assert.rejects(saved, { name: 'AbortError' });
   assert.equal((await client.update('T', 2, { n: 2 })).token, 'a-1-x');

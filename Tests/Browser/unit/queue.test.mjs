@@ -18,10 +18,10 @@ function network(isUp) {
   return own;
 }
 
-const saves = (asked) => asked.filter(({ path }) => path === '/v1/save');
+const saves = (requests) => requests.filter(({ path }) => path === '/v1/save');
 
 test('saves made offline survive a restart and are sent once each, in order', async (context) => {
-  const { address, asked } = await served(context, { '/v1': about,
+  const { address, requests } = await served(context, { '/v1': about,
     '/v1/save': [(response) => json(response, answer(1)), (response) => json(response, answer(2)), (response) => json(response, answer(3))] });
   const directory = await mkdtemp(join(tmpdir(), 'livefetch-queue-'));
   const before = connect(address, { offline: fileStorage(directory), fetch: network(false).fetch });
@@ -35,14 +35,14 @@ test('saves made offline survive a restart and are sent once each, in order', as
     await rm(directory, { recursive: true });
   });
   await until(() => sizes.at(-1) === 0);
-  assert.deepEqual(saves(asked).map(({ body }) => body.changes[0].id), [1, 2, 3]);
-  assert.equal(new Set(saves(asked).map(({ headers }) => headers['idempotency-key'])).size, 3);
+  assert.deepEqual(saves(requests).map(({ body }) => body.changes[0].id), [1, 2, 3]);
+  assert.equal(new Set(saves(requests).map(({ headers }) => headers['idempotency-key'])).size, 3);
   assert.deepEqual(await fileStorage(directory).keys(), []);
 });
 
 test('a save is read from the storage when it is sent, and when it names an object that was inserted, and not else', async (context) => {
-  const { address, asked } = await served(context, { '/v1': about, '/v1/save': [(response, { body }) =>
-    json(response, answer(asked.length, Object.fromEntries(body.changes.map(({ temporaryID }) => [temporaryID, asked.length]))))] });
+  const { address, requests } = await served(context, { '/v1': about, '/v1/save': [(response, { body }) =>
+    json(response, answer(requests.length, Object.fromEntries(body.changes.map(({ temporaryID }) => [temporaryID, requests.length]))))] });
   const net = network(false);
   const storage = memoryStorage();
   const read = [];
@@ -55,30 +55,30 @@ test('a save is read from the storage when it is sent, and when it names an obje
   read.length = 0;
   net.isUp = true;
   await Promise.all(all);
-  assert.equal(typeof saves(asked).at(-1).body.changes[0].id, 'number');
+  assert.equal(typeof saves(requests).at(-1).body.changes[0].id, 'number');
   assert.ok(read.length <= 54, `${read.length} reads of 51 saves`);
 });
 
 test('a save without changes is sent as it is', async (context) => {
-  const { address, asked } = await served(context, { '/v1/save': [(response) => json(response, answer(1))] });
+  const { address, requests } = await served(context, { '/v1/save': [(response) => json(response, answer(1))] });
   assert.equal((await connect(address).save([])).token, 'a-1-x');
-  assert.deepEqual(saves(asked)[0].body, { changes: [] });
+  assert.deepEqual(saves(requests)[0].body, { changes: [] });
 });
 
 test('a save whose answer was lost is sent again with the same key, and its caller gets the answer', async (context) => {
-  const { address, asked } = await served(context, { '/v1': about,
+  const { address, requests } = await served(context, { '/v1': about,
     '/v1/save': [(response) => response.destroy(), (response) => json(response, answer(1))] });
   const client = connect(address, { offline: memoryStorage() });
   context.after(() => client.close());
   assert.equal((await client.update('T', 1, { n: 1 })).token, 'a-1-x');
-  const [first, second] = saves(asked);
+  const [first, second] = saves(requests);
   assert.equal(first.headers['idempotency-key'], second.headers['idempotency-key']);
   assert.deepEqual(first.body, second.body);
 });
 
 test('a refusal goes to the caller and to the application, and the queue goes on', async (context) => {
   const conflict = { code: 'conflict', title: 'Conflict', errors: [{ change: 0, code: 'changed' }] };
-  const { address, asked } = await served(context, { '/v1': about,
+  const { address, requests } = await served(context, { '/v1': about,
     '/v1/save': [(response) => json(response, conflict, 409), (response) => json(response, answer(2))] });
   const net = network(false);
   const refused = [];
@@ -90,7 +90,7 @@ test('a refusal goes to the caller and to the application, and the queue goes on
   await assert.rejects(first, { code: 'conflict' });
   assert.equal((await second).token, 'a-2-x');
   assert.deepEqual(refused, [['conflict', 'changed', 1]]);
-  assert.equal(saves(asked).length, 2);
+  assert.equal(saves(requests).length, 2);
 });
 
 test('a refused save of an earlier page goes to the application, or is a warning', async (context) => {
@@ -115,7 +115,7 @@ test('a refused save of an earlier page goes to the application, or is a warning
 });
 
 test('a save that names an object which another one inserts is sent with its id', async (context) => {
-  const { address, asked } = await served(context, { '/v1': about,
+  const { address, requests } = await served(context, { '/v1': about,
     '/v1/save': [(response, { body }) => json(response, answer(1, { [body.changes[0].temporaryID]: 17 })), (response) => json(response, answer(2))] });
   const net = network(false);
   const client = connect(address, { offline: memoryStorage(), fetch: net.fetch });
@@ -125,9 +125,9 @@ test('a save that names an object which another one inserts is sent with its id'
   const last = client.save([{ update: 'T', id: temporaryID, values: { n: 2, other: { temporaryID }, list: { add: [temporaryID] } } }]);
   net.isUp = true;
   await last;
-  assert.deepEqual(saves(asked)[1].body.changes, [{ update: 'T', id: 17, values: { n: 2, other: 17, list: { add: [17] } } }]);
+  assert.deepEqual(saves(requests)[1].body.changes, [{ update: 'T', id: 17, values: { n: 2, other: 17, list: { add: [17] } } }]);
   await client.delete('T', temporaryID);
-  assert.deepEqual(saves(asked)[2].body.changes, [{ delete: 'T', id: 17 }]);
+  assert.deepEqual(saves(requests)[2].body.changes, [{ delete: 'T', id: 17 }]);
 });
 
 test('saves that wait are shown as pending, also by the page that comes after a reload', async (context) => {
@@ -164,7 +164,7 @@ test('a save waits while the credential is refused', async (context) => {
 });
 
 test('a save that was sent a day ago without an answer is not sent again', async (context) => {
-  const { address, asked } = await served(context, { '/v1': about });
+  const { address, requests } = await served(context, { '/v1': about });
   const storage = memoryStorage();
   await storage.set('save/1', { changes: [{ insert: 'T', values: {} }], idempotencyKey: 'k', page: 'p', sentAt: Date.now() - 86_400_000 });
   const refused = [];
@@ -172,17 +172,17 @@ test('a save that was sent a day ago without an answer is not sent again', async
   context.after(() => client.close());
   await until(() => refused.length === 1);
   assert.deepEqual(refused, ['outcome-unknown']);
-  assert.deepEqual(saves(asked), []);
+  assert.deepEqual(saves(requests), []);
 });
 
 test('what was not sent for days as there was no network is sent', async (context) => {
-  const { address, asked } = await served(context, { '/v1': about, '/v1/save': [(response) => json(response, answer(1))] });
+  const { address, requests } = await served(context, { '/v1': about, '/v1/save': [(response) => json(response, answer(1))] });
   const storage = memoryStorage();
   await storage.set('save/1', { changes: [{ insert: 'T', values: {} }], idempotencyKey: 'k', page: 'p' });
   const client = connect(address, { offline: storage });
   context.after(() => client.close());
   await until(async () => (await storage.keys()).length === 0);
-  assert.equal(saves(asked)[0].headers['idempotency-key'], 'k');
+  assert.equal(saves(requests)[0].headers['idempotency-key'], 'k');
 });
 
 test('a storage that fails is a warning, and the save is sent', async (context) => {

@@ -108,7 +108,7 @@ test('an unknown failure of the network is a LiveFetchError in onState', async (
 
 test('while the connection is lost nobody asks whether a save is contained', async (context) => {
   let end;
-  const { address, asked } = await served(context, {
+  const { address, requests } = await served(context, {
     '/v1/objects/T': [(response) => { stream(response); end = () => response.destroy(); }, (response, { isStream }) => (isStream ? response.destroy() : json(response, {}, 503))],
     '/v1/save': [(response) => json(response, { token: 'other', ids: {}, inserted: 0, updated: 1, deleted: 0 })] });
   const client = connect(address);
@@ -119,7 +119,7 @@ test('while the connection is lost nobody asks whether a save is contained', asy
   await until(() => live.state === 'offline');
   await client.update('T', 1, { n: 2 });
   await new Promise((resolve) => { setTimeout(resolve, 1500); });
-  assert.deepEqual(asked.filter(({ query }) => query.wait === '0'), []);
+  assert.deepEqual(requests.filter(({ query }) => query.wait === '0'), []);
 });
 
 test('a save that is repeated under its key is the same save', async () => {

@@ -12,7 +12,7 @@ const dictionaries = (token, n, more = {}) => ({ entity: 'T', token, count: 1,
 
 /** Follows a request against answers given one after the other; what was called, in words. */
 async function follow(context, request, answers) {
-  const { address, asked } = await served(context, { [path]: [
+  const { address, requests } = await served(context, { [path]: [
     ...answers.map((answer) => (response) => json(response, answer)), () => {}] });
   const client = connect(address, { stream: false, multiplex: false });
   context.after(() => client.close());
@@ -20,18 +20,18 @@ async function follow(context, request, answers) {
   const live = client.live({ entity: 'T', ...request }, {
     onSnapshot: () => calls.push('snapshot'), onDiff: () => calls.push('diff'),
     onChange: (current) => calls.push(current.sections ? current.sections[0].items : current.total) });
-  await until(() => asked.length > answers.length);
-  return { live, calls, asked };
+  await until(() => requests.length > answers.length);
+  return { live, calls, requests };
 }
 
 test('dictionaries are replaced whole, and not where nothing in them differs', async (context) => {
   const quiet = { entity: 'T', from: 'a-1-x', to: 'a-2-x' };
-  const { live, calls, asked } = await follow(context, { as: 'dictionaries', select: 'n:@count' }, [
+  const { live, calls, requests } = await follow(context, { as: 'dictionaries', select: 'n:@count' }, [
     dictionaries('a-1-x', 1), quiet,
     { entity: 'T', from: 'a-2-x', to: 'a-3-x', reset: true, count: 1, sections: dictionaries('', 2).sections }]);
   assert.deepEqual(calls, ['snapshot', [{ n: 1 }], 'diff', [{ n: 2 }]]);
-  assert.deepEqual(asked.map(({ query }) => query.since), [undefined, 'a-1-x', 'a-2-x', 'a-3-x']);
-  assert.ok(asked.every(({ query }) => query.digest === undefined), 'they have no digest');
+  assert.deepEqual(requests.map(({ query }) => query.since), [undefined, 'a-1-x', 'a-2-x', 'a-3-x']);
+  assert.ok(requests.every(({ query }) => query.digest === undefined), 'they have no digest');
   assert.equal(live.current.count, 1);
   assert.equal(live.current.token, 'a-3-x');
 });

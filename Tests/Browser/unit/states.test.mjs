@@ -63,7 +63,7 @@ test('a refusal that a handler gets is no warning', async (context) => {
 });
 
 test('a token that no header can carry ends in failed, like one that the server refuses', async (context) => {
-  const { address, asked } = await served(context, { [path]: [(response) => open(response, ['snapshot', snapshot])] });
+  const { address, requests } = await served(context, { [path]: [(response) => open(response, ['snapshot', snapshot])] });
   for (const token of ['key\u0000', 'two\nlines']) {
     const client = connect(address, { token });
     context.after(() => client.close());
@@ -73,7 +73,7 @@ test('a token that no header can carry ends in failed, like one that the server 
     assert.equal(live.error.message, 'The token or another header contains a character that a header cannot carry.');
     await assert.rejects(client.fetch({ entity: 'T' }), { code: 'unauthorized' });
   }
-  assert.deepEqual(asked, []);
+  assert.deepEqual(requests, []);
 });
 
 test('a token with other than ASCII characters is sent in UTF-8, as curl sends it', async () => {

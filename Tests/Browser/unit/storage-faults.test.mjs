@@ -8,7 +8,7 @@ import { json, served, until } from './script.mjs';
 const about = [(response) => json(response, { name: 'LiveFetch' })];
 const answer = (number, ids = {}) => ({ token: `a-${number}-x`, ids, inserted: 0, updated: 0, deleted: 0 });
 const answered = { '/v1': about, '/v1/save': [1, 2, 3].map((number) => (response) => json(response, answer(number))) };
-const sent = (asked) => asked.filter(({ path }) => path === '/v1/save').map(({ body }) => body.changes[0].id);
+const sent = (requests) => requests.filter(({ path }) => path === '/v1/save').map(({ body }) => body.changes[0].id);
 
 function network(isUp) {
   const own = { isUp, fetch: (...args) => (own.isUp ? fetch(...args) : Promise.reject(new TypeError('offline'))) };
@@ -40,7 +40,7 @@ test('a result that cannot be stored leaves the queue of saves in its storage', 
 });
 
 test('a save that cannot be read when its turn comes is sent from memory, before the later ones', async (context) => {
-  const { address, asked } = await served(context, answered);
+  const { address, requests } = await served(context, answered);
   const { mock } = context.mock.method(console, 'warn', () => {});
   const own = faulty((name, key) => name === 'get' && key.startsWith('save/'));
   const net = network(false);
@@ -50,12 +50,12 @@ test('a save that cannot be read when its turn comes is sent from memory, before
   await until(async () => (await own.storage.keys()).length === 3);
   net.isUp = true;
   assert.deepEqual((await Promise.all(answers)).map(({ token }) => token), ['a-1-x', 'a-2-x', 'a-3-x']);
-  assert.deepEqual(sent(asked), [1, 2, 3]);
+  assert.deepEqual(sent(requests), [1, 2, 3]);
   assert.equal(mock.calls.length, 1);
 });
 
 test('saves that wait are sent once each after their storage was emptied', async (context) => {
-  const { address, asked } = await served(context, answered);
+  const { address, requests } = await served(context, answered);
   const storage = memoryStorage();
   const net = network(false);
   const client = connect(address, { offline: storage, fetch: net.fetch });
@@ -65,17 +65,17 @@ test('saves that wait are sent once each after their storage was emptied', async
   for (const key of await storage.keys()) await storage.delete(key);
   net.isUp = true;
   assert.deepEqual((await Promise.all(answers)).map(({ token }) => token), ['a-1-x', 'a-2-x']);
-  assert.deepEqual(sent(asked), [1, 2]);
+  assert.deepEqual(sent(requests), [1, 2]);
 });
 
 test('a save that cannot be taken out of the storage is not sent again', async (context) => {
-  const { address, asked } = await served(context, answered);
+  const { address, requests } = await served(context, answered);
   context.mock.method(console, 'warn', () => {});
   const client = connect(address, { offline: faulty((name) => name === 'delete') });
   context.after(() => client.close());
   await client.update('T', 1, { n: 1 });
   await client.update('T', 2, { n: 2 });
-  assert.deepEqual(sent(asked), [1, 2]);
+  assert.deepEqual(sent(requests), [1, 2]);
 });
 
 test('the key of a save does not age while the server has never been reached', async (context) => {
@@ -92,7 +92,7 @@ test('the key of a save does not age while the server has never been reached', a
 });
 
 test('a save that is made while the one before leaves the storage has the id of its object', async (context) => {
-  const { address, asked } = await served(context, { '/v1': about, '/v1/save': [
+  const { address, requests } = await served(context, { '/v1': about, '/v1/save': [
     (response, { body }) => json(response, answer(1, { [body.changes[0].temporaryID]: 17 })), (response) => json(response, answer(2))] });
   const storage = memoryStorage();
   let added = null;
@@ -105,7 +105,7 @@ test('a save that is made while the one before leaves the storage has the id of 
   const temporaryID = client.temporaryID();
   await client.save([{ insert: 'T', temporaryID, values: { n: 1 } }]);
   await added;
-  assert.deepEqual(sent(asked), [undefined, 17]);
+  assert.deepEqual(sent(requests), [undefined, 17]);
 });
 
 /** As much of IndexedDB as the storage uses; `closeAll()` is what the browser does for other pages. */

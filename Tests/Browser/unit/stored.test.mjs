@@ -27,7 +27,7 @@ function network(isUp) {
 }
 
 test('a start without a network shows the last result, and resumes from its token', async (context) => {
-  const { address, asked } = await served(context, { [path]: [
+  const { address, requests } = await served(context, { [path]: [
     (response) => stream(response, ['snapshot', snapshot]), (response) => stream(response, ['diff', diff])] });
   const directory = await mkdtemp(join(tmpdir(), 'livefetch-results-'));
   const before = connect(address, { offline: fileStorage(directory) });
@@ -49,7 +49,7 @@ test('a start without a network shows the last result, and resumes from its toke
   net.isUp = true;
   await until(() => live.sections[0].items.length === 2);
   assert.deepEqual(seen.slice(2), ['live', ['diff', 'live', [1, 2]]]);
-  assert.deepEqual(asked.filter((ask) => ask.path === path).map(({ query }) => query.since), [undefined, 'a-1-x']);
+  assert.deepEqual(requests.filter((request) => request.path === path).map(({ query }) => query.since), [undefined, 'a-1-x']);
 });
 
 test('a live fetch of another request does not get the stored result', async (context) => {

@@ -14,7 +14,7 @@ const stream = (response) => {
 };
 const script = { '/v1': [(response) => json(response, {})], '/v1/objects/T': [stream],
   '/v1/save': [(response) => json(response, answer)] };
-const saves = (asked) => asked.filter(({ path }) => path === '/v1/save').map(({ body }) => body.changes);
+const saves = (requests) => requests.filter(({ path }) => path === '/v1/save').map(({ body }) => body.changes);
 
 const refused = [
   [{ price: NaN }, '`price` is NaN'], [{ price: () => 1 }, '`price` is a function'],
@@ -24,7 +24,7 @@ const refused = [
 for (const offline of [undefined, true]) {
   const name = offline ? 'nor kept for later' : 'nor shown';
   test(`a value that JSON does not have is refused by its property's name, and not sent, ${name}`, async (context) => {
-    const { address, asked } = await served(context, script);
+    const { address, requests } = await served(context, script);
     const storage = memoryStorage();
     const client = connect(address, offline ? { offline: storage, onRefused: () => assert.fail() } : {});
     context.after(() => client.close());
@@ -38,36 +38,36 @@ for (const offline of [undefined, true]) {
       await assert.rejects(client.save([{ delete: 'T', id: 1, base: values }]), error);
     }
     await assert.rejects(client.delete('T', NaN), { message: 'livefetch: `id` is NaN, which JSON does not have.' });
-    assert.deepEqual([causes, saves(asked), (await storage.keys()).filter((key) => key.startsWith('save/'))], [['snapshot'], [], []]);
+    assert.deepEqual([causes, saves(requests), (await storage.keys()).filter((key) => key.startsWith('save/'))], [['snapshot'], [], []]);
   });
 }
 
 test('infinities are sent as text, dates as ISO 8601, and what is undefined is left out', async (context) => {
-  const { address, asked } = await served(context, script);
+  const { address, requests } = await served(context, script);
   const client = connect(address);
   await client.update('T', 1, { price: Infinity, low: -Infinity, at: new Date('2026-01-02T03:04:05Z'), gone: undefined,
     meta: { a: undefined, b: null, list: [undefined], boxed: Object('x') } }, { base: { price: -Infinity } });
-  assert.deepEqual(saves(asked), [[{ update: 'T', id: 1, base: { price: '-Infinity' }, values: { price: 'Infinity',
+  assert.deepEqual(saves(requests), [[{ update: 'T', id: 1, base: { price: '-Infinity' }, values: { price: 'Infinity',
     low: '-Infinity', at: '2026-01-02T03:04:05.000Z', meta: { b: null, list: [null], boxed: 'x' } } }]]);
 });
 
 test('a date that names a new object beside it stays a date when the object has its id', async (context) => {
-  const { address, asked } = await served(context, { ...script,
+  const { address, requests } = await served(context, { ...script,
     '/v1/save': [(response, { body }) => json(response, { ...answer, ids: { [body.changes[0].temporaryID]: 17 } })] });
   const client = connect(address, { offline: memoryStorage() });
   context.after(() => client.close());
   const temporaryID = client.temporaryID();
   await client.save([{ insert: 'T', temporaryID, values: {} }]);
   await client.update('T', 1, { at: new Date(0), other: { temporaryID } });
-  assert.deepEqual(saves(asked)[1][0].values, { at: '1970-01-01T00:00:00.000Z', other: 17 });
+  assert.deepEqual(saves(requests)[1][0].values, { at: '1970-01-01T00:00:00.000Z', other: 17 });
 });
 
 test('a local value is a copy: what the program does to it afterwards is not sent', async (context) => {
-  const { address, asked } = await served(context, script);
+  const { address, requests } = await served(context, script);
   const client = connect(address);
   const values = { meta: [1] };
   const saved = client.update('T', 1, values);
   values.meta.push(2);
   await saved;
-  assert.deepEqual(saves(asked)[0][0].values, { meta: [1] });
+  assert.deepEqual(saves(requests)[0][0].values, { meta: [1] });
 });

@@ -1,4 +1,4 @@
-// Fetching, saving and merging in a context; in process and over HTTP alike.
+// A context fetches, saves and merges objects, with a local store and over HTTP.
 
 import Foundation
 import LiveFetch
@@ -28,7 +28,7 @@ struct ContextTests {
     #expect(try await context.fetchSingleObject(none) == nil)
     do {
       _ = try await context.fetchSingleObject(City.sortedFetchRequest)
-      Issue.record("one of three")
+      Issue.record("one of three objects was returned")
     } catch {
       guard case .notUnique(entity: "City") = error else { throw error }
     }
@@ -46,7 +46,7 @@ struct ContextTests {
     }
   }
 
-  @Test("finds or makes", arguments: Kind.allCases)
+  @Test("finds an object by its key, or inserts one", arguments: Kind.allCases)
   func findOrCreate(kind: Kind) async throws {
     let (sample, _) = try await World.store(kind)
     let context = ManagedObjectContext(store: sample.store)
@@ -60,7 +60,7 @@ struct ContextTests {
     #expect(try await context.count(Country.sortedFetchRequest) == 3)
   }
 
-  @Test("performs changes, or none of them", arguments: Kind.allCases)
+  @Test("performs all changes of a block, or none of them", arguments: Kind.allCases)
   func performing(kind: Kind) async throws {
     let (sample, _) = try await World.store(kind)
     let context = ManagedObjectContext(store: sample.store)
@@ -82,7 +82,7 @@ struct ContextTests {
     #expect(try await context.count(Country.sortedFetchRequest) == 3)
   }
 
-  @Test("a refused save keeps changes that are performed meanwhile", arguments: Kind.allCases)
+  @Test("a refused save keeps the changes of blocks that ran during it", arguments: Kind.allCases)
   func performingTwice(kind: Kind) async throws {
     let (sample, ids) = try await World.store(kind)
     let context = ManagedObjectContext(store: sample.store)
@@ -118,24 +118,37 @@ struct ContextTests {
     #expect((receipt.inserted, receipt.updated, receipt.deleted) == (2, 1, 1))
     let id = try #require(context.permanentID(for: inserted))
     #expect(try await context.materializedObject(City.self, with: id).name == "Nara")
-    let now = try await context.fetch(
+    let cities = try await context.fetch(
       FetchRequest<PlainCity>(sortedBy: [.ascending("name")]))
-    #expect(now.map(\.name) == ["Kyoto", "Nara", "Osaka", "Tokyo"])
-    #expect(now[2].population == nil)
+    #expect(cities.map(\.name) == ["Kyoto", "Nara", "Osaka", "Tokyo"])
+    #expect(cities[2].population == nil)
+  }
 
-    // Without the old value all of it is written, nil too.
-    var nara = now[1]
-    nara.population = nil
-    try context.update(nara)
+  @Test("writes all properties of a plain value without its old one", arguments: Kind.allCases)
+  func wholeValue(kind: Kind) async throws {
+    let (sample, _) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let osakas = PlainCity.sortedFetchRequest(where: "name == 'Osaka'")
+    var osaka = try #require(try await context.fetch(osakas).first)
+    osaka.population = nil
+    try context.update(osaka)
     try await context.save()
-    let naras = try await context.fetch(PlainCity.sortedFetchRequest(where: "name == 'Nara'"))
-    #expect(naras.map(\.population) == [nil])
+    #expect(try await context.fetch(osakas).map(\.population) == [nil])
+  }
 
-    // The edited value was read before another client changed it.
-    osaka.name = "Ōsaka"
+  @Test(
+    "refuses a plain value that another client changed after it was read",
+    arguments: Kind.allCases)
+  func outdatedValue(kind: Kind) async throws {
+    let (sample, ids) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let osakas = PlainCity.sortedFetchRequest(where: "name == 'Osaka'")
+    let old = try #require(try await context.fetch(osakas).first)
+    var new = old
+    new.name = "Ōsaka"
     try await sample.save(
       #"{"update":"City","id":\#(try #require(ids["osaka"])),"values":{"name":"Naniwa"}}"#)
-    try context.update(osaka, from: now[2])
+    try context.update(new, from: old)
     do {
       try await context.save()
       Issue.record("it was not refused")
@@ -198,7 +211,7 @@ struct ContextTests {
     #expect(twin?.country?.object?.name == "Yamato")
     var stored = City.sortedFetchRequest
     stored.includesPendingChanges = false
-    #expect(try await parent.count(stored) == 3, "nothing is in the store")
+    #expect(try await parent.count(stored) == 3, "the store has no change of the child")
     let receipt = try #require(try await parent.save())
     #expect((receipt.inserted, receipt.updated, receipt.deleted) == (2, 1, 1))
     #expect(city.objectID == twin?.objectID && !city.objectID.isTemporary)
@@ -213,7 +226,9 @@ struct ContextTests {
     #expect(fresh.map(\.population) == [430_000, 5, 9])
   }
 
-  @Test("discards a child's changes with the child, and its own with rollback and reset")
+  @Test(
+    "a child's rollback discards the child's changes only; rollback and reset discard the context's"
+  )
   func discarding() async throws {
     let (sample, ids) = try await World.store(.local)
     let context = ManagedObjectContext(store: sample.store)
@@ -235,7 +250,7 @@ struct ContextTests {
     #expect(again !== city)
   }
 
-  @Test("gives permanent ids before a save", arguments: Kind.allCases)
+  @Test("assigns permanent ids before a save on request", arguments: Kind.allCases)
   func permanentIDs(kind: Kind) async throws {
     let (sample, _) = try await World.store(kind)
     let context = ManagedObjectContext(store: sample.store)
@@ -254,7 +269,9 @@ struct ContextTests {
     #expect(try await other.materializedObject(Country.self, with: id).name == "Mali")
   }
 
-  @Test("saves one after the other, and keeps what is assigned meanwhile", arguments: Kind.allCases)
+  @Test(
+    "runs one save after the other, and keeps values that are assigned during a save",
+    arguments: Kind.allCases)
   func overlappingSaves(kind: Kind) async throws {
     let (sample, ids) = try await World.store(kind)
     let context = ManagedObjectContext(store: sample.store)

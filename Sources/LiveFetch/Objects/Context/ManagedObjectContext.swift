@@ -46,7 +46,7 @@ public final class ManagedObjectContext {
   /// may contain objects that no longer do.
   var referrers: [ManagedObjectID: Set<ManagedObject>] = [:]
   /// The objects in memory whose stored values include members of to-many relationships, by class. A
-  /// save elsewhere may have changed those members.
+  /// save of another client may have changed those members.
   var holders: [ObjectIdentifier: [ObjectIdentifier: WeakObject]] = [:]
   /// Changes of values that are not managed objects.
   var valueChanges: [ValueChange] = []

@@ -118,7 +118,7 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
       } catch {
         // The controller retries if the store cannot be reached or the object is unreadable.
         if case .materialization = error { return }
-        if !error.mayPass { self?.fail(error) }
+        if !error.isTransient { self?.fail(error) }
       }
     }
   }

@@ -39,7 +39,7 @@ open class ManagedObject: Hashable, CustomStringConvertible {
     }
     set { knownID = newValue }
   }
-  /// Nil until it is asked for: objects that are fetched need no temporary id.
+  /// Nil until it is read, because fetched objects need no temporary id.
   private var knownID: ManagedObjectID?
   /// nil for an object that was deleted, rolled back, or never inserted.
   public internal(set) var managedObjectContext: ManagedObjectContext? {

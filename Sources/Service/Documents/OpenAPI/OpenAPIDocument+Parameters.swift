@@ -15,7 +15,7 @@ extension OpenAPIDocument {
       "section", .string,
       "A key path that groups, or one with `:initial`, `:day`, `:month`, `:year`."
     ),
-    ("limit", count, "The most items; the window stays exact while it is live."),
+    ("limit", count, "The maximum number of items; the window stays exact while it is live."),
     ("offset", count, "How many items to pass over."),
     ("after", .string, "The `next` cursor of an earlier snapshot."),
     ("select", .string, "Comma list of what an item holds."),
@@ -64,7 +64,7 @@ extension OpenAPIDocument {
     "batchWhere": parameter("where", .string, "Which objects; `TRUEPREDICATE` for all.")
       + ["required": true],
     "saves": parameter(
-      "limit", ["type": "integer", "minimum": 1, "maximum": 1000], "The most saves."),
+      "limit", ["type": "integer", "minimum": 1, "maximum": 1000], "The maximum number of saves."),
     "ifMatch": parameter(
       "If-Match", .string, "The ETag that the object has to have.", in: "header"),
     "ifNoneMatch": parameter(
@@ -76,7 +76,8 @@ extension OpenAPIDocument {
       "`return=minimal`, `return=representation`, `max-affected=N`, `handling=strict`.",
       in: "header"),
     "lastEventID": parameter(
-      "Last-Event-ID", .string, "Where a stream goes on.", in: "header"),
+      "Last-Event-ID", .string, "The id of the last received event; the stream continues after it.",
+      in: "header"),
     "idempotencyKey": parameter(
       "Idempotency-Key", .string,
       "The same key with the same body is answered as the first time.", in: "header"),

@@ -172,7 +172,7 @@ public enum ProblemCatalogue {
       500,
       [
         "internal-error": "the store failed",
-        "unanswered": "the request was given up",
+        "unanswered": "the server ended the request without a response",
       ])
     + codes(
       501,

@@ -1,5 +1,5 @@
-// The processor time of a fetch of many rows, beside GRDB's: LIVEFETCH_ROWS=100000 swift test -c release
-// --package-path Tests/Newcomer --scratch-path .build-newcomer --filter DecodingBenchmark
+// Measures the processor time of a fetch of many rows in comparison with GRDB:
+// LIVEFETCH_ROWS=100000 swift test -c release --package-path Tests/Newcomer --scratch-path .build-newcomer --filter DecodingBenchmark
 
 import Foundation
 import GRDB

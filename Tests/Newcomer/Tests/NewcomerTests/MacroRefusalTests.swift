@@ -1,4 +1,4 @@
-// The compiler's message for a class that the macro @Entity refuses.
+// Compiles a class that the macro @Entity refuses, and reads the compiler's message.
 
 import Foundation
 import Testing

@@ -1,4 +1,4 @@
-// Managed classes, a delegate and an observer, declared without any isolation of their own.
+// Managed classes and a delegate without isolation annotations, in a module of the main actor.
 
 import LiveFetch
 import Testing
@@ -39,7 +39,7 @@ final class Screen: FetchedResultsControllerDelegate {
 }
 
 struct `Managed objects in a module of the main actor` {
-  @Test func `are inserted, saved, fetched and followed`() async throws {
+  @Test func `are inserted, saved, fetched, and shown by a results controller`() async throws {
     let store = try SampleStore()
     let context = ManagedObjectContext(store: store.store)
     let controller = FetchedResultsController(
@@ -66,7 +66,7 @@ struct `Managed objects in a module of the main actor` {
     #expect(try await owner?.items.materialize().map(\.objectID) == [item.objectID])
   }
 
-  @Test func `report what a save refuses`() async throws {
+  @Test func `throw an error for a save that is refused`() async throws {
     let context = ManagedObjectContext(store: try SampleStore().store)
     let _: Item = context.insertObject()
     await #expect(throws: ContextError.self) { try await context.save() }

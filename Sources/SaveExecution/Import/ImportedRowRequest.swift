@@ -1,23 +1,25 @@
-// A row of an imported file, for an entity that a model file describes → the JSON of one change, which
-// is validated like a client's: the table does not express a model's ranges, patterns and counts, nor
-// which of several entities in one table a row belongs to.
+// Turns a row of an imported file into a save of one object, which is validated like a client's.
 
 import FetchModel
 import SQLComposer
 
-/// Makes saves of imported rows.
-package struct ModelledRow: Sendable {
+/// Builds the saves of imported rows of an entity that a model file describes.
+package struct ImportedRowRequestBuilder: Sendable {
   private let entity: Int
   private let resolver: SaveResolver
 
-  package init(entity: Int, _ model: Model) {
+  /// - Parameter entity: The index of the entity in `model`.
+  package init(entity: Int, model: Model) {
     self.entity = entity
     resolver = SaveResolver(model: model)
   }
 
+  /// Returns the save that inserts or updates one row.
+  ///
   /// - Parameters:
-  ///   - columns: the column of each field.
-  ///   - id: the id of the row that is there; nil for a new one.
+  ///   - columns: The column of each field.
+  ///   - id: The id of the existing row; nil for a new one.
+  /// - Throws: ``SaveError`` if the model refuses a value.
   package func request(
     _ fields: [ImportedField], of columns: [Int], in table: SaveTable, id: ObjectID?
   ) throws(SaveError) -> SaveRequest {

@@ -1,16 +1,19 @@
-// The value that a sort term derives from a column, as SQL with LiveFetch's functions.
+// SQL for the values that a sort term or a function of a predicate derives from a column, with
+// LiveFetch's functions.
 
 import FetchModel
 
-enum FoldingSQL {
-  /// Returns `column` without the differences that `options` ignore.
-  static func fold(_ column: String, _ options: StringOptions) -> String {
+enum DerivedValueSQL {
+  /// Returns SQL for the text of `column` without the differences that `options` ignore.
+  static func folded(_ column: String, ignoring options: StringOptions) -> String {
     "livefetch_fold(\(column), \(options.rawValue))"
   }
 
-  /// Returns the initial of a text, or the day, month or year of a date, of a stored value.
-  static func derive(
-    _ stored: String, _ dateFormat: DateFormat?, _ derivation: OrderTerm.Derivation
+  /// Returns SQL for the initial of a stored text, or the day, month or year of a stored date.
+  ///
+  /// - Parameter dateFormat: The format in which dates are stored; nil for ISO 8601.
+  static func derived(
+    _ derivation: OrderTerm.Derivation, from stored: String, dateFormat: DateFormat?
   ) -> String {
     switch derivation {
     case .value: stored
