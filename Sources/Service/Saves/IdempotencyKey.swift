@@ -29,8 +29,10 @@ struct IdempotencyKey: Sendable {
     let caller: String? =
       switch context.caller?.kind {
       case nil, .anonymous, .serverToken: nil
-      // Another key may have the name of a revoked one.
-      case .apiKey(let id): "key:\(id)"
+      // A key for another user may have the name of a revoked one.
+      case .apiKey:
+        [context.caller?.credential, context.caller?.userID].compactMap(\.self)
+          .joined(separator: "\u{1F}")
       case .jwt: context.caller?.credential
       }
     key = caller.map { "\(value)\u{1F}\($0)" } ?? value
