@@ -64,7 +64,6 @@ struct SnapshotParityTests {
     "max({founded,CAST(population,'NSDate')}) > '2001-01-01T00:00:20Z'",
     "max({CAST(10,'NSDate'),CAST(population,'NSDate')}) == CAST(10,'NSDate')",
     "CAST(CAST(founded,'NSNumber'),'NSDate') == founded", "CAST(population,'NSDate') == nil",
-    "CAST(CAST(density,'NSDate'),'NSString') BEGINSWITH '2001-01-01'",
   ]
 
   @Test("a date that is calculated from a number compares as in SQLite", arguments: dates)
