@@ -9,7 +9,7 @@ TESTS_AT_ONCE ?= 4
 PACKAGES := libmicrohttpd-dev libsqlite3-dev libcurl4-openssl-dev zlib1g-dev libpq-dev
 # The suites of the service that run over both stores. Not CachingContract: a commit in any database of a
 # PostgreSQL server moves the tokens of all of them, and so do log flushes.
-BOTH_STORES := AccessProof|Access(Leak|Live|Reading|Saving|RuleMatrix|Time|Token)|$(strip \
+BOTH_STORES := AccessProof|Access(Leak|Live|Partner|PartnerProof|Reading|Saving|RuleMatrix|Time|Token)|$(strip \
   )AlteredTable|BatchInSave|CacheBound|CredentialEnd|DeleteRule|DerivedChain|$(strip \
   )DictionariesContract|DictionariesLive|DisconnectedClients|EntityName|$(strip \
   )ErrorContract|EveryFailure|FetchContract|FetchedKeys|GroupedDate|HeadRefusal|Idempotency|$(strip \

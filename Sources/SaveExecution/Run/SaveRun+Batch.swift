@@ -160,10 +160,10 @@ extension SaveRun {
     _ change: Change, at index: Int, where predicate: ResolvedPredicate
   ) throws(StoreError) {
     let table = table(change.entity)
-    guard !change.editsMembers else {
+    guard !change.editsMembers, !setsPartners(change) else {
       return report(
-        .notWritable, nil, "under access rules a batch cannot set to-many relationships",
-        at: index)
+        .notWritable, nil,
+        "under access rules a batch cannot set to-many and one-to-one relationships", at: index)
     }
     guard var ids = try permittedIDs(.update, matches(predicate, table), at: index),
       try isWithinLimit(Matches(ids, of: table))

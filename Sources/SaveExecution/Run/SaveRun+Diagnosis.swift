@@ -51,7 +51,7 @@ extension SaveRun {
 }
 
 extension Change {
-  fileprivate var isReplacement: Bool {
+  var isReplacement: Bool {
     if case .replace = operation { true } else { false }
   }
 }

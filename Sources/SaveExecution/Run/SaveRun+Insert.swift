@@ -43,7 +43,10 @@ extension SaveRun {
       wait(index, for: insert, property: property)
       return false
     }
-    guard setKey(table, id, at: index) else { return false }
+    // Without the id: that of an unreadable object has to give the answer of a free one.
+    guard setKey(table, id, at: index), try mayLink(table, at: index, id: nil) else {
+      return false
+    }
     if let column = table.discriminatorColumn {
       row.append(.text(table.entity.name), to: column)
     }

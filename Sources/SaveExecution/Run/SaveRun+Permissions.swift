@@ -16,8 +16,8 @@ extension SaveRun {
     refuseReadOnlyAttributes(access)
     var named = NamedObjects(request, executor.model)
     for index in request.changes.indices {
-      for members in try replacedMembers(of: index) {
-        named.addUpdated(members.ids, of: members.entity)
+      for objects in try replacedMembers(of: index) + partners(of: index) {
+        named.addUpdated(objects.ids, of: objects.entity)
       }
     }
     var permissions = SavePermissions(access: access)
@@ -116,7 +116,7 @@ extension SaveRun {
   mutating func mayChange(_ change: Change, at index: Int, id: ObjectID) -> Bool {
     guard let permissions else { return true }
     let object = SavePermissions.Object(entity: change.entity, id: id)
-    if permissions.inserted[object] != nil { return true }
+    if isInserted(id, of: change.entity) { return true }
     guard permissions.readable.contains(object) else {
       if case .replace = change.operation, mayInsert(change.entity) { return true }
       // The problems of an invalid change are reported as they are for an object that does not exist.
@@ -138,11 +138,18 @@ extension SaveRun {
     permissions.map { $0.access.rule(.insert, entity).condition != .constant(false) } ?? true
   }
 
+  /// True if the save has inserted an object of an entity or of its subentities.
+  private func isInserted(_ id: ObjectID, of entity: Int) -> Bool {
+    guard let inserted = permissions?.inserted, !inserted.isEmpty else { return false }
+    let entities = [entity] + executor.model.entities[entity].inheritance.subentities
+    return entities.contains { inserted[.init(entity: $0, id: id)] != nil }
+  }
+
   /// True if the caller may know that an object exists.
   func mayRead(_ id: ObjectID, of entity: Int) -> Bool {
     guard let permissions else { return true }
     let object = SavePermissions.Object(entity: entity, id: id)
-    return permissions.readable.contains(object) || permissions.inserted[object] != nil
+    return permissions.readable.contains(object) || isInserted(id, of: entity)
   }
 
   /// True if a change may refer to an object by a relationship.
@@ -152,12 +159,13 @@ extension SaveRun {
       || permissions.unchangedLinks.contains(.init(change: change, relationship: relationship))
   }
 
-  /// Returns true if a change of a to-many relationship may add or remove a member, which is an
-  /// update of the member too. Reports a problem if not.
+  /// Returns true if a change of another object may add or remove this member of a to-many
+  /// relationship, or link or unlink this partner in a one-to-one relationship. That is an update of
+  /// this object too. Reports a problem if not.
   mutating func mayUpdate(member id: ObjectID, of entity: Int, at change: Int) -> Bool {
-    guard let permissions else { return true }
+    guard let permissions, !isInserted(id, of: entity) else { return true }
     let object = SavePermissions.Object(entity: entity, id: id)
-    guard permissions.updatable.contains(object) || permissions.inserted[object] != nil else {
+    guard permissions.updatable.contains(object) else {
       reportForbidden("update", entity, at: change)
       return false
     }

@@ -45,7 +45,10 @@ extension SaveRun {
       try reportEverything(table, at: index, key: key, from: .stored)
       return false
     }
-    return keepKey(table, key, at: index)
+    guard keepKey(table, key, at: index) else { return false }
+    // An object that the caller may not read is replaced as one that does not exist.
+    guard mayRead(id, of: change.entity) else { return true }
+    return try mayLink(table, at: index, id: id, isReplacement: change.isReplacement)
   }
 
   /// Removes the key's columns from `row`; returns false if one of them would change.
@@ -144,7 +147,7 @@ extension SaveRun {
       guard case .complete = filling, let key = table.key.bindings(of: id), !row.isEmpty else {
         return
       }
-      guard keepKey(table, key, at: index) else { return }
+      guard keepKey(table, key, at: index), try mayLink(table, at: index, id: id) else { return }
       let sql = statements.update(table, row.columns)
       if let constraint = try attempt(sql, row.values, then: key) {
         try report(constraint, writing: table, at: index, id: id)

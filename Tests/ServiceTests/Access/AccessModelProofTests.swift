@@ -18,7 +18,7 @@ struct AccessModelProofTests {
     (
       "Note",
       [
-        "TRUEPREDICATE", "owner == U OR ANY team.members == U", "secret != 'a'",
+        "TRUEPREDICATE", "owner == U OR ANY team.members == U", "secret != 'a'", "fan == U",
         "entity == 'Memo' OR size > 3", "SUBQUERY(replies, $n, $n.secret > 'b').@count == 0",
       ]
     ),
@@ -79,7 +79,7 @@ struct AccessModelProofTests {
           links(
             link("boss", "Person", "reports"), link("reports", "Person", "boss", many: true),
             link("teams", "Team", "members", many: true),
-            link("notes", "Note", "owner", many: true))),
+            link("notes", "Note", "owner", many: true), link("favorite", "Note", "fan"))),
         entity(
           "Chief", [("rank", "Integer 64")],
           #""parent":"Person","# + links(link("leads", "Team", "lead", many: true))),
@@ -92,6 +92,7 @@ struct AccessModelProofTests {
           "Note", [("title", "String"), ("size", "Integer 64"), ("secret", "String")],
           links(
             link("owner", "Person", "notes"), link("team", "Team", "notes"),
+            link("fan", "Person", "favorite"),
             link("parent", "Note", "replies"), link("replies", "Note", "parent", many: true))),
         entity("Memo", [("code", "String")], #""parent":"Note""#),
       ]
@@ -109,14 +110,17 @@ struct AccessModelProofTests {
   private static let tables: [(name: String, columns: [(column: String, attribute: String)])] = [
     (
       "Person",
-      [("entity", ""), ("name", ""), ("pay", "Person.pay"), ("boss", ""), ("rank", "Chief.rank")]
+      [
+        ("entity", ""), ("name", ""), ("pay", "Person.pay"), ("boss", ""), ("favorite", ""),
+        ("rank", "Chief.rank"),
+      ]
     ),
     ("Team", [("name", ""), ("lead", "")]),
     (
       "Note",
       [
         ("entity", ""), ("title", ""), ("size", ""), ("secret", "Note.secret"), ("owner", ""),
-        ("team", ""), ("parent", ""), ("code", "Memo.code"),
+        ("team", ""), ("parent", ""), ("fan", ""), ("code", "Memo.code"),
       ]
     ),
   ]
@@ -151,6 +155,10 @@ struct AccessModelProofTests {
           \(note == 1 ? "NULL" : id(1...(note - 1))),\(code));
         """
     }
+    // A trigger sets the other end.
+    for person in 1...5 where Bool.random(using: &random) {
+      sql += "UPDATE Person SET favorite = \(person * 2) WHERE id = \(person);"
+    }
     return sql
   }
 
@@ -170,6 +178,8 @@ struct AccessModelProofTests {
       #"{"update":"Person","id":\#(person),"values":{"pay":\#(number)}}"#,
       #"{"update":"Person","id":\#(person),"values":{"name":"\#(text)","boss":\#(person % 5 + 1)}}"#,
       #"{"update":"Team","id":\#(team),"values":{"lead":\#(4 + number % 2)}}"#,
+      #"{"update":"Person","id":\#(person),"values":{"favorite":\#(note)}}"#,
+      #"{"update":"Note","id":\#(note),"values":{"fan":\#(number > 6 ? "null" : "\(person)")}}"#,
       #"{"update":"Team","id":\#(team),"values":{"members":{"\#(kind)":[\#(person)]}}}"#,
       #"{"insert":"Memo","values":{"title":"\#(text)","owner":\#(person),"size":\#(number)}}"#,
       #"{"delete":"Note","id":\#(note)}"#,
@@ -206,7 +216,9 @@ struct AccessModelProofTests {
       "Person?subentities=false&sort=id", "Person?where=entity == 'Chief'", "Person?where=pay > 3",
       "Person?where=pya > 3", "Note?section=owner.pay", "Note?section=secret&sort=size",
       "Note?select=title,secret&sort=id", "Note?select=title,owner.name,owner.pay&sort=id",
-      "Note?where=secret == nil", "Memo?sort=code", "Memo?where=code > 'b' OR size > 3&sort=id",
+      "Note?where=secret == nil", "Note?where=fan.pay > 3 OR fan.favorite.size > 4&sort=id",
+      "Person?select=name,favorite,favorite.title&sort=favorite.size,id",
+      "Memo?sort=code", "Memo?where=code > 'b' OR size > 3&sort=id",
       "Note?expand=owner,team.lead,parent&sort=id", "Team?expand=lead,notes,members&sort=id",
       "Team?where=lead.rank > 1", "Team?select=name,members,notes,lead.name,lead.rank&sort=id",
       "Person?select=name,notes,reports,teams&sort=id", "Chief?select=name,leads,@etag&sort=id",
@@ -279,7 +291,7 @@ struct AccessModelProofTests {
     "Note?sort=id", "Note?section=owner.name&sort=-size,id", "Chief?sort=name,id",
     "Person?where=notes.@count > 1&sort=id", "Team?sort=lead.name,id&limit=2",
     "Note?where=owner.boss.name != 'q'&sort=size,id&limit=4", "Team?select=name,members&sort=id",
-    "Memo?sort=title,id",
+    "Memo?sort=title,id", "Note?sort=fan.name,id", "Person?where=favorite.size > 3&sort=id",
   ].map { "/v1/objects/\(escaped($0))&digest=true" }
 
   private func compare(
