@@ -167,6 +167,35 @@ struct AccessTests {
     }
   }
 
+  @Test("SIGHUP opens no server that listens on such an address, whatever the new settings say")
+  func reloadedAddress() throws {
+    let folder = try folder()
+    try folder.write("s3cret", to: "token.txt")
+    try folder.write(#"{"host": "0.0.0.0", "token-file": "token.txt"}"#, to: "livefetch.json")
+    let (server, address) = try folder.serve("w.sqlite", ["--config", "livefetch.json"])
+    try folder.write(#"{"host": "127.0.0.1"}"#, to: "livefetch.json")
+    kill(server.processIdentifier, SIGHUP)
+    let log = try folder.wait(for: "serve.log.err") {
+      $0.contains("the settings from before stay in use")
+    }
+    #expect(log.contains("Listening on 0.0.0.0 needs a way to authenticate"), "\(log)")
+    #expect(try ask(address, "Host: any.example\r\n").hasPrefix("HTTP/1.1 401"))
+  }
+
+  @Test("The answers that no handler gives have the newest token too")
+  func tokenOfRefusals() throws {
+    let folder = try folder()
+    let (_, address) = try folder.serve("w.sqlite", ["--max-body", "1000"])
+    for (head, status) in [
+      ("Host: evil.example\r\n", 421), ("Host: localhost\r\nContent-Length: 2000\r\n", 413),
+      ("Host: localhost\r\nHost: localhost\r\n", 400),
+    ] {
+      let answer = try ask(address, head, method: "POST", target: "/v1/save")
+      #expect(answer.hasPrefix("HTTP/1.1 \(status)"), "\(answer)")
+      #expect(answer.contains("\r\nLiveFetch-Token: "), "\(answer)")
+    }
+  }
+
   // MARK: Hosts
 
   @Test("On loopback the host is loopback's or an allowed one")

@@ -1,3 +1,4 @@
+import Bytes
 import FetchModel
 import Service
 import TestSupport
@@ -77,6 +78,32 @@ struct ExplainTests {
     #expect(texts[0].contains(#"WHERE \"t0\".\"owner_id\" = ?"#), "\(texts[0])")
     #expect(!texts[0].contains("7001"))
     #expect(!texts[1].contains("owner_id"))
+  }
+
+  @Test(
+    "What may take long or fail is evaluated after the rule, and so for readable rows only",
+    arguments: [
+      ("owner == $user.id", "title MATCHES 'a'", true),
+      (
+        "owner == $user.id", "(SELF == 2 AND size == 1) OR (SELF == 2 AND title CONTAINS 'a')", true
+      ),
+      ("owner == $user.id", "long == 3", true), ("owner == $user.id", "size == 3", false),
+      ("team.name == 'red'", "title ==[c] 'a'", true),
+      ("team.name == 'red'", "title == 'a'", false),
+      ("ANY team.user.id == $user.id", "length(title) > 3", true),
+    ])
+  func conditionsAfterTheRule(rule: String, condition: String, isAfter: Bool) throws {
+    var configuration = ServiceConfiguration()
+    configuration.explains = true
+    configuration.access = try AccessDeclaration(
+      parsing: Array(#"{"entities":{"note":{"access":{"read":"\#(rule)"}}}}"#.utf8))
+    let file = try ServedFile(
+      AccessWorld.sql + "ALTER TABLE note ADD COLUMN long INTEGER AS (size * 2) VIRTUAL;",
+      configuration: configuration)
+    let encoded = condition.utf8.map { "%\(Hexadecimal.text(of: [$0]))" }.joined()
+    let answer = try file.ask("/v1/objects/note?as=count&where=\(encoded)&explain=true")
+    #expect(answer.status == 200, "\(answer.text)")
+    #expect(answer.text.contains("CASE WHEN (") == isAfter, "\(answer.text)")
   }
 
   @Test func aServerThatWasNotStartedForItRefuses() throws {

@@ -24,6 +24,17 @@ struct StreamContractTests {
     return String(decoding: bytes, as: UTF8.self)
   }
 
+  @Test(
+    "A client that does not take streams gets none",
+    arguments: [
+      "text/event-stream;q=0, application/json", "application/json, text/event-stream; q=0.0",
+    ])
+  func refusedStream(accept: String) throws {
+    let answer = try ServedFile(contractWorld).ask(
+      "GET", "/v1/objects/city?as=count", headers: [("Accept", accept)])
+    #expect(answer.status == 200 && answer["Content-Type"] == "application/json")
+  }
+
   @Test func aStreamSendsASnapshotThenDiffsAndCommentsBetween() throws {
     var configuration = ServiceConfiguration()
     configuration.heartbeat = 0.2
