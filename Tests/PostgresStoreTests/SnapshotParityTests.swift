@@ -56,7 +56,7 @@ struct SnapshotParityTests {
   @Test("a cursor whose date is no date is taken as one of no date")
   func damagedCursor() throws {
     let world = try Self.world.get()
-    let page = try ParityWorld.snapshot(world.postgres, "City", "sort=founded&limit=1")
+    let page = try ParityWorld.snapshot(world.postgres, "City", "sort=founded:nullslast&limit=1")
     let next = try #require(page.firstMatch(of: /"next":"([^"]*)"/)?.1)
     var bytes = try #require([UInt8](base64: String(next), .urlSafe))
     let year = try #require(bytes.firstRange(of: Array("1291".utf8))?.lowerBound)
@@ -64,7 +64,8 @@ struct SnapshotParityTests {
     var cursor: [UInt8] = []
     cursor.append(base64: bytes, .urlSafe)
     let after = String(decoding: cursor, as: UTF8.self)
-    _ = try ParityWorld.snapshot(world.postgres, "City", "sort=founded&limit=1&after=\(after)")
+    _ = try ParityWorld.snapshot(
+      world.postgres, "City", "sort=founded:nullslast&limit=1&after=\(after)")
   }
 
   /// Dates that are calculated from numbers, beside constants and stored dates.

@@ -57,7 +57,10 @@ struct ExplainTests {
     #expect(try file.ask("/v1/objects/city?explain=false&limit=0").json["count"]?.integer == 0)
   }
 
-  @Test func theAccessRuleOfTheCallerIsShownInTheStatement() async throws {
+  /// A server with a rule for notes, and the token of a user who may see statements.
+  private static func ruled(
+    _ rule: String, _ sql: String = AccessWorld.sql
+  ) async throws -> (file: ServedFile, token: String) {
     let signer = try await JWTTests.hs256()
     var configuration = ServiceConfiguration()
     configuration.explains = true
@@ -65,9 +68,15 @@ struct ExplainTests {
     configuration.jwt = JWTVerifier(
       rules: JWTRules(), keys: try await JWTKey.keys(of: Array(signer.file.utf8)))
     configuration.access = try AccessDeclaration(
-      parsing: Array(#"{"entities":{"note":{"access":{"read":"owner == $user.id"}}}}"#.utf8))
-    let file = try ServedFile(AccessWorld.sql, configuration: configuration)
-    let token = try signer.token(#"{"sub":"7001","scope":"read admin"}"#)
+      parsing: Array(#"{"entities":{"note":{"access":{"read":"\#(rule)"}}}}"#.utf8))
+    return (
+      try ServedFile(sql, configuration: configuration),
+      try signer.token(#"{"sub":"7001","scope":"read admin"}"#)
+    )
+  }
+
+  @Test func theAccessRuleOfTheCallerIsShownInTheStatement() async throws {
+    let (file, token) = try await Self.ruled("owner == $user.id")
     let texts = try [token, "secret"].map { credential in
       let answer = try file.ask(
         "/v1/objects/note?select=title&sort=id&explain=true",
@@ -92,16 +101,13 @@ struct ExplainTests {
       ("team.name == 'red'", "title == 'a'", false),
       ("ANY team.user.id == $user.id", "length(title) > 3", true),
     ])
-  func conditionsAfterTheRule(rule: String, condition: String, isAfter: Bool) throws {
-    var configuration = ServiceConfiguration()
-    configuration.explains = true
-    configuration.access = try AccessDeclaration(
-      parsing: Array(#"{"entities":{"note":{"access":{"read":"\#(rule)"}}}}"#.utf8))
-    let file = try ServedFile(
-      AccessWorld.sql + "ALTER TABLE note ADD COLUMN long INTEGER AS (size * 2) VIRTUAL;",
-      configuration: configuration)
+  func conditionsAfterTheRule(rule: String, condition: String, isAfter: Bool) async throws {
+    let (file, token) = try await Self.ruled(
+      rule, AccessWorld.sql + "ALTER TABLE note ADD COLUMN long INTEGER AS (size * 2) VIRTUAL;")
     let encoded = condition.utf8.map { "%\(Hexadecimal.text(of: [$0]))" }.joined()
-    let answer = try file.ask("/v1/objects/note?as=count&where=\(encoded)&explain=true")
+    let answer = try file.ask(
+      "/v1/objects/note?as=count&where=\(encoded)&explain=true",
+      headers: [("Authorization", "Bearer \(token)")])
     #expect(answer.status == 200, "\(answer.text)")
     #expect(answer.text.contains("CASE WHEN (") == isAfter, "\(answer.text)")
   }
