@@ -193,7 +193,7 @@ extension ConditionWriter {
     _ condition: Condition, then yes: ResolvedExpression, else no: ResolvedExpression,
     _ dateFormat: DateFormat?
   ) -> SQLOperand {
-    let test = write(condition, between: .ors)
+    let test = compose(condition, between: .ors)
     let (first, second) = alternatives(yes, no, dateFormat)
     var operand = SQLOperand(
       sql: SQLFragment("CASE WHEN ") + test + " THEN " + first.sql + " ELSE " + second.sql + " END",

@@ -32,7 +32,7 @@ struct ConditionWriter<Scope: SQLScope> {
   /// outermost first.
   var scopes: [Scope]
   let dialect: Dialect
-  /// True if the comparison that is being written reads a generated column.
+  /// True if the condition that is being written reads a generated column.
   var readsGeneratedColumn = false
 
   init(_ scope: Scope) {
@@ -40,28 +40,46 @@ struct ConditionWriter<Scope: SQLScope> {
     dialect = scope.dialect
   }
 
+  /// Writes the condition of the last scope. What calculates is evaluated together, once the object is
+  /// known to be readable: the time then shows only that something calculates.
   mutating func write(_ condition: Condition, between place: Connective) -> SQLFragment {
+    guard scopes.last?.isRestricted == true else { return compose(condition, between: place) }
+    var parts = [condition]
+    if case .and(let conditions) = condition { parts = ParserStackBudget.deepestFirst(conditions) }
+    var calculated: [SQLFragment] = []
+    var others: [SQLFragment] = []
+    var readsGenerated = readsGeneratedColumn
+    for part in parts {
+      readsGeneratedColumn = false
+      let sql = compose(part, between: .ands)
+      readsGenerated = readsGenerated || readsGeneratedColumn
+      if readsGeneratedColumn || sql.isCalculation {
+        calculated.append(sql)
+      } else {
+        others.append(sql)
+      }
+    }
+    if !calculated.isEmpty {
+      let readable = Self.chained(calculated, .ands).whereReadable(in: scopes.last)
+      others.insert(readable, at: 0)
+    }
+    // For the condition that contains the subquery of this one.
+    readsGeneratedColumn = readsGenerated
+    let fragment = Self.chained(others, .ands)
+    return place == .ors ? Self.parenthesised(fragment) : fragment
+  }
+
+  mutating func compose(_ condition: Condition, between place: Connective) -> SQLFragment {
     switch condition {
     case .constant(let isTrue): SQLFragment(isTrue ? "TRUE" : "FALSE")
     case .and(let conditions): join(conditions, .ands, in: place)
     case .or(let conditions): join(conditions, .ors, in: place)
-    case .comparison(let comparison): comparing(in: place) { $0.write(comparison) }
-    case .between(let interval): comparing(in: place) { $0.write(interval) }
-    case .membership(let membership): comparing(in: place) { $0.write(membership) }
+    case .comparison(let comparison): write(comparison).joined(in: place)
+    case .between(let interval): write(interval).joined(in: place)
+    case .membership(let membership): write(membership).joined(in: place)
     case .exists(let collection, let condition, let isNegated):
       exists(collection, condition, isNegated: isNegated)
     }
-  }
-
-  /// Writes a comparison; its subqueries may contain others.
-  private mutating func comparing(
-    in place: Connective, _ write: (inout Self) -> Alternatives
-  ) -> SQLFragment {
-    let outer = readsGeneratedColumn
-    readsGeneratedColumn = false
-    defer { readsGeneratedColumn = readsGeneratedColumn || outer }
-    let sql = write(&self).joined(in: place)
-    return sql.whereReadable(in: scopes, isCalculated: readsGeneratedColumn)
   }
 
   /// Joins conditions with AND or OR. The deepest condition comes first, as ``ParserStackBudget``
@@ -73,16 +91,21 @@ struct ConditionWriter<Scope: SQLScope> {
     var parts: [SQLFragment] = []
     parts.reserveCapacity(conditions.count)
     for condition in ParserStackBudget.deepestFirst(conditions) {
-      parts.append(write(condition, between: kind))
+      parts.append(compose(condition, between: kind))
     }
+    let fragment = Self.chained(parts, kind)
+    return kind == .ors && place == .ands ? Self.parenthesised(fragment) : fragment
+  }
+
+  private static func chained(_ parts: [SQLFragment], _ kind: Connective) -> SQLFragment {
+    var parts = parts
     while parts.count > 200 {
       parts = stride(from: 0, to: parts.count, by: 200).map { start in
         let group = parts[start..<min(start + 200, parts.count)]
-        return Self.parenthesised(Self.joined(Array(group), kind))
+        return parenthesised(joined(Array(group), kind))
       }
     }
-    let fragment = Self.joined(parts, kind)
-    return kind == .ors && place == .ands ? Self.parenthesised(fragment) : fragment
+    return joined(parts, kind)
   }
 
   private static func joined(_ parts: [SQLFragment], _ kind: Connective) -> SQLFragment {

@@ -46,6 +46,9 @@ package protocol SQLScope {
   /// restricts them.
   var readabilities: [String] { get }
 
+  /// True if access rules restrict the query's tables.
+  var isRestricted: Bool { get }
+
   /// True if several rows may hold the same object, as several to-many steps allow.
   var mayRepeat: Bool { get }
 
@@ -56,20 +59,20 @@ package protocol SQLScope {
 extension SQLScope {
   /// Empty: nothing restricts the objects.
   public var readabilities: [String] { [] }
+  /// False: nothing restricts the objects.
+  public var isRestricted: Bool { false }
 }
 
 extension SQLFragment {
-  /// A condition that calls functions or calculates, which may take long or fail, evaluated only for
-  /// readable objects. What it is for others does not matter: their rows are left out.
+  /// True if the condition calls functions or calculates, which may take long or fail.
+  var isCalculation: Bool { ["livefetch_", "::numeric"].contains(where: text.contains) }
+
+  /// The condition, evaluated only if the objects that a scope has joined are readable. What it is for
+  /// others does not matter: their rows are left out.
   ///
   ///     CASE WHEN <the objects are readable> THEN livefetch_contains(…) END
-  ///
-  /// - Parameter isCalculated: true if it reads a column whose value is calculated when it is read.
-  func whereReadable(in scopes: [some SQLScope], isCalculated: Bool = false) -> SQLFragment {
-    guard isCalculated || ["livefetch_", "::numeric"].contains(where: text.contains) else {
-      return self
-    }
-    let tests = scopes.flatMap(\.readabilities)
+  func whereReadable(in scope: (some SQLScope)?) -> SQLFragment {
+    let tests = scope?.readabilities ?? []
     guard !tests.isEmpty else { return self }
     return SQLFragment(
       "CASE WHEN \(tests.joined(separator: " AND ")) THEN \(text) END", bindings: bindings)

@@ -68,6 +68,7 @@ extension FetchQuery {
       sql: scope.idExpression, direction: .ascending, nils: .first, isBinaryCollated: false,
       type: context.schema.entities[definition.entity].key.idType, mayBeNull: false)
     let keyset = Keyset(columns: orderTerms + [id], key: key, dialect: dialect)
-    add(keyset.condition.whereReadable(in: [scope]))
+    let condition = keyset.condition
+    add(condition.isCalculation ? condition.whereReadable(in: scope) : condition)
   }
 }

@@ -54,6 +54,8 @@ package struct JoinBuilder: SQLScope {
 
   package var from: String { source + joinText }
 
+  package var isRestricted: Bool { context.isRestricted }
+
   package var readabilities: [String] {
     tables.compactMap { context.readability(of: $0.table, alias: $0.alias) }
   }

@@ -248,6 +248,9 @@ extension QueryContext {
     }
   }
 
+  /// True if rules restrict tables of the query, and not while a rule is composed.
+  var isRestricted: Bool { !isComposingRule && !restrictedNames.isEmpty }
+
   /// SQL that is true if the row of `table` under `alias` is readable, or if there is none; nil if no
   /// rule restricts the table.
   ///

@@ -105,9 +105,12 @@ struct AccessSavingTests {
     #expect(answers[0].status == probe.status, "\(answers[0].text)")
     #expect(answers[1].status == probe.status, "\(answers[1].text)")
     #expect(answers[0].bytes == answers[1].bytes)
-    #expect(
-      answers[0].headers.map { "\($0.name): \($0.value)" }
-        == answers[1].headers.map { "\($0.name): \($0.value)" })
+    // Over PostgreSQL its own commits move the tokens between two requests.
+    let headers = answers.map { answer in
+      answer.headers.filter { $0.name != "LiveFetch-Token" || !TestedStore.isPostgres }
+        .map { "\($0.name): \($0.value)" }
+    }
+    #expect(headers[0] == headers[1])
     #expect(try world.ask(nil, "GET", "/v1/objects/note").json["sections"] == before)
   }
 
