@@ -190,8 +190,11 @@ struct AccessLiveTests {
   @Test("A single object that leaves the rule is deleted for its watcher")
   func single() throws {
     let world = try AccessWorld()
-    let pending = world.begin("1", "/v1/objects/note/1?since=now&wait=60")
-    #expect(try world.ask("1", "GET", "/v1/objects/note/1").status == 200)
+    let pending = world.begin("1", "/v1/objects/note/1?since=now&wait=300")
+    let isWaiting = try eventually(within: .seconds(60)) {
+      try world.ask(nil, "GET", "/metrics").text.contains("\nlivefetch_live_waiting 1\n")
+    }
+    #expect(isWaiting)
     #expect(try world.ask(nil, "PATCH", "/v1/objects/note/1", #"{"owner":2}"#).status == 200)
     #expect(try diff(pending)["deleted"] == .boolean(true))
   }
