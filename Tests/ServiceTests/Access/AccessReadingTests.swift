@@ -190,7 +190,7 @@ struct AccessLiveTests {
   @Test("A single object that leaves the rule is deleted for its watcher")
   func single() throws {
     let world = try AccessWorld()
-    let pending = world.begin("1", "/v1/objects/note/1?since=now&wait=300")
+    let pending = world.begin("1", "/v1/objects/note/1?since=now&wait=60")
     let isWaiting = try eventually(within: .seconds(60)) {
       try world.ask(nil, "GET", "/metrics").text.contains("\nlivefetch_live_waiting 1\n")
     }
