@@ -208,7 +208,7 @@ struct ServerOptions {
     service.maxResponseBytes = settings.integer(.maxAnswer)
     service.queryTimeout = settings.number(.queryTimeout)
     service.idleSeconds = settings.number(.keepIdle)
-    service.maxLiveBytes = settings.integer(.maxLiveMemory)
+    service.engine.maxBytes = settings.integer(.maxLiveMemory)
     service.bearerToken = serverToken
     service.jwt = jwt
     service.errorLogger = settings.errorLogger

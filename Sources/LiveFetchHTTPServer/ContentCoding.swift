@@ -14,10 +14,8 @@ public enum ContentCoding: Sendable, Equatable {
     var gzip: Int?
     var identity: Int?
     var rest: Int?
-    for element in acceptEncoding.split(separator: ",") {
-      let parts = element.split(separator: ";", omittingEmptySubsequences: false)
-      let weight = weight(parts.dropFirst())
-      switch parts[0].trimmingBlanks().lowercased() {
+    for (name, weight) in WeightedList.elements(of: acceptEncoding) {
+      switch name {
       case "gzip", "x-gzip": gzip = weight
       case "identity": identity = weight
       case "*": rest = weight
@@ -28,34 +26,5 @@ public enum ContentCoding: Sendable, Equatable {
     // If identity is not named, it is acceptable and least preferred.
     let identityWeight = identity ?? (rest == 0 ? 0 : 1)
     return gzipWeight > 0 && gzipWeight >= identityWeight ? .gzip : .identity
-  }
-
-  /// The `q` parameter in thousandths; 1000 if absent, 0 if malformed.
-  private static func weight(_ parameters: ArraySlice<Substring>) -> Int {
-    for parameter in parameters {
-      let pair = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      guard pair.count == 2, pair[0].trimmingBlanks().lowercased() == "q" else { continue }
-      return thousandths(pair[1].trimmingBlanks())
-    }
-    return 1000
-  }
-
-  private static func thousandths(_ text: Substring) -> Int {
-    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-    let digits = parts.count > 1 ? parts[1] : ""
-    guard parts.count <= 2, parts[0] == "0" || parts[0] == "1", digits.utf8.count <= 3,
-      digits.utf8.allSatisfy({ $0 &- 0x30 < 10 }),
-      let fraction = Int((digits + "000").prefix(3))
-    else { return 0 }
-    return parts[0] == "1" ? 1000 : fraction
-  }
-}
-
-extension Substring {
-  /// The text without leading and trailing blanks and tabs.
-  func trimmingBlanks() -> Substring {
-    var text = drop { $0 == " " || $0 == "\t" }
-    while let last = text.last, last == " " || last == "\t" { text.removeLast() }
-    return text
   }
 }

@@ -16,11 +16,7 @@ public struct ServiceConfiguration: Sendable {
   /// The number of seconds that a fetch without waiting clients is kept in memory. Clients that return
   /// later get a diff from the history.
   public var idleSeconds = 60.0
-  /// The memory in bytes that all live fetches may need together, about. Beyond it, those without waiting
-  /// clients are dropped, and then new ones are 503 `overloaded`.
-  public var maxLiveBytes = Int.max
-  /// The limits of the live engine; its idle time is ``idleSeconds``, its memory
-  /// ``maxLiveBytes``.
+  /// The limits of the live engine; its idle time is ``idleSeconds``.
   package var engine = LiveConfiguration()
   /// The number of seconds between two comment lines of a stream, which keep its connection alive.
   public var heartbeat = 15.0

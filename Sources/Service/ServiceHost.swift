@@ -140,8 +140,7 @@ public final class ServiceHost: HTTPHandler {
 
   public var commonHeaders: [(name: String, value: String)] {
     guard let service = state.withLock({ $0.served?.service }) else { return [] }
-    let token = service.store.newestToken.tagged(service.tokenTag(of: nil))
-    return [("LiveFetch-Token", token.description)]
+    return [service.tokenHeader(service.tokenTag(of: nil))]
   }
 
   public func answered(_ mark: UInt8, status: Int, nanoseconds: UInt64) {

@@ -71,9 +71,7 @@ struct ChangeValidator {
         defaults.protected + rules.derivedValues(of: entity, from: defaults.protected)
     }
     if draft.kind == .insert, entity.inheritance.isAbstract {
-      report(
-        .abstractEntity, nil,
-        "`\(entity.name)` is abstract: insert an object of one of its subentities")
+      report(.abstractEntity, nil, ChangeProblem.detailOfAbstract(entity))
     }
     values += rules.derivedValues(of: entity, from: values)
     let precondition = precondition(of: draft, entity: entity)

@@ -110,4 +110,9 @@ extension ChangeProblem {
   /// The detail of a problem with an attribute that the caller does not see.
   public static let detailOfHidden =
     "a rule for values that the caller does not see does not allow the change"
+
+  /// The detail of an insert of an abstract entity.
+  package static func detailOfAbstract(_ entity: Entity) -> String {
+    "`\(entity.name)` is abstract: insert an object of one of its subentities"
+  }
 }

@@ -28,9 +28,7 @@ extension SaveRun {
     _ change: Change, at index: Int, id: ObjectID?, _ table: SaveTable
   ) throws(StoreError) -> Bool {
     if table.entity.inheritance.isAbstract {
-      report(
-        .abstractEntity, nil,
-        "`\(table.entity.name)` is abstract: insert an object of one of its subentities", at: index)
+      report(.abstractEntity, nil, ChangeProblem.detailOfAbstract(table.entity), at: index)
       return false
     }
     switch try fill(change.values + change.protectedDefaults, of: index, table, for: .insert) {

@@ -22,6 +22,11 @@ extension Service {
     return accessRules?.access(of: AccessCaller(caller ?? .anonymous)).tokenTag ?? 0
   }
 
+  /// The header with the store's newest token.
+  func tokenHeader(_ tag: UInt32?) -> (name: String, value: String) {
+    ("LiveFetch-Token", store.newestToken.tagged(tag).description)
+  }
+
   func resolver(for access: CallerAccess?) -> FetchResolver {
     guard let access else { return resolver }
     return FetchResolver(access: access, maxItems: resolver.maxItems)

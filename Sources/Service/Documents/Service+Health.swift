@@ -67,7 +67,7 @@ extension Service {
   }
 
   /// Has the log say soon whether the server is ready, if a request has failed because of the store.
-  func checkReadiness(after problem: Problem) {
+  func checkReadiness(ifStoreFailed problem: Problem) {
     if Self.storeProblems.contains(problem.code) { checkReadiness(after: 0.25) }
   }
 }

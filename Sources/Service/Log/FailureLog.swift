@@ -62,7 +62,7 @@ extension Problem {
 extension RequestContext {
   /// Logs the problem if the server is to blame. Returns it as it is sent.
   func logged(_ problem: Problem) -> Problem {
-    service.checkReadiness(after: problem)
+    service.checkReadiness(ifStoreFailed: problem)
     return problem.status == 500
       ? problem.logged(for: RequestIdentity(self), service.configuration.errorLogger) : problem
   }

@@ -55,18 +55,11 @@ extension HTTPRequest {
 
   /// True if the client requests a stream.
   var wantsStream: Bool {
-    hasHeader("Accept", containing: Self.eventStream) && acceptsStream
-  }
-
-  private static let eventStream = "text/event-stream"
-
-  /// False for `text/event-stream;q=0`.
-  private var acceptsStream: Bool {
-    (header("Accept") ?? "").lowercased().split(separator: ",").contains { range in
-      let parts = range.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
-      return parts.first == Self.eventStream
-        && !parts.dropFirst().contains { $0.hasPrefix("q=0") && Double($0.dropFirst(2)) == 0 }
+    let stream = "text/event-stream"
+    guard hasHeader("Accept", containing: stream), let accept = header("Accept") else {
+      return false
     }
+    return WeightedList.elements(of: accept).contains { $0.name == stream && $0.weight > 0 }
   }
 
   /// True if the client has the representation that `etag` identifies.

@@ -66,7 +66,7 @@ extension RequestContext {
 
   /// The store's newest token.
   var tokenHeader: (name: String, value: String) {
-    ("LiveFetch-Token", service.store.newestToken.tagged(tokenTag).description)
+    service.tokenHeader(tokenTag)
   }
 
   /// Responds, with the common headers added.

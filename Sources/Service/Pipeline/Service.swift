@@ -84,7 +84,6 @@ public final class Service: HTTPHandler {
     saveResolver = SaveResolver(model: store.model)
     var live = configuration.engine
     live.idleTime = .seconds(configuration.idleSeconds)
-    live.maxBytes = configuration.maxLiveBytes
     engine = LiveEngine(store: store, configuration: live, delivery: DiffDelivery(pools: pools))
     history = HistoryFeed(pool: pools.history)
     files = configuration.publicDirectory.flatMap { StaticFiles(directory: $0) }

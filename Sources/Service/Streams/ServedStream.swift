@@ -129,7 +129,7 @@ extension ServedStream {
 
   /// Logs the problem if the server is to blame. Returns it as it is sent.
   func logged(_ problem: Problem) -> Problem {
-    service.checkReadiness(after: problem)
+    service.checkReadiness(ifStoreFailed: problem)
     return problem.logged(for: identity, service.configuration.errorLogger)
   }
 

@@ -265,7 +265,8 @@ struct AccessSavingTests {
     #expect(answers.map { $0["Idempotency-Replayed"] } == [nil, "true"])
   }
 
-  @Test("Callers without `sub` are told apart by their claims, whatever the times of their tokens")
+  @Test(
+    "Callers without `sub` are distinguished by their claims, whatever the times of their tokens")
   func idempotencyWithoutSubject() async throws {
     let signer = try await JWTTests.hs256()
     var configuration = ServiceConfiguration()
