@@ -148,7 +148,7 @@ extension LiveQueries {
     if query.position == prepared.token.position, queries[query.key] == nil {
       query.log.trim(to: configuration.maxLoggedChanges)
       keep(query)
-      fitsMemory(query, now: now)
+      makeRoom(for: query, now: now)
     }
   }
 
@@ -189,7 +189,7 @@ extension LiveQueries {
       installed.adopt(key.view, of: query)
       let view = try installed.view(key.view, context, now: now)
       view.lastUse = now
-      guard fitsMemory(installed, now: now) else { throw .overloaded }
+      guard makeRoom(for: installed, now: now) else { throw .overloaded }
       for waiting in pendingCatchUps.removeValue(forKey: key)?.all ?? [] {
         register(waiting.request, from: waiting.from, installed, view, now: now)
       }
@@ -198,7 +198,7 @@ extension LiveQueries {
     for waiting in pendingCatchUps.removeValue(forKey: key)?.all ?? [] {
       send(body, of: found.view, from: waiting.from, to: waiting.request.waiter)
     }
-    fitsMemory(installed, now: now)
+    makeRoom(for: installed, now: now)
   }
 
   /// Makes `query` the fetch's query, unless another one is active. Returns the fetch's query.

@@ -133,13 +133,13 @@ extension LiveQueries {
     query.log.trim(to: configuration.maxLoggedChanges)
     if let body = found.body {
       send(body, of: found.view, from: from, to: request.waiter)
-      fitsMemory(query, now: now)
+      makeRoom(for: query, now: now)
     } else if let deadline = request.deadline, deadline <= now {
       let body = query.emptyBody(for: found.view, context.token)
       send(.diff(body.diff(from: from, isEmpty: true)), to: request.waiter)
-      fitsMemory(query, now: now)
+      makeRoom(for: query, now: now)
     } else {
-      guard fitsMemory(query, now: now) else { throw .overloaded }
+      guard makeRoom(for: query, now: now) else { throw .overloaded }
       register(request, from: from, query, found.view, now: now)
     }
     return true
@@ -267,7 +267,7 @@ extension LiveQueries {
   ///   of it is dropped too.
   /// - Returns: false if no more clients may wait for it.
   @discardableResult
-  mutating func fitsMemory(_ query: LiveQuery, now: ContinuousClock.Instant) -> Bool {
+  mutating func makeRoom(for query: LiveQuery, now: ContinuousClock.Instant) -> Bool {
     measure(query)
     guard byteCount > configuration.maxBytes else { return true }
     let unused = queries.values.filter { $0.waiterCount == 0 && $0 !== query }
