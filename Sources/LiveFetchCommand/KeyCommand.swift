@@ -42,9 +42,13 @@ struct KeyCommand: ParsableCommand {
 
     func validate() throws {
       _ = try scopes()
-      guard !name.isEmpty,
-        name.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
-      else { throw ValidationError("--name is empty or has control characters") }
+      for (option, texts) in [
+        ("--name", [name]), ("--role", role), ("--user", user.map { [$0] } ?? []),
+      ] {
+        guard texts.allSatisfy(Self.isPlain) else {
+          throw ValidationError("\(option) is empty or has control characters")
+        }
+      }
       guard let expires else { return }
       guard let end = KeyExpiry.seconds(expires, from: Instant.now.secondsSince1970) else {
         throw ValidationError(
@@ -53,6 +57,11 @@ struct KeyCommand: ParsableCommand {
       guard end > Instant.now.secondsSince1970 else {
         throw ValidationError("--expires: \(expires) has passed")
       }
+    }
+
+    private static func isPlain(_ text: String) -> Bool {
+      !text.isEmpty
+        && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     }
 
     /// In the order of their rank, once each.

@@ -8,7 +8,7 @@ import Testing
 struct CredentialCommandTests {
   private func folder() throws -> Folder {
     let folder = try Folder()
-    try folder.sql(smallWorld, on: "w.sqlite")
+    try folder.sql(smallFixture, on: "w.sqlite")
     return folder
   }
 
@@ -72,6 +72,8 @@ struct CredentialCommandTests {
       (["--name", "a", "--scope", "read", "--expires", "0d"], "--expires takes 30d"),
       (["--name", "a", "--scope", "read", "--expires", "2001-01-01"], "2001-01-01 has passed"),
       (["--name", "", "--scope", "read"], "--name is empty"),
+      (["--name", "a", "--scope", "read", "--user", ""], "--user is empty"),
+      (["--name", "a", "--scope", "read", "--role", "hr", "--role", ""], "--role is empty"),
       (["--name", "a", "--scope", ""], "--scope is empty"), (["--name", "a"], "--scope"),
       (["--scope", "read"], "--name"),
     ])

@@ -6,7 +6,7 @@ import Testing
 struct DescriptorTests {
   private func folder() throws -> Folder {
     let folder = try Folder()
-    try folder.sql(smallWorld, on: "w.sqlite")
+    try folder.sql(smallFixture, on: "w.sqlite")
     return folder
   }
 

@@ -8,7 +8,7 @@ extension ImportTests {
   @Test("The history of an import is the one that the triggers write")
   func history() throws {
     let folder = try Folder()
-    try folder.sql(smallWorld, on: "a.sqlite")
+    try folder.sql(smallFixture, on: "a.sqlite")
     let server = try folder.serve("a.sqlite")
     server.process.terminate()
     server.process.waitUntilExit()
@@ -35,7 +35,7 @@ extension ImportTests {
   @Test("An import into a tracked file is one diff for clients with an older token")
   func diff() throws {
     let folder = try Folder()
-    try folder.sql(smallWorld, on: "a.sqlite")
+    try folder.sql(smallFixture, on: "a.sqlite")
     var server = try folder.serve("a.sqlite")
     let before = try folder.run("fetch", server.address, "City", "--format", "json").output
     let token = try #require(before.firstMatch(of: /"token":"([^"]+)"/)).1
@@ -59,7 +59,7 @@ extension ImportTests {
   func ownTriggers() throws {
     let folder = try Folder()
     try folder.sql(
-      smallWorld + """
+      smallFixture + """
         CREATE TABLE Log(id INTEGER PRIMARY KEY, text TEXT);
         CREATE TRIGGER noted AFTER INSERT ON City BEGIN INSERT INTO Log(text) VALUES (NEW.name); END;
         """, on: "a.sqlite")

@@ -22,7 +22,7 @@ struct ImportTests {
     for (name, text) in texts {
       for isCompressed in [false, true] {
         let folder = try Folder()
-        try folder.sql(smallWorld, on: "w.sqlite")
+        try folder.sql(smallFixture, on: "w.sqlite")
         let text = text.replacingOccurrences(of: ",997-", with: ",0997-")
         let file = isCompressed ? name + ".gz" : name
         if isCompressed {
@@ -43,7 +43,7 @@ struct ImportTests {
   @Test("Standard input is read, and its format is detected from its content")
   func standardInput() throws {
     let folder = try Folder()
-    try folder.sql(smallWorld, on: "w.sqlite")
+    try folder.sql(smallFixture, on: "w.sqlite")
     let run = try folder.run(
       "import", "w.sqlite", "-", "--into", "Country",
       input:
@@ -57,7 +57,7 @@ struct ImportTests {
     "Invalid rows are reported by line and kept in their original form; the others are imported")
   func rejects() throws {
     let folder = try Folder()
-    try folder.sql(smallWorld, on: "w.sqlite")
+    try folder.sql(smallFixture, on: "w.sqlite")
     try folder.write(
       """
       name,country,population,capital
@@ -96,7 +96,7 @@ struct ImportTests {
   @Test("With --strict a refused row prevents the import, and no new file remains")
   func strict() throws {
     let folder = try Folder()
-    try folder.sql(smallWorld, on: "w.sqlite")
+    try folder.sql(smallFixture, on: "w.sqlite")
     try folder.write("code,name\nJP,Japan\nPE,Again\n", to: "c.csv")
     let run = try folder.run("import", "w.sqlite", "c.csv", "--into", "Country", "--strict")
     #expect(run.status == 65)
@@ -143,7 +143,7 @@ struct ImportTests {
   @Test("With a key existing rows are updated; omitted fields keep their values")
   func upsert() throws {
     let folder = try Folder()
-    try folder.sql(smallWorld, on: "w.sqlite")
+    try folder.sql(smallFixture, on: "w.sqlite")
     try folder.write(
       """
       {"code":"PE","name":"Perú"}
@@ -169,7 +169,7 @@ struct ImportTests {
   @Test("Columns of the file are mapped to properties, or skipped")
   func mapping() throws {
     let folder = try Folder()
-    try folder.sql(smallWorld, on: "w.sqlite")
+    try folder.sql(smallFixture, on: "w.sqlite")
     try folder.write("Name,land,x\nTromsø,2,9\n", to: "c.csv")
     let plain = try folder.run("import", "w.sqlite", "c.csv", "--into", "City")
     #expect(plain.status == 64)
@@ -204,7 +204,7 @@ struct ImportTests {
     ])
   func refused(arguments: [String], status: Int32, complaint: String) throws {
     let folder = try Folder()
-    try folder.sql(smallWorld + "CREATE VIEW V AS SELECT * FROM City", on: "w.sqlite")
+    try folder.sql(smallFixture + "CREATE VIEW V AS SELECT * FROM City", on: "w.sqlite")
     try folder.write("name\nX\n", to: "c.csv")
     try folder.write("", to: "e.csv")
     try folder.write("name\n\"X\n", to: "q.csv")

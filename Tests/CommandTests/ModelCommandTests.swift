@@ -43,7 +43,7 @@ struct ModelCommandTests {
   @Test func aFileWithoutAModelHasTheModelOfItsTables() throws {
     let folder = try Folder()
     try folder.sql(
-      smallWorld + """
+      smallFixture + """
         CREATE TABLE Pair(a INTEGER, b INTEGER, PRIMARY KEY(a, b));
         CREATE VIEW Large AS SELECT * FROM City WHERE population > 1000000;
         CREATE TABLE Tag(id INTEGER PRIMARY KEY, "odd name" TEXT, rank INTEGER DEFAULT 3);

@@ -52,7 +52,7 @@ struct NPMPackageTests {
 
   @Test("A server serves the package and the files that programs fetch, also with --public")
   func served() throws {
-    let server = try FaultServer(smallWorld, ["--public", "."])
+    let server = try FaultServer(smallFixture, ["--public", "."])
     let answer = try server.client.send("GET", "/livefetch.tgz")
     #expect(answer.status == 200)
     #expect(answer.headers["content-type"] == "application/gzip")

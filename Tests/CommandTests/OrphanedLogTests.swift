@@ -9,7 +9,7 @@ struct OrphanedLogTests {
 
   private func folder(database: String?) throws -> Folder {
     let folder = try Folder()
-    try folder.sql(smallWorld, on: "whole.sqlite")
+    try folder.sql(smallFixture, on: "whole.sqlite")
     try folder.write("name\nTrondheim\n", to: "c.csv")
     try folder.write(Self.frames, to: "w.sqlite-wal")
     if let database { try folder.write(database, to: "w.sqlite") }

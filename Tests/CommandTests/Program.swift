@@ -154,7 +154,7 @@ final class Folder {
 }
 
 /// Two countries and three cities.
-let smallWorld = """
+let smallFixture = """
   CREATE TABLE Country(id INTEGER PRIMARY KEY, code TEXT NOT NULL UNIQUE, name TEXT NOT NULL);
   CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT NOT NULL,
     country_id INTEGER REFERENCES Country(id), population INTEGER, founded DATE, capital BOOLEAN);

@@ -50,7 +50,7 @@ struct PythonClientTests {
   func example() throws {
     let folder = try Folder()
     try folder.sql(
-      smallWorld + """
+      smallFixture + """
         ;
         INSERT INTO Country VALUES (3, 'JP', 'Japan'), (4, 'CN', 'China');
         INSERT INTO City VALUES (4, 'Tokyo', 3, 9733276, NULL, 1),

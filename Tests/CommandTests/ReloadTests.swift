@@ -7,7 +7,7 @@ import Testing
 struct ReloadTests {
   private func folder() throws -> Folder {
     let folder = try Folder()
-    try folder.sql(smallWorld, on: "w.sqlite")
+    try folder.sql(smallFixture, on: "w.sqlite")
     return folder
   }
 
@@ -66,7 +66,7 @@ struct ReloadTests {
   @Test("Settings that a database does not take are refused, as at the start")
   func database() throws {
     let folder = try Folder()
-    try folder.sql(smallWorld, on: "w.sqlite")
+    try folder.sql(smallFixture, on: "w.sqlite")
     let database = try PostgresServer.shared().newDatabase(copying: folder.file("w.sqlite"))
     try folder.write(#"{"max-items": 100}"#, to: "livefetch.json")
     let (server, address) = try folder.serve(database)

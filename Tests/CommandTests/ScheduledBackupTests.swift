@@ -13,7 +13,7 @@ struct ScheduledBackupTests {
   @Test("The newest copies are kept, and a copy can be restored")
   func rehearsal() throws {
     let folder = try Folder()
-    try folder.sql(smallWorld, on: "w.sqlite")
+    try folder.sql(smallFixture, on: "w.sqlite")
     let (_, address) = try folder.serve(
       "w.sqlite", ["--backup-every", "1s", "--keep", "2"])
     var seen: Set<String> = []
@@ -44,7 +44,7 @@ struct ScheduledBackupTests {
   @Test("The copies of an earlier run count, and other files are left alone")
   func earlierRun() throws {
     let folder = try Folder()
-    try folder.sql(smallWorld, on: "w.sqlite")
+    try folder.sql(smallFixture, on: "w.sqlite")
     try FileManager.default.createDirectory(
       atPath: folder.file("b"), withIntermediateDirectories: false)
     let now = Date().formatted(
@@ -88,7 +88,7 @@ struct ScheduledBackupTests {
     ])
   func refused(arguments: [String], message: String) throws {
     let folder = try Folder()
-    try folder.sql(smallWorld, on: "w.sqlite")
+    try folder.sql(smallFixture, on: "w.sqlite")
     let run = try folder.run(["serve", "w.sqlite", "--port", "0"] + arguments)
     #expect(run.status == 64 || run.status == 74)
     #expect(run.errors.contains(message), "\(run.errors)")

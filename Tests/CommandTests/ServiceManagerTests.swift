@@ -14,7 +14,7 @@ struct ServiceManagerTests {
 
   private func folder() throws -> Folder {
     let folder = try Folder()
-    try folder.sql(smallWorld, on: "w.sqlite")
+    try folder.sql(smallFixture, on: "w.sqlite")
     return folder
   }
 

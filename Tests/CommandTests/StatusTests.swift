@@ -6,7 +6,7 @@ import Testing
 struct StatusTests {
   private func folder() throws -> Folder {
     let folder = try Folder()
-    try folder.sql(smallWorld, on: "w.sqlite")
+    try folder.sql(smallFixture, on: "w.sqlite")
     try folder.write(String(repeating: "no database ", count: 400), to: "junk.db")
     let model = #"{"entities":[{"name":"City","attributes":[{"name":"name","type":"String"}]}]}"#
     try folder.write(model, to: "m.json")
@@ -59,7 +59,7 @@ struct StatusTests {
     ])
   func unreadable(arguments: [String], name: String) throws {
     let folder = try folder()
-    try folder.sql(smallWorld, on: "v.sqlite")
+    try folder.sql(smallFixture, on: "v.sqlite")
     try folder.write("s3cret", to: "token.txt")
     try FileManager.default.createDirectory(
       atPath: folder.file("shut"), withIntermediateDirectories: false)

@@ -4,9 +4,9 @@ import Testing
 
 @Suite("livefetch fetch, save, export, backup, restore, check, status", .mayBlock)
 struct StoreCommandTests {
-  private func world() throws -> Folder {
+  private func fixture() throws -> Folder {
     let folder = try Folder()
-    try folder.sql(smallWorld, on: "w.sqlite")
+    try folder.sql(smallFixture, on: "w.sqlite")
     return folder
   }
 
@@ -14,7 +14,7 @@ struct StoreCommandTests {
 
   @Test("A fetch is a table, CSV, TSV, JSON or lines of JSON; the same from a file and a server")
   func fetch() throws {
-    let folder = try world()
+    let folder = try fixture()
     let server = try folder.serve("w.sqlite")
     for store in ["w.sqlite", server.address] {
       func fetch(_ format: String) throws -> String {
@@ -69,7 +69,7 @@ struct StoreCommandTests {
 
   @Test("An invalid predicate is shown with a caret under its error")
   func caret() throws {
-    let folder = try world()
+    let folder = try fixture()
     let server = try folder.serve("w.sqlite")
     for store in ["w.sqlite", server.address] {
       let run = try folder.run("fetch", store, "City", "-w", "name == 'ü' AND populaton > 3")
@@ -91,7 +91,7 @@ struct StoreCommandTests {
 
   @Test("A command overwrites neither its input nor another store")
   func outputs() throws {
-    let folder = try world()
+    let folder = try fixture()
     let rows = "id,name\n9,Voss\n"
     try Data(rows.utf8).write(to: URL(fileURLWithPath: folder.path + "/in.csv"))
     let before = try Data(contentsOf: URL(fileURLWithPath: folder.path + "/w.sqlite"))
@@ -121,7 +121,7 @@ struct StoreCommandTests {
 
   @Test("A server's token is taken from the flag or the environment")
   func token() throws {
-    let folder = try world()
+    let folder = try fixture()
     _ = try folder.start(
       ["serve", "w.sqlite", "--port", "0", "--token", "abc"], output: "serve.log")
     let line = try folder.wait(for: "serve.log") { $0.hasSuffix("\n") }
@@ -138,7 +138,7 @@ struct StoreCommandTests {
   @Test(
     "Changes are saved to a file and through a server; the file keeps its history if it has one")
   func save() throws {
-    let folder = try world()
+    let folder = try fixture()
     let body = #"{"changes":[{"insert":"City","temporaryID":"t","values":{"name":"Voss"}}]}"#
     try folder.write(body, to: "c.json")
     let plain = try folder.run("save", "w.sqlite", "c.json")
@@ -162,7 +162,7 @@ struct StoreCommandTests {
 
   @Test("A refused save lists every failure and stores nothing")
   func refusedSave() throws {
-    let folder = try world()
+    let folder = try fixture()
     let body =
       #"[{"update":"City","id":1,"values":{"name":"X"}},{"insert":"City","values":{"nme":"a","population":"b"}}]"#
     let server = try folder.serve("w.sqlite")
@@ -216,7 +216,7 @@ struct StoreCommandTests {
 
   @Test("An export takes a predicate, an order, values and a window, from a file and a server")
   func export() throws {
-    let folder = try world()
+    let folder = try fixture()
     let server = try folder.serve("w.sqlite")
     for store in ["w.sqlite", server.address] {
       let some = try folder.run(
@@ -240,7 +240,7 @@ struct StoreCommandTests {
 
   @Test("A backup of a served file is a consistent snapshot; restoring it begins a new epoch")
   func backup() throws {
-    let folder = try world()
+    let folder = try fixture()
     let server = try folder.serve("w.sqlite")
     let made = try folder.run("backup", "w.sqlite", "b.sqlite")
     #expect(made.status == 0, "\(made.errors)")
@@ -267,7 +267,7 @@ struct StoreCommandTests {
   @Test("An empty file, left by a failed copy, is not restored over a store")
   func emptyBackup() throws {
     let folder = try Folder()
-    try folder.sql(smallWorld, on: "w.sqlite")
+    try folder.sql(smallFixture, on: "w.sqlite")
     try folder.write("", to: "empty.sqlite")
     let run = try folder.run("restore", "empty.sqlite", "w.sqlite")
     #expect(run.status == 65)
@@ -299,7 +299,7 @@ struct StoreCommandTests {
 
   @Test("A check finds orphans, and gaps in the history")
   func check() throws {
-    let folder = try world()
+    let folder = try fixture()
     #expect(try folder.run("check", "w.sqlite").output == "w.sqlite: nothing is wrong\n")
     try folder.sql("UPDATE City SET country_id = 77 WHERE id > 1", on: "w.sqlite")
     let orphans = try folder.run("check", "w.sqlite")
@@ -330,7 +330,7 @@ struct StoreCommandTests {
 
   @Test("A column is dropped by `alter`, served or not, and a new epoch begins")
   func alter() throws {
-    let folder = try world()
+    let folder = try fixture()
     let server = try folder.serve("w.sqlite")
     func token() throws -> String {
       let json = try folder.run("fetch", server.address, "Country", "--format", "json").output
@@ -369,7 +369,7 @@ struct StoreCommandTests {
 
   @Test("The status shows the history, the server of the file and processes that have it open")
   func status() throws {
-    let folder = try world()
+    let folder = try fixture()
     let plain = try folder.run("status", "w.sqlite", "--json")
     #expect(plain.status == 0, "\(plain.errors)")
     #expect(plain.output.contains(#""entities":{"Country":2,"City":3},"history":null"#))

@@ -52,7 +52,7 @@ struct TLSTests {
   @Test("It is fetched from and saved to as any other, with the system's certificates")
   func fetchAndSave() throws {
     let folder = try Folder()
-    try folder.sql(smallWorld, on: "w.sqlite")
+    try folder.sql(smallFixture, on: "w.sqlite")
     let (server, address) = try folder.serve("w.sqlite")
     let certificate = try launch(
       "/usr/bin/openssl",

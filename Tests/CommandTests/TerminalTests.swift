@@ -52,7 +52,7 @@ struct TerminalTests {
     ])
   func fullOutput(arguments: [String]) throws {
     let folder = try Folder()
-    try folder.sql(smallWorld, on: "w.sqlite")
+    try folder.sql(smallFixture, on: "w.sqlite")
     let run = try folder.run(arguments, redirected: ">/dev/full")
     #expect(run.status == 74)
     #expect(run.errors == "livefetch: standard output: No space left on device\n")
@@ -69,7 +69,7 @@ struct TerminalTests {
   @Test("No colours and no progress bars if the output is not a terminal")
   func plain() throws {
     let folder = try Folder()
-    try folder.sql(smallWorld, on: "w.sqlite")
+    try folder.sql(smallFixture, on: "w.sqlite")
     let fetch = try folder.run("fetch", "w.sqlite", "City", "--section", "country")
     #expect(!fetch.output.contains("\u{1B}"))
     let load = try folder.run("import", "w.sqlite", "-", "--into", "City", input: "name\nX\n")

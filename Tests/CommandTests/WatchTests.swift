@@ -7,15 +7,15 @@ import Testing
 
 @Suite("livefetch fetch --watch", .mayBlock)
 struct WatchTests {
-  private func watchedWorld() throws -> Folder {
+  private func watchedFixture() throws -> Folder {
     let folder = try Folder()
-    try folder.sql(smallWorld, on: "w.sqlite")
+    try folder.sql(smallFixture, on: "w.sqlite")
     return folder
   }
 
   @Test("--watch prints the new result after a save, of a file and of a server")
   func watch() throws {
-    let folder = try watchedWorld()
+    let folder = try watchedFixture()
     let server = try folder.serve("w.sqlite")
     let common = [
       "--where", "country.code == 'NO'", "--sort", "name", "--select", "name", "--watch",
@@ -41,7 +41,7 @@ struct WatchTests {
 
   @Test("With --format json every line has the members of the first one, of a file and of a server")
   func shape() throws {
-    let folder = try watchedWorld()
+    let folder = try watchedFixture()
     let server = try folder.serve("w.sqlite")
     let common = [
       "--section", "country.name", "--sort", "name", "--select", "name", "--limit", "2",
@@ -77,7 +77,7 @@ struct WatchTests {
 
   @Test("A watch of a server waits while the server restarts, and continues from its token")
   func restart() throws {
-    let folder = try watchedWorld()
+    let folder = try watchedFixture()
     let reserved = try LoopbackSocket.reservePort()
     defer { LoopbackSocket.close(reserved.descriptor) }
     let port = ["--port", String(reserved.port)]

@@ -26,7 +26,7 @@ struct WebPageTests {
 
   @Test("With --public the page of the OpenAPI document has every file that it loads")
   func openAPIPage() throws {
-    let server = try FaultServer(smallWorld, ["--public", "."])
+    let server = try FaultServer(smallFixture, ["--public", "."])
     var unread = ["/openapi.html"]
     var read: Set<String> = []
     while let path = unread.popLast() {
@@ -54,7 +54,7 @@ struct WebPageTests {
   @Test("A file of the directory takes the place of the program's of the same name")
   func ownFile() throws {
     let folder = try Folder()
-    try folder.sql(smallWorld, on: "w.sqlite")
+    try folder.sql(smallFixture, on: "w.sqlite")
     try FileManager.default.createDirectory(
       atPath: folder.file("site"), withIntermediateDirectories: false)
     try folder.write("own client", to: "site/livefetch.py")

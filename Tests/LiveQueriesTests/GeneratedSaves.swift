@@ -1,4 +1,4 @@
-// A seed → fetches, worlds and saves of the memory store.
+// A seed → fetches, objects and saves of the memory store.
 
 import TestSupport
 
@@ -116,11 +116,11 @@ struct Generator: SeededCaseGenerator {
     return ResultDefinition(entity: 0, predicate: predicate(), section: section, order: order)
   }
 
-  mutating func plan(_ world: World) -> FetchPlan {
+  mutating func plan(_ objects: MemoryObjects) -> FetchPlan {
     let definition = definition()
     let isLarge = cities > 20
     let limit = oneIn(isLarge ? 8 : 3) ? nil : number(0...6)
-    let keys = world.keys(of: definition)
+    let keys = objects.keys(of: definition)
     let after = oneIn(5) && !keys.isEmpty ? pick(keys) : nil
     let offset = pick([0, 0, 0, number(0...(isLarge ? cities : 5))])
     let all: [SelectedValue] = [
@@ -147,28 +147,28 @@ struct Generator: SeededCaseGenerator {
     Country(name: pick(["A", "B", "C"]), code: pick(["x", "y", "z"]))
   }
 
-  mutating func save(_ world: inout World) {
-    for _ in 0..<pick([1, 1, 1, 2, 5, cities / 4]) { change(&world) }
+  mutating func save(_ objects: inout MemoryObjects) {
+    for _ in 0..<pick([1, 1, 1, 2, 5, cities / 4]) { change(&objects) }
   }
 
-  private mutating func change(_ world: inout World) {
+  private mutating func change(_ objects: inout MemoryObjects) {
     let id = number(1...cities)
     switch number(0...11) {
-    case 0...2: world.cities[id] = city()
-    case 3...4: world.cities[id] = nil
-    case 5: world.cities[id]?.name = pick(["a", "b", "c"])
-    case 6...7: world.cities[id]?.population = number(0...9)
-    case 8: world.cities[id]?.country = number(1...4)
-    case 9: world.cities[id]?.isCapital = pick([true, false, nil])
-    case 10: world.countries[number(1...4)] = country()
-    default: world.countries[number(1...4)]?.code = pick(["x", "y", "z"])
+    case 0...2: objects.cities[id] = city()
+    case 3...4: objects.cities[id] = nil
+    case 5: objects.cities[id]?.name = pick(["a", "b", "c"])
+    case 6...7: objects.cities[id]?.population = number(0...9)
+    case 8: objects.cities[id]?.country = number(1...4)
+    case 9: objects.cities[id]?.isCapital = pick([true, false, nil])
+    case 10: objects.countries[number(1...4)] = country()
+    default: objects.countries[number(1...4)]?.code = pick(["x", "y", "z"])
     }
   }
 
-  mutating func world() -> World {
-    var world = World()
-    for id in 1...4 { world.countries[id] = country() }
-    for id in 1...max(16, cities) where !oneIn(3) { world.cities[id] = city() }
-    return world
+  mutating func objects() -> MemoryObjects {
+    var objects = MemoryObjects()
+    for id in 1...4 { objects.countries[id] = country() }
+    for id in 1...max(16, cities) where !oneIn(3) { objects.cities[id] = city() }
+    return objects
   }
 }

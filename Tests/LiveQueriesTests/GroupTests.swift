@@ -10,8 +10,8 @@ import Testing
   private let engine: LiveEngine
 
   init() {
-    store.save { world in
-      world.cities = [
+    store.save { objects in
+      objects.cities = [
         1: City(name: "Shanghai", population: 24, isCapital: false, country: nil),
         2: City(name: "Beijing", population: 18, isCapital: true, country: nil),
       ]

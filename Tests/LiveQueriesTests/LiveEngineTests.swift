@@ -23,9 +23,9 @@ private final class Delivery: LiveDelivery {
   private let engine: LiveEngine
 
   init() {
-    store.save { world in
-      world.countries = [1: Country(name: "China", code: "cn")]
-      world.cities = [
+    store.save { objects in
+      objects.countries = [1: Country(name: "China", code: "cn")]
+      objects.cities = [
         1: City(name: "Shanghai", population: 24, isCapital: false, country: 1),
         2: City(name: "Beijing", population: 18, isCapital: true, country: 1),
       ]

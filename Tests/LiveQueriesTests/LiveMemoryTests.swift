@@ -13,9 +13,9 @@ struct LiveMemoryTests {
   private let store = MemoryStore()
 
   init() {
-    store.save { world in
+    store.save { objects in
       for id in 1...100 {
-        world.cities[id] = City(
+        objects.cities[id] = City(
           name: String(repeating: "n", count: 100) + "\(id)", population: id, isCapital: nil,
           country: nil)
       }

@@ -21,7 +21,7 @@ final class Client: LiveWaiter {
   }
 }
 
-/// A world with clients, driven on one thread.
+/// Objects with clients, driven on one thread.
 final class Simulation {
   let seed: UInt64
   var generator: Generator
@@ -37,8 +37,8 @@ final class Simulation {
     generator = Generator(seed: seed, cities: cities)
     store = MemoryStore(reportsValues: seed % 5 != 0)
     queries = Self.engine(store, maxLoggedChanges)
-    let world = generator.world()
-    store.save { $0 = world }
+    let objects = generator.objects()
+    store.save { $0 = objects }
   }
 
   static func engine(_ store: MemoryStore, _ maxLoggedChanges: Int = 12) -> LiveQueries {
@@ -49,10 +49,10 @@ final class Simulation {
 
   func join() {
     let token = store.token
-    let world = store.world(at: token.position)
+    let objects = store.objects(at: token.position)
     let plan = generator.oneIn(3) ? clients.randomElement(using: &generator.random)?.plan : nil
-    let chosen = plan ?? generator.plan(world)
-    let held = world.snapshot(of: chosen, at: token, in: store.model)
+    let chosen = plan ?? generator.plan(objects)
+    let held = objects.snapshot(of: chosen, at: token, in: store.model)
     clients.append(Client(plan: chosen, held: held, token: token))
   }
 
@@ -95,8 +95,8 @@ final class Simulation {
     client.answers += 1
     let diff = try #require(Diff(json: JSON(parsing: json)))
     #expect(diff.json == json, "seed \(seed)")
-    let fresh = store.world(at: to.position).snapshot(of: client.plan, at: to, in: store.model)
-    let old = store.world(at: client.token.position)
+    let fresh = store.objects(at: to.position).snapshot(of: client.plan, at: to, in: store.model)
+    let old = store.objects(at: client.token.position)
       .snapshot(of: client.plan, at: client.token, in: store.model)
     checkIncluded(diff, old)
     #expect(throws: Never.self, "seed \(seed)") { try client.held.apply(diff) }
@@ -137,10 +137,10 @@ final class Simulation {
   /// No change affects a client that still waits.
   func checkSilence() {
     let token = store.token
-    let world = store.world(at: token.position)
+    let objects = store.objects(at: token.position)
     for client in clients where client.isWaiting {
-      let fresh = world.snapshot(of: client.plan, at: token, in: store.model)
-      let old = store.world(at: client.token.position)
+      let fresh = objects.snapshot(of: client.plan, at: token, in: store.model)
+      let old = store.objects(at: client.token.position)
         .snapshot(of: client.plan, at: client.token, in: store.model)
       let isMissed = isDifferent(old, fresh)
       #expect(!isMissed, "seed \(seed): \(client.held) \(fresh) \(client.plan)")

@@ -22,7 +22,7 @@ final class MemoryStore: LiveStore {
   ])
 
   struct State: Sendable {
-    var worlds: [World] = [World()]
+    var states: [MemoryObjects] = [MemoryObjects()]
     var changeSet: [ChangeSet] = [ChangeSet()]
     var epoch = "t1"
     /// The oldest position that can be continued from.
@@ -48,11 +48,11 @@ final class MemoryStore: LiveStore {
       nonce: UInt32(position) &* 2_654_435_761)
   }
 
-  /// Saves what `change` does to the world and returns the new token.
+  /// Saves what `change` does to the objects and returns the new token.
   @discardableResult
-  func save(_ change: (inout World) -> Void) -> Token {
+  func save(_ change: (inout MemoryObjects) -> Void) -> Token {
     state.withLock { state in
-      let old = state.worlds[state.worlds.count - 1]
+      let old = state.states[state.states.count - 1]
       var new = old
       change(&new)
       let cities = Set(old.cities.keys).union(new.cities.keys).filter {
@@ -61,18 +61,18 @@ final class MemoryStore: LiveStore {
       let countries = Set(old.countries.keys).union(new.countries.keys).filter {
         old.countries[$0] != new.countries[$0]
       }
-      state.worlds.append(new)
+      state.states.append(new)
       var changeSet = ChangeSet()
       if !cities.isEmpty { changeSet.objects[0] = Set(cities.map { .integer(Int64($0)) }) }
       if !countries.isEmpty { changeSet.objects[1] = Set(countries.map { .integer(Int64($0)) }) }
       if reportsValues { changeSet.changes = old.changes(to: new) }
       state.changeSet.append(changeSet)
-      return Self.token(state.worlds.count - 1, epoch: state.epoch)
+      return Self.token(state.states.count - 1, epoch: state.epoch)
     }
   }
 
   var token: Token {
-    state.withLock { Self.token($0.worlds.count - 1, epoch: $0.epoch) }
+    state.withLock { Self.token($0.states.count - 1, epoch: $0.epoch) }
   }
 
   func demand(_ demand: RetentionDemand, of reader: ObjectIdentifier) {
@@ -81,8 +81,8 @@ final class MemoryStore: LiveStore {
 
   var demands: [RetentionDemand] { state.withLock { $0.demands } }
 
-  func world(at position: HistoryPosition) -> World {
-    state.withLock { $0.worlds[Int(position.number)] }
+  func objects(at position: HistoryPosition) -> MemoryObjects {
+    state.withLock { $0.states[Int(position.number)] }
   }
 
   func read<Result>(
@@ -111,8 +111,8 @@ private struct MemoryReadTransaction: ReadTransaction {
   let state: MemoryStore.State
   let reportsValues: Bool
   let readCounts: ReadCounts
-  var now: World { state.worlds[state.worlds.count - 1] }
-  var token: Token { MemoryStore.token(state.worlds.count - 1, epoch: state.epoch) }
+  var now: MemoryObjects { state.states[state.states.count - 1] }
+  var token: Token { MemoryStore.token(state.states.count - 1, epoch: state.epoch) }
 
   func validity(of token: Token) throws(StoreError) -> TokenValidity {
     token.position.number >= 0
@@ -124,7 +124,7 @@ private struct MemoryReadTransaction: ReadTransaction {
     let recent = state.changeSet[min(Int(position.number) + 1, state.changeSet.count)...]
     var all = ChangeSet()
     for changeSet in recent { all.objects.merge(changeSet.objects) { $0.union($1) } }
-    if reportsValues { all.changes = state.worlds[Int(position.number)].changes(to: now) }
+    if reportsValues { all.changes = state.states[Int(position.number)].changes(to: now) }
     return all
   }
 
@@ -164,14 +164,14 @@ private struct MemoryReadTransaction: ReadTransaction {
     of plan: FetchPlan, ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ObjectID: Row] {
     readCounts.rows.add(ids.count, ordering: .relaxed)
-    let world = world(position)
+    let objects = objects(position)
     let matches = Matcher(plan.definition)
     var rows: [ObjectID: Row] = [:]
     for case .integer(let id) in ids {
-      guard let city = world.cities[Int(id)], matches(city, Int(id), world) else {
+      guard let city = objects.cities[Int(id)], matches(city, Int(id), objects) else {
         continue
       }
-      rows[.integer(id)] = world.row(of: Int(id), city, plan)
+      rows[.integer(id)] = objects.row(of: Int(id), city, plan)
     }
     return rows
   }
@@ -180,10 +180,10 @@ private struct MemoryReadTransaction: ReadTransaction {
     of paths: [PropertyPath], ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ObjectID: [StoredValue?]]? {
     guard reportsValues else { return nil }
-    let world = world(position)
+    let objects = objects(position)
     var values: [ObjectID: [StoredValue?]] = [:]
     for case .integer(let id) in ids {
-      let row = paths.map { world.stored($0, Int(id)) }
+      let row = paths.map { objects.stored($0, Int(id)) }
       if !row.contains(nil) { values[.integer(id)] = row }
     }
     return values
@@ -192,23 +192,23 @@ private struct MemoryReadTransaction: ReadTransaction {
   func expandedObjects(
     of plan: FetchPlan, roots ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ExpandedObject] {
-    let world = world(position)
+    let objects = objects(position)
     let countries = Set(
       ids.compactMap { id -> Int? in
         guard case .integer(let id) = id else { return nil }
-        return world.cities[Int(id)]?.country
+        return objects.cities[Int(id)]?.country
       })
     return countries.compactMap { id in
-      world.countries[id].map {
+      objects.countries[id].map {
         ExpandedObject(entity: 1, id: .integer(Int64(id)), json: $0.json(id))
       }
     }
   }
 
-  private func world(_ position: ReadPosition) -> World {
+  private func objects(_ position: ReadPosition) -> MemoryObjects {
     switch position {
     case .now: now
-    case .past(let position): state.worlds[Int(position.number)]
+    case .past(let position): state.states[Int(position.number)]
     }
   }
 }

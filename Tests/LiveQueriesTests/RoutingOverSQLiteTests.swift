@@ -13,26 +13,26 @@ struct RoutingOverSQLiteTests {
   @Test(arguments: [21, 22, 23, 24] as [UInt64])
   func fetchesThatAreNoCandidatesAreUnchanged(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
-    let world = try FileWorld()
+    let fixture = try FileFixture()
     var index = QueryIndex()
     var held: [(query: LiveQuery, snapshot: String)] = []
     for _ in 0..<40 {
-      let query = try world.query(FileWorld.fetch(&random))
+      let query = try fixture.query(FileFixture.fetch(&random))
       index.insert(query)
-      held.append((query, try world.snapshot(query)))
+      held.append((query, try fixture.snapshot(query)))
     }
     var (asked, changed) = (0, 0)
     for round in 0..<40 {
-      let base = try world.token.position
+      let base = try fixture.token.position
       let changes = (0..<Int.random(in: 1...3, using: &random)).map { _ in
-        FileWorld.change(&random)
+        FileFixture.change(&random)
       }
-      for change in changes { try world.runExternally(change) }
-      let search = try world.store.search(index, after: base)
+      for change in changes { try fixture.runExternally(change) }
+      let search = try fixture.store.search(index, after: base)
       let found = search.found
       for place in held.indices {
-        try world.store.expectEqualDiffs(search, held[place].query, after: base, seed)
-        let fresh = try world.snapshot(held[place].query)
+        try fixture.store.expectEqualDiffs(search, held[place].query, after: base, seed)
+        let fresh = try fixture.snapshot(held[place].query)
         let isSame = fresh == held[place].snapshot
         let isFound = found.contains(held[place].query)
         #expect(
@@ -46,7 +46,7 @@ struct RoutingOverSQLiteTests {
 }
 
 /// A file with every kind of column that fetches are looked up by.
-private final class FileWorld {
+private final class FileFixture {
   private let directory: TemporaryDirectory
   private let path: String
   let store: SQLiteStore

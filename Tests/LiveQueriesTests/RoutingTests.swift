@@ -14,8 +14,8 @@ struct RoutingTests {
       let seed = UInt64(1_000 + part * 10 + number)
       var generator = Generator(seed: seed)
       let store = MemoryStore()
-      let world = generator.world()
-      store.save { $0 = world }
+      let objects = generator.objects()
+      store.save { $0 = objects }
       var index = QueryIndex()
       var queries: [LiveQuery] = []
       for _ in 0..<30 {
@@ -45,7 +45,7 @@ struct RoutingTests {
 
   private static func query(_ generator: inout Generator, _ store: MemoryStore) -> LiveQuery {
     let position = store.token.position
-    let plan = generator.plan(store.world(at: position))
+    let plan = generator.plan(store.objects(at: position))
     let only: ObjectID? = generator.oneIn(8) ? .integer(Int64(generator.number(1...20))) : nil
     return LiveQuery(
       key: QueryKey(plan, only: only), model: store.model, columns: store.columns,
@@ -56,7 +56,7 @@ struct RoutingTests {
   private static func isChanged(
     _ query: LiveQuery, _ store: MemoryStore, since base: HistoryPosition
   ) -> Bool {
-    let (old, new) = (store.world(at: base), store.world(at: store.token.position))
+    let (old, new) = (store.objects(at: base), store.objects(at: store.token.position))
     let token = MemoryStore.token(0)
     var (before, after) = (
       old.snapshot(of: query.plan, at: token, in: store.model),
@@ -92,7 +92,7 @@ struct RoutingTests {
   @Test func theIndexIsEmptyWhenEveryQueryIsRemoved() {
     var generator = Generator(seed: 7)
     let store = MemoryStore()
-    store.save { $0 = generator.world() }
+    store.save { $0 = generator.objects() }
     var index = QueryIndex()
     let queries = (0..<200).map { _ in Self.query(&generator, store) }
     for query in queries { index.insert(query) }
@@ -122,9 +122,9 @@ struct ManyChangedObjectsTests {
   /// read, and the number of clients that received a diff.
   private func rowsRead(_ predicates: [String]) throws -> (read: Int, received: Int) {
     let store = MemoryStore()
-    store.save { world in
+    store.save { objects in
       for id in 1...4_000 {
-        world.cities[id] = City(
+        objects.cities[id] = City(
           name: "n\(id % 40)", population: id, isCapital: nil, country: nil)
       }
     }
@@ -145,8 +145,8 @@ struct ManyChangedObjectsTests {
         queries.follow(request, context, now: .now)
       }
     }
-    store.save { world in
-      for id in 1...4_000 { world.cities[id]?.population += 10_000 }
+    store.save { objects in
+      for id in 1...4_000 { objects.cities[id]?.population += 10_000 }
     }
     let before = store.readCounts.rows.load(ordering: .relaxed)
     try store.read { transaction throws(StoreError) in
@@ -192,11 +192,11 @@ struct ResumedTogetherTests {
     let seed = UInt64(3_000 + number)
     var generator = Generator(seed: seed)
     let store = MemoryStore()
-    let world = generator.world()
-    store.save { $0 = world }
+    let objects = generator.objects()
+    store.save { $0 = objects }
     for _ in 0..<20 {
       let since = store.token
-      let plans = (0..<30).map { _ in generator.plan(store.world(at: since.position)) }
+      let plans = (0..<30).map { _ in generator.plan(store.objects(at: since.position)) }
       for _ in 0..<generator.number(1...4) { store.save { generator.save(&$0) } }
       try store.read { transaction throws(StoreError) in
         let together = TransactionDiffs(transaction, model: store.model)
@@ -222,13 +222,14 @@ struct ResumedTogetherTests {
 
   @Test func changedObjectsAreReadOnceForAllFetches() throws {
     let store = MemoryStore()
-    store.save { world in
+    store.save { objects in
       for id in 1...1_000 {
-        world.cities[id] = City(name: "n\(id % 100)", population: id, isCapital: nil, country: nil)
+        objects.cities[id] = City(
+          name: "n\(id % 100)", population: id, isCapital: nil, country: nil)
       }
     }
     let since = store.token
-    store.save { world in for id in 1...1_000 { world.cities[id]?.population += 1 } }
+    store.save { objects in for id in 1...1_000 { objects.cities[id]?.population += 1 } }
     let plans = try (0..<50).map { number in
       let request = try FetchRequest(
         entity: "City", query: [("where", "name == 'n\(number)'"), ("select", "population")])

@@ -22,8 +22,8 @@ struct SharingTests {
   private let store = MemoryStore()
 
   private func engine() -> LiveQueries {
-    store.save { world in
-      world.cities = [
+    store.save { objects in
+      objects.cities = [
         1: City(name: "a", population: 1, isCapital: nil, country: nil),
         2: City(name: "b", population: 2, isCapital: nil, country: nil),
       ]

@@ -12,8 +12,8 @@ struct SlowGroupTests {
   private let start: Token
 
   init() {
-    start = store.inner.save { world in
-      world.cities = [
+    start = store.inner.save { objects in
+      objects.cities = [
         1: City(name: "Shanghai", population: 24, isCapital: false, country: nil),
         2: City(name: "Beijing", population: 18, isCapital: true, country: nil),
       ]
@@ -180,9 +180,9 @@ struct SlowGroupTests {
 
   @Test("A fetch that is read in the background is not read again for a query with fewer keys")
   func adopted() throws {
-    store.inner.save { world in
+    store.inner.save { objects in
       for id in 3..<100 {
-        world.cities[id] = City(
+        objects.cities[id] = City(
           name: "\(id)", population: 0, isCapital: false, country: nil)
       }
     }

@@ -21,10 +21,10 @@ struct VisibleRowsTests {
 
   private func simulation() -> Simulation {
     let simulation = Simulation(seed: 1, maxLoggedChanges: 5_000)
-    simulation.store.save { world in
-      world.cities = [:]
+    simulation.store.save { objects in
+      objects.cities = [:]
       for id in 1...1_000 {
-        world.cities[id] = City(name: "c\(id)", population: id * 10, isCapital: nil, country: nil)
+        objects.cities[id] = City(name: "c\(id)", population: id * 10, isCapital: nil, country: nil)
       }
     }
     return simulation
@@ -32,14 +32,14 @@ struct VisibleRowsTests {
 
   private func client(_ window: Window, _ simulation: Simulation, at token: Token) -> Client {
     let plan = Self.plan(window)
-    let held = simulation.store.world(at: token.position)
+    let held = simulation.store.objects(at: token.position)
       .snapshot(of: plan, at: token, in: simulation.store.model)
     let client = Client(plan: plan, held: held, token: token)
     simulation.clients.append(client)
     return client
   }
 
-  private func save(_ simulation: Simulation, _ change: (inout World) -> Void) throws {
+  private func save(_ simulation: Simulation, _ change: (inout MemoryObjects) -> Void) throws {
     simulation.store.save(change)
     try simulation.inTransaction { _ in }
     try simulation.takeAnswers()
@@ -57,8 +57,8 @@ struct VisibleRowsTests {
     let client = client(Window(limit: 3), simulation, at: simulation.store.token)
     try simulation.follow(client)
     let before = simulation.store.readCounts.rows.load(ordering: .relaxed)
-    try save(simulation) { world in
-      for id in 1...1_000 { world.cities[id]?.name = "d\(id)" }
+    try save(simulation) { objects in
+      for id in 1...1_000 { objects.cities[id]?.name = "d\(id)" }
     }
     #expect(
       shown(client) == [
@@ -73,8 +73,8 @@ struct VisibleRowsTests {
     let simulation = simulation()
     let start = simulation.store.token
     try simulation.follow(client(Window(limit: 3), simulation, at: start))
-    try save(simulation) { world in
-      for id in 500...1_000 { world.cities[id]?.name = "d\(id)" }
+    try save(simulation) { objects in
+      for id in 500...1_000 { objects.cities[id]?.name = "d\(id)" }
     }
     let other = client(Window(offset: 600, limit: 2), simulation, at: start)
     try simulation.follow(other)
@@ -88,11 +88,11 @@ struct VisibleRowsTests {
     let client = client(Window(limit: 3), simulation, at: simulation.store.token)
     try simulation.follow(client)
     try save(simulation) { $0.cities[30]?.population = 301 }
-    try save(simulation) { world in
-      for id in 1...1_000 { world.cities[id]?.name = "d\(id)" }
+    try save(simulation) { objects in
+      for id in 1...1_000 { objects.cities[id]?.name = "d\(id)" }
     }
-    try save(simulation) { world in
-      for id in 1..<30 { world.cities[id] = nil }
+    try save(simulation) { objects in
+      for id in 1..<30 { objects.cities[id] = nil }
     }
     #expect(shown(client).first == #"{"id":30,"name":"d30"}"#)
     try save(simulation) { $0.cities[30]?.name = "c30" }
@@ -104,10 +104,10 @@ struct VisibleRowsTests {
     let simulation = simulation()
     let client = client(Window(limit: 2), simulation, at: simulation.store.token)
     try simulation.follow(client)
-    try save(simulation) { world in
-      for id in 1...1_000 { world.cities[id]?.name = "d\(id)" }
-      world.cities[700]?.population = 15
-      world.cities[1] = nil
+    try save(simulation) { objects in
+      for id in 1...1_000 { objects.cities[id]?.name = "d\(id)" }
+      objects.cities[700]?.population = 15
+      objects.cities[1] = nil
     }
     #expect(shown(client) == [#"{"id":700,"name":"d700"}"#, #"{"id":2,"name":"d2"}"#])
   }
@@ -130,19 +130,19 @@ struct VisibleRowsTests {
 
   private func change(_ simulation: Simulation) {
     let random = Int.random(in: 0..<1_000, using: &simulation.generator.random)
-    let ids = simulation.store.world(at: simulation.store.token.position).cities.keys
+    let ids = simulation.store.objects(at: simulation.store.token.position).cities.keys
       .filter { $0 % 4 != random % 4 }
-    simulation.store.save { world in
+    simulation.store.save { objects in
       for id in ids {
         switch random % 5 {
-        case 0: world.cities[id]?.name = "n\(random)"
-        case 1: world.cities[id]?.isCapital = random % 2 == 0
-        case 2: world.cities[id]?.population = (id + random) % 10
-        case 3: world.cities[id]?.country = 1 + (id + random) % 4
-        default: world.countries[1 + id % 4]?.name = "m\(random)"
+        case 0: objects.cities[id]?.name = "n\(random)"
+        case 1: objects.cities[id]?.isCapital = random % 2 == 0
+        case 2: objects.cities[id]?.population = (id + random) % 10
+        case 3: objects.cities[id]?.country = 1 + (id + random) % 4
+        default: objects.countries[1 + id % 4]?.name = "m\(random)"
         }
       }
-      if random % 3 == 0, let id = ids.first { world.cities[id] = nil }
+      if random % 3 == 0, let id = ids.first { objects.cities[id] = nil }
     }
   }
 }

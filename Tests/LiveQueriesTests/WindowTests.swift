@@ -9,7 +9,7 @@ import Testing
 struct WindowTests {
   @Test(
     "Deep offsets, cursors and totals stay right while many cities come and go", arguments: 0..<2)
-  func largeWorlds(part: Int) throws {
+  func largeResults(part: Int) throws {
     var diffs = 0
     for number in 0..<3 {
       let simulation = Simulation(seed: UInt64(500 + part * 3 + number), cities: 160)
@@ -32,10 +32,10 @@ struct WindowTests {
 
   private func simulation(cities: Int) -> Simulation {
     let simulation = Simulation(seed: 1, cities: 20)
-    simulation.store.save { world in
-      world.cities = [:]
+    simulation.store.save { objects in
+      objects.cities = [:]
       for id in 1...cities {
-        world.cities[id] = City(name: "c\(id)", population: id * 10, isCapital: nil, country: nil)
+        objects.cities[id] = City(name: "c\(id)", population: id * 10, isCapital: nil, country: nil)
       }
     }
     return simulation
@@ -43,7 +43,7 @@ struct WindowTests {
 
   private func follow(_ plan: FetchPlan, _ simulation: Simulation) throws -> Client {
     let token = simulation.store.token
-    let held = simulation.store.world(at: token.position)
+    let held = simulation.store.objects(at: token.position)
       .snapshot(of: plan, at: token, in: simulation.store.model)
     let client = Client(plan: plan, held: held, token: token)
     simulation.clients.append(client)
@@ -52,7 +52,7 @@ struct WindowTests {
   }
 
   private func save(
-    _ simulation: Simulation, _ change: (inout World) -> Void
+    _ simulation: Simulation, _ change: (inout MemoryObjects) -> Void
   ) throws {
     simulation.store.save(change)
     try simulation.inTransaction { _ in }
@@ -67,9 +67,9 @@ struct WindowTests {
     #expect(query.ranges[nil]?.keys.count == 66)
     // Cities inserted before the window push others out at its end.
     for round in 0..<20 {
-      try save(simulation) { world in
+      try save(simulation) { objects in
         for id in 0..<10 {
-          world.cities[10_000 + round * 10 + id] = City(
+          objects.cities[10_000 + round * 10 + id] = City(
             name: "new", population: round, isCapital: nil, country: nil)
         }
       }
@@ -83,8 +83,8 @@ struct WindowTests {
     let simulation = simulation(cities: 2_000)
     let client = try follow(Self.plan(Window(limit: 10)), simulation)
     let before = simulation.store.readCounts.looks.load(ordering: .relaxed)
-    try save(simulation) { world in
-      for id in 1...2_000 { world.cities[id]?.population = 100_000 - id }
+    try save(simulation) { objects in
+      for id in 1...2_000 { objects.cities[id]?.population = 100_000 - id }
     }
     #expect(
       client.held.sections.flatMap(\.items).first.map { String(decoding: $0, as: UTF8.self) }
@@ -110,10 +110,10 @@ struct WindowTests {
     let simulation = simulation(cities: 300)
     let client = try follow(Self.plan(Window(limit: 5), withTotal: true), simulation)
     for round in 0..<30 {
-      try save(simulation) { world in
-        world.cities[round + 100] = nil
+      try save(simulation) { objects in
+        objects.cities[round + 100] = nil
         if round % 3 == 0 {
-          world.cities[5_000 + round] = City(
+          objects.cities[5_000 + round] = City(
             name: "x", population: 99_999, isCapital: nil, country: nil)
         }
       }
@@ -125,9 +125,9 @@ struct WindowTests {
 
   @Test func aCursorKeepsItsPositionWhenItsItemIsDeletedOrMoved() throws {
     let simulation = simulation(cities: 100)
-    let world = simulation.store.world(at: simulation.store.token.position)
+    let objects = simulation.store.objects(at: simulation.store.token.position)
     let definition = Self.plan(Window()).definition
-    let cursor = world.keys(of: definition)[19]
+    let cursor = objects.keys(of: definition)[19]
     let name = SelectedValue(
       key: "name", source: .path(PropertyPath(root: 0, target: .attribute(0))))
     let client = try follow(
@@ -137,10 +137,10 @@ struct WindowTests {
     }
     #expect(shown() == ["{\"id\":21,\"name\":\"c21\"}", "{\"id\":22,\"name\":\"c22\"}"])
     // The cursor's own item is deleted, another moves after it, and one is inserted before it.
-    try save(simulation) { world in
-      world.cities[20] = nil
-      world.cities[1]?.population = 205
-      world.cities[500] = City(name: "front", population: 15, isCapital: nil, country: nil)
+    try save(simulation) { objects in
+      objects.cities[20] = nil
+      objects.cities[1]?.population = 205
+      objects.cities[500] = City(name: "front", population: 15, isCapital: nil, country: nil)
     }
     #expect(shown() == ["{\"id\":1,\"name\":\"c1\"}", "{\"id\":21,\"name\":\"c21\"}"])
   }

@@ -62,7 +62,7 @@ struct ComposedFetchTests {
     }
   }
 
-  static let world = """
+  static let fixture = """
     CREATE TYPE climate AS ENUM ('wet', 'dry');
     CREATE TABLE "Country"(id int PRIMARY KEY, name text NOT NULL, continent text);
     CREATE TABLE "City"(id bigint PRIMARY KEY, name text NOT NULL, population int,
@@ -85,86 +85,86 @@ struct ComposedFetchTests {
       ('00000000-0000-0000-0000-000000000001', 20);
     """
 
-  static func withWorld(_ body: (Fixture) throws -> Void) throws {
-    try withDatabase(world) { connection, _ in try body(Fixture(connection)) }
+  static func withFixture(_ body: (Fixture) throws -> Void) throws {
+    try withDatabase(fixture) { connection, _ in try body(Fixture(connection)) }
   }
 
   @Test("predicates select the rows that they select in the SQLite store")
   func predicates() throws {
-    try Self.withWorld { (world) throws in
-      #expect(try world.cities("population >= 18") == "10 11 40")
-      #expect(try world.cities("NOT (population > 9)") == "20 30")
-      #expect(try world.cities("population > 8.5 AND population < 18.5") == "11 20")
-      #expect(try world.cities("population == nil") == "30")
-      #expect(try world.cities("population != 9") == "10 11 30 40")
-      #expect(try world.cities("name == 'Tokyo'") == "20")
-      #expect(try world.cities("name != 'Tokyo'") == "10 11 30 40")
-      #expect(try world.cities("name > 'Z'") == "11 30")
-      #expect(try world.cities("name BEGINSWITH 'T'") == "20")
-      #expect(try world.cities("name CONTAINS 'ng'") == "10 11")
-      #expect(try world.cities("name ENDSWITH 'o'") == "20")
-      #expect(try world.cities("name IN {'Tokyo', 'Nowhere'}") == "20 40")
-      #expect(try world.cities("NOT name IN {'Tokyo', 'Nowhere'}") == "10 11 30")
-      #expect(try world.cities("population BETWEEN {9, 18}") == "11 20")
-      #expect(try world.cities("isport == TRUE") == "10 20")
-      #expect(try world.cities("isport != TRUE") == "11 30 40")
-      #expect(try world.cities("climate == 'wet'") == "10 20")
-      #expect(try world.cities("climate == 'neither'") == "")
-      #expect(try world.cities("area == 0.3") == "40")
-      #expect(try world.cities("density < 1") == "30 40")
+    try Self.withFixture { (fixture) throws in
+      #expect(try fixture.cities("population >= 18") == "10 11 40")
+      #expect(try fixture.cities("NOT (population > 9)") == "20 30")
+      #expect(try fixture.cities("population > 8.5 AND population < 18.5") == "11 20")
+      #expect(try fixture.cities("population == nil") == "30")
+      #expect(try fixture.cities("population != 9") == "10 11 30 40")
+      #expect(try fixture.cities("name == 'Tokyo'") == "20")
+      #expect(try fixture.cities("name != 'Tokyo'") == "10 11 30 40")
+      #expect(try fixture.cities("name > 'Z'") == "11 30")
+      #expect(try fixture.cities("name BEGINSWITH 'T'") == "20")
+      #expect(try fixture.cities("name CONTAINS 'ng'") == "10 11")
+      #expect(try fixture.cities("name ENDSWITH 'o'") == "20")
+      #expect(try fixture.cities("name IN {'Tokyo', 'Nowhere'}") == "20 40")
+      #expect(try fixture.cities("NOT name IN {'Tokyo', 'Nowhere'}") == "10 11 30")
+      #expect(try fixture.cities("population BETWEEN {9, 18}") == "11 20")
+      #expect(try fixture.cities("isport == TRUE") == "10 20")
+      #expect(try fixture.cities("isport != TRUE") == "11 30 40")
+      #expect(try fixture.cities("climate == 'wet'") == "10 20")
+      #expect(try fixture.cities("climate == 'neither'") == "")
+      #expect(try fixture.cities("area == 0.3") == "40")
+      #expect(try fixture.cities("density < 1") == "30 40")
     }
   }
 
   @Test("predicates follow relationships in both directions")
   func relationships() throws {
-    try Self.withWorld { (world) throws in
-      #expect(try world.cities("country.continent == 'Asia'") == "10 11 20")
-      #expect(try world.cities("country == nil") == "40")
-      #expect(try world.cities("ANY Tag.name == 'big'") == "10 11")
-      #expect(try world.cities("NONE Tag.name == 'big'") == "20 30 40")
-      #expect(try world.cities("Tag.@count > 1") == "11")
-      #expect(try world.ids("Country", "where=City.@sum.population%20%3E%2041&sort=id") == "1")
-      #expect(try world.ids("Country", "where=City.@count%20%3D%3D%201&sort=id") == "2 3")
+    try Self.withFixture { (fixture) throws in
+      #expect(try fixture.cities("country.continent == 'Asia'") == "10 11 20")
+      #expect(try fixture.cities("country == nil") == "40")
+      #expect(try fixture.cities("ANY Tag.name == 'big'") == "10 11")
+      #expect(try fixture.cities("NONE Tag.name == 'big'") == "20 30 40")
+      #expect(try fixture.cities("Tag.@count > 1") == "11")
+      #expect(try fixture.ids("Country", "where=City.@sum.population%20%3E%2041&sort=id") == "1")
+      #expect(try fixture.ids("Country", "where=City.@count%20%3D%3D%201&sort=id") == "2 3")
     }
   }
 
   @Test("calculations neither overflow nor fail at a division by zero")
   func calculations() throws {
-    try Self.withWorld { (world) throws in
-      #expect(try world.cities("population + 1 == 10") == "20")
-      #expect(try world.cities("population + population > 4000000000") == "40")
-      #expect(try world.cities("population / 0 == nil") == "10 11 20 30 40")
-      #expect(try world.cities("population / 2 == 4") == "20")
-      #expect(try world.cities("area * 3 == 0.9") == "40")
+    try Self.withFixture { (fixture) throws in
+      #expect(try fixture.cities("population + 1 == 10") == "20")
+      #expect(try fixture.cities("population + population > 4000000000") == "40")
+      #expect(try fixture.cities("population / 0 == nil") == "10 11 20 30 40")
+      #expect(try fixture.cities("population / 2 == 4") == "20")
+      #expect(try fixture.cities("area * 3 == 0.9") == "40")
     }
   }
 
   @Test("orders are by code point, and nils have the places that the order gives them")
   func orders() throws {
-    try Self.withWorld { (world) throws in
-      #expect(try world.ids("City", "sort=name") == "40 10 20 11 30")
-      #expect(try world.ids("City", "sort=-name") == "30 11 20 10 40")
-      #expect(try world.ids("City", "sort=population") == "30 20 11 10 40")
-      #expect(try world.ids("City", "sort=-population") == "40 10 11 20 30")
-      #expect(try world.ids("City", "sort=country.name,-id") == "40 11 10 20 30")
-      #expect(try world.ids("City", "sort=name&limit=2&offset=1") == "10 20")
-      #expect(try world.ids("City", "sort=name&offset=3") == "11 30")
+    try Self.withFixture { (fixture) throws in
+      #expect(try fixture.ids("City", "sort=name") == "40 10 20 11 30")
+      #expect(try fixture.ids("City", "sort=-name") == "30 11 20 10 40")
+      #expect(try fixture.ids("City", "sort=population") == "30 20 11 10 40")
+      #expect(try fixture.ids("City", "sort=-population") == "40 10 11 20 30")
+      #expect(try fixture.ids("City", "sort=country.name,-id") == "40 11 10 20 30")
+      #expect(try fixture.ids("City", "sort=name&limit=2&offset=1") == "10 20")
+      #expect(try fixture.ids("City", "sort=name&offset=3") == "11 30")
     }
   }
 
   @Test("a cursor continues after its row in every order")
   func cursors() throws {
-    try Self.withWorld { (world) throws in
+    try Self.withFixture { (fixture) throws in
       for (sort, ids) in [
         ("name", "40 10 20 11 30"), ("-population", "40 10 11 20 30"),
         ("founded", "11 30 40 10 20"), ("country.name,-name", "40 11 10 20 30"),
       ] {
-        let definition = try world.plan("City", "sort=\(sort)").definition
+        let definition = try fixture.plan("City", "sort=\(sort)").definition
         var found: [String] = []
         var after: OrderKey?
         while found.count < 6 {
-          let statement = world.composer.keys(of: definition, after: after, limit: 1)
-          guard let row = try world.results(statement).first else { break }
+          let statement = fixture.composer.keys(of: definition, after: after, limit: 1)
+          guard let row = try fixture.results(statement).first else { break }
           found.append(row.id().description)
           after = row.key()
         }
@@ -175,31 +175,31 @@ struct ComposedFetchTests {
 
   @Test("a fetch counts its rows, and selects those of a set of ids")
   func countsAndIDs() throws {
-    try Self.withWorld { (world) throws in
-      let plan = try world.plan("City", "where=population%20%3E%201")
-      #expect(try world.rows(world.composer.total(of: plan.definition)) == [[4]])
+    try Self.withFixture { (fixture) throws in
+      let plan = try fixture.plan("City", "where=population%20%3E%201")
+      #expect(try fixture.rows(fixture.composer.total(of: plan.definition)) == [[4]])
       for ids: Set<ObjectID> in [[.integer(10)], [.integer(10), .integer(30), .integer(99)]] {
-        let statement = world.composer.rows(of: plan, ids: ids, at: .now)
-        #expect(try world.rows(statement).map { $0[Int(statement.layout.id)] } == [10])
+        let statement = fixture.composer.rows(of: plan, ids: ids, at: .now)
+        #expect(try fixture.rows(statement).map { $0[Int(statement.layout.id)] } == [10])
       }
-      let badges = try world.plan("Badge", "")
+      let badges = try fixture.plan("Badge", "")
       for text in ["A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11", "no uuid"] {
-        let statement = world.composer.rows(of: badges, ids: [.text(text)], at: .now)
-        #expect(try world.rows(statement).count == (text == "no uuid" ? 0 : 1), "\(text)")
+        let statement = fixture.composer.rows(of: badges, ids: [.text(text)], at: .now)
+        #expect(try fixture.rows(statement).count == (text == "no uuid" ? 0 : 1), "\(text)")
       }
-      let tags = try world.plan("Tag", "")
-      let statement = world.composer.rows(of: tags, ids: [.text("big"), .text("?")], at: .now)
-      #expect(try world.rows(statement).count == 1)
+      let tags = try fixture.plan("Tag", "")
+      let statement = fixture.composer.rows(of: tags, ids: [.text("big"), .text("?")], at: .now)
+      #expect(try fixture.rows(statement).count == 1)
     }
   }
 
   @Test("ids of related objects are a JSON array in the order of code points")
   func relatedIDs() throws {
-    try Self.withWorld { (world) throws in
-      let plan = try world.plan("City", "select=Tag&sort=id")
-      let statement = world.composer.window(of: plan)
+    try Self.withFixture { (fixture) throws in
+      let plan = try fixture.plan("City", "select=Tag&sort=id")
+      let statement = fixture.composer.window(of: plan)
       let column = try #require(statement.layout.values.first { $0.format == .ids }).column
-      let arrays = try world.rows(statement).map { Fixture.text($0[Int(column)]) }
+      let arrays = try fixture.rows(statement).map { Fixture.text($0[Int(column)]) }
       #expect(arrays == [#"["big"]"#, #"["Zen","big","old"]"#, "[]", "[]", "[]"])
     }
   }

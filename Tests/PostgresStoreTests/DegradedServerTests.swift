@@ -24,14 +24,14 @@ struct DegradedServerTests {
     try PostgresStoreTests.withStore(Self.tables, options) { (store, connection) throws in
       try connection.execute("BEGIN; LOCK TABLE city IN ACCESS EXCLUSIVE MODE")
       let note = try store.read { transaction throws(StoreError) in
-        let plan = try? ParityWorld.plan(store, "note", "")
+        let plan = try? ParityFixture.plan(store, "note", "")
         return try plan.map { plan throws(StoreError) in
           try transaction.total(of: plan.definition)
         }
       }
       #expect(note == 1)
       try connection.execute("COMMIT")
-      #expect(try ParityWorld.snapshot(store, "city", "as=count").contains(#""total":2"#))
+      #expect(try ParityFixture.snapshot(store, "city", "as=count").contains(#""total":2"#))
     }
   }
 
@@ -40,8 +40,8 @@ struct DegradedServerTests {
     try PostgresStoreTests.withStore(Self.tables) { (store, connection) throws in
       let lock = "BEGIN; LOCK TABLE city IN ACCESS EXCLUSIVE MODE"
       try connection.execute(lock)
-      let city = try ParityWorld.plan(store, "city", "")
-      let note = try ParityWorld.plan(store, "note", "")
+      let city = try ParityFixture.plan(store, "city", "")
+      let note = try ParityFixture.plan(store, "note", "")
       let totals = try store.read { transaction throws(StoreError) in
         var totals = [try transaction.total(of: note.definition)]
         for _ in 0..<2 {
@@ -59,7 +59,7 @@ struct DegradedServerTests {
       }
       #expect(totals == [1, 1, 1])
       try connection.execute("COMMIT")
-      #expect(try ParityWorld.snapshot(store, "note", "as=count").contains(#""total":3"#))
+      #expect(try ParityFixture.snapshot(store, "note", "as=count").contains(#""total":3"#))
     }
   }
 
@@ -106,7 +106,7 @@ struct DegradedServerTests {
     options.isReadOnly = true
     try PostgresStoreTests.withStore(Self.tables, options) { (store, _) throws in
       let error = #expect(throws: StoreError.self) {
-        try ParityWorld.snapshot(store, "city", "where=name%20CONTAINS%5Bcd%5D%20'a'")
+        try ParityFixture.snapshot(store, "city", "where=name%20CONTAINS%5Bcd%5D%20'a'")
       }
       guard case .unsupported(let text) = error else {
         Issue.record("\(String(describing: error))")
@@ -125,7 +125,7 @@ struct DegradedServerTests {
       let store = try PostgresStore(target.replacing("user=tester", with: "user=\(role)"))
       defer { store.close() }
       #expect(store.properties.isReadOnly)
-      let found = try ParityWorld.snapshot(
+      let found = try ParityFixture.snapshot(
         store, "city", "as=ids&where=name%20CONTAINS%5Bcd%5D%20'a'")
       #expect(found.contains(#""items":[1]"#))
     }

@@ -122,7 +122,7 @@ struct MovedTableTests {
       #expect(store.readOnlyReason == nil)
       #expect(store.newlyTracked == ["mine"])
       #expect(store.model.entities.map(\.name).sorted() == ["mine", "theirs"])
-      #expect(try ParityWorld.snapshot(store, "theirs", "as=count").contains(#""total":0"#))
+      #expect(try ParityFixture.snapshot(store, "theirs", "as=count").contains(#""total":0"#))
     }
   }
 }

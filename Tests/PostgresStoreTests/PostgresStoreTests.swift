@@ -27,7 +27,7 @@ struct PostgresStoreTests {
   @Test("arrays are JSON, and types without a counterpart are text")
   func types() throws {
     try Self.withStore { (store, _) throws in
-      let snapshot = try ParityWorld.snapshot(store, "Note", "sort=id")
+      let snapshot = try ParityFixture.snapshot(store, "Note", "sort=id")
       #expect(
         snapshot.contains(
           #"{"id":1,"text":"one","tags":["a","b"],"span":"P1D"},"#
@@ -43,7 +43,7 @@ struct PostgresStoreTests {
       #expect(store.newlyTracked == ["Note"])
       let before = store.newestToken
       try connection.execute(#"DELETE FROM "Note" WHERE id = 1"#)
-      #expect(try ParityWorld.snapshot(store, "Note", "as=ids").contains(#""items":[2]"#))
+      #expect(try ParityFixture.snapshot(store, "Note", "as=ids").contains(#""items":[2]"#))
       #expect(store.newestToken != before)
     }
   }
@@ -51,7 +51,7 @@ struct PostgresStoreTests {
   @Test("fetches have the new epoch soon after it has begun, and tokens of the old one are expired")
   func newEpoch() throws {
     try Self.withStore { (store, connection) throws in
-      let plan = try ParityWorld.plan(store, "Note", "sort=id&limit=5")
+      let plan = try ParityFixture.plan(store, "Note", "sort=id&limit=5")
       func token() throws -> Token { try store.snapshot(of: plan, queryClass: .full).token }
       let first = try token()
       #expect(try token().epoch == first.epoch)
@@ -78,7 +78,7 @@ struct PostgresStoreTests {
     options.isReadOnly = true
     try Self.withStore(Self.table, options) { (store, connection) throws in
       #expect(store.properties.isReadOnly)
-      #expect(try ParityWorld.snapshot(store, "Note", "as=count").contains(#""total":2"#))
+      #expect(try ParityFixture.snapshot(store, "Note", "as=count").contains(#""total":2"#))
       let schemas = try connection.query(
         "SELECT count(*) FROM pg_namespace WHERE nspname = 'livefetch'")
       #expect(try schemas.integer(0, 0) == 0)
@@ -94,7 +94,7 @@ struct PostgresStoreTests {
       defer { store.close() }
       #expect(store.properties.isReadOnly)
       #expect(store.readOnlyReason?.contains("does not own") == true)
-      #expect(try ParityWorld.snapshot(store, "Note", "as=count").contains(#""total":2"#))
+      #expect(try ParityFixture.snapshot(store, "Note", "as=count").contains(#""total":2"#))
     }
   }
 
@@ -110,12 +110,12 @@ struct PostgresStoreTests {
     options.queryTimeout = 0.3
     try Self.withStore(slow, options) { (store, _) throws in
       #expect(throws: StoreError.queryTimeout) {
-        try ParityWorld.snapshot(store, "Slow", "")
+        try ParityFixture.snapshot(store, "Slow", "")
       }
     }
     try Self.withStore(slow) { (store, _) throws in
       #expect(throws: StoreError.queryTimeout) {
-        let plan = try ParityWorld.plan(store, "Slow", "")
+        let plan = try ParityFixture.plan(store, "Slow", "")
         _ = try store.withCancellation({ true }, until: nil) { () throws(StoreError) in
           try store.snapshot(of: plan, queryClass: .full)
         }
@@ -133,9 +133,9 @@ struct PostgresStoreTests {
       + #"INSERT INTO "Note" SELECT i, repeat('x', 100) FROM generate_series(3, 900) AS i"#
     try Self.withStore(script, options) { (store, _) throws in
       #expect(throws: StoreError.answerTooLarge(limit: 10_000)) {
-        try ParityWorld.snapshot(store, "Note", "")
+        try ParityFixture.snapshot(store, "Note", "")
       }
-      #expect(try ParityWorld.snapshot(store, "Note", "as=count").contains(#""total":900"#))
+      #expect(try ParityFixture.snapshot(store, "Note", "as=count").contains(#""total":900"#))
     }
   }
 
@@ -168,7 +168,7 @@ struct PostgresStoreTests {
   func unsupported() throws {
     try Self.withStore { (store, _) throws in
       #expect(throws: StoreError.unsupported("This pattern of MATCHES over PostgreSQL")) {
-        try ParityWorld.snapshot(store, "Note", "where=text%20MATCHES%20'%5C%5CX'")
+        try ParityFixture.snapshot(store, "Note", "where=text%20MATCHES%20'%5C%5CX'")
       }
     }
   }

@@ -10,14 +10,14 @@ import Testing
 struct SaveParityTests {
   /// Executes each save on both stores and compares the outcomes with each other and with `expected`.
   private func check(_ cases: [(body: String, expected: [String])]) throws {
-    let world = try SaveWorld()
-    defer { world.close() }
+    let fixture = try SaveFixture()
+    defer { fixture.close() }
     for (body, expected) in cases {
-      let sqlite = try world.save(body, to: world.sqlite)
-      let postgres = try world.save(body, to: world.postgres)
-      #expect(sqlite.map(SaveWorld.short) == expected, "\(body)")
+      let sqlite = try fixture.save(body, to: fixture.sqlite)
+      let postgres = try fixture.save(body, to: fixture.postgres)
+      #expect(sqlite.map(SaveFixture.short) == expected, "\(body)")
       #expect(postgres == sqlite, "\(body)")
-      #expect(try world.differences() == [], "\(body)")
+      #expect(try fixture.differences() == [], "\(body)")
     }
   }
 
@@ -134,13 +134,13 @@ struct SaveParityTests {
 
   @Test("a value that its column does not take is refused by its name")
   func types() throws {
-    let world = try SaveWorld()
-    defer { world.close() }
+    let fixture = try SaveFixture()
+    defer { fixture.close() }
     let body =
       #"{"changes":[{"insert":"Country","values":{"name":"Long","code":"LONG"}},"#
       + #"{"update":"City","id":10,"values":{"population":3000000000}}]}"#
     #expect(
-      try world.save(body, to: world.postgres) == [
+      try fixture.save(body, to: fixture.postgres) == [
         "422 0 code wrong-type: `code` does not take such a value ",
         "422 1 population wrong-type: `population` does not take such a value ",
       ])
@@ -185,13 +185,13 @@ struct SaveParityTests {
 
   @Test("a batch over its limit changes nothing")
   func batchLimit() throws {
-    let world = try SaveWorld()
-    defer { world.close() }
-    for store in [world.sqlite, world.postgres] as [any Store] {
-      #expect(try world.batch(store, population: 3, limit: 2) == ["too many 2"])
-      #expect(try world.batch(store, population: 3, limit: 3) == ["+0 ~3 -0"])
+    let fixture = try SaveFixture()
+    defer { fixture.close() }
+    for store in [fixture.sqlite, fixture.postgres] as [any Store] {
+      #expect(try fixture.batch(store, population: 3, limit: 2) == ["too many 2"])
+      #expect(try fixture.batch(store, population: 3, limit: 3) == ["+0 ~3 -0"])
     }
-    #expect(try world.differences() == [])
+    #expect(try fixture.differences() == [])
   }
 
   @Test("base values and merge policies hold")
@@ -215,32 +215,33 @@ struct SaveParityTests {
 
   @Test("a save with an ETag succeeds until another save changes the object")
   func etags() throws {
-    let world = try SaveWorld()
-    defer { world.close() }
-    for store in [world.sqlite, world.postgres] as [any Store] {
+    let fixture = try SaveFixture()
+    defer { fixture.close() }
+    for store in [fixture.sqlite, fixture.postgres] as [any Store] {
       let values = #"{"population":8}"#
-      let old = try world.etag(of: 10, in: store)
-      #expect(try world.single(.update, 10, values, .etag([old]), in: store) == ["+0 ~1 -0"])
-      #expect(try world.single(.update, 10, values, .etag([old]), in: store) == ["412 0 - changed"])
-      let new = try world.etag(of: 10, in: store)
-      #expect(try world.single(.update, 10, values, .etag([new]), in: store) == ["+0 ~1 -0"])
-      #expect(try world.single(.update, 999, values, in: store) == ["404 0 - no-such-object"])
+      let old = try fixture.etag(of: 10, in: store)
+      #expect(try fixture.single(.update, 10, values, .etag([old]), in: store) == ["+0 ~1 -0"])
+      #expect(
+        try fixture.single(.update, 10, values, .etag([old]), in: store) == ["412 0 - changed"])
+      let new = try fixture.etag(of: 10, in: store)
+      #expect(try fixture.single(.update, 10, values, .etag([new]), in: store) == ["+0 ~1 -0"])
+      #expect(try fixture.single(.update, 999, values, in: store) == ["404 0 - no-such-object"])
     }
-    #expect(try world.differences() == [])
+    #expect(try fixture.differences() == [])
   }
 
   @Test("a replacement sets defaults, or inserts the object")
   func replacements() throws {
-    let world = try SaveWorld()
-    defer { world.close() }
-    for store in [world.sqlite, world.postgres] as [any Store] {
+    let fixture = try SaveFixture()
+    defer { fixture.close() }
+    for store in [fixture.sqlite, fixture.postgres] as [any Store] {
       let values = #"{"name":"Peking","country":2}"#
-      #expect(try world.single(.replace, 20, values, .present, in: store) == ["+0 ~1 -0"])
-      #expect(try world.single(.replace, 20, values, .absent, in: store) == ["412 0 - changed"])
+      #expect(try fixture.single(.replace, 20, values, .present, in: store) == ["+0 ~1 -0"])
+      #expect(try fixture.single(.replace, 20, values, .absent, in: store) == ["412 0 - changed"])
       let other = #"{"name":"New","country":2}"#
-      #expect(try world.single(.replace, 77, other, in: store) == ["+1 ~0 -0"])
+      #expect(try fixture.single(.replace, 77, other, in: store) == ["+1 ~0 -0"])
     }
-    #expect(try world.differences() == [])
+    #expect(try fixture.differences() == [])
   }
 
   @Test("access rules hold before and after the changes")
@@ -280,50 +281,50 @@ struct SaveParityTests {
         ["+0 ~1 -0"]
       ),
     ]
-    let world = try SaveWorld()
-    defer { world.close() }
+    let fixture = try SaveFixture()
+    defer { fixture.close() }
     for (body, expected) in cases {
-      let sqlite = try world.save(body, to: world.sqlite, rules: rules)
-      #expect(sqlite.map(SaveWorld.short) == expected, "\(body)")
-      #expect(try world.save(body, to: world.postgres, rules: rules) == sqlite, "\(body)")
-      #expect(try world.differences() == [], "\(body)")
+      let sqlite = try fixture.save(body, to: fixture.sqlite, rules: rules)
+      #expect(sqlite.map(SaveFixture.short) == expected, "\(body)")
+      #expect(try fixture.save(body, to: fixture.postgres, rules: rules) == sqlite, "\(body)")
+      #expect(try fixture.differences() == [], "\(body)")
     }
   }
 
   @Test("a save with an idempotency key is made once and has one response")
   func idempotency() throws {
-    let world = try SaveWorld()
-    defer { world.close() }
+    let fixture = try SaveFixture()
+    defer { fixture.close() }
     let body = #"{"changes":[{"insert":"City","values":{"name":"Once","country":1}}]}"#
-    for store in [world.sqlite, world.postgres] as [any Store] {
-      #expect(try world.save(body, once: "k", "f", to: store) == ["21 false"])
-      #expect(try world.save(body, once: "k", "f", to: store) == ["21 true"])
-      #expect(try world.save(body, once: "k", "g", to: store) == ["422 key reused"])
+    for store in [fixture.sqlite, fixture.postgres] as [any Store] {
+      #expect(try fixture.save(body, once: "k", "f", to: store) == ["21 false"])
+      #expect(try fixture.save(body, once: "k", "f", to: store) == ["21 true"])
+      #expect(try fixture.save(body, once: "k", "g", to: store) == ["422 key reused"])
       #expect(try store.storedResponse(under: "k", fingerprint: "f")?.isRepeated == true)
     }
-    #expect(try world.differences() == [])
+    #expect(try fixture.differences() == [])
   }
 
   @Test("of saves with one idempotency key at the same time, one is made")
   func concurrentIdempotency() throws {
-    let world = try SaveWorld()
-    defer { world.close() }
+    let fixture = try SaveFixture()
+    defer { fixture.close() }
     let body = #"{"changes":[{"insert":"Log","values":{"number":1}}]}"#
-    let responses = try world.concurrently(8, body, once: "same")
+    let responses = try fixture.concurrently(8, body, once: "same")
     #expect(responses.filter { !$0.isRepeated }.count == 1)
     #expect(responses.count == 8 && Set(responses.map(\.bytes)).count == 1)
-    #expect(try world.count("Log") == 1)
+    #expect(try fixture.count("Log") == 1)
   }
 
   @Test("the token of a save is not newer than a later read")
   func tokens() throws {
-    let world = try SaveWorld()
-    defer { world.close() }
+    let fixture = try SaveFixture()
+    defer { fixture.close() }
     let body = #"{"changes":[{"insert":"Log","values":{"number":1}}]}"#
-    let token = try #require(try world.token(of: body))
-    let read = try world.postgres.read { transaction throws(StoreError) in transaction.token }
+    let token = try #require(try fixture.token(of: body))
+    let read = try fixture.postgres.read { transaction throws(StoreError) in transaction.token }
     #expect(token.epoch == read.epoch && token.position <= read.position)
-    #expect(world.postgres.newestToken.position >= token.position)
+    #expect(fixture.postgres.newestToken.position >= token.position)
   }
 
   @Test("a snapshot with a transaction contains its changes and no other open or later ones")
@@ -337,14 +338,14 @@ struct SaveParityTests {
 
   @Test("saves that write the same row at the same time are made one after the other")
   func concurrency() throws {
-    let world = try SaveWorld()
-    defer { world.close() }
+    let fixture = try SaveFixture()
+    defer { fixture.close() }
     let saves = 40
-    let results = try world.concurrently(saves) { index in
+    let results = try fixture.concurrently(saves) { index in
       #"{"changes":[{"update":"City","id":10,"values":{"population":\#(index)}},"#
         + #"{"insert":"Log","values":{"number":\#(index)}}]}"#
     }
     #expect(results.allSatisfy { $0.last == "1 Log" } && results.count == saves)
-    #expect(try world.count("Log") == saves)
+    #expect(try fixture.count("Log") == saves)
   }
 }

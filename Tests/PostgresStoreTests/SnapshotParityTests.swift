@@ -47,16 +47,17 @@ struct SnapshotParityTests {
 
   @Test("a snapshot has the same bytes on both stores", arguments: queries)
   func snapshots(_ query: String) throws {
-    let world = try Self.world.get()
-    let postgres = try ParityWorld.snapshot(world.postgres, "City", query)
-    let sqlite = try ParityWorld.snapshot(world.sqlite, "City", query)
+    let fixture = try Self.fixture.get()
+    let postgres = try ParityFixture.snapshot(fixture.postgres, "City", query)
+    let sqlite = try ParityFixture.snapshot(fixture.sqlite, "City", query)
     #expect(postgres == sqlite)
   }
 
   @Test("a cursor whose date is no date is taken as one of no date")
   func damagedCursor() throws {
-    let world = try Self.world.get()
-    let page = try ParityWorld.snapshot(world.postgres, "City", "sort=founded:nullslast&limit=1")
+    let fixture = try Self.fixture.get()
+    let page = try ParityFixture.snapshot(
+      fixture.postgres, "City", "sort=founded:nullslast&limit=1")
     let next = try #require(page.firstMatch(of: /"next":"([^"]*)"/)?.1)
     var bytes = try #require([UInt8](base64: String(next), .urlSafe))
     let year = try #require(bytes.firstRange(of: Array("1291".utf8))?.lowerBound)
@@ -64,8 +65,8 @@ struct SnapshotParityTests {
     var cursor: [UInt8] = []
     cursor.append(base64: bytes, .urlSafe)
     let after = String(decoding: cursor, as: UTF8.self)
-    _ = try ParityWorld.snapshot(
-      world.postgres, "City", "sort=founded:nullslast&limit=1&after=\(after)")
+    _ = try ParityFixture.snapshot(
+      fixture.postgres, "City", "sort=founded:nullslast&limit=1&after=\(after)")
   }
 
   /// Dates that are calculated from numbers, beside constants and stored dates.
@@ -83,39 +84,39 @@ struct SnapshotParityTests {
 
   @Test("a date that is calculated from a number compares as in SQLite", arguments: dates)
   func calculatedDates(_ predicate: String) throws {
-    let world = try Self.world.get()
+    let fixture = try Self.fixture.get()
     let encoded = predicate.utf8.map { "%\(Hexadecimal.text(of: [$0]))" }.joined()
-    let postgres = try ParityWorld.snapshot(world.postgres, "City", "as=ids&where=\(encoded)")
-    let sqlite = try ParityWorld.snapshot(world.sqlite, "City", "as=ids&where=\(encoded)")
+    let postgres = try ParityFixture.snapshot(fixture.postgres, "City", "as=ids&where=\(encoded)")
+    let sqlite = try ParityFixture.snapshot(fixture.sqlite, "City", "as=ids&where=\(encoded)")
     #expect(postgres == sqlite)
   }
 
   /// Shared by all tests, which only read.
-  private static let world = Result { try ParityWorld() }
+  private static let fixture = Result { try ParityFixture() }
 
   @Test("entities with text ids and composite ids have the same bytes on both stores")
   func otherEntities() throws {
-    let world = try Self.world.get()
+    let fixture = try Self.fixture.get()
     for (entity, query) in [
       ("Tag", "select=City"), ("Tag", "section=name"), ("Stop", ""), ("Stop", "sort=-line,number"),
       ("Stop", "section=city.name"), ("Country", "select=name,City&sort=-name"),
       ("Stop", "expand=city"), ("Country", "expand=City"),
     ] {
-      let postgres = try ParityWorld.snapshot(world.postgres, entity, query)
-      let sqlite = try ParityWorld.snapshot(world.sqlite, entity, query)
+      let postgres = try ParityFixture.snapshot(fixture.postgres, entity, query)
+      let sqlite = try ParityFixture.snapshot(fixture.sqlite, entity, query)
       #expect(postgres == sqlite, "\(entity)?\(query)")
     }
   }
 
   @Test("pages by cursors are the same on both stores", arguments: sorts)
   func cursors(_ sort: String) throws {
-    let world = try Self.world.get()
+    let fixture = try Self.fixture.get()
     var texts: [[String]] = []
-    for store in [world.postgres, world.sqlite] as [any Store] {
+    for store in [fixture.postgres, fixture.sqlite] as [any Store] {
       var pages: [String] = []
       var after = ""
       while pages.count < 10 {
-        let page = try ParityWorld.snapshot(
+        let page = try ParityFixture.snapshot(
           store, "City", "select=name&limit=2&sort=\(sort)\(after)")
         pages.append(page)
         guard let next = try JSON(parsing: Array(page.utf8))["next"]?.string else { break }
@@ -129,17 +130,17 @@ struct SnapshotParityTests {
 
   @Test("one object and one value are the same on both stores")
   func objects() throws {
-    let world = try Self.world.get()
+    let fixture = try Self.fixture.get()
     for id in [10, 11, 20, 30, 99] as [Int64] {
-      let objects = try [world.postgres, world.sqlite].map { (store: any Store) in
+      let objects = try [fixture.postgres, fixture.sqlite].map { (store: any Store) in
         try store.object(
-          .integer(id), of: ParityWorld.plan(store, "City", ""), queryClass: .full)?.json
+          .integer(id), of: ParityFixture.plan(store, "City", ""), queryClass: .full)?.json
       }
       #expect(objects[0] == objects[1], "\(id)")
     }
     let attributes = ["name", "population", "area", "density", "founded", "badge", "info", "flag"]
     for (name, id) in attributes.flatMap({ name in [(name, 10), (name, 20), (name, 11)] }) {
-      let values = try [world.postgres, world.sqlite].map { (store: any Store) in
+      let values = try [fixture.postgres, fixture.sqlite].map { (store: any Store) in
         let entity = try #require(store.model.entities.firstIndex { $0.name == "City" })
         let attribute = try #require(
           store.model.entities[entity].attributes.firstIndex { $0.name == name })
@@ -153,7 +154,7 @@ struct SnapshotParityTests {
 
   @Test("dictionaries are the same on both stores")
   func dictionaries() throws {
-    let world = try Self.world.get()
+    let fixture = try Self.fixture.get()
     for query in [
       "as=dictionaries&select=name,population&sort=name",
       "as=dictionaries&select=country.name,n:@count,people:@sum.population&group=country.name",
@@ -168,8 +169,8 @@ struct SnapshotParityTests {
       "as=dictionaries&select=isport,n:@count&group=isport&having=n%20%3E%201&count=exact",
       "as=dictionaries&select=country.continent,n:@avg.population&group=country.continent&sort=-n",
     ] {
-      let postgres = try ParityWorld.snapshot(world.postgres, "City", query)
-      let sqlite = try ParityWorld.snapshot(world.sqlite, "City", query)
+      let postgres = try ParityFixture.snapshot(fixture.postgres, "City", query)
+      let sqlite = try ParityFixture.snapshot(fixture.sqlite, "City", query)
       #expect(postgres == sqlite, "\(query)")
     }
   }

@@ -47,11 +47,11 @@ struct StandbyTests {
 
     // The functions of the primary's schema `livefetch` are there too.
     let search = "as=ids&where=name%20BEGINSWITH%5Bcd%5D%20'a'"
-    #expect(try ParityWorld.snapshot(store, "city", search).contains(#""items":[1]"#))
+    #expect(try ParityFixture.snapshot(store, "city", search).contains(#""items":[1]"#))
     try connection.execute("INSERT INTO city VALUES (3, 'Ahlen')")
     #expect(
       eventually(within: .seconds(60)) {
-        (try? ParityWorld.snapshot(store, "city", search))?.contains(#""items":[1,3]"#) == true
+        (try? ParityFixture.snapshot(store, "city", search))?.contains(#""items":[1,3]"#) == true
       })
 
     let before = try primary.read { transaction throws(StoreError) in transaction.token }

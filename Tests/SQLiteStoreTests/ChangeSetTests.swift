@@ -19,7 +19,7 @@ struct ChangeSetTests {
 
   @Test("an object that moves between to-many relationships changes both owners")
   func movedMember() throws {
-    let store = try TrackedFile(historyWorld)
+    let store = try TrackedFile(historyFixture)
     let start = try store.token
     try store.file.runExternally("UPDATE City SET country = 2 WHERE id = 10")
     let changeSet = try store.changeSet(after: start)
@@ -30,7 +30,7 @@ struct ChangeSetTests {
 
   @Test("an update of other properties does not change the owner; an insert or a delete does")
   func comeAndGo() throws {
-    let store = try TrackedFile(historyWorld)
+    let store = try TrackedFile(historyFixture)
     let start = try store.token
     try store.file.runExternally("UPDATE City SET name = 'S' WHERE id = 10")
     #expect(try store.changeSet(after: start).members == [:])
@@ -49,7 +49,7 @@ struct ChangeSetTests {
 
   @Test("a row of a join table changes both objects")
   func joinRows() throws {
-    let store = try TrackedFile(historyWorld)
+    let store = try TrackedFile(historyFixture)
     let start = try store.token
     try store.file.runExternally("UPDATE City_Tag SET tag = 'old'")
     #expect(
@@ -79,7 +79,7 @@ struct ChangeSetTests {
 
   @Test("a table can be read as it was at an earlier position")
   func shadow() throws {
-    let store = try TrackedFile(historyWorld)
+    let store = try TrackedFile(historyFixture)
     let start = try store.token
     let before = try store.rows("SELECT * FROM City ORDER BY id")
     try store.file.runExternally(

@@ -13,11 +13,11 @@ struct EvaluatorParityTests {
     var generator = EvaluatorCases(seed: seed)
     var tally = Tally()
     for round in 0..<6 {
-      let world = try EvaluatorWorld(&generator)
+      let fixture = try EvaluatorFixture(&generator)
       for _ in 0..<250 {
         let entity = generator.oneIn(5) ? "team" : "thing"
         let text = generator.predicate(entity)
-        try check(text, entity, world, &tally, "seed \(seed), round \(round): \(entity): \(text)")
+        try check(text, entity, fixture, &tally, "seed \(seed), round \(round): \(entity): \(text)")
       }
     }
     #expect(tally.refused < tally.all / 4, "seed \(seed): \(tally)")
@@ -36,19 +36,19 @@ struct EvaluatorParityTests {
   }
 
   private func check(
-    _ text: String, _ entity: String, _ world: EvaluatorWorld, _ tally: inout Tally,
+    _ text: String, _ entity: String, _ fixture: EvaluatorFixture, _ tally: inout Tally,
     _ place: Comment
   ) throws {
     tally.all += 1
-    guard let predicate = try? world.fixture.resolve(text, entity: entity) else {
+    guard let predicate = try? fixture.fixture.resolve(text, entity: entity) else {
       tally.refused += 1
       return
     }
     let evaluator = PredicateEvaluator(
-      predicate.condition, model: world.fixture.model, columns: world.columns)
-    let found = Set(try world.fixture.run(predicate, entity: entity).ids)
+      predicate.condition, model: fixture.fixture.model, columns: fixture.columns)
+    let found = Set(try fixture.fixture.run(predicate, entity: entity).ids)
     if evaluator.coverage == .whole { tally.whole += 1 }
-    for row in world.rows(of: entity, for: evaluator) {
+    for row in fixture.rows(of: entity, for: evaluator) {
       if evaluator.coverage == .whole { tally.rows += 1 }
       guard let verdict = evaluator.evaluate(row) else { continue }
       if evaluator.coverage == .whole { tally.decided += 1 }
@@ -59,7 +59,7 @@ struct EvaluatorParityTests {
 }
 
 /// A file of generated rows, with each row's stored values in memory.
-final class EvaluatorWorld {
+final class EvaluatorFixture {
   let fixture: PredicateFixture
   let columns: SchemaColumns
   private let tables: [String: [[StoredValue]]]
@@ -94,7 +94,7 @@ final class EvaluatorWorld {
   }
 
   func rows(of table: String, for evaluator: PredicateEvaluator) -> [ParityRow] {
-    (tables[table] ?? []).map { ParityRow(world: self, table: table, values: $0, evaluator) }
+    (tables[table] ?? []).map { ParityRow(fixture: self, table: table, values: $0, evaluator) }
   }
 
   private static let columnNames = [
@@ -110,17 +110,17 @@ final class EvaluatorWorld {
   }
 }
 
-/// A row of a world for the evaluator.
+/// A row of the fixture for the evaluator.
 struct ParityRow: EvaluatedRow, CustomStringConvertible {
-  private let world: EvaluatorWorld
+  private let fixture: EvaluatorFixture
   private let table: String
   private let values: [StoredValue]
   private let evaluator: PredicateEvaluator
 
   init(
-    world: EvaluatorWorld, table: String, values: [StoredValue], _ evaluator: PredicateEvaluator
+    fixture: EvaluatorFixture, table: String, values: [StoredValue], _ evaluator: PredicateEvaluator
   ) {
-    self.world = world
+    self.fixture = fixture
     self.table = table
     self.values = values
     self.evaluator = evaluator
@@ -133,28 +133,29 @@ struct ParityRow: EvaluatedRow, CustomStringConvertible {
   func value(of slot: Int) -> StoredValue? { value(at: evaluator.paths[slot].path, steps: 0) }
 
   private func value(at path: PropertyPath, steps: Int) -> StoredValue {
-    let entity = world.fixture.model.entities[world.fixture.model.entityIndex(named: table) ?? 0]
+    let entity = fixture.fixture.model.entities[
+      fixture.fixture.model.entityIndex(named: table) ?? 0]
     guard steps < path.steps.count else {
       guard case .attribute(let index) = path.target else { return values[0] }
-      return values[world.column(entity.attributes[index].name, of: table)]
+      return values[fixture.column(entity.attributes[index].name, of: table)]
     }
     let relationship = entity.relationships[path.steps[steps]]
-    let link = values[world.column(relationship.name, of: table)]
+    let link = values[fixture.column(relationship.name, of: table)]
     if steps == path.steps.count - 1, path.target == .object { return link }
-    let destination = world.fixture.model.entities[relationship.destination].name
-    let related = world.rows(of: destination, for: evaluator).first { $0.values[0] == link }
+    let destination = fixture.fixture.model.entities[relationship.destination].name
+    let related = fixture.rows(of: destination, for: evaluator).first { $0.values[0] == link }
     return related.map { $0.value(at: path, steps: steps + 1) } ?? .null
   }
 
   func elements(of collection: Int) -> [ParityRow]? {
-    // Every collection of this world ends at the things of a team.
+    // Every collection of this fixture ends at the things of a team.
     let isFromThing = evaluator.collections[collection].steps.count == 2
-    let team = isFromThing ? values[world.column("team", of: table)] : values[0]
-    guard world.rows(of: "team", for: evaluator).contains(where: { $0.values[0] == team }) else {
+    let team = isFromThing ? values[fixture.column("team", of: table)] : values[0]
+    guard fixture.rows(of: "team", for: evaluator).contains(where: { $0.values[0] == team }) else {
       return []
     }
-    return world.rows(of: "thing", for: evaluator)
-      .filter { $0.values[world.column("team", of: "thing")] == team }
+    return fixture.rows(of: "thing", for: evaluator)
+      .filter { $0.values[fixture.column("team", of: "thing")] == team }
   }
 }
 

@@ -66,7 +66,7 @@ struct FetchFixture {
     return String(decoding: json, as: UTF8.self).replacing(token, with: "T")
   }
 
-  static let world = """
+  static let fixture = """
     CREATE TABLE Country(id INTEGER PRIMARY KEY, name TEXT NOT NULL, continent TEXT);
     CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT NOT NULL, population INTEGER,
       country INTEGER REFERENCES Country);

@@ -6,13 +6,13 @@ import Testing
 
 @Suite("Fetches: the SQL of a plan and its snapshot", .mayBlock)
 struct FetchTests {
-  let world: FetchFixture
+  let fixture: FetchFixture
 
-  init() throws { world = try FetchFixture(FetchFixture.world) }
+  init() throws { fixture = try FetchFixture(FetchFixture.fixture) }
 
   @Test func aPlainFetchReadsColumnsOnceAndEndsItsOrderWithTheID() throws {
     #expect(
-      try world.sql("City", "where=population>=9&sort=-population&limit=2&select=name") == """
+      try fixture.sql("City", "where=population>=9&sort=-population&limit=2&select=name") == """
         SELECT "t0"."id", "t0"."population", "t0"."name" FROM "City" AS "t0" \
         WHERE "t0"."population" >= ? ORDER BY "t0"."population" DESC, "t0"."id" LIMIT ?
         """)
@@ -20,7 +20,7 @@ struct FetchTests {
 
   @Test func nilSortsFirstAscendingAndLastDescendingByDefault() throws {
     func ids(_ sort: String) throws -> String {
-      try world.sections("City", "as=ids&sort=\(sort)")
+      try fixture.sections("City", "as=ids&sort=\(sort)")
     }
     let frame = { (ids: String) in #"[{"name":"","value":null,"indexTitle":"","items":[\#(ids)]}]"#
     }
@@ -32,7 +32,7 @@ struct FetchTests {
 
   @Test func sectionsFollowAKeyPathOverARelationship() throws {
     #expect(
-      try world.snapshot("City", "section=country.name&sort=-population&select=population") == """
+      try fixture.snapshot("City", "section=country.name&sort=-population&select=population") == """
         {"entity":"City","token":"T","count":5,"sections":[\
         {"name":"","value":null,"indexTitle":"","items":[{"id":40,"population":9}]},\
         {"name":"China","value":"China","indexTitle":"C","items":[\
@@ -46,7 +46,7 @@ struct FetchTests {
     var found: [String] = []
     var query = "as=ids&sort=-population:nullsfirst&limit=2"
     for _ in 0..<3 {
-      let text = try world.snapshot("City", query)
+      let text = try fixture.snapshot("City", query)
       found.append(String(text.split(separator: "\"items\":")[1].prefix { $0 != "]" }))
       guard let next = text.split(separator: "\"next\":\"").dropFirst().first else { break }
       query = "as=ids&sort=-population:nullsfirst&limit=2&after=\(next.prefix { $0 != "\"" })"
@@ -55,7 +55,7 @@ struct FetchTests {
   }
 
   @Test func aLimitOfZeroGivesOneEmptySection() throws {
-    let snapshot = try world.snapshot("City", "limit=0&count=exact")
+    let snapshot = try fixture.snapshot("City", "limit=0&count=exact")
     #expect(
       snapshot.hasPrefix(
         """
@@ -65,14 +65,14 @@ struct FetchTests {
   }
 
   @Test func aCappedSnapshotSaysThatItIsTruncated() throws {
-    let text = try world.snapshot("City", "as=ids", maxItems: 2)
+    let text = try fixture.snapshot("City", "as=ids", maxItems: 2)
     #expect(text.contains(#""count":2,"truncated":true"#))
-    #expect(try !world.snapshot("City", "as=ids", maxItems: 5).contains("truncated"))
+    #expect(try !fixture.snapshot("City", "as=ids", maxItems: 5).contains("truncated"))
   }
 
   @Test func toManySelectionsAreIDsAscendingAndKeyPathsFlat() throws {
     #expect(
-      try world.sections("City", "where=id==11&select=country.name,Tag") == """
+      try fixture.sections("City", "where=id==11&select=country.name,Tag") == """
         [{"name":"","value":null,"indexTitle":"","items":[\
         {"id":11,"country.name":"China","Tag":["big","old"]}]}]
         """)
@@ -80,7 +80,7 @@ struct FetchTests {
 
   @Test func expandedObjectsOccurOnceInIncluded() throws {
     #expect(
-      try world.snapshot("City", "where=country==1&select=name&expand=country&sort=name") == """
+      try fixture.snapshot("City", "where=country==1&select=name&expand=country&sort=name") == """
         {"entity":"City","token":"T","count":2,"sections":[\
         {"name":"","value":null,"indexTitle":"","items":[\
         {"id":11,"name":"Beijing"},{"id":10,"name":"Shanghai"}]}],\
@@ -109,7 +109,7 @@ struct FetchTests {
   }
 
   @Test func theDigestIsTheSumOfItemHashes() throws {
-    let text = try world.snapshot("City", "where=country==1&as=ids&sort=id&digest=true")
+    let text = try fixture.snapshot("City", "where=country==1&as=ids&sort=id&digest=true")
     var sum: UInt32 = 0
     for item in ["null\u{1F}\u{1E}10", "null\u{1F}10\u{1E}11"] {
       var hash: UInt32 = 0x811C_9DC5

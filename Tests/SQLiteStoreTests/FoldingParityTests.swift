@@ -42,7 +42,7 @@ struct FoldingParityTests {
     func elements(of collection: Int) -> [Row]? { nil }
   }
 
-  private func world() throws -> PredicateFixture {
+  private func fixture() throws -> PredicateFixture {
     let fixture = try PredicateFixture("CREATE TABLE word(id INTEGER PRIMARY KEY, s TEXT);")
     for (index, text) in Self.texts.enumerated() {
       try fixture.insert("word", [.integer(Int64(index)), .text(text)])
@@ -52,12 +52,12 @@ struct FoldingParityTests {
 
   /// Checks a predicate over all texts on both sides.
   private func check(
-    _ text: String, _ argument: String, _ world: PredicateFixture, _ holds: (String) -> Bool
+    _ text: String, _ argument: String, _ fixture: PredicateFixture, _ holds: (String) -> Bool
   ) throws {
-    let predicate = try world.resolve(text, [.json(.string(argument))], entity: "word")
-    let found = Set(try world.run(predicate, entity: "word").ids)
+    let predicate = try fixture.resolve(text, [.json(.string(argument))], entity: "word")
+    let found = Set(try fixture.run(predicate, entity: "word").ids)
     let evaluator = PredicateEvaluator(
-      predicate.condition, model: world.model, columns: world.columns)
+      predicate.condition, model: fixture.model, columns: fixture.columns)
     for (index, own) in Self.texts.enumerated() {
       let expected = holds(own)
       #expect(found.contains("\(index)") == expected, "\(own) \(text) \(argument): SQL")
@@ -69,15 +69,15 @@ struct FoldingParityTests {
   @Test("texts are equal and ordered as in Foundation", arguments: options.indices)
   func comparing(index: Int) throws {
     let (letters, options) = Self.options[index]
-    let world = try world()
+    let fixture = try fixture()
     for argument in Self.texts {
       let key = Self.key(argument, options)
-      try check("s ==\(letters) %@", argument, world) { Self.key($0, options) == key }
-      try check("s !=\(letters) %@", argument, world) { Self.key($0, options) != key }
-      try check("s <\(letters) %@", argument, world) {
+      try check("s ==\(letters) %@", argument, fixture) { Self.key($0, options) == key }
+      try check("s !=\(letters) %@", argument, fixture) { Self.key($0, options) != key }
+      try check("s <\(letters) %@", argument, fixture) {
         Self.key($0, options).lexicographicallyPrecedes(key)
       }
-      try check("NOT s >=\(letters) %@", argument, world) {
+      try check("NOT s >=\(letters) %@", argument, fixture) {
         Self.key($0, options).lexicographicallyPrecedes(key)
       }
     }
@@ -86,42 +86,42 @@ struct FoldingParityTests {
   @Test("texts contain each other as in Foundation", arguments: options.indices)
   func searching(index: Int) throws {
     let (letters, options) = Self.options[index]
-    let world = try world()
+    let fixture = try fixture()
     for argument in Self.texts {
       let key = Self.key(argument, options)
       let places = { (text: String) in
         Self.places(of: key, in: Self.key(text, options), ofLetters: options == .caseInsensitive)
       }
-      try check("s BEGINSWITH\(letters) %@", argument, world) { places($0).contains(0) }
-      try check("s ENDSWITH\(letters) %@", argument, world) {
+      try check("s BEGINSWITH\(letters) %@", argument, fixture) { places($0).contains(0) }
+      try check("s ENDSWITH\(letters) %@", argument, fixture) {
         places($0).contains(Self.key($0, options).count - key.count)
       }
-      try check("NOT s CONTAINS\(letters) %@", argument, world) { places($0).isEmpty }
-      try check("s IN\(letters) {%@}", argument, world) { Self.key($0, options) == key }
+      try check("NOT s CONTAINS\(letters) %@", argument, fixture) { places($0).isEmpty }
+      try check("s IN\(letters) {%@}", argument, fixture) { Self.key($0, options) == key }
     }
   }
 
   @Test("[n] compares texts as written, code point by code point")
   func normalized() throws {
-    let world = try world()
+    let fixture = try fixture()
     for argument in Self.texts {
       let utf8 = Array(argument.utf8)
-      try check("s ==[n] %@", argument, world) { Array($0.utf8) == utf8 }
-      try check("s BEGINSWITH[n] %@", argument, world) {
+      try check("s ==[n] %@", argument, fixture) { Array($0.utf8) == utf8 }
+      try check("s BEGINSWITH[n] %@", argument, fixture) {
         !utf8.isEmpty && Array($0.utf8).starts(with: utf8)
       }
-      try check("s IN[n] {%@}", argument, world) { Array($0.utf8) == utf8 }
+      try check("s IN[n] {%@}", argument, fixture) { Array($0.utf8) == utf8 }
     }
   }
 
   @Test("MATCHES[c] without folding finds the same texts as Foundation's regular expressions")
   func matching() throws {
-    let world = try world()
+    let fixture = try fixture()
     for argument in Self.texts {
       let pattern = NSRegularExpression.escapedPattern(for: argument)
       let reference = try NSRegularExpression(
         pattern: "\\A(?:\(pattern))\\z", options: .caseInsensitive)
-      try check("s MATCHES[c] %@", pattern, world) { text in
+      try check("s MATCHES[c] %@", pattern, fixture) { text in
         let whole = NSRange(location: 0, length: text.utf16.count)
         return reference.firstMatch(in: text, range: whole) != nil
       }

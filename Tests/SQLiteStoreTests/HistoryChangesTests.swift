@@ -5,7 +5,7 @@ import Testing
 
 @testable import SQLiteStore
 
-private let world = """
+private let fixture = """
   CREATE TABLE Country(id INTEGER PRIMARY KEY, name TEXT);
   CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT, population INTEGER,
     country_id INTEGER REFERENCES Country);
@@ -51,7 +51,7 @@ extension TrackedFile {
 struct HistoryChangesTests {
   @Test("each save reports its inserts, its updates with their properties, and its deletes")
   func saves() throws {
-    let store = try TrackedFile(world)
+    let store = try TrackedFile(fixture)
     let start = try store.token
     try store.save(
       "INSERT INTO City VALUES (30, 'Osaka', 2, 2); UPDATE City SET name = 'T' WHERE id = 20")
@@ -67,7 +67,7 @@ struct HistoryChangesTests {
     "a save is folded: an inserted and deleted object is omitted, a deleted and inserted one is an update"
   )
   func folded() throws {
-    let store = try TrackedFile(world)
+    let store = try TrackedFile(fixture)
     let start = try store.token
     try store.save("INSERT INTO City VALUES (30, 'Osaka', 2, 2); DELETE FROM City WHERE id = 30")
     try store.save(
@@ -84,7 +84,7 @@ struct HistoryChangesTests {
 
   @Test("a link between two objects is an update of both")
   func links() throws {
-    let store = try TrackedFile(world)
+    let store = try TrackedFile(fixture)
     let start = try store.token
     try store.save("INSERT INTO City_Tag VALUES (10, 'big')")
     try store.save("UPDATE City_Tag SET tag = 'old'")
@@ -99,7 +99,7 @@ struct HistoryChangesTests {
 
   @Test("a page ends at its limit, and the next page continues from its token")
   func pages() throws {
-    let store = try TrackedFile(world)
+    let store = try TrackedFile(fixture)
     let start = try store.token
     for name in ["a", "b", "c"] { try store.save("UPDATE City SET name = '\(name)' WHERE id = 10") }
     try store.save("DELETE FROM City WHERE id = 10")
@@ -117,7 +117,7 @@ struct HistoryChangesTests {
 
   @Test("without a token the whole history is returned; for an unknown one nothing")
   func bounds() throws {
-    let store = try TrackedFile(world)
+    let store = try TrackedFile(fixture)
     try store.file.runExternally("UPDATE City SET name = 'a' WHERE id = 10")
     #expect(try store.changes(after: nil) == ["~City 10(name)"], "not stamped yet")
     #expect(

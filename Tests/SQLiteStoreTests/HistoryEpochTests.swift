@@ -8,7 +8,7 @@ import Testing
 struct HistoryEpochTests {
   @Test("a reopened file continues its history")
   func continued() throws {
-    let first = try TrackedFile(historyWorld)
+    let first = try TrackedFile(historyFixture)
     #expect(first.setup == .added)
     let token = try first.token
     try first.file.runExternally("DELETE FROM City")
@@ -45,7 +45,7 @@ struct HistoryEpochTests {
       "UPDATE livefetch_store SET value = 'other' WHERE key = 'schema'",
     ])
   func newEpoch(_ sql: String) throws {
-    let first = try TrackedFile(historyWorld)
+    let first = try TrackedFile(historyFixture)
     let token = try first.token
     try first.file.runExternally("UPDATE Country SET name = 'before' WHERE id = 1")
     try first.file.runExternally(sql)
@@ -80,10 +80,10 @@ struct HistoryEpochTests {
 
   @Test("VACUUM may change rowids, so that it is a gap in the history of tables without a key")
   func vacuum() throws {
-    let keyed = historyWorld.replacing(
+    let keyed = historyFixture.replacing(
       "tag TEXT REFERENCES Tag ON UPDATE CASCADE",
       with: "tag TEXT REFERENCES Tag, PRIMARY KEY(city, tag)")
-    for (sql, expected) in [(historyWorld, HistorySetup.restarted), (keyed, .continued)] {
+    for (sql, expected) in [(historyFixture, HistorySetup.restarted), (keyed, .continued)] {
       let first = try TrackedFile(sql)
       #expect(try TrackedFile(first.file).setup == .continued)
       try first.file.runExternally("VACUUM")
@@ -93,7 +93,7 @@ struct HistoryEpochTests {
 
   @Test("only a token that this history issued is valid")
   func standing() throws {
-    let store = try TrackedFile(historyWorld)
+    let store = try TrackedFile(historyFixture)
     let token = try store.token
     let others = [
       Token(epoch: "other", position: token.position, nonce: token.nonce),
@@ -112,7 +112,7 @@ struct HistoryEpochTests {
 
   @Test("a history of an older format begins a new epoch")
   func olderFormat() throws {
-    let store = try TrackedFile(historyWorld)
+    let store = try TrackedFile(historyFixture)
     let token = try store.token
     try store.file.runExternally(
       """
@@ -132,7 +132,7 @@ struct HistoryEpochTests {
 
   @Test("a file of a newer format is refused")
   func newerFormat() throws {
-    let store = try TrackedFile(historyWorld)
+    let store = try TrackedFile(historyFixture)
     try store.file.runExternally("UPDATE livefetch_store SET value = 4 WHERE key = 'format'")
     #expect(
       throws: StoreError.unusable("the file's history has format 4; this version knows 3")
@@ -141,7 +141,7 @@ struct HistoryEpochTests {
 
   @Test("detaching removes all of the server's tables and triggers from the file")
   func detach() throws {
-    let file = try ScratchFile(historyWorld)
+    let file = try ScratchFile(historyFixture)
     let before = try schemaText(file)
     let store = try TrackedFile(file)
     try store.file.runExternally("UPDATE City SET name = 'x'")

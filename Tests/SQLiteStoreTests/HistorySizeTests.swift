@@ -7,14 +7,14 @@ import Testing
 
 @Suite("History: its size", .mayBlock)
 struct HistorySizeTests {
-  private static let world = """
+  private static let fixture = """
     CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, n INTEGER, x REAL, picture BLOB);
     WITH RECURSIVE i(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM i WHERE i < 1000)
       INSERT INTO note SELECT i, printf('%0100d', i), i, i / 3.0, zeroblob(200) FROM i;
     """
 
   private func open(_ options: SQLiteStoreOptions = .init()) throws -> (ScratchFile, SQLiteStore) {
-    let file = try ScratchFile(Self.world)
+    let file = try ScratchFile(Self.fixture)
     return (file, try SQLiteStore(path: file.path, options: options))
   }
 

@@ -8,7 +8,7 @@ import Testing
 struct HistoryTests {
   @Test("an insert records its key; an update and a delete record the old row")
   func threeKinds() throws {
-    let store = try TrackedFile(historyWorld)
+    let store = try TrackedFile(historyFixture)
     let start = try store.token
     try store.file.runExternally(
       """
@@ -35,7 +35,7 @@ struct HistoryTests {
 
   @Test("a changed key is a deleted and an inserted row, under any name of the key column")
   func changedKey() throws {
-    let store = try TrackedFile(historyWorld)
+    let store = try TrackedFile(historyFixture)
     let start = try store.token
     try store.file.runExternally("UPDATE Country SET rowid = 3 WHERE id = 2")
     #expect(Set(try store.history("Country", after: start)) == ["1|2|'Japan'", "0|3|nil"])
@@ -69,7 +69,7 @@ struct HistoryTests {
   @Test("upserts, cascades and the user's triggers are recorded")
   func indirectWrites() throws {
     let file = try ScratchFile(
-      historyWorld + """
+      historyFixture + """
         CREATE TRIGGER shout AFTER INSERT ON City BEGIN
           UPDATE City SET name = upper(name) WHERE id = NEW.id; END;
         """)
@@ -131,7 +131,7 @@ struct HistoryTests {
 
   @Test("a refused save records nothing")
   func refusedSave() throws {
-    let store = try TrackedFile(historyWorld)
+    let store = try TrackedFile(historyFixture)
     let start = try store.token
     try store.connection.execute(
       "BEGIN; UPDATE City SET name = 'x'; DELETE FROM City_Tag; ROLLBACK")

@@ -55,7 +55,7 @@ struct IndexAdviceTests {
   func anIndexIsNamedWhereItWouldSpareWork(
     entity: String, query: String, indexes: [String]
   ) throws {
-    let file = try FetchFixture(FetchFixture.world)
+    let file = try FetchFixture(FetchFixture.fixture)
     let explanation = try file.transaction.explanation(of: file.plan(entity, query))
     let hints = explanation.statements[0].hints
     #expect(hints.map(\.index) == indexes)
@@ -68,7 +68,7 @@ struct IndexAdviceTests {
   }
 
   @Test func everyStatementOfAFetchIsShownWithTypesAndWithoutValues() throws {
-    let file = try FetchFixture(FetchFixture.world)
+    let file = try FetchFixture(FetchFixture.fixture)
     let explanation = try file.transaction.explanation(
       of: file.plan(
         "City", "where=name=='secret' AND population>1&count=exact&expand=country&limit=3"))

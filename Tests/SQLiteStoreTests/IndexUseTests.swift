@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Fetches use the indexes that a file has", .mayBlock)
 struct IndexUseTests {
-  static let world = """
+  static let fixture = """
     CREATE TABLE Country(id INTEGER PRIMARY KEY, name TEXT NOT NULL, continent TEXT);
     CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT, code TEXT COLLATE NOCASE,
       population INTEGER, rank INTEGER NOT NULL, founded DATETIME,
@@ -187,7 +187,7 @@ struct IndexUseTests {
 
   @Test(arguments: table)
   func aFetchUsesItsIndex(row: Row) throws {
-    let file = try FetchFixture(Self.world)
+    let file = try FetchFixture(Self.fixture)
     let explanation = try file.transaction.explanation(of: file.plan(row.entity, row.query))
     #expect(Self.text(explanation.statements[0].plan) == row.plan)
     #expect(explanation.statements.flatMap(\.hints) == [])
@@ -221,7 +221,7 @@ struct IndexUseTests {
 
   @Test(arguments: pages)
   func theNextPageUsesTheIndexOfItsOrder(row: Row) throws {
-    let file = try FetchFixture(Self.world)
+    let file = try FetchFixture(Self.fixture)
     let query = row.query.isEmpty ? "" : row.query + "&"
     let first = try file.transaction.snapshot(of: file.plan("City", query + "limit=1"))
     let next = try #require(JSON(parsing: first.json)["next"]?.string)
@@ -231,7 +231,7 @@ struct IndexUseTests {
   }
 
   @Test func optionalRelationshipsUseALeftJoinAndKeepTheOrderOfNil() throws {
-    let file = try FetchFixture(FetchFixture.world)
+    let file = try FetchFixture(FetchFixture.fixture)
     for (query, ids) in [
       ("where=country.name IN {'Peru','China'}", "[10,11,30]"),
       ("where=country.continent!='Asia'", "[30,40]"),
@@ -254,7 +254,7 @@ struct IndexUseTests {
 
 @Suite("Links that hold an equal of the key use the indexes that can serve them", .mayBlock)
 struct LooseLinkIndexTests {
-  static let world = """
+  static let fixture = """
     CREATE TABLE land(k TEXT COLLATE NOCASE PRIMARY KEY NOT NULL, title TEXT);
     CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT, land TEXT REFERENCES land);
     CREATE TABLE town(id INTEGER PRIMARY KEY, land TEXT COLLATE NOCASE REFERENCES land);
@@ -280,13 +280,13 @@ struct LooseLinkIndexTests {
     ),
   ])
   func aLinkUsesItsIndex(_ row: (entity: String, query: String, plan: String)) throws {
-    let file = try FetchFixture(Self.world)
+    let file = try FetchFixture(Self.fixture)
     let explanation = try file.transaction.explanation(of: file.plan(row.entity, row.query))
     #expect(IndexUseTests.text(explanation.statements[0].plan) == row.plan)
   }
 
   @Test func anIndexWithTheOwnersCollationIsSuggestedAndServes() throws {
-    let file = try FetchFixture(Self.world)
+    let file = try FetchFixture(Self.fixture)
     let plan = try file.plan("land", "where=city.@count>3&as=count")
     let hints = try file.transaction.explanation(of: plan).statements.flatMap(\.hints)
     #expect(

@@ -28,7 +28,7 @@ struct MaterializedHistoryTests {
   private static func cities(
     _ change: String
   ) throws -> (file: FetchFixture, plan: FetchPlan, position: HistoryPosition) {
-    let file = try FetchFixture(FetchFixture.world)
+    let file = try FetchFixture(FetchFixture.fixture)
     let position = try file.tracked.token.position
     try file.tracked.file.runExternally(change)
     return (file, try file.plan("City", "select=name"), position)
@@ -78,7 +78,7 @@ struct MaterializedHistoryTests {
   }
 
   @Test func anotherPositionIsMaterializedAgain() throws {
-    let file = try FetchFixture(FetchFixture.world)
+    let file = try FetchFixture(FetchFixture.fixture)
     let plan = try file.plan("City", "select=name")
     var positions: [HistoryPosition] = []
     for name in ["a", "b", "c"] {
@@ -95,7 +95,7 @@ struct MaterializedHistoryTests {
 
   /// Interrupting a statement that writes would end the whole read transaction.
   @Test func aCancelledQueryKeepsItsTransactionAndTheNextOneContinues() throws {
-    let file = try FetchFixture(FetchFixture.world)
+    let file = try FetchFixture(FetchFixture.fixture)
     let plan = try file.plan("City", "select=name")
     let position = try file.tracked.token.position
     try file.tracked.file.runExternally(
@@ -157,7 +157,7 @@ struct MaterializedHistoryTests {
 
   /// SQLite ends a transaction after some errors. Later queries would see another state.
   @Test func aReadTransactionThatSQLiteEndedAnswersNoQueries() throws {
-    let file = try FetchFixture(FetchFixture.world)
+    let file = try FetchFixture(FetchFixture.fixture)
     let plan = try file.plan("City", "select=name")
     let pool = ReaderPool(path: file.tracked.file.path, access: .read, capacity: 1)
     try pool.read { connection throws(StoreError) in
@@ -175,7 +175,7 @@ struct MaterializedHistoryTests {
   }
 
   @Test func pastValuesAreReadFromMaterializedOverlays() throws {
-    let file = try FetchFixture(FetchFixture.world)
+    let file = try FetchFixture(FetchFixture.fixture)
     let position = try file.tracked.token.position
     try file.tracked.file.runExternally(
       "UPDATE City SET country = 3; UPDATE Country SET name = 'y' WHERE id = 1")
@@ -214,7 +214,7 @@ struct MaterializedHistoryTests {
   }
 
   @Test func theTablesAreDroppedWithTheTransactionAndNothingElseCanBeWritten() throws {
-    let file = try FetchFixture(FetchFixture.world)
+    let file = try FetchFixture(FetchFixture.fixture)
     let plan = try file.plan("City", "select=name")
     let pool = ReaderPool(path: file.tracked.file.path, access: .read, capacity: 1)
     let position = try file.tracked.token.position
@@ -236,7 +236,7 @@ struct MaterializedHistoryTests {
 
   /// SQLite uses an existing index for `NOT IN`, but does not build an automatic one.
   @Test func materializedOverlaysAreSearchedByTheirIndexes() throws {
-    let file = try FetchFixture(FetchFixture.world)
+    let file = try FetchFixture(FetchFixture.fixture)
     let plan = try file.plan("City", "select=name,country.name")
     let position = try file.tracked.token.position
     try file.tracked.file.runExternally(

@@ -36,7 +36,7 @@ struct NestedDatabaseParityTests {
     cases.hasUUIDs = false
     // PostgreSQL's columns contain only dates.
     let dates = ["o", "p", "c", "t", "tag"].map { "UPDATE \($0) SET d = NULL WHERE d = 'none';" }
-    let file = try ScratchFile(cases.world() + dates.joined())
+    let file = try ScratchFile(cases.fixture() + dates.joined())
     let target = try PostgresServer.shared().newDatabase(copying: file.path)
     let database = try PostgresStore(target)
     defer { database.close() }
@@ -50,8 +50,8 @@ struct NestedDatabaseParityTests {
       tally.all += 1
       do {
         let plan = try Self.plan(text, entity, database)
-        let found = try NestedWorld.ids(of: plan, in: database)
-        let inFile = try NestedWorld.ids(of: Self.plan(text, entity, copied), in: copied)
+        let found = try NestedFixture.ids(of: plan, in: database)
+        let inFile = try NestedFixture.ids(of: Self.plan(text, entity, copied), in: copied)
         #expect(found == inFile, "\(place): file")
         evaluate(plan, entity, found, contents, database, &tally, place)
       } catch FetchRequestError.predicate(_, _) {
@@ -94,7 +94,7 @@ struct NestedDatabaseParityTests {
     let connection = try PostgresConnection(target)
     defer { connection.close() }
     var tables: [String: [[StoredValue]]] = [:]
-    for (name, columns) in NestedWorld.columns {
+    for (name, columns) in NestedFixture.columns {
       let entity = try #require(model.entityIndex(named: name))
       let paths = try columns.map { try path(to: $0, of: entity, in: model) }
       let ids = try connection.query("SELECT id FROM \(name)").rows().map { row -> ObjectID in

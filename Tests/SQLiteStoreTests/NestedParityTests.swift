@@ -46,20 +46,20 @@ struct NestedParityTests {
 
   private func check(seed: UInt64, _ tally: inout Tally) throws {
     var cases = NestedPredicateCases(seed: seed)
-    let world = try NestedWorld(cases.world())
+    let fixture = try NestedFixture(cases.fixture())
     var outcomes: [Outcome] = []
     for _ in 0..<100 {
       let entity = cases.pick(NestedPredicateCases.entities)
       let text = cases.predicate(about: entity)
       let place: Comment = "seed \(seed): \(entity): \(text)"
-      guard let ids = check(text, entity, world, &tally, place) else { continue }
+      guard let ids = check(text, entity, fixture, &tally, place) else { continue }
       outcomes.append(Outcome(text: text, entity: entity, ids: ids, place: place))
     }
-    let position = try world.position()
-    try world.change(cases.changes())
+    let position = try fixture.position()
+    try fixture.change(cases.changes())
     for outcome in outcomes {
       do {
-        let ids = try world.pastIDs(outcome.text, entity: outcome.entity, at: position)
+        let ids = try fixture.pastIDs(outcome.text, entity: outcome.entity, at: position)
         #expect(ids == outcome.ids, "\(outcome.place): past")
       } catch {
         Issue.record("\(outcome.place): past: \(error)")
@@ -69,18 +69,19 @@ struct NestedParityTests {
 
   /// The ids that the predicate finds; nil if it is refused.
   private func check(
-    _ text: String, _ entity: String, _ world: NestedWorld, _ tally: inout Tally, _ place: Comment
+    _ text: String, _ entity: String, _ fixture: NestedFixture, _ tally: inout Tally,
+    _ place: Comment
   ) -> Set<String>? {
     tally.all += 1
     do {
-      let fixture = world.fixture
+      let fixture = fixture.fixture
       let predicate = try fixture.resolve(text, entity: entity)
       let fault = ScopeCheck(model: fixture.model).fault(in: predicate.condition, of: entity)
       #expect(fault == nil, place)
       guard fault == nil else { return nil }
       let found = Set(try fixture.run(predicate, entity: entity).ids)
-      #expect(try world.fetchedIDs(text, entity: entity) == found, "\(place): store")
-      evaluate(predicate, entity, found, world, &tally, place)
+      #expect(try fixture.fetchedIDs(text, entity: entity) == found, "\(place): store")
+      evaluate(predicate, entity, found, fixture, &tally, place)
       return found
     } catch is FetchModel.PredicateError {
       tally.refused += 1
@@ -91,13 +92,14 @@ struct NestedParityTests {
   }
 
   private func evaluate(
-    _ predicate: ResolvedPredicate, _ entity: String, _ found: Set<String>, _ world: NestedWorld,
+    _ predicate: ResolvedPredicate, _ entity: String, _ found: Set<String>,
+    _ fixture: NestedFixture,
     _ tally: inout Tally, _ place: Comment
   ) {
-    let fixture = world.fixture
+    let fixture = fixture.fixture
     let evaluator = PredicateEvaluator(
       predicate.condition, model: fixture.model, columns: fixture.columns)
-    for row in world.rows(of: entity, for: evaluator) {
+    for row in fixture.rows(of: entity, for: evaluator) {
       tally.rows += 1
       guard let verdict = evaluator.evaluate(row) else { continue }
       tally.decided += 1

@@ -327,9 +327,9 @@ struct NestedPredicateCases: SeededCaseGenerator {
 
   // MARK: Rows
 
-  /// The world as SQL: every kind of nil, links that lead nowhere, dates written in several ways.
-  mutating func world() -> String {
-    var sql = NestedWorld.schema
+  /// The rows as SQL: every kind of nil, links that lead nowhere, dates written in several ways.
+  mutating func fixture() -> String {
+    var sql = NestedFixture.schema
     for id in 2...6 {
       sql += insert("o", ["\(id)", integer(), real(), text(), uuid(), date(), boolean()])
       sql += insert("p", ["\(id)", integer(), text(), date(), link()])

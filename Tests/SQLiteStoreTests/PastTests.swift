@@ -112,7 +112,7 @@ struct PastTests {
   }
 
   @Test func queriesEndAtTheirTimeLimitAndOnCancellation() throws {
-    let file = try FetchFixture(FetchFixture.world)
+    let file = try FetchFixture(FetchFixture.fixture)
     var transaction = try file.transaction
     transaction.timeLimit = 20_000_000_000
     let endless =
@@ -171,7 +171,7 @@ struct PastTests {
   @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
   func everyPastRowHasItsOldValuesAndEveryChangedRowIsAffected(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
-    let file = try FetchFixture(FetchFixture.world)
+    let file = try FetchFixture(FetchFixture.fixture)
     let plans = try Self.queries.map { try file.plan($0.entity, $0.query) }
     var history: [(token: Token, rows: [[ObjectID: Row]])] = []
     for _ in 0..<12 {

@@ -17,11 +17,11 @@ struct PredicateCaseTests {
 
   @Test(
     "each predicate finds the objects listed with it", arguments: blocks.map(\.0),
-    CaseWorld.Database.allCases)
-  func lines(name: String, database: CaseWorld.Database) throws {
+    CaseFixture.Database.allCases)
+  func lines(name: String, database: CaseFixture.Database) throws {
     let block = try #require(Self.blocks.first { $0.0 == name })
-    let world = try CaseWorld(database)
-    for line in try PredicateCase.read(block.1) { world.check(line) }
+    let fixture = try CaseFixture(database)
+    for line in try PredicateCase.read(block.1) { fixture.check(line) }
   }
 
   @Test("the table has hundreds of cases, and none twice")

@@ -97,25 +97,25 @@ struct PredicateDepthTests {
 
   @Test("calls and arithmetic", arguments: numbers)
   func callsAndArithmetic(_ wrapping: Wrapping) async throws {
-    let world = try DepthWorld()
+    let fixture = try DepthFixture()
     for (before, after) in [("", " > 1"), ("1 < ", ""), ("NOT ", " == 5")] {
-      try await world.check(wrapping) { before + wrapping.nested($0, "population") + after }
+      try await fixture.check(wrapping) { before + wrapping.nested($0, "population") + after }
     }
   }
 
   @Test("calls on text", arguments: texts)
   func callsOnText(_ wrapping: Wrapping) async throws {
-    let world = try DepthWorld()
+    let fixture = try DepthFixture()
     for relation in ["==", "CONTAINS[cd]", "!=", "BEGINSWITH"] {
-      try await world.check(wrapping) { "NOT \(wrapping.nested($0, "name")) \(relation) 'b'" }
+      try await fixture.check(wrapping) { "NOT \(wrapping.nested($0, "name")) \(relation) 'b'" }
     }
   }
 
   @Test("conditions", arguments: conditions)
   func logic(_ wrapping: Wrapping) async throws {
-    let world = try DepthWorld()
-    try await world.check(wrapping) { wrapping.nested($0, "population == 1") }
-    try await world.check(Wrapping(wrapping.open, wrapping.close, 1)) {
+    let fixture = try DepthFixture()
+    try await fixture.check(wrapping) { wrapping.nested($0, "population == 1") }
+    try await fixture.check(Wrapping(wrapping.open, wrapping.close, 1)) {
       wrapping.nested($0, "country.name == 'x'")
     }
   }
@@ -124,7 +124,7 @@ struct PredicateDepthTests {
     "everything within everything runs or is too complex", arguments: 1...40 as ClosedRange<UInt64>)
   func mixed(seed: UInt64) async throws {
     var random = SeededRandom(seed: seed)
-    let world = try DepthWorld()
+    let fixture = try DepthFixture()
     var accepted = 0
     for _ in 0..<12 {
       var number = "population"
@@ -139,8 +139,8 @@ struct PredicateDepthTests {
           wrapping.open.replacing("$V", with: "$v\(level)") + "(\(text))" + wrapping.close
       }
       // Some functions do not accept every number.
-      guard world.isTyped(text) else { continue }
-      if try await world.run(text, "seed \(seed)") { accepted += 1 }
+      guard fixture.isTyped(text) else { continue }
+      if try await fixture.run(text, "seed \(seed)") { accepted += 1 }
     }
     #expect(accepted > 0, "seed \(seed)")
   }
@@ -212,7 +212,7 @@ struct PredicateDepthTests {
 }
 
 /// A served file and every kind of statement that holds a predicate.
-private final class DepthWorld: Sendable {
+private final class DepthFixture: Sendable {
   private let file: ScratchFile
   private let store: SQLiteStore
   private let before: Token

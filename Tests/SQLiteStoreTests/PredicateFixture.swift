@@ -1,4 +1,4 @@
-// A small world in a file, and predicates run against it as SQL.
+// A small database in a file, and predicates run against it as SQL.
 
 import FetchModel
 import SQLComposer

@@ -83,7 +83,7 @@ struct PredicateMatrixTests {
     return rows
   }
 
-  private static func world(_ kind: Kind, _ rows: [Row]) throws -> PredicateFixture {
+  private static func fixture(_ kind: Kind, _ rows: [Row]) throws -> PredicateFixture {
     let fixture = try PredicateFixture(
       """
       CREATE TABLE team(id INTEGER PRIMARY KEY, name TEXT);
@@ -168,10 +168,10 @@ struct PredicateMatrixTests {
     "a column compares with values, nil and another column, plain and negated", arguments: kinds)
   func columns(kind: Kind) throws {
     let rows = Self.rows(kind)
-    let world = try Self.world(kind, rows)
+    let fixture = try Self.fixture(kind, rows)
     for condition in Self.conditions(kind, on: "a") + Self.pairs(kind) {
       let expected = rows.filter(condition.holds).map { "\($0.id)" }
-      try expect(condition.text, expected, rows.map { "\($0.id)" }, "thing", world)
+      try expect(condition.text, expected, rows.map { "\($0.id)" }, "thing", fixture)
     }
   }
 
@@ -179,7 +179,7 @@ struct PredicateMatrixTests {
     "elements of a collection under each quantifier, as they stand and negated", arguments: kinds)
   func quantifiers(kind: Kind) throws {
     let rows = Self.rows(kind)
-    let world = try Self.world(kind, rows)
+    let fixture = try Self.fixture(kind, rows)
     let members = (1...4).map { team in rows.filter { $0.team == team } }
     // If several keys lead to a team, the inverses have the names of these keys.
     let things = kind.isRelationship ? "thing_by_team" : "thing"
@@ -191,25 +191,25 @@ struct PredicateMatrixTests {
       let all = holding { $0.allSatisfy(condition.holds) }
       let none = holding { !$0.contains(where: condition.holds) }
       let teams = ["1", "2", "3", "4"]
-      try expect("ANY \(condition.text)", any, teams, "team", world)
-      try expect("ALL \(condition.text)", all, teams, "team", world)
-      try expect("NONE \(condition.text)", none, teams, "team", world)
+      try expect("ANY \(condition.text)", any, teams, "team", fixture)
+      try expect("ALL \(condition.text)", all, teams, "team", fixture)
+      try expect("NONE \(condition.text)", none, teams, "team", fixture)
       let inner = condition.text.replacing("\(things).a", with: "$t.a")
       let counted = holding { $0.filter(condition.holds).count == 3 }
       try expect(
-        "SUBQUERY(\(things), $t, \(inner)).@count == 3", counted, teams, "team", world)
+        "SUBQUERY(\(things), $t, \(inner)).@count == 3", counted, teams, "team", fixture)
     }
   }
 
   private func expect(
     _ text: String, _ expected: [String], _ all: [String], _ entity: String,
-    _ world: PredicateFixture
+    _ fixture: PredicateFixture
   ) throws {
     do {
-      let found = try world.run(try world.resolve(text, entity: entity), entity: entity).ids
+      let found = try fixture.run(try fixture.resolve(text, entity: entity), entity: entity).ids
       #expect(Set(found) == Set(expected), "\(text)")
-      let negated = try world.run(
-        try world.resolve("NOT (\(text))", entity: entity), entity: entity
+      let negated = try fixture.run(
+        try fixture.resolve("NOT (\(text))", entity: entity), entity: entity
       ).ids
       #expect(Set(negated) == Set(all).subtracting(expected), "NOT \(text)")
     } catch {

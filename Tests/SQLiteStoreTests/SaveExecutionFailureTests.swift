@@ -8,7 +8,7 @@ import Testing
 struct SaveExecutionFailureTests {
   @Test("every failure of a save is listed, and nothing is stored")
   func allOrNothing() throws {
-    let fixture = try SaveExecutionFixture(worldSQL)
+    let fixture = try SaveExecutionFixture(sampleSQL)
     let before = try fixture.rows(of: "City") + fixture.rows(of: "Country")
     #expect(
       try fixture.refusal(
@@ -33,7 +33,7 @@ struct SaveExecutionFailureTests {
 
   @Test("a conflict with the store is 409, a missing object of a single-object request 404")
   func statuses() throws {
-    let fixture = try SaveExecutionFixture(worldSQL)
+    let fixture = try SaveExecutionFixture(sampleSQL)
     #expect(
       try fixture.refusal {
         try fixture.single(.insert, "Country", nil, #"{"name":"X","code":"JP"}"#)
@@ -252,7 +252,7 @@ struct SaveExecutionFailureTests {
 
   @Test("a temporary id without an insert is reported for every kind of request")
   func strayReferences() throws {
-    let fixture = try SaveExecutionFixture(worldSQL)
+    let fixture = try SaveExecutionFixture(sampleSQL)
     let request = SaveRequest(changes: [
       Change(.delete(.inserted(7)), entity: 1), Change(.delete(.inserted(0)), entity: 1),
     ])

@@ -114,7 +114,7 @@ extension SaveResult {
   }
 }
 
-let worldSQL = """
+let sampleSQL = """
   CREATE TABLE Country(id INTEGER PRIMARY KEY, name TEXT NOT NULL, code CHAR(2) UNIQUE,
     capital_id INTEGER REFERENCES City);
   CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT NOT NULL,

@@ -8,7 +8,7 @@ import Testing
 struct SaveExecutionLinksTests {
   @Test("a nullable link to a later insert is set after the insert")
   func laterInserts() throws {
-    let fixture = try SaveExecutionFixture(worldSQL)
+    let fixture = try SaveExecutionFixture(sampleSQL)
     let result = try fixture.save(
       """
       {"changes":[
@@ -26,7 +26,7 @@ struct SaveExecutionLinksTests {
 
   @Test("an insert that needs a later one comes after it; results keep the order of the changes")
   func reordering() throws {
-    let fixture = try SaveExecutionFixture(worldSQL)
+    let fixture = try SaveExecutionFixture(sampleSQL)
     let result = try fixture.save(
       """
       {"changes":[
@@ -79,7 +79,7 @@ struct SaveExecutionLinksTests {
 
   @Test("changes that depend on a failed insert are not reported again")
   func dependents() throws {
-    let fixture = try SaveExecutionFixture(worldSQL)
+    let fixture = try SaveExecutionFixture(sampleSQL)
     #expect(
       try fixture.refusal(
         """

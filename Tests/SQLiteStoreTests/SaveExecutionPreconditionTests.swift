@@ -32,7 +32,7 @@ struct SaveExecutionPreconditionTests {
 
   @Test("an ETag accepts an unchanged object and refuses a changed one")
   func etags() throws {
-    let fixture = try SaveExecutionFixture(worldSQL)
+    let fixture = try SaveExecutionFixture(sampleSQL)
     let seen = try etag(fixture, 10)
     try fixture.single(.update, "City", .integer(10), #"{"population":1}"#, .etag(["x", seen]))
     let update = {
@@ -55,7 +55,7 @@ struct SaveExecutionPreconditionTests {
 
   @Test("in a save all conflicts are listed, and `overwrite` ignores them")
   func savedETags() throws {
-    let fixture = try SaveExecutionFixture(worldSQL)
+    let fixture = try SaveExecutionFixture(sampleSQL)
     let changes = """
       "changes":[{"update":"City","id":10,"values":{"population":1,"twin":11},"ifMatch":"\\"a\\""},
         {"update":"City","id":11,"values":{"population":3}},
@@ -83,7 +83,7 @@ struct SaveExecutionPreconditionTests {
 
   @Test("base values are compared one by one, both versions named")
   func base() throws {
-    let fixture = try SaveExecutionFixture(worldSQL)
+    let fixture = try SaveExecutionFixture(sampleSQL)
     let body = """
       {"changes":[
         {"update":"City","id":10,"values":{"name":"Edo","population":7,"country":2},
@@ -103,7 +103,7 @@ struct SaveExecutionPreconditionTests {
   @Test("storeWins keeps other saves' values, objectWins does not, property by property")
   func policies() throws {
     func outcome(_ policy: String) throws -> [String] {
-      let fixture = try SaveExecutionFixture(worldSQL)
+      let fixture = try SaveExecutionFixture(sampleSQL)
       let result = try fixture.save(
         """
         {"mergePolicy":"\(policy)","changes":[
@@ -148,7 +148,7 @@ struct SaveExecutionPreconditionTests {
 
   @Test("a postponed link is set correctly if storeWins drops other values")
   func waitingLinks() throws {
-    let fixture = try SaveExecutionFixture(worldSQL)
+    let fixture = try SaveExecutionFixture(sampleSQL)
     try fixture.save(
       """
       {"mergePolicy":"storeWins","changes":[
@@ -186,7 +186,7 @@ struct SaveExecutionPreconditionTests {
 
   @Test("values changed to the same value are not a conflict")
   func sameChange() throws {
-    let fixture = try SaveExecutionFixture(worldSQL)
+    let fixture = try SaveExecutionFixture(sampleSQL)
     #expect(
       try fixture.refusal(
         """
@@ -228,7 +228,7 @@ struct SaveExecutionBatchTests {
 
   @Test("one statement updates all that match, through relationships too")
   func updates() throws {
-    let fixture = try SaveExecutionFixture(worldSQL)
+    let fixture = try SaveExecutionFixture(sampleSQL)
     let request = try update(
       fixture, "City", "country.code == 'JP'", #"{"population":0,"twin":20}"#)
     let result = try fixture.execute(request)
@@ -241,7 +241,7 @@ struct SaveExecutionBatchTests {
 
   @Test("one statement deletes all that match; TRUEPREDICATE is all")
   func deletes() throws {
-    let fixture = try SaveExecutionFixture(worldSQL)
+    let fixture = try SaveExecutionFixture(sampleSQL)
     #expect(try fixture.execute(delete(fixture, "City", "population < 10")).summary == "+0 ~0 -2")
     #expect(try fixture.execute(delete(fixture, "City", "TRUEPREDICATE")).summary == "+0 ~0 -1")
     #expect(try fixture.execute(delete(fixture, "City", "TRUEPREDICATE")).summary == "+0 ~0 -0")
@@ -249,7 +249,7 @@ struct SaveExecutionBatchTests {
 
   @Test("more than the limit changes nothing")
   func limits() throws {
-    let fixture = try SaveExecutionFixture(worldSQL)
+    let fixture = try SaveExecutionFixture(sampleSQL)
     let all = "TRUEPREDICATE"
     #expect(
       try fixture.refusal { try fixture.execute(delete(fixture, "City", all, limit: 2)) }
@@ -291,7 +291,7 @@ struct SaveExecutionBatchTests {
 
   @Test("constraints refuse a batch as a whole, by property")
   func refusals() throws {
-    let fixture = try SaveExecutionFixture(worldSQL)
+    let fixture = try SaveExecutionFixture(sampleSQL)
     let all = "TRUEPREDICATE"
     #expect(
       try fixture.refusal { try fixture.execute(update(fixture, "Country", all, #"{"code":"X"}"#)) }

@@ -8,7 +8,7 @@ import Testing
 struct SaveExecutionTests {
   @Test("inserts, updates and deletes apply in their order")
   func changesInOrder() throws {
-    let fixture = try SaveExecutionFixture(worldSQL)
+    let fixture = try SaveExecutionFixture(sampleSQL)
     let result = try fixture.save(
       """
       {"changes":[
@@ -170,7 +170,7 @@ struct SaveExecutionTests {
   @Test("an update writes only given values; one without values requires the object to exist")
   func partialUpdates() throws {
     let fixture = try SaveExecutionFixture(
-      worldSQL + """
+      sampleSQL + """
         CREATE TABLE log(what TEXT);
         CREATE TRIGGER t AFTER UPDATE ON City BEGIN INSERT INTO log VALUES ('touched'); END;
         """)

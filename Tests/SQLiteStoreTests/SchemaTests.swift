@@ -44,7 +44,7 @@ private func line(
 @Suite("Schema: an SQLite file as it is", .mayBlock)
 struct SchemaTests {
   @Test("tables are entities, and a foreign key is a relationship with an inverse")
-  func worldIsServed() throws {
+  func sampleIsServed() throws {
     #expect(
       try describe(
         """

@@ -49,14 +49,14 @@ struct SnapshotValueTests {
 
   @Test("has the ids of to-many relationships as that")
   func toMany() throws {
-    try expectParity(FetchFixture(FetchFixture.world), "select=Tag", of: "City")
+    try expectParity(FetchFixture(FetchFixture.fixture), "select=Tag", of: "City")
   }
 
   @Test("has the values of the columns")
   func columns() throws {
-    let world = try FetchFixture(FetchFixture.world)
-    let plan = try world.plan("City", "where=id>=30&select=name,population,country.name")
-    let sections = try world.transaction.snapshotValue(of: plan)["sections"]
+    let fixture = try FetchFixture(FetchFixture.fixture)
+    let plan = try fixture.plan("City", "where=id>=30&select=name,population,country.name")
+    let sections = try fixture.transaction.snapshotValue(of: plan)["sections"]
     #expect(
       sections.map { String(decoding: $0.bytes, as: UTF8.self) } == """
         [{"name":"","value":null,"indexTitle":"","items":[\
@@ -67,9 +67,9 @@ struct SnapshotValueTests {
 
   @Test("is refused if it is larger than an answer may be")
   func tooLarge() throws {
-    let world = try FetchFixture(Self.long)
-    let plan = try world.plan("Sample")
-    let transaction = try world.transaction
+    let fixture = try FetchFixture(Self.long)
+    let plan = try fixture.plan("Sample")
+    let transaction = try fixture.transaction
     #expect(throws: StoreError.answerTooLarge(limit: 50_000)) {
       try transaction.withResponseLimit(50_000, overflow: nil) { () throws(StoreError) in
         try transaction.snapshotValue(of: plan)
@@ -80,26 +80,26 @@ struct SnapshotValueTests {
   @Test("is refused, and not null, if it nests JSON values deeper than a JSON text may")
   func tooDeep() throws {
     let deepest = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
-    let world = try FetchFixture(
+    let fixture = try FetchFixture(
       """
       CREATE TABLE Sample(id INTEGER PRIMARY KEY, document JSON);
       INSERT INTO Sample VALUES (1, '\(deepest)');
       """)
-    let transaction = try world.transaction
+    let transaction = try fixture.transaction
     var documents: [JSON?] = []
-    _ = try transaction.snapshotValue(of: world.plan("Sample")) { _, values in
+    _ = try transaction.snapshotValue(of: fixture.plan("Sample")) { _, values in
       documents.append(values["document"])
     }
     #expect(try documents == [JSON(parsing: Array(deepest.utf8))])
-    let dictionaries = try world.plan("Sample", "as=dictionaries&select=document")
+    let dictionaries = try fixture.plan("Sample", "as=dictionaries&select=document")
     #expect(throws: StoreError.self) { try transaction.snapshotValue(of: dictionaries) }
   }
 
   private func expectParity(
-    _ world: FetchFixture, _ query: String, of entity: String = "Sample", maxItems: Int = 1000
+    _ fixture: FetchFixture, _ query: String, of entity: String = "Sample", maxItems: Int = 1000
   ) throws {
-    let plan = try world.plan(entity, query, maxItems: maxItems)
-    let transaction = try world.transaction
+    let plan = try fixture.plan(entity, query, maxItems: maxItems)
+    let transaction = try fixture.transaction
     let text = try transaction.snapshot(of: plan).json
     #expect(try transaction.snapshotValue(of: plan) == JSON(parsing: text))
   }

@@ -10,7 +10,7 @@ import Testing
 struct WorkerWorkTests {
   private static let longText = 100_000
 
-  private static func world() throws -> (ScratchFile, SQLiteStore) {
+  private static func fixture() throws -> (ScratchFile, SQLiteStore) {
     let columns = (0..<300).map { "column_of_a_wide_table_\($0) INTEGER" }
     let file = try ScratchFile(
       """
@@ -50,7 +50,7 @@ struct WorkerWorkTests {
 
   @Test(arguments: fetches)
   func longTextsAnswersAndStatementsAreTooSlow(entity: String, query: String) throws {
-    let (file, store) = try Self.world()
+    let (file, store) = try Self.fixture()
     defer {
       store.close()
       withExtendedLifetime(file) {}
@@ -65,7 +65,7 @@ struct WorkerWorkTests {
   }
 
   @Test func aLongValueIsTooSlowToBeReadRaw() throws {
-    let (file, store) = try Self.world()
+    let (file, store) = try Self.fixture()
     defer {
       store.close()
       withExtendedLifetime(file) {}

@@ -96,7 +96,7 @@ struct WriterOthersTests {
 
   @Test("a second server of the same file is refused, under any name of the file")
   func secondServer() throws {
-    let file = try ScratchFile(WrittenFile.world)
+    let file = try ScratchFile(WrittenFile.fixture)
     let lock = try FileLock(beside: file.path)
     symlink(file.path, file.path + "-link")
     for path in [file.path, file.path + "-link"] {
@@ -109,7 +109,7 @@ struct WriterOthersTests {
 
   @Test("the lock is released when its holder ends")
   func lockGoes() throws {
-    let file = try ScratchFile(WrittenFile.world)
+    let file = try ScratchFile(WrittenFile.fixture)
     for _ in 1...3 { _ = try FileLock(beside: file.path) }
     #expect(access(file.path + "-livefetch", F_OK) != 0)
   }

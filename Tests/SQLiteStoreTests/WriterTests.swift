@@ -125,7 +125,7 @@ struct WriterTests {
 
   @Test("a store that was closed leaves one file behind")
   func oneFileLeft() async throws {
-    let file = try ScratchFile(WrittenFile.world)
+    let file = try ScratchFile(WrittenFile.fixture)
     let store = try SQLiteStore(path: file.path)
     _ = try store.read { transaction throws(StoreError) in transaction.token }
     let change = Change(
@@ -141,7 +141,7 @@ struct WriterTests {
 
   @Test("a save waits while another process holds the file, and then fails with busy")
   func lockedFile() async throws {
-    let file = try ScratchFile(WrittenFile.world)
+    let file = try ScratchFile(WrittenFile.fixture)
     let connection = try Connection(path: file.path, access: .write, busyTimeout: 100)
     _ = try connection.first("PRAGMA journal_mode = WAL") { _ in true }
     let introspection = try Introspection(of: connection)

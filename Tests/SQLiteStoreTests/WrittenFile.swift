@@ -7,7 +7,7 @@ import Synchronization
 
 /// A file with a running writer, and the commits that the writer published.
 final class WrittenFile: Sendable {
-  static let world = """
+  static let fixture = """
     CREATE TABLE Country(id INTEGER PRIMARY KEY, name TEXT UNIQUE ON CONFLICT ROLLBACK);
     CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT,
       country INTEGER REFERENCES Country DEFERRABLE INITIALLY DEFERRED);
@@ -25,7 +25,7 @@ final class WrittenFile: Sendable {
     var all: [Writer.Commit] { received.withLock { $0 } }
   }
 
-  init(_ sql: String = world, settings: WriterSettings = WriterSettings()) throws {
+  init(_ sql: String = fixture, settings: WriterSettings = WriterSettings()) throws {
     file = try ScratchFile(sql)
     let connection = try file.connect()
     _ = try connection.first("PRAGMA journal_mode = WAL") { _ in true }

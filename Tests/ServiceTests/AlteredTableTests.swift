@@ -10,7 +10,7 @@ import Testing
   .enabled(if: Sqlite3.isInstalled),
   .serialized)
 struct AlteredTableTests {
-  static let world = """
+  static let fixture = """
     CREATE TABLE country(id INTEGER PRIMARY KEY, name TEXT);
     CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT NOT NULL, population INTEGER,
       country_id INTEGER REFERENCES country(id));
@@ -49,7 +49,7 @@ struct AlteredTableTests {
 
   @Test("Every waiting request answers 410 schema-changed", arguments: alterations)
   func waitingRequests(_ script: String) throws {
-    let file = try HostedFile(Self.world)
+    let file = try HostedFile(Self.fixture)
     let token = try file.token()
     let since = #""since":"\#(token)""#
     let waiting = [
@@ -93,7 +93,7 @@ struct AlteredTableTests {
 
   @Test("Every stream ends with an error", arguments: alterations)
   func streams(_ script: String) throws {
-    let file = try HostedFile(Self.world)
+    let file = try HostedFile(Self.fixture)
     let token = try file.token()
     let streams = try ["objects/city", "objects/city/1", "objects/river", "changes"].map {
       try file.stream("/v1/\($0)")
@@ -129,7 +129,7 @@ struct AlteredTableTests {
 
   @Test("New requests are served with the new schema")
   func newSchema() throws {
-    let file = try HostedFile(Self.world)
+    let file = try HostedFile(Self.fixture)
     try file.shell(
       "BEGIN; ALTER TABLE city RENAME COLUMN population TO people; DROP TABLE river;"
         + "CREATE TABLE lake(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO lake VALUES (1,'Tai');"
@@ -158,7 +158,7 @@ struct AlteredTableTests {
       ),
     ])
   func meanwhile(_ script: String, _ target: String) throws {
-    let file = try HostedFile(Self.world)
+    let file = try HostedFile(Self.fixture)
     let body = target == "/v1/live" ? live(#""entity":"river""#) : nil
     for round in 0..<4 {
       try file.shell(script.replacing("%d", with: "\(round)"))
@@ -176,7 +176,7 @@ struct AlteredTableTests {
 
   @Test("An index, ANALYZE or VACUUM ends nothing")
   func sameSchema() throws {
-    let file = try HostedFile(Self.world)
+    let file = try HostedFile(Self.fixture)
     let token = try file.token()
     let poll = file.begin("GET", "/v1/objects/city?since=now&wait=20")
     try file.shell("CREATE INDEX by_name ON city(name); ANALYZE; VACUUM;")
@@ -188,7 +188,7 @@ struct AlteredTableTests {
 
   @Test("A column that triggers name cannot be dropped, and nothing ends")
   func refusedDrop() throws {
-    let file = try HostedFile(Self.world)
+    let file = try HostedFile(Self.fixture)
     let poll = file.begin("GET", "/v1/objects/city?since=now&wait=20")
     let refusal = try file.shell("ALTER TABLE city DROP COLUMN population;")
     #expect(refusal.contains("livefetch_"), "\(refusal)")
@@ -201,7 +201,7 @@ struct AlteredTableTests {
   @Test(
     "Tokens of before a change that was made while no server ran expire", arguments: alterations)
   func whileDown(_ script: String) throws {
-    let first = try HostedFile(Self.world)
+    let first = try HostedFile(Self.fixture)
     let token = try first.token()
     let second = try HostedFile(restarting: first, after: script)
     #expect(second.reopenings(atLeast: 0) == 0)
@@ -210,7 +210,7 @@ struct AlteredTableTests {
 
   @Test("Tokens go on where no server ran and the schema is the same")
   func restart() throws {
-    let first = try HostedFile(Self.world)
+    let first = try HostedFile(Self.fixture)
     let token = try first.token()
     let second = try HostedFile(
       restarting: first, after: "CREATE INDEX i ON city(name); UPDATE river SET name = 'x';")
@@ -229,7 +229,7 @@ struct EndingTests {
       ("POST", "/v1/live", #"{"fetches":{"a":{"entity":"city"},"b":{"entity":"country"}}}"#),
     ])
   func aStreamEndsWithTheReason(_ request: (method: String, target: String, body: String)) throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let body = request.body.isEmpty ? nil : request.body
     let pending = file.begin(
       request.method, request.target, body: body, headers: [("Accept", "text/event-stream")])
@@ -245,7 +245,7 @@ struct EndingTests {
   }
 
   @Test func everyWaitingRequestIsAnswered() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let live = #"{"fetches":{"a":{"entity":"city","since":"now"}},"wait":30}"#
     let pending = [
       file.begin("GET", "/v1/objects/city?since=now&wait=30"),
@@ -261,7 +261,7 @@ struct EndingTests {
   func release() throws {
     weak var store: (any ReopenableStore)?
     do {
-      let file = try ServedFile(contractWorld)
+      let file = try ServedFile(contractFixture)
       store = file.store
       #expect(try file.ask("/v1/objects/city?as=count").status == 200)
     }

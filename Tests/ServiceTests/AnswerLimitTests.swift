@@ -14,7 +14,7 @@ import Testing
 /// API.md, section 3: an answer has at most `--max-answer` bytes.
 @Suite("The bytes of an answer are limited")
 struct AnswerLimitTests {
-  private static let world = """
+  private static let fixture = """
     CREATE TABLE maker(id INTEGER PRIMARY KEY, name TEXT, note TEXT);
     CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT, note TEXT, picture BLOB,
       maker_id INTEGER REFERENCES maker(id));
@@ -26,7 +26,7 @@ struct AnswerLimitTests {
     UPDATE item SET maker_id = 1 WHERE id = 9;
     """
 
-  private static func file(_ limit: Int = 2_000, sql: String = world) throws -> ServedFile {
+  private static func file(_ limit: Int = 2_000, sql: String = fixture) throws -> ServedFile {
     var options = SQLiteStoreOptions()
     options.maxResponseBytes = limit
     var configuration = ServiceConfiguration()
@@ -208,7 +208,7 @@ struct AnswerLimitTests {
 @Suite("An answer that takes long to write ends")
 struct SlowAnswerTests {
   /// Texts that take seconds to write as often as the queries select them.
-  private static let world = """
+  private static let fixture = """
     CREATE TABLE long(id INTEGER PRIMARY KEY, v TEXT, b BLOB);
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60)
       INSERT INTO long SELECT i, hex(randomblob(250000)) || '"', zeroblob(500000) FROM n;
@@ -217,7 +217,7 @@ struct SlowAnswerTests {
   private static func file(timeout: Double) throws -> ServedFile {
     var options = SQLiteStoreOptions()
     options.queryTimeout = timeout
-    return try ServedFile(world, options: options)
+    return try ServedFile(fixture, options: options)
   }
 
   private static let columns = (0..<250).map { "a\($0):v" }.joined(separator: ",")

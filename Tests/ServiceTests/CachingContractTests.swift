@@ -9,7 +9,7 @@ struct CachingContractTests {
   private let city = "/v1/objects/city"
 
   @Test func aSnapshotHasAStrongTagThatChangesOnlyWithItsBody() throws {
-    let file = try ServedFile(readingWorld)
+    let file = try ServedFile(readingFixture)
     let first = try file.ask(city)
     let tag = try #require(first["ETag"])
     #expect(tag.hasPrefix("\""))
@@ -34,7 +34,7 @@ struct CachingContractTests {
 
   @Test func aCompressedSnapshotHasATagOfItsOwn() throws {
     let file = try ServedFile(
-      readingWorld + "UPDATE city SET name = hex(zeroblob(2000)) WHERE id = 1;")
+      readingFixture + "UPDATE city SET name = hex(zeroblob(2000)) WHERE id = 1;")
     let plain = try file.ask(city, headers: [("Accept-Encoding", "gzip;q=0")])
     let packed = try file.ask(city, headers: [("Accept-Encoding", "br, gzip")])
     #expect(plain["Content-Encoding"] == nil)
@@ -45,7 +45,7 @@ struct CachingContractTests {
   }
 
   @Test func onlySnapshotsMayBeStored() throws {
-    let file = try ServedFile(readingWorld)
+    let file = try ServedFile(readingFixture)
     for path in [
       "/v1", "/v1/model", "/v1/changes", "/health/live", "/nope", "\(city)?since=now&wait=0",
     ] {
@@ -58,7 +58,7 @@ struct CachingContractTests {
   }
 
   @Test func anObjectsTagIsItsETagAttribute() throws {
-    let file = try ServedFile(readingWorld)
+    let file = try ServedFile(readingFixture)
     let answer = try file.ask("\(city)/1")
     let tag = try #require(answer["ETag"])
     #expect(try file.ask("\(city)?select=@etag&limit=1").text.contains("\"@etag\":\(tag)"))
@@ -67,7 +67,7 @@ struct CachingContractTests {
   }
 
   @Test func aRawValueIsSentInRanges() throws {
-    let file = try ServedFile(readingWorld)
+    let file = try ServedFile(readingFixture)
     let part = try file.ask("\(city)/1/name", headers: [("Range", "bytes=1-2")])
     #expect(part.status == 206)
     #expect(part.text == "im")

@@ -9,7 +9,7 @@ import Testing
 /// parts, or restart. Every diff is exact nevertheless.
 @Suite("Diffs of an engine that runs out of time", .mayBlock)
 struct CatchUpLimitTests {
-  static let world = """
+  static let fixture = """
     CREATE TABLE country(id INTEGER PRIMARY KEY, name TEXT NOT NULL, code TEXT NOT NULL);
     CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT NOT NULL, region TEXT, population INTEGER,
       country_id INTEGER REFERENCES country(id));
@@ -148,7 +148,7 @@ struct CatchUpLimitTests {
     var configuration = ServiceConfiguration()
     configuration.engine.timeLimit = .microseconds(limit / 4)
     configuration.engine.longTimeLimit = .microseconds(limit)
-    return try ServedFile(world, configuration: configuration)
+    return try ServedFile(fixture, configuration: configuration)
   }
 
   private static func request(_ index: Int, _ held: ResultSnapshot, wait: Int) -> String {

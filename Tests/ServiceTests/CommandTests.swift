@@ -13,7 +13,7 @@ struct CommandTests {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
     let path = directory.file("store.sqlite")
-    try SQLiteShell.run(contractWorld, path: path)
+    try SQLiteShell.run(contractFixture, path: path)
     try body(path)
   }
 
@@ -58,7 +58,7 @@ struct CommandTests {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
     let path = directory.file("store.sqlite")
-    try SQLiteShell.run(contractWorld, path: path)
+    try SQLiteShell.run(contractFixture, path: path)
     let server = try RunningProgram(["serve", path, "--port", "0"])
     let port = try #require(server.line.split(separator: ":").last.flatMap { Int($0) })
     @Sendable func request(_ target: String) -> ClientRequest {

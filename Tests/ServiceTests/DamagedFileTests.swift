@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Two tables; the rows of `big` fill about 100 pages.
-private let world = """
+private let fixture = """
   CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT);
   INSERT INTO city VALUES (1,'Shanghai'),(2,'Beijing');
   CREATE TABLE big(id INTEGER PRIMARY KEY, t TEXT);
@@ -34,7 +34,7 @@ struct DamagedFileTests {
 
   @Test("After SQLite has found damage, no save is acknowledged, and the server is not ready")
   func damageInTheFile() throws {
-    let file = try ServedFile(world)
+    let file = try ServedFile(fixture)
     try file.runExternally("PRAGMA wal_checkpoint(TRUNCATE)")
     try zero(file.path, from: 40 * 4_096, bytes: 20 * 4_096)
     #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Rome"}"#).status == 201)
@@ -55,7 +55,7 @@ struct DamagedFileTests {
 
   @Test("A log with damaged pages is not copied into the file, also not when the store is closed")
   func damageInTheLog() throws {
-    let file = try ServedFile(world)
+    let file = try ServedFile(fixture)
     try file.runExternally("PRAGMA wal_checkpoint(TRUNCATE)")
     #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Rome"}"#).status == 201)
     let text = String(repeating: "x", count: 200_000)
@@ -74,7 +74,7 @@ struct DamagedFileTests {
   func opening() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("damaged.sqlite")
-    try sqlite(path, world)
+    try sqlite(path, fixture)
     try zero(path, from: 40 * 4_096, bytes: 4_096)
     let before = try content(path)
     let error = #expect(throws: StoreError.self) { try SQLiteStore(path: path) }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The file of the dictionary tests.
-let dictionariesWorld = """
+let dictionariesFixture = """
   CREATE TABLE country(id INTEGER PRIMARY KEY, name TEXT NOT NULL, continent TEXT);
   CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT, code TEXT COLLATE NOCASE,
     population INTEGER, area REAL, price DECIMAL, capital BOOLEAN, founded DATETIME,
@@ -157,7 +157,7 @@ struct DictionariesContractTests {
 
   @Test(arguments: table)
   func dictionariesMatchTheRequest(row: Row) throws {
-    let file = try ServedFile(dictionariesWorld)
+    let file = try ServedFile(dictionariesFixture)
     let answer = try file.ask("/v1/objects/\(Self.encoded(row.target))&as=dictionaries")
     #expect(answer.status == 200, "\(answer.text)")
     let items = #","sections":[{"name":"","value":null,"indexTitle":"","items":["#
@@ -166,7 +166,7 @@ struct DictionariesContractTests {
 
   /// PostgreSQL adds doubles one after the other, and its decimals keep digits that the file's do not.
   @Test(.onlyForFiles) func aSumIsExact() throws {
-    let answer = try ServedFile(dictionariesWorld).ask(
+    let answer = try ServedFile(dictionariesFixture).ask(
       "/v1/objects/city?select=a:@sum.area,b:@sum.price&as=dictionaries")
     let items = #""items":[{"a":0.30000000000000004,"b":12345678901234567001.3}]}]}"#
     #expect(answer.text.hasSuffix(items), "\(answer.text)")
@@ -230,7 +230,7 @@ struct DictionariesContractTests {
 
   @Test(arguments: refused)
   func invalidParametersAreRefused(query: String, code: String, text: String) throws {
-    let file = try ServedFile(dictionariesWorld)
+    let file = try ServedFile(dictionariesFixture)
     let target = query.contains("%25") ? query : Self.encoded(query)
     let answer = try file.ask(
       "/v1/objects/city?as=dictionaries&\(target.replacingOccurrences(of: " ", with: "+"))")
@@ -241,14 +241,14 @@ struct DictionariesContractTests {
 
   @Test(arguments: ["group=name", "having=n>1", "distinct=true"])
   func parametersOfDictionariesAreRefusedInOtherFetches(query: String) throws {
-    let file = try ServedFile(dictionariesWorld)
+    let file = try ServedFile(dictionariesFixture)
     let answer = try file.ask("/v1/objects/city?\(Self.encoded(query))")
     #expect(answer.status == 400)
     #expect(answer.text.contains("belongs to `as=dictionaries`"))
   }
 
   @Test func aToManyKeyPathIsRefused() throws {
-    let file = try ServedFile(dictionariesWorld)
+    let file = try ServedFile(dictionariesFixture)
     for select in ["city", "@count.city", "x:@sum.city.population"] {
       let answer = try file.ask("/v1/objects/country?as=dictionaries&select=\(select)")
       #expect(answer.code == "to-many-without-quantifier", "\(answer.text)")
@@ -258,7 +258,7 @@ struct DictionariesContractTests {
   @Test func theTotalCountsDictionariesAndTheServersLimitCutsThem() throws {
     var configuration = ServiceConfiguration()
     configuration.maxItems = 2
-    let file = try ServedFile(dictionariesWorld, configuration: configuration)
+    let file = try ServedFile(dictionariesFixture, configuration: configuration)
     let fetch = "/v1/objects/city?as=dictionaries&count=exact"
     let grouped = try file.ask("\(fetch)&select=n:@count&group=country")
     #expect(grouped.text.contains(#""count":2,"total":4,"truncated":true"#))
@@ -319,7 +319,7 @@ struct DictionariesContractTests {
   }
 
   @Test func fetchesThatDifferOnlyInNumbersAreDistinct() throws {
-    let file = try ServedFile(dictionariesWorld)
+    let file = try ServedFile(dictionariesFixture)
     for _ in 0..<3 {
       for (least, people) in [(5, 60), (10, 42), (20, 24), (30, 0)] {
         let answer = try file.ask(

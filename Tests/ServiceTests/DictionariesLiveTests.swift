@@ -22,7 +22,7 @@ struct DictionariesLiveTests {
   }
 
   @Test func aChangedGroupIsSentAsAWholeToEveryWaiter() throws {
-    let file = try ServedFile(dictionariesWorld)
+    let file = try ServedFile(dictionariesFixture)
     let token = try Self.held(file)
     let waiting = file.begin("GET", "\(Self.fetch)&since=\(token)&wait=10")
     Thread.sleep(forTimeInterval: 0.2)
@@ -54,7 +54,7 @@ struct DictionariesLiveTests {
 
   @Test(arguments: quiet)
   func noClientIsAnsweredIfNothingDiffers(sql: String) throws {
-    let file = try ServedFile(dictionariesWorld)
+    let file = try ServedFile(dictionariesFixture)
     let token = try Self.held(file)
     let waiting = file.begin("GET", "\(Self.fetch)&since=\(token)&wait=1")
     Thread.sleep(forTimeInterval: 0.2)
@@ -77,7 +77,7 @@ struct DictionariesLiveTests {
   }
 
   @Test func aChangeWhileTheServerWasDownIsReportedFromTheOldToken() throws {
-    let file = try ServedFile(dictionariesWorld)
+    let file = try ServedFile(dictionariesFixture)
     let token = try Self.held(file)
     try file.restart {
       try $0.runExternally("UPDATE country SET name = 'Nippon' WHERE id = 2")
@@ -91,7 +91,7 @@ struct DictionariesLiveTests {
   @Test(.onlyForFiles) func prunedHistoryIs410AndAStreamRestarts() throws {
     var options = SQLiteStoreOptions()
     options.keptPositions = 1
-    let file = try ServedFile(dictionariesWorld, options: options)
+    let file = try ServedFile(dictionariesFixture, options: options)
     let token = try Self.held(file)
     for population in 40..<60 {
       try file.runExternally("UPDATE city SET population = \(population) WHERE id = 5")
@@ -104,7 +104,7 @@ struct DictionariesLiveTests {
   }
 
   @Test func aClockInThemCannotBeFollowed() throws {
-    let file = try ServedFile(dictionariesWorld)
+    let file = try ServedFile(dictionariesFixture)
     let answer = try file.ask(
       "/v1/objects/city?as=dictionaries&select=n:now()&since=now&wait=0")
     #expect(answer.code == "not-observable")
@@ -130,7 +130,7 @@ struct DictionariesLiveTests {
 
   @Test(.onlyForFiles, arguments: [31, 32, 33] as [UInt64])
   func clientsThatApplyEveryResetAreCurrentAndGetNoEqualReset(seed: UInt64) throws {
-    let file = try ServedFile(PromiseTests.world)
+    let file = try ServedFile(PromiseTests.fixture)
     var random = SeededRandom(seed: seed)
     var held = try Self.fetches.map { try Self.result(file.ask("/v1/objects/\(encoded($0))").json) }
     for round in 0..<50 {
@@ -172,7 +172,7 @@ struct DictionariesLiveTests {
 
 extension DictionariesLiveTests {
   @Test func aStreamSendsTheDictionariesAndThenEveryChange() throws {
-    let file = try ServedFile(dictionariesWorld)
+    let file = try ServedFile(dictionariesFixture)
     let pending = file.begin(
       "GET", "/v1/objects/city?as=dictionaries&select=n:@count,s:@sum.population",
       headers: [("Accept", "text/event-stream")])

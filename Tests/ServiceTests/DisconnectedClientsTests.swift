@@ -14,7 +14,7 @@ import Testing
 struct DisconnectedClientsTests {
   /// A query that reads the links of every owner takes 30,000 squared steps. No planner joins the tables,
   /// since each owner is compared with its own links' maximum.
-  private static let world = """
+  private static let fixture = """
     CREATE TABLE owner(id INTEGER PRIMARY KEY);
     CREATE TABLE thing(id INTEGER PRIMARY KEY, owner_id INTEGER REFERENCES owner(id));
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
@@ -41,7 +41,7 @@ struct DisconnectedClientsTests {
   func aReadEndsWhenItsClientLeaves(request: String) throws {
     var options = SQLiteStoreOptions()
     options.queryTimeout = 3600
-    let file = try ServedFile(Self.world, options: options)
+    let file = try ServedFile(Self.fixture, options: options)
     var configuration = HTTPServerConfiguration()
     configuration.port = 0
     configuration.workers = 1
@@ -61,7 +61,7 @@ struct DisconnectedClientsTests {
   /// The write lock of another program keeps the saves waiting for longer than other requests of such
   /// clients may wait.
   @Test func aSaveIsAnsweredAfterItsClientFinishedSending() throws {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     var configuration = HTTPServerConfiguration()
     configuration.port = 0
     configuration.finishedPeerTimeout = 0.05

@@ -52,7 +52,7 @@ struct ErrorContractTests {
   func anotherMethodIsRefusedAndTheRightOnesAreNamed(
     method: String, path: String, allowed: String
   ) throws {
-    let file = try ServedFile(readingWorld)
+    let file = try ServedFile(readingFixture)
     let answer = try file.ask(method, path)
     #expect(answer.status == 405)
     #expect(answer.code == "method-not-allowed")
@@ -93,7 +93,7 @@ struct ErrorContractTests {
   }
 
   @Test func aBodyThatIsNotDeclaredJSONIsRefusedWithAHint() throws {
-    let answer = try ServedFile(readingWorld).ask("POST", "/v1/fetch")
+    let answer = try ServedFile(readingFixture).ask("POST", "/v1/fetch")
     #expect(answer.status == 415)
     #expect(answer.json["hint"]?.string?.contains("curl --json") == true)
   }
@@ -101,7 +101,7 @@ struct ErrorContractTests {
   @Test func aReadOnlyStoreServesOnlyFetches() throws {
     var options = SQLiteStoreOptions()
     options.isReadOnly = true
-    let file = try ServedFile(readingWorld, options: options)
+    let file = try ServedFile(readingFixture, options: options)
     #expect(try file.ask("/v1/objects/city?as=count").text.hasSuffix("\"total\":4}"))
     #expect(try file.ask("/v1/objects/city?since=now&wait=0").status >= 400)
     #expect(try file.ask("DELETE", "/v1/objects/city/1").code == "read-only")
@@ -109,7 +109,7 @@ struct ErrorContractTests {
   }
 
   private func check(_ exchange: Exchange) throws {
-    let answer = try ServedFile(readingWorld)
+    let answer = try ServedFile(readingFixture)
       .ask(exchange.method, exchange.target, body: exchange.body)
     #expect(answer.status == exchange.status, "\(answer.text)")
     #expect(answer.code == exchange.code)

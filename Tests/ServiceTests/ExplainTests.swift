@@ -10,7 +10,7 @@ struct ExplainTests {
   private static func file() throws -> ServedFile {
     var configuration = ServiceConfiguration()
     configuration.explains = true
-    return try ServedFile(contractWorld, configuration: configuration)
+    return try ServedFile(contractFixture, configuration: configuration)
   }
 
   @Test func theStatementItsTypesItsPlanAndAHintAreShownInPlaceOfTheResult() throws {
@@ -60,7 +60,7 @@ struct ExplainTests {
 
   /// A server with a rule for notes, and the token of a user who may see statements.
   private static func ruled(
-    _ rule: String, _ sql: String = AccessWorld.sql
+    _ rule: String, _ sql: String = AccessFixture.sql
   ) async throws -> (file: ServedFile, token: String) {
     let signer = try await JWTTests.hs256()
     var configuration = ServiceConfiguration()
@@ -108,7 +108,7 @@ struct ExplainTests {
     ])
   func conditionsAfterTheRule(rule: String, condition: String, isAfter: Bool) async throws {
     let (file, token) = try await Self.ruled(
-      rule, AccessWorld.sql + "ALTER TABLE note ADD COLUMN long INTEGER AS (size * 2) VIRTUAL;")
+      rule, AccessFixture.sql + "ALTER TABLE note ADD COLUMN long INTEGER AS (size * 2) VIRTUAL;")
     let encoded = condition.utf8.map { "%\(Hexadecimal.text(of: [$0]))" }.joined()
     let answer = try file.ask(
       "/v1/objects/note?as=count&where=\(encoded)&explain=true",
@@ -120,7 +120,7 @@ struct ExplainTests {
   }
 
   @Test func aServerThatWasNotStartedForItRefuses() throws {
-    let answer = try ServedFile(contractWorld).ask("/v1/objects/city?explain=true")
+    let answer = try ServedFile(contractFixture).ask("/v1/objects/city?explain=true")
     #expect(answer.status == 403)
     #expect(answer.code == "explain-disabled")
     #expect(answer.text.contains("--explain"))

@@ -49,7 +49,7 @@ private final class CollectedEvents: Sendable {
 @Suite("An answer of status 500 is logged with its request's id", .mayBlock)
 struct FailureLogTests {
   /// A view that SQLite cannot calculate once `thing` has the least integer.
-  private static let world = """
+  private static let fixture = """
     CREATE TABLE thing(id INTEGER PRIMARY KEY, n INTEGER);
     CREATE VIEW positive AS SELECT id, abs(n) AS n FROM thing;
     """
@@ -58,7 +58,7 @@ struct FailureLogTests {
     let events = CollectedEvents()
     var configuration = ServiceConfiguration()
     configuration.errorLogger = events.logger
-    let file = try ServedFile(Self.world, configuration: configuration)
+    let file = try ServedFile(Self.fixture, configuration: configuration)
     let least = #"{"n":-9223372036854775808}"#
     #expect(try file.ask("POST", "/v1/objects/thing", body: least).status == 201)
     #expect(try file.ask("/v1/objects/nothing").status == 404)

@@ -12,7 +12,7 @@ import Testing
 /// Clients with more requests than there are threads.
 @Suite("Clients with expensive requests do not block other clients")
 struct FairnessTests {
-  private static let world = """
+  private static let fixture = """
     CREATE TABLE tree(id INTEGER PRIMARY KEY, name TEXT);
     CREATE TABLE leaf(id INTEGER PRIMARY KEY, n INTEGER, text TEXT,
       tree_id INTEGER REFERENCES tree(id));
@@ -66,7 +66,7 @@ struct FairnessTests {
   }
 
   private static func serve(
-    _ configuration: ServiceConfiguration, _ options: SQLiteStoreOptions, sql: String = world,
+    _ configuration: ServiceConfiguration, _ options: SQLiteStoreOptions, sql: String = fixture,
     _ body: (ServedFile, Int) throws -> Void
   ) throws {
     let file = try ServedFile(sql, options: options, configuration: configuration)
@@ -117,7 +117,7 @@ struct FairnessTests {
   @Test(.mayBlock) func oneCallerLeavesAThreadForSlowQueriesToOthers() throws {
     var (configuration, options) = Self.limited(600)
     configuration.slowQueries = 2
-    let file = try ServedFile(Self.world, options: options, configuration: configuration)
+    let file = try ServedFile(Self.fixture, options: options, configuration: configuration)
     let request = { (predicate: String, number: Int, address: String) in
       Pending.begin(
         file.service,
@@ -183,7 +183,7 @@ struct FairnessTests {
         UPDATE tree SET name = 'late' WHERE (SELECT count(*) FROM leaf a, leaf b, leaf c) = 0;
       END;
       """
-    try Self.serve(configuration, options, sql: Self.world + trigger) { file, port in
+    try Self.serve(configuration, options, sql: Self.fixture + trigger) { file, port in
       let save = try Client(port, Self.head(method, target, body))
       // Saves of another caller that arrive meanwhile.
       let others = try (0..<3).map {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The file of the read tests: every type, values of other types, names that collide.
-let readingWorld = """
+let readingFixture = """
   CREATE TABLE country(id INTEGER PRIMARY KEY, name TEXT);
   CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT, population INTEGER, area REAL,
     capital BOOLEAN, founded DATETIME, pic BLOB, meta JSON, uid UUID,
@@ -158,7 +158,8 @@ struct FetchContractTests {
     #expect(after.text.contains(#""items":[3]"#))
     var small = ServiceConfiguration()
     small.maxItems = 2
-    let cut = try ServedFile(readingWorld, configuration: small).ask("\(Self.city)?as=ids&limit=9")
+    let cut = try ServedFile(readingFixture, configuration: small).ask(
+      "\(Self.city)?as=ids&limit=9")
     #expect(cut.text.contains(#""count":2,"truncated":true"#))
   }
 
@@ -173,5 +174,5 @@ struct FetchContractTests {
     #expect(ids.json["included"] == nil)
   }
 
-  private static func file() throws -> ServedFile { try ServedFile(readingWorld) }
+  private static func file() throws -> ServedFile { try ServedFile(readingFixture) }
 }

@@ -74,7 +74,7 @@ struct FetchParityTests {
   func bothSayTheSame(pair: Pair) throws {
     var configuration = ServiceConfiguration()
     configuration.explains = true
-    let file = try ServedFile(dictionariesWorld, configuration: configuration)
+    let file = try ServedFile(dictionariesFixture, configuration: configuration)
     let target = "/v1/objects/city?\(DictionariesContractTests.encoded(pair.query))"
     let asked = try file.ask(target)
     let posted = try file.ask(
@@ -85,7 +85,7 @@ struct FetchParityTests {
   }
 
   @Test func aCursorAndATokenGoOnInTheOtherForm() throws {
-    let file = try ServedFile(dictionariesWorld)
+    let file = try ServedFile(dictionariesFixture)
     let first = try file.ask(
       "POST", "/v1/fetch", body: #"{"entity":"city","sort":["name"],"limit":2}"#)
     let next = try #require(first.json["next"]?.string)
@@ -119,7 +119,7 @@ struct FetchParityTests {
     (#"{"entity":"city","limit":1,"limit":1}"#, "malformed-json"),
   ])
   func aBodyThatIsNoFetchIsRefused(body: String, code: String) throws {
-    let answer = try ServedFile(dictionariesWorld).ask("POST", "/v1/fetch", body: body)
+    let answer = try ServedFile(dictionariesFixture).ask("POST", "/v1/fetch", body: body)
     #expect(answer.status == 400)
     #expect(answer.code == code, "\(answer.text)")
   }

@@ -13,7 +13,7 @@ struct HeadRefusalTests {
   private func protected() throws -> ServedFile {
     var configuration = ServiceConfiguration()
     configuration.bearerToken = "secret"
-    return try ServedFile(contractWorld, configuration: configuration)
+    return try ServedFile(contractFixture, configuration: configuration)
   }
 
   private func status(
@@ -54,7 +54,7 @@ struct HeadRefusalTests {
     ("POST", "/v1/objects/%ff", 400), ("POST", "/health/live", 405),
   ])
   func anUnknownPathOrMethodIsRefused(method: String, target: String, expected: Int) throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     #expect(status(file, method, target, Self.json) == expected)
   }
 
@@ -67,7 +67,7 @@ struct HeadRefusalTests {
       ("application/merge-patch+json", nil),
     ] as [(String?, Int?)])
   func aBodyIsDeclaredAsJSON(type: String?, expected: Int?) throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let headers = type.map { [(name: "Content-Type", value: $0)] } ?? []
     for (method, target) in [
       ("POST", "/v1/save"), ("POST", "/v1/fetch"), ("POST", "/v1/live"),
@@ -86,7 +86,7 @@ struct HeadRefusalTests {
   @Test func aReadOnlyStoreReadsNoSave() throws {
     var options = SQLiteStoreOptions()
     options.isReadOnly = true
-    let file = try ServedFile(contractWorld, options: options)
+    let file = try ServedFile(contractFixture, options: options)
     #expect(status(file, "POST", "/v1/save", Self.json) == 403)
     #expect(status(file, "PATCH", "/v1/objects/city/1", Self.json) == 403)
     #expect(status(file, "POST", "/v1/fetch", Self.json) == nil)
@@ -98,7 +98,7 @@ struct CORSOriginTests {
   private func file(_ origins: [String]) throws -> ServedFile {
     var configuration = ServiceConfiguration()
     configuration.corsOrigins = origins
-    return try ServedFile(contractWorld, configuration: configuration)
+    return try ServedFile(contractFixture, configuration: configuration)
   }
 
   private static let origins = ["https://a.example", "https://b.example"]

@@ -29,7 +29,7 @@ struct IdempotencyTests {
   func theSecondTimeItAnswersLikeTheFirstAndSavesNothing(
     _ write: (method: String, target: String, body: String?)
   ) throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let first = try file.ask(
       write.method, write.target, body: write.body, headers: key("k1"))
     #expect((200..<300).contains(first.status), "\(first.text)")
@@ -49,7 +49,7 @@ struct IdempotencyTests {
   }
 
   @Test func anAnswerShowsTheObjectAsItWasThen() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let body = #"{"population":25}"#
     let first = try file.ask("PATCH", "/v1/objects/city/1", body: body, headers: key("k"))
     _ = try file.ask("PATCH", "/v1/objects/city/1", body: #"{"population":26}"#)
@@ -60,7 +60,7 @@ struct IdempotencyTests {
   }
 
   @Test func anotherRequestUnderTheSameKeyIsRefused() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let target = "/v1/objects/city/1"
     _ = try file.ask("PATCH", target, body: #"{"population":25}"#, headers: key("k"))
     let others = [
@@ -78,7 +78,7 @@ struct IdempotencyTests {
   }
 
   @Test func anIdempotencyKeyIsCheckedBeforeTheBody() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     _ = try file.ask("PATCH", "/v1/objects/city/1", body: #"{"population":25}"#, headers: key("k"))
     let others = [
       ("POST", "/v1/objects/country", #"{"population":25}"#),
@@ -96,7 +96,7 @@ struct IdempotencyTests {
   }
 
   @Test func aRefusedSaveIsNotKept() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let body = #"{"name":"Rome","population":-1}"#
     let first = try file.ask("POST", "/v1/objects/city", body: body, headers: key("k"))
     #expect(first.status == 422)
@@ -106,7 +106,7 @@ struct IdempotencyTests {
   }
 
   @Test func aRepeatedSaveIgnoresItsOutdatedPrecondition() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let etag = try #require(file.ask("/v1/objects/city/1")["ETag"])
     let headers = key("k") + [(name: "If-Match", value: etag)]
     let body = #"{"population":25}"#
@@ -117,7 +117,7 @@ struct IdempotencyTests {
   }
 
   @Test func ofManyAtOnceOneIsMade() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let pending = (0..<40).map { _ in
       file.begin("POST", "/v1/objects/city", body: #"{"name":"Rome"}"#, headers: key("k"))
     }
@@ -129,7 +129,7 @@ struct IdempotencyTests {
   }
 
   @Test func aStoredResponseSurvivesRestarts() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let first = try file.ask(
       "POST", "/v1/objects/city", body: #"{"name":"Rome"}"#, headers: key("k"))
     try file.restart()
@@ -140,7 +140,7 @@ struct IdempotencyTests {
   }
 
   @Test(.onlyForFiles) func afterADayTheKeyIsFree() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let ask = {
       try file.ask("POST", "/v1/objects/city", body: #"{"name":"Rome"}"#, headers: key("k"))
     }
@@ -152,7 +152,7 @@ struct IdempotencyTests {
 
   @Test(arguments: ["", String(repeating: "k", count: 256), "k\u{7F}", "schlüssel"])
   func aKeyIsPrintableAndShort(_ text: String) throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let answer = try file.ask(
       "POST", "/v1/objects/city", body: #"{"name":"Rome"}"#, headers: key(text))
     #expect(answer.code == "bad-idempotency-key")
@@ -160,7 +160,7 @@ struct IdempotencyTests {
   }
 
   @Test func detachTakesTheAnswersOut() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     _ = try file.ask("POST", "/v1/objects/city", body: #"{"name":"Rome"}"#, headers: key("k"))
     file.stop()
     _ = try SQLiteStore.detach(path: file.path)

@@ -4,7 +4,7 @@ import Testing
 /// JSON attributes, in dictionaries and as stored.
 @Suite("JSON values", .mayBlock)
 struct JSONValuesTests {
-  private static let world = """
+  private static let fixture = """
     CREATE TABLE o(id INTEGER PRIMARY KEY, n INTEGER, j JSON);
     CREATE TABLE p(id INTEGER PRIMARY KEY, n INTEGER, o_id INTEGER REFERENCES o(id));
     INSERT INTO o VALUES (1, 1, '{"a":1}');
@@ -69,7 +69,7 @@ struct JSONValuesTests {
   }
 
   private func value(of expression: String) throws -> String {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     let answer = try file.ask(
       "POST", "/v1/fetch",
       body: #"{"entity":"o","as":"dictionaries","select":["v:\#(expression)"]}"#)

@@ -33,7 +33,7 @@ struct LongPollTests {
 
   @Test(arguments: table)
   func isAnswered(_ exchange: Exchange) throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let answer = try file.ask(
       exchange.method, exchange.target, headers: exchange.header.map { [$0] } ?? [])
     #expect(answer.status == exchange.status)
@@ -42,7 +42,7 @@ struct LongPollTests {
   }
 
   @Test func aDeleteByAnotherProcessIsReported() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let waiting = file.begin("GET", "/v1/objects/city/3?since=now&wait=10")
     Thread.sleep(forTimeInterval: 0.2)
     try file.runExternally("DELETE FROM city WHERE id = 3")
@@ -51,7 +51,7 @@ struct LongPollTests {
   }
 
   @Test func idsReportObjectsWhoseValuesChanged() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let token = try #require(file.ask("GET", "/v1").json["token"]?.string)
     try file.runExternally("UPDATE city SET population = 5 WHERE id = 1")
     try file.settle()
@@ -62,7 +62,7 @@ struct LongPollTests {
   @Test func aReadOnlyServerFollowsNothing() throws {
     var options = SQLiteStoreOptions()
     options.isReadOnly = true
-    let file = try ServedFile(contractWorld, options: options)
+    let file = try ServedFile(contractFixture, options: options)
     for target in ["/v1/objects/city?since=now&wait=0", "/v1/changes?wait=0"] {
       #expect(try file.ask("GET", target).code == "not-observable")
     }

@@ -52,7 +52,7 @@ struct LooseLinkTests {
   ]
 
   /// Owners with members and, between them and tags, rows that link them.
-  static func world(_ kind: Kind) -> String {
+  static func fixture(_ kind: Kind) -> String {
     """
     CREATE TABLE land(k \(kind.owner), title TEXT, size INTEGER);
     CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT, land \(kind.member) REFERENCES land);
@@ -71,7 +71,7 @@ struct LooseLinkTests {
           + "INSERT INTO street VALUES (\(number + 1), \(number + 1));"
           + "INSERT INTO land_tag VALUES (\(link.1), \(number % 2 + 1));"
       }
-    return world(kind) + """
+    return fixture(kind) + """
       INSERT INTO land VALUES (\(kind.keys[0]), 'one', 1), (\(kind.keys[1]), 'two', 2);
       """ + cities.joined()
   }

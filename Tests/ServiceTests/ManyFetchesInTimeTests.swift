@@ -10,7 +10,7 @@ import Testing
 struct ManyFetchesInTimeTests {
   /// `owner` has a link from each of `size` things, without an index on the link: counting the links
   /// of every owner takes `size` squared steps.
-  private static func world(size: Int) -> String {
+  private static func fixture(size: Int) -> String {
     """
     CREATE TABLE owner(id INTEGER PRIMARY KEY, v INTEGER);
     CREATE TABLE thing(id INTEGER PRIMARY KEY, owner_id INTEGER REFERENCES owner(id));
@@ -23,7 +23,7 @@ struct ManyFetchesInTimeTests {
   private static func file(size: Int, limit: Double) throws -> ServedFile {
     var options = SQLiteStoreOptions()
     options.queryTimeout = limit
-    return try ServedFile(world(size: size), options: options)
+    return try ServedFile(fixture(size: size), options: options)
   }
 
   private static func ask(

@@ -8,7 +8,8 @@ import Testing
 /// API.md, section 4: many fetches as one stream.
 @Suite("Many fetches share one stream", .mayBlock)
 struct ManyFetchesStreamTests {
-  private static let world = contractWorld + "CREATE TABLE gone(id INTEGER PRIMARY KEY, x TEXT);"
+  private static let fixture =
+    contractFixture + "CREATE TABLE gone(id INTEGER PRIMARY KEY, x TEXT);"
 
   private func open(
     _ file: ServedFile, _ fetches: String, lastID: String? = nil
@@ -25,7 +26,7 @@ struct ManyFetchesStreamTests {
     #""a":{"entity":"city","sort":["-population"],"select":["name"]},"b":{"entity":"country","as":"count"}"#
 
   @Test func snapshotsComeFirstThenEachDiffUnderItsName() throws {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     let events = try open(file, Self.both)
     let snapshots = events.next(2)
     #expect(snapshots.map(\.kind) == ["snapshot", "snapshot"])
@@ -45,7 +46,7 @@ struct ManyFetchesStreamTests {
   }
 
   @Test func anIDHoldsForEveryFetchSoThatTheLastEventResumesAll() throws {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     let events = try open(file, Self.both)
     _ = events.next(2)
     try file.runExternally(
@@ -64,7 +65,7 @@ struct ManyFetchesStreamTests {
   }
 
   @Test(.onlyForFiles) func aReaderThatFallsBehindGetsOneDiffAFetch() throws {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     let events = try open(file, Self.both)
     _ = events.next(2)
     for round in 0..<50 {
@@ -86,7 +87,7 @@ struct ManyFetchesStreamTests {
   }
 
   @Test(.onlyForFiles) func aDroppedTableEndsOnlyItsFetch() throws {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     let events = try open(
       file, #""a":{"entity":"city","as":"count"},"g":{"entity":"gone","as":"ids"}"#)
     _ = events.next(2)
@@ -103,7 +104,7 @@ struct ManyFetchesStreamTests {
 
   @Test func snapshotsOfAnySizeComeOneAfterTheOther() throws {
     let file = try ServedFile(
-      Self.world + """
+      Self.fixture + """
         CREATE TABLE big_one(id INTEGER PRIMARY KEY, text TEXT);
         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 2000)
           INSERT INTO big_one SELECT i, printf('%060d', i) FROM n;
@@ -117,7 +118,7 @@ struct ManyFetchesStreamTests {
   }
 
   @Test func aStreamOfManyIsExactUnderGeneratedSaves() throws {
-    let file = try ServedFile(PromiseTests.world)
+    let file = try ServedFile(PromiseTests.fixture)
     var random = SeededRandom(seed: 99)
     let wanted = [
       ("all", "city?sort=-population", #"{"entity":"city","sort":["-population"]}"#),

@@ -31,7 +31,7 @@ struct ManyFetchesTests {
   }
 
   @Test func aCallWithoutTokensGivesASnapshotUnderEachName() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let answer = try file.ask("POST", "/v1/live", body: Self.body(Self.both))
     let token = try token(answer)
     let single = try file.ask("/v1/objects/city?sort=-population&select=name").text
@@ -45,7 +45,7 @@ struct ManyFetchesTests {
 
   /// For files: over PostgreSQL a busy machine moves fetches to background threads, which do not count.
   @Test(.onlyForFiles) func everyFetchThatWaitsIsConsideredAndCountedWithEachSave() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     var tokens = [String](repeating: "now", count: 4)
     for round in 1...5 {
       let before = try Self.counters(file)
@@ -88,7 +88,7 @@ struct ManyFetchesTests {
   }
 
   @Test func aWaitEndsWithOnlyTheDiffOfTheChangedFetch() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let first = try token(file.ask("POST", "/v1/live", body: Self.body(Self.both)))
     let pending = file.begin("POST", "/v1/live", body: Self.body(Self.since(first), wait: 10))
     Thread.sleep(forTimeInterval: 0.1)
@@ -104,7 +104,7 @@ struct ManyFetchesTests {
   }
 
   @Test func oneTokenHoldsForAllAndNothingIsLostBetweenCalls() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     var token = try token(file.ask("POST", "/v1/live", body: Self.body(Self.both)))
     for round in 0..<20 {
       try file.runExternally(
@@ -119,14 +119,14 @@ struct ManyFetchesTests {
   }
 
   @Test(.onlyForFiles) func aWaitThatTimesOutReturnsOnlyTheToken() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let first = try token(file.ask("POST", "/v1/live", body: Self.body(Self.both)))
     let answer = try file.ask("POST", "/v1/live", body: Self.body(Self.since(first), wait: 0.1))
     #expect(answer.text == #"{"token":"\#(first)","results":{}}"#)
   }
 
   @Test func aNewFetchOfTheSetIsASnapshotWithTheDiffsOfTheOthers() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let first = try token(file.ask("POST", "/v1/live", body: Self.body(Self.both)))
     try file.runExternally("UPDATE city SET name = 'x' WHERE id = 1")
     let fetches = Self.since(first) + #","c":{"entity":"city","as":"ids"}"#
@@ -138,7 +138,7 @@ struct ManyFetchesTests {
   }
 
   @Test(.onlyForFiles) func aTokenThatCannotBeContinuedGivesASnapshotUnderItsName() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let first = try token(file.ask("POST", "/v1/live", body: Self.body(Self.both)))
     let fetches = """
       "a":{"entity":"city","as":"count","since":"k3-1-00000000"},\
@@ -154,7 +154,7 @@ struct ManyFetchesTests {
   @Test func aFetchThatCannotBeFollowedHasASnapshot() throws {
     var options = SQLiteStoreOptions()
     options.isReadOnly = true
-    let file = try ServedFile(contractWorld, options: options)
+    let file = try ServedFile(contractFixture, options: options)
     let fetches = #""a":{"entity":"city","as":"count"},"b":{"entity":"big","as":"ids"}"#
     let answer = try file.ask("POST", "/v1/live", body: Self.body(fetches))
     #expect(answer.status == 200, "\(answer.text)")
@@ -185,7 +185,7 @@ struct ManyFetchesTests {
   func oneBadFetchRefusesTheCallAndIsNamed(
     _ refusal: (fetches: String, code: String, name: String?)
   ) throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     for headers in [[], [(name: "Accept", value: "text/event-stream")]] {
       let answer = try file.ask(
         "POST", "/v1/live", body: Self.body(refusal.fetches), headers: headers)
@@ -196,7 +196,7 @@ struct ManyFetchesTests {
   }
 
   @Test func aThousandFetchesAreTakenAndNoMore() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let fetches = (0..<1000).map {
       "\"f\($0)\":{\"entity\":\"city\",\"where\":\"population > \($0)\",\"since\":\"now\"}"
     }
@@ -226,7 +226,7 @@ struct ManyFetchesTests {
   @Test func manyFetchesTogetherMayNotMakeAnAnswerOfAnySize() throws {
     var configuration = ServiceConfiguration()
     configuration.maxResponseBytes = 300
-    let file = try ServedFile(contractWorld, configuration: configuration)
+    let file = try ServedFile(contractFixture, configuration: configuration)
     let fetches = (0..<5).map { "\"f\($0)\":{\"entity\":\"city\"}" }.joined(separator: ",")
     let answer = try file.ask("POST", "/v1/live", body: Self.body(fetches))
     #expect(answer.status == 400)
@@ -245,7 +245,7 @@ struct ManyFetchesTests {
   /// now and then a fetch leaves the set and comes back without a token.
   @Test(arguments: [5, 6] as [UInt64])
   func oneTokenForAllLosesNothingWhileOthersSave(seed: UInt64) throws {
-    let file = try ServedFile(PromiseTests.world)
+    let file = try ServedFile(PromiseTests.fixture)
     var random = SeededRandom(seed: seed)
     let isOver = Atomic(false)
     let path = file.path
@@ -291,7 +291,7 @@ struct ManyFetchesTests {
   }
 
   @Test func aServerThatEndsAnswersEveryWaiter() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let pending = file.begin(
       "POST", "/v1/live", body: Self.body(#""a":{"entity":"city","since":"now"}"#, wait: 60))
     Thread.sleep(forTimeInterval: 0.1)

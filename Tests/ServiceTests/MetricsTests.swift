@@ -96,7 +96,7 @@ struct MetricsTests {
 
   @Test("Every family has a help text, a type and samples of its form")
   func families() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     try serving(file) { get in
       _ = try get("/v1/objects/city", [:])
       let answer = try get("/metrics", [:])
@@ -120,7 +120,7 @@ struct MetricsTests {
       else { continue }
       #expect(listed.updateValue(String(row.2), forKey: String(row.1)) == nil, "\(row.1)")
     }
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     try serving(file) { get in
       // A family of requests has samples only after a request.
       _ = try get("/v1", [:])
@@ -172,7 +172,7 @@ struct MetricsTests {
 
   @Test("Requests, saves and live fetches are counted")
   func counts() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     try serving(file) { get in
       for _ in 0..<5 { _ = try get("/v1/objects/city?limit=2", [:]) }
       _ = try get("/v1/objects/town", [:])
@@ -214,7 +214,7 @@ struct MetricsTests {
   func token() throws {
     var configuration = ServiceConfiguration()
     configuration.bearerToken = "secret"
-    let file = try ServedFile(contractWorld, configuration: configuration)
+    let file = try ServedFile(contractFixture, configuration: configuration)
     #expect(try file.ask("/metrics").status == 401)
     #expect(try file.ask("/health/live").status == 200)
     let headers = [(name: "Authorization", value: "Bearer secret")]

@@ -8,7 +8,7 @@ import Testing
 @Suite("Nesting over a socket", .mayBlock)
 struct NestingTests {
   @Test func deeplyNestedPredicatesDoNotEndTheProcess() async throws {
-    let file = try ServedFile(readingWorld)
+    let file = try ServedFile(readingFixture)
     var configuration = HTTPServerConfiguration()
     configuration.port = 0
     let server = try HTTPServer(configuration, handler: file.service)
@@ -48,7 +48,7 @@ struct NestingTests {
 
   /// Each operator and function nested in itself, on either side, at growing depth: it runs or is refused.
   @Test func nestedExpressionsRunOrAreTooComplex() async throws {
-    let file = try ServedFile(readingWorld)
+    let file = try ServedFile(readingFixture)
     var configuration = HTTPServerConfiguration()
     configuration.port = 0
     let server = try HTTPServer(configuration, handler: file.service)

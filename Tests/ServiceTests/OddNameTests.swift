@@ -7,7 +7,7 @@ import Testing
 /// column declares.
 @Suite("Odd names and keys", .mayBlock)
 struct OddNameTests {
-  static let world = """
+  static let fixture = """
     CREATE TABLE t(id INTEGER PRIMARY KEY, "a.b" INTEGER, "-c" INTEGER, "d:e" INTEGER, "f g" INTEGER,
       c INTEGER, "x:cd" TEXT);
     INSERT INTO t VALUES (1,3,1,2,1,9,'b'),(2,2,2,1,2,8,'A'),(3,1,3,3,3,7,'c');
@@ -103,7 +103,7 @@ struct OddNameTests {
     ),
   ])
   func isAddressedByItsName(fetch: String, items: String) throws {
-    let answer = try ServedFile(Self.world).ask("/v1/objects/\(fetch)")
+    let answer = try ServedFile(Self.fixture).ask("/v1/objects/\(fetch)")
     #expect(answer.text.contains("\"items\":\(items)}"), "\(answer.text)")
   }
 
@@ -135,13 +135,13 @@ struct OddNameTests {
       ("%23%22%22==1", "unknown-key-path"), ("%23%22thing.x%22==1", "unknown-key-path"),
     ])
   func aNameInQuotesIsRefused(predicate: String, code: String) throws {
-    let answer = try ServedFile(Self.world).ask("/v1/objects/t?where=\(predicate)")
+    let answer = try ServedFile(Self.fixture).ask("/v1/objects/t?where=\(predicate)")
     #expect(answer.status == 400)
     #expect(answer.code == code, "\(answer.text)")
   }
 
   @Test func anObjectIsFoundByTheIdThatItIsListedUnder() throws {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     for (path, value) in [
       ("k/1", "one"), ("k/x%20y", "two"), ("b/1", "yes"), ("b/maybe", "perhaps"),
     ] {
@@ -153,7 +153,7 @@ struct OddNameTests {
   }
 
   @Test func aUUIDOfSixteenBytesIsAnIDInEitherCase() throws {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     let path = "/v1/objects/owner/550e8400-e29b-41d4-a716-446655440001"
     let found = try file.ask(path)
     #expect(found.json["id"]?.string == "550E8400-E29B-41D4-A716-446655440001")
@@ -175,7 +175,7 @@ struct OddNameTests {
   }
 
   @Test func anObjectThatIsGoneWasDeletedAndOneThatNeverWasIsUnknown() throws {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     let token = try #require(file.ask("/v1/objects/t/1")["LiveFetch-Token"])
     #expect(try file.ask("DELETE", "/v1/objects/t/1").status == 204)
     #expect(try file.ask("POST", "/v1/objects/t", body: #"{"id":9}"#).status == 201)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("/openapi.json", .mayBlock)
 struct OpenAPITests {
-  private static let world = """
+  private static let fixture = """
     CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT NOT NULL, population INTEGER,
       country_id INTEGER NOT NULL REFERENCES Country(id), extra JSON);
     CREATE TABLE Country(code TEXT PRIMARY KEY NOT NULL, id INTEGER UNIQUE NOT NULL);
@@ -18,7 +18,7 @@ struct OpenAPITests {
     """
 
   private func document() throws -> JSON {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     let answer = try file.ask("GET", "/openapi.json")
     #expect(answer.status == 200)
     #expect(answer["Content-Type"] == "application/json")

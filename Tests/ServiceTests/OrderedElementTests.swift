@@ -163,7 +163,7 @@ struct OrderedElementTests {
 
   @Test(arguments: ["city[FIRST] == 1", "city[LAST].name == 'x'", "city[0].name == 'x'"])
   func aRelationshipWithoutAnOrderHasNoIndexes(predicate: String) throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let text = DictionariesContractTests.encoded(predicate)
     let answer = try file.ask("/v1/objects/country?where=\(text)")
     #expect(answer.status == 400)

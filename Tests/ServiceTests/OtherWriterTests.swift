@@ -10,7 +10,7 @@ import Testing
 @Suite(
   "Another program writes the same file", .mayBlock, .enabled(if: Sqlite3.isInstalled), .serialized)
 struct OtherWriterTests {
-  static let world = """
+  static let fixture = """
     CREATE TABLE country(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
     CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, population INTEGER,
       country_id INTEGER REFERENCES country(id) ON DELETE CASCADE);
@@ -47,7 +47,7 @@ struct OtherWriterTests {
 
   @Test(arguments: scripts)
   func everyClientHasACurrentSnapshotAfterwards(_ script: String) throws {
-    let file = try HostedFile(Self.world)
+    let file = try HostedFile(Self.fixture)
     var held = try Self.fetches.map { try snapshot(file, $0) }
     #expect(try file.shell(script) == "")
     let newest = try file.shell("SELECT max(position) FROM livefetch_position").dropLast()
@@ -77,7 +77,7 @@ struct OtherWriterTests {
   }
 
   @Test func everyCommitWakesAPollThatWaits() throws {
-    let file = try HostedFile(Self.world)
+    let file = try HostedFile(Self.fixture)
     for round in 0..<10 {
       let waiting = file.begin("GET", "/v1/objects/city?as=count&since=now&wait=10")
       Thread.sleep(forTimeInterval: 0.05)
@@ -92,7 +92,7 @@ struct OtherWriterTests {
   "A served file is restored or replaced", .mayBlock, .enabled(if: Sqlite3.isInstalled), .serialized
 )
 struct RestoredFileTests {
-  private let world = """
+  private let fixture = """
     CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT NOT NULL, population INTEGER);
     CREATE TABLE country(id INTEGER PRIMARY KEY, name TEXT);
     INSERT INTO city VALUES (1,'Shanghai',24),(2,'Beijing',18);
@@ -142,7 +142,7 @@ struct RestoredFileTests {
   /// A file that was never served, with the same tables and one city.
   private func other(_ file: HostedFile) throws -> String {
     let path = file.directory.file("other.sqlite")
-    try Sqlite3.run(world + "DELETE FROM city WHERE id = 2;", path)
+    try Sqlite3.run(fixture + "DELETE FROM city WHERE id = 2;", path)
     return path
   }
 
@@ -150,7 +150,7 @@ struct RestoredFileTests {
     "livefetch_store", "livefetch_position", "livefetch_save", "livefetch_answer",
   ])
   func byTheLossOfATableOfTheHistory(_ table: String) throws {
-    let file = try HostedFile(world)
+    let file = try HostedFile(fixture)
     let poll = file.begin("GET", "/v1/objects/city?as=count&since=\(try file.token())&wait=20")
     let stream = try file.stream("/v1/objects/city?as=count")
     #expect(stream.next()?.kind == "snapshot")
@@ -170,7 +170,7 @@ struct RestoredFileTests {
   }
 
   @Test func byTheShellsRestore() throws {
-    let file = try HostedFile(world)
+    let file = try HostedFile(fixture)
     let other = try other(file)
     try check(file) {
       let output = try file.shell(".restore \(other)")
@@ -179,7 +179,7 @@ struct RestoredFileTests {
   }
 
   @Test func byItsOwnBackup() throws {
-    let file = try HostedFile(world)
+    let file = try HostedFile(fixture)
     try file.shell("DELETE FROM city WHERE id = 2;")
     let backup = file.directory.file("backup.sqlite")
     try file.shell(".backup \(backup)")
@@ -193,7 +193,7 @@ struct RestoredFileTests {
   }
 
   @Test func byAnotherFileUnderItsName() throws {
-    let file = try HostedFile(world)
+    let file = try HostedFile(fixture)
     let other = try other(file)
     try check(file, isReopened: true) { #expect(rename(other, file.path) == 0) }
     #expect(file.reopenings(atLeast: 1) == 1)

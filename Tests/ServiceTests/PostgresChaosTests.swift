@@ -19,7 +19,7 @@ struct PostgresChaosTests {
     let target = try PostgresServer.shared().newDatabase()
     let connection = try PostgresConnection(target)
     defer { connection.close() }
-    try connection.execute(PostgresServiceTests.world)
+    try connection.execute(PostgresServiceTests.fixture)
     var servers = try (0..<2).map { _ in try Self.server(target) }
     defer {
       for server in servers {

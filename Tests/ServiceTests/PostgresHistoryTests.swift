@@ -7,7 +7,7 @@ import Testing
 
 @Suite("PostgreSQL: the history of saves over HTTP, and explained fetches", .mayBlock)
 struct PostgresHistoryTests {
-  private static let world = """
+  private static let fixture = """
     CREATE TABLE country(id int PRIMARY KEY, code text UNIQUE, name text);
     CREATE TABLE city(id int PRIMARY KEY, name text, area numeric,
       country_id int REFERENCES country ON DELETE SET NULL);
@@ -44,7 +44,7 @@ struct PostgresHistoryTests {
 
   @Test("each transaction is a save with the objects that it inserted, updated and deleted")
   func transactions() throws {
-    let database = try ServedDatabase(Self.world)
+    let database = try ServedDatabase(Self.fixture)
     let start = try Self.token(database)
     try database.runExternally("UPDATE city SET name = 'LIMA', area = 1.50 WHERE id = 1")
     try database.runExternally(
@@ -76,7 +76,7 @@ struct PostgresHistoryTests {
 
   @Test("pages of one save, each from the last one's token, are the same saves as at once")
   func pages() throws {
-    let database = try ServedDatabase(Self.world)
+    let database = try ServedDatabase(Self.fixture)
     let start = try Self.token(database)
     for number in 10..<16 {
       try database.runExternally("INSERT INTO tag VALUES (\(number), 'n')")
@@ -107,7 +107,7 @@ struct PostgresHistoryTests {
     "transactions that commit in another order than they began are reported once each, causes first"
   )
   func interleaved() throws {
-    let database = try ServedDatabase(Self.world)
+    let database = try ServedDatabase(Self.fixture)
     let start = try Self.token(database)
     let slow = try PostgresConnection(database.target)
     try slow.execute("BEGIN; INSERT INTO tag VALUES (20, 'slow')")
@@ -135,7 +135,7 @@ struct PostgresHistoryTests {
 
   @Test("a waiting request is answered by the next commit of any program")
   func waiting() throws {
-    let database = try ServedDatabase(Self.world)
+    let database = try ServedDatabase(Self.fixture)
     let start = try Self.token(database)
     let pending = database.begin("GET", "/v1/changes?since=\(start)&wait=60")
     try database.runExternally("DELETE FROM tag WHERE id = 1")
@@ -146,7 +146,7 @@ struct PostgresHistoryTests {
 
   @Test("`explain` shows the statements and PostgreSQL's plan, and no value")
   func explained() throws {
-    let database = try ServedDatabase(Self.world)
+    let database = try ServedDatabase(Self.fixture)
     let answer = try database.ask("/v1/objects/city?where=name='Secret'&sort=name&explain=true")
     #expect(answer.status == 200)
     #expect(answer.json["entity"]?.string == "city")

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("PostgreSQL: suggested indexes of an explained fetch", .mayBlock)
 struct PostgresIndexAdviceTests {
-  private static let world = """
+  private static let fixture = """
     CREATE TABLE country(id bigint PRIMARY KEY, name text);
     CREATE TABLE city(id bigint PRIMARY KEY, name text, code varchar(9), country bigint REFERENCES country,
       population bigint, area float8 NOT NULL, price numeric, founded date, capital boolean, mark uuid);
@@ -74,7 +74,7 @@ struct PostgresIndexAdviceTests {
 
   @Test("the suggested index is in PostgreSQL's plan of the same fetch as soon as it exists")
   func helped() throws {
-    let database = try ServedDatabase(Self.world)
+    let database = try ServedDatabase(Self.fixture)
     for row in Self.helped {
       let comment = Comment(rawValue: row.fetch)
       let index = #"CREATE INDEX "\#(row.name)" ON "\#(row.table)"(\#(row.columns))"#
@@ -101,7 +101,7 @@ struct PostgresIndexAdviceTests {
 
   @Test("no index is suggested for a fetch that none makes faster")
   func unhelped() throws {
-    let database = try ServedDatabase(Self.world)
+    let database = try ServedDatabase(Self.fixture)
     for fetch in Self.unhelped {
       #expect(try Self.hints(database, fetch) == [], Comment(rawValue: fetch))
     }
@@ -109,7 +109,7 @@ struct PostgresIndexAdviceTests {
 
   @Test("a text key's index finds an object by its id")
   func textKey() throws {
-    let database = try ServedDatabase(Self.world)
+    let database = try ServedDatabase(Self.fixture)
     let answer = try database.ask("/v1/objects/street?where=id='s5'&as=ids&explain=true")
     #expect(answer.text.contains("using street_pkey on street; Index Cond: (id = $1)"))
   }
@@ -150,7 +150,7 @@ struct PostgresIndexAdviceTests {
 
   @Test("an index with another collation or place of NULL does not do, nor one of some rows")
   func otherIndexes() throws {
-    let database = try ServedDatabase(Self.world)
+    let database = try ServedDatabase(Self.fixture)
     try database.runExternally(
       """
       CREATE INDEX a ON city(name); CREATE INDEX b ON city(population);

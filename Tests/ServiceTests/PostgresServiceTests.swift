@@ -8,7 +8,7 @@ import Testing
 
 @Suite("PostgreSQL: live results over HTTP", .mayBlock)
 struct PostgresServiceTests {
-  static let world = """
+  static let fixture = """
     CREATE TABLE country(id int PRIMARY KEY, name text NOT NULL, continent text);
     CREATE TABLE city(id int PRIMARY KEY, name text NOT NULL, population int,
       country_id int REFERENCES country ON DELETE SET NULL);
@@ -25,7 +25,7 @@ struct PostgresServiceTests {
 
   @Test("a waiting request answers when another program commits, and not before")
   func longPoll() throws {
-    let database = try ServedDatabase(Self.world)
+    let database = try ServedDatabase(Self.fixture)
     let snapshot = try database.ask("/v1/objects/city?where=population>18&sort=id&select=name")
     let token = try #require(snapshot.json["token"]?.string)
     let pending = database.begin(
@@ -42,7 +42,7 @@ struct PostgresServiceTests {
 
   @Test("An id and a text that PostgreSQL cannot store are refused, and nothing is cut")
   func impossibleValues() throws {
-    let database = try ServedDatabase(Self.world)
+    let database = try ServedDatabase(Self.fixture)
     for id in ["abc", "a%00b", "%00", "1.5", "1e3", "99999999999999999999", "-", "0x1"] {
       let read = try database.ask("/v1/objects/city/\(id)")
       #expect(read.status == 404, "\(id): \(read.text)")
@@ -138,7 +138,7 @@ struct PostgresServiceTests {
   /// The monitor learns of a save after its client.
   @Test("whoever reads after a save reads what was saved")
   func ownSaves() throws {
-    let database = try ServedDatabase(Self.world)
+    let database = try ServedDatabase(Self.fixture)
     let fetch = "/v1/objects/city?where=id==1&select=population"
     var token = try #require(try database.ask(fetch).json["token"]?.string)
     for number in 1...200 {
@@ -156,7 +156,7 @@ struct PostgresServiceTests {
 
   @Test("a save through the service reaches a waiting request, and its token is later than before")
   func saves() throws {
-    let database = try ServedDatabase(Self.world)
+    let database = try ServedDatabase(Self.fixture)
     let fetch = "/v1/objects/city?where=population>18&sort=id&select=name"
     let token = try #require(try database.ask(fetch).json["token"]?.string)
     let pending = database.begin("GET", "\(fetch)&since=\(token)&wait=60")
@@ -175,7 +175,7 @@ struct PostgresServiceTests {
 
   @Test("a change of a related object reaches a request that follows it")
   func relatedChanges() throws {
-    let database = try ServedDatabase(Self.world)
+    let database = try ServedDatabase(Self.fixture)
     let fetch = "/v1/objects/city?where=country.continent=='Africa'&as=ids&sort=id"
     let token = try #require(try database.ask(fetch).json["token"]?.string)
     let pending = database.begin("GET", "\(fetch)&since=\(token)&wait=60")
@@ -186,7 +186,7 @@ struct PostgresServiceTests {
 
   @Test("one object is observed, and a deleted one is reported")
   func objects() throws {
-    let database = try ServedDatabase(Self.world)
+    let database = try ServedDatabase(Self.fixture)
     let token = try #require(try database.ask("/v1").json["token"]?.string)
     try database.runExternally("UPDATE city SET name = 'changed' WHERE id = 1")
     let changed = try database.ask("/v1/objects/city/1?since=\(token)&wait=60")
@@ -198,7 +198,7 @@ struct PostgresServiceTests {
 
   @Test("several fetches on one connection answer at one token")
   func manyFetches() throws {
-    let database = try ServedDatabase(Self.world)
+    let database = try ServedDatabase(Self.fixture)
     let first = try #require(
       database.begin(
         "POST", "/v1/live",
@@ -219,7 +219,7 @@ struct PostgresServiceTests {
 
   @Test("a token of another history is expired, and one that is not well-formed is refused")
   func tokens() throws {
-    let database = try ServedDatabase(Self.world)
+    let database = try ServedDatabase(Self.fixture)
     #expect(try database.ask("/v1/objects/city?since=abc-5-00000000&wait=0").status == 410)
     #expect(try database.ask("/v1/objects/city?since=abc&wait=0").code == "bad-token")
   }
@@ -228,7 +228,7 @@ struct PostgresServiceTests {
   func program() throws {
     let target = try PostgresServer.shared().newDatabase()
     let connection = try PostgresConnection(target)
-    try connection.execute(Self.world)
+    try connection.execute(Self.fixture)
     #expect(
       try RunningProgram(["serve", target, "--port", "0", "--durability", "full"]).end() == 64)
     let server = try RunningProgram(["serve", target, "--port", "0"])
@@ -259,7 +259,7 @@ struct PostgresServiceTests {
     "every client ends with a fresh snapshot while other programs write at the same time",
     arguments: [21, 22] as [UInt64])
   func promises(seed: UInt64) throws {
-    let database = try ServedDatabase(Self.world)
+    let database = try ServedDatabase(Self.fixture)
     var random = SeededRandom(seed: seed)
     var held = try PromiseTests.fetches.map { try Self.snapshot(database, $0) }
     for round in 0..<25 {

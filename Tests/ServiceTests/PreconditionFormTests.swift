@@ -27,7 +27,7 @@ struct PreconditionFormTests {
 
   @Test(arguments: malformedPreferences)
   func aMalformedPreferenceChangesNothing(values: [String]) throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let headers: Headers = values.map { (name: "Prefer", value: $0) }
     let requests: [(String, String, String?)] = [
       ("DELETE", "/v1/objects/city?where=TRUEPREDICATE", nil),
@@ -60,7 +60,7 @@ struct PreconditionFormTests {
 
   @Test(arguments: preferences)
   func ofTwoPreferencesTheFirstCounts(values: [String], most: Int?) throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let answer = try file.ask(
       "DELETE", "/v1/objects/city?where=TRUEPREDICATE",
       headers: values.map { (name: "Prefer", value: $0) })
@@ -76,7 +76,7 @@ struct PreconditionFormTests {
   }
 
   @Test func theFirstReturnPreferenceCounts() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let answer = try file.ask(
       "PATCH", "/v1/objects/city/1", body: #"{"population":1}"#,
       headers: [("Prefer", "return=minimal, return=representation")])
@@ -92,7 +92,7 @@ struct PreconditionFormTests {
 
   @Test(arguments: malformedTags)
   func aMalformedIfMatchChangesNothing(values: [String]) throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let before = try file.ask("/v1/objects/city").text
     let headers: Headers = values.map { (name: "If-Match", value: $0) }
     let requests: [(String, String?)] = [
@@ -108,7 +108,7 @@ struct PreconditionFormTests {
 
   @Test("The `@etag` of an item is taken in place of the object's ETag, and its id in `base`")
   func itemsSentBack() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let item = try file.ask("/v1/objects/city?where=id%3D%3D1&select=@etag,population").text
     let tag = try #require(item.firstMatch(of: /"@etag":"([0-9a-f]{16})"/)?.1)
     let refused = try file.ask(
@@ -138,7 +138,7 @@ struct PreconditionFormTests {
     (["W/\"ETAG\""], 412), (["W/\"no\", \"ETAG\""], 204), (["\"a,b\""], 412), (["\"\""], 412),
   ])
   func anIfMatchHoldsWhereOneOfItsTagsIsTheObjects(values: [String], status: Int) throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let quoted = try #require(file.ask("/v1/objects/city/1")["ETag"])
     let tag = String(quoted.dropFirst().dropLast())
     let headers = values.map { (name: "If-Match", value: $0.replacing("ETAG", with: tag)) }
@@ -155,7 +155,7 @@ struct PreconditionFormTests {
   func anIfMatchThatCannotBeHeldAgainstAnObjectIsRefused(
     method: String, target: String, body: String?
   ) throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let before = try file.ask("/v1/objects/city").text
     for tag in ["\"x\"", "*"] {
       let answer = try file.ask(method, target, body: body, headers: [("If-Match", tag)])
@@ -167,7 +167,7 @@ struct PreconditionFormTests {
 
   @Test(arguments: [["\"x\""], [""], ["*", "*"], ["*, *"], ["x"]])
   func anIfNoneMatchOfAChangeIsAStar(values: [String]) throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let headers = values.map { (name: "If-None-Match", value: $0) }
     let answer = try file.ask(
       "PUT", "/v1/objects/city/1", body: #"{"name":"x"}"#, headers: headers)
@@ -176,7 +176,7 @@ struct PreconditionFormTests {
   }
 
   @Test func bothPreconditionsAtOnceAreRefused() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let answer = try file.ask(
       "DELETE", "/v1/objects/city/1", headers: [("If-Match", "*"), ("If-None-Match", "*")])
     #expect(answer.code == "bad-etag")
@@ -187,7 +187,7 @@ struct PreconditionFormTests {
     ["k\tk"], ["schlüssel"],
   ])
   func aMalformedIdempotencyKeyChangesNothing(values: [String]) throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let before = try file.ask("/v1/objects/city").text
     let headers: Headers = values.map { (name: "Idempotency-Key", value: $0) }
     let requests: [(String, String, String?)] = [

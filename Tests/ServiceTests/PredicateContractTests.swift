@@ -36,7 +36,7 @@ struct PredicateContractTests {
       ("FALSEPREDICATE OR TRUEPREDICATE AND FALSEPREDICATE", []), ("!TRUEPREDICATE", []),
       ("population => 0 && population =< 0", [4]), ("name <> '' || name == ''", [1, 2, 3, 4]),
     ]
-    let file = try ServedFile(readingWorld)
+    let file = try ServedFile(readingFixture)
     for (predicate, ids) in table {
       let answer = try file.ask(Self.target(predicate))
       let list = ids.map(String.init).joined(separator: ",")
@@ -45,7 +45,7 @@ struct PredicateContractTests {
   }
 
   @Test func aUUIDStoredAsBytesIsFoundByItsText() throws {
-    let file = try ServedFile(readingWorld)
+    let file = try ServedFile(readingFixture)
     let answer = try file.ask(Self.target("uid=='550E8400-E29B-41D4-A716-446655440000'"))
     #expect(answer.text.contains("\"items\":[1]"))
   }
@@ -76,7 +76,7 @@ struct PredicateContractTests {
         "put ANY, ALL or NONE before it, or an aggregate like `@count` after it"
       ),
     ]
-    let file = try ServedFile(readingWorld)
+    let file = try ServedFile(readingFixture)
     for (predicate, code, offset, hint) in table {
       let answer = try file.ask(Self.target(predicate))
       #expect(answer.status == 400, "\(predicate)")
@@ -87,7 +87,7 @@ struct PredicateContractTests {
   }
 
   @Test func anIntegerNextToADoubleIsADouble() throws {
-    let file = try ServedFile(readingWorld)
+    let file = try ServedFile(readingFixture)
     for values in ["5,2.0", "2.0,5", "area,5", "5,area"] {
       let predicate = "TERNARY(id==id,\(values))/2==2.5 OR TERNARY(id!=id,\(values))/2==2.5"
       let answer = try file.ask(Self.target(predicate))
@@ -109,7 +109,7 @@ struct PredicateContractTests {
       ("population==%@", "&arg=zero", "type-mismatch"), ("%K==1", "&arg=nam", "unknown-key-path"),
       ("name==%@", "&arg=a&arg=b", "unused-argument"), ("id==1", "&var.n=x", "unused-variable"),
     ]
-    let file = try ServedFile(readingWorld)
+    let file = try ServedFile(readingFixture)
     for (predicate, rest, expected) in table {
       let answer = try file.ask(Self.target(predicate) + rest)
       #expect(answer.text.contains(expected), "\(predicate)\(rest): \(answer.text)")
@@ -117,7 +117,7 @@ struct PredicateContractTests {
   }
 
   @Test func aPredicatePastItsLimitsIsRefused() throws {
-    let file = try ServedFile(readingWorld)
+    let file = try ServedFile(readingFixture)
     func code(_ predicate: String) throws -> String? {
       let body = #"{"entity":"city","as":"ids","where":"\#(predicate)"}"#
       return try file.ask("POST", "/v1/fetch", body: body).code

@@ -6,7 +6,7 @@ import Testing
 /// API.md, section 4: the promises of every diff, over a real file, under generated saves.
 @Suite("Promises: diffs lead from every snapshot to the present", .mayBlock)
 struct PromiseTests {
-  static let world = """
+  static let fixture = """
     CREATE TABLE country(id INTEGER PRIMARY KEY, name TEXT NOT NULL, continent TEXT);
     CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT NOT NULL, population INTEGER,
       country_id INTEGER REFERENCES country(id) ON DELETE SET NULL);
@@ -35,7 +35,7 @@ struct PromiseTests {
 
   @Test(arguments: [11, 12, 13, 14] as [UInt64])
   func everyClientEndsWithAFreshSnapshot(seed: UInt64) throws {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     var random = SeededRandom(seed: seed)
     var held = try Self.fetches.map { try Self.snapshot(file, $0) }
     for round in 0..<60 {

@@ -19,7 +19,7 @@ struct QuotaContractTests {
   private static func served(_ limits: (String, String)...) throws -> ServedFile {
     var configuration = ServiceConfiguration()
     configuration.quotas = quotas(limits)
-    return try ServedFile(contractWorld, configuration: configuration)
+    return try ServedFile(contractFixture, configuration: configuration)
   }
 
   /// Calls `body` with the address of a server.

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Ids that an insert must contain", .mayBlock)
 struct RequiredKeyTests {
-  private static let world = """
+  private static let fixture = """
     CREATE TABLE a(id INTEGER PRIMARY KEY, n INTEGER);
     CREATE TABLE b(Code TEXT PRIMARY KEY NOT NULL, n INTEGER);
     CREATE TABLE c(x INTEGER NOT NULL, y INTEGER NOT NULL, PRIMARY KEY (x, y));
@@ -19,7 +19,7 @@ struct RequiredKeyTests {
 
   @Test("are marked in the model and required in the OpenAPI document")
   func marks() throws {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     guard case .array(let entities)? = try file.ask("/v1/model").json["entities"] else {
       Issue.record("no entities")
       return
@@ -36,7 +36,7 @@ struct RequiredKeyTests {
 
   @Test("are named as in the table in the refusal of an insert without them")
   func refusal() throws {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     let refused = try file.ask("POST", "/v1/objects/b", body: #"{"n":1}"#)
     #expect(refused.status == 422)
     #expect(

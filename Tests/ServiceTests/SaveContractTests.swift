@@ -63,7 +63,7 @@ struct SaveContractTests {
 
   @Test(arguments: table)
   func isAnswered(_ exchange: Exchange) throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let before = try file.ask("GET", "/v1/objects/city").json["sections"]
     let answer = try file.ask(
       exchange.method, exchange.target, body: exchange.body,
@@ -76,7 +76,7 @@ struct SaveContractTests {
   }
 
   @Test func aRepresentationIsJSONWithTheObjects() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let answer = try file.ask(
       "POST", "/v1/save", body: #"{"changes":[{"insert":"country","values":{"name":"N"}}]}"#,
       headers: [("Prefer", "return=representation")])
@@ -84,13 +84,13 @@ struct SaveContractTests {
   }
 
   @Test func everyMissingValueOfAnObjectIsReportedOnce() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let answer = try file.ask("POST", "/v1/objects/city", body: #"{"name":1}"#)
     #expect(!answer.text.contains("missing"))
   }
 
   @Test func aCompositeIDGivesItsPartsTheirValues() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let answer = try file.ask("PUT", "/v1/objects/part/q,9", body: #"{"note":"x"}"#)
     #expect(answer.status == 201)
   }
@@ -102,7 +102,7 @@ struct SaveContractTests {
       ("population", "takes an integer of 64 bits, not a number beyond the largest double"),
     ])
   func aNumberBeyondDoubles(property: String, message: String) throws {
-    let answer = try ServedFile(readingWorld).ask(
+    let answer = try ServedFile(readingFixture).ask(
       "PATCH", "/v1/objects/city/1", body: #"{"\#(property)":1e400}"#)
     #expect(answer.status == 422)
     #expect(answer.text.contains("`\(property)` \(message)"), "\(answer.text)")

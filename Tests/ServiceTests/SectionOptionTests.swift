@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Sections by initial, day, month and year", .mayBlock)
 struct SectionOptionTests {
-  private static let world = """
+  private static let fixture = """
     CREATE TABLE event(id INTEGER PRIMARY KEY, name TEXT, at DATETIME, stamp DATE,
       host INTEGER REFERENCES host);
     CREATE TABLE host(id INTEGER PRIMARY KEY, name TEXT, born DATE);
@@ -41,7 +41,7 @@ struct SectionOptionTests {
       ("section=host.born.year", "host.born:year"), ("sort=name.cd", "name:cd"),
     ])
   func dots(fetch: String, form: String) throws {
-    let answer = try ServedFile(Self.world).ask("/v1/objects/event?\(fetch)")
+    let answer = try ServedFile(Self.fixture).ask("/v1/objects/event?\(fetch)")
     #expect(answer.status == 400)
     #expect(answer.text.contains("write `\(form)`"), "\(answer.text)")
   }
@@ -93,14 +93,14 @@ struct SectionOptionTests {
       ("section=at:month&sort=-at&where=id IN {1,5,2}", "2024-01: 5 | 2024-02: 1 | 2024-03: 2"),
     ])
   func snapshots(query: String, expected: String) throws {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     let answer = try file.ask("/v1/objects/event?as=ids&" + query.replacing(" ", with: "%20"))
     #expect(sections(answer.json) == expected, "\(answer.text)")
   }
 
   @Test("an edit that changes the day moves the object into that day's section")
   func live() throws {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     let path = "/v1/objects/event?as=ids&section=at:day&where=id%3C5"
     let before = try file.ask(path)
     let token = before.json["token"]?.string ?? ""
@@ -127,7 +127,7 @@ struct SectionOptionTests {
       ("section=host.born:year", #"{"host":null}"#),
     ])
   func edits(query: String, change: String) throws {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     let path = "/v1/objects/event?\(query)"
     for id in [1, 4, 6, 3] {
       let before = try file.ask(path)
@@ -140,7 +140,7 @@ struct SectionOptionTests {
 
   @Test("a related object's edit moves those that it groups")
   func related() throws {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     let path = "/v1/objects/event?section=host.name:initial"
     let before = try file.ask(path)
     let token = before.json["token"]?.string ?? ""

@@ -8,7 +8,7 @@ import Service
 import TestSupport
 import Testing
 
-private let world = """
+private let fixture = """
   CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT);
   INSERT INTO city VALUES (1,'Shanghai'),(2,'Beijing');
   """
@@ -80,7 +80,7 @@ struct ServedFilesTests {
   @Test(
     "No save is acknowledged that would be lost, and the server is not ready", arguments: losses)
   func refusal(_ loss: Loss) throws {
-    let file = try ServedFile(world)
+    let file = try ServedFile(fixture)
     #expect(reasons(try file.ask("/health/ready")) == [])
     #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Rome"}"#).status == 201)
     try loss.make(file.path)
@@ -105,7 +105,7 @@ struct ServedFilesTests {
     "The store is opened again after its index was cut, and lacks no acknowledged save",
     .enabled(if: Sqlite3.isInstalled), arguments: [0, 96, 4_096, 16_384])
   func cutIndex(size: off_t) throws {
-    let file = try HostedFile(world)
+    let file = try HostedFile(fixture)
     try file.shell("PRAGMA wal_checkpoint(PASSIVE)")
     for name in ["Rome", "Bern"] {
       let body = #"{"name":"\#(name)"}"#
@@ -125,7 +125,7 @@ struct ServedFilesTests {
     "A fetch does not read an index that was cut, whichever part of it is left",
     arguments: [0, 96, 136, 4_096, 16_384])
   func staleReads(size: off_t) throws {
-    let file = try ServedFile(world)
+    let file = try ServedFile(fixture)
     #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Rome"}"#).status == 201)
     cut(file.path + "-shm", to: size)
     for _ in 1...3 { #expect(try file.ask("/v1/objects/city?as=count").status == 503) }
@@ -136,7 +136,7 @@ struct ServedFilesTests {
     "A database that lacks pages is saved to no more, and is not ready", arguments: [false, true])
   func lackingPages(isHealthFirst: Bool) throws {
     let pages = "CREATE TABLE big(t TEXT); INSERT INTO big VALUES (hex(zeroblob(100000)));"
-    let file = try ServedFile(world + pages)
+    let file = try ServedFile(fixture + pages)
     try file.runExternally("PRAGMA wal_checkpoint(TRUNCATE)")
     #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Rome"}"#).status == 201)
     #expect(reasons(try file.ask("/health/ready")) == [])
@@ -157,7 +157,7 @@ struct ServedFilesTests {
 
   @Test("A cut log is not copied into the database, also not when the store is closed")
   func cutLog() throws {
-    let file = try ServedFile(world)
+    let file = try ServedFile(fixture)
     #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Rome"}"#).status == 201)
     let before = try Data(contentsOf: URL(fileURLWithPath: file.path))
     cut(file.path + "-wal")
@@ -169,7 +169,7 @@ struct ServedFilesTests {
 
   @Test("A log that another program checkpoints and cuts is a whole one")
   func checkpoint() throws {
-    let file = try ServedFile(world)
+    let file = try ServedFile(fixture)
     for name in ["Rome", "Oslo", "Bern"] {
       let body = #"{"name":"\#(name)"}"#
       #expect(try file.ask("POST", "/v1/objects/city", body: body).status == 201)
@@ -181,7 +181,7 @@ struct ServedFilesTests {
 
   @Test("Fetches continue while the file has no name, and say why where they cannot")
   func removedFile() throws {
-    let file = try ServedFile(world)
+    let file = try ServedFile(fixture)
     #expect(try file.ask("/v1/objects/city?as=count").json["total"]?.integer == 2)
     unlink(file.path)
     #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Oslo"}"#).status == 503)
@@ -194,7 +194,7 @@ struct ServedFilesTests {
 
   @Test("A file that has its name again is saved to again")
   func back() throws {
-    let file = try ServedFile(world)
+    let file = try ServedFile(fixture)
     try rename(file.path, to: file.path + "2")
     #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Oslo"}"#).status == 503)
     try rename(file.path + "2", to: file.path)
@@ -207,7 +207,7 @@ struct ServedFilesTests {
     "Acknowledged saves are not lost with the log: they are copied into the file",
     .enabled(if: Sqlite3.isInstalled))
   func copied() throws {
-    let file = try HostedFile(world)
+    let file = try HostedFile(fixture)
     #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Rome"}"#).status == 201)
     unlink(file.path + "-wal")
     unlink(file.path + "-shm")
@@ -224,7 +224,7 @@ struct ServedFilesTests {
     "A log that another process replaced is left to that process",
     .enabled(if: Sqlite3.isInstalled))
   func replacedLog() throws {
-    let file = try HostedFile(world)
+    let file = try HostedFile(fixture)
     #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Rome"}"#).status == 201)
     let copy = file.path + "2"
     try FileManager.default.copyItem(atPath: file.path + "-wal", toPath: copy)
@@ -243,7 +243,7 @@ struct ServedFilesTests {
   func truncated(size: off_t) throws {
     var options = SQLiteStoreOptions()
     options.acceptsEmptyFile = false
-    let file = try HostedFile(world, options: options)
+    let file = try HostedFile(fixture, options: options)
     #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Rome"}"#).status == 201)
     let backup = file.directory.file("backup.sqlite")
     try file.shell(".backup \(backup)")
@@ -281,7 +281,7 @@ struct ServedFilesTests {
 
   @Test("A server that drains is not ready, and lives")
   func draining() throws {
-    let file = try ServedFile(world)
+    let file = try ServedFile(fixture)
     file.service.drain()
     #expect(reasons(try file.ask("/health/ready")) == ["draining"])
     #expect(try file.ask("/health/live").text == #"{"status":"ok"}"#)
@@ -289,7 +289,7 @@ struct ServedFilesTests {
 
   @Test("A server that another process keeps from saving is not ready")
   func locked() throws {
-    let file = try ServedFile(world)
+    let file = try ServedFile(fixture)
     let holder = try WriteLockHolder(file.path)
     #expect(reasons(try file.ask("/health/ready")) == ["busy"])
     holder.release()
@@ -300,7 +300,7 @@ struct ServedFilesTests {
   func readOnly() throws {
     var options = SQLiteStoreOptions()
     options.isReadOnly = true
-    let file = try ServedFile(world, options: options)
+    let file = try ServedFile(fixture, options: options)
     #expect(reasons(try file.ask("/health/ready")) == [])
     unlink(file.path)
     #expect(reasons(try file.ask("/health/ready")) == ["file-removed"])
@@ -308,7 +308,7 @@ struct ServedFilesTests {
 
   @Test("A probe changes no token and ends no wait")
   func silence() throws {
-    let file = try ServedFile(world)
+    let file = try ServedFile(fixture)
     let before = try file.ask("/v1").json["token"]?.string
     let poll = file.begin("GET", "/v1/objects/city?as=count&since=now&wait=1")
     #expect(reasons(try file.ask("/health/ready")) == [])

@@ -8,7 +8,7 @@ struct ServerTimingTests {
   private static func file() throws -> ServedFile {
     var configuration = ServiceConfiguration()
     configuration.sendsServerTiming = true
-    return try ServedFile(contractWorld, configuration: configuration)
+    return try ServedFile(contractFixture, configuration: configuration)
   }
 
   /// The stages that the header names, except `wait`, which a busy machine adds to queries.
@@ -63,7 +63,7 @@ struct ServerTimingTests {
   }
 
   @Test func withoutTheOptionThereIsNoHeader() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     #expect(try file.ask("/v1/objects/city?limit=1")["Server-Timing"] == nil)
   }
 }

@@ -11,7 +11,7 @@ struct ServingProcessTests {
   private func file() throws -> (TemporaryDirectory, String) {
     let directory = try TemporaryDirectory()
     let path = directory.file("store.sqlite")
-    try SQLiteShell.run(contractWorld, path: path)
+    try SQLiteShell.run(contractFixture, path: path)
     return (directory, path)
   }
 

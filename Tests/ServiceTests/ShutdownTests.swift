@@ -5,7 +5,7 @@ import Testing
 /// The program, terminated while it is busy.
 @Suite("A program that is terminated")
 struct ShutdownTests {
-  private static let world = """
+  private static let fixture = """
     CREATE TABLE tree(id INTEGER PRIMARY KEY, name TEXT);
     CREATE TABLE leaf(id INTEGER PRIMARY KEY, n INTEGER, tree_id INTEGER REFERENCES tree(id));
     CREATE INDEX leaf_tree ON leaf(tree_id);
@@ -37,7 +37,7 @@ struct ShutdownTests {
   func inTime() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("store.sqlite")
-    try sqlite(path, Self.world)
+    try sqlite(path, Self.fixture)
     let program = try RunningProgram([
       "serve", path, "--port", "0", "--query-timeout", "3600", "--shutdown-timeout", "8",
     ])

@@ -8,7 +8,7 @@ import Testing
 @Suite("`since=now` is the newest token when the request arrived", .mayBlock)
 struct SinceNowTests {
   /// Towns that take long to count: each compares itself with all towns of its country.
-  private static let world = """
+  private static let fixture = """
     CREATE TABLE country(id INTEGER PRIMARY KEY, name TEXT);
     CREATE TABLE town(id INTEGER PRIMARY KEY, country_id INTEGER REFERENCES country);
     CREATE INDEX town_country ON town(country_id);
@@ -25,7 +25,7 @@ struct SinceNowTests {
     "a save after the request, but before the engine handles it, is reported",
     arguments: Request.allCases)
   func saveMeanwhile(request: Request) throws {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     let token = try #require(file.ask("/v1").json["token"]?.string)
     let busy = file.begin(
       "POST", "/v1/live",

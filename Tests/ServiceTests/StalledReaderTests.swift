@@ -35,7 +35,7 @@ private final class StalledReader {
 
 @Suite("Stalled readers", .mayBlock, .serialized)
 struct StalledReaderTests {
-  private static let world = """
+  private static let fixture = """
     CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT);
     INSERT INTO note VALUES (1, 'a'), (2, 'b');
     """
@@ -43,7 +43,7 @@ struct StalledReaderTests {
   /// Forty streams that are not read, with 200 diffs of 100 KB each: 800 MB if they
   /// were buffered.
   @Test func theyCostOneSnapshotAndGetOneDiffAtTheEnd() throws {
-    let program = try ServedProgram(Self.world)
+    let program = try ServedProgram(Self.fixture)
     let live = #"{"fetches":{"a":{"entity":"note","since":"now"}}}"#
     let one = "GET /v1/objects/note?since=now HTTP/1.1\r\nHost: localhost\r\n"
     let many =

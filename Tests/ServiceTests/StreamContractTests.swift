@@ -30,7 +30,7 @@ struct StreamContractTests {
       "text/event-stream;q=0, application/json", "application/json, text/event-stream; q=0.0",
     ])
   func refusedStream(accept: String) throws {
-    let answer = try ServedFile(contractWorld).ask(
+    let answer = try ServedFile(contractFixture).ask(
       "GET", "/v1/objects/city?as=count", headers: [("Accept", accept)])
     #expect(answer.status == 200 && answer["Content-Type"] == "application/json")
   }
@@ -38,7 +38,7 @@ struct StreamContractTests {
   @Test func aStreamSendsASnapshotThenDiffsAndCommentsBetween() throws {
     var configuration = ServiceConfiguration()
     configuration.heartbeat = 0.2
-    let file = try ServedFile(contractWorld, configuration: configuration)
+    let file = try ServedFile(contractFixture, configuration: configuration)
     let pending = file.begin(
       "GET", "/v1/objects/city?as=ids", headers: [("Accept", "text/event-stream")])
     let answer = try #require(pending.wait())
@@ -71,7 +71,7 @@ struct StreamContractTests {
   }
 
   @Test func changesListTheObjectsOfEachSave() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let token = try #require(file.ask("/v1").json["token"]?.string)
     let save = #"""
       {"changes":[{"insert":"country","temporaryID":"c","values":{"name":"New"}},
@@ -103,7 +103,7 @@ struct StreamContractTests {
   }
 
   @Test func changesWaitForASave() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let waiting = file.begin("GET", "/v1/changes?since=now&wait=10")
     Thread.sleep(forTimeInterval: 0.2)
     #expect(!waiting.isThere)
@@ -119,7 +119,7 @@ struct StreamContractTests {
     """
 
   @Test func savesThatChangeNothingAreNotListedAndWakeNobody() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let start = try #require(file.ask("/v1").json["token"]?.string)
     let stream = file.begin(
       "GET", "/v1/changes?since=\(start)", headers: [("Accept", "text/event-stream")])
@@ -149,7 +149,7 @@ struct StreamContractTests {
   }
 
   @Test func aBatchIsObservedLikeAnySave() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let fetch = "/v1/objects/city?as=count"
     let token = try #require(file.ask(fetch).json["token"]?.string)
     let waiting = file.begin("GET", fetch + "&since=\(token)&wait=10")
@@ -159,7 +159,7 @@ struct StreamContractTests {
   }
 
   @Test(.onlyForFiles) func aHistoryOfANewerFormatIsUnchanged() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     file.stop()
     try file.runExternally("UPDATE livefetch_store SET value = 99 WHERE key = 'format'")
     #expect(throws: StoreError.self) { try file.restart() }

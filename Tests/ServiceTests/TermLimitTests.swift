@@ -6,7 +6,7 @@ import Testing
 /// API.md, section 3: how many terms a list of a fetch may have.
 @Suite("The number of terms in a fetch is limited")
 struct TermLimitTests {
-  private static let world: String = {
+  private static let fixture: String = {
     let columns = (0..<70).map { "c\($0) INTEGER" }.joined(separator: ", ")
     return """
       CREATE TABLE wide(id INTEGER PRIMARY KEY, \(columns), next_id INTEGER REFERENCES wide(id));
@@ -55,7 +55,7 @@ struct TermLimitTests {
 
   @Test(arguments: lists.indices)
   func oneTermMoreIsRefusedOnEveryRoute(index: Int) throws {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     let list = Self.lists[index]
     for count in [list.most + 1, 2_001] {
       let body = Self.json(index, count)
@@ -76,7 +76,7 @@ struct TermLimitTests {
   @Test(arguments: lists.indices)
   func asManyAsTheLimitAreServed(index: Int) throws {
     let list = Self.lists[index]
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     let answer = try file.ask(Self.query(index, list.most))
     // Repeated paths are refused for another reason.
     #expect(answer.status == (list.name == "expand" ? 400 : 200), "\(answer.text)")

@@ -5,7 +5,7 @@ import Testing
 /// Columns of SQLite that are declared without a type.
 @Suite("Columns without a type", .onlyForFiles, .mayBlock)
 struct UntypedColumnTests {
-  private static let world = """
+  private static let fixture = """
     CREATE TABLE meta(key TEXT PRIMARY KEY NOT NULL, value NOT NULL, other);
     INSERT INTO meta VALUES ('a','text',NULL),('b',5,NULL);
     CREATE TABLE any(id INTEGER PRIMARY KEY, value ANY) STRICT;
@@ -17,7 +17,8 @@ struct UntypedColumnTests {
 
   @Test("are marked in the model, if a save may write them")
   func marks() throws {
-    guard case .array(let entities)? = try ServedFile(Self.world).ask("/v1/model").json["entities"]
+    guard
+      case .array(let entities)? = try ServedFile(Self.fixture).ask("/v1/model").json["entities"]
     else {
       Issue.record("no entities")
       return
@@ -39,7 +40,7 @@ struct UntypedColumnTests {
       (#""Infinity""#, "'Infinity'"), ("9223372036854775807", "9223372036854775807"),
     ])
   func values(json: String, sql: String) throws {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     let body = #"{"value":\#(json)}"#
     #expect(try file.ask("PATCH", "/v1/objects/meta/a", body: body).status == 200)
     #expect(try file.ask("/v1/objects/meta/a?select=value").text.contains("\"value\":\(json)}"))
@@ -50,7 +51,7 @@ struct UntypedColumnTests {
 
   @Test("store base64 as bytes if their first value is bytes, and numbers as numbers")
   func bytes() throws {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     let changes =
       #"{"update":"any","id":1,"values":{"value":"AwQ="}},{"update":"any","id":2,"values":{"value":7}}"#
     #expect(try file.ask("POST", "/v1/save", body: #"{"changes":[\#(changes)]}"#).status == 200)
@@ -61,7 +62,7 @@ struct UntypedColumnTests {
 
   @Test("refuse what is neither a number nor a text, and NULL where it is not allowed")
   func refusals() throws {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     for (value, code) in [("true", "wrong-type"), ("[1]", "wrong-type"), ("null", "not-optional")] {
       let answer = try file.ask("PATCH", "/v1/objects/meta/a", body: #"{"value":\#(value)}"#)
       #expect(answer.status == 422)
@@ -74,7 +75,7 @@ struct UntypedColumnTests {
 
   @Test("conflict if the value seen was a number and the stored one is the same digits as text")
   func base() throws {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     func save(_ base: String, _ value: String) throws -> Int {
       let change =
         #"{"update":"meta","id":"b","values":{"value":\#(value)},"base":{"value":\#(base)}}"#
@@ -88,7 +89,7 @@ struct UntypedColumnTests {
 
   @Test("are followed when a value changes its kind")
   func live() throws {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     let fetch = "/v1/objects/meta?sort=value&select=value"
     let token = try #require(file.ask(fetch).json["token"]?.string)
     #expect(try file.ask("PATCH", "/v1/objects/meta/a", body: #"{"value":1}"#).status == 200)
@@ -115,7 +116,7 @@ struct UntypedColumnTests {
     #expect(try file.ask("/v1/objects/n/4?select=v").text.contains(#""v":9007199254740995"#))
     #expect(try save("9007199254740992", base: "9007199254740995") == 200)
     #expect(try file.ask("/v1/objects/n/4?select=v").text.contains(#""v":"9007199254740992""#))
-    let other = try ServedFile(Self.world)
+    let other = try ServedFile(Self.fixture)
     let body = #"{"value":"9007199254740993"}"#
     #expect(try other.ask("PATCH", "/v1/objects/meta/b", body: body).status == 200)
     #expect(try other.ask("/v1/objects/meta/b").text.contains(#""value":"9007199254740993""#))

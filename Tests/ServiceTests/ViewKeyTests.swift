@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Ids of views", .mayBlock)
 struct ViewKeyTests {
-  private static let world = """
+  private static let fixture = """
     CREATE TABLE author(id INTEGER PRIMARY KEY, name TEXT);
     CREATE TABLE book(id INTEGER PRIMARY KEY, title TEXT, author INTEGER);
     CREATE VIEW whole AS SELECT id, title FROM book;
@@ -17,7 +17,7 @@ struct ViewKeyTests {
 
   @Test("A column `id` that identifies the rows is their id")
   func column() throws {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     #expect(
       try file.ask("/v1/objects/whole?sort=title").text.contains(
         #""items":[{"id":1,"title":"A"},{"id":2,"title":"B"},{"id":3,"title":"C"}]"#))
@@ -26,7 +26,7 @@ struct ViewKeyTests {
 
   @Test("Rows whose column `id` is NULL are served, with the column as `id_`")
   func nulls() throws {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     let rows = try file.ask("/v1/objects/joined?sort=title&select=title,id_&count=exact").json
     #expect(rows["total"] == .number("3"))
     #expect(Self.values(rows, "id_") == [.number("1"), .null, .null])
@@ -36,7 +36,7 @@ struct ViewKeyTests {
 
   @Test("Pages of a view hold every row of those that have the same column `id`")
   func pages() throws {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     var numbers: [JSON] = []
     var after = ""
     while true {

@@ -7,7 +7,7 @@ import Testing
 /// Windows deep in a large table, and the memory of idle fetches.
 @Suite("Windows over many rows, through the service", .mayBlock)
 struct WindowContractTests {
-  private static let world = """
+  private static let fixture = """
     CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT NOT NULL, population INTEGER NOT NULL);
     CREATE INDEX city_population ON city(population);
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
@@ -33,7 +33,7 @@ struct WindowContractTests {
 
   @Test(.onlyForFiles, arguments: [21, 22] as [UInt64])
   func deepOffsetsAndCursorsAreExactWhileRowsComeAndGo(seed: UInt64) throws {
-    let file = try ServedFile(Self.world)
+    let file = try ServedFile(Self.fixture)
     var random = SeededRandom(seed: seed)
     var cursor = try #require(
       try file.ask("/v1/objects/city?sort=population,name&limit=5000&as=ids").json["next"]?.string)
@@ -65,7 +65,7 @@ struct WindowContractTests {
   }
 
   @Test func aWindowWithoutItemsEndsWhereItBegins() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let fetch = "/v1/objects/city?sort=name&as=ids"
     func following(_ answer: Answer) throws -> String {
       let next = try #require(answer.json["next"]?.string, "\(answer.text)")
@@ -95,7 +95,7 @@ struct WindowContractTests {
   @Test func anIdleFetchIsDroppedAndItsClientReturnsWithoutASnapshot() throws {
     var configuration = ServiceConfiguration()
     configuration.idleSeconds = 0.2
-    let file = try ServedFile(contractWorld, configuration: configuration)
+    let file = try ServedFile(contractFixture, configuration: configuration)
     let fetch = "/v1/objects/city?sort=-population&limit=2"
     let token = try #require(file.ask(fetch).json["token"]?.string)
     #expect(try file.ask(fetch + "&since=\(token)&wait=0").status == 200)
@@ -113,7 +113,7 @@ struct WindowContractTests {
 
   @Test("a save reads the store only for the fetches whose ranges contain one of its values")
   func savesOutsideOfRanges() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let waiting = (0..<20).map { index in
       file.begin("GET", "/v1/objects/city?where=population>=\(1000 + index)&since=now&wait=60")
     }
@@ -131,7 +131,7 @@ struct WindowContractTests {
   }
 
   @Test func clientsOfOneFetchAndWindowsOfOneOrderAreOneFetch() throws {
-    let file = try ServedFile(contractWorld)
+    let file = try ServedFile(contractFixture)
     let windows = ["limit=1", "limit=2", "offset=1&limit=1", "count=exact"]
     let waiting = (0..<20).map { index in
       file.begin(

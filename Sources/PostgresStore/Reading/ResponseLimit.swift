@@ -24,7 +24,7 @@ final class ResponseLimit {
   /// True if the query must end.
   var hasToEnd: Bool { connection.hasToEnd }
 
-  /// Runs `body`; responses that it writes have at maxBytes `bytes` bytes.
+  /// Runs `body`; responses that it writes have at most `bytes` bytes.
   func with<Result>(
     _ bytes: Int, overflow: StoreError?, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {

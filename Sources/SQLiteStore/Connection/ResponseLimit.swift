@@ -46,7 +46,7 @@ struct ResponseLimit {
 }
 
 extension Connection {
-  /// Runs `body`; responses that it writes have at maxBytes `bytes` bytes.
+  /// Runs `body`; responses that it writes have at most `bytes` bytes.
   ///
   /// - Parameter overflow: the error of a larger one.
   func withResponseLimit<Result>(

@@ -7,7 +7,7 @@ struct ReplacedLogTests {
   /// The server is stopped meanwhile: it would copy a removed log into the file at once.
   @Test("The log in use is kept, and the file is served with the other program's content")
   func orphan() throws {
-    let server = try FaultServer(smallWorld)
+    let server = try FaultServer(smallFixture)
     #expect(try server.client.save(#"{"update":"City","id":2,"values":{"name":"Tromsø"}}"#) == 200)
     let path = server.folder.file("store.sqlite")
     kill(server.process.processIdentifier, SIGSTOP)

@@ -8,7 +8,7 @@ import Testing
 @MainActor
 @Suite("A delayed response", .mayBlock)
 struct DelayedResponseTests {
-  typealias City = World.City
+  typealias City = Fixture.City
 
   /// Records the population that an object shows at each reported change.
   private final class Populations: FetchedResultsControllerDelegate {
@@ -23,7 +23,7 @@ struct DelayedResponseTests {
 
   @Test("with a diff keeps the values that the context saved since", arguments: [false, true])
   func lateDiff(isChild: Bool) async throws {
-    let (sample, ids) = try await World.store(.local)
+    let (sample, ids) = try await Fixture.store(.local)
     let store = PausingStore(sample.store)
     let top = ManagedObjectContext(store: store)
     let context = isChild ? ManagedObjectContext(parent: top) : top
@@ -51,7 +51,7 @@ struct DelayedResponseTests {
 
   @Test("with a diff still applies another client's save of another property")
   func lateDiffOfOthers() async throws {
-    let (sample, ids) = try await World.store(.local)
+    let (sample, ids) = try await Fixture.store(.local)
     let id = try #require(ids["cusco"])
     let store = PausingStore(sample.store)
     let context = ManagedObjectContext(store: store)
@@ -72,7 +72,7 @@ struct DelayedResponseTests {
 
   @Test("is no conflict for a loop of saves under a controller", arguments: Kind.allCases)
   func loop(kind: Kind) async throws {
-    let (sample, ids) = try await World.store(kind)
+    let (sample, ids) = try await Fixture.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let controller = FetchedResultsController(
       fetchRequest: City.sortedFetchRequest(where: "population >= 0"), context: context)
@@ -91,8 +91,8 @@ struct DelayedResponseTests {
 
   // MARK: - During a save
 
-  private func world() async throws -> (SampleStore, PausingStore, ManagedObjectContext) {
-    let (sample, _) = try await World.store(.local)
+  private func fixture() async throws -> (SampleStore, PausingStore, ManagedObjectContext) {
+    let (sample, _) = try await Fixture.store(.local)
     let store = PausingStore(sample.store)
     return (sample, store, ManagedObjectContext(store: store))
   }
@@ -113,7 +113,7 @@ struct DelayedResponseTests {
 
   @Test("a new object that is deleted while it is saved is deleted by the next save")
   func deletedWhileInserted() async throws {
-    let (sample, store, context) = try await world()
+    let (sample, store, context) = try await fixture()
     let nara: City = context.insertObject()
     nara.name = "Nara"
     let save = try await saving(context, store)
@@ -132,8 +132,8 @@ struct DelayedResponseTests {
     "a new object that is deleted, or rolled back, while its save is refused is gone",
     arguments: [true, false])
   func goneWhileRefused(isDeleted: Bool) async throws {
-    let (sample, store, context) = try await world()
-    let second: World.Country = context.insertObject()
+    let (sample, store, context) = try await fixture()
+    let second: Fixture.Country = context.insertObject()
     (second.code, second.name) = ("JP", "Japan")
     let save = try await saving(context, store)
     if isDeleted { context.delete(second) } else { context.rollback() }
@@ -148,7 +148,7 @@ struct DelayedResponseTests {
   @Test(
     "a rollback while a new object is saved leaves it as it was sent", arguments: [true, false])
   func rolledBackWhileInserted(isDeleted: Bool) async throws {
-    let (sample, store, context) = try await world()
+    let (sample, store, context) = try await fixture()
     let nara: City = context.insertObject()
     (nara.name, nara.population) = ("Nara", 7)
     let save = try await saving(context, store)
@@ -167,11 +167,11 @@ struct DelayedResponseTests {
 
   @Test("a value inserted after a rollback is not taken for one that was sent")
   func valuesAfterRollback() async throws {
-    let (sample, store, context) = try await world()
-    try context.insert(World.PlainCity(id: nil, name: "Nara", population: nil))
+    let (sample, store, context) = try await fixture()
+    try context.insert(Fixture.PlainCity(id: nil, name: "Nara", population: nil))
     let save = try await saving(context, store)
     context.rollback()
-    try context.insert(World.PlainCity(id: nil, name: "Kobe", population: nil))
+    try context.insert(Fixture.PlainCity(id: nil, name: "Kobe", population: nil))
     store.open(.saves)
     try await save.value
     try await context.save()

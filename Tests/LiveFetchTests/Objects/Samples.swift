@@ -31,7 +31,7 @@ struct SampleStore: OpenedSample {
 
 // MARK: - Cities
 
-enum World {
+enum Fixture {
   final class Country: ManagedObject, ManagedObjectType {
     static let entityName = "Country"
     static var defaultSortDescriptors: [SortTerm] { [.ascending(Key.code)] }
@@ -110,9 +110,9 @@ enum World {
     """
 }
 
-extension World.City: PredicateKeyPathProviding {
+extension Fixture.City: PredicateKeyPathProviding {
   static var predicateKeyPaths: [AnyKeyPath: String] {
-    [\World.City.name: Key.name.rawValue, \World.City.latitude: Key.latitude.rawValue]
+    [\Fixture.City.name: Key.name.rawValue, \Fixture.City.latitude: Key.latitude.rawValue]
   }
 }
 

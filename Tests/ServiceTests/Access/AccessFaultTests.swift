@@ -20,9 +20,9 @@ struct AccessFaultTests {
       ("PATCH", "/v1/objects/team/1", #"{"name":"x"}"#),
     ] as [(String, String, String?)])
   func requests(_ method: String, _ target: String, _ body: String?) throws {
-    let world = try AccessWorld(rules: Self.rules)
-    let user = target == "/v1/changes" ? AccessWorld.admin : "1"
-    let answer = try world.ask(user, method, target, body)
+    let fixture = try AccessFixture(rules: Self.rules)
+    let user = target == "/v1/changes" ? AccessFixture.admin : "1"
+    let answer = try fixture.ask(user, method, target, body)
     #expect(answer.status == 503)
     #expect(answer.code == "not-ready")
     #expect(answer.text.contains("The access rules do not fit the tables."), "\(answer.text)")
@@ -31,11 +31,11 @@ struct AccessFaultTests {
 
   @Test("The server is not ready, names no rule, and serves the server token")
   func readiness() throws {
-    let world = try AccessWorld(rules: Self.rules)
-    let ready = try world.ask(nil, "GET", "/health/ready")
+    let fixture = try AccessFixture(rules: Self.rules)
+    let ready = try fixture.ask(nil, "GET", "/health/ready")
     #expect(ready.status == 503)
     #expect(ready.text.contains(#""code":"access-rules""#), "\(ready.text)")
     #expect(!ready.text.contains("pay"))
-    #expect(try world.ids(nil, "/v1/objects/note") == [1, 2, 3, 4, 5])
+    #expect(try fixture.ids(nil, "/v1/objects/note") == [1, 2, 3, 4, 5])
   }
 }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Hidden values occur neither in dictionaries nor in responses to saves, and saves do not change
-/// them. The callers are those of ``AccessWorld``: 2 has the role `hr`.
+/// them. The callers are those of ``AccessFixture``: 2 has the role `hr`.
 @Suite("Hidden values stay hidden, and as they are", .mayBlock)
 struct AccessLeakTests {
   private static let model = """
@@ -29,71 +29,71 @@ struct AccessLeakTests {
       "select=name,n:@count&group=name&having=@max.salary>1",
     ])
   func dictionaries(_ query: String) throws {
-    let world = try AccessWorld()
+    let fixture = try AccessFixture()
     let target = "/v1/objects/user?as=dictionaries&\(query)"
-    let refused = try world.ask("1", "GET", target)
-    let unknown = try world.ask(
+    let refused = try fixture.ask("1", "GET", target)
+    let unknown = try fixture.ask(
       "1", "GET", target.replacing("salary", with: "sulary"))
     #expect(refused.status == 400, "\(refused.text)")
     #expect(refused.code == unknown.code)
-    #expect(try world.ask("2", "GET", target).code != unknown.code)
+    #expect(try fixture.ask("2", "GET", target).code != unknown.code)
     let body = """
       {"fetches":{"a":{"entity":"note","as":"dictionaries","select":["x:owner.salary"]}}}
       """
-    #expect(try world.ask("1", "POST", "/v1/live", body).status == 400)
+    #expect(try fixture.ask("1", "POST", "/v1/live", body).status == 400)
   }
 
   @Test(
     "A replacement keeps what is hidden, read-only, or derived from it; an insertion sets defaults")
   func replacement() throws {
-    let world = try AccessWorld(model: Self.model)
-    let inserted = try world.ask("2", "POST", "/v1/objects/Plan", #"{"title":"a","code":"sec1"}"#)
+    let fixture = try AccessFixture(model: Self.model)
+    let inserted = try fixture.ask("2", "POST", "/v1/objects/Plan", #"{"title":"a","code":"sec1"}"#)
     #expect(inserted.status == 201, "\(inserted.text)")
-    let replaced = try world.ask("1", "PUT", "/v1/objects/Plan/1", #"{"title":"b"}"#)
+    let replaced = try fixture.ask("1", "PUT", "/v1/objects/Plan/1", #"{"title":"b"}"#)
     #expect(replaced.status == 200, "\(replaced.text)")
-    let stored = try world.ask(nil, "GET", "/v1/objects/Plan/1").text
+    let stored = try fixture.ask(nil, "GET", "/v1/objects/Plan/1").text
     #expect(
       stored
         == #"{"id":1,"title":"b","code":"sec1","upper":"SEC1","level":1,"grade":5}"#)
-    #expect(try world.ask("1", "POST", "/v1/objects/Plan", #"{"title":"c"}"#).status == 201)
+    #expect(try fixture.ask("1", "POST", "/v1/objects/Plan", #"{"title":"c"}"#).status == 201)
     #expect(
-      try world.ask(nil, "GET", "/v1/objects/Plan/2").text
+      try fixture.ask(nil, "GET", "/v1/objects/Plan/2").text
         == #"{"id":2,"title":"c","code":"DEF","upper":"DEF","level":1,"grade":5}"#)
-    #expect(try world.ask("1", "PUT", "/v1/objects/Plan/9", #"{"title":"d"}"#).status == 409)
-    #expect(try world.ask("2", "PATCH", "/v1/objects/Plan/2", #"{"code":"x"}"#).status == 200)
-    #expect(try world.ask("1", "PUT", "/v1/objects/Plan/9", #"{"title":"d"}"#).status == 201)
+    #expect(try fixture.ask("1", "PUT", "/v1/objects/Plan/9", #"{"title":"d"}"#).status == 409)
+    #expect(try fixture.ask("2", "PATCH", "/v1/objects/Plan/2", #"{"code":"x"}"#).status == 200)
+    #expect(try fixture.ask("1", "PUT", "/v1/objects/Plan/9", #"{"title":"d"}"#).status == 201)
     #expect(
-      try world.ask(nil, "GET", "/v1/objects/Plan/9").text
+      try fixture.ask(nil, "GET", "/v1/objects/Plan/9").text
         == #"{"id":9,"title":"d","code":"DEF","upper":"DEF","level":1,"grade":5}"#)
   }
 
   @Test("No problem of a save names a hidden attribute")
   func problems() throws {
-    let world = try AccessWorld(model: Self.model)
-    #expect(try world.ask("1", "POST", "/v1/objects/Plan", #"{"title":"c"}"#).status == 201)
-    let taken = try world.ask("1", "POST", "/v1/objects/Plan", #"{"title":"d"}"#)
+    let fixture = try AccessFixture(model: Self.model)
+    #expect(try fixture.ask("1", "POST", "/v1/objects/Plan", #"{"title":"c"}"#).status == 201)
+    let taken = try fixture.ask("1", "POST", "/v1/objects/Plan", #"{"title":"d"}"#)
     #expect(taken.status == 409)
     #expect(!taken.text.contains("code`") && !taken.text.contains(#""property""#), "\(taken.text)")
     #expect(taken.text.contains("a rule for values that the caller does not see"))
-    let shown = try world.ask("2", "POST", "/v1/objects/Plan", #"{"title":"d"}"#)
+    let shown = try fixture.ask("2", "POST", "/v1/objects/Plan", #"{"title":"d"}"#)
     #expect(shown.text.contains("another Plan has the same `code`"), "\(shown.text)")
   }
 
   @Test("The model shows no name of a hidden attribute, and its templates are not there")
   func documents() throws {
-    let world = try AccessWorld(model: Self.model)
-    let model = try world.ask("1", "GET", "/v1/model").text
+    let fixture = try AccessFixture(model: Self.model)
+    let model = try fixture.ask("1", "GET", "/v1/model").text
     for word in ["code", "grade", "DEF"] { #expect(!model.contains(word), "\(model)") }
-    #expect(try world.ask("2", "GET", "/v1/model").text.contains("uppercase:(code)"))
-    #expect(try world.ask("1", "GET", "/v1/fetches/coded").status == 404)
-    #expect(try world.ask("2", "GET", "/v1/fetches/coded").status == 200)
-    #expect(try world.ask("1", "GET", "/v1/fetches/all").status == 200)
-    #expect(try world.ask("1", "GET", "/v1/objects/Plan").status == 200)
+    #expect(try fixture.ask("2", "GET", "/v1/model").text.contains("uppercase:(code)"))
+    #expect(try fixture.ask("1", "GET", "/v1/fetches/coded").status == 404)
+    #expect(try fixture.ask("2", "GET", "/v1/fetches/coded").status == 200)
+    #expect(try fixture.ask("1", "GET", "/v1/fetches/all").status == 200)
+    #expect(try fixture.ask("1", "GET", "/v1/objects/Plan").status == 200)
   }
 
   @Test("At the route of a parent entity too, an ETag says nothing about a hidden attribute")
   func etagOfSubentity() throws {
-    let world = try AccessWorld(
+    let fixture = try AccessFixture(
       model: """
         {"entities":[{"name":"Base","access":{"read":true,"update":true},
           "attributes":[{"name":"title","type":"String"}]},
@@ -101,28 +101,28 @@ struct AccessLeakTests {
           "hidden":"NOT 'hr' IN $user.roles"}]}]}
         """)
     #expect(
-      try world.ask(nil, "POST", "/v1/objects/Sub", #"{"title":"a","code":"x"}"#).status == 201)
+      try fixture.ask(nil, "POST", "/v1/objects/Sub", #"{"title":"a","code":"x"}"#).status == 201)
     let routes = ["/v1/objects/Base/1", "/v1/objects/Sub/1"]
     func tags(_ user: String) throws -> [String?] {
-      try routes.map { try world.ask(user, "GET", $0)["ETag"] }
+      try routes.map { try fixture.ask(user, "GET", $0)["ETag"] }
     }
     let (limited, whole) = (try tags("1"), try tags("2"))
-    #expect(try world.ask(nil, "PATCH", "/v1/objects/Sub/1", #"{"code":"y"}"#).status == 200)
+    #expect(try fixture.ask(nil, "PATCH", "/v1/objects/Sub/1", #"{"code":"y"}"#).status == 200)
     #expect(try tags("1") == limited)
     for (tag, earlier) in zip(try tags("2"), whole) { #expect(tag != earlier) }
     for (route, tag) in zip(routes, limited) {
       let headers = [(name: "If-Match", value: tag ?? "")]
-      let answer = try world.ask("1", "PATCH", route, #"{"title":"a"}"#, headers: headers)
+      let answer = try fixture.ask("1", "PATCH", route, #"{"title":"a"}"#, headers: headers)
       #expect(answer.status == 200, "\(route): \(answer.text)")
     }
   }
 
   @Test("A save that names a hidden attribute gets the problem of an unknown one")
   func hiddenNameInSave() throws {
-    let world = try AccessWorld(model: Self.model)
+    let fixture = try AccessFixture(model: Self.model)
     for (method, target) in [("POST", "/v1/objects/Plan"), ("PATCH", "/v1/objects/Plan/1")] {
-      let hidden = try world.ask("1", method, target, #"{"code":3}"#)
-      let unknown = try world.ask("1", method, target, #"{"c0de":3}"#)
+      let hidden = try fixture.ask("1", method, target, #"{"code":3}"#)
+      let unknown = try fixture.ask("1", method, target, #"{"c0de":3}"#)
       #expect(hidden.status == 422)
       #expect(hidden.text == unknown.text.replacing("c0de", with: "code"))
       #expect(hidden.text.contains("`Plan` has no property `code`"), "\(hidden.text)")
@@ -132,14 +132,14 @@ struct AccessLeakTests {
   @Test("A base is compared with the members that the caller reads, and shows no others")
   func base() throws {
     // User 1 does not read user 3, who is in the first team too.
-    let world = try AccessWorld(
-      AccessWorld.sql + "INSERT INTO member VALUES (1,3);",
-      rules: AccessWorld.rules.replacing(
+    let fixture = try AccessFixture(
+      AccessFixture.sql + "INSERT INTO member VALUES (1,3);",
+      rules: AccessFixture.rules.replacing(
         #""read":"id == $user.id OR ANY team.user.id == $user.id""#, with: #""read":"id < 3""#
       )
       .replacing("'boss' IN $user.roles", with: "TRUEPREDICATE"))
     func save(_ base: String) throws -> Answer {
-      try world.ask(
+      try fixture.ask(
         "1", "POST", "/v1/save",
         #"{"changes":[{"update":"team","id":1,"values":{"name":"x"},"base":{"user":\#(base)}}]}"#)
     }
@@ -151,14 +151,14 @@ struct AccessLeakTests {
 
   @Test("A list of members takes no object that the caller does not read, a member or not")
   func members() throws {
-    let world = try AccessWorld(
-      AccessWorld.sql + "INSERT INTO member VALUES (1,3);",
-      rules: AccessWorld.rules.replacing(
+    let fixture = try AccessFixture(
+      AccessFixture.sql + "INSERT INTO member VALUES (1,3);",
+      rules: AccessFixture.rules.replacing(
         #""read":"id == $user.id OR ANY team.user.id == $user.id""#,
         with: #""read":"id < 3","update":true"#
       ).replacing("'boss' IN $user.roles", with: "TRUEPREDICATE"))
     func save(_ members: String) throws -> Answer {
-      try world.ask("1", "PATCH", "/v1/objects/team/1", #"{"user":\#(members)}"#)
+      try fixture.ask("1", "PATCH", "/v1/objects/team/1", #"{"user":\#(members)}"#)
     }
     let member = try save("[1,3]")
     let missing = try save("[1,9]")
@@ -166,22 +166,23 @@ struct AccessLeakTests {
     #expect(member.text == missing.text)
     #expect(try save("[1]").status == 200)
     #expect(
-      try world.ask(nil, "GET", "/v1/objects/team/1?select=user").text == #"{"id":1,"user":[1,3]}"#)
+      try fixture.ask(nil, "GET", "/v1/objects/team/1?select=user").text
+        == #"{"id":1,"user":[1,3]}"#)
   }
 
   @Test("A caller without the right to insert cannot probe ids and unique values")
   func insertions() throws {
-    let world = try AccessWorld(
-      AccessWorld.sql + "CREATE UNIQUE INDEX one ON note(title);",
-      rules: AccessWorld.rules.replacing(#""insert":"owner == $user.id","#, with: ""))
+    let fixture = try AccessFixture(
+      AccessFixture.sql + "CREATE UNIQUE INDEX one ON note(title);",
+      rules: AccessFixture.rules.replacing(#""insert":"owner == $user.id","#, with: ""))
     for body in [
       #"{"title":"a1","owner":1}"#, #"{"title":"new","owner":1}"#, #"{"id":3,"owner":1}"#,
       #"{"id":77,"owner":1}"#,
     ] {
-      #expect(try world.ask("1", "POST", "/v1/objects/note", body).status == 403)
+      #expect(try fixture.ask("1", "POST", "/v1/objects/note", body).status == 403)
     }
-    let unreadable = try world.ask("1", "PUT", "/v1/objects/note/3", #"{"owner":1}"#)
-    let missing = try world.ask("1", "PUT", "/v1/objects/note/77", #"{"owner":1}"#)
+    let unreadable = try fixture.ask("1", "PUT", "/v1/objects/note/3", #"{"owner":1}"#)
+    let missing = try fixture.ask("1", "PUT", "/v1/objects/note/77", #"{"owner":1}"#)
     #expect(unreadable.status == 404)
     #expect(unreadable.text == missing.text)
   }
@@ -196,10 +197,10 @@ struct AccessLeakTests {
       let path = String(repeating: "parent.", count: steps) + "t"
       return #"{"entities":{"n":{"access":{"read":"id == 1 OR \#(path) == 'z'"}}}}"#
     }
-    let world = try AccessWorld(sql, rules: rule(3))
+    let fixture = try AccessFixture(sql, rules: rule(3))
     func fetch(_ user: String?, _ steps: Int) throws -> Int {
       let path = String(repeating: "parent.", count: steps) + "t"
-      return try world.ask(
+      return try fixture.ask(
         user, "POST", "/v1/fetch", #"{"entity":"n","select":["\#(path)"]}"#
       ).status
     }
@@ -211,20 +212,20 @@ struct AccessLeakTests {
     let path = String(repeating: "parent.", count: 58)
     let target = "/v1/objects/n?where=\(path)id%3E1&select=t"
     for (user, status) in [(nil, 200), (nil, 200), ("1", 400)] as [(String?, Int)] {
-      #expect(try world.ask(user, "GET", target).status == status)
+      #expect(try fixture.ask(user, "GET", target).status == status)
     }
     #expect(throws: ModelFileError.self) {
       try AccessRules(
-        AccessDeclaration(parsing: Array(rule(21).utf8)), model: world.file.store.model)
+        AccessDeclaration(parsing: Array(rule(21).utf8)), model: fixture.file.store.model)
     }
   }
 
   @Test("An id that only reads as another's number is not that id")
   func ids() throws {
-    let world = try AccessWorld()
-    let declaration = try AccessDeclaration(parsing: Array(AccessWorld.rules.utf8))
-    let rules = try AccessRules(declaration, model: world.file.store.model)
-    let user = try #require(world.file.store.model.entityIndex(named: "note"))
+    let fixture = try AccessFixture()
+    let declaration = try AccessDeclaration(parsing: Array(AccessFixture.rules.utf8))
+    let rules = try AccessRules(declaration, model: fixture.file.store.model)
+    let user = try #require(fixture.file.store.model.entityIndex(named: "note"))
     let own = rules.access(of: AccessCaller(id: "1")).rule(.insert, user)
     for id in ["01", "+1", " 1", "1.0", "[1]"] {
       let other = rules.access(of: AccessCaller(id: id)).rule(.insert, user)

@@ -279,10 +279,10 @@ struct AccessModelProofTests {
       let declared = Declared(&random)
       let rows = Self.rows(&random)
       for user in ["1", "2", "3"] {
-        let world = try AccessWorld(model: declared.model(for: nil))
-        try world.file.restart { try $0.runExternally(rows) }
+        let fixture = try AccessFixture(model: declared.model(for: nil))
+        try fixture.file.restart { try $0.runExternally(rows) }
         let comment = "seed \(seed), user \(user): \(declared.rules) \(declared.hidings)"
-        try compare(world, user, declared, &random, comment)
+        try compare(fixture, user, declared, &random, comment)
       }
     }
   }
@@ -295,21 +295,21 @@ struct AccessModelProofTests {
   ].map { "/v1/objects/\(escaped($0))&digest=true" }
 
   private func compare(
-    _ world: AccessWorld, _ user: String, _ declared: Declared, _ random: inout SeededRandom,
+    _ fixture: AccessFixture, _ user: String, _ declared: Declared, _ random: inout SeededRandom,
     _ comment: String
   ) throws {
     var options = SQLiteStoreOptions()
     options.model = try ModelFile(parsing: Array(declared.model(for: user).utf8))
     let copy = try ServedFile("", options: options)
-    try synchronize(copy, with: world, user, declared)
+    try synchronize(copy, with: fixture, user, declared)
     var tokens: [(own: String, copied: String)] = []
     for target in Self.followed {
-      let (own, copied) = (try world.ask(user, "GET", target), try copy.ask(target))
+      let (own, copied) = (try fixture.ask(user, "GET", target), try copy.ask(target))
       tokens.append((own.json["token"]?.string ?? "", copied.json["token"]?.string ?? ""))
     }
     for round in 0...4 {
       for request in Self.requests + Self.refusedChanges where round % 4 == 0 {
-        let own = try world.ask(
+        let own = try fixture.ask(
           user, request.method, request.target, request.body, headers: request.headers)
         let copied = try copy.ask(
           request.method, request.target, body: request.body, headers: request.headers)
@@ -318,15 +318,15 @@ struct AccessModelProofTests {
           "\(comment): \(request.method) \(request.target)")
       }
       let save = Self.save(&random)
-      let saved = try world.ask(nil, "POST", "/v1/save", save)
+      let saved = try fixture.ask(nil, "POST", "/v1/save", save)
       #expect([200, 404, 409].contains(saved.status), "\(saved.text)")
-      try synchronize(copy, with: world, user, declared)
+      try synchronize(copy, with: fixture, user, declared)
       for (index, target) in Self.followed.enumerated() {
         let since = "\(target)&wait=0&since="
-        let own = try world.ask(user, "GET", since + tokens[index].own)
+        let own = try fixture.ask(user, "GET", since + tokens[index].own)
         let copied = try copy.ask(since + tokens[index].copied)
         #expect(Self.essence(own) == Self.essence(copied), "\(comment), \(save): \(target)")
-        let fresh = Self.essence(try world.ask(user, "GET", target))
+        let fresh = Self.essence(try fixture.ask(user, "GET", target))
         #expect(fresh == Self.essence(try copy.ask(target)), "\(comment), \(save): \(target)")
         tokens[index].own = own.json["to"]?.string ?? tokens[index].own
         tokens[index].copied = copied.json["to"]?.string ?? tokens[index].copied
@@ -336,7 +336,7 @@ struct AccessModelProofTests {
 
   /// Makes the rows of `copy` those that the caller may read, without the hidden columns.
   private func synchronize(
-    _ copy: ServedFile, with world: AccessWorld, _ user: String, _ declared: Declared
+    _ copy: ServedFile, with fixture: AccessFixture, _ user: String, _ declared: Declared
   ) throws {
     var sql = ""
     for table in Self.tables {
@@ -344,7 +344,7 @@ struct AccessModelProofTests {
       let query =
         Self.rule(rule, user)
         .addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
-      let ids = try world.ids(nil, "/v1/objects/\(table.name)?where=\(query)")
+      let ids = try fixture.ids(nil, "/v1/objects/\(table.name)?where=\(query)")
       let readable = "(\(ids.map(String.init).joined(separator: ",")))"
       let columns = table.columns.filter { !declared.hides($0.attribute, from: user) }
         .map { "\"\($0.column)\"" }.joined(separator: ",")
@@ -372,7 +372,7 @@ struct AccessModelProofTests {
       DELETE FROM main.Person_teams WHERE (Person,Team) NOT IN (\(links));
       INSERT OR IGNORE INTO main.Person_teams \(links);
       """
-    try copy.runExternally("ATTACH '\(world.file.path)' AS w; BEGIN; \(sql) COMMIT; DETACH w;")
+    try copy.runExternally("ATTACH '\(fixture.file.path)' AS w; BEGIN; \(sql) COMMIT; DETACH w;")
     try copy.settle()
   }
 }

@@ -92,18 +92,18 @@ struct AccessPartnerProofTests {
   }
 
   private func state(
-    _ world: AccessWorld, _ rules: [String: (read: String, update: String)]
+    _ fixture: AccessFixture, _ rules: [String: (read: String, update: String)]
   ) throws -> State {
     var state = State()
     for entity in Self.entities {
-      let answer = try world.ask(nil, "GET", "/v1/objects/\(entity)?sort=id")
+      let answer = try fixture.ask(nil, "GET", "/v1/objects/\(entity)?sort=id")
       guard case .array(let sections)? = answer.json["sections"],
         case .array(let items)? = sections.first?["items"], let rules = rules[entity]
       else { continue }
       for item in items { state.rows[Object(entity: entity, id: item["id"]?.integer ?? 0)] = item }
       func objects(_ rule: String) throws -> Set<Object> {
         let rule = rule.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
-        let ids = try world.ids(nil, "/v1/objects/\(entity)?where=\(rule)")
+        let ids = try fixture.ids(nil, "/v1/objects/\(entity)?where=\(rule)")
         return Set(ids.map { Object(entity: entity, id: $0) })
       }
       state.readable.formUnion(try objects(rules.read))
@@ -140,26 +140,26 @@ struct AccessPartnerProofTests {
         "Left": (read: random.pick(Self.twinRules), update: random.pick(Self.twinRules)),
         "Right": (read: random.pick(Self.rules), update: random.pick(Self.rules)),
       ]
-      let world = try AccessWorld(model: Self.model(rules))
-      let filled = try world.ask(nil, "POST", "/v1/save", Self.rows(&random))
+      let fixture = try AccessFixture(model: Self.model(rules))
+      let filled = try fixture.ask(nil, "POST", "/v1/save", Self.rows(&random))
       #expect(filled.status == 200, "\(filled.text)")
       for number in 1...25 {
         let save = Self.save(&random, number)
         let comment = "seed \(seed), \(rules): \(save.method) \(save.target) \(save.body)"
-        let before = try state(world, rules)
-        let answer = try world.ask("1", save.method, save.target, save.body)
-        var after = try state(world, rules)
+        let before = try state(fixture, rules)
+        let answer = try fixture.ask("1", save.method, save.target, save.body)
+        var after = try state(fixture, rules)
         // Without the object if the caller may not read it any more.
         let isDone = [200, 201, 204].contains(answer.status)
         if !isDone {
           #expect(after.rows == before.rows, "\(comment)")
-          let forced = try world.ask(nil, save.method, save.target, save.body)
+          let forced = try fixture.ask(nil, save.method, save.target, save.body)
           #expect([200, 201].contains(forced.status), "\(comment): \(forced.text)")
-          after = try state(world, rules)
+          after = try state(fixture, rules)
         }
         #expect(isDone == isAllowed(save, before, after), "\(comment): \(answer.text)")
         outcomes[isDone, default: 0] += 1
-        try saveTwice(world, rules, &random, comment)
+        try saveTwice(fixture, rules, &random, comment)
       }
     }
     #expect(outcomes[true, default: 0] > 0 && outcomes[false, default: 0] > 0, "\(outcomes)")
@@ -167,7 +167,7 @@ struct AccessPartnerProofTests {
 
   /// Several changes in one save: a successful one has changed nothing that the rules refuse.
   private func saveTwice(
-    _ world: AccessWorld, _ rules: [String: (read: String, update: String)],
+    _ fixture: AccessFixture, _ rules: [String: (read: String, update: String)],
     _ random: inout SeededRandom, _ comment: String
   ) throws {
     let changes = (1...2).map { _ in
@@ -176,9 +176,9 @@ struct AccessPartnerProofTests {
       return #"{"update":"\#(save.entity)","id":\#(save.id ?? 0),"values":\#(save.body)}"#
     }
     let body = #"{"changes":[\#(changes.joined(separator: ","))]}"#
-    let before = try state(world, rules)
-    let answer = try world.ask("1", "POST", "/v1/save", body)
-    let after = try state(world, rules)
+    let before = try state(fixture, rules)
+    let answer = try fixture.ask("1", "POST", "/v1/save", body)
+    let after = try state(fixture, rules)
     let isDone = answer.status == 200
     #expect(isDone || [403, 404, 409].contains(answer.status), "\(body): \(answer.text)")
     for object in changed(before, after) {

@@ -26,17 +26,17 @@ struct AccessPartnerTests {
     """
   private static let firstLinks = "Desk 1:2 2:3 3:nil Person 1:nil 2:1 3:2"
 
-  private func world(_ model: String, _ rows: String) throws -> AccessWorld {
-    let world = try AccessWorld(model: model)
-    let answer = try world.ask(nil, "POST", "/v1/save", rows)
+  private func fixture(_ model: String, _ rows: String) throws -> AccessFixture {
+    let fixture = try AccessFixture(model: model)
+    let answer = try fixture.ask(nil, "POST", "/v1/save", rows)
     #expect(answer.status == 200, "\(answer.text)")
-    return world
+    return fixture
   }
 
   /// Both ends of every link.
-  private func links(_ world: AccessWorld, _ ends: [(String, String)]) throws -> String {
+  private func links(_ fixture: AccessFixture, _ ends: [(String, String)]) throws -> String {
     try ends.map { entity, relationship in
-      let answer = try world.ask(
+      let answer = try fixture.ask(
         nil, "GET", "/v1/objects/\(entity)?select=\(relationship)&sort=id")
       guard case .array(let sections)? = answer.json["sections"],
         case .array(let items)? = sections.first?["items"]
@@ -48,8 +48,8 @@ struct AccessPartnerTests {
     }.joined(separator: " ")
   }
 
-  private func deskLinks(_ world: AccessWorld) throws -> String {
-    try links(world, [("Desk", "person"), ("Person", "desk")])
+  private func deskLinks(_ fixture: AccessFixture) throws -> String {
+    try links(fixture, [("Desk", "person"), ("Person", "desk")])
   }
 
   private static let refused: [(method: String, target: String, body: String, status: Int)] = [
@@ -113,43 +113,43 @@ struct AccessPartnerTests {
 
   @Test("A link is neither taken from nor given to an object that the caller may not update")
   func refusals() throws {
-    let world = try world(Self.desks, Self.deskRows)
-    #expect(try deskLinks(world) == Self.firstLinks)
+    let fixture = try fixture(Self.desks, Self.deskRows)
+    #expect(try deskLinks(fixture) == Self.firstLinks)
     for request in Self.refused {
-      let answer = try world.ask("1", request.method, "/v1/\(request.target)", request.body)
+      let answer = try fixture.ask("1", request.method, "/v1/\(request.target)", request.body)
       let comment = "\(request.method) \(request.target) \(request.body): \(answer.text)"
       #expect(answer.status == request.status, "\(comment)")
       #expect(!answer.text.contains("$user"))
-      #expect(try deskLinks(world) == Self.firstLinks, "\(comment)")
+      #expect(try deskLinks(fixture) == Self.firstLinks, "\(comment)")
     }
-    let taken = try world.ask("1", "PATCH", "/v1/objects/Person/1", #"{"desk":1}"#).text
+    let taken = try fixture.ask("1", "PATCH", "/v1/objects/Person/1", #"{"desk":1}"#).text
     #expect(taken.contains(#""change":0"#) && taken.contains(#""entity":"Person""#), "\(taken)")
     #expect(
-      try world.ask("1", "PATCH", "/v1/objects/Desk/3", #"{"person":2}"#).text
-        == world.ask("1", "PATCH", "/v1/objects/Desk/3", #"{"person":99}"#).text)
+      try fixture.ask("1", "PATCH", "/v1/objects/Desk/3", #"{"person":2}"#).text
+        == fixture.ask("1", "PATCH", "/v1/objects/Desk/3", #"{"person":99}"#).text)
   }
 
   @Test("What replaces an unreadable object is refused as for an object that is not there")
   func replacements() throws {
-    let world = try world(Self.desks, Self.deskRows)
+    let fixture = try fixture(Self.desks, Self.deskRows)
     for (body, status) in [
       (#"{"desk":1}"#, 403), (#"{"desk":2}"#, 403), (#"{"desk":99}"#, 409),
       (#"{"desk":1,"name":3}"#, 422),
     ] {
       let texts = try [2, 3, 99].map { id in
-        let answer = try world.ask("1", "PUT", "/v1/objects/Person/\(id)", body)
+        let answer = try fixture.ask("1", "PUT", "/v1/objects/Person/\(id)", body)
         #expect(answer.status == status, "\(id) \(body): \(answer.text)")
         return answer.text
       }
       #expect(Set(texts).count == 1, "\(body): \(texts)")
     }
-    #expect(try world.ask("1", "PUT", "/v1/objects/Person/2", #"{"desk":3}"#).status == 404)
-    #expect(try deskLinks(world) == Self.firstLinks)
+    #expect(try fixture.ask("1", "PUT", "/v1/objects/Person/2", #"{"desk":3}"#).status == 404)
+    #expect(try deskLinks(fixture) == Self.firstLinks)
   }
 
   @Test("A link is set among objects that the caller may update; one that is kept needs no rule")
   func permitted() throws {
-    let world = try world(Self.desks, Self.deskRows)
+    let fixture = try fixture(Self.desks, Self.deskRows)
     let steps: [(method: String, target: String, body: String, links: String)] = [
       ("PATCH", "Desk/1", #"{"label":"a","person":2}"#, Self.firstLinks),
       ("PUT", "Desk/1", #"{"label":"b","person":2}"#, Self.firstLinks),
@@ -163,26 +163,26 @@ struct AccessPartnerTests {
       ("PUT", "Person/1", #"{"name":"m"}"#, "Desk 1:2 2:3 3:nil 4:nil Person 1:nil 2:1 3:2"),
     ]
     for step in steps {
-      let answer = try world.ask("1", step.method, "/v1/objects/\(step.target)", step.body)
+      let answer = try fixture.ask("1", step.method, "/v1/objects/\(step.target)", step.body)
       #expect([200, 201].contains(answer.status), "\(step): \(answer.text)")
-      #expect(try deskLinks(world) == step.links, "\(step)")
+      #expect(try deskLinks(fixture) == step.links, "\(step)")
     }
   }
 
   @Test("A link to an object that the same save inserts needs no rule for updates")
   func inserted() throws {
     let model = Self.desks.replacing(#""update":"id == $user.id""#, with: #""update":false"#)
-    let world = try world(model, Self.deskRows)
+    let fixture = try fixture(model, Self.deskRows)
     let save = """
       {"changes":[{"update":"Desk","id":3,"values":{"person":{"temporaryID":"c"}}},
         {"insert":"Chief","temporaryID":"c","values":{"id":8}},
         {"insert":"Person","values":{"id":9,"desk":3}}]}
       """
-    let answer = try world.ask("1", "POST", "/v1/save", save)
+    let answer = try fixture.ask("1", "POST", "/v1/save", save)
     #expect(answer.status == 200, "\(answer.text)")
     #expect(
-      try deskLinks(world) == "Desk 1:2 2:3 3:9 Person 1:nil 2:1 3:2 8:nil 9:3")
-    #expect(try world.ask("1", "PATCH", "/v1/objects/Desk/3", #"{"person":1}"#).status == 403)
+      try deskLinks(fixture) == "Desk 1:2 2:3 3:9 Person 1:nil 2:1 3:2 8:nil 9:3")
+    #expect(try fixture.ask("1", "PATCH", "/v1/objects/Desk/3", #"{"person":1}"#).status == 403)
   }
 
   // MARK: Rules over the relationship
@@ -206,9 +206,9 @@ struct AccessPartnerTests {
 
   @Test("An object is not taken over by linking the caller's own object to it")
   func takeover() throws {
-    let world = try world(Self.profiles, Self.profileRows)
+    let fixture = try fixture(Self.profiles, Self.profileRows)
     func state() throws -> String {
-      try links(world, [("Account", "profile"), ("Profile", "account")])
+      try links(fixture, [("Account", "profile"), ("Profile", "account")])
     }
     for (method, target, body) in [
       ("PATCH", "objects/Account/1", #"{"profile":10}"#),
@@ -224,7 +224,7 @@ struct AccessPartnerTests {
         """
       ),
     ] {
-      let answer = try world.ask("1", method, "/v1/\(target)", body)
+      let answer = try fixture.ask("1", method, "/v1/\(target)", body)
       #expect(answer.status == 403, "\(method) \(target) \(body): \(answer.text)")
     }
     for changes in [
@@ -238,29 +238,29 @@ struct AccessPartnerTests {
       {"update":"Profile","id":{"temporaryID":"p"},"values":{"account":1}}
       """,
     ] {
-      let answer = try world.ask("1", "POST", "/v1/save", #"{"changes":[\#(changes)]}"#)
+      let answer = try fixture.ask("1", "POST", "/v1/save", #"{"changes":[\#(changes)]}"#)
       #expect(answer.status == 409, "\(changes): \(answer.text)")
     }
-    #expect(try world.ask("1", "DELETE", "/v1/objects/Profile/10").status == 403)
+    #expect(try fixture.ask("1", "DELETE", "/v1/objects/Profile/10").status == 403)
     #expect(try state() == "Account 1:nil 2:10 Profile 10:2 11:nil")
   }
 
   @Test("The rule of a partner holds after the save too")
   func afterwards() throws {
-    let world = try world(Self.profiles, Self.profileRows)
+    let fixture = try fixture(Self.profiles, Self.profileRows)
     #expect(
-      try world.ask("1", "POST", "/v1/objects/Profile", #"{"id":12,"account":1}"#).status == 201)
+      try fixture.ask("1", "POST", "/v1/objects/Profile", #"{"id":12,"account":1}"#).status == 201)
     // Without an account the profile would be nobody's.
     for (target, body) in [
       ("Account/1", #"{"profile":null}"#), ("Profile", #"{"account":1}"#),
       ("Account/1", #"{"profile":11}"#),
     ] {
       let method = target == "Profile" ? "POST" : "PATCH"
-      let answer = try world.ask("1", method, "/v1/objects/\(target)", body)
+      let answer = try fixture.ask("1", method, "/v1/objects/\(target)", body)
       #expect(answer.status == 403, "\(body): \(answer.text)")
     }
     #expect(
-      try links(world, [("Account", "profile"), ("Profile", "account")])
+      try links(fixture, [("Account", "profile"), ("Profile", "account")])
         == "Account 1:12 2:10 Profile 10:2 11:nil 12:1")
   }
 
@@ -286,9 +286,9 @@ struct AccessPartnerTests {
 
   @Test("An entity's one-to-one relationship with itself follows the same rules")
   func itself() throws {
-    let world = try world(Self.nodes, Self.nodeRows)
+    let fixture = try fixture(Self.nodes, Self.nodeRows)
     func state() throws -> [String] {
-      try ["twin", "next", "previous"].map { try links(world, [("Node", $0)]) }
+      try ["twin", "next", "previous"].map { try links(fixture, [("Node", $0)]) }
     }
     let before = [
       "Node 1:2 2:1 3:4 4:3 5:6 6:5 7:nil", "Node 1:2 2:nil 3:nil 4:5 5:nil 6:nil 7:nil",
@@ -301,12 +301,12 @@ struct AccessPartnerTests {
       (5, #"{"previous":null}"#, 403), (7, #"{"next":5}"#, 403), (7, #"{"previous":4}"#, 403),
       (7, #"{"next":1,"previous":4}"#, 403), (7, #"{"next":6}"#, 409),
     ] {
-      let answer = try world.ask("1", "PATCH", "/v1/objects/Node/\(id)", body)
+      let answer = try fixture.ask("1", "PATCH", "/v1/objects/Node/\(id)", body)
       #expect(answer.status == status, "\(id) \(body): \(answer.text)")
     }
     #expect(try state() == before)
     let body = #"{"twin":1,"next":1,"previous":2}"#
-    let answer = try world.ask("1", "PATCH", "/v1/objects/Node/7", body)
+    let answer = try fixture.ask("1", "PATCH", "/v1/objects/Node/7", body)
     #expect(answer.status == 200, "\(answer.text)")
     #expect(
       try state() == [

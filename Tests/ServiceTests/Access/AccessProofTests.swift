@@ -142,13 +142,13 @@ struct AccessProofTests {
         return #""\#(entity)":{"access":{"read":"\#(text)"}}"#
       }
       let comment = "seed \(seed): \(rules)"
-      let world = try AccessWorld(
+      let fixture = try AccessFixture(
         Self.tables + rows, rules: #"{"entities":{\#(members.joined(separator: ","))}}"#)
       for user in ["1", "2", "3"] {
-        try compare(world, user, rows, rules, comment)
-        try follow(world, user, &random, comment)
+        try compare(fixture, user, rows, rules, comment)
+        try follow(fixture, user, &random, comment)
         // The next caller begins with the same rows.
-        try world.file.restart { file in
+        try fixture.file.restart { file in
           try file.runExternally(
             "BEGIN; DELETE FROM member; DELETE FROM note; DELETE FROM team;"
               + "DELETE FROM \"user\";" + rows + "COMMIT;")
@@ -158,7 +158,7 @@ struct AccessProofTests {
   }
 
   private func compare(
-    _ world: AccessWorld, _ user: String, _ rows: String, _ rules: [(String, String)],
+    _ fixture: AccessFixture, _ user: String, _ rows: String, _ rules: [(String, String)],
     _ comment: String
   ) throws {
     var deletions = ""
@@ -166,14 +166,14 @@ struct AccessProofTests {
       let text = rule.replacing("U", with: user)
         .replacing("TR\(user)EPREDICATE", with: "TRUEPREDICATE")
         .replacing("S\(user)BQ\(user)ERY", with: "SUBQUERY")
-      let readable = try world.ids(nil, "/v1/objects/\(entity)?where=\(Self.query(text))")
+      let readable = try fixture.ids(nil, "/v1/objects/\(entity)?where=\(Self.query(text))")
       let list = readable.map { "\($0)" }.joined(separator: ",")
       deletions += "DELETE FROM \"\(entity)\" WHERE id NOT IN (\(list));"
     }
     let copy = try ServedFile(Self.tables + rows + deletions)
     for target in Self.targets {
       let path = "/v1/objects/\(target)"
-      let (found, expected) = (try world.ask(user, "GET", path), try copy.ask(path))
+      let (found, expected) = (try fixture.ask(user, "GET", path), try copy.ask(path))
       #expect(
         Self.body(found) == Self.body(expected), "\(comment), user \(user): \(target)")
     }
@@ -181,20 +181,20 @@ struct AccessProofTests {
 
   /// After every save, the snapshot with its diff applied equals a new fetch.
   private func follow(
-    _ world: AccessWorld, _ user: String, _ random: inout SeededRandom, _ comment: String
+    _ fixture: AccessFixture, _ user: String, _ random: inout SeededRandom, _ comment: String
   ) throws {
     let targets = [
       "note?sort=id", "note?section=owner.name&sort=-size", "user?where=note.@count%3E1",
       "team?sort=lead.name&limit=2", "note?where=owner.boss.name!='q'&sort=size&limit=4",
     ].map { "/v1/objects/\($0)&digest=true" }
-    var tokens = try targets.map { try world.ask(user, "GET", $0).json["token"]?.string ?? "" }
+    var tokens = try targets.map { try fixture.ask(user, "GET", $0).json["token"]?.string ?? "" }
     for _ in 1...5 {
       let save = Self.saves(&random)
-      let saved = try world.ask(nil, "POST", "/v1/save", save)
+      let saved = try fixture.ask(nil, "POST", "/v1/save", save)
       #expect([200, 409].contains(saved.status), "\(saved.text)")
       for (index, target) in targets.enumerated() {
-        let diff = try world.ask(user, "GET", "\(target)&since=\(tokens[index])&wait=0")
-        let fresh = try world.ask(user, "GET", target)
+        let diff = try fixture.ask(user, "GET", "\(target)&since=\(tokens[index])&wait=0")
+        let fresh = try fixture.ask(user, "GET", target)
         #expect(diff.status == 200, "\(diff.text)")
         #expect(
           diff.json["digest"] == fresh.json["digest"] && diff.json["count"] == fresh.json["count"],

@@ -8,25 +8,25 @@ import Testing
 struct AccessReadingTests {
   @Test("A fetch has the objects of its own rule")
   func own() throws {
-    let world = try AccessWorld()
-    #expect(try world.ids("1", "/v1/objects/note") == [1, 2])
-    #expect(try world.ids("2", "/v1/objects/note") == [2, 3])
-    #expect(try world.ids("3", "/v1/objects/note") == [4])
-    #expect(try world.ids(nil, "/v1/objects/note") == [1, 2, 3, 4, 5])
+    let fixture = try AccessFixture()
+    #expect(try fixture.ids("1", "/v1/objects/note") == [1, 2])
+    #expect(try fixture.ids("2", "/v1/objects/note") == [2, 3])
+    #expect(try fixture.ids("3", "/v1/objects/note") == [4])
+    #expect(try fixture.ids(nil, "/v1/objects/note") == [1, 2, 3, 4, 5])
   }
 
   @Test("Every step of a key path sees the readable objects alone")
   func steps() throws {
-    let world = try AccessWorld()
+    let fixture = try AccessFixture()
     // Bob's note 2 has the owner Ada, who is in his team.
-    #expect(try world.ids("2", "/v1/objects/note?where=owner.name=='Ada'") == [2])
-    #expect(try world.ids("3", "/v1/objects/user?where=ANY%20note.size%3E0") == [3])
-    #expect(try world.ids("2", "/v1/objects/user?where=note.@count==1&sort=id") == [1, 2])
-    #expect(try world.ids("2", "/v1/objects/user?where=note.@sum.size==2&sort=id") == [1])
+    #expect(try fixture.ids("2", "/v1/objects/note?where=owner.name=='Ada'") == [2])
+    #expect(try fixture.ids("3", "/v1/objects/user?where=ANY%20note.size%3E0") == [3])
+    #expect(try fixture.ids("2", "/v1/objects/user?where=note.@count==1&sort=id") == [1, 2])
+    #expect(try fixture.ids("2", "/v1/objects/user?where=note.@sum.size==2&sort=id") == [1])
     #expect(
-      try world.ids("2", "/v1/objects/user?where=SUBQUERY(note,$n,$n.size<2).@count>0") == [])
-    #expect(try world.ids("2", "/v1/objects/team?where=user.@count==2") == [1])
-    let selected = try world.ask(
+      try fixture.ids("2", "/v1/objects/user?where=SUBQUERY(note,$n,$n.size<2).@count>0") == [])
+    #expect(try fixture.ids("2", "/v1/objects/team?where=user.@count==2") == [1])
+    let selected = try fixture.ask(
       "2", "GET", "/v1/objects/user?select=name,note&sort=id")
     #expect(
       selected.text.contains(
@@ -36,72 +36,73 @@ struct AccessReadingTests {
 
   @Test("Counts, sections, dictionaries and expansions have the readable objects alone")
   func shapes() throws {
-    let world = try AccessWorld()
-    #expect(try world.ask("1", "GET", "/v1/objects/note?as=count").json["total"]?.integer == 2)
-    let dictionaries = try world.ask(
+    let fixture = try AccessFixture()
+    #expect(try fixture.ask("1", "GET", "/v1/objects/note?as=count").json["total"]?.integer == 2)
+    let dictionaries = try fixture.ask(
       "1", "GET", "/v1/objects/note?as=dictionaries&select=n:@count,s:@sum.size")
     #expect(dictionaries.text.contains(#"{"n":2,"s":3}"#), "\(dictionaries.text)")
-    let expanded = try world.ask("3", "GET", "/v1/objects/note?expand=owner,team.user&select=title")
+    let expanded = try fixture.ask(
+      "3", "GET", "/v1/objects/note?expand=owner,team.user&select=title")
     #expect(expanded.text.contains(#""user":{"3":{"id":3,"name":"Eve"}}"#), "\(expanded.text)")
     #expect(!expanded.text.contains("Ada"))
-    let posted = try world.ask(
+    let posted = try fixture.ask(
       "1", "POST", "/v1/live", #"{"fetches":{"a":{"entity":"note","as":"count"}}}"#)
     #expect(posted.text.contains(#""total":2"#), "\(posted.text)")
   }
 
   @Test("A single object and its values outside the rule are 404, as one that is not there")
   func singles() throws {
-    let world = try AccessWorld()
-    let missing = try world.ask("1", "GET", "/v1/objects/note/99")
-    let hidden = try world.ask("1", "GET", "/v1/objects/note/3")
+    let fixture = try AccessFixture()
+    let missing = try fixture.ask("1", "GET", "/v1/objects/note/99")
+    let hidden = try fixture.ask("1", "GET", "/v1/objects/note/3")
     #expect(hidden.status == 404)
     #expect(hidden.text == missing.text)
-    #expect(try world.ask("1", "GET", "/v1/objects/note/3/title").status == 404)
-    #expect(try world.ask("1", "GET", "/v1/objects/note/1/title").text == "a1")
-    #expect(try world.ask("1", "GET", "/v1/objects/note/3?since=now&wait=0").status == 404)
-    #expect(try world.ask("2", "GET", "/v1/objects/note/3").status == 200)
+    #expect(try fixture.ask("1", "GET", "/v1/objects/note/3/title").status == 404)
+    #expect(try fixture.ask("1", "GET", "/v1/objects/note/1/title").text == "a1")
+    #expect(try fixture.ask("1", "GET", "/v1/objects/note/3?since=now&wait=0").status == 404)
+    #expect(try fixture.ask("2", "GET", "/v1/objects/note/3").status == 200)
   }
 
   @Test("A hidden attribute is in no item and no model, and no name leads to it")
   func attributes() throws {
-    let world = try AccessWorld()
-    #expect(!(try world.ask("1", "GET", "/v1/objects/user").text.contains("salary")))
-    #expect(try world.ask("2", "GET", "/v1/objects/user/2").json["salary"]?.integer == 20)
-    let refused = try world.ask("1", "GET", "/v1/objects/user?where=salary%3E1")
+    let fixture = try AccessFixture()
+    #expect(!(try fixture.ask("1", "GET", "/v1/objects/user").text.contains("salary")))
+    #expect(try fixture.ask("2", "GET", "/v1/objects/user/2").json["salary"]?.integer == 20)
+    let refused = try fixture.ask("1", "GET", "/v1/objects/user?where=salary%3E1")
     #expect(refused.status == 400)
     #expect(refused.code == "unknown-key-path")
-    let misspelt = try world.ask("1", "GET", "/v1/objects/user?where=salry%3E1")
+    let misspelt = try fixture.ask("1", "GET", "/v1/objects/user?where=salry%3E1")
     #expect(!misspelt.text.contains("salary"))
-    #expect(try world.ask("1", "GET", "/v1/objects/user?sort=salary").status == 400)
-    #expect(try world.ask("1", "GET", "/v1/objects/user?select=salary").status == 400)
-    #expect(try world.ask("1", "GET", "/v1/objects/user/1/salary").status == 404)
-    #expect(!(try world.ask("1", "GET", "/v1/model").text.contains("salary")))
-    #expect(!(try world.ask("1", "GET", "/openapi.json").text.contains("salary")))
-    #expect(try world.ask("2", "GET", "/v1/model").text.contains("salary"))
+    #expect(try fixture.ask("1", "GET", "/v1/objects/user?sort=salary").status == 400)
+    #expect(try fixture.ask("1", "GET", "/v1/objects/user?select=salary").status == 400)
+    #expect(try fixture.ask("1", "GET", "/v1/objects/user/1/salary").status == 404)
+    #expect(!(try fixture.ask("1", "GET", "/v1/model").text.contains("salary")))
+    #expect(!(try fixture.ask("1", "GET", "/openapi.json").text.contains("salary")))
+    #expect(try fixture.ask("2", "GET", "/v1/model").text.contains("salary"))
   }
 
   @Test("An object's ETag says nothing about a hidden attribute")
   func etags() throws {
-    let world = try AccessWorld()
-    let before = try world.ask("1", "GET", "/v1/objects/user/1")["ETag"]
+    let fixture = try AccessFixture()
+    let before = try fixture.ask("1", "GET", "/v1/objects/user/1")["ETag"]
     #expect(before != nil)
-    #expect(try world.ask(nil, "PATCH", "/v1/objects/user/1", #"{"salary":11}"#).status == 200)
-    #expect(try world.ask("1", "GET", "/v1/objects/user/1")["ETag"] == before)
-    #expect(try world.ask(nil, "PATCH", "/v1/objects/user/1", #"{"name":"A"}"#).status == 200)
-    #expect(try world.ask("1", "GET", "/v1/objects/user/1")["ETag"] != before)
+    #expect(try fixture.ask(nil, "PATCH", "/v1/objects/user/1", #"{"salary":11}"#).status == 200)
+    #expect(try fixture.ask("1", "GET", "/v1/objects/user/1")["ETag"] == before)
+    #expect(try fixture.ask(nil, "PATCH", "/v1/objects/user/1", #"{"name":"A"}"#).status == 200)
+    #expect(try fixture.ask("1", "GET", "/v1/objects/user/1")["ETag"] != before)
   }
 
   @Test("Cached snapshots of one caller never reach another")
   func cached() throws {
-    let world = try AccessWorld()
+    let fixture = try AccessFixture()
     for _ in 1...4 {
-      #expect(try world.ask("1", "GET", "/v1/objects/note?select=title").text.contains("a1"))
-      let other = try world.ask("3", "GET", "/v1/objects/note?select=title")
+      #expect(try fixture.ask("1", "GET", "/v1/objects/note?select=title").text.contains("a1"))
+      let other = try fixture.ask("3", "GET", "/v1/objects/note?select=title")
       #expect(!other.text.contains("\"a1\""))
       #expect(other.text.contains("e1"))
     }
-    let one = try world.ask("1", "GET", "/v1/objects/note?select=title")
-    let answer = try world.ask(
+    let one = try fixture.ask("1", "GET", "/v1/objects/note?select=title")
+    let answer = try fixture.ask(
       "3", "GET", "/v1/objects/note?select=title",
       headers: [("If-None-Match", one["ETag"] ?? "")])
     #expect(answer.status == 200)
@@ -110,19 +111,19 @@ struct AccessReadingTests {
 
   @Test("The history of all objects and the plan of a fetch need the scope admin")
   func history() throws {
-    let world = try AccessWorld()
-    #expect(try world.ask("1", "GET", "/v1/changes").status == 403)
-    #expect(try world.ask(AccessWorld.admin, "GET", "/v1/changes").status == 200)
-    #expect(try world.ask(AccessWorld.admin, "GET", "/v1/objects/note").status == 403)
-    #expect(try world.ask(nil, "GET", "/v1/changes").status == 200)
+    let fixture = try AccessFixture()
+    #expect(try fixture.ask("1", "GET", "/v1/changes").status == 403)
+    #expect(try fixture.ask(AccessFixture.admin, "GET", "/v1/changes").status == 200)
+    #expect(try fixture.ask(AccessFixture.admin, "GET", "/v1/objects/note").status == 403)
+    #expect(try fixture.ask(nil, "GET", "/v1/changes").status == 200)
   }
 
   @Test("The anonymous caller of an open server is under the rules")
   func anonymous() throws {
     var configuration = ServiceConfiguration()
     configuration.explains = true
-    configuration.access = try AccessDeclaration(parsing: Array(AccessWorld.rules.utf8))
-    let file = try ServedFile(AccessWorld.sql, configuration: configuration)
+    configuration.access = try AccessDeclaration(parsing: Array(AccessFixture.rules.utf8))
+    let file = try ServedFile(AccessFixture.sql, configuration: configuration)
     // `owner == $user.id` holds for a note without an owner.
     #expect(try file.ask("/v1/objects/note?as=ids").text.contains(#""items":[5]"#))
     #expect(try file.ask("/v1/objects/note/1").status == 404)
@@ -146,11 +147,11 @@ struct AccessLiveTests {
 
   @Test("An object that leaves the rule is deleted, and one that enters it is inserted")
   func enters() throws {
-    let world = try AccessWorld()
-    let token = try world.ask(nil, "GET", "/v1").json["token"]?.string ?? ""
+    let fixture = try AccessFixture()
+    let token = try fixture.ask(nil, "GET", "/v1").json["token"]?.string ?? ""
     let target = "/v1/objects/note?sort=id&since=\(token)&wait=60"
-    let (ada, eve) = (world.begin("1", target), world.begin("3", target))
-    #expect(try world.ask(nil, "PATCH", "/v1/objects/note/1", #"{"owner":3}"#).status == 200)
+    let (ada, eve) = (fixture.begin("1", target), fixture.begin("3", target))
+    #expect(try fixture.ask(nil, "PATCH", "/v1/objects/note/1", #"{"owner":3}"#).status == 200)
     let (left, entered) = (try diff(ada), try diff(eve))
     #expect(ids(left, "deleted") == [1])
     #expect(ids(entered, "inserted") == [1])
@@ -158,12 +159,12 @@ struct AccessLiveTests {
 
   @Test("The change of a related object moves objects into and out of the rule")
   func related() throws {
-    let world = try AccessWorld()
-    let token = try world.ask(nil, "GET", "/v1").json["token"]?.string ?? ""
+    let fixture = try AccessFixture()
+    let token = try fixture.ask(nil, "GET", "/v1").json["token"]?.string ?? ""
     let target = "/v1/objects/note?sort=id&since=\(token)&wait=60"
-    let (bob, eve) = (world.begin("2", target), world.begin("3", target))
+    let (bob, eve) = (fixture.begin("2", target), fixture.begin("3", target))
     let save = #"{"changes":[{"update":"team","id":1,"values":{"user":{"add":[3],"remove":[2]}}}]}"#
-    #expect(try world.ask(nil, "POST", "/v1/save", save).status == 200)
+    #expect(try fixture.ask(nil, "POST", "/v1/save", save).status == 200)
     let (left, entered) = (try diff(bob), try diff(eve))
     #expect(ids(left, "deleted") == [2])
     #expect(ids(entered, "inserted") == [2])
@@ -171,31 +172,31 @@ struct AccessLiveTests {
 
   @Test("A diff after a restart, from the history, honours the rule of then and of now")
   func resumed() throws {
-    let world = try AccessWorld()
-    let token = try world.ask(nil, "GET", "/v1").json["token"]?.string ?? ""
-    #expect(try world.ask(nil, "PATCH", "/v1/objects/note/1", #"{"owner":3}"#).status == 200)
-    #expect(try world.ask(nil, "DELETE", "/v1/objects/note/4").status == 204)
-    try world.file.restart()
+    let fixture = try AccessFixture()
+    let token = try fixture.ask(nil, "GET", "/v1").json["token"]?.string ?? ""
+    #expect(try fixture.ask(nil, "PATCH", "/v1/objects/note/1", #"{"owner":3}"#).status == 200)
+    #expect(try fixture.ask(nil, "DELETE", "/v1/objects/note/4").status == 204)
+    try fixture.file.restart()
     let target = "/v1/objects/note?sort=id&since=\(token)&wait=0"
-    let ada = try diff(world.begin("1", target))
+    let ada = try diff(fixture.begin("1", target))
     #expect(ids(ada, "deleted") == [1])
     #expect(ids(ada, "inserted") == [])
-    let eve = try diff(world.begin("3", target))
+    let eve = try diff(fixture.begin("3", target))
     #expect(ids(eve, "deleted") == [4])
     #expect(ids(eve, "inserted") == [1])
-    let bob = try diff(world.begin("2", target))
+    let bob = try diff(fixture.begin("2", target))
     #expect(ids(bob, "deleted") == [] && ids(bob, "inserted") == [])
   }
 
   @Test("A single object that leaves the rule is deleted for its watcher")
   func single() throws {
-    let world = try AccessWorld()
-    let pending = world.begin("1", "/v1/objects/note/1?since=now&wait=60")
+    let fixture = try AccessFixture()
+    let pending = fixture.begin("1", "/v1/objects/note/1?since=now&wait=60")
     let isWaiting = try eventually(within: .seconds(60)) {
-      try world.ask(nil, "GET", "/metrics").text.contains("\nlivefetch_live_waiting 1\n")
+      try fixture.ask(nil, "GET", "/metrics").text.contains("\nlivefetch_live_waiting 1\n")
     }
     #expect(isWaiting)
-    #expect(try world.ask(nil, "PATCH", "/v1/objects/note/1", #"{"owner":2}"#).status == 200)
+    #expect(try fixture.ask(nil, "PATCH", "/v1/objects/note/1", #"{"owner":2}"#).status == 200)
     #expect(try diff(pending)["deleted"] == .boolean(true))
   }
 }

@@ -45,8 +45,8 @@ struct AccessRuleMatrixTests {
       "POST", "/v1/save", #"{"changes":[{"insert":"note","values":{"title":"x","owner":OWNER}}]}"#),
   ]
 
-  private func world(_ rules: String) throws -> AccessWorld {
-    try AccessWorld(
+  private func fixture(_ rules: String) throws -> AccessFixture {
+    try AccessFixture(
       Self.sql,
       rules: #"{"entities":{"user":{"access":{"read":true}},"note":{"access":{\#(rules)}}}}"#)
   }
@@ -54,7 +54,7 @@ struct AccessRuleMatrixTests {
   private func status(_ rules: String, _ route: Route, _ id: Int, owner: Int = 1) throws -> Int {
     let body = route.body?.replacing("N", with: "\(id)").replacing("OWNER", with: "\(owner)")
     let insert = route.body?.replacing("OWNER", with: "\(owner)")
-    return try world(rules).ask(
+    return try fixture(rules).ask(
       "1", route.method, route.target.replacing("N", with: "\(id)"),
       route.body?.contains("OWNER") == true ? insert : body
     ).status
@@ -146,17 +146,17 @@ struct AccessRuleMatrixTests {
       (#""read":true"#, 2), (#""read":false"#, 0), (#""read":\#(own)"#, 1), (#""insert":true"#, 0),
     ] as [(String, Int64)])
   func fetches(rules: String, count: Int64) throws {
-    let world = try world(rules)
-    let listed = try world.ask("1", "GET", "/v1/objects/note")
+    let fixture = try fixture(rules)
+    let listed = try fixture.ask("1", "GET", "/v1/objects/note")
     #expect(listed.json["count"]?.integer == count)
-    let posted = try world.ask("1", "POST", "/v1/fetch", #"{"entity":"note"}"#)
+    let posted = try fixture.ask("1", "POST", "/v1/fetch", #"{"entity":"note"}"#)
     #expect(posted.json["count"]?.integer == count)
-    let counted = try world.ask("1", "GET", "/v1/objects/note?as=count")
+    let counted = try fixture.ask("1", "GET", "/v1/objects/note?as=count")
     #expect(counted.json["total"]?.integer == count)
     let body = #"{"fetches":{"a":{"entity":"note","as":"ids"}},"wait":0}"#
-    let live = try world.ask("1", "POST", "/v1/live", body)
+    let live = try fixture.ask("1", "POST", "/v1/live", body)
     #expect(live.text.contains(#""count":\#(count)"#), "\(live.text)")
-    #expect(try world.ask("1", "GET", "/v1/changes").status == 403)
+    #expect(try fixture.ask("1", "GET", "/v1/changes").status == 403)
   }
 
   @Test(
@@ -168,16 +168,16 @@ struct AccessRuleMatrixTests {
       #"{"insert":"note","values":{"title":"x","owner":1}},{"delete":"note","id":N}"#,
     ])
   func sameAnswer(change: String) throws {
-    let world = try world(
+    let fixture = try fixture(
       #""read":\#(Self.own),"insert":true,"update":true,"delete":true"#)
     let answers = try [2, 9].map { id in
       let changes = change.replacing("N", with: "\(id)")
-      let answer = try world.ask("1", "POST", "/v1/save", #"{"changes":[\#(changes)]}"#)
+      let answer = try fixture.ask("1", "POST", "/v1/save", #"{"changes":[\#(changes)]}"#)
       #expect(answer.status == 404, "\(answer.text)")
       return answer.text.replacing(#""id":\#(id)"#, with: #""id":0"#)
     }
     #expect(answers[0] == answers[1])
-    #expect(try world.ask("2", "GET", "/v1/objects/note/2").json["title"]?.string == "b")
+    #expect(try fixture.ask("2", "GET", "/v1/objects/note/2").json["title"]?.string == "b")
   }
 
   /// Both are asked in turn, so a load of the machine slows both down. One of five attempts has to
@@ -190,12 +190,12 @@ struct AccessRuleMatrixTests {
       Route("DELETE", "/v1/objects/note/N"),
     ])
   func timing(route: Route) throws {
-    let world = try world(
+    let fixture = try fixture(
       #""read":\#(Self.own),"update":\#(Self.own),"delete":\#(Self.own)"#)
     func time(_ id: Int) throws -> Duration {
       let target = route.target.replacing("N", with: "\(id)")
       let start = ContinuousClock.now
-      let answer = try world.ask("1", route.method, target, route.body)
+      let answer = try fixture.ask("1", route.method, target, route.body)
       let duration = start.duration(to: .now)
       #expect(answer.status == 404)
       return duration

@@ -8,43 +8,44 @@ import Testing
 struct AccessSavingTests {
   @Test("An insert needs the rule for the new object")
   func insert() throws {
-    let world = try AccessWorld()
+    let fixture = try AccessFixture()
     #expect(
-      try world.ask("1", "POST", "/v1/objects/note", #"{"title":"n","owner":1}"#).status == 201)
-    let refused = try world.ask("1", "POST", "/v1/objects/note", #"{"title":"n","owner":2}"#)
+      try fixture.ask("1", "POST", "/v1/objects/note", #"{"title":"n","owner":1}"#).status == 201)
+    let refused = try fixture.ask("1", "POST", "/v1/objects/note", #"{"title":"n","owner":2}"#)
     #expect(refused.status == 403)
     #expect(refused.code == "forbidden")
     #expect(refused.text.contains(#""change":0"#) && refused.text.contains(#""entity":"note""#))
     #expect(!refused.text.contains("$user"))
-    #expect(try world.ids(nil, "/v1/objects/note?where=title=='n'").count == 1)
+    #expect(try fixture.ids(nil, "/v1/objects/note?where=title=='n'").count == 1)
   }
 
   @Test("An update needs the rule before and after")
   func update() throws {
-    let world = try AccessWorld()
-    #expect(try world.ask("1", "PATCH", "/v1/objects/note/1", #"{"title":"z"}"#).status == 200)
+    let fixture = try AccessFixture()
+    #expect(try fixture.ask("1", "PATCH", "/v1/objects/note/1", #"{"title":"z"}"#).status == 200)
     // Bob reads note 2 by his team, and is not its owner.
-    #expect(try world.ask("2", "PATCH", "/v1/objects/note/2", #"{"title":"z"}"#).status == 403)
-    #expect(try world.ask("1", "PATCH", "/v1/objects/note/1", #"{"owner":2}"#).status == 403)
-    #expect(try world.ask(nil, "GET", "/v1/objects/note/1").json["owner"]?.integer == 1)
+    #expect(try fixture.ask("2", "PATCH", "/v1/objects/note/2", #"{"title":"z"}"#).status == 403)
+    #expect(try fixture.ask("1", "PATCH", "/v1/objects/note/1", #"{"owner":2}"#).status == 403)
+    #expect(try fixture.ask(nil, "GET", "/v1/objects/note/1").json["owner"]?.integer == 1)
   }
 
   @Test("A change outside of read is the same 404 as for an object that is not there")
   func missing() throws {
-    let world = try AccessWorld()
+    let fixture = try AccessFixture()
     for (method, body) in [("PATCH", #"{"title":"z"}"#), ("DELETE", nil)] {
-      let hidden = try world.ask("1", method, "/v1/objects/note/3", body)
-      let missing = try world.ask("1", method, "/v1/objects/note/99", body)
+      let hidden = try fixture.ask("1", method, "/v1/objects/note/3", body)
+      let missing = try fixture.ask("1", method, "/v1/objects/note/99", body)
       #expect(hidden.status == 404)
       #expect(hidden.text == missing.text)
     }
     // The id is taken, so this insert is refused; with a free id the rules allow it.
-    let replacement = try world.ask("1", "PUT", "/v1/objects/note/3", #"{"owner":1}"#)
+    let replacement = try fixture.ask("1", "PUT", "/v1/objects/note/3", #"{"owner":1}"#)
     #expect(replacement.status == 404)
     #expect(
-      replacement.text == (try world.ask("1", "PUT", "/v1/objects/note/99", #"{"owner":2}"#)).text)
-    #expect(try world.ask("1", "PUT", "/v1/objects/note/99", #"{"owner":1}"#).status == 201)
-    #expect(try world.ask(nil, "GET", "/v1/objects/note/3").json["title"]?.string == "b1")
+      replacement.text == (try fixture.ask("1", "PUT", "/v1/objects/note/99", #"{"owner":2}"#)).text
+    )
+    #expect(try fixture.ask("1", "PUT", "/v1/objects/note/99", #"{"owner":1}"#).status == 201)
+    #expect(try fixture.ask(nil, "GET", "/v1/objects/note/3").json["title"]?.string == "b1")
   }
 
   /// A change with a precondition, of an object that is unreadable or missing.
@@ -92,13 +93,13 @@ struct AccessSavingTests {
 
   @Test("With a precondition too, an unreadable object is one that is not there", arguments: probes)
   func preconditions(probe: Probe) throws {
-    let world = try AccessWorld(
-      AccessWorld.sql.replacing("size INTEGER", with: "size INTEGER CHECK (size > 0)")
+    let fixture = try AccessFixture(
+      AccessFixture.sql.replacing("size INTEGER", with: "size INTEGER CHECK (size > 0)")
         + "CREATE UNIQUE INDEX one ON note(title);")
-    let before = try world.ask(nil, "GET", "/v1/objects/note").json["sections"]
+    let before = try fixture.ask(nil, "GET", "/v1/objects/note").json["sections"]
     // Note 4 is of a team that user 1 does not read, and has the title that one probe sets.
     let answers = try [4, 99].map { id in
-      try world.ask(
+      try fixture.ask(
         "1", probe.method, "/v1/objects/note/\(id)", probe.body,
         headers: probe.header.map { [$0] } ?? [])
     }
@@ -111,7 +112,7 @@ struct AccessSavingTests {
         .map { "\($0.name): \($0.value)" }
     }
     #expect(headers[0] == headers[1])
-    #expect(try world.ask(nil, "GET", "/v1/objects/note").json["sections"] == before)
+    #expect(try fixture.ask(nil, "GET", "/v1/objects/note").json["sections"] == before)
   }
 
   @Test(
@@ -123,27 +124,27 @@ struct AccessSavingTests {
     ])
   func listedMembers(body: String, status: Int) throws {
     let rule = #""update":"'boss' IN $user.roles""#
-    let world = try AccessWorld(
-      rules: AccessWorld.rules.replacing(rule, with: rule + #","insert":"name == 'x'""#))
+    let fixture = try AccessFixture(
+      rules: AccessFixture.rules.replacing(rule, with: rule + #","insert":"name == 'x'""#))
     let answers = try [2, 99].map { id in
-      try world.ask("1", "PUT", "/v1/objects/team/\(id)", body)
+      try fixture.ask("1", "PUT", "/v1/objects/team/\(id)", body)
     }
     #expect(answers[0].status == status, "\(answers[0].text)")
     #expect(answers[0].text == answers[1].text)
-    #expect(try world.ask(nil, "GET", "/v1/objects/team/2?select=user").text.contains("[3]"))
+    #expect(try fixture.ask(nil, "GET", "/v1/objects/team/2?select=user").text.contains("[3]"))
   }
 
   @Test("The entity of an unreadable object stays unknown")
   func entities() throws {
-    let world = try AccessWorld(
+    let fixture = try AccessFixture(
       model: """
         {"entities":[{"name":"Base",
           "access":{"read":"owner == $user.id","insert":"owner == $user.id","update":true},
           "attributes":[{"name":"owner","type":"Integer 64"}]},
          {"name":"Sub","parent":"Base","attributes":[{"name":"code","type":"String"}]}]}
         """)
-    #expect(try world.ask(nil, "POST", "/v1/objects/Sub", #"{"owner":2}"#).status == 201)
-    #expect(try world.ask(nil, "POST", "/v1/objects/Base", #"{"owner":2}"#).status == 201)
+    #expect(try fixture.ask(nil, "POST", "/v1/objects/Sub", #"{"owner":2}"#).status == 201)
+    #expect(try fixture.ask(nil, "POST", "/v1/objects/Base", #"{"owner":2}"#).status == 201)
     for method in ["PATCH", "PUT"] {
       for (entity, named) in [("Base", "Base"), ("Base", "Sub"), ("Sub", "Sub")] {
         for owner in [1, 2] {
@@ -151,7 +152,7 @@ struct AccessSavingTests {
             // The rules allow this insert.
             if method == "PUT", owner == 1, id == 99 { return "" }
             let body = #"{"entity":"\#(named)","owner":\#(owner)}"#
-            return try world.ask("1", method, "/v1/objects/\(entity)/\(id)", body).text
+            return try fixture.ask("1", method, "/v1/objects/\(entity)/\(id)", body).text
           }.filter { !$0.isEmpty }
           #expect(Set(texts).count == 1, "\(method) \(entity) \(named): \(texts)")
           #expect(texts[0].contains(#""status":404"#), "\(texts[0])")
@@ -162,85 +163,85 @@ struct AccessSavingTests {
 
   @Test("A delete needs the rule before")
   func delete() throws {
-    let world = try AccessWorld()
-    #expect(try world.ask("1", "DELETE", "/v1/objects/note/1").status == 204)
-    #expect(try world.ask("2", "DELETE", "/v1/objects/note/2").status == 403)
-    #expect(try world.ask("3", "DELETE", "/v1/objects/note/4").status == 403)
+    let fixture = try AccessFixture()
+    #expect(try fixture.ask("1", "DELETE", "/v1/objects/note/1").status == 204)
+    #expect(try fixture.ask("2", "DELETE", "/v1/objects/note/2").status == 403)
+    #expect(try fixture.ask("3", "DELETE", "/v1/objects/note/4").status == 403)
   }
 
   @Test("A reference to an unreadable object is one to an object that is not there")
   func references() throws {
-    let world = try AccessWorld()
-    let hidden = try world.ask("1", "PATCH", "/v1/objects/note/1", #"{"team":2}"#)
-    let missing = try world.ask("1", "PATCH", "/v1/objects/note/1", #"{"team":99}"#)
+    let fixture = try AccessFixture()
+    let hidden = try fixture.ask("1", "PATCH", "/v1/objects/note/1", #"{"team":2}"#)
+    let missing = try fixture.ask("1", "PATCH", "/v1/objects/note/1", #"{"team":99}"#)
     #expect(hidden.status == 409)
     #expect(hidden.text == missing.text)
     // Values that the caller read may be sent back.
-    #expect(try world.ask(nil, "PATCH", "/v1/objects/note/1", #"{"team":2}"#).status == 200)
+    #expect(try fixture.ask(nil, "PATCH", "/v1/objects/note/1", #"{"team":2}"#).status == 200)
     #expect(
-      try world.ask("1", "PATCH", "/v1/objects/note/1", #"{"team":2,"title":"q"}"#).status == 200)
+      try fixture.ask("1", "PATCH", "/v1/objects/note/1", #"{"team":2,"title":"q"}"#).status == 200)
   }
 
   @Test("A member is added or removed by an update of both ends")
   func members() throws {
-    let world = try AccessWorld()
+    let fixture = try AccessFixture()
     let body = #"{"user":{"add":[3]}}"#
-    #expect(try world.ask("1", "PATCH", "/v1/objects/team/1", body).status == 403)
-    #expect(try world.ask("3", "PATCH", "/v1/objects/team/2", #"{"name":"B"}"#).status == 200)
+    #expect(try fixture.ask("1", "PATCH", "/v1/objects/team/1", body).status == 403)
+    #expect(try fixture.ask("3", "PATCH", "/v1/objects/team/2", #"{"name":"B"}"#).status == 200)
     // No rule permits updates of users.
-    #expect(try world.ask("3", "PATCH", "/v1/objects/team/2", body).status == 403)
+    #expect(try fixture.ask("3", "PATCH", "/v1/objects/team/2", body).status == 403)
   }
 
   @Test("A read-only attribute may not be written, and a replacement keeps it")
   func readOnly() throws {
-    let world = try AccessWorld()
-    let refused = try world.ask("1", "PATCH", "/v1/objects/note/1", #"{"created":"y"}"#)
+    let fixture = try AccessFixture()
+    let refused = try fixture.ask("1", "PATCH", "/v1/objects/note/1", #"{"created":"y"}"#)
     #expect(refused.status == 403)
     #expect(refused.text.contains(#""property":"created""#))
     #expect(
-      try world.ask("1", "PUT", "/v1/objects/note/1", #"{"title":"p","owner":1}"#).status == 200)
-    #expect(try world.ask(nil, "GET", "/v1/objects/note/1").json["created"]?.string == "x")
-    #expect(try world.ask(nil, "GET", "/v1/objects/note/1").json["size"] == .null)
+      try fixture.ask("1", "PUT", "/v1/objects/note/1", #"{"title":"p","owner":1}"#).status == 200)
+    #expect(try fixture.ask(nil, "GET", "/v1/objects/note/1").json["created"]?.string == "x")
+    #expect(try fixture.ask(nil, "GET", "/v1/objects/note/1").json["size"] == .null)
   }
 
   @Test("A batch with one refused object is refused; leniently it changes the others")
   func batches() throws {
-    let world = try AccessWorld()
+    let fixture = try AccessFixture()
     let target = "/v1/objects/note?where=TRUEPREDICATE"
-    #expect(try world.ask("2", "PATCH", target, #"{"title":"z"}"#).status == 403)
+    #expect(try fixture.ask("2", "PATCH", target, #"{"title":"z"}"#).status == 403)
     let lenient = [(name: "Prefer", value: "handling=lenient")]
-    let answer = try world.ask("2", "PATCH", target, #"{"title":"z"}"#, headers: lenient)
+    let answer = try fixture.ask("2", "PATCH", target, #"{"title":"z"}"#, headers: lenient)
     #expect(answer.status == 200)
     #expect(answer.json["updated"]?.integer == 1)
-    #expect(try world.ids(nil, "/v1/objects/note?where=title=='z'") == [3])
-    let given = try world.ask("1", "PATCH", target, #"{"owner":2}"#, headers: lenient)
+    #expect(try fixture.ids(nil, "/v1/objects/note?where=title=='z'") == [3])
+    let given = try fixture.ask("1", "PATCH", target, #"{"owner":2}"#, headers: lenient)
     #expect(given.json["updated"]?.integer == 0)
-    #expect(try world.ask("1", "DELETE", target).json["deleted"]?.integer == 2)
-    #expect(try world.ids(nil, "/v1/objects/note?sort=id") == [3, 4, 5])
+    #expect(try fixture.ask("1", "DELETE", target).json["deleted"]?.integer == 2)
+    #expect(try fixture.ids(nil, "/v1/objects/note?sort=id") == [3, 4, 5])
   }
 
   @Test("A save of several changes is refused as a whole, and names each refused change")
   func several() throws {
-    let world = try AccessWorld()
+    let fixture = try AccessFixture()
     let save = """
       {"changes":[{"update":"note","id":1,"values":{"title":"ok"}},
         {"insert":"note","values":{"title":"n","owner":2}},{"delete":"note","id":2}]}
       """
-    let refused = try world.ask("1", "POST", "/v1/save", save)
+    let refused = try fixture.ask("1", "POST", "/v1/save", save)
     #expect(refused.status == 403)
     #expect(refused.text.contains(#""change":1"#), "\(refused.text)")
-    #expect(try world.ask(nil, "GET", "/v1/objects/note/1").json["title"]?.string == "a1")
+    #expect(try fixture.ask(nil, "GET", "/v1/objects/note/1").json["title"]?.string == "a1")
   }
 
   @Test("An idempotency key of one caller is not another's")
   func idempotency() throws {
-    let world = try AccessWorld()
+    let fixture = try AccessFixture()
     let key = [(name: "Idempotency-Key", value: "k")]
     let body = #"{"title":"n","owner":1}"#
-    #expect(try world.ask("1", "POST", "/v1/objects/note", body, headers: key).status == 201)
-    let other = try world.ask("2", "POST", "/v1/objects/note", body, headers: key)
+    #expect(try fixture.ask("1", "POST", "/v1/objects/note", body, headers: key).status == 201)
+    let other = try fixture.ask("2", "POST", "/v1/objects/note", body, headers: key)
     #expect(other.status == 403)
-    let again = try world.ask("1", "POST", "/v1/objects/note", body, headers: key)
+    let again = try fixture.ask("1", "POST", "/v1/objects/note", body, headers: key)
     #expect(again.status == 201 && again["Idempotency-Replayed"] == "true")
   }
 
@@ -250,8 +251,8 @@ struct AccessSavingTests {
     var configuration = ServiceConfiguration()
     configuration.jwt = JWTVerifier(
       rules: JWTRules(), keys: try await JWTKey.keys(of: Array(signer.file.utf8)))
-    configuration.access = try AccessDeclaration(parsing: Array(AccessWorld.rules.utf8))
-    let file = try ServedFile(AccessWorld.sql, configuration: configuration)
+    configuration.access = try AccessDeclaration(parsing: Array(AccessFixture.rules.utf8))
+    let file = try ServedFile(AccessFixture.sql, configuration: configuration)
     let answers = try ["[]", #"["boss"]"#].map { roles in
       let claims = #"{"sub":"1","scope":"read write","roles":\#(roles)}"#
       return try file.ask(
@@ -276,7 +277,7 @@ struct AccessSavingTests {
       parsing: Array(
         #"{"entities":{"note":{"access":{"read":"title == $user.claims.tenant","insert":true}}}}"#
           .utf8))
-    let file = try ServedFile(AccessWorld.sql, configuration: configuration)
+    let file = try ServedFile(AccessFixture.sql, configuration: configuration)
     let answers = try [("a1", 1 << 33), ("b1", 1 << 33), ("a1", 1 << 34)].map { tenant, expires in
       let claims = #"{"scope":"read write","tenant":"\#(tenant)","exp":\#(expires)}"#
       return try file.ask(

@@ -8,7 +8,7 @@ import Testing
 struct AccessTimeTests {
   /// Note 500 is unreadable for Eve. A condition on its title takes minutes.
   private static let sql =
-    AccessWorld.sql + """
+    AccessFixture.sql + """
       INSERT INTO note VALUES
         (500, replace(printf('%.*c', 2000000, 'x'), 'x', 'ab'), 1, NULL, 77, 'x');
       """
@@ -25,14 +25,16 @@ struct AccessTimeTests {
     ("team", "ANY user.note.\(endless)"),
   ]
 
-  private func total(_ world: AccessWorld, _ entity: String, _ predicate: String) throws -> Int64? {
+  private func total(_ fixture: AccessFixture, _ entity: String, _ predicate: String) throws
+    -> Int64?
+  {
     var body: [UInt8] = []
     body.append(
       json: .object([
         .init(name: "entity", value: .string(entity)), .init(name: "as", value: .string("count")),
         .init(name: "where", value: .string(predicate)),
       ]))
-    let answer = try world.ask(
+    let answer = try fixture.ask(
       "3", "POST", "/v1/fetch", String(decoding: body, as: UTF8.self))
     #expect(answer.status == 200, "\(predicate): \(answer.text)")
     return answer.json["total"]?.integer
@@ -41,9 +43,9 @@ struct AccessTimeTests {
   @Test func aConditionThatMayTakeLongIsTestedForReadableObjectsAlone() throws {
     var options = SQLiteStoreOptions()
     options.queryTimeout = 20
-    let world = try AccessWorld(Self.sql, options: options)
+    let fixture = try AccessFixture(Self.sql, options: options)
     for (entity, predicate) in Self.fetches {
-      #expect(try total(world, entity, predicate) == 0, "\(predicate)")
+      #expect(try total(fixture, entity, predicate) == 0, "\(predicate)")
     }
   }
 
@@ -52,19 +54,19 @@ struct AccessTimeTests {
     options.queryTimeout = 20
     let view = "CREATE VIEW titles AS SELECT title FROM note;"
     let rules = #"{"entities":{"titles":{"access":{"read":"title MATCHES '[ef].*'"}}}}"#
-    let world = try AccessWorld(Self.sql + view, rules: rules, options: options)
-    #expect(try total(world, "titles", Self.endless) == 0)
-    #expect(try total(world, "titles", "NOT (\(Self.endless))") == 2)
+    let fixture = try AccessFixture(Self.sql + view, rules: rules, options: options)
+    #expect(try total(fixture, "titles", Self.endless) == 0)
+    #expect(try total(fixture, "titles", "NOT (\(Self.endless))") == 2)
   }
 
   @Test func pagesInAnOrderThatIgnoresCaseContainTheReadableObjects() throws {
-    let world = try AccessWorld()
+    let fixture = try AccessFixture()
     let page = "/v1/objects/note?sort=title:cd,-size&limit=1"
     var (ids, cursor): ([Int64], String?) = ([], nil)
     repeat {
       let target = page + (cursor.map { "&after=\($0)" } ?? "")
-      ids += try world.ids("1", target)
-      cursor = try world.ask("1", "GET", target + "&as=ids").json["next"]?.string
+      ids += try fixture.ids("1", target)
+      cursor = try fixture.ask("1", "GET", target + "&as=ids").json["next"]?.string
     } while cursor != nil
     #expect(ids == [1, 2])
   }
@@ -72,11 +74,11 @@ struct AccessTimeTests {
   @Test func aLongArgumentIsSearchedForReadableObjectsAlone() throws {
     var options = SQLiteStoreOptions()
     options.queryTimeout = 20
-    let world = try AccessWorld(options: options)
+    let fixture = try AccessFixture(options: options)
     // Note 1 has the size 1, and is unreadable for Eve.
     let argument = String(repeating: "ab", count: 2_000_000)
     for condition in ["size > 0", "size > 1"] {
-      let answer = try world.ask(
+      let answer = try fixture.ask(
         "3", "POST", "/v1/fetch",
         """
         {"entity":"note","as":"count","where":"SELF == 1 AND \(condition) AND %@ CONTAINS[cd] title",
@@ -90,10 +92,10 @@ struct AccessTimeTests {
   /// Requests for an object that is not there and one that is not the caller's take turns, so that a busy
   /// machine slows both.
   @Test func theTimeOf404IsTheSameForWhatIsNotThereAndWhatIsNotYours() throws {
-    let world = try AccessWorld()
+    let fixture = try AccessFixture()
     let time = { (target: String) throws -> Double in
       let start = ContinuousClock.now
-      let answer = try world.ask("3", "GET", target)
+      let answer = try fixture.ask("3", "GET", target)
       let duration = ContinuousClock.now - start
       #expect(answer.status == 404)
       return duration / .microseconds(1)
@@ -113,14 +115,14 @@ struct AccessTimeTests {
   }
 
   @Test func conditionsWithFunctionsFindTheSameReadableObjects() throws {
-    let world = try AccessWorld()
-    #expect(try total(world, "note", "title MATCHES 'e.*'") == 1)
-    #expect(try total(world, "note", "NOT (title MATCHES 'a.*')") == 1)
-    #expect(try total(world, "note", "owner.name CONTAINS[c] 'EVE'") == 1)
-    #expect(try total(world, "note", "NOT (owner.name CONTAINS[c] 'x') AND title LIKE 'e?'") == 1)
-    #expect(try total(world, "user", "ANY note.title ENDSWITH[cd] '1'") == 1)
-    #expect(try total(world, "team", "ANY user.note.title LIKE '*1'") == 1)
-    #expect(try total(world, "team", "NONE user.name CONTAINS 'A'") == 1)
-    #expect(try total(world, "note", "TERNARY(title CONTAINS 'e', size, 0) == 4") == 1)
+    let fixture = try AccessFixture()
+    #expect(try total(fixture, "note", "title MATCHES 'e.*'") == 1)
+    #expect(try total(fixture, "note", "NOT (title MATCHES 'a.*')") == 1)
+    #expect(try total(fixture, "note", "owner.name CONTAINS[c] 'EVE'") == 1)
+    #expect(try total(fixture, "note", "NOT (owner.name CONTAINS[c] 'x') AND title LIKE 'e?'") == 1)
+    #expect(try total(fixture, "user", "ANY note.title ENDSWITH[cd] '1'") == 1)
+    #expect(try total(fixture, "team", "ANY user.note.title LIKE '*1'") == 1)
+    #expect(try total(fixture, "team", "NONE user.name CONTAINS 'A'") == 1)
+    #expect(try total(fixture, "note", "TERNARY(title CONTAINS 'e', size, 0) == 4") == 1)
   }
 }

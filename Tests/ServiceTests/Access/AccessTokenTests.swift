@@ -23,7 +23,7 @@ struct AccessTokenTests {
     configuration.jwt = JWTVerifier(
       rules: JWTRules(), keys: try await JWTKey.keys(of: Array(signer.file.utf8)))
     configuration.access = try AccessDeclaration(parsing: Array(Self.rules.utf8))
-    file = try ServedFile(AccessWorld.sql, configuration: configuration)
+    file = try ServedFile(AccessFixture.sql, configuration: configuration)
     let headers = try ["[]", #"["boss"]"#].map { roles in
       let claims = #"{"sub":"1","scope":"read write","roles":\#(roles)}"#
       return [(name: "Authorization", value: "Bearer \(try signer.token(claims))")]

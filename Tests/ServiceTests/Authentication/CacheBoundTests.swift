@@ -60,7 +60,7 @@ struct CacheBoundTests {
   }
 
   @Test(.onlyForFiles) func accessRulesOfCallersGoAndAreResolvedAgain() throws {
-    let file = try ServedFile(AccessWorld.sql)
+    let file = try ServedFile(AccessFixture.sql)
     let declaration = try AccessDeclaration(
       parsing: Array(
         #"{"entities":{"note":{"access":{"read":"title IN $user.claims.titles"}}}}"#.utf8))

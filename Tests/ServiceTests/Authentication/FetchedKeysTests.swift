@@ -40,7 +40,7 @@ struct FetchedKeysTests {
   ) throws -> ServedFile {
     var configuration = ServiceConfiguration()
     configuration.jwt = JWTVerifier(source: server.source(every: interval))
-    return try ServedFile(contractWorld, configuration: configuration)
+    return try ServedFile(contractFixture, configuration: configuration)
   }
 
   private func token(

@@ -14,7 +14,7 @@ struct ScopeMatrixTests {
     var configuration = ServiceConfiguration()
     configuration.bearerToken = token
     configuration.explains = true
-    let file = try ServedFile(contractWorld, configuration: configuration)
+    let file = try ServedFile(contractFixture, configuration: configuration)
     try file.restart { file in
       for (_, record) in keys.values {
         let isAdded = try file.addAPIKey(record)

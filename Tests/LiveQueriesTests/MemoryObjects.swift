@@ -19,7 +19,7 @@ struct City: Hashable, Sendable {
 }
 
 /// Everything at one position.
-struct World: Sendable {
+struct MemoryObjects: Sendable {
   var cities: [Int: City] = [:]
   var countries: [Int: Country] = [:]
 }
@@ -30,7 +30,7 @@ extension Country {
   }
 }
 
-extension World {
+extension MemoryObjects {
   func value(_ path: PropertyPath, _ city: City, _ id: Int) -> Value {
     if path.steps == [0] {
       guard let country = city.country else { return .null }
@@ -59,8 +59,8 @@ extension World {
     }
   }
 
-  /// The properties that differ between objects that are in both worlds.
-  func changes(to new: World) -> [Int: [ObjectID: PropertyMask]] {
+  /// The properties that differ between objects that are in both states.
+  func changes(to new: MemoryObjects) -> [Int: [ObjectID: PropertyMask]] {
     let (city, country) = (MemoryStore.cityModel.entities[0], MemoryStore.cityModel.entities[1])
     var changes: [Int: [ObjectID: PropertyMask]] = [:]
     for (id, before) in cities {
@@ -139,7 +139,7 @@ extension [UInt8] {
   }
 }
 
-extension World {
+extension MemoryObjects {
   /// The snapshot of `plan` as a server would send it, computed by brute force.
   func snapshot(of plan: FetchPlan, at token: Token, in model: Model) -> ResultSnapshot {
     let all = keys(of: plan.definition)
@@ -203,8 +203,8 @@ struct Matcher {
       definition.predicate.condition, model: MemoryStore.cityModel, columns: MemoryColumns())
   }
 
-  func callAsFunction(_ city: City, _ id: Int, _ world: World) -> Bool {
-    let values = evaluator.paths.map { StoredValue(world.value($0.path, city, id), nil) }
+  func callAsFunction(_ city: City, _ id: Int, _ objects: MemoryObjects) -> Bool {
+    let values = evaluator.paths.map { StoredValue(objects.value($0.path, city, id), nil) }
     return evaluator.evaluate(MatchedRow(values: values)) ?? false
   }
 }

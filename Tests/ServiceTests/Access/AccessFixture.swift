@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// A store with users, teams and notes, access rules, and an API key for each user.
-struct AccessWorld {
+struct AccessFixture {
   static let sql = """
     CREATE TABLE user(id INTEGER PRIMARY KEY, name TEXT, salary INTEGER);
     CREATE TABLE team(id INTEGER PRIMARY KEY, name TEXT);

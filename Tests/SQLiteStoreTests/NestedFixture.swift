@@ -8,7 +8,7 @@ import Testing
 @testable import SQLiteStore
 
 /// A file of generated rows, read by SQL, by a store, and by the evaluator out of memory.
-final class NestedWorld {
+final class NestedFixture {
   static let schema = """
     CREATE TABLE o(id INTEGER PRIMARY KEY, n INTEGER, r REAL, s TEXT, u UUID, d DATETIME, b BOOLEAN);
     CREATE TABLE p(id INTEGER PRIMARY KEY, n INTEGER, s TEXT, d DATETIME, o_id INTEGER REFERENCES o);
@@ -111,20 +111,20 @@ final class NestedWorld {
 /// The rows of every table, in memory.
 struct NestedContents {
   let model: Model
-  /// The values of ``NestedWorld/columns``.
+  /// The values of ``NestedFixture/columns``.
   let tables: [String: [[StoredValue]]]
   let links: [[StoredValue]]
 
   func rows(of entity: String, for evaluator: PredicateEvaluator) -> [NestedRow] {
     (tables[entity] ?? []).map {
-      NestedRow(world: self, entity: entity, values: $0, evaluator: evaluator)
+      NestedRow(fixture: self, entity: entity, values: $0, evaluator: evaluator)
     }
   }
 }
 
-/// One row of a world as the evaluator reads it.
+/// One row of the fixture as the evaluator reads it.
 struct NestedRow: EvaluatedRow, CustomStringConvertible {
-  fileprivate let world: NestedContents
+  fileprivate let fixture: NestedContents
   fileprivate let entity: String
   fileprivate let values: [StoredValue]
   fileprivate let evaluator: PredicateEvaluator
@@ -139,15 +139,15 @@ struct NestedRow: EvaluatedRow, CustomStringConvertible {
 
   var description: String { "\(entity) \(values)" }
 
-  private var model: Model { world.model }
+  private var model: Model { fixture.model }
   private var shape: Entity { model.entities[model.entityIndex(named: entity) ?? 0] }
 
   private func column(_ name: String) -> StoredValue {
-    NestedWorld.columns[entity]?.firstIndex(of: name).map { values[$0] } ?? .null
+    NestedFixture.columns[entity]?.firstIndex(of: name).map { values[$0] } ?? .null
   }
 
   private func others(_ entity: Int) -> [NestedRow] {
-    world.rows(of: model.entities[entity].name, for: evaluator)
+    fixture.rows(of: model.entities[entity].name, for: evaluator)
   }
 
   func value(of slot: Int) -> StoredValue? {
@@ -193,7 +193,7 @@ struct NestedRow: EvaluatedRow, CustomStringConvertible {
       return others.filter { $0.column(inverse.name) == values[0] }
     }
     let (own, other) = entity == "o" ? (0, 1) : (1, 0)
-    let linked = world.links.filter { $0[own] == values[0] }.map { $0[other] }
+    let linked = fixture.links.filter { $0[own] == values[0] }.map { $0[other] }
     return others.filter { linked.contains($0.values[0]) }
   }
 }

@@ -10,7 +10,7 @@ import TestSupport
 @testable import PostgresStore
 
 /// Two stores with equal models and rows.
-struct ParityWorld {
+struct ParityFixture {
   let sqlite: SQLiteStore
   let postgres: PostgresStore
   /// The connection string of the database.
@@ -79,10 +79,10 @@ struct ParityWorld {
     postgres.close()
   }
 
-  static func with(_ body: (ParityWorld) throws -> Void) throws {
-    let world = try ParityWorld()
-    defer { world.close() }
-    try body(world)
+  static func with(_ body: (ParityFixture) throws -> Void) throws {
+    let fixture = try ParityFixture()
+    defer { fixture.close() }
+    try body(fixture)
   }
 
   static func plan(_ store: any Store, _ entity: String, _ query: String) throws -> FetchPlan {

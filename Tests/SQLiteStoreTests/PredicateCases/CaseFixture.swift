@@ -1,4 +1,4 @@
-// The world of the table of cases, and how a line of the table is read and run.
+// The database of the table of cases, and how a line of the table is read and run.
 
 import FetchModel
 import Foundation
@@ -56,8 +56,8 @@ struct PredicateCase {
   }
 }
 
-/// A file or a PostgreSQL database with the world in it, opened as a store.
-final class CaseWorld {
+/// A file or a PostgreSQL database with its rows, opened as a store.
+final class CaseFixture {
   enum Database: CaseIterable, Sendable { case sqlite, postgres }
 
   private let file: ScratchFile

@@ -9,7 +9,7 @@ import TestSupport
 @testable import PostgresStore
 
 /// Two stores with equal models and rows.
-struct SaveWorld {
+struct SaveFixture {
   let sqlite: SQLiteStore
   let postgres: PostgresStore
   private let directory: TemporaryDirectory
@@ -81,7 +81,7 @@ private final class Outcome<Value: Sendable>: Sendable {
   }
 }
 
-extension SaveWorld {
+extension SaveFixture {
   /// The outcome of a save: ids, counts and objects, or the problems.
   ///
   /// - Parameter rules: the access rules of the caller; nil for none.
@@ -202,7 +202,7 @@ extension SaveWorld {
   }
 }
 
-extension SaveWorld {
+extension SaveFixture {
   /// Starts equal saves with one key on the database at the same time.
   func concurrently(
     _ count: Int, _ body: String, once key: String
@@ -232,7 +232,7 @@ extension SaveWorld {
 
 // MARK: - Rows
 
-extension SaveWorld {
+extension SaveFixture {
   /// The objects that only one of the stores has.
   func differences() throws -> [String] {
     let (file, database) = (try rows(of: sqlite), try rows(of: postgres))

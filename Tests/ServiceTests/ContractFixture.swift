@@ -3,7 +3,7 @@
 import Testing
 
 /// The file that the contract's tests serve.
-let contractWorld = """
+let contractFixture = """
   CREATE TABLE country(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
   CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT NOT NULL,
     population INTEGER NOT NULL DEFAULT 0 CHECK(population >= 0),
