@@ -32,7 +32,11 @@ let package = Package(
     .library(name: "Service", targets: ["Service"]),
   ],
   traits: [
-    .trait(name: "Macros", description: "The macro @Entity, which builds swift-syntax.")
+    .default(enabledTraits: ["JWT"]),
+    .trait(
+      name: "JWT",
+      description: "The server accepts JWTs, for which JWTKit and BoringSSL are built."),
+    .trait(name: "Macros", description: "The macro @Entity, which builds swift-syntax."),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser.git", releases(from: "1.8.2")),
@@ -153,9 +157,9 @@ let package = Package(
       dependencies: [
         "Bytes", "FetchModel", "LiveQueries", "LiveFetchCLibrary", "LiveFetchCVersion",
         "LiveFetchHTTPServer", "LiveFetchMetrics", "LiveFetchThreads", "RequestPlans",
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "CryptoExtras", package: "swift-crypto"),
-        .product(name: "JWTKit", package: "jwt-kit"),
+        .product(
+          name: "CryptoExtras", package: "swift-crypto", condition: .when(traits: ["JWT"])),
+        .product(name: "JWTKit", package: "jwt-kit", condition: .when(traits: ["JWT"])),
         .product(name: "Logging", package: "swift-log"),
       ]),
     // @Entity, with the trait Macros only

@@ -2,6 +2,7 @@
 // Everything here is a plain function or a plain integer.
 #pragma once
 #include <gnutls/abstract.h>
+#include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 #include <microhttpd.h>

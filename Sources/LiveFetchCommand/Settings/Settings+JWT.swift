@@ -8,9 +8,15 @@ import Service
 import Synchronization
 
 extension Settings {
-  /// Refuses rules for JWTs if none are accepted, and a JWKS address without TLS, where keys could
+  /// Refuses JWTs in a program without them, rules for JWTs if none are accepted, and a JWKS address without TLS, where keys could
   /// be changed in transit.
   func checkJWT() throws(SettingError) {
+    for setting in [Setting.jwtKey, .jwksURL] where !JWTKey.isSupported {
+      guard let entry = self[setting] else { continue }
+      throw SettingError(
+        "\(entry.origin.name(of: setting)): \(JWTKeyError.unsupported); `swift build -c release` "
+          + "builds it with JWTs")
+    }
     for setting in [Setting.jwtIssuer, .jwtAudience] {
       guard let entry = self[setting], self[.jwtKey] == nil, self[.jwksURL] == nil else { continue }
       throw SettingError("\(entry.origin.name(of: setting)) needs --jwt-key or --jwks-url")

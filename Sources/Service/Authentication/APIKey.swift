@@ -1,6 +1,6 @@
 // The text of an API key: `lf_`, eight characters that identify it, 32 random characters.
 
-import Crypto
+import LiveFetchHTTPServer
 
 /// A new API key, whose text is shown once.
 package struct APIKey: Sendable {
@@ -26,7 +26,7 @@ package struct APIKey: Sendable {
   package var id: String { Self.id(of: text) ?? "" }
 
   /// The SHA-256 of the key.
-  package var digest: [UInt8] { Array(SHA256.hash(data: Array(text.utf8))) }
+  package var digest: [UInt8] { SHA256Digest(of: text.utf8).bytes }
 
   /// The id in the text of a key; nil if the text does not have a key's form.
   static func id(of text: String) -> String? {

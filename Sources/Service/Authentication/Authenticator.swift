@@ -4,7 +4,6 @@
 // query, no wait. Every refusal takes the same work, whatever is wrong with the credential: one hash,
 // two comparisons, and one signature if JWTs are accepted.
 
-import Crypto
 import FetchModel
 import LiveFetchHTTPServer
 import Synchronization
@@ -43,7 +42,7 @@ package final class Authenticator: Sendable {
     serverToken: String?, jwt: JWTVerifier? = nil,
     now: @escaping @Sendable () -> Double = { Instant.now.secondsSince1970 }
   ) {
-    self.serverToken = serverToken.map { SHA256.hash(data: Array($0.utf8)) }
+    self.serverToken = serverToken.map { SHA256Digest(of: $0.utf8) }
     self.jwt = jwt
     self.now = now
   }
@@ -90,7 +89,7 @@ extension Authenticator {
   /// - Parameter authorization: The header's value; nil without one.
   package func authenticate(authorization: String?) -> Result {
     let credential = authorization.flatMap(Self.bearerToken) ?? ""
-    let digest = SHA256.hash(data: Array(credential.utf8))
+    let digest = SHA256Digest(of: credential.utf8)
     let time = now()
     let isServerToken = isServerToken(digest)
     let key = key(of: credential, digest, at: time)
@@ -107,7 +106,7 @@ extension Authenticator {
   }
 
   private func isServerToken(_ digest: SHA256Digest) -> Bool {
-    let isEqual = Self.isEqual(digest, serverToken.map { Array($0) } ?? [])
+    let isEqual = Self.isEqual(digest, serverToken?.bytes ?? [])
     return isEqual && serverToken != nil
   }
 
@@ -125,7 +124,7 @@ extension Authenticator {
   /// Takes a time that does not depend on where the hashes differ, nor on `stored`'s length.
   private static func isEqual(_ digest: SHA256Digest, _ stored: [UInt8]) -> Bool {
     var difference = stored.count ^ SHA256Digest.byteCount
-    for (index, byte) in digest.enumerated() {
+    for (index, byte) in digest.bytes.enumerated() {
       difference |= Int(byte ^ (index < stored.count ? stored[index] : 0))
     }
     return difference == 0

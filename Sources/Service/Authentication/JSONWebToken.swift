@@ -1,8 +1,8 @@
 // The text of a JWT → its parts and its claims. Nothing here is verified.
 
 import Bytes
-import Crypto
 import FetchModel
+import LiveFetchHTTPServer
 
 /// A JWT in its compact form.
 struct JSONWebToken {
@@ -87,7 +87,7 @@ package struct JWTRules: Sendable {
     let lasting = members.filter { !["exp", "nbf", "iat", "jti"].contains($0.name) }
     var bytes: [UInt8] = []
     bytes.append(json: .object(lasting.sorted { $0.name < $1.name }))
-    return Hexadecimal.text(of: SHA256.hash(data: bytes).prefix(12))
+    return Hexadecimal.text(of: SHA256Digest(of: bytes).bytes.prefix(12))
   }
 
   /// Returns nil for a value that is not a number.

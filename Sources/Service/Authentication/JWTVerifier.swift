@@ -4,9 +4,8 @@
 // refusal costs one signature, also of a text that is no JWT. Fetching keys never blocks a request's thread:
 // a request whose key is not there yet is handled again once the keys were fetched.
 
-import Crypto
 import FetchModel
-import JWTKit
+import LiveFetchHTTPServer
 import LiveFetchThreads
 import Synchronization
 
