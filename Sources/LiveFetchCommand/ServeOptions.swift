@@ -108,9 +108,11 @@ struct ServeOptions: ParsableArguments {
     return options
   }
 
-  /// The settings and their files as they are now, for a server that runs by `options`.
+  /// The settings that take effect on SIGHUP, with their files, as they are now, for a server that runs
+  /// by `options`. The other settings stay those of `options`.
   func readAgain(_ options: ServerOptions) throws -> ServerOptions {
-    var newer = try checked()
+    let given = try checked()
+    var newer = try checking { try given.reloaded(over: options) }
     try newer.readCredentials()
     newer.takeOver(options)
     return newer
@@ -118,8 +120,12 @@ struct ServeOptions: ParsableArguments {
 
   private func checked() throws -> ServerOptions {
     let settings = try settings()
+    return try checking { try ServerOptions(settings) }
+  }
+
+  private func checking(_ make: () throws -> ServerOptions) throws -> ServerOptions {
     do {
-      return try ServerOptions(settings)
+      return try make()
     } catch let error as SettingError {
       throw ValidationError("\(error)")
     }

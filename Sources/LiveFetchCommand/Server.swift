@@ -49,33 +49,29 @@ struct Server {
     }
     announce(store, at: address, port: http.port)
     ServiceManager.notify(.ready)
-    let started = options
-    TerminationSignal.wait(hangUp: true) { reload(host, at: address, started) }
+    TerminationSignal.wait(hangUp: true) { reload(host, at: address) }
     ServiceManager.notify(.stopping)
     backups?.stop()
     shutDown(host, http)
   }
 
   /// Reads the settings and their files again. If they are invalid, the server keeps its current ones.
-  ///
-  /// - Parameter started: The settings with which the server was started.
-  private mutating func reload(
-    _ host: ServiceHost, at address: ServedAddress, _ started: ServerOptions
-  ) {
+  private mutating func reload(_ host: ServiceHost, at address: ServedAddress) {
     options.readFilesAgain()
     let newer: ServerOptions
     do {
       newer = try readAgain(options)
-      try newer.checkAccess(to: source.argument, at: started.host)
+      try newer.checkAccess(to: source.argument, at: options.host)
       if let model = host.model { try newer.checkRules(of: model, path: source.name) }
     } catch {
       // Files that cannot be used have been reported.
       if let error = error as? ValidationError { note(error.message) }
       return note("the settings from before stay in use")
     }
-    let later = newer.changes(since: started, isReloaded: false)
-    if !later.isEmpty { note("take effect at the next start: \(later.joined(separator: ", "))") }
-    let changes = newer.changes(since: options, isReloaded: true)
+    if !newer.waiting.isEmpty {
+      note("take effect at the next start: \(newer.waiting.joined(separator: ", "))")
+    }
+    let changes = newer.changes(since: options)
     guard !changes.isEmpty else { return }
     do {
       host.reload(newer.service, open: try source.reopening(newer) { address.text })

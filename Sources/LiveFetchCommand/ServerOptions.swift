@@ -25,6 +25,8 @@ struct ServerOptions {
   private var access: AccessDeclaration?
   /// The socket that the service manager has opened; it takes the place of `--host` and `--port`.
   private(set) var inheritedListener: HTTPListener?
+  /// The names of the settings that were read again and take effect at the next start only.
+  private(set) var waiting: [String] = []
   /// True if the file is one of the samples.
   var servesSample = false
 
@@ -48,17 +50,26 @@ struct ServerOptions {
   var host: String { inheritedListener?.host ?? settings.text(.host) ?? "127.0.0.1" }
   var port: Int { settings.integer(.port) }
 
-  /// The names of the settings with other values than in `earlier`, or with other contents of the files
-  /// that they name.
-  ///
-  /// - Parameter isReloaded: true for those that SIGHUP reads again; false for those that take effect
-  ///   when the server starts.
-  func changes(since earlier: ServerOptions, isReloaded: Bool) -> [String] {
+  /// The names of the settings that SIGHUP reads again, with other values than in `earlier` or with other
+  /// contents of the files that they name.
+  func changes(since earlier: ServerOptions) -> [String] {
     Setting.all.filter { setting in
-      Setting.reloaded.contains(setting) == isReloaded
-        && (settings[setting]?.value != earlier.settings[setting]?.value
-          || hasOtherContent(setting, than: earlier))
+      Setting.reloaded.contains(setting)
+        && (isOther(setting, than: earlier) || hasOtherContent(setting, than: earlier))
     }.map(\.name)
+  }
+
+  private func isOther(_ setting: Setting, than earlier: ServerOptions) -> Bool {
+    settings[setting]?.value != earlier.settings[setting]?.value
+  }
+
+  /// Returns these settings where SIGHUP reads them again, and those of `running` otherwise.
+  func reloaded(over running: ServerOptions) throws -> ServerOptions {
+    var options = try ServerOptions(settings.reloaded(over: running.settings))
+    options.waiting = Setting.all.filter {
+      !Setting.reloaded.contains($0) && isOther($0, than: running)
+    }.map(\.name)
+    return options
   }
 
   /// True if the file that a setting names contained something else in `earlier`.

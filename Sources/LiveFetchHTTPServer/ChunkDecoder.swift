@@ -23,6 +23,7 @@ struct ChunkDecoder {
     case lineEnd
     case trailerStart
     case trailer
+    case trailerEnd
     case end
   }
 
@@ -72,8 +73,11 @@ struct ChunkDecoder {
       return byte == lf && go(remaining == 0 ? .trailerStart : .data)
     case .dataEnd: return byte == cr && go(.lineEnd)
     case .lineEnd: return byte == lf && go(.size)
-    case .trailerStart: return byte == lf ? go(.end) : byte == cr || go(.trailer) && countExtra()
+    case .trailerStart:
+      if byte == lf { return go(.end) }
+      return byte == cr ? go(.trailerEnd) : go(.trailer) && countExtra()
     case .trailer: return byte == lf ? go(.trailerStart) : countExtra()
+    case .trailerEnd: return byte == lf && go(.end)
     case .data, .end: return false
     }
   }

@@ -44,20 +44,24 @@ extension ResultTransaction {
     let table = composer.schema.entities[plan.definition.entity]
     guard let key = table.key.bindings(of: id) else { return nil }
     guard plan.definition.access == nil else {
-      return try object(composer.object(id, of: plan))
+      return try object(composer.object(id, of: plan), id)
     }
     let kind = ItemKind(
       entity: plan.definition.entity, selection: plan.selection,
       integersAsStrings: plan.integersAsStrings)
     let statement = objectStatements.statement(of: kind) { composer.object(id, of: plan) }
-    return try object(statement.binding(key: key))
+    return try object(statement.binding(key: key), id)
   }
 
   /// Returns the object that a statement of ``FetchComposer/object(_:of:)`` reads; nil if it does
-  /// not exist.
-  private func object(_ statement: FetchStatement) throws(StoreError) -> ObjectSnapshot? {
+  /// not exist, or if its id is written in another way: the keys 1.5 and 1.50 are equal, but only one
+  /// of these texts is the id.
+  private func object(
+    _ statement: FetchStatement, _ id: ObjectID
+  ) throws(StoreError) -> ObjectSnapshot? {
     var object: ObjectSnapshot?
     try run(statement) { row throws(StoreError) in
+      guard row.id() == id else { return false }
       let row = row.row()
       try checkResponse(row.json.count)
       object = ObjectSnapshot(row, token: token)

@@ -101,6 +101,23 @@ struct ReloadTests {
     #expect(statuses == ["200", "429", "429"])
   }
 
+  @Test("A setting that waits for the next start does not take effect with another one")
+  func waitingSetting() throws {
+    let folder = try folder()
+    try folder.write(#"{"read-only": true}"#, to: "livefetch.json")
+    let (server, address) = try folder.serve("w.sqlite")
+    let deletion = { try client(address, "/v1/objects/City/1", method: "DELETE").receiveHead() }
+    #expect(try deletion().hasPrefix("HTTP/1.1 403"))
+    try folder.write(
+      #"{"read-only": false, "log-requests": true, "max-items": 50}"#, to: "livefetch.json")
+    let log = try hangUp(server, folder, until: "read again: max-items\n")
+    #expect(
+      log.contains("livefetch: take effect at the next start: log-requests, read-only\n"),
+      "\(log)")
+    #expect(try deletion().hasPrefix("HTTP/1.1 403"))
+    #expect(try !folder.read("serve.log.err").contains("request id="))
+  }
+
   @Test("Under other access rules a snapshot has another ETag")
   func etag() throws {
     let folder = try folder()

@@ -367,6 +367,18 @@ struct StoreCommandTests {
     #expect(try folder.run("check", "w.sqlite").status == 0)
   }
 
+  @Test("`alter` refuses SQL that is not UTF-8, and changes nothing")
+  func alterByOtherBytes() throws {
+    let folder = try fixture()
+    let sql = Array("UPDATE City SET name = 'caf".utf8) + [0xE9] + Array("' WHERE id = 1;".utf8)
+    try Data(sql).write(to: URL(fileURLWithPath: folder.file("latin.sql")))
+    let done = try folder.run(
+      ["alter", folder.file("w.sqlite"), "-"], redirected: "< '\(folder.file("latin.sql"))'")
+    #expect(done.status == 65)
+    #expect(done.errors == "livefetch: SQL: is not UTF-8\n")
+    #expect(try folder.sql("SELECT name FROM City WHERE id = 1", on: "w.sqlite") == ["Lima"])
+  }
+
   @Test("The status shows the history, the server of the file and processes that have it open")
   func status() throws {
     let folder = try fixture()

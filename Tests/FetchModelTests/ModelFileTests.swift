@@ -22,7 +22,8 @@ struct ModelFileTests {
     ("{\n \"entities\": [}", "line 2, column 15: expected "),
     ("[]", "has to be an object, not an array"),
     ("{}", "entities: a model has at least one"),
-    (#"{"entities":{}}"#, "entities: has to be an array, not an object"),
+    (#"{"entities":{}}"#, "entities: a model has at least one"),
+    (#"{"entities":7}"#, "entities: has to be an array, not a number"),
     (
       #"{"entitys":[],"entities":[{"name":"A"}]}"#,
       "entitys: is not known here; did you mean `entities`?"

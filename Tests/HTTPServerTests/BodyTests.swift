@@ -120,7 +120,7 @@ extension HTTPServerTests {
     @Test(arguments: [
       ("zz\r\n", 400), ("\r\n", 400), ("5\nhello", 400), ("1\r\nab\r\n", 400),
       ("1\r\na\n0\r\n\r\n", 400), ("fffffffffffffffff\r\n", RequestGate.knowsLibrary ? 400 : 413),
-      ("3e9\r\n", 0),
+      ("0\r\n\r\r\n", 400), ("0\r\nX: a\r\n\rb", 400), ("3e9\r\n", 0),
       ("3e8\r\n" + String(repeating: "x", count: 1000) + "\r\n1\r\nx\r\n", 413),
     ])
     func `chunks after such a coding are checked as others are`(

@@ -40,13 +40,13 @@ struct EvaluatorParityTests {
     _ place: Comment
   ) throws {
     tally.all += 1
-    guard let predicate = try? fixture.fixture.resolve(text, entity: entity) else {
+    guard let predicate = try? fixture.database.resolve(text, entity: entity) else {
       tally.refused += 1
       return
     }
     let evaluator = PredicateEvaluator(
-      predicate.condition, model: fixture.fixture.model, columns: fixture.columns)
-    let found = Set(try fixture.fixture.run(predicate, entity: entity).ids)
+      predicate.condition, model: fixture.database.model, columns: fixture.columns)
+    let found = Set(try fixture.database.run(predicate, entity: entity).ids)
     if evaluator.coverage == .whole { tally.whole += 1 }
     for row in fixture.rows(of: entity, for: evaluator) {
       if evaluator.coverage == .whole { tally.rows += 1 }
@@ -60,7 +60,7 @@ struct EvaluatorParityTests {
 
 /// A file of generated rows, with each row's stored values in memory.
 final class EvaluatorFixture {
-  let fixture: PredicateFixture
+  let database: PredicateFixture
   let columns: SchemaColumns
   private let tables: [String: [[StoredValue]]]
 
@@ -79,17 +79,17 @@ final class EvaluatorFixture {
     """
 
   init(_ generator: inout EvaluatorCases) throws {
-    fixture = try PredicateFixture(Self.schema)
-    fixture.isHomogeneous = false
+    database = try PredicateFixture(Self.schema)
+    database.isHomogeneous = false
     // Links may refer to missing rows, as in files of other programs.
-    try fixture.connection.execute("PRAGMA foreign_keys = OFF")
-    for id in 2...5 { try fixture.insert("team", generator.team(id)) }
-    for id in 2...24 { try fixture.insert("thing", generator.thing(id)) }
-    columns = fixture.columns
+    try database.connection.execute("PRAGMA foreign_keys = OFF")
+    for id in 2...5 { try database.insert("team", generator.team(id)) }
+    for id in 2...24 { try database.insert("thing", generator.thing(id)) }
+    columns = database.columns
     tables = [
-      "team": try fixture.stored("SELECT id, title, level, since FROM team ORDER BY id"),
-      "thing": try fixture.stored("SELECT * FROM thing ORDER BY id"),
-      "place": try fixture.stored("SELECT * FROM place"),
+      "team": try database.stored("SELECT id, title, level, since FROM team ORDER BY id"),
+      "thing": try database.stored("SELECT * FROM thing ORDER BY id"),
+      "place": try database.stored("SELECT * FROM place"),
     ]
   }
 
@@ -133,8 +133,8 @@ struct ParityRow: EvaluatedRow, CustomStringConvertible {
   func value(of slot: Int) -> StoredValue? { value(at: evaluator.paths[slot].path, steps: 0) }
 
   private func value(at path: PropertyPath, steps: Int) -> StoredValue {
-    let entity = fixture.fixture.model.entities[
-      fixture.fixture.model.entityIndex(named: table) ?? 0]
+    let entity = fixture.database.model.entities[
+      fixture.database.model.entityIndex(named: table) ?? 0]
     guard steps < path.steps.count else {
       guard case .attribute(let index) = path.target else { return values[0] }
       return values[fixture.column(entity.attributes[index].name, of: table)]
@@ -142,7 +142,7 @@ struct ParityRow: EvaluatedRow, CustomStringConvertible {
     let relationship = entity.relationships[path.steps[steps]]
     let link = values[fixture.column(relationship.name, of: table)]
     if steps == path.steps.count - 1, path.target == .object { return link }
-    let destination = fixture.fixture.model.entities[relationship.destination].name
+    let destination = fixture.database.model.entities[relationship.destination].name
     let related = fixture.rows(of: destination, for: evaluator).first { $0.values[0] == link }
     return related.map { $0.value(at: path, steps: steps + 1) } ?? .null
   }

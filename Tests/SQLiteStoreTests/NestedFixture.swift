@@ -33,7 +33,7 @@ final class NestedFixture {
     "tag": ["id", "n", "s", "d"],
   ]
 
-  let fixture: PredicateFixture
+  let database: PredicateFixture
   private let file: ScratchFile
   private let store: SQLiteStore
   private let resolver: FetchResolver
@@ -41,18 +41,18 @@ final class NestedFixture {
   private let contents: NestedContents
 
   init(_ sql: String) throws {
-    fixture = try PredicateFixture("PRAGMA foreign_keys = OFF;" + sql)
-    fixture.isHomogeneous = false
+    database = try PredicateFixture("PRAGMA foreign_keys = OFF;" + sql)
+    database.isHomogeneous = false
     file = try ScratchFile(sql)
     store = try SQLiteStore(path: file.path)
     resolver = FetchResolver(model: store.model, maxItems: 1_000)
     tracked = try TrackedFile(ScratchFile(sql))
     var tables: [String: [[StoredValue]]] = [:]
     for table in Self.columns.keys {
-      tables[table] = try fixture.stored("SELECT * FROM \(table) ORDER BY id")
+      tables[table] = try database.stored("SELECT * FROM \(table) ORDER BY id")
     }
     contents = NestedContents(
-      model: fixture.model, tables: tables, links: try fixture.stored("SELECT * FROM o_tag"))
+      model: database.model, tables: tables, links: try database.stored("SELECT * FROM o_tag"))
   }
 
   deinit { store.close() }

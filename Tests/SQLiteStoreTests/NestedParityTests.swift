@@ -74,12 +74,12 @@ struct NestedParityTests {
   ) -> Set<String>? {
     tally.all += 1
     do {
-      let fixture = fixture.fixture
-      let predicate = try fixture.resolve(text, entity: entity)
-      let fault = ScopeCheck(model: fixture.model).fault(in: predicate.condition, of: entity)
+      let database = fixture.database
+      let predicate = try database.resolve(text, entity: entity)
+      let fault = ScopeCheck(model: database.model).fault(in: predicate.condition, of: entity)
       #expect(fault == nil, place)
       guard fault == nil else { return nil }
-      let found = Set(try fixture.run(predicate, entity: entity).ids)
+      let found = Set(try database.run(predicate, entity: entity).ids)
       #expect(try fixture.fetchedIDs(text, entity: entity) == found, "\(place): store")
       evaluate(predicate, entity, found, fixture, &tally, place)
       return found
@@ -96,9 +96,9 @@ struct NestedParityTests {
     _ fixture: NestedFixture,
     _ tally: inout Tally, _ place: Comment
   ) {
-    let fixture = fixture.fixture
+    let database = fixture.database
     let evaluator = PredicateEvaluator(
-      predicate.condition, model: fixture.model, columns: fixture.columns)
+      predicate.condition, model: database.model, columns: database.columns)
     for row in fixture.rows(of: entity, for: evaluator) {
       tally.rows += 1
       guard let verdict = evaluator.evaluate(row) else { continue }

@@ -113,6 +113,22 @@ struct KeyFormTests {
     }
   }
 
+  @Test("that are numbers are found by their ids alone, not by other texts of the number")
+  func otherTextsOfANumber() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE thing(x REAL PRIMARY KEY NOT NULL, n INTEGER);
+      INSERT INTO thing VALUES (1.5, 1);
+      """)
+    #expect(try file.ask("/v1/objects/thing/1.5").text == #"{"id":"1.5","n":1}"#)
+    let token = try file.ask("/v1/objects/thing").json["token"]?.string ?? ""
+    for id in ["1.50", "01.5", "15e-1", "1.5e0", "+1.5"] {
+      #expect(try file.ask("/v1/objects/thing/\(id)").code == "unknown-id", "\(id)")
+      let followed = try file.ask("/v1/objects/thing/\(id)?since=\(token)&wait=0")
+      #expect(followed.code == "unknown-id", "\(id): \(followed.text)")
+    }
+  }
+
   @Test("leave out rows without an id, and a row that gets one is inserted", .onlyForFiles)
   func aNumberAmongTexts() throws {
     let file = try ServedFile(

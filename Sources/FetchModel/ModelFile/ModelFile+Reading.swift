@@ -151,7 +151,7 @@ final class MemberReader {
   func named<Element>(
     _ name: String, _ make: (String, MemberReader) -> Element?
   ) -> [Element] {
-    if case .object(let members)? = value(name), !members.isEmpty {
+    if case .object? = value(name) {
       return self.members(of: name).compactMap { make($0.name, $0.reader) }
     }
     return objects(name) { reader, index in

@@ -26,15 +26,16 @@ struct AlterCommand: ParsableCommand {
 
   func run() throws {
     try requireFile(store)
+    let script = try script()
     let changed = try reportingErrors(of: store) {
-      try SQLiteStore.alter(path: store, MigrationScript(name: "SQL", sql: script))
+      try SQLiteStore.alter(path: store, script)
     }
     print(
       changed.isEmpty ? "\(store): done" : "\(store): changed \(changed.joined(separator: ", "))")
   }
 
-  private var script: String {
-    guard sql == "-" else { return sql }
-    return String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self)
+  private func script() throws -> MigrationScript {
+    guard sql == "-" else { return MigrationScript(name: "SQL", sql: sql) }
+    return try MigrationScript("SQL", FileHandle.standardInput.readDataToEndOfFile())
   }
 }

@@ -79,10 +79,7 @@ struct MigrateCommand: ParsableCommand {
     guard let data = FileManager.default.contents(atPath: path) else {
       throw failure("\(path): there is no such file", .noInput)
     }
-    guard let sql = String(bytes: data, encoding: .utf8) else {
-      throw failure("\(path): is not UTF-8", .unusableStore)
-    }
-    return MigrationScript(name: path, sql: sql)
+    return try MigrationScript(path, data)
   }
 
   /// Returns the requested path, or the first unused one with the current time.
@@ -124,5 +121,15 @@ struct MigrateCommand: ParsableCommand {
     let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: width - filled)
     let end = done == all ? "\n" : ""
     Terminal.errors.write("\r\u{1B}[K[\(bar)] \(step)\(end)")
+  }
+}
+
+extension MigrationScript {
+  /// Ends the command if the bytes are not UTF-8.
+  init(_ name: String, _ bytes: Data) throws {
+    guard let sql = String(bytes: bytes, encoding: .utf8) else {
+      throw failure("\(name): is not UTF-8", .unusableStore)
+    }
+    self.init(name: name, sql: sql)
   }
 }

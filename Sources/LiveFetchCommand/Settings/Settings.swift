@@ -74,6 +74,13 @@ struct Settings: Sendable {
 
   func isOn(_ setting: Setting) -> Bool { entries[setting.name]?.value == .flag(true) }
 
+  /// Returns these settings where SIGHUP reads them again, and those of `running` otherwise.
+  func reloaded(over running: Settings) -> Settings {
+    var result = running
+    for setting in Setting.reloaded { result.entries[setting.name] = entries[setting.name] }
+    return result
+  }
+
   private mutating func set(
     _ setting: Setting, _ text: String, from origin: SettingOrigin
   ) throws(SettingError) {

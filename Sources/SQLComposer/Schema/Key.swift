@@ -198,7 +198,8 @@ extension Key {
     return values
   }
 
-  // Only canonical text is an id, so that each object has exactly one id.
+  // The text of an integer is canonical. Texts of other numbers may be equal as numbers: whoever reads an
+  // object compares its id with the requested one.
   private func value(of text: String, _ form: Form) -> SQLValue? {
     switch form {
     // PostgreSQL's text has no U+0000.

@@ -7,7 +7,7 @@ import Testing
 @MainActor
 @Suite("A context", .mayBlock)
 struct ContextEdgeTests {
-  typealias City = Fixture.City
+  typealias City = SampleCities.City
 
   /// Another class of the same entity.
   final class Town: ManagedObject, ManagedObjectType {
@@ -18,7 +18,7 @@ struct ContextEdgeTests {
 
   @Test("drops an object that another client deleted once its own changes are discarded")
   func ghost() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let id = try #require(ids["osaka"])
     let context = ManagedObjectContext(store: sample.store)
     let osaka = try await context.materializedObject(City.self, with: id)
@@ -77,7 +77,7 @@ struct ContextEdgeTests {
 
   @Test("refuses a second class for an entity by its name")
   func twoClasses() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     let osaka = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
     let child = ManagedObjectContext(parent: context)
@@ -103,7 +103,7 @@ struct ContextEdgeTests {
 
   @Test("gives the objects that a child saved into it permanent ids for the child")
   func permanentIDsAfterSave() async throws {
-    let (sample, _) = try await Fixture.store(.local)
+    let (sample, _) = try await SampleCities.store(.local)
     let parent = ManagedObjectContext(store: sample.store)
     let child = ManagedObjectContext(parent: parent)
     let nara: City = child.insertObject()
@@ -120,10 +120,10 @@ struct ContextEdgeTests {
 
   @Test("has no change where a member is inserted that is there, or removed that is not")
   func members() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     let japan = try await context.materializedObject(
-      Fixture.Country.self, with: #require(ids["jp"]))
+      SampleCities.Country.self, with: #require(ids["jp"]))
     try await japan.cities.materialize()
     let osaka = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
     let cusco = try await context.materializedObject(City.self, with: #require(ids["cusco"]))
@@ -142,12 +142,12 @@ struct ContextEdgeTests {
     static let entityName = "City"
     enum Key: String, KeyCodable { case name, country }
     @Managed(.name) var name = ""
-    @ManagedToOne(.country) var country: Fault<Fixture.Person>?
+    @ManagedToOne(.country) var country: Fault<SampleCities.Person>?
   }
 
   @Test("refuses a class with a wrong destination, and names the class", arguments: Kind.allCases)
   func misleadingRelationship(kind: Kind) async throws {
-    let (sample, _) = try await Fixture.store(kind)
+    let (sample, _) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let reason = "`country` leads to `Country`, and not to `Person` as MisdeclaredCity declares"
     do throws(ContextError) {
@@ -186,7 +186,7 @@ struct ContextEdgeTests {
 
   @Test("does not find what was renamed by a key that the class does not declare")
   func renamed() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let id = try #require(ids["osaka"])
     try await sample.save(#"{"update":"City","id":\#(id),"values":{"timezone":"Japan"}}"#)
     let context = ManagedObjectContext(store: sample.store)

@@ -7,7 +7,7 @@ import Testing
 extension ContextTests {
   @Test("detects changes by other clients, and reports both versions", arguments: Kind.allCases)
   func conflicts(kind: Kind) async throws {
-    let (sample, ids) = try await Fixture.store(kind)
+    let (sample, ids) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let osaka = try #require(ids["osaka"])
     let city = try await context.materializedObject(City.self, with: osaka)
@@ -40,7 +40,7 @@ extension ContextTests {
   @Test("merges as its policy says", arguments: Kind.allCases)
   func policies(kind: Kind) async throws {
     let expected: [(MergePolicy, Int?)] = [(.overwrite, 3), (.storeWins, 4), (.objectWins, 3)]
-    let (sample, ids) = try await Fixture.store(kind)
+    let (sample, ids) = try await SampleCities.store(kind)
     let osaka = try #require(ids["osaka"])
     for (policy, population) in expected {
       let context = ManagedObjectContext(store: sample.store)
@@ -59,7 +59,7 @@ extension ContextTests {
 
   @Test("reports a conflict if the object was deleted", arguments: Kind.allCases)
   func deletedElsewhere(kind: Kind) async throws {
-    let (sample, ids) = try await Fixture.store(kind)
+    let (sample, ids) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let cities = try await context.fetch(City.sortedFetchRequest)
     cities[0].population = 1
@@ -83,7 +83,7 @@ extension ContextTests {
 
   @Test("merges what other programs saved on request", arguments: Kind.allCases)
   func merging(kind: Kind) async throws {
-    let (sample, ids) = try await Fixture.store(kind)
+    let (sample, ids) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let cities = try await context.fetch(City.sortedFetchRequest)
     let japan = try #require(try await cities[1].country?.materialize())

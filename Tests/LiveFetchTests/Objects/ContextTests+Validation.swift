@@ -7,7 +7,7 @@ import Testing
 extension ContextTests {
   @Test("lists everything that a save breaks by object and key", arguments: Kind.allCases)
   func validation(kind: Kind) async throws {
-    let (sample, _) = try await Fixture.store(kind)
+    let (sample, _) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let country: Country = context.insertObject()
     country.code = "much too long"
@@ -46,7 +46,7 @@ extension ContextTests {
 
   @Test("runs custom validation first, for a key, an object, a deletion, a value")
   func ownRules() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     let atlantis: City = context.insertObject()
     atlantis.name = "Atlantis"

@@ -9,20 +9,20 @@ import Testing
 @MainActor
 @Suite("A context", .mayBlock)
 struct ContextTests {
-  typealias City = Fixture.City
-  typealias Country = Fixture.Country
-  typealias PlainCity = Fixture.PlainCity
+  typealias City = SampleCities.City
+  typealias Country = SampleCities.Country
+  typealias PlainCity = SampleCities.PlainCity
 
   @Test("fetches by keys, builder and values", arguments: Kind.allCases)
   func fetching(kind: Kind) async throws {
-    let (sample, _) = try await Fixture.store(kind)
+    let (sample, _) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     #expect(try await context.count(City.sortedFetchRequest) == 3)
     let large = City.sortedFetchRequest(
-      where: Fixture.CityKeys.predicate(\.population >= 1_000_000 && \.name != "Osaka"))
+      where: SampleCities.CityKeys.predicate(\.population >= 1_000_000 && \.name != "Osaka"))
     #expect(try await context.fetch(large).map(\.name) == ["Tokyo"])
     #expect(try await context.fetchSingleObject(large)?.name == "Tokyo")
-    let translated = try FetchRequest(where: #Predicate<Fixture.City> { $0.name == "Osaka" })
+    let translated = try FetchRequest(where: #Predicate<SampleCities.City> { $0.name == "Osaka" })
     #expect(try await context.fetch(translated).map(\.population) == [2_700_000])
     let none = City.sortedFetchRequest(where: "name == %@", "Nowhere")
     #expect(try await context.fetchSingleObject(none) == nil)
@@ -48,7 +48,7 @@ struct ContextTests {
 
   @Test("finds an object by its key, or inserts one", arguments: Kind.allCases)
   func findOrCreate(kind: Kind) async throws {
-    let (sample, _) = try await Fixture.store(kind)
+    let (sample, _) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let mali = try await context.findOrCreate(Country.self, where: .code, equals: "ML") {
       $0.name = "Mali"
@@ -62,7 +62,7 @@ struct ContextTests {
 
   @Test("performs all changes of a block, or none of them", arguments: Kind.allCases)
   func performing(kind: Kind) async throws {
-    let (sample, _) = try await Fixture.store(kind)
+    let (sample, _) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let country = try await context.performChanges {
       let country: Country = context.insertObject()
@@ -84,7 +84,7 @@ struct ContextTests {
 
   @Test("a refused save keeps the changes of blocks that ran during it", arguments: Kind.allCases)
   func performingTwice(kind: Kind) async throws {
-    let (sample, ids) = try await Fixture.store(kind)
+    let (sample, ids) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let osaka = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
     let refused = Task { @MainActor in
@@ -104,7 +104,7 @@ struct ContextTests {
 
   @Test("saves plain values together with objects", arguments: Kind.allCases)
   func values(kind: Kind) async throws {
-    let (sample, ids) = try await Fixture.store(kind)
+    let (sample, ids) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let inserted = try context.insert(PlainCity(id: nil, name: "Nara", population: 360_000))
     let kyoto: City = context.insertObject()
@@ -126,7 +126,7 @@ struct ContextTests {
 
   @Test("writes all properties of a plain value without its old one", arguments: Kind.allCases)
   func wholeValue(kind: Kind) async throws {
-    let (sample, _) = try await Fixture.store(kind)
+    let (sample, _) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let osakas = PlainCity.sortedFetchRequest(where: "name == 'Osaka'")
     var osaka = try #require(try await context.fetch(osakas).first)
@@ -140,7 +140,7 @@ struct ContextTests {
     "refuses a plain value that another client changed after it was read",
     arguments: Kind.allCases)
   func outdatedValue(kind: Kind) async throws {
-    let (sample, ids) = try await Fixture.store(kind)
+    let (sample, ids) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let osakas = PlainCity.sortedFetchRequest(where: "name == 'Osaka'")
     let old = try #require(try await context.fetch(osakas).first)
@@ -161,7 +161,7 @@ struct ContextTests {
 
   @Test("updates and deletes all objects that match", arguments: Kind.allCases)
   func batches(kind: Kind) async throws {
-    let (sample, _) = try await Fixture.store(kind)
+    let (sample, _) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let cities = try await context.fetch(City.sortedFetchRequest)
     let updated = try await context.batchUpdate(
@@ -185,7 +185,7 @@ struct ContextTests {
 
   @Test("saves its changes into its parent", arguments: Kind.allCases)
   func children(kind: Kind) async throws {
-    let (sample, ids) = try await Fixture.store(kind)
+    let (sample, ids) = try await SampleCities.store(kind)
     let parent = ManagedObjectContext(store: sample.store)
     let osaka = try #require(ids["osaka"])
     let tokyo = try #require(ids["tokyo"])
@@ -230,7 +230,7 @@ struct ContextTests {
     "a child's rollback discards the child's changes only; rollback and reset discard the context's"
   )
   func discarding() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     let city = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
     let child = ManagedObjectContext(parent: context)
@@ -252,7 +252,7 @@ struct ContextTests {
 
   @Test("assigns permanent ids before a save on request", arguments: Kind.allCases)
   func permanentIDs(kind: Kind) async throws {
-    let (sample, _) = try await Fixture.store(kind)
+    let (sample, _) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let country: Country = context.insertObject()
     (country.code, country.name) = ("ML", "Mali")
@@ -273,7 +273,7 @@ struct ContextTests {
     "runs one save after the other, and keeps values that are assigned during a save",
     arguments: Kind.allCases)
   func overlappingSaves(kind: Kind) async throws {
-    let (sample, ids) = try await Fixture.store(kind)
+    let (sample, ids) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let city = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
     city.population = 1

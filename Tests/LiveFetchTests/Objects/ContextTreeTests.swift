@@ -8,8 +8,8 @@ import Testing
 @MainActor
 @Suite("A tree of contexts", .mayBlock)
 struct ContextTreeTests {
-  typealias City = Fixture.City
-  typealias Country = Fixture.Country
+  typealias City = SampleCities.City
+  typealias Country = SampleCities.Country
 
   private func tree(
     _ sample: SampleStore
@@ -27,7 +27,7 @@ struct ContextTreeTests {
 
   @Test("the parent's rollback removes a child's inserts", arguments: Kind.allCases)
   func insertionRolledBack(kind: Kind) async throws {
-    let (sample, _) = try await Fixture.store(kind)
+    let (sample, _) = try await SampleCities.store(kind)
     let (parent, child) = tree(sample)
     let nara = nara(in: child)
     try await child.save()
@@ -54,7 +54,7 @@ struct ContextTreeTests {
 
   @Test("through every context of the tree, with links to it")
   func insertionOfGrandchild() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let (parent, child) = tree(sample)
     let grandchild = ManagedObjectContext(parent: child)
     let mali: Country = grandchild.insertObject()
@@ -78,7 +78,7 @@ struct ContextTreeTests {
 
   @Test("a deletion of a parent's new object reaches the child", arguments: [true, false])
   func insertionDeleted(isReset: Bool) async throws {
-    let (sample, _) = try await Fixture.store(.local)
+    let (sample, _) = try await SampleCities.store(.local)
     let (parent, child) = tree(sample)
     let nara = nara(in: child)
     try await child.save()
@@ -90,7 +90,7 @@ struct ContextTreeTests {
 
   @Test("permanent ids obtained in a child hold above it, and vanish with the object")
   func permanentIDs() async throws {
-    let (sample, _) = try await Fixture.store(.local)
+    let (sample, _) = try await SampleCities.store(.local)
     let (parent, child) = tree(sample)
     let country: Country = child.insertObject()
     (country.code, country.name) = ("ML", "Mali")
@@ -118,7 +118,7 @@ struct ContextTreeTests {
 
   @Test("edits and deletions that the parent rolls back are undone below", arguments: Kind.allCases)
   func editsRolledBack(kind: Kind) async throws {
-    let (sample, ids) = try await Fixture.store(kind)
+    let (sample, ids) = try await SampleCities.store(kind)
     let (parent, child) = tree(sample)
     let osaka = try await child.materializedObject(City.self, with: #require(ids["osaka"]))
     let tokyo = try await child.materializedObject(City.self, with: #require(ids["tokyo"]))
@@ -147,7 +147,7 @@ struct ContextTreeTests {
 
   @Test("if children edit the same object, the last save wins, property by property")
   func siblings() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let osaka = try #require(ids["osaka"])
     let parent = ManagedObjectContext(store: sample.store)
     let (first, second) = (
@@ -175,7 +175,7 @@ struct ContextTreeTests {
 
   @Test("a refresh in a child shows the parent's unsaved values, not the store's")
   func refreshing() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let osaka = try #require(ids["osaka"])
     let parent = ManagedObjectContext(store: sample.store)
     let above = try await parent.materializedObject(City.self, with: osaka)
@@ -196,7 +196,7 @@ struct ContextTreeTests {
 
   @Test("objects that only a child contains receive other clients' saves", arguments: Kind.allCases)
   func merging(kind: Kind) async throws {
-    let (sample, ids) = try await Fixture.store(kind)
+    let (sample, ids) = try await SampleCities.store(kind)
     let (parent, child) = tree(sample)
     let cities = try await child.fetch(City.sortedFetchRequest)
     #expect(parent.registeredObjects.isEmpty)
@@ -223,7 +223,7 @@ struct ContextTreeTests {
 
   @Test("a child materializes what its parent inserted and did not save")
   func parentsNewObjects() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let parent = ManagedObjectContext(store: sample.store)
     let mali: Country = parent.insertObject()
     (mali.code, mali.name) = ("ML", "Mali")
@@ -246,7 +246,7 @@ struct ContextTreeTests {
   @Test(
     "an observer of a child's new object begins when the store has it", arguments: [true, false])
   func observing(obtainsID: Bool) async throws {
-    let (sample, _) = try await Fixture.store(.local)
+    let (sample, _) = try await SampleCities.store(.local)
     let (parent, child) = tree(sample)
     let nara = nara(in: child)
     if obtainsID { child.obtainPermanentIDs(for: [nara]) }

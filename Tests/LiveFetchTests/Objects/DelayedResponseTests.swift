@@ -8,7 +8,7 @@ import Testing
 @MainActor
 @Suite("A delayed response", .mayBlock)
 struct DelayedResponseTests {
-  typealias City = Fixture.City
+  typealias City = SampleCities.City
 
   /// Records the population that an object shows at each reported change.
   private final class Populations: FetchedResultsControllerDelegate {
@@ -23,7 +23,7 @@ struct DelayedResponseTests {
 
   @Test("with a diff keeps the values that the context saved since", arguments: [false, true])
   func lateDiff(isChild: Bool) async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let store = PausingStore(sample.store)
     let top = ManagedObjectContext(store: store)
     let context = isChild ? ManagedObjectContext(parent: top) : top
@@ -51,7 +51,7 @@ struct DelayedResponseTests {
 
   @Test("with a diff still applies another client's save of another property")
   func lateDiffOfOthers() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let id = try #require(ids["cusco"])
     let store = PausingStore(sample.store)
     let context = ManagedObjectContext(store: store)
@@ -72,7 +72,7 @@ struct DelayedResponseTests {
 
   @Test("is no conflict for a loop of saves under a controller", arguments: Kind.allCases)
   func loop(kind: Kind) async throws {
-    let (sample, ids) = try await Fixture.store(kind)
+    let (sample, ids) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let controller = FetchedResultsController(
       fetchRequest: City.sortedFetchRequest(where: "population >= 0"), context: context)
@@ -92,7 +92,7 @@ struct DelayedResponseTests {
   // MARK: - During a save
 
   private func fixture() async throws -> (SampleStore, PausingStore, ManagedObjectContext) {
-    let (sample, _) = try await Fixture.store(.local)
+    let (sample, _) = try await SampleCities.store(.local)
     let store = PausingStore(sample.store)
     return (sample, store, ManagedObjectContext(store: store))
   }
@@ -133,7 +133,7 @@ struct DelayedResponseTests {
     arguments: [true, false])
   func goneWhileRefused(isDeleted: Bool) async throws {
     let (sample, store, context) = try await fixture()
-    let second: Fixture.Country = context.insertObject()
+    let second: SampleCities.Country = context.insertObject()
     (second.code, second.name) = ("JP", "Japan")
     let save = try await saving(context, store)
     if isDeleted { context.delete(second) } else { context.rollback() }
@@ -168,10 +168,10 @@ struct DelayedResponseTests {
   @Test("a value inserted after a rollback is not taken for one that was sent")
   func valuesAfterRollback() async throws {
     let (sample, store, context) = try await fixture()
-    try context.insert(Fixture.PlainCity(id: nil, name: "Nara", population: nil))
+    try context.insert(SampleCities.PlainCity(id: nil, name: "Nara", population: nil))
     let save = try await saving(context, store)
     context.rollback()
-    try context.insert(Fixture.PlainCity(id: nil, name: "Kobe", population: nil))
+    try context.insert(SampleCities.PlainCity(id: nil, name: "Kobe", population: nil))
     store.open(.saves)
     try await save.value
     try await context.save()

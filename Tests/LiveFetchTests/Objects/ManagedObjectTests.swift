@@ -8,13 +8,13 @@ import Testing
 @MainActor
 @Suite("A managed object", .mayBlock)
 struct ManagedObjectTests {
-  typealias City = Fixture.City
-  typealias Country = Fixture.Country
-  typealias Person = Fixture.Person
+  typealias City = SampleCities.City
+  typealias Country = SampleCities.Country
+  typealias Person = SampleCities.Person
 
   @Test("is one instance per id in all fetches of a context", arguments: Kind.allCases)
   func uniquing(kind: Kind) async throws {
-    let (sample, ids) = try await Fixture.store(kind)
+    let (sample, ids) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let cities = try await context.fetch(City.sortedFetchRequest)
     #expect(cities.map(\.name) == ["Cusco", "Osaka", "Tokyo"])
@@ -32,7 +32,7 @@ struct ManagedObjectTests {
 
   @Test("is retained by its context while it has changes, and otherwise by its users only")
   func keeping() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     let tokyo = try #require(ids["tokyo"])
     let osaka = try #require(ids["osaka"])
@@ -46,7 +46,7 @@ struct ManagedObjectTests {
 
   @Test("is saved, and gets a permanent id", arguments: Kind.allCases)
   func insertion(kind: Kind) async throws {
-    let (sample, _) = try await Fixture.store(kind)
+    let (sample, _) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let city: City = context.insertObject()
     #expect(city.objectID.isTemporary)
@@ -87,7 +87,7 @@ struct ManagedObjectTests {
 
   @Test("returns changed and committed values by keys")
   func keys() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     let city = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
     #expect(city.changedValues().isEmpty)
@@ -111,7 +111,7 @@ struct ManagedObjectTests {
 
   @Test("shows related objects as faults until they are materialized", arguments: Kind.allCases)
   func faults(kind: Kind) async throws {
-    let (sample, ids) = try await Fixture.store(kind)
+    let (sample, ids) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let city = try await context.materializedObject(City.self, with: #require(ids["tokyo"]))
     #expect(city.hasFault(forRelationship: .mayor))
@@ -138,7 +138,7 @@ struct ManagedObjectTests {
 
   @Test("is prefetched with the objects that refer to it", arguments: Kind.allCases)
   func prefetching(kind: Kind) async throws {
-    let (sample, _) = try await Fixture.store(kind)
+    let (sample, _) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     var request = Country.sortedFetchRequest
     request.prefetch(.cities)
@@ -150,7 +150,7 @@ struct ManagedObjectTests {
 
   @Test("new objects may refer to each other", arguments: Kind.allCases)
   func newRelations(kind: Kind) async throws {
-    let (sample, _) = try await Fixture.store(kind)
+    let (sample, _) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let country: Country = context.insertObject()
     (country.code, country.name) = ("AT2", "Atlantica")

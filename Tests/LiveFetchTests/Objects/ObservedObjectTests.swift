@@ -58,6 +58,21 @@ struct ObservedObjectTests {
     #expect(await changes(of: { _ = wheel.size }, by: { context.delete(wheel) }) == 1)
   }
 
+  @Test("reports a change of a to-many relationship of which only a member was looked for")
+  func members() async throws {
+    let (sample, ids) = try await SampleCities.store(.local)
+    let context = ManagedObjectContext(store: sample.store)
+    let tokyo = try await context.materializedObject(
+      SampleCities.City.self, with: #require(ids["tokyo"]))
+    let cusco = try await context.materializedObject(
+      SampleCities.City.self, with: #require(ids["cusco"]))
+    let japan = try #require(try await tokyo.country?.materialize())
+    try await japan.cities.materialize()
+    let count = await changes(
+      of: { _ = japan.cities.contains(cusco) }, by: { japan.cities.insert(cusco) })
+    #expect(count == 1)
+  }
+
   @Test("is identified by its instance")
   func identity() {
     func id(of value: some Identifiable) -> AnyHashable { AnyHashable(value.id) }

@@ -6,11 +6,11 @@ import Testing
 
 /// Records a delegate's calls about cities.
 private final class CityLog: FetchedResultsControllerDelegate {
-  typealias Element = Fixture.City
+  typealias Element = SampleCities.City
   var lines: [String] = []
 
   func controller(
-    _ controller: Controller, didChange object: Fixture.City, at indexPath: Position?,
+    _ controller: Controller, didChange object: SampleCities.City, at indexPath: Position?,
     for type: ObjectChangeType, newIndexPath: Position?
   ) { lines.append("\(type) \(object.name) \(object.population ?? 0)") }
 }
@@ -18,13 +18,13 @@ private final class CityLog: FetchedResultsControllerDelegate {
 @MainActor
 @Suite("Observing managed objects", .mayBlock)
 struct ObservingTests {
-  typealias City = Fixture.City
-  typealias Country = Fixture.Country
+  typealias City = SampleCities.City
+  typealias Country = SampleCities.Country
 
   @Test(
     "a controller shows the unique instances and changes them in place", arguments: Kind.allCases)
   func controllers(kind: Kind) async throws {
-    let (sample, ids) = try await Fixture.store(kind)
+    let (sample, ids) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let osaka = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
     let controller = FetchedResultsController(
@@ -52,7 +52,7 @@ struct ObservingTests {
   @Test(
     "a controller in batches makes managed objects as they are asked for", arguments: Kind.allCases)
   func batches(kind: Kind) async throws {
-    let (sample, _) = try await Fixture.store(kind)
+    let (sample, _) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     var request = City.sortedFetchRequest
     request.fetchBatchSize = 2
@@ -65,7 +65,7 @@ struct ObservingTests {
 
   @Test("an observer that is refused reports the reason once, and ends")
   func failures() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     let osaka = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
     var changes: [ManagedObjectObserver<City>.Change] = []
@@ -86,7 +86,7 @@ struct ObservingTests {
 
   @Test("a context reports changes and saves as typed events")
   func events() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     var lines: [String] = []
     let tokens = [
@@ -126,7 +126,7 @@ struct ObservingTests {
 
   @Test("events are a sequence as well")
   func sequences() async throws {
-    let (sample, _) = try await Fixture.store(.local)
+    let (sample, _) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     var iterator = context.events(DidSave.self).makeAsyncIterator()
     for name in ["Nara", "Kobe"] {
@@ -156,7 +156,7 @@ struct ObservingTests {
   @Test(
     "an observer follows one object, changed by this program or another", arguments: Kind.allCases)
   func observer(kind: Kind) async throws {
-    let (sample, ids) = try await Fixture.store(kind)
+    let (sample, ids) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let osaka = try #require(ids["osaka"])
     let city = try await context.materializedObject(City.self, with: osaka)

@@ -6,14 +6,14 @@ import Testing
 
 /// Owns what follows a store.
 private actor OwningScreen {
-  private var controllers: [FetchedResultsController<Fixture.City>] = []
+  private var controllers: [FetchedResultsController<SampleCities.City>] = []
   private var cities: DataStoreResultsController<City, FetchRequest<City>>?
   private var tokens: [ObservationToken] = []
   private(set) var isShown = false
 
   func show(_ store: any ObjectStore) async throws {
     let context = ManagedObjectContext(store: store)
-    var request = Fixture.City.sortedFetchRequest
+    var request = SampleCities.City.sortedFetchRequest
     controllers.append(FetchedResultsController(fetchRequest: request, context: context))
     controllers.append(FetchedResultsController(fetchRequest: request, context: context))
     controllers[1].includesPendingChanges = true
@@ -25,7 +25,7 @@ private actor OwningScreen {
     self.cities = cities
     try await cities.performFetch()
     tokens.append(context.observe(ObjectsDidChange.self) { _ in })
-    let city: Fixture.City = context.insertObject()
+    let city: SampleCities.City = context.insertObject()
     city.name = "Nara"
     isShown = true
     for await change in context.events(ObjectsDidChange.self) where change.isEmpty { break }
@@ -35,11 +35,11 @@ private actor OwningScreen {
 @MainActor
 @Suite("An actor that owns controllers", .mayBlock)
 struct OwningActorTests {
-  typealias City = Fixture.City
+  typealias City = SampleCities.City
 
   @Test("is released with its last user, although its fetches are followed")
   func released() async throws {
-    let (sample, _) = try await Fixture.store(.local)
+    let (sample, _) = try await SampleCities.store(.local)
     weak var owner: OwningScreen?
     do {
       let screen = OwningScreen()
@@ -54,7 +54,7 @@ struct OwningActorTests {
 
   @Test("a second loop over the same events ends, and a cancelled one ends the sequence")
   func secondLoop() async throws {
-    let (sample, _) = try await Fixture.store(.local)
+    let (sample, _) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     let events = context.events(ObjectsDidChange.self)
     var names: [String] = []

@@ -7,11 +7,11 @@ import Testing
 @MainActor
 @Suite("Unsaved changes", .mayBlock)
 struct PendingChangesTests {
-  typealias City = Fixture.City
+  typealias City = SampleCities.City
 
   @Test("are reported once per turn of the actor, without a call to processPendingChanges")
   func events() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     let osaka = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
     var received: [Set<ManagedObject>] = []
@@ -29,7 +29,7 @@ struct PendingChangesTests {
 
   @Test("of an object reach an observer that includes them, as does their rollback")
   func observer() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     let osaka = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
     var pending: [Int?] = []

@@ -7,7 +7,7 @@ import Testing
 @MainActor
 @Suite("A controller that includes unsaved changes", .mayBlock)
 struct PendingResultsTests {
-  typealias City = Fixture.City
+  typealias City = SampleCities.City
   typealias Controller = FetchedResultsController<City>
 
   private func controller(
@@ -26,7 +26,7 @@ struct PendingResultsTests {
 
   @Test("shows a new object at its place, keeps it during its save", arguments: Kind.allCases)
   func insertion(kind: Kind) async throws {
-    let (sample, _) = try await Fixture.store(kind)
+    let (sample, _) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let controller = try await controller(context)
     let record = ChangeRecord()
@@ -47,7 +47,7 @@ struct PendingResultsTests {
 
   @Test("shows changed values and their rollback, and hides deleted objects")
   func changes() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     let osaka = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
     let controller = try await controller(
@@ -71,7 +71,7 @@ struct PendingResultsTests {
 
   @Test("applies the window to the changed result")
   func window() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     let cusco = try await context.materializedObject(City.self, with: #require(ids["cusco"]))
     var request = City.sortedFetchRequest
@@ -87,7 +87,7 @@ struct PendingResultsTests {
 
   @Test("moves objects between sections, and creates and removes sections")
   func sections() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     let cusco = try await context.materializedObject(City.self, with: #require(ids["cusco"]))
     let controller = try await controller(context, section: .ascending("country.name"))
@@ -95,7 +95,7 @@ struct PendingResultsTests {
       controller.sections.map { "\($0.name): " + $0.objects.map(\.name).joined(separator: ",") }
     }
     #expect(content() == ["Japan: Osaka,Tokyo", "Peru: Cusco"])
-    let mali: Fixture.Country = context.insertObject()
+    let mali: SampleCities.Country = context.insertObject()
     mali.name = "Mali"
     cusco.country = Fault(mali)
     try await eventually { content() == ["Japan: Osaka,Tokyo", "Mali: Cusco"] }
@@ -106,7 +106,7 @@ struct PendingResultsTests {
 
   @Test("combines unsaved changes with those of other writers, and of parent contexts")
   func otherWriters() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     let child = ManagedObjectContext(parent: context)
     let osaka = try await child.materializedObject(City.self, with: #require(ids["osaka"]))
@@ -126,7 +126,7 @@ struct PendingResultsTests {
 
   @Test("refuses sections by parts of values, which it cannot compute")
   func derivedSections() async throws {
-    let (sample, _) = try await Fixture.store(.local)
+    let (sample, _) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     await #expect(throws: FetchError.self) {
       _ = try await controller(context, section: .grouped(by: .initial, of: City.Key.name))
@@ -137,13 +137,13 @@ struct PendingResultsTests {
 /// Records the types of the object changes of each delegate call.
 @MainActor
 private final class ChangeRecord: @MainActor FetchedResultsControllerDelegate {
-  typealias Element = Fixture.City
+  typealias Element = SampleCities.City
   var types: [[ObjectChangeType]] = []
 
   func controllerWillChangeContent(_ controller: Controller) { types.append([]) }
 
   func controller(
-    _ controller: Controller, didChange object: Fixture.City, at indexPath: Position?,
+    _ controller: Controller, didChange object: SampleCities.City, at indexPath: Position?,
     for type: ObjectChangeType, newIndexPath: Position?
   ) { types[types.count - 1].append(type) }
 }

@@ -7,13 +7,13 @@ import Testing
 @MainActor
 @Suite("Objects in memory", .mayBlock)
 struct RetainingTests {
-  typealias City = Fixture.City
-  typealias Country = Fixture.Country
+  typealias City = SampleCities.City
+  typealias Country = SampleCities.Country
   typealias Hero = Heroes.Hero
 
   @Test("leave it with their last user, also if relationships were materialized both ways")
   func bothWays() async throws {
-    let (sample, _) = try await Fixture.store(.local)
+    let (sample, _) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     do {
       let cities = try await context.fetch(City.sortedFetchRequest)
@@ -32,7 +32,7 @@ struct RetainingTests {
 
   @Test("leave it with their last user, also if prefetched and set both ways")
   func prefetchedAndSet() async throws {
-    let (sample, _) = try await Fixture.store(.local)
+    let (sample, _) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     do {
       var request = Country.sortedFetchRequest
@@ -74,7 +74,7 @@ struct RetainingTests {
 
   @Test("retain what was materialized or prefetched through them")
   func retaining() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     let japan: Country
     do {
@@ -96,7 +96,7 @@ struct RetainingTests {
 
   @Test("a page of objects retains what an earlier page retained")
   func pages() async throws {
-    let (sample, _) = try await Fixture.store(.local)
+    let (sample, _) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     func page(_ name: String) async throws -> [City] {
       var request = City.sortedFetchRequest(where: "name == %@", name)
@@ -113,7 +113,7 @@ struct RetainingTests {
 
   @Test("are not refreshed by reading a to-many relationship", arguments: Kind.allCases)
   func reading(kind: Kind) async throws {
-    let (sample, ids) = try await Fixture.store(kind)
+    let (sample, ids) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let countries = try await context.fetch(Country.sortedFetchRequest)
     var changes: [ObjectsDidChange] = []

@@ -31,7 +31,7 @@ struct SampleStore: OpenedSample {
 
 // MARK: - Cities
 
-enum Fixture {
+enum SampleCities {
   final class Country: ManagedObject, ManagedObjectType {
     static let entityName = "Country"
     static var defaultSortDescriptors: [SortTerm] { [.ascending(Key.code)] }
@@ -110,9 +110,12 @@ enum Fixture {
     """
 }
 
-extension Fixture.City: PredicateKeyPathProviding {
+extension SampleCities.City: PredicateKeyPathProviding {
   static var predicateKeyPaths: [AnyKeyPath: String] {
-    [\Fixture.City.name: Key.name.rawValue, \Fixture.City.latitude: Key.latitude.rawValue]
+    [
+      \SampleCities.City.name: Key.name.rawValue,
+      \SampleCities.City.latitude: Key.latitude.rawValue,
+    ]
   }
 }
 

@@ -254,10 +254,10 @@ struct UnreadableTests {
 
   @Test("is not assigned by a key: the property stays, and the save names it")
   func wrongType() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     let osaka = try await context.materializedObject(
-      Fixture.City.self, with: #require(ids["osaka"]))
+      SampleCities.City.self, with: #require(ids["osaka"]))
     osaka.setValue("many", for: .population)
     osaka.setValue(5, for: .name)
     osaka.setValue(nil as String?, for: .name)

@@ -8,14 +8,14 @@ import Testing
 @MainActor
 @Suite("A fetch with unsaved changes", .mayBlock)
 struct UnsavedFetchTests {
-  typealias City = Fixture.City
-  typealias Country = Fixture.Country
+  typealias City = SampleCities.City
+  typealias Country = SampleCities.Country
 
   private static let byPopulation = FetchRequest<City>(sortedBy: [.descending("population")])
 
   @Test("finds new objects that match, where they belong", arguments: Kind.allCases)
   func insertions(kind: Kind) async throws {
-    let (sample, _) = try await Fixture.store(kind)
+    let (sample, _) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let nara: City = context.insertObject()
     (nara.name, nara.population) = ("Nara", 5_000_000)
@@ -38,7 +38,7 @@ struct UnsavedFetchTests {
 
   @Test("evaluates changed objects by their unsaved values", arguments: Kind.allCases)
   func updates(kind: Kind) async throws {
-    let (sample, ids) = try await Fixture.store(kind)
+    let (sample, ids) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let osaka = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
     let cusco = try await context.materializedObject(City.self, with: #require(ids["cusco"]))
@@ -59,7 +59,7 @@ struct UnsavedFetchTests {
 
   @Test("leaves out what is to be deleted, and its window is full", arguments: Kind.allCases)
   func windows(kind: Kind) async throws {
-    let (sample, ids) = try await Fixture.store(kind)
+    let (sample, ids) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     context.delete(try await context.materializedObject(City.self, with: #require(ids["tokyo"])))
     var request = Self.byPopulation
@@ -81,7 +81,7 @@ struct UnsavedFetchTests {
 
   @Test("follows relationships of changed objects, fetching what is not in memory")
   func relationships() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     let osaka = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
     osaka.country = context.object(Country.self, with: try #require(ids["pe"]))
@@ -111,7 +111,7 @@ struct UnsavedFetchTests {
 
   @Test("uses the store's result for properties that the classes do not declare")
   func undeclared() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     let osaka = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
     osaka.population = 3
@@ -129,7 +129,7 @@ struct UnsavedFetchTests {
 
   @Test("of a child sees what the contexts above have not saved")
   func children() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let parent = ManagedObjectContext(store: sample.store)
     let nara: City = parent.insertObject()
     (nara.name, nara.population) = ("Nara", 5_000_000)
@@ -147,7 +147,7 @@ struct UnsavedFetchTests {
 
   @Test("findOrCreate uses the unsaved objects of the context", arguments: Kind.allCases)
   func findOrCreate(kind: Kind) async throws {
-    let (sample, ids) = try await Fixture.store(kind)
+    let (sample, ids) = try await SampleCities.store(kind)
     let context = ManagedObjectContext(store: sample.store)
     let peru = try await context.materializedObject(Country.self, with: #require(ids["pe"]))
     peru.code = "P2"
@@ -229,7 +229,7 @@ struct UnsavedFetchTests {
 
   @Test("batches act on the store, past unsaved changes, and these then conflict or go on")
   func batches() async throws {
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     let cities = try await context.fetch(City.sortedFetchRequest)  // Cusco, Osaka, Tokyo
     cities[0].population = 99_000_000
@@ -269,13 +269,13 @@ struct UnsavedFetchTests {
 @MainActor
 @Suite("Unsaved changes, generated", .mayBlock)
 struct GeneratedUnsavedTests {
-  typealias City = Fixture.City
+  typealias City = SampleCities.City
 
   @Test("are found as they are after the save", arguments: 0..<12)
   func parity(round: UInt64) async throws {
     let seed = UInt64.random(in: 0...UInt64.max / 2) &+ round
     var random = SeededRandom(seed: seed)
-    let (sample, ids) = try await Fixture.store(.local)
+    let (sample, ids) = try await SampleCities.store(.local)
     let seeded = ManagedObjectContext(store: sample.store)
     for number in 0..<20 { Self.change(seeded.insertObject(City.self), number, ids, &random) }
     try await seeded.save()
@@ -316,7 +316,7 @@ struct GeneratedUnsavedTests {
     let countries = [ids["jp"], ids["pe"], nil]
     let country = countries.randomElement(using: &random) ?? nil
     city.country = country.flatMap { id in
-      city.managedObjectContext?.object(Fixture.Country.self, with: id)
+      city.managedObjectContext?.object(SampleCities.Country.self, with: id)
     }
   }
 

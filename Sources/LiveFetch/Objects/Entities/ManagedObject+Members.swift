@@ -17,6 +17,7 @@ extension ManagedObject {
   /// True if the object with this id is a member; nil if the members were not fetched. O(1), except
   /// after a change of the stored members.
   func isMember(_ id: ManagedObjectID, of name: String) -> Bool? {
+    noteRead()
     let edits = memberEdits[name]
     if let all = edits?.all { return all.contains(id) }
     guard let stored = storedMembers(of: name) ?? unstoredMembers else { return nil }
