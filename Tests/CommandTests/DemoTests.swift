@@ -17,9 +17,9 @@ struct DemoTests {
     #expect(
       Demo.greeting(.todo, at: "https://[::]:9000", needsToken: false)
         .hasSuffix("Try it: curl https://[::1]:9000/v1/model"))
-    let fixture = Demo.greeting(.fixture, at: "http://0.0.0.0:8080", needsToken: true)
-    #expect(!fixture.contains("0.0.0.0"))
-    let commands = fixture.split(separator: "\n").filter { $0.hasPrefix("  curl ") }
+    let world = Demo.greeting(.world, at: "http://0.0.0.0:8080", needsToken: true)
+    #expect(!world.contains("0.0.0.0"))
+    let commands = world.split(separator: "\n").filter { $0.hasPrefix("  curl ") }
     #expect(commands.count == 3)
     #expect(
       commands.allSatisfy {

@@ -21,7 +21,7 @@ struct ManualTests {
   /// A file with the sample cities, made once.
   private static let sample = Result {
     let directory = try TemporaryDirectory()
-    try Sample.fixture.create(at: directory.file("sample.sqlite"))
+    try Sample.world.create(at: directory.file("sample.sqlite"))
     return directory
   }
 
