@@ -32,3 +32,8 @@ func note(_ message: String) {
 
 /// The same under a name that a type's own `failure` does not hide.
 func refuse(_ message: String, _ status: ExitStatus) -> ExitCode { failure(message, status) }
+
+extension String {
+  /// The text without a full stop at its end, to be continued.
+  var withoutFullStop: String { hasSuffix(".") ? String(dropLast()) : self }
+}

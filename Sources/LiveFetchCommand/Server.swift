@@ -126,7 +126,7 @@ struct Server {
       switch event {
       case .reopened: note("\(name): its tables or the file have changed; opened again")
       case .cannotReopen(let error):
-        note("\(name): cannot be opened again: \(error.message); trying again")
+        note("\(name): cannot be opened again: \(error.message.withoutFullStop); trying again")
       }
     } open: { () throws(StoreError) in
       try open()

@@ -42,7 +42,7 @@ extension ResultTransaction {
     _ id: ObjectID, of plan: FetchPlan
   ) throws(StoreError) -> ObjectSnapshot? {
     let table = composer.schema.entities[plan.definition.entity]
-    guard let key = table.key.bindings(of: id) else { return nil }
+    guard table.key.bindings(of: id) != nil else { return nil }
     guard plan.definition.access == nil else {
       return try object(composer.object(id, of: plan), id)
     }
@@ -50,7 +50,7 @@ extension ResultTransaction {
       entity: plan.definition.entity, selection: plan.selection,
       integersAsStrings: plan.integersAsStrings)
     let statement = objectStatements.statement(of: kind) { composer.object(id, of: plan) }
-    return try object(statement.binding(key: key), id)
+    return try object(statement.binding(key: IDRestriction(key: table.key, ids: [id]).bindings), id)
   }
 
   /// Returns the object that a statement of ``FetchComposer/object(_:of:)`` reads; nil if it does

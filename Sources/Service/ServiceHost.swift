@@ -112,24 +112,35 @@ public final class ServiceHost: HTTPHandler {
     enum Outcome {
       case served(Service)
       case waits
-      case refused(HTTPResponse)
+      case response(HTTPResponse)
+      case metrics(Setup)
     }
     if let service { return service.handle(request, exchange) }
     let outcome: Outcome = state.withLock { state in
       if let served = state.served { return .served(served.service) }
       if let response = Health.response(to: request, isDraining: state.isDraining, state.fault) {
-        return .refused(response)
+        return .response(response)
       }
-      if state.isDraining { return .refused(Problem.shuttingDown.response) }
-      if let refusal = state.refusal { return .refused(refusal.response) }
+      if state.isDraining { return .response(Problem.shuttingDown.response) }
+      if Health.isMetrics(request) { return .metrics(state.setup) }
+      if let refusal = state.refusal { return .response(refusal.response) }
       state.waiting.append(Waiting(request: request, exchange: exchange))
       return .waits
     }
     switch outcome {
     case .served(let service): service.handle(request, exchange)
     case .waits: break
-    case .refused(let response): exchange.respond(response)
+    case .response(let response): exchange.respond(response)
+    case .metrics(let setup): exchange.respond(metricsResponse(to: request, setup))
     }
+  }
+
+  /// The metrics while no store is open, for a caller who may read them.
+  private func metricsResponse(to request: HTTPRequest, _ setup: Setup) -> HTTPResponse {
+    guard case .caller(let caller) = setup.authenticator.authenticate(request),
+      caller.scopes.contains(.admin)
+    else { return Problem(StoreError.busy).response }
+    return Health.metrics(metrics.families + ProcessMetrics.families, isReady: false)
   }
 
   public func refusal(
@@ -261,6 +272,7 @@ extension ServiceHost {
           pause = min(pause * 2, Self.longestPause)
         } else if ContinuousClock.now - start > Self.longestWait {
           onEvent(.cannotReopen(error))
+          logFault()
           refuseWaiting()
           pause *= 2
         }
@@ -285,6 +297,12 @@ extension ServiceHost {
       store.close()
       throw .failed("the system has no threads to give")
     }
+  }
+
+  /// Has the log say that the server is not ready. The next service logs when it is.
+  private func logFault() {
+    let (configuration, fault) = state.withLock { ($0.setup.configuration, $0.fault) }
+    configuration.readinessLog.note([fault ?? Health.reopening], configuration.errorLogger)
   }
 
   private func refuseWaiting() {

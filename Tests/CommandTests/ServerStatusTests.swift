@@ -34,6 +34,25 @@ struct ServerStatusTests {
     #expect(less["requests"] == nil)
   }
 
+  @Test("While the file is cut short, the status and the metrics say so, and the log does once")
+  func truncatedFile() throws {
+    let folder = try Folder()
+    try folder.sql(smallFixture, on: "w.sqlite")
+    let (_, address) = try folder.serve("w.sqlite", environment: ["LIVEFETCH_TOKEN": "s3"])
+    #expect(truncate(folder.file("w.sqlite"), 8_192) == 0)
+    var status = try folder.run("status", address, environment: ["LIVEFETCH_TOKEN": "s3"])
+    _ = try eventually(within: .seconds(60)) {
+      status = try folder.run("status", address, environment: ["LIVEFETCH_TOKEN": "s3"])
+      return status.output.contains(/requests  /) && !status.output.contains("token")
+    }
+    #expect(status.status == 69, "\(status.errors)")
+    #expect(status.output.contains(/ready .* no\n/), "\(status.output)")
+    #expect(status.output.contains("file-truncated: The database file was cut short."))
+    let log = try folder.wait(for: "serve.log.err") { $0.contains("The server is not ready") }
+    #expect(log.components(separatedBy: "The server is not ready").count == 2, "\(log)")
+    #expect(log.contains("file-truncated"), "\(log)")
+  }
+
   @Test("The token may be in a file that a variable names")
   func tokenFile() throws {
     let folder = try Folder()

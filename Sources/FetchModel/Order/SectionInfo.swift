@@ -129,8 +129,15 @@ private struct SectionWriter {
   }
 
   private mutating func write(number: Double) {
+    // Unlike in items, because a section of nil may exist as well.
+    guard !number.isNaN else { return write(text: "NaN") }
     value.append(json: number)
     name = String(decoding: value.filter { $0 != 0x22 }, as: UTF8.self)
+  }
+
+  private mutating func write(text: String) {
+    name = text
+    value.append(jsonString: text)
   }
 
   private mutating func write(_ date: Instant) {

@@ -65,6 +65,12 @@ extension Instant {
   /// `2024-01-31T10:00:00Z`, with a fraction only if it is not zero.
   public var iso8601: String { String(decoding: text(.iso8601), as: UTF8.self) }
 
+  /// `2024-01-31T10:00:00.120Z`, with three digits after the point always, for the lines of a log.
+  public var iso8601Milliseconds: String {
+    let digits = String(1_000 + nanoseconds / 1_000_000).dropFirst()
+    return "\(Instant(seconds: seconds).iso8601.dropLast()).\(digits)Z"
+  }
+
   /// Returns the text that a column of `format` stores, or the seconds in digits.
   public func stored(as format: DateFormat) -> String {
     String(decoding: text(format), as: UTF8.self)

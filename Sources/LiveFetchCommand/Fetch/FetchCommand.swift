@@ -108,7 +108,7 @@ struct FetchCommand: ParsableCommand {
         result = try source.nextResult()
         isAvailable = true
       } catch let error as ServerUnavailable {
-        if isAvailable { note("\(error.reason); trying again") }
+        if isAvailable { note("\(error.reason.withoutFullStop); trying again") }
         isAvailable = false
         continue
       }

@@ -32,7 +32,7 @@ struct LineLogHandler: LogHandler {
   }
 
   func log(event: LogEvent) {
-    let time = Instant.now.iso8601
+    let time = Instant.now.iso8601Milliseconds
     let entries = metadata.merging(event.metadata ?? [:]) { $1 }
     output.write(
       format == .json

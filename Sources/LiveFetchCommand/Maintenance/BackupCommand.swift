@@ -32,7 +32,14 @@ struct BackupCommand: ParsableCommand {
 
   func run() throws {
     try refuseDatabase(store)
+    guard !store.hasPrefix("http://"), !store.hasPrefix("https://") else {
+      throw failure("\(store): a backup is made of a file, where the file is", .usage)
+    }
     try requireFile(store)
+    let folder = URL(fileURLWithPath: copy).deletingLastPathComponent().path
+    guard FileManager.default.fileExists(atPath: folder) else {
+      throw failure("\(copy): its folder does not exist", .noInput)
+    }
     guard try !isFile(copy) || force else {
       throw failure("\(copy): already exists; --force replaces it", .usage)
     }

@@ -49,8 +49,10 @@ final class ScheduledBackups: Sendable {
     guard files.isWritableFile(atPath: directory) else {
       throw failure("\(directory): may not be written; backups need it", .failed)
     }
-    for name in names(ending: Self.partial) {
-      try? files.removeItem(atPath: "\(directory)/\(name)")
+    for ending in [Self.partial, Self.partial + "-journal"] {
+      for name in names(ending: ending) {
+        try? files.removeItem(atPath: "\(directory)/\(name)")
+      }
     }
     metrics.scheduleBackups(every: interval, last: newest?.timeIntervalSince1970)
     Thread.detachNewThread { self.run() }

@@ -138,20 +138,24 @@ struct StatusCommand: ParsableCommand {
 
   private func remoteLines() throws -> [Line] {
     let remote = try target.remote()
-    let about = try remote.json("GET", "/v1")
     let probe = try remote.response("GET", "/health/ready")
+    let state: [Line] =
+      [("server", .string(target.store)), ("ready", .boolean(probe.status == 200))]
+      + Self.reasons(probe)
+    // While the store is closed, only the probes and the metrics are answered.
+    if probe.status != 200, try remote.response("GET", "/v1").status == 503 {
+      return state + (try Self.measurements(remote))
+    }
+    let about = try remote.json("GET", "/v1")
     let model = try remote.json("GET", "/v1/model")
     var names: [JSON] = []
     if case .array(let entities)? = model["entities"] { names = entities.compactMap { $0["name"] } }
-    let state: [Line] = [
-      ("server", .string(target.store)), ("ready", .boolean(probe.status == 200)),
-    ]
     let content: [Line] = [
       ("name", about["name"] ?? .null), ("version", about["version"] ?? .null),
       ("store", about["store"] ?? .null), ("read only", about["readOnly"] ?? .null),
       ("token", about["token"] ?? .null), ("entities", .array(names)),
     ]
-    return state + Self.reasons(probe) + content + (try Self.measurements(remote))
+    return state + content + (try Self.measurements(remote))
   }
 
   /// Why the server is not ready; empty if it is.
@@ -165,7 +169,7 @@ struct StatusCommand: ParsableCommand {
     return [("reasons", .array(texts))]
   }
 
-  /// What the server's metrics tell of its work; empty for a caller who may not read them.
+  /// The measurements of the server's metrics; empty for a caller who may not read them.
   private static func measurements(_ remote: ServerClient) throws -> [Line] {
     let response = try remote.response("GET", "/metrics")
     guard response.status == 200 else { return [] }

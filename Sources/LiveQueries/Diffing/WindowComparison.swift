@@ -26,16 +26,18 @@ struct WindowComparison {
     self.window = window
     oldVisible = window.clamped(to: 0..<shift.oldCount)
     newVisible = window.clamped(to: 0..<shift.newCount)
-    oldUnchanged =
-      shift.unchanged(
-        beforeOldRank: oldVisible.lowerBound)..<shift.unchanged(
-        beforeOldRank: oldVisible.upperBound)
-    newUnchanged =
-      shift.unchanged(
-        beforeNewRank: newVisible.lowerBound)..<shift.unchanged(
-        beforeNewRank: newVisible.upperBound)
+    oldUnchanged = Self.range(
+      shift.unchanged(beforeOldRank: oldVisible.lowerBound),
+      shift.unchanged(beforeOldRank: oldVisible.upperBound))
+    newUnchanged = Self.range(
+      shift.unchanged(beforeNewRank: newVisible.lowerBound),
+      shift.unchanged(beforeNewRank: newVisible.upperBound))
     numbers = SectionNumbers(shift: shift, oldVisible: oldVisible, newVisible: newVisible)
   }
+
+  /// An empty range if the end is before the start, as it may be if a store's history contradicts its
+  /// rows: no history may end the process.
+  private static func range(_ start: Int, _ end: Int) -> Range<Int> { start..<max(start, end) }
 
   /// The extent of the window before the change.
   var oldExtent: WindowExtent {

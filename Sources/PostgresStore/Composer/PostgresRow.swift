@@ -237,6 +237,8 @@ extension PostgresRow {
   private func append(
     _ value: PostgresValue, _ component: RowLayout.Component, to encoder: inout OrderKeyEncoder
   ) {
+    // PostgreSQL sorts NaN after every other number.
+    if value.isNaN { return encoder.append(.nan, component.direction) }
     switch StoredValue(value) {
     case .null: encoder.appendNil(component.nils)
     case .integer(let integer): encoder.append(integer, component.direction)
@@ -244,6 +246,16 @@ extension PostgresRow {
     case .text(var text): text.withUTF8 { encoder.append(text: $0, component.direction) }
     case .blob(let bytes):
       bytes.withUnsafeBufferPointer { encoder.append(binary: $0, component.direction) }
+    }
+  }
+}
+
+extension PostgresValue {
+  fileprivate var isNaN: Bool {
+    switch self {
+    case .double(let double): double.isNaN
+    case .numeric(let text): text == "NaN"
+    default: false
     }
   }
 }

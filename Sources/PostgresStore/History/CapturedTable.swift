@@ -44,11 +44,12 @@ struct CapturedTable: Hashable, Sendable {
   let truncated: [OID]
 
   /// nil if changes of the table cannot be recorded: a view or foreign table, a table without a key,
-  /// one with inheriting tables, one that belongs to another role or to an extension, or one with a
-  /// column whose name contains `livefetch`.
+  /// one with inheriting tables, one that belongs to another role or to an extension, an unlogged one, one
+  /// with a policy for rows that applies to the connection's role, or one with a column whose name contains
+  /// `livefetch`.
   init?(_ table: CatalogueTable) {
     guard table.kind == .table || table.kind == .partitionedTable, !table.hasInheritingTables,
-      !table.isOwnedByOthers,
+      !table.isOwnedByOthers, !table.hasUnseenChanges,
       let key = table.key, !table.columns.contains(where: { $0.name.contains("livefetch") })
     else { return nil }
     oid = table.oid
@@ -66,6 +67,23 @@ struct CapturedTable: Hashable, Sendable {
   var historyName: String { "livefetch.history_\(oid)" }
   var columnList: String { columns.map { quoted($0.name) }.joined(separator: ", ") }
   var keyList: String { key.map(quoted).joined(separator: ", ") }
+
+  /// SQL for the key's columns by which rows are told apart. Keys of some types may be equal and have
+  /// different ids: 1.5 and 1.50, or texts of a type that ignores case. They are compared as text.
+  func identity(_ alias: String? = nil) -> String {
+    key.map { name in
+      let column = qualified(name, alias)
+      let type = columns.first { $0.name == name }?.type ?? ""
+      let isIdentical = Self.identicalTypes.contains { type.hasPrefix($0) }
+      return isIdentical ? column : "\(column)::text COLLATE \"C\""
+    }.joined(separator: ", ")
+  }
+
+  /// The beginnings of the names of types whose equal values have the same text.
+  private static let identicalTypes = [
+    "bigint", "boolean", "bytea", "character varying", "date", "integer", "smallint", "text",
+    "timestamp", "uuid",
+  ]
 }
 
 // MARK: - Statements

@@ -135,12 +135,12 @@ extension CapturedTable {
           SELECT * FROM \(historyName) WHERE livefetch_xid >= ?::xid8
           UNION ALL
           SELECT * FROM \(historyName) WHERE livefetch_xid = ANY (?::xid8[]))
-        SELECT DISTINCT ON (\(keyList)) livefetch_existed\(columns)
+        SELECT DISTINCT ON (\(identity())) livefetch_existed\(columns)
         FROM (
-          SELECT *, min(livefetch_seq) OVER (PARTITION BY \(keyList), livefetch_xid) AS livefetch_first
+          SELECT *, min(livefetch_seq) OVER (PARTITION BY \(identity()), livefetch_xid) AS livefetch_first
           FROM changes AS c WHERE \(Self.isRowBefore)
         ) AS first
-        ORDER BY \(keyList), livefetch_first, livefetch_existed DESC, livefetch_seq)
+        ORDER BY \(identity()), livefetch_first, livefetch_existed DESC, livefetch_seq)
       """, bindings: ChangeQueries.bindings(position))
   }
 }
@@ -167,7 +167,7 @@ extension CapturedTable {
       let type = self.columns.first { $0.name == name }?.tableType
       return ", " + quoted(name) + (type.map { "::\($0)" } ?? "")
     }.joined()
-    let keys = key.map { "c.\(quoted($0))" }.joined(separator: ", ")
+    let keys = identity("c")
     return """
       WITH changes AS MATERIALIZED (
         SELECT * FROM \(historyName) WHERE livefetch_xid = ANY (?::xid8[]))

@@ -4,7 +4,8 @@ extension PostgresHistory {
   /// SQL for the signature of the table whose object id is `r.relation`: the database, the table's
   /// name, columns, keys and partitions, the labels of its enums, its history table, and the state of
   /// the triggers. The `xmin` of a column's entry changes with `ALTER COLUMN … TYPE int USING c * 2`,
-  /// and not with TRUNCATE, CLUSTER and VACUUM FULL.
+  /// and not with TRUNCATE, CLUSTER and VACUUM FULL. That of a trigger changes when the trigger is disabled
+  /// and enabled again, and when a partition is detached and attached again.
   private static let expression = """
     md5(concat_ws(';', \(HistoryEpoch.database),
       (SELECT concat_ws(' ', n.nspname, c.relname, c.relkind) FROM pg_catalog.pg_class AS c
@@ -25,7 +26,7 @@ extension PostgresHistory {
         FROM pg_catalog.pg_constraint AS k WHERE k.conrelid = r.relation AND k.contype = 'f'),
       (SELECT string_agg(p.relid::oid::text, ' ' ORDER BY p.relid::oid)
         FROM pg_catalog.pg_partition_tree(r.relation) AS p WHERE p.isleaf),
-      (SELECT string_agg(concat_ws(' ', t.tgrelid, t.tgname, t.tgtype, t.tgenabled, t.tgqual IS NULL,
+      (SELECT string_agg(concat_ws(' ', t.tgrelid, t.tgname, t.xmin, t.tgtype, t.tgenabled, t.tgqual IS NULL,
           f.proname, md5(f.prosrc), f.prosecdef), ',' ORDER BY t.tgrelid, t.tgname)
         FROM pg_catalog.pg_trigger AS t JOIN pg_catalog.pg_proc AS f ON f.oid = t.tgfoid
         WHERE f.pronamespace = 'livefetch'::regnamespace

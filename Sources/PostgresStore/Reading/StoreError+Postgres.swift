@@ -26,10 +26,15 @@ extension StoreError {
     case "0A000" where error.message.contains("cached plan"): self = .schemaChanged(entity: "")
     // undefined_function
     case "42883":
-      self =
-        Self.missingFunctionSubject(error.message).map { .unsupported($0) }
-        ?? .failed("PostgreSQL \(error)")
+      self = .unsupported(
+        Self.missingFunctionSubject(error.message)
+          ?? "A calculation with a value of this type over PostgreSQL")
     case "0A000": self = .unsupported(error.message)
+    // grouping_error, invalid_column_reference
+    case "42803", "42P10":
+      self = .unsupported("This combination of `group`, `distinct` and expressions over PostgreSQL")
+    // generated_always
+    case "428C9": self = .unsupported("An id of one's own for a key that is GENERATED ALWAYS")
     // invalid_regular_expression: PostgreSQL refuses it as too complex.
     case "2201B": self = .unsupported(Self.patternSubject)
     // character_not_in_repertoire, untranslatable_character

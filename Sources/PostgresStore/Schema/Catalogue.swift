@@ -35,6 +35,9 @@ struct CatalogueTable: Hashable, Sendable {
   /// True if the connection's role is no member of the role that owns the table, or if an extension
   /// owns it.
   var isOwnedByOthers = false
+  /// True for an unlogged table, which crash recovery empties without triggers, and for one of which a
+  /// policy shows the connection's role some rows only.
+  var hasUnseenChanges = false
   var columns: [CatalogueColumn] = []
   /// The columns of the primary key; empty if there is none.
   var primaryKey: [String] = []

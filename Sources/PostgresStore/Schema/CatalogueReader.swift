@@ -45,7 +45,8 @@ struct CatalogueReader {
       SELECT c.oid, n.nspname, c.relname, c.relkind, c.relkind = 'r' AND EXISTS (
         SELECT FROM pg_inherits AS i WHERE i.inhparent = c.oid),
         NOT pg_has_role(c.relowner, 'USAGE') OR EXISTS (SELECT FROM pg_depend AS d
-          WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
+          WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'),
+        c.relpersistence = 'u' OR row_security_active(c.oid)
       FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
       WHERE n.nspname = ANY ($1::text[]) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
         AND NOT c.relispartition AND c.relpersistence <> 't'
@@ -56,7 +57,8 @@ struct CatalogueReader {
       else { continue }
       tables[oid] = CatalogueTable(
         oid: oid, schema: row[1].string ?? "", name: row[2].string ?? "", kind: kind,
-        hasInheritingTables: row[4] == true, isOwnedByOthers: row[5] == true)
+        hasInheritingTables: row[4] == true, isOwnedByOthers: row[5] == true,
+        hasUnseenChanges: row[6] == true)
     }
     return tables
   }

@@ -160,6 +160,8 @@ extension SQLiteStore {
     defer { source.close() }
     let pages = try of(.destination) { () throws(StoreError) in
       try NewTable.createFile(draft)
+      // As the source: a copy is not for more people to read.
+      copyMode(of: path, to: draft)
       let target = try Connection(path: draft, access: .write)
       defer { target.close() }
       let pages = try copy(from: source, to: target, progress)
@@ -168,6 +170,12 @@ extension SQLiteStore {
       return pages
     }
     return BackupReport(pages: pages.count, bytes: pages.count * pages.size, token: token)
+  }
+
+  private static func copyMode(of path: String, to copy: String) {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return }
+    chmod(copy, status.st_mode & 0o777 | 0o200)
   }
 
   private static func openToCopy(_ path: String) throws(StoreError) -> (Connection, Token?) {

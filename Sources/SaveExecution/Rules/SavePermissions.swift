@@ -19,7 +19,17 @@ struct SavePermissions {
     let relationship: Int
   }
 
+  /// The objects of a change with a condition.
+  struct Batch {
+    /// The readable objects that the condition selects.
+    let found: Set<ObjectID>
+    /// Those that the rule of the change's action allows for.
+    let permitted: Set<ObjectID>
+  }
+
   let access: CallerAccess
+  /// The objects of the changes with conditions, by the index of the change.
+  var batches: [Int: Batch] = [:]
   var readable: Set<Object> = []
   var updatable: Set<Object> = []
   var deletable: Set<Object> = []

@@ -93,7 +93,7 @@ extension SaveRun {
     let table = table(change.entity)
     guard try canBegin(change, at: index, table) else { return }
     if request.access != nil {
-      return try updatePermitted(change, at: index, where: predicate)
+      return try updatePermitted(change, at: index)
     }
     let matches = matches(predicate, table)
     guard try isWithinLimit(matches) else { return }
@@ -115,7 +115,7 @@ extension SaveRun {
     let table = table(change.entity)
     var matches = matches(predicate, table)
     if request.access != nil {
-      guard let ids = try permittedIDs(.delete, matches, at: index) else { return }
+      guard let ids = try permittedIDs(.delete, table.index, at: index) else { return }
       matches = Matches(ids, of: table)
     }
     guard try isWithinLimit(matches) else { return }
@@ -139,33 +139,50 @@ extension SaveRun {
 // MARK: - Access rules
 
 extension SaveRun {
-  /// Returns the matching objects that the caller may change; nil if the batch is refused because of
+  /// Finds the objects of the changes with a condition, before the first change: an earlier change of the
+  /// save could make objects readable for a later condition.
+  func foundByConditions(_ access: CallerAccess) throws(StoreError) -> [Int: SavePermissions.Batch]
+  {
+    var batches: [Int: SavePermissions.Batch] = [:]
+    for (index, change) in request.changes.enumerated() where change.faults == nil {
+      let (predicate, action): (ResolvedPredicate, AccessAction)
+      switch change.operation {
+      case .updateAll(let condition): (predicate, action) = (condition, .update)
+      case .deleteAll(let condition): (predicate, action) = (condition, .delete)
+      default: continue
+      }
+      let found = Set(try ids(matches(predicate, table(change.entity))))
+      let permitted = try permitted(
+        found, of: change.entity, access.rule(action, change.entity))
+      batches[index] = .init(found: found, permitted: permitted)
+    }
+    return batches
+  }
+
+  /// Returns the objects of a batch that the caller may change; nil if the batch is refused because of
   /// another one.
   private mutating func permittedIDs(
-    _ action: AccessAction, _ matches: Matches, at index: Int
+    _ action: AccessAction, _ entity: Int, at index: Int
   ) throws(StoreError) -> Set<ObjectID>? {
-    let entity = matches.table.index
-    guard let rule = request.access?.rule(action, entity) else { return nil }
-    let ids = Set(try self.ids(matches))
-    let permitted = try permitted(ids, of: entity, rule)
-    guard permitted.count == ids.count || request.isLenient else {
+    guard let batch = permissions?.batches[index] else { return nil }
+    guard batch.permitted.count == batch.found.count || request.isLenient else {
       reportForbidden(action.rawValue, entity, at: index)
       return nil
     }
-    return permitted
+    // An earlier change may have deleted some of them.
+    guard index > 0 else { return batch.permitted }
+    return Set(try ids(Matches(batch.permitted, of: table(entity))))
   }
 
   /// Updates the matching objects that the caller may update, before and after.
-  private mutating func updatePermitted(
-    _ change: Change, at index: Int, where predicate: ResolvedPredicate
-  ) throws(StoreError) {
+  private mutating func updatePermitted(_ change: Change, at index: Int) throws(StoreError) {
     let table = table(change.entity)
     guard !change.editsMembers, !setsPartners(change) else {
       return report(
         .notWritable, nil,
         "under access rules a batch cannot set to-many and one-to-one relationships", at: index)
     }
-    guard var ids = try permittedIDs(.update, matches(predicate, table), at: index),
+    guard var ids = try permittedIDs(.update, table.index, at: index),
       try isWithinLimit(Matches(ids, of: table))
     else { return }
     if request.isLenient, !row.isEmpty {

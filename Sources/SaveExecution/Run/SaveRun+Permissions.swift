@@ -26,6 +26,7 @@ extension SaveRun {
     permissions.updatable = try permitted(named.updated, .update, access, among: readable)
     permissions.deletable = try permitted(named.deleted, .delete, access, among: readable)
     permissions.unchangedLinks = try unchangedLinks(readable)
+    permissions.batches = try foundByConditions(access)
     self.permissions = permissions
   }
 

@@ -3,6 +3,7 @@
 
 import FetchModel
 import LiveFetchHTTPServer
+import LiveFetchMetrics
 import LiveFetchThreads
 
 extension Service {
@@ -72,7 +73,7 @@ extension Service {
   }
 }
 
-/// The responses of the probes.
+/// The responses of the probes and of `/metrics`.
 enum Health {
   static let ok = Array("{\"status\":\"ok\"}".utf8)
 
@@ -92,6 +93,29 @@ enum Health {
     problem.members = [.init(name: "reasons", value: .array(reasons))]
     problem.headers = [("Retry-After", "1")]
     return problem
+  }
+
+  /// The response of `/metrics`, with the readiness and these families.
+  static func metrics(_ families: [MetricFamily], isReady: Bool) -> HTTPResponse {
+    let ready = MetricFamily(
+      "livefetch_ready", "1 if the server is ready, as /health/ready says.", .gauge,
+      isReady ? 1 : 0)
+    var text = ""
+    for family in [ready] + families { family.append(to: &text) }
+    let headers = [
+      (name: "Content-Type", value: "text/plain; version=0.0.4; charset=utf-8"),
+      (name: "Cache-Control", value: "no-store"),
+    ]
+    return HTTPResponse(headers: headers, body: .text(text))
+  }
+
+  /// True for a request of the metrics.
+  static func isMetrics(_ request: HTTPRequest) -> Bool {
+    if case .metrics? = (try? Resource(target: request.target))?.route(request.method) {
+      true
+    } else {
+      false
+    }
   }
 
   /// The response to a probe while no store is open; nil for other requests.

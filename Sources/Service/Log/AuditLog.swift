@@ -114,7 +114,7 @@ extension AuditLog {
   ) {
     let model = context.service.store.model
     var members: [JSON.Member] = [
-      .init(name: "time", value: .string(Instant.now.iso8601)),
+      .init(name: "time", value: .string(Instant.now.iso8601Milliseconds)),
       .init(name: "caller", value: .string(context.caller?.credential ?? "anonymous")),
     ]
     if let user = context.caller?.userID {

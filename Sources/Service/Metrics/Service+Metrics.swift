@@ -16,16 +16,7 @@ extension Service {
   /// `GET /metrics`.
   func metricsResponse(isReady: Bool) -> HTTPResponse {
     configuration.metrics.observe(store.newestToken)
-    let ready = MetricFamily(
-      "livefetch_ready", "1 if the server is ready, as /health/ready says.", .gauge,
-      isReady ? 1 : 0)
-    var text = ""
-    for family in [ready] + families { family.append(to: &text) }
-    let headers = [
-      (name: "Content-Type", value: "text/plain; version=0.0.4; charset=utf-8"),
-      (name: "Cache-Control", value: "no-store"),
-    ]
-    return HTTPResponse(headers: headers, body: .text(text))
+    return Health.metrics(families, isReady: isReady)
   }
 
   private var families: [MetricFamily] {

@@ -220,6 +220,66 @@ struct AccessSavingTests {
     #expect(try fixture.ids(nil, "/v1/objects/note?sort=id") == [3, 4, 5])
   }
 
+  /// Members of a team read its notes; a member may move to another team, if it owns both.
+  private static func teams(update: String) throws -> AccessFixture {
+    try AccessFixture(
+      """
+      CREATE TABLE team(id INTEGER PRIMARY KEY, owner INTEGER);
+      CREATE TABLE member(id INTEGER PRIMARY KEY, team_id INTEGER REFERENCES team(id), person INTEGER);
+      CREATE TABLE note(id INTEGER PRIMARY KEY, team_id INTEGER REFERENCES team(id), text TEXT);
+      INSERT INTO team VALUES (1,2),(3,1);
+      INSERT INTO member VALUES (10,1,2),(11,3,1);
+      INSERT INTO note VALUES (1,1,'secret'),(3,3,'own');
+      """,
+      rules: """
+        {"entities":{"team":{"access":{"read":"TRUEPREDICATE"}},
+          "member":{"access":{"read":"TRUEPREDICATE","update":"team.owner == $user.id"}},
+          "note":{"access":{"read":"ANY team.member.person == $user.id",
+            "update":"\(update)","delete":"\(update)"}}}}
+        """)
+  }
+
+  @Test(
+    "A condition in a save finds what was readable before the save, not what its changes make so")
+  func conditionAfterAChange() throws {
+    let move = { (team: Int) in #"{"update":"member","id":11,"values":{"team":\#(team)}}"# }
+    func save(_ fixture: AccessFixture, _ changes: [String]) throws -> Answer {
+      try fixture.ask(
+        "1", "POST", "/v1/save", #"{"changes":[\#(changes.joined(separator: ","))]}"#)
+    }
+    let open = try Self.teams(update: "TRUEPREDICATE")
+    for (change, counts) in [
+      (#"{"update":"note","where":"id == 1","values":{"text":"changed"}}"#, (2, 0)),
+      (#"{"update":"note","where":"id == 1","values":{"team":3}}"#, (2, 0)),
+      (#"{"update":"note","where":"team == 1","values":{"text":"changed"}}"#, (2, 0)),
+      (#"{"delete":"note","where":"id == 1"}"#, (2, 0)),
+      (#"{"update":"note","where":"id == 3","values":{"text":"new"}}"#, (3, 0)),
+      (#"{"delete":"note","where":"team == 3"}"#, (2, 1)),
+    ] {
+      // Team 1 belongs to somebody else, but what counts is where the member is before and after.
+      try open.file.runExternally("UPDATE team SET owner = 1 WHERE id = 1")
+      let saved = try save(open, [move(1), change, move(3)])
+      #expect(saved.status == 200, "\(change): \(saved.text)")
+      #expect(saved.json["updated"]?.integer == Int64(counts.0), "\(change): \(saved.text)")
+      #expect(saved.json["deleted"]?.integer == Int64(counts.1), "\(change): \(saved.text)")
+      let note = try open.ask(nil, "GET", "/v1/objects/note/1")
+      #expect(note.text == #"{"id":1,"team":1,"text":"secret"}"#, "\(change)")
+    }
+    // The refusal of the first change does not depend on what the second one would find.
+    let closed = try Self.teams(update: "FALSEPREDICATE")
+    let answers = try ["s", "x"].map { letter in
+      try save(
+        closed,
+        [
+          move(1),
+          #"{"update":"note","where":"text BEGINSWITH '\#(letter)'","values":{"text":"q"}}"#,
+        ])
+    }
+    #expect(answers.map(\.status) == [403, 403])
+    #expect(answers[0].text == answers[1].text)
+    #expect(answers[0].text.contains(#""entity":"member""#), "\(answers[0].text)")
+  }
+
   @Test("A save of several changes is refused as a whole, and names each refused change")
   func several() throws {
     let fixture = try AccessFixture()
