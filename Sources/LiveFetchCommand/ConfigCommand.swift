@@ -54,7 +54,8 @@ struct ConfigCommand: ParsableCommand {
     return setting.kind == .secret ? "(set)" : value.description
   }
 
-  /// The settings that differ from their defaults would be enough, but a whole file is a template.
+  /// Returns a configuration file of all settings except secrets, defaults included, so that it can
+  /// serve as a template.
   private static func file(_ settings: Settings) -> String {
     let lines = Setting.all.compactMap { setting -> String? in
       guard setting.kind != .secret, let value = settings[setting]?.value else { return nil }
