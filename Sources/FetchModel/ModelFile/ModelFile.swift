@@ -1,13 +1,14 @@
 // A model as its author wrote it, in Core Data's terms, with the rules that every save must
-// satisfy. A value type. Reading, checking and writing are in `ModelFile+…`; stores decide on
-// tables.
+// satisfy. A value type. Reading, checking and writing are in `ModelFile+…`; the mapping to tables is in
+// ModelStorage.
 
 /// Entities with their attributes and relationships, classes of transformable values, and fetch
 /// templates.
 public struct ModelFile: Sendable, Hashable {
   /// The author's name for this version; free text.
   public var version: String?
-  /// The access rule of entities without one; nil without a declaration.
+  /// True if every caller may use entities without access rules, false if none may; nil if the file does
+  /// not say.
   public var allowsByDefault: Bool?
   /// The entities; parents and children in any order.
   public var entities: [Entity] = []

@@ -12,8 +12,8 @@ public struct SortTerm: Sendable, Hashable {
   public var options: StringOptions
   /// The position of nil; by default first ascending and last descending.
   public var nils: NilPlace?
-  /// The part of a value that forms a section. Anything but `value` is allowed only in the section
-  /// of a controller and without other options.
+  /// The part of a value that forms a section. Parts other than `.value` are allowed only in the section
+  /// of a results controller, and without ``options``.
   public var sectionPart = SectionPart.value
 
   /// The parts of values that form sections.

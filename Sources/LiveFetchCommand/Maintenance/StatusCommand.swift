@@ -165,7 +165,7 @@ struct StatusCommand: ParsableCommand {
     return [("reasons", .array(texts))]
   }
 
-  /// What the server's metrics tell of its work; empty for a caller who may not read them.
+  /// Returns lines with the server's metrics; empty for a caller who may not read them.
   private static func measurements(_ remote: ServerClient) throws -> [Line] {
     let response = try remote.response("GET", "/metrics")
     guard response.status == 200 else { return [] }

@@ -111,9 +111,9 @@ struct MigrateCommand: ParsableCommand {
   private func report(_ plan: MigrationPlan) {
     for step in plan.steps { print(step) }
     for loss in plan.losses { print("loses \(loss)") }
-    for refusal in plan.refusals { print("impossible: \(refusal)") }
-    if let backup = plan.backup { print("the file as it was: \(backup)") }
-    if plan.steps.isEmpty { print("the tables stay as they are") }
+    for refusal in plan.refusals { print("refused: \(refusal)") }
+    if let backup = plan.backup { print("copy of the file before the migration: \(backup)") }
+    if plan.steps.isEmpty { print("no table changes") }
   }
 
   /// Draws a progress bar on a terminal.
