@@ -1,4 +1,5 @@
-// `livefetch config`
+// `livefetch config`: the flags, environment and configuration file of a server → a table of all settings
+// with their origins, or a configuration file.
 
 import ArgumentParser
 import FetchModel

@@ -1,4 +1,5 @@
-// `livefetch key create|list|revoke`
+// `livefetch key create|list|revoke`: a store, and a key's name, scopes, roles, user and expiry → a record in
+// the store, and the key's text, printed once; or a list of the keys.
 
 import ArgumentParser
 import FetchModel

@@ -19,6 +19,13 @@ public struct SortTerm: Sendable, Hashable {
   /// The parts of values that form sections.
   public typealias SectionPart = OrderTerm.Derivation
 
+  /// Makes a term of a key path such as `"country.name"`.
+  ///
+  /// - Parameters:
+  ///   - keyPath: from the fetched entity.
+  ///   - direction: ascending or descending.
+  ///   - options: for text only: the differences to ignore.
+  ///   - nils: the position of nil; nil means first ascending and last descending.
   public init(
     _ keyPath: String, _ direction: Direction = .ascending, options: StringOptions = [],
     nils: NilPlace? = nil

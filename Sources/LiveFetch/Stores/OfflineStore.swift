@@ -100,6 +100,11 @@ public final class OfflineStore: ObjectStore {
 
   // MARK: - ObjectStore
 
+  /// Returns the stored result of a followed fetch until the server has answered it, and while the server
+  /// cannot be reached; otherwise the server's answer.
+  ///
+  /// - Throws: the server's refusal; its transient errors if no result is stored. A result that the
+  ///   storage cannot read counts as not stored.
   public func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
     guard OfflineResults.keeps(request) else { return try await remote.fetch(request) }
     if let stored = results.snapshot(of: request, onlyUnconfirmed: true) { return stored }

@@ -17,6 +17,11 @@ public struct ServiceUnavailable: Sendable, Hashable {
   /// True if the store has received nothing of the request: there was no connection.
   var isUnsent = false
 
+  /// - Parameters:
+  ///   - reason: in words, such as `connection refused`.
+  ///   - status: the HTTP status of a response; nil if there was none.
+  ///   - code: the stable code of a store's own refusal; nil for others.
+  ///   - retryAfter: seconds to wait before the next request; nil if the caller may choose.
   public init(
     _ reason: String, status: Int? = nil, code: String? = nil, retryAfter: Double? = nil
   ) {

@@ -1,4 +1,5 @@
-// `livefetch migrate STORE --model FILE`
+// `livefetch migrate STORE --model FILE`: a store and the new version of its model → a copy of the file, the
+// migrated store, and the steps, losses and refusals of the plan, printed.
 
 import ArgumentParser
 import FetchModel
