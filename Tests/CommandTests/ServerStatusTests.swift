@@ -1,3 +1,5 @@
+// `livefetch status` of a server.
+
 import FetchModel
 import Foundation
 import TestSupport

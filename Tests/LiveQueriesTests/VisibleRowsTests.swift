@@ -1,3 +1,5 @@
+// Saves of many objects: the rows that are read for windows.
+
 import FetchModel
 import TestSupport
 import Testing

@@ -1,3 +1,5 @@
+// Another program truncates the index of the write-ahead log while it is mapped.
+
 import Dispatch
 import FetchModel
 import Foundation

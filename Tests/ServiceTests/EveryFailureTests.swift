@@ -1,8 +1,9 @@
+// Refused saves: the response is 422 and lists every validation failure (API.md, section 6).
+
 import FetchModel
 import TestSupport
 import Testing
 
-/// API.md section 6: validation failures are 422 and list every one.
 @Suite("Every failure of a save is listed", .mayBlock)
 struct EveryFailureTests {
   private struct NoList: Error { let text: String }

@@ -1,3 +1,5 @@
+// A model on a file that already has tables.
+
 import FetchModel
 import SQLiteStore
 import TestSupport

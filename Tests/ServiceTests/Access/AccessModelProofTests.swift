@@ -1,3 +1,5 @@
+// Access rules over generated stores of a model, compared with a copy without the unreadable rows.
+
 import FetchModel
 import Foundation
 import LiveFetchHTTPServer

@@ -1,3 +1,6 @@
+// Access rules over generated stores, compared with a copy without the unreadable rows (API.md,
+// section 9).
+
 import FetchModel
 import Foundation
 import LiveFetchHTTPServer
