@@ -1,4 +1,4 @@
-// What the page concludes from a model.
+// A model → the page's schema: keys, names and columns of entities.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
