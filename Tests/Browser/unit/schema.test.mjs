@@ -1,4 +1,4 @@
-// A model → the page's schema: keys, names and columns of entities.
+// The page's schema of a model: samples, tables that are not live, properties that cannot be edited.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
