@@ -1,5 +1,5 @@
-// Filters for those who do not write predicates: column, comparison, value. What is built stands in
-// the search field as a predicate.
+// A filter made of a column, a comparison and a value, without writing a predicate. The search field
+// shows the filter as a predicate.
 
 import { conditionsOf, conditionText, operatorsFor, valueCount } from './conditions.js';
 import { inUTC, partsOf } from './date-picker.js';

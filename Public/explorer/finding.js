@@ -1,4 +1,4 @@
-// Ways to a filter beside writing it: the menus of columns and cells, and the filter builder. Each
+// Ways to a filter other than writing it: the menus of columns and cells, and the filter builder. Each
 // changes the text of the search field.
 
 import { cellMenu } from './cell-menu.js';

@@ -192,7 +192,7 @@ export class Grid {
     if (former?.most !== this.#measure?.most || former?.column !== column) this.refill();
   }
 
-  /** Fills the rows again that show, where something beside the result has changed. */
+  /** Fills the visible rows again after a change of something other than the result. */
   refill() {
     for (const row of this.#rows.values()) this.#fill(row, row.item);
   }

@@ -388,7 +388,7 @@ export class Page {
     this.refill();
   }
 
-  // MARK: For those who save
+  // MARK: Saving
 
   /** Shows what is staged. */
   refill() {

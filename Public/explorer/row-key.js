@@ -1,4 +1,4 @@
-// What distinguishes the rows of a table: their ids. In a view several rows may have the same id.
+// The keys that distinguish the rows of a table: their ids. In a view several rows may have the same id.
 
 import { isSame } from './json.js';
 

@@ -75,7 +75,7 @@ export class Schema {
     return this.entity(entity)?.relationships.find((relationship) => relationship.name === name);
   }
 
-  /** To-one relationships: what an item shows beside its attributes. */
+  /** The to-one relationships, which an item contains as well as its attributes. */
   toOne(entity) {
     return this.entity(entity).relationships.filter((relationship) => !relationship.toMany);
   }

@@ -29,7 +29,7 @@ export class Tray {
     this.#problem = problem;
     this.#others = others;
     this.#refused = refused;
-    // What was typed is seen, also where its row is gone.
+    // Shows the typed values, also where their row is gone.
     if (problem?.errors.length > 0) this.#isOpen = true;
   }
 

@@ -10,7 +10,7 @@ export class OutOfStep extends Error {
   }
 }
 
-/** The properties of a result beside its sections; they may change without them. */
+/** The properties of a result without its sections; they may change without them. */
 const summary = ['count', 'next', 'total', 'truncated'];
 
 /** True if two results have the same summary. */

@@ -206,7 +206,7 @@ class Client {
     return this.#save([{ insert: entity, temporaryID, values }], options, wanted);
   }
 
-  /** @param options beside those of a save `base` (the values seen) or `ifMatch` (an ETag). */
+  /** @param options those of a save, and `base` (the values seen) or `ifMatch` (an ETag). */
   update(entity, id, values, { base, ifMatch, ...options } = {}) {
     return this.save([{ update: entity, id, values, ...clean({ base, ifMatch }) }], options);
   }

@@ -1,3 +1,4 @@
+// libcurl for Swift.
 #pragma once
 #include <curl/curl.h>
 

@@ -1,4 +1,4 @@
-// What Swift cannot call by itself: the variadic start of libmicrohttpd, and its closed enums.
+// Wraps the parts of libmicrohttpd that Swift cannot call: its variadic start and its closed enums.
 // Everything here is a plain function or a plain integer.
 #pragma once
 #include <gnutls/abstract.h>
@@ -115,7 +115,7 @@ static inline unsigned chttp_connection_count(struct MHD_Daemon *daemon) {
   return info ? info->num_connections : 0;
 }
 
-// What to watch for input before a daemon is run.
+// The descriptor to poll for input before a daemon is run.
 static inline int chttp_epoll_set(struct MHD_Daemon *daemon) {
   const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
   return info ? info->epoll_fd : -1;

@@ -1,3 +1,4 @@
+// libpq for Swift.
 #pragma once
 #include <libpq-fe.h>
 

@@ -1,4 +1,4 @@
-// What Swift cannot call by itself: the naming of threads.
+// Names threads by a function that Swift cannot call.
 #pragma once
 
 #if defined(__linux__)

@@ -1,2 +1,3 @@
+// zlib for Swift.
 #pragma once
 #include <zlib.h>

@@ -1,3 +1,4 @@
+// The handler of SIGBUS; see include/mapped_files.h.
 #include "mapped_files.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// Replaces libmicrohttpd's own responses to malformed requests; see include/queue_response.h.
 #define _GNU_SOURCE
 #include "queue_response.h"
 

@@ -1,4 +1,4 @@
-// What SQLite offers through variadic functions, which Swift cannot call.
+// Plain functions for SQLite's variadic ones, which Swift cannot call.
 #pragma once
 #include <fcntl.h>
 #include <sqlite3.h>

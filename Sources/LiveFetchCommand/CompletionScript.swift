@@ -1,9 +1,10 @@
-// A command → its completion script, in which `--no-read-only` has a description of its own.
+// A command and a shell → the completion script, in which each `--no-FLAG` has its own description.
 
 import ArgumentParser
 import Foundation
 
-/// ArgumentParser describes a flag's negation by the sentence of the flag.
+/// Replaces the description of `--no-FLAG`, for which ArgumentParser repeats that of `--FLAG`. Scripts for
+/// bash contain no descriptions and stay as they are.
 struct CompletionScript {
   let text: String
 

@@ -1,4 +1,5 @@
-// `livefetch config`
+// `livefetch config`: the flags, environment and configuration file of a server → a table of all settings
+// with their origins, or a configuration file.
 
 import ArgumentParser
 import FetchModel
@@ -54,7 +55,8 @@ struct ConfigCommand: ParsableCommand {
     return setting.kind == .secret ? "(set)" : value.description
   }
 
-  /// The settings that differ from their defaults would be enough, but a whole file is a template.
+  /// Returns a configuration file of all settings except secrets, defaults included, so that it can
+  /// serve as a template.
   private static func file(_ settings: Settings) -> String {
     let lines = Setting.all.compactMap { setting -> String? in
       guard setting.kind != .secret, let value = settings[setting]?.value else { return nil }

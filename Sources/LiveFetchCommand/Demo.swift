@@ -49,7 +49,7 @@ struct Demo: ParsableCommand {
     try server.run()
   }
 
-  /// What to try, with an address to which clients of this machine can connect.
+  /// Returns examples to try, with an address to which clients of this machine can connect.
   static func greeting(_ sample: Sample, at listening: String, needsToken: Bool) -> String {
     let address = listening.replacing("//0.0.0.0:", with: "//127.0.0.1:")
       .replacing("//[::]:", with: "//[::1]:")

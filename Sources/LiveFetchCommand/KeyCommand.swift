@@ -1,4 +1,5 @@
-// `livefetch key create|list|revoke`
+// `livefetch key create|list|revoke`: a store, and a key's name, scopes, roles, user and expiry → a record in
+// the store, and the key's text, printed once; or a list of the keys.
 
 import ArgumentParser
 import FetchModel
@@ -46,16 +47,16 @@ struct KeyCommand: ParsableCommand {
         ("--name", [name]), ("--role", role), ("--user", user.map { [$0] } ?? []),
       ] {
         guard texts.allSatisfy(Self.isPlain) else {
-          throw ValidationError("\(option) is empty or has control characters")
+          throw ValidationError("\(option) is empty or has control characters.")
         }
       }
       guard let expires else { return }
       guard let end = KeyExpiry.seconds(expires, from: Instant.now.secondsSince1970) else {
         throw ValidationError(
-          "--expires takes 30d, 12h, 90m, 45s or 2w, or a date as 2030-12-31, not '\(expires)'")
+          "--expires takes 30d, 12h, 90m, 45s or 2w, or a date as 2030-12-31, not '\(expires)'.")
       }
       guard end > Instant.now.secondsSince1970 else {
-        throw ValidationError("--expires: \(expires) has passed")
+        throw ValidationError("--expires: \(expires) has passed.")
       }
     }
 
@@ -69,10 +70,10 @@ struct KeyCommand: ParsableCommand {
       let given = scope.flatMap { $0.split(separator: ",").map(String.init) }
       let known = Caller.Scopes.names.map(\.name)
       guard let unknown = given.first(where: { !known.contains($0) }) else {
-        guard !given.isEmpty else { throw ValidationError("--scope is empty") }
+        guard !given.isEmpty else { throw ValidationError("--scope is empty.") }
         return known.filter(given.contains)
       }
-      throw ValidationError("--scope takes 'read', 'write' or 'admin', not '\(unknown)'")
+      throw ValidationError("--scope takes 'read', 'write' or 'admin', not '\(unknown)'.")
     }
 
     func run() throws {
@@ -175,7 +176,7 @@ enum KeyExpiry {
   ]
 
   /// Returns the end of a duration from `now`, or a date, in seconds since 1970; nil for another
-  /// text. A day ends a key when it begins, in UTC.
+  /// text. A date without a time means its midnight, UTC.
   static func seconds(_ text: String, from now: Double) -> Double? {
     if let unit = text.last.flatMap({ units[$0] }), let count = Int32(text.dropLast()), count > 0 {
       return now + Double(count) * unit

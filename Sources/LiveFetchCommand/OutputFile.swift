@@ -1,4 +1,5 @@
-// The output file of a command. Promises: a command overwrites neither its inputs nor a store.
+// The path of a file that a command is about to write → nothing, or a refusal: the file is one of the
+// command's inputs, a store (`check`), or a store that a server has open (`checkIsNotServed`).
 
 import Foundation
 import SQLiteStore

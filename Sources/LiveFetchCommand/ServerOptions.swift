@@ -94,8 +94,8 @@ struct ServerOptions {
   /// Reads the certificate and its key.
   mutating func readCertificate() throws { certificate = try certificateFiles?.certificate() }
 
-  /// Reads the files of the token, of the key of JWTs and of the access rules, each once: what is compared
-  /// with it later is what is in use.
+  /// Reads the files of the token, of the key of JWTs and of the access rules, each once. Later
+  /// reloads compare the files with these values, which are in use.
   mutating func readCredentials() throws {
     serverToken = try tokenSource.token()
     jwtKey = try settings.jwtKey()

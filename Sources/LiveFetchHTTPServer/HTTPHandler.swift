@@ -21,7 +21,7 @@ public protocol HTTPHandler: Sendable {
     of head: HTTPRequest, attach: (any ExchangeAttachment) -> Void
   ) -> HTTPResponse?
 
-  /// The headers that every response has, for refusals that no handler sees.
+  /// Headers that the server adds to the responses that it makes itself.
   var commonHeaders: [(name: String, value: String)] { get }
 
   /// Called on a worker when the sending of a response begins, for metrics.

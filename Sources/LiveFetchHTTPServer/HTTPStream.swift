@@ -36,7 +36,7 @@ public final class HTTPStream: Sendable {
     let table: ConnectionTable
   }
 
-  /// Protects the phase. Suspending and resuming happen while it is held, so that neither overtakes
+  /// Protects the state. Suspending and resuming happen while it is held, so that neither overtakes
   /// the other. Taken before the locks of the connection table and of libmicrohttpd, never after.
   private let state: SanitizedMutex<State>
   private let leftover = Leftover()
@@ -57,7 +57,10 @@ public final class HTTPStream: Sendable {
     }
   }
 
-  /// Returns the source's next step, for streams without a socket; `end` once it has ended.
+  /// Returns the source's next step, for streams without a socket; `end` once it has ended. Costs what
+  /// the source's `next` costs.
+  ///
+  /// - Parameter room: the maximum number of bytes.
   public func pull(_ room: Int) -> StreamStep {
     guard let source = beginPull() else { return .end }
     let step = source.next(room)
@@ -84,7 +87,7 @@ public final class HTTPStream: Sendable {
     }
   }
 
-  /// Ends the stream soon: bytes that were pulled are still sent, and `next` is not called again.
+  /// Sends the bytes already read from the source, then ends. Does not call `next` again.
   func cut() {
     state.withLock { state in
       state.isCut = true

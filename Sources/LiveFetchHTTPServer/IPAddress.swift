@@ -107,5 +107,6 @@ public struct AddressRange: Sendable, Hashable {
     base = address.bits & mask
   }
 
+  /// True if the address is in the network.
   public func contains(_ address: IPAddress) -> Bool { address.bits & mask == base }
 }

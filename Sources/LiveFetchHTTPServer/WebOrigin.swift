@@ -3,7 +3,7 @@
 /// Checks the text of an origin.
 public enum WebOrigin {
   /// True if a browser can send `text` as the origin of a page: a scheme, a host in lower case, and
-  /// a port unless it is the scheme's own. An origin of another form equals no `Origin` header.
+  /// a port unless it is the scheme's own. No browser sends another text, so it would never match.
   public static func isSerialized(_ text: String) -> Bool {
     let bytes = Array(text.utf8)
     guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),

@@ -61,7 +61,9 @@ public struct IDValue: PredicateValue, Hashable, ExpressibleByIntegerLiteral,
 
   /// Makes the value of an id.
   public init(_ id: ObjectID) { self.id = id }
+  /// Makes the value of an id that is a number.
   public init(integerLiteral value: Int64) { id = .integer(value) }
+  /// Makes the value of an id that is a text.
   public init(stringLiteral value: String) { id = .text(value) }
 
   public var literal: Literal {

@@ -4,9 +4,12 @@ import FetchModel
 
 /// The left side of a comparison: one value, or a quantified collection of them.
 public protocol PredicateSubject<Root, Value>: Sendable {
+  /// The entity of the object that has the value.
   associatedtype Root: Queryable
+  /// The type of the value.
   associatedtype Value: PredicateValue
 
+  /// The value as a part of a predicate's syntax tree.
   var expression: FetchModel.Expression { get }
   /// ANY, ALL or NONE before it.
   var quantifier: ComparisonPredicate.Quantifier? { get }
@@ -21,6 +24,7 @@ extension TypedValue {
 
 /// The result of a calculation, a function or an aggregate.
 public struct Calculated<Root: Queryable, Value: PredicateValue>: TypedValue {
+  /// The calculation as a part of a predicate's syntax tree.
   public let expression: FetchModel.Expression
 
   /// Takes `expression` to be a `Value` of an object of `Root`.

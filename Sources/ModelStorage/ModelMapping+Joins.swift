@@ -67,7 +67,7 @@ extension ModelMapping {
     guard relationship.deleteRule != .noAction, !fits.contains(raw.onDelete) else { return }
     problems.append(
       "\(owner.entity).\(owner.property) has the delete rule \(relationship.deleteRule.rawValue), and "
-        + "the foreign key `\(key.columns[0])` of `\(there.name)` says \(raw.onDelete)")
+        + "the foreign key `\(key.columns[0])` of `\(there.name)` has ON DELETE \(raw.onDelete)")
   }
 
   private func rootIndex(_ end: PlannedColumn) -> Int {

@@ -221,9 +221,10 @@ package struct ModelMapping {
       }
     guard !fits else { return }
     let whose = "\(relationship.destination).\(relationship.inverse ?? "")"
+    let action = raw.map { "has ON DELETE \($0.onDelete)" } ?? "does not exist"
     problems.append(
       "\(whose) has the delete rule \(rule.rawValue), and the foreign key of "
-        + "\(key.entity).\(key.property) says \(raw?.onDelete ?? "nothing, as there is none")")
+        + "\(key.entity).\(key.property) \(action)")
   }
 
   /// Requires a unique index for each uniqueness constraint of the model.

@@ -55,8 +55,8 @@ public final class SQLiteStore: ReopenableStore {
   public let model: Model
   /// The kind of the store, and what it can do.
   public let properties: StoreProperties
-  /// What became of the file's history when it was opened; ``HistorySetup/continued`` for a read-only
-  /// store.
+  /// The result of setting up the file's history when it was opened; ``HistorySetup/continued`` for a
+  /// read-only store.
   public let historySetup: HistorySetup
   let composer: FetchComposer
   /// The columns whose values are all of the declared type; nil for a read-only store, in which every

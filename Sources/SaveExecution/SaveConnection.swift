@@ -6,7 +6,7 @@
 // which may compare any types. The parameters below say which.
 //
 // Across targets neither generic nor existential code is specialised. The calls are per statement and
-// not per value, so a call through the protocol is small beside the statement that it runs.
+// not per value, so a call through the protocol costs little compared with its statement.
 
 import FetchModel
 import SQLComposer

@@ -1,4 +1,4 @@
-// What the client library does in a browser: saves made offline, and pages that share a connection.
+// The client library in a browser: saves made offline, and pages that share a connection.
 
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';

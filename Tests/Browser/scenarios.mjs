@@ -1,4 +1,4 @@
-// What is checked in the browser: each scenario has a server of its own.
+// The scenarios that are checked in the browser. Each has a server of its own.
 
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';

@@ -1,4 +1,4 @@
-// What is staged belongs to one store, and is kept until it is saved.
+// Staged changes belong to one store, and are kept until they are saved.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

@@ -1,9 +1,10 @@
+// Access rules in the program: `--access`, `livefetch access check` and `livefetch fetch --as`
+// (API.md, section 9).
+
 import Foundation
 import TestSupport
 import Testing
 
-/// API.md, section 9: `--access`, `livefetch access check` and `livefetch fetch --as`, with the
-/// program.
 @Suite("Access rules on the command line", .mayBlock)
 struct AccessRulesCommandTests {
   private func folder(rules: String) throws -> Folder {

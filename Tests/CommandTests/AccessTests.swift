@@ -1,7 +1,9 @@
+// The token, the addresses and the host names that a server is started with (API.md, sections 9 and
+// 10).
+
 import Foundation
 import Testing
 
-/// API.md, sections 9 and 10: the token, the addresses and the hosts that a server is started with.
 @Suite("Access to a server")
 struct AccessTests {
   private func folder() throws -> Folder {

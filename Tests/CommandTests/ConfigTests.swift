@@ -1,3 +1,5 @@
+// `livefetch config`: the precedence of flags, environment, configuration file and defaults.
+
 import Foundation
 import TestSupport
 import Testing

@@ -1,3 +1,5 @@
+// `livefetch copy` between files and PostgreSQL databases: objects, keys, refused destinations.
+
 import FetchModel
 import Foundation
 import SQLiteStore
@@ -6,7 +8,6 @@ import Testing
 
 @testable import PostgresStore
 
-/// `livefetch copy` between files and PostgreSQL databases.
 @Suite("livefetch copy", .mayBlock)
 struct CopyCommandTests {
   /// Every type, a hierarchy, ordered and unordered relationships of every kind, derived attributes.

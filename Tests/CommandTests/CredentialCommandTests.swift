@@ -1,9 +1,10 @@
+// API keys and JWTs in the program: `livefetch key`, and the flags of `serve` (API.md, section 9).
+
 import FetchModel
 import Foundation
 import TestSupport
 import Testing
 
-/// API.md, section 9: `livefetch key`, and the flags for JWTs, with the program.
 @Suite("Keys and JWTs on the command line", .mayBlock)
 struct CredentialCommandTests {
   private func folder() throws -> Folder {

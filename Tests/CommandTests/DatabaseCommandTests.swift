@@ -1,3 +1,6 @@
+// The commands `fetch`, `export`, `save`, `status`, `check`, `serve` and `migrate` on a PostgreSQL
+// database.
+
 import Foundation
 import TestSupport
 import Testing

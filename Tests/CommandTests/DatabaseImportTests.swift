@@ -1,3 +1,5 @@
+// `livefetch import` into a PostgreSQL database.
+
 import FetchModel
 import Foundation
 import TestSupport

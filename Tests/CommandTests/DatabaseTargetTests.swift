@@ -1,3 +1,5 @@
+// The argument STORE: PostgreSQL databases and files, and names without credentials.
+
 import Testing
 
 @testable import LiveFetchCommand

@@ -1,3 +1,5 @@
+// The text that `livefetch demo` prints.
+
 import Testing
 
 @testable import LiveFetchCommand

@@ -1,3 +1,5 @@
+// The limit of file descriptors: it is raised, and a server that reaches it goes on.
+
 import Foundation
 import TestSupport
 import Testing

@@ -1,3 +1,6 @@
+// A file that an earlier release wrote is opened by this one, with its history, its keys and its
+// stored responses.
+
 import Foundation
 import HTTPClient
 import TestSupport

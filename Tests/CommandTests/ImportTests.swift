@@ -1,3 +1,5 @@
+// `livefetch import` into a file: formats, invalid rows, keys, columns.
+
 import Foundation
 import LiveFetchHTTPServer
 import TestSupport

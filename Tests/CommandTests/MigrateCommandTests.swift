@@ -1,9 +1,10 @@
+// `livefetch migrate` in a process of its own: scripts, copies, a killed migration.
+
 import FetchModel
 import Foundation
 import TestSupport
 import Testing
 
-/// `livefetch migrate` in a process of its own.
 @Suite("livefetch migrate", .mayBlock)
 struct MigrateCommandTests {
   static let first = """

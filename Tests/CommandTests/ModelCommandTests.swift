@@ -1,8 +1,9 @@
+// `livefetch model`: models stay equal when they are converted between JSON and Core Data's files.
+
 import Foundation
 import TestSupport
 import Testing
 
-/// `livefetch model`: models survive conversion between JSON and Core Data's files.
 @Suite("livefetch model", .mayBlock)
 struct ModelCommandTests {
   static let model = """

@@ -1,3 +1,5 @@
+// The JavaScript client as an npm package that a server serves.
+
 import Foundation
 import TestSupport
 import Testing

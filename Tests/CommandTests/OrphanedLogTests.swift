@@ -1,3 +1,6 @@
+// A write-ahead log whose database is missing or empty: no command opens, creates or overwrites the
+// database.
+
 import Foundation
 import TestSupport
 import Testing

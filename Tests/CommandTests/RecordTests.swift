@@ -1,9 +1,10 @@
+// The log of requests, the audit file, quotas and proxies of a server (API.md, sections 9 and 10).
+
 import FetchModel
 import Foundation
 import TestSupport
 import Testing
 
-/// API.md, sections 9 and 10: the log of requests, the audit file, quotas and proxies of a server.
 @Suite("The records and limits of a server", .mayBlock)
 struct RecordTests {
   private func folder() throws -> Folder {

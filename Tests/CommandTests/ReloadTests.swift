@@ -1,3 +1,5 @@
+// SIGHUP: a server reads its token, quotas, rules and configuration again.
+
 import FetchModel
 import Foundation
 import TestSupport

@@ -1,8 +1,9 @@
+// `serve --backup-every`: the copies that are made, kept and restored.
+
 import Foundation
 import TestSupport
 import Testing
 
-/// `serve --backup-every`.
 @Suite("Backups on a schedule", .mayBlock)
 struct ScheduledBackupTests {
   private func copies(_ folder: Folder, in directory: String = "w.sqlite.backups") -> [String] {

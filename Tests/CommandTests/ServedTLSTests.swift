@@ -1,3 +1,5 @@
+// `serve` with a TLS certificate: ready line, commands, renewal, refused certificates.
+
 import Foundation
 import TestSupport
 import Testing

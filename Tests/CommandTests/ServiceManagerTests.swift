@@ -1,3 +1,5 @@
+// A service manager such as systemd: passed sockets and notifications.
+
 import Foundation
 import TestSupport
 import Testing

@@ -1,3 +1,5 @@
+// Exit statuses of commands whose files are missing, unreadable or unusable.
+
 import Foundation
 import TestSupport
 import Testing

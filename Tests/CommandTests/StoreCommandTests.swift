@@ -1,3 +1,5 @@
+// The commands that read, change, copy and check a file or a server's store.
+
 import Foundation
 import TestSupport
 import Testing

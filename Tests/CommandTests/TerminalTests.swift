@@ -1,3 +1,5 @@
+// The output of commands: help, completions, tables, colours, progress bars.
+
 import FetchModel
 import Foundation
 import TestSupport

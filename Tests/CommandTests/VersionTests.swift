@@ -1,3 +1,5 @@
+// The version number: in the program, the packages, the sources and the changelog.
+
 import Foundation
 import Service
 import TestSupport

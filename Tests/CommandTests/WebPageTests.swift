@@ -1,3 +1,5 @@
+// The files of `Public/` that are built into the program.
+
 import Foundation
 import TestSupport
 import Testing

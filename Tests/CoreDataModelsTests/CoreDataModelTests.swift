@@ -1,3 +1,5 @@
+// Core Data's model documents → model files, and the parts that are not supported.
+
 import CoreDataModels
 import FetchModel
 import Testing

@@ -1,3 +1,5 @@
+// The evaluator of predicates without a store: true, false or undecided.
+
 import FetchModel
 import Testing
 

@@ -1,7 +1,8 @@
+// The order of positions, and the text of positions and tokens.
+
 import FetchModel
 import Testing
 
-/// The order and the text of positions and tokens.
 @Suite struct HistoryPositionTests {
   @Test("A later number is a later position")
   func numbers() {

@@ -1,3 +1,5 @@
+// Numbers → JSON text.
+
 import FetchModel
 import TestSupport
 import Testing

@@ -1,3 +1,5 @@
+// Model files: every mistake is reported with its location and reason.
+
 import FetchModel
 import Foundation
 import Testing

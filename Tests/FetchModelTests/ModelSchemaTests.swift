@@ -1,3 +1,5 @@
+// The JSON Schema of model files, compared with the reader.
+
 import FetchModel
 import Foundation
 import Testing

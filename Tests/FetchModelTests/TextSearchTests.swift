@@ -1,3 +1,5 @@
+// Search of a text in a text, without a store.
+
 import FetchModel
 import Testing
 

@@ -1,3 +1,5 @@
+// The HTTP client's whole responses, from servers that answer correctly or not.
+
 import Testing
 
 @testable import HTTPClient

@@ -1,3 +1,5 @@
+// The HTTP client's streams: back pressure, cancellation and time limits.
+
 import Foundation
 import Synchronization
 import TestSupport

@@ -1,3 +1,5 @@
+// A local store is closed while a wait begins.
+
 import FetchModel
 import LiveFetch
 import Synchronization

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What an offline store reports.
+/// Records the reports of an offline store.
 private final class Reports: Sendable {
   private let values = Mutex<(sizes: [Int], errors: Int, refused: [RefusedSave])>(([], 0, []))
   var sizes: [Int] { values.withLock { $0.sizes } }

@@ -1,3 +1,5 @@
+// Fetches that are followed together when the engine has too little time for all of them.
+
 import FetchModel
 import TestSupport
 import Testing

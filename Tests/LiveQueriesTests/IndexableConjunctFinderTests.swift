@@ -1,10 +1,11 @@
+// Predicates and the conjuncts by which their fetches can be indexed.
+
 import FetchModel
 import TestSupport
 import Testing
 
 @testable import LiveQueries
 
-/// The conjuncts by which fetches can be indexed, and those by which they cannot.
 @Suite("Indexable conjuncts: values that a row must have to satisfy a condition", .mayBlock)
 struct IndexableConjunctFinderTests {
   private static let model = MemoryStore.cityModel

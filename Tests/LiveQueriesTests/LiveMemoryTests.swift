@@ -1,3 +1,5 @@
+// The memory limit of live fetches: which are dropped, and which clients are refused.
+
 import FetchModel
 import TestSupport
 import Testing

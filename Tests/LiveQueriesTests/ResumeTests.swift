@@ -1,3 +1,5 @@
+// Resumes that exceed the engine's time limit continue in the background.
+
 import FetchModel
 import Foundation
 import TestSupport

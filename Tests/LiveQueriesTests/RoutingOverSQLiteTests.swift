@@ -1,3 +1,5 @@
+// Routing over a real file, compared with new snapshots after generated saves.
+
 import Bytes
 import FetchModel
 import Foundation

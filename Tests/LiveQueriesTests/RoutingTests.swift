@@ -1,3 +1,5 @@
+// Routing without a store: which fetches a save may change, and what is read for them.
+
 import FetchModel
 import TestSupport
 import Testing

@@ -1,10 +1,11 @@
+// Clients of the same fetch share its result and diffs. A fetch without clients is dropped.
+
 import FetchModel
 import TestSupport
 import Testing
 
 @testable import LiveQueries
 
-/// Clients of the same fetch share its result and diffs; a fetch without clients is dropped.
 @Suite("Sharing: one result, one diff, and none without a client", .mayBlock)
 struct SharingTests {
   private static let name = PropertyPath(root: 0, target: .attribute(0))

@@ -1,3 +1,5 @@
+// Groups with slow fetches: the whole group is answered at one token.
+
 import FetchModel
 import Foundation
 import TestSupport

@@ -1,11 +1,12 @@
+// Saves of many objects: the rows that are read for windows.
+
 import FetchModel
 import TestSupport
 import Testing
 
 @testable import LiveQueries
 
-/// Saves of many objects, of which windows show few.
-@Suite("Of many changed objects those are read that are in a window or move", .mayBlock)
+@Suite("After a save of many objects, a fetch reads only those that its windows show", .mayBlock)
 struct VisibleRowsTests {
   private static func path(_ attribute: Int) -> PropertyPath {
     PropertyPath(root: 0, target: .attribute(attribute))
@@ -64,7 +65,8 @@ struct VisibleRowsTests {
       shown(client) == [
         #"{"id":1,"name":"d1"}"#, #"{"id":2,"name":"d2"}"#, #"{"id":3,"name":"d3"}"#,
       ])
-    // 19 keys are kept for three items; their rows are read before and after.
+    // A ``KeyRange`` keeps `need + max(16, need / 4)` keys: 19 for three items. Their rows are read
+    // before and after.
     #expect(simulation.store.readCounts.rows.load(ordering: .relaxed) - before <= 38)
   }
 

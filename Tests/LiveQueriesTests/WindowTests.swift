@@ -1,10 +1,11 @@
+// Small windows over large results: exactness, kept keys and reads.
+
 import FetchModel
 import TestSupport
 import Testing
 
 @testable import LiveQueries
 
-/// Small windows over large results.
 @Suite("Windows: a part of a large result is exact, at the cost of that part", .mayBlock)
 struct WindowTests {
   @Test(

@@ -1,3 +1,5 @@
+// Patterns of MATCHES → regular expressions of PostgreSQL.
+
 import Testing
 
 @testable import Patterns

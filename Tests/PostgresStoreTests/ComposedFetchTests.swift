@@ -1,3 +1,5 @@
+// Fetches that the composer writes in PostgreSQL's dialect, executed by a real server.
+
 import Bytes
 import FetchModel
 import SQLComposer

@@ -1,4 +1,4 @@
-// What a store does while a part of the database does not answer or may not be used.
+// A store while a part of the database does not answer or may not be used.
 
 import CPostgres
 import FetchModel

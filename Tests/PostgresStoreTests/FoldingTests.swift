@@ -1,3 +1,5 @@
+// Case and diacritic folding of a PostgreSQL server, compared with the SQLite store's.
+
 import FetchModel
 import TestSupport
 import Testing

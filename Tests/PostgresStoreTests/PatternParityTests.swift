@@ -1,3 +1,6 @@
+// MATCHES, LIKE and searches of a PostgreSQL server, compared with the search that the SQLite store
+// uses.
+
 import Bytes
 import FetchModel
 import SQLComposer
@@ -6,7 +9,6 @@ import Testing
 
 @testable import PostgresStore
 
-/// MATCHES, LIKE and searches on a real server, against the search that the SQLite store uses.
 @Suite("PostgreSQL: patterns match what they match in the SQLite store", .mayBlock)
 struct PatternParityTests {
   private static let texts = [

@@ -1,3 +1,5 @@
+// API keys in a PostgreSQL database.
+
 import FetchModel
 import TestSupport
 import Testing

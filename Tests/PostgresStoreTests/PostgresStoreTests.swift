@@ -1,3 +1,5 @@
+// A PostgreSQL store: reading, epochs, roles, limits and health.
+
 import FetchModel
 import Foundation
 import SQLComposer

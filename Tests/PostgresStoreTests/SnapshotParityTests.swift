@@ -1,3 +1,6 @@
+// The responses of a PostgreSQL store have the same bytes as those of a SQLite store with the same
+// rows.
+
 import Bytes
 import FetchModel
 import SQLComposer

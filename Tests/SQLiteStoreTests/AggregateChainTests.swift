@@ -1,3 +1,5 @@
+// Aggregates over key paths of several steps (API.md, section 5).
+
 import FetchModel
 import Testing
 

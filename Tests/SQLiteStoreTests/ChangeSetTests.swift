@@ -1,3 +1,5 @@
+// A position in the history → the changed ids, and the owners whose to-many relationships changed.
+
 import FetchModel
 import SQLComposer
 import TestSupport

@@ -1,3 +1,5 @@
+// Another program truncates the index of the write-ahead log while it is mapped.
+
 import Dispatch
 import FetchModel
 import Foundation
@@ -46,7 +48,7 @@ struct CutIndexTests {
     let index = file.path + "-shm"
     let length = try #require(FileStatus(index)?.size)
     #expect(truncate(index, size) == 0)
-    // SQLite reads the mapped index first. What it answers is not to be relied on.
+    // SQLite reads the mapped index first. Its result may be wrong.
     _ = try? connection.all("SELECT name FROM city", []) { $0.text(0) }
     _ = try? connection.execute("INSERT INTO city VALUES ('Lima')")
     #expect(!files.allowsReading)

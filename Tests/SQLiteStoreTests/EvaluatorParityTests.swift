@@ -1,3 +1,5 @@
+// The evaluator of predicates compared with SQL: generated predicates over generated rows.
+
 import FetchModel
 import SQLComposer
 import TestSupport

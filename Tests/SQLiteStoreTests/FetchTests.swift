@@ -1,3 +1,5 @@
+// A plan → its SQL and its snapshot, as literal text.
+
 import FetchModel
 import TestSupport
 import Testing

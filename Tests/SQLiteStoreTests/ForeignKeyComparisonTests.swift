@@ -1,3 +1,5 @@
+// Foreign keys between columns of any types and collations, compared with SQLite's own check.
+
 import FetchModel
 import SQLComposer
 import TestSupport

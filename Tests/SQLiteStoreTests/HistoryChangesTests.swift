@@ -1,3 +1,5 @@
+// The history → the changes of each save, for `GET /v1/changes`.
+
 import FetchModel
 import SQLComposer
 import TestSupport

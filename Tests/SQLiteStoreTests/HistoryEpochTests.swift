@@ -1,3 +1,5 @@
+// The events that begin a new epoch, and the tokens that stay valid.
+
 import FetchModel
 import TestSupport
 import Testing

@@ -1,3 +1,5 @@
+// The measured size of the history, and pruning by size, count and age.
+
 import FetchModel
 import Foundation
 import TestSupport

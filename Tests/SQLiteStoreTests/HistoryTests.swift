@@ -1,3 +1,5 @@
+// The rows that the triggers record.
+
 import FetchModel
 import TestSupport
 import Testing

@@ -1,3 +1,5 @@
+// Query plans → suggested indexes.
+
 import FetchModel
 import TestSupport
 import Testing

@@ -1,3 +1,5 @@
+// Fetches and the indexes in their query plans.
+
 import FetchModel
 import TestSupport
 import Testing

@@ -1,3 +1,5 @@
+// Former rows in temporary tables, which many queries at one position share.
+
 import FetchModel
 import Synchronization
 import TestSupport

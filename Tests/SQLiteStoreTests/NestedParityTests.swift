@@ -1,3 +1,6 @@
+// Predicates nested in every position of an operand: evaluator, SQL, store and history find the same
+// objects.
+
 import FetchModel
 import Foundation
 import Testing

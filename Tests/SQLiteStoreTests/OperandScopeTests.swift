@@ -1,3 +1,5 @@
+// Operands that have scopes of their own: subqueries and collections on either side of an operator.
+
 import FetchModel
 import Testing
 

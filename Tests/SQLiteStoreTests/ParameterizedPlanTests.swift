@@ -104,7 +104,7 @@ struct ParameterizedPlanTests {
     }
     let plan = try file.plan("City", "where=population>=5&sort=-population&limit=50")
     let transaction = try file.transaction
-    // What the read transaction reads for itself: its first statements on this connection.
+    // The read transaction's own first statements on this connection are not counted.
     _ = try transaction.snapshot(of: plan)
     let connection = transaction.connection
     connection.items = RowJSONCache()

@@ -1,3 +1,5 @@
+// To-many relationships at earlier positions, compared with the rows as they were.
+
 import FetchModel
 import TestSupport
 import Testing

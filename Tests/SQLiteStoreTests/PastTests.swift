@@ -1,3 +1,5 @@
+// Rows at earlier positions, compared with the rows as they were.
+
 import FetchModel
 import LiveFetchCSQLite
 import TestSupport

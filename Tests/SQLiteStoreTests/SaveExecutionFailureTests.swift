@@ -1,3 +1,5 @@
+// Saves that constraints, triggers or the disk refuse (API.md, section 6).
+
 import FetchModel
 import TestSupport
 import Testing

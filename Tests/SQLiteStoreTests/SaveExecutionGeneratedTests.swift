@@ -1,3 +1,5 @@
+// Generated saves, compared with a model of the tables in memory.
+
 import FetchModel
 import TestSupport
 import Testing

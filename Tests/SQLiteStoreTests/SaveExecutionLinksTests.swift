@@ -1,3 +1,5 @@
+// Saves with temporary ids, relationships and members (API.md, section 6).
+
 import FetchModel
 import TestSupport
 import Testing

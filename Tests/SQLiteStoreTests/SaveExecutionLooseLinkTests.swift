@@ -1,3 +1,5 @@
+// Saves of relationships whose stored values equal the key only after SQLite's conversion.
+
 import FetchModel
 import TestSupport
 import Testing

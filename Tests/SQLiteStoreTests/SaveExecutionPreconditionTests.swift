@@ -1,3 +1,5 @@
+// ETags, base values, merge policies and batches (API.md, section 6).
+
 import FetchModel
 import TestSupport
 import Testing

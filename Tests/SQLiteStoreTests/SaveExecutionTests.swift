@@ -1,3 +1,5 @@
+// Saves of values, keys and defaults (API.md, section 6).
+
 import FetchModel
 import TestSupport
 import Testing

@@ -1,3 +1,5 @@
+// Introspection of SQLite files: tables → entities, relationships, names and keys (API.md, section 8).
+
 import FetchModel
 import SQLComposer
 import TestSupport

@@ -1,3 +1,5 @@
+// The snapshot that a store in the same process reads equals the JSON that a server sends.
+
 import FetchModel
 import SQLResults
 import Testing

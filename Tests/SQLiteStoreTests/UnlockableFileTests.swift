@@ -1,3 +1,5 @@
+// Files whose index cannot be opened, as in a directory that may not be written, so that SQLite cannot lock them.
+
 import FetchModel
 import Foundation
 import TestSupport

@@ -1,3 +1,5 @@
+// The limits of quick queries: texts, responses and statements that are too long for a worker.
+
 import Bytes
 import FetchModel
 import Testing

@@ -1,3 +1,5 @@
+// Pruning keeps the history that a reader still needs.
+
 import FetchModel
 import TestSupport
 import Testing

@@ -1,3 +1,5 @@
+// Commits, locks and schema changes of other processes, as the writer detects them.
+
 import FetchModel
 import TestSupport
 import Testing

@@ -1,3 +1,5 @@
+// The writer: groups of saves, refused saves, a full disk, closing.
+
 import Dispatch
 import FetchModel
 import Foundation

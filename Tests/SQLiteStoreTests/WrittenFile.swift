@@ -1,3 +1,5 @@
+// The fixture of the writer's tests.
+
 import Dispatch
 import FetchModel
 import SQLComposer

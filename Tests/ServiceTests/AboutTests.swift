@@ -1,3 +1,5 @@
+// `GET /v1` and `GET /v1/model` (API.md, section 2).
+
 import FetchModel
 import SQLiteStore
 import Service

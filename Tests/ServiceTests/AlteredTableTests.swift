@@ -1,3 +1,5 @@
+// A schema that changes while it is served (API.md, section 4, "Tokens that cannot be continued").
+
 import FetchModel
 import Foundation
 import SQLiteStore

@@ -1,3 +1,5 @@
+// The maximum number of bytes of a response, `--max-answer` (API.md, section 3).
+
 import FetchModel
 import Foundation
 import LiveFetchHTTPServer
@@ -11,7 +13,6 @@ import Testing
   import Glibc
 #endif
 
-/// API.md, section 3: an answer has at most `--max-answer` bytes.
 @Suite("The bytes of an answer are limited")
 struct AnswerLimitTests {
   private static let fixture = """

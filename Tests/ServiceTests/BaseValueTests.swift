@@ -1,3 +1,6 @@
+// Saves with `base` over values that do not fit the declared types of their columns (API.md, section
+// 6).
+
 import FetchModel
 import TestSupport
 import Testing

@@ -1,9 +1,10 @@
+// ETags, `Cache-Control` and ranges (API.md, section 4, "Caching").
+
 import Foundation
 import LiveFetchHTTPServer
 import TestSupport
 import Testing
 
-/// API.md, section 4, "Caching".
 @Suite("Caching", .mayBlock)
 struct CachingContractTests {
   private let city = "/v1/objects/city"

@@ -1,3 +1,5 @@
+// Diffs of an engine whose time limits are too short, under generated saves.
+
 import FetchModel
 import Foundation
 import LiveQueries

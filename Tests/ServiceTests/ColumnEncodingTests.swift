@@ -1,3 +1,5 @@
+// Values that their columns' declared types cannot hold (API.md, section 8).
+
 import FetchModel
 import Foundation
 import Service

@@ -1,3 +1,5 @@
+// The program `livefetch serve`: its ready line, its exit statuses and its end (API.md, section 8).
+
 import Foundation
 import HTTPClient
 import Synchronization
@@ -6,7 +8,6 @@ import Testing
 
 @testable import LiveFetchCommand
 
-/// API.md, section 8, by the program itself.
 @Suite("The program", .mayBlock, .serialized)
 struct CommandTests {
   private func withFile(_ body: (String) throws -> Void) throws {

@@ -1,3 +1,5 @@
+// Files with damaged pages: saves are refused and nothing is written.
+
 import FetchModel
 import Foundation
 import SQLiteStore

@@ -1,3 +1,5 @@
+// Delete rules over chains, cycles and several tables, through the server and by another program.
+
 import FetchModel
 import Foundation
 import TestSupport

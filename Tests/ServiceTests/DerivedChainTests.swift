@@ -1,9 +1,10 @@
+// Derived attributes of derived attributes: recomputed after changes by any program, and reported to
+// subscribers.
+
 import FetchModel
 import TestSupport
 import Testing
 
-/// Derived attributes of derived attributes: recomputed after distant changes of any program,
-/// and reported to subscribers.
 @Suite("Derived attributes follow each other", .mayBlock)
 struct DerivedChainTests {
   static let model = """

@@ -1,3 +1,5 @@
+// `as=dictionaries`: columns, groups, aggregates and their order (API.md, section 3).
+
 import FetchModel
 import Foundation
 import Service

@@ -1,3 +1,5 @@
+// `as=dictionaries` while saves are made (API.md, section 4).
+
 import FetchModel
 import Foundation
 import LiveFetchHTTPServer

@@ -1,3 +1,5 @@
+// Clients that disconnect during a slow query: the query ends, a save is completed.
+
 import Foundation
 import LiveFetchHTTPServer
 import SQLiteStore
@@ -9,7 +11,6 @@ import Testing
   import Glibc
 #endif
 
-/// Clients that disconnect during a slow query.
 @Suite("Queries of disconnected clients are cancelled", .mayBlock)
 struct DisconnectedClientsTests {
   /// A query that reads the links of every owner takes 30,000 squared steps. No planner joins the tables,

@@ -1,3 +1,5 @@
+// The member `entity` of a change, for entities with subentities (API.md, section 6).
+
 import FetchModel
 import TestSupport
 import Testing

@@ -1,3 +1,5 @@
+// Refused paths, methods and bodies (API.md, sections 2 and 7).
+
 import Foundation
 import LiveFetchHTTPServer
 import SQLiteStore

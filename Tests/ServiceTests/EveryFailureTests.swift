@@ -1,9 +1,10 @@
+// Refused saves: the response is 422 and lists every validation failure (API.md, section 6).
+
 import FetchModel
 import TestSupport
 import Testing
 
-/// API.md section 6: validation failures are 422 and list every one.
-@Suite("Every failure of a save is listed", .mayBlock)
+@Suite("A refused save lists its failures", .mayBlock)
 struct EveryFailureTests {
   private struct NoList: Error { let text: String }
 
@@ -77,7 +78,8 @@ struct EveryFailureTests {
     #expect(try file.ask("/v1/objects/Product?as=count").json["total"]?.integer == 2)
   }
 
-  @Test func countsAreListedWithOtherFailures() throws {
+  /// One order with the number 1 and a line. An order has one or two lines.
+  private static func orders() throws -> ServedFile {
     let model = """
       {"entities":[
       {"name":"Order","attributes":[{"name":"number","type":"Integer 32","optional":false}],
@@ -94,7 +96,22 @@ struct EveryFailureTests {
         {"insert":"Line","values":{"order":{"temporaryID":"o"}}}]}
         """)
     #expect(first.status == 200, "\(first.text)")
-    let answer = try file.ask(
+    return file
+  }
+
+  @Test func aCountIsListedWithFailuresOfOtherChanges() throws {
+    let answer = try Self.orders().ask(
+      "POST", "/v1/save",
+      body: """
+        {"changes":[{"insert":"Order","values":{"number":4}},{"insert":"Order","values":{"number":5}},
+        {"insert":"Line","values":{"amount":0}}]}
+        """)
+    #expect(
+      try Self.failures(answer) == ["0 lines too-few", "1 lines too-few", "2 amount too-small"])
+  }
+
+  @Test func aUniquenessConstraintIsListedWithInvalidValuesOfOtherChanges() throws {
+    let answer = try Self.orders().ask(
       "POST", "/v1/save",
       body: """
         {"changes":[{"insert":"Order","values":{"number":2}},
@@ -105,25 +122,19 @@ struct EveryFailureTests {
       try Self.failures(answer).filter { !$0.contains("lines") } == [
         "1 number not-unique", "2 amount too-small",
       ], "\(answer.text)")
-    // Failures that a refused change might have fixed are not reported.
-    let excused = try file.ask(
+  }
+
+  @Test func aCountThatARefusedChangeMayHaveFixedIsNotListed() throws {
+    let answer = try Self.orders().ask(
       "POST", "/v1/save",
       body: """
         {"changes":[{"insert":"Order","temporaryID":"o","values":{"number":3}},
         {"insert":"Line","values":{"amount":0,"order":{"temporaryID":"o"}}}]}
         """)
-    #expect(try Self.failures(excused) == ["1 amount too-small"])
-    let counted = try file.ask(
-      "POST", "/v1/save",
-      body: """
-        {"changes":[{"insert":"Order","values":{"number":4}},{"insert":"Order","values":{"number":5}},
-        {"insert":"Line","values":{"amount":0}}]}
-        """)
-    #expect(
-      try Self.failures(counted) == ["0 lines too-few", "1 lines too-few", "2 amount too-small"])
+    #expect(try Self.failures(answer) == ["1 amount too-small"])
   }
 
-  @Test func aModelsConstraintsOfSubentitiesAreListed() throws {
+  @Test func uniquenessAmongObjectsOfASubentityIsListedWithOtherFailures() throws {
     let model = """
       {"entities":[{"name":"P","abstract":true,"attributes":[{"name":"code","type":"String"}]},
       {"name":"A","parent":"P","uniquenessConstraints":[["code"]],
@@ -136,5 +147,61 @@ struct EveryFailureTests {
     let answer = try file.ask("POST", "/v1/objects/A", body: #"{"code":"x","size":10}"#)
     #expect(try Self.failures(answer) == ["0 code not-unique", "0 size too-large"])
     #expect(try file.ask("POST", "/v1/objects/B", body: #"{"code":"x"}"#).status == 201)
+  }
+
+  // MARK: - Many failures
+
+  private static func cities() throws -> ServedFile {
+    try ServedFile(
+      """
+      CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT NOT NULL, population INTEGER);
+      INSERT INTO City VALUES (1, 'Tokyo', 900);
+      """)
+  }
+
+  @Test("a refusal counts many problems and lists the first thousand")
+  func manyProblems() throws {
+    let changes = (1...20_000).map { #"{"delete":"City","id":\#(-$0)}"# }.joined(separator: ",")
+    let answer = try Self.cities().ask("POST", "/v1/save", body: #"{"changes":[\#(changes)]}"#)
+    #expect(answer.status == 409)
+    guard case .array(let errors)? = answer.json["errors"] else {
+      Issue.record("\(answer.text.prefix(200))")
+      return
+    }
+    #expect(errors.count == 1_000)
+    #expect(errors.last?["change"]?.integer == 999)
+    let detail = "20000 failures; `errors` lists the first 1000."
+    #expect(answer.json["detail"]?.string == detail)
+  }
+
+  @Test("of very many misspelt names, the first hundred are explained")
+  func manyHints() throws {
+    let change = #"{"update":"City","id":1,"values":{"nam":"Tokyo"}}"#
+    let changes = [String](repeating: change, count: 200).joined(separator: ",")
+    let answer = try Self.cities().ask("POST", "/v1/save", body: #"{"changes":[\#(changes)]}"#)
+    #expect(answer.status == 422)
+    guard case .array(let errors)? = answer.json["errors"] else {
+      Issue.record("\(answer.text.prefix(200))")
+      return
+    }
+    #expect(errors.count == 200)
+    let hints = errors.map { $0["hint"]?.string }
+    #expect(hints.prefix(100).allSatisfy { $0 == "name" })
+    #expect(hints.dropFirst(100).allSatisfy { $0 == nil })
+  }
+
+  @Test("a refusal lists no more problems once they have a megabyte")
+  func largeProblems() throws {
+    let name = String(repeating: "n", count: 600_000)
+    let values = (0..<3).map { #""\#(name)\#($0)":1"# }.joined(separator: ",")
+    let answer = try Self.cities().ask(
+      "POST", "/v1/save", body: #"{"changes":[{"update":"City","id":1,"values":{\#(values)}}]}"#)
+    #expect(answer.status == 422)
+    #expect(answer.json["detail"]?.string == "3 failures; `errors` lists the first 1.")
+    guard case .array(let errors)? = answer.json["errors"] else {
+      Issue.record("\(answer.text.prefix(200))")
+      return
+    }
+    #expect(errors.map { $0["property"]?.string } == [name + "0"])
   }
 }

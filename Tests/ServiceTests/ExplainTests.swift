@@ -1,3 +1,5 @@
+// `explain=true`: the statement, its plan and a hint in place of the result.
+
 import Bytes
 import FetchModel
 import Foundation

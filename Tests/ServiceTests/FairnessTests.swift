@@ -1,3 +1,5 @@
+// Clients with more expensive requests than there are threads.
+
 import Foundation
 import LiveFetchHTTPServer
 import SQLiteStore

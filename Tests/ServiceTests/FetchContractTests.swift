@@ -1,3 +1,5 @@
+// Fetches: parameters, types of values and the forms of results (API.md, sections 3 and 4).
+
 import Foundation
 import Service
 import TestSupport

@@ -1,10 +1,11 @@
+// Every parameter in the query string and in the body of `POST /v1/fetch` (API.md, section 3).
+
 import FetchModel
 import Foundation
 import Service
 import TestSupport
 import Testing
 
-/// API.md, section 3: every parameter in the query string and in the body of `POST /v1/fetch`.
 @Suite("POST /v1/fetch equals the query string", .mayBlock)
 struct FetchParityTests {
   struct Pair: Sendable, CustomTestStringConvertible {

@@ -1,3 +1,6 @@
+// Requests whose head is invalid are refused before their body is read (API.md, section 7); CORS of
+// several origins.
+
 import FetchModel
 import Foundation
 import LiveFetchHTTPServer
@@ -5,7 +8,6 @@ import SQLiteStore
 import Service
 import Testing
 
-/// API.md, section 7: a request whose head is invalid is refused before its body is read.
 @Suite("Refusals at a request's head")
 struct HeadRefusalTests {
   private static let json = [(name: "Content-Type", value: "application/json")]

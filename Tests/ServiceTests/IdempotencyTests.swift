@@ -1,10 +1,11 @@
+// Saves with an `Idempotency-Key` (API.md, section 6).
+
 import FetchModel
 import Foundation
 import SQLiteStore
 import TestSupport
 import Testing
 
-/// API.md, section 6: saves that may be repeated.
 @Suite("A save with an Idempotency-Key is made once", .mayBlock)
 struct IdempotencyTests {
   private func key(_ key: String) -> [(name: String, value: String)] {

@@ -1,7 +1,8 @@
+// JSON attributes in items, dictionaries and saves.
+
 import TestSupport
 import Testing
 
-/// JSON attributes, in dictionaries and as stored.
 @Suite("JSON values", .mayBlock)
 struct JSONValuesTests {
   private static let fixture = """

@@ -1,3 +1,5 @@
+// Objects whose keys are integers, texts, bytes, UUIDs or several columns, in fetches and diffs.
+
 import FetchModel
 import TestSupport
 import Testing

@@ -1,7 +1,8 @@
+// Patterns of more than 65,536 bytes.
+
 import TestSupport
 import Testing
 
-/// Patterns of more than 65,536 bytes.
 @Suite("Long patterns")
 struct LongPatternTests {
   /// The pattern of row 1 has 65,537 bytes, that of row 2 one.

@@ -1,10 +1,11 @@
+// Long polls (API.md, section 4).
+
 import FetchModel
 import Foundation
 import SQLiteStore
 import TestSupport
 import Testing
 
-/// API.md, section 4: long polls.
 @Suite("Long-polls and changes answer as the contract says", .mayBlock)
 struct LongPollTests {
   static let table: [Exchange] = [

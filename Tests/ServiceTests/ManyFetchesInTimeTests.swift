@@ -1,3 +1,5 @@
+// `/v1/live` with fetches that together take longer than one query may.
+
 import FetchModel
 import Foundation
 import SQLiteStore
@@ -5,7 +7,6 @@ import Service
 import TestSupport
 import Testing
 
-/// Many fetches that take longer together than a query may.
 @Suite("Many fetches are answered in parts if there is no time for all", .mayBlock)
 struct ManyFetchesInTimeTests {
   /// `owner` has a link from each of `size` things, without an index on the link: counting the links

@@ -1,3 +1,5 @@
+// `/v1/live` as one stream (API.md, section 4).
+
 import FetchModel
 import Foundation
 import LiveFetchHTTPServer
@@ -5,7 +7,6 @@ import Service
 import TestSupport
 import Testing
 
-/// API.md, section 4: many fetches as one stream.
 @Suite("Many fetches share one stream", .mayBlock)
 struct ManyFetchesStreamTests {
   private static let fixture =

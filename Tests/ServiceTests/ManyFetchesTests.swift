@@ -1,3 +1,5 @@
+// `/v1/live`: many fetches in one request (API.md, section 4).
+
 import FetchModel
 import Foundation
 import LiveFetchHTTPServer
@@ -7,7 +9,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// API.md, section 4: many fetches at once.
 @Suite("Many fetches share one long-poll or one stream", .mayBlock)
 struct ManyFetchesTests {
   private static func body(_ fetches: String, wait: Double? = 0) -> String {

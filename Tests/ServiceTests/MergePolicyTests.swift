@@ -1,8 +1,10 @@
+// `ifMatch`, `base` and merge policies over HTTP, with two clients that read the same object (API.md,
+// section 6).
+
 import FetchModel
 import TestSupport
 import Testing
 
-/// `ifMatch`, `base` and the merge policies over HTTP: two clients that saw the same object.
 @Suite("Conflicts of two clients", .mayBlock)
 struct MergePolicyTests {
   /// A hero whose power another client changed after it was read.

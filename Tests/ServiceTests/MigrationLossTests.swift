@@ -1,3 +1,5 @@
+// Migrations that would lose or convert values.
+
 import FetchModel
 import SQLiteStore
 import TestSupport

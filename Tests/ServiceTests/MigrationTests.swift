@@ -1,10 +1,11 @@
+// Migrations of a file from one version of its model to another.
+
 import FetchModel
 import Foundation
 import SQLiteStore
 import TestSupport
 import Testing
 
-/// A file under one version of a model, and then under another.
 @Suite("Migrations", .mayBlock)
 struct MigrationTests {
   static let first = """

@@ -1,9 +1,10 @@
+// A model over HTTP: inheritance, order, rules and templates (API.md, sections 4 to 6).
+
 import FetchModel
 import Foundation
 import TestSupport
 import Testing
 
-/// API.md sections 4 to 6 with a model: inheritance, order, rules and templates over HTTP.
 @Suite("A model's objects are served as it says", .mayBlock)
 struct ModelContractTests {
   static func heroes() throws -> ServedFile {

@@ -1,3 +1,5 @@
+// The promises of diffs over a model's objects, under generated saves (API.md, section 4).
+
 import FetchModel
 import Foundation
 import TestSupport

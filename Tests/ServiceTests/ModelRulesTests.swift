@@ -1,9 +1,10 @@
+// The rules of a model, which no save can break (API.md, section 6).
+
 import FetchModel
 import Foundation
 import TestSupport
 import Testing
 
-/// API.md section 6 with a model: no client can break its rules.
 @Suite("Saves keep a model's rules", .mayBlock)
 struct ModelRulesTests {
   /// Values of a hero, and their failures.

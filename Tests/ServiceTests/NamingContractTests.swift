@@ -1,9 +1,10 @@
+// The names of entities and properties of any file (API.md, section 8).
+
 import FetchModel
 import Foundation
 import TestSupport
 import Testing
 
-/// API.md, section 8: the names of entities and properties of any file.
 @Suite("Names of any file", .mayBlock)
 struct NamingContractTests {
   static let odd = """

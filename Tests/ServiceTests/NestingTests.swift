@@ -1,3 +1,5 @@
+// Deeply nested predicates and expressions over a socket.
+
 import Foundation
 import HTTPClient
 import LiveFetchHTTPServer

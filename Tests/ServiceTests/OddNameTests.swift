@@ -1,10 +1,11 @@
+// Columns whose names have a meaning in a parameter's grammar, and keys of another type than their
+// column declares.
+
 import FetchModel
 import Foundation
 import TestSupport
 import Testing
 
-/// Columns whose names have a meaning in a parameter's grammar, and keys of another type than their
-/// column declares.
 @Suite("Odd names and keys", .mayBlock)
 struct OddNameTests {
   static let fixture = """

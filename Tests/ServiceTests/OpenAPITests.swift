@@ -1,3 +1,5 @@
+// `/openapi.json`, compared with the routes, the model and the manual's tables of errors.
+
 import FetchModel
 import Foundation
 import SQLiteStore

@@ -1,9 +1,10 @@
+// Elements of ordered relationships, `[FIRST] [LAST] [SIZE] [n]` (API.md, section 5).
+
 import FetchModel
 import Foundation
 import TestSupport
 import Testing
 
-/// API.md section 5: `[FIRST] [LAST] [SIZE] [n]`.
 @Suite("Elements of ordered relationships", .mayBlock)
 struct OrderedElementTests {
   /// Two teams: League with Ann (1), Bob (2) and Cid (3) in the order 3, 1, 2; Nobody has no members.

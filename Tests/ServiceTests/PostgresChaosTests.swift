@@ -1,3 +1,5 @@
+// Two servers on one PostgreSQL database, of which one is killed repeatedly.
+
 import FetchModel
 import Foundation
 import TestSupport

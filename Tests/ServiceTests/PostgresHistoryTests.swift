@@ -1,3 +1,5 @@
+// `GET /v1/changes` and `explain=true` over a PostgreSQL database.
+
 import FetchModel
 import Foundation
 import TestSupport

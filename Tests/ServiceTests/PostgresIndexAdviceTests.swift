@@ -1,3 +1,5 @@
+// The indexes that `explain=true` suggests for a PostgreSQL database.
+
 import FetchModel
 import TestSupport
 import Testing

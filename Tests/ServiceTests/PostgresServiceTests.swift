@@ -1,3 +1,5 @@
+// Live results, saves and the program over a PostgreSQL database.
+
 import FetchModel
 import Foundation
 import Synchronization

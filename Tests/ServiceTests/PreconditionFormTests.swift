@@ -1,8 +1,9 @@
+// Malformed `If-Match`, `If-None-Match` and `Prefer` are refused (API.md, section 10).
+
 import FetchModel
 import Foundation
 import Testing
 
-/// API.md, section 10: preconditions that cannot be parsed are refused.
 @Suite("Headers that limit a change are never ignored")
 struct PreconditionFormTests {
   private typealias Headers = [(name: String, value: String)]

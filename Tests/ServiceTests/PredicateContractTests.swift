@@ -1,8 +1,10 @@
+// Predicates over a file: the ids found, or the code, offset and hint of the refusal (API.md, section
+// 5).
+
 import Foundation
 import TestSupport
 import Testing
 
-/// API.md, section 5, on a file: predicate → ids, or the refusal's code, offset and hint.
 @Suite("Predicates over a file", .mayBlock)
 struct PredicateContractTests {
   @Test(.onlyForFiles) func everyOperatorMeetsNilAndNegation() throws {

@@ -1,9 +1,10 @@
+// The promises of every diff, over a real file, under generated saves (API.md, section 4).
+
 import FetchModel
 import Foundation
 import TestSupport
 import Testing
 
-/// API.md, section 4: the promises of every diff, over a real file, under generated saves.
 @Suite("Promises: diffs lead from every snapshot to the present", .mayBlock)
 struct PromiseTests {
   static let fixture = """

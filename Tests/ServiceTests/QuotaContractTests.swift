@@ -1,10 +1,11 @@
+// Quotas, `--limit`, over sockets.
+
 import FetchModel
 import LiveFetchHTTPServer
 import Service
 import TestSupport
 import Testing
 
-/// `--limit`, over sockets.
 @Suite("Quotas over HTTP", .mayBlock)
 struct QuotaContractTests {
   private static func quotas(_ limits: [(name: String, value: String)]) -> Quotas {

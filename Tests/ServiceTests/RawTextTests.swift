@@ -1,3 +1,5 @@
+// The raw value of an attribute, over columns that contain text, bytes or numbers.
+
 import TestSupport
 import Testing
 

@@ -1,8 +1,9 @@
+// The responses to saves (API.md, section 6).
+
 import FetchModel
 import TestSupport
 import Testing
 
-/// API.md, section 6: the responses to saves.
 @Suite("Saves answer as the contract says", .mayBlock)
 struct SaveContractTests {
   static let table: [Exchange] = [

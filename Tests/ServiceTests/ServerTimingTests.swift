@@ -1,3 +1,5 @@
+// The header `Server-Timing`: the stages of requests.
+
 import FetchModel
 import Service
 import TestSupport

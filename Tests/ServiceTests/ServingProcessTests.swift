@@ -1,3 +1,5 @@
+// The program and its file: one server per file, signals, and the built-in web page.
+
 import Foundation
 import HTTPClient
 import TestSupport
@@ -5,7 +7,6 @@ import Testing
 
 @testable import LiveFetchCommand
 
-/// One server per file, signals, and the built-in web page.
 @Suite("The program and its file", .mayBlock, .serialized)
 struct ServingProcessTests {
   private func file() throws -> (TemporaryDirectory, String) {

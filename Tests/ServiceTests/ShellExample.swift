@@ -24,7 +24,7 @@ struct ShellExample: Sendable {
   var isEndless = false
   /// Shell commands to run after the block.
   var check = ""
-  /// What the block and `check` print; nil if `check` prints the block. `…` stands for any text. Line
+  /// The output of the block and `check`; nil if `check` prints the block. `…` stands for any text. Line
   /// breaks and indentation do not count, and neither do the values of tokens and times.
   var output: String?
 

@@ -1,8 +1,9 @@
+// The program is terminated while it executes saves and queries.
+
 import Foundation
 import TestSupport
 import Testing
 
-/// The program, terminated while it is busy.
 @Suite("A program that is terminated")
 struct ShutdownTests {
   private static let fixture = """

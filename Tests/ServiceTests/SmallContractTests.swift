@@ -1,7 +1,8 @@
+// Single rules of API.md, sections 2, 6 and 8.
+
 import TestSupport
 import Testing
 
-/// Corners of API.md sections 2, 6 and 8.
 @Suite("Corners of the contract", .mayBlock)
 struct SmallContractTests {
   @Test func aTimeOfDayIsNotDroppedByAColumnOfDays() throws {

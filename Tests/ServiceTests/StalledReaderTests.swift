@@ -1,3 +1,5 @@
+// Clients of streams that read nothing: the server's memory, and the diff that they get at the end.
+
 import Foundation
 import TestSupport
 import Testing

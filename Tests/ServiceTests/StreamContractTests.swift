@@ -1,3 +1,5 @@
+// The events of streams and of `/v1/changes` (API.md, section 4).
+
 import FetchModel
 import Foundation
 import LiveFetchHTTPServer
@@ -5,7 +7,6 @@ import Service
 import TestSupport
 import Testing
 
-/// API.md, section 4: the events of streams and of `/v1/changes`.
 @Suite("Streams and changes", .mayBlock)
 struct StreamContractTests {
   /// The text of a stream until it contains `end`.

@@ -1,9 +1,10 @@
+// The maximum number of terms in each list of a fetch (API.md, section 3).
+
 import FetchModel
 import SQLiteStore
 import Service
 import Testing
 
-/// API.md, section 3: how many terms a list of a fetch may have.
 @Suite("The number of terms in a fetch is limited")
 struct TermLimitTests {
   private static let fixture: String = {

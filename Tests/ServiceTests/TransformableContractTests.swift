@@ -1,9 +1,10 @@
+// Values of declared classes: served, selected and compared. No value makes a fetch fail.
+
 import FetchModel
 import SQLiteStore
 import TestSupport
 import Testing
 
-/// Values of declared classes: served, selected, compared; none makes a fetch fail.
 @Suite("Transformable values", .mayBlock)
 struct TransformableContractTests {
   static let glare =

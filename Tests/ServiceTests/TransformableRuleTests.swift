@@ -1,9 +1,10 @@
+// Valid transformable values, also nested ones, and unreadable ones.
+
 import FetchModel
 import SQLiteStore
 import TestSupport
 import Testing
 
-/// Valid transformable values, also nested ones, and the handling of unreadable ones.
 @Suite("Transformable values have only declared classes", .mayBlock)
 struct TransformableRuleTests {
   static let model = """

@@ -1,3 +1,5 @@
+// Files that were truncated, and missing files with a log, are not opened as new databases.
+
 import FetchModel
 import Foundation
 import SQLiteStore

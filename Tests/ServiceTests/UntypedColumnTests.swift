@@ -1,8 +1,9 @@
+// Columns of SQLite that are declared without a type.
+
 import FetchModel
 import TestSupport
 import Testing
 
-/// Columns of SQLite that are declared without a type.
 @Suite("Columns without a type", .onlyForFiles, .mayBlock)
 struct UntypedColumnTests {
   private static let fixture = """

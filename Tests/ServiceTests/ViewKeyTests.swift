@@ -1,3 +1,5 @@
+// The ids of a view's rows.
+
 import FetchModel
 import TestSupport
 import Testing

@@ -1,10 +1,11 @@
+// Windows deep in a large table, and idle fetches, through the service.
+
 import FetchModel
 import Foundation
 import Service
 import TestSupport
 import Testing
 
-/// Windows deep in a large table, and the memory of idle fetches.
 @Suite("Windows over many rows, through the service", .mayBlock)
 struct WindowContractTests {
   private static let fixture = """

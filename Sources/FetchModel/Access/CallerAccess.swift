@@ -1,5 +1,5 @@
 // The access rules of one caller, with `$user` replaced by values, and the restriction of fetches to
-// what they allow.
+// readable objects.
 
 import Bytes
 

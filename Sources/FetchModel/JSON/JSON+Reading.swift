@@ -22,9 +22,10 @@ extension JSON {
     try self.init(parsing: bytes, allowsRepetition: false)
   }
 
-  /// Parses what a store holds or a server answered: a repeated member is kept, as databases keep it.
+  /// Parses JSON from a store or a server. Keeps repeated members, as SQLite and PostgreSQL's `json` do.
+  /// O(length).
   ///
-  /// - Throws: ``JSONError`` as ``init(parsing:)`` otherwise does.
+  /// - Throws: ``JSONError`` as ``init(parsing:)``, except for repeated names.
   public init(stored bytes: [UInt8]) throws(JSONError) {
     try self.init(parsing: bytes, allowsRepetition: true)
   }
@@ -40,8 +41,8 @@ extension JSON {
 extension JSON {
   /// True if ``init(stored:)`` can read `bytes`. Builds no values.
   ///
-  /// - Parameter isCancelled: called now and then for a long text; if it returns true, the result is
-  ///   false.
+  /// - Parameter isCancelled: called after every 32,768 values of the text; if it returns true, the
+  ///   result is false.
   public static func isValid(
     _ bytes: UnsafeBufferPointer<UInt8>, isCancelled: () -> Bool = { false }
   ) -> Bool {
@@ -100,6 +101,7 @@ private struct JSONReader {
 
   private mutating func readValue() throws(JSONError) -> JSON {
     skipSpace()
+    // `isValid` discards the error.
     if interruption.ends() { throw failure("an earlier end") }
     switch next {
     case 0x7B: return try readObject()

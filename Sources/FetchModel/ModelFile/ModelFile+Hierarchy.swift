@@ -1,8 +1,11 @@
-// Inheritance between the entities of a model file. Meaningful only for a checked model. Before the
-// check, functions stop at a cycle.
+// Inheritance between the entities of a model file. Results are defined for checked models. In an
+// unchecked one, a walk from an entity to its ancestors stops at a cycle.
+//
+// Costs: n is the number of entities, d the number of an entity's ancestors. Each function but
+// `entity(named:)` and `subentities(of:)` walks once to the root, O(n · d).
 
 extension ModelFile {
-  /// Returns the entity with this name; nil without one.
+  /// Returns the entity with this name; nil without one. O(n).
   public func entity(named name: String) -> Entity? { entities.first { $0.name == name } }
 
   /// Returns the entity and its ancestors, nearest first.
@@ -21,7 +24,7 @@ extension ModelFile {
   /// Returns the root entity, whose table holds the objects of all its subentities.
   public func root(of name: String) -> String { lineage(of: name).last?.name ?? name }
 
-  /// Returns all direct and indirect subentities, in the model's order.
+  /// Returns all direct and indirect subentities, in the model's order. O(n² · d).
   public func subentities(of name: String) -> [Entity] {
     entities.filter { entity in
       entity.name != name && lineage(of: entity.name).contains { $0.name == name }

@@ -1,13 +1,14 @@
 // A model as its author wrote it, in Core Data's terms, with the rules that every save must
-// satisfy. A value type. Reading, checking and writing are in `ModelFile+…`; stores decide on
-// tables.
+// satisfy. A value type. Reading, checking and writing are in `ModelFile+…`; the mapping to tables is in
+// ModelStorage.
 
 /// Entities with their attributes and relationships, classes of transformable values, and fetch
 /// templates.
 public struct ModelFile: Sendable, Hashable {
   /// The author's name for this version; free text.
   public var version: String?
-  /// The access rule of entities without one; nil without a declaration.
+  /// True if every caller may use entities without access rules, false if none may; nil if the file does
+  /// not say.
   public var allowsByDefault: Bool?
   /// The entities; parents and children in any order.
   public var entities: [Entity] = []
@@ -52,18 +53,31 @@ extension ModelFile {
 
   /// The type of an attribute's values. The raw values are Core Data's names.
   public enum AttributeType: String, Sendable, Hashable, CaseIterable {
+    /// A signed integer of 16 bits.
     case integer16 = "Integer 16"
+    /// A signed integer of 32 bits.
     case integer32 = "Integer 32"
+    /// A signed integer of 64 bits.
     case integer64 = "Integer 64"
+    /// A decimal number, as Foundation's `Decimal`.
     case decimal = "Decimal"
+    /// A floating-point number of 64 bits.
     case double = "Double"
+    /// A floating-point number of 32 bits.
     case float = "Float"
+    /// A text.
     case string = "String"
+    /// True or false.
     case boolean = "Boolean"
+    /// A point in time.
     case date = "Date"
+    /// Bytes.
     case binary = "Binary"
+    /// A UUID.
     case uuid = "UUID"
+    /// A URI, as text.
     case uri = "URI"
+    /// A value of a declared class, of a transformer, or any JSON.
     case transformable = "Transformable"
   }
 
@@ -112,9 +126,13 @@ extension ModelFile {
 
   /// The effect of an object's deletion on the objects at the other end.
   public enum DeleteRule: String, Sendable, Hashable, CaseIterable {
+    /// The objects at the other end no longer refer to the deleted one.
     case nullify = "Nullify"
+    /// The objects at the other end are deleted too.
     case cascade = "Cascade"
+    /// The deletion is refused while there are objects at the other end.
     case deny = "Deny"
+    /// The objects at the other end stay unchanged.
     case noAction = "No Action"
   }
 
@@ -210,6 +228,7 @@ extension ModelFile {
 
   /// The type of a class's field.
   public enum FieldType: Sendable, Hashable {
+    /// A value of an attribute's type.
     case value(AttributeType)
     /// `#RRGGBB` or `#RRGGBBAA`.
     case color

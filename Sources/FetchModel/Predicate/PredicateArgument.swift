@@ -1,6 +1,6 @@
 // The arguments of placeholders and variables.
 
-/// A value for `%@` and similar, or for `$name`.
+/// The value of a placeholder (`%@`, `%K`, `%ld`, `%f`) or of a variable (`$name`).
 public enum PredicateArgument: Sendable, Hashable {
   /// Text of a query string, converted to the type that it is compared with.
   case text(String)

@@ -5,13 +5,21 @@
 public struct PredicateError: Error, Sendable, Hashable {
   /// The kind of error. The raw values are stable and part of the HTTP contract.
   public enum Code: String, Sendable, Hashable, CaseIterable {
+    /// Text that the grammar does not allow.
     case syntaxError = "syntax-error"
+    /// A key path with a property that its entity does not have.
     case unknownKeyPath = "unknown-key-path"
+    /// A function that does not exist.
     case unknownFunction = "unknown-function"
+    /// An operand whose type the operator or function does not accept.
     case typeMismatch = "type-mismatch"
+    /// A placeholder without an argument.
     case missingArgument = "missing-argument"
+    /// An argument without a placeholder.
     case unusedArgument = "unused-argument"
+    /// A variable `$name` without a value.
     case missingVariable = "missing-variable"
+    /// A value whose variable does not occur.
     case unusedVariable = "unused-variable"
     /// A to-many key path without a quantifier or an aggregate.
     case toManyWithoutQuantifier = "to-many-without-quantifier"
@@ -21,7 +29,9 @@ public struct PredicateError: Error, Sendable, Hashable {
     case unorderedRelationship = "unordered-relationship"
     /// An invalid regular expression.
     case badPattern = "bad-pattern"
+    /// Longer than ``PredicateLimits/length``.
     case tooLong = "predicate-too-long"
+    /// Beyond another one of ``PredicateLimits``, or a limit of the database.
     case tooComplex = "predicate-too-complex"
     /// Valid, but not supported by this store.
     case notImplemented = "not-implemented"
@@ -74,22 +84,4 @@ extension PredicateError {
   private var suggestion: String {
     nearest.map { "; did you mean `\($0)`?" } ?? advice.map { "; \($0)" } ?? ""
   }
-}
-
-/// The limits of a predicate, checked before it is resolved.
-public enum PredicateLimits {
-  /// Bytes of text.
-  public static let length = 65_536
-  /// Levels of nesting, AND and OR chains counting as one.
-  public static let depth = 64
-  /// Comparisons, negations, operations and calls. Constants, key paths and the chains of AND and
-  /// OR do not count.
-  public static let nodes = 1_000
-  /// Values in lists and array arguments of the whole predicate.
-  public static let values = 10_000
-  /// Open brackets and prefixes; bounds the parser's recursion.
-  static let nesting = 160
-  /// Operations that are repeated because a calculation is compared with several non-constant
-  /// values.
-  static let copies = 5_000
 }

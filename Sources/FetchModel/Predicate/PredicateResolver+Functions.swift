@@ -87,8 +87,8 @@ extension PredicateResolver {
     return known
   }()
 
-  /// What `group` and `select` derive as `section` does. No text of a predicate has these names: the
-  /// evaluator does not know them.
+  /// The derivations of `section`, also for `group` and `select`. No text of a predicate has these names,
+  /// so the evaluator does not know them.
   private static let parts: [String: Signature] = [
     ":initial": Signature(function: .initial, argument: .text, result: .text),
     ":day": Signature(function: .day, argument: .date, result: .text),

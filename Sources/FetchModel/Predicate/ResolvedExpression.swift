@@ -124,6 +124,6 @@ public enum ResolvedFunction: String, Sendable, Hashable, CaseIterable {
   case text, number
   /// A date as ISO 8601.
   case dateText
-  /// What a section derives: the first letter of a text; the day, month or year of a date.
+  /// The derivation of a section: the first letter of a text; the day, month or year of a date.
   case initial, day, month, year
 }

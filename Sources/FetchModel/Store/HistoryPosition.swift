@@ -1,14 +1,16 @@
 // A position in a store's history, and its text within a token.
 
-/// A state of a store: what contains all changes up to it.
+/// A position in a store's history. A state at this position contains every change up to it.
 ///
-/// Of two positions of one history, one contains the other: they are totally ordered. In SQLite, which
-/// commits in order, a position is a number. In PostgreSQL it is a snapshot: the transactions below
-/// `number` except those that were in progress.
+/// Positions of one history are totally ordered.
+/// - SQLite commits in order, so a position is a number.
+/// - In PostgreSQL a position is a snapshot: the transactions below `number` except those that were in
+///   progress.
 public struct HistoryPosition: Sendable, Hashable, Comparable {
-  /// SQLite: the number of the last change. PostgreSQL: the first transaction id that had not begun.
+  /// SQLite: the number of the last change. PostgreSQL: the snapshot's `xmax`.
   public let number: Int64
-  /// PostgreSQL: the transactions below ``number`` that were in progress, ascending. SQLite: none.
+  /// PostgreSQL: the snapshot's `xip_list`, the transactions below ``number`` that were in progress,
+  /// ascending. SQLite: none.
   public let inProgress: [Int64]
 
   /// Creates a position of SQLite, or of PostgreSQL without transactions in progress.

@@ -4,6 +4,7 @@
 public struct StringOptions: OptionSet, Sendable, Hashable {
   /// The options as bits.
   public let rawValue: UInt8
+  /// Makes options of their bits.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// `c`: Unicode's full case folding in the root locale.

@@ -20,6 +20,7 @@ public final class ArrayDataStore<
   // Protects the results and the running queries; never held while a request decides.
   private let state: Mutex<State>
 
+  /// Makes a store with these results.
   public init(_ results: [Result] = []) {
     state = Mutex(State(results: results))
     super.init()

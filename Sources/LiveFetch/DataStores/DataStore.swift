@@ -24,12 +24,15 @@
 open class DataStore<Result: InstanceIdentifiable & Sendable, Request: DataStoreRequest>:
   @unchecked Sendable
 where Request.Result == Result {
+  /// A running request of this store.
   public typealias Query = DataStoreQuery<Result, Request>
+  /// A change of this store's results.
   public typealias Change = DataStoreChange<Result>
 
   /// The store that receives a commit; nil for a store that is itself the source.
   public let parent: DataStore<Result, Request>?
 
+  /// - Parameter parent: the store that receives a commit; nil for a store that is itself the source.
   public init(parent: DataStore<Result, Request>? = nil) { self.parent = parent }
 
   /// Executes `query.request` and enqueues changes until the query is stopped.

@@ -23,8 +23,8 @@ extension DataStoreDraft.Overlay {
     query.processPendingChanges()
   }
 
-  /// Reports changes of the source as they are, if the draft changes neither these results nor those
-  /// beside them. O(changes).
+  /// Reports changes of the source as they are, if the draft changes neither these results nor their
+  /// neighbours. O(changes).
   ///
   /// - Returns: false if the draft does.
   func report(_ reports: [Report], asUnder changes: Changes) -> Bool {

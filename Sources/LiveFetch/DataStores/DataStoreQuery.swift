@@ -47,6 +47,11 @@ public final class DataStoreQuery<
   public let throttle: Duration
   private let box = EventBuffer(Content())
 
+  /// Makes a query without results.
+  ///
+  /// - Parameters:
+  ///   - request: the request whose results the query reports.
+  ///   - throttle: the longest time for which an enqueued change waits.
   public init(_ request: Request, throttle: Duration = .milliseconds(50)) {
     self.request = request
     self.throttle = throttle

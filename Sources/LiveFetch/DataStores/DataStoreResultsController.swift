@@ -23,6 +23,7 @@ import Observation
 public final class DataStoreResultsController<
   Result: InstanceIdentifiable & Sendable, Request: DataStoreRequest
 >: Observable where Request.Result == Result {
+  /// The running request of the controller.
   public typealias Query = DataStoreQuery<Result, Request>
 
   /// The controller's relation to its store. The store retries by itself while its source cannot be

@@ -17,6 +17,13 @@ public struct ResultArrangement<Result: InstanceIdentifiable> {
   /// The number of results to skip.
   public var offset = 0
 
+  /// - Parameters:
+  ///   - filter: returns true for results to show; nil for all.
+  ///   - sectionName: returns the section of a result; nil for one section.
+  ///   - sectionOrder: true if a section precedes another one.
+  ///   - itemOrder: true if a result precedes another one of its section.
+  ///   - limit: the maximum number of results; nil for all.
+  ///   - offset: the number of results to skip.
   public init(
     filter: ((Result) -> Bool)? = nil, sectionName: ((Result) -> String)? = nil,
     sectionOrder: ((String, String) -> Bool)? = nil, itemOrder: ((Result, Result) -> Bool)? = nil,

@@ -156,7 +156,8 @@ struct ResultEdit<Result: InstanceIdentifiable> {
     changed.enumerated().map { $1 - $0 - 1 }.filter { $0 >= 0 }
   }
 
-  /// The index of the unchanged result with this rank, beside changed results at `changed`.
+  /// The index of the unchanged result with this rank among the unchanged ones. The changed results are
+  /// at `changed`, ascending.
   private static func index(_ rank: Int, _ changed: [Int]) -> Int {
     var index = rank
     for other in changed where other <= index { index += 1 }

@@ -1,4 +1,4 @@
-// Splits long lists of ids, because a predicate accepts at most 10,000 values.
+// Splits lists of ids for predicates, which accept at most 10,000 values (`PredicateLimits.values`).
 
 extension Array {
   /// The elements in order, in parts of at most `size`.

@@ -16,6 +16,7 @@ extension Fetchable where Self: Decodable {
 }
 
 extension Date {
+  /// Converts an instant, rounded to a date's precision.
   public init(_ instant: Instant) {
     self.init(
       timeIntervalSince1970: Double(instant.seconds) + Double(instant.nanoseconds) / 1e9)

@@ -20,6 +20,9 @@ public struct FetchPredicate: Sendable, Hashable {
     self.init(format: format, arguments: arguments.map(\.predicateArgument))
   }
 
+  /// - Parameters:
+  ///   - format: the predicate text. The store reports errors in it when the request is fetched.
+  ///   - arguments: the values of its placeholders, in order, as JSON.
   public init(format: String, arguments: [JSON]) {
     self.format = format
     self.arguments = arguments

@@ -32,6 +32,9 @@ public struct FetchRequest<Element: Fetchable>: Sendable, Hashable {
   /// True to ignore the element's default predicate.
   public var ignoresDefaultPredicate = false
 
+  /// - Parameters:
+  ///   - predicate: selects the elements; nil for all.
+  ///   - terms: the order, most significant first.
   public init(where predicate: FetchPredicate? = nil, sortedBy terms: [SortTerm] = []) {
     self.predicate = predicate
     sortDescriptors = terms

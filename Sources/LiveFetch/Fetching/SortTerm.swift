@@ -12,13 +12,20 @@ public struct SortTerm: Sendable, Hashable {
   public var options: StringOptions
   /// The position of nil; by default first ascending and last descending.
   public var nils: NilPlace?
-  /// The part of a value that forms a section. Anything but `value` is allowed only in the section
-  /// of a controller and without other options.
+  /// The part of a value that forms a section. Parts other than `.value` are allowed only in the section
+  /// of a results controller, and without ``options``.
   public var sectionPart = SectionPart.value
 
   /// The parts of values that form sections.
   public typealias SectionPart = OrderTerm.Derivation
 
+  /// Makes a term of a key path such as `"country.name"`.
+  ///
+  /// - Parameters:
+  ///   - keyPath: from the fetched entity.
+  ///   - direction: ascending or descending.
+  ///   - options: for text only: the differences to ignore.
+  ///   - nils: the position of nil; nil means first ascending and last descending.
   public init(
     _ keyPath: String, _ direction: Direction = .ascending, options: StringOptions = [],
     nils: NilPlace? = nil

@@ -2,7 +2,7 @@
 
 import FetchModel
 
-/// What is made from the rows of a fetch, one after the other, where they are read.
+/// Builds values from the rows of a fetch while they are read.
 protocol RowCollection: SendableMetatype {
   init()
   mutating func add(_ id: ObjectID, _ values: ItemValues)

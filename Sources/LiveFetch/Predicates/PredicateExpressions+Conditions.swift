@@ -105,7 +105,8 @@ extension PredicateExpressions.Comparison: PredicateTranslatable {
     case .lessThanOrEqual: operation = .lessOrEqual
     case .greaterThan: operation = .greater
     case .greaterThanOrEqual: operation = .greaterOrEqual
-    @unknown default: throw .unsupported(operation: "\(op)", reason: "it is not known")
+    @unknown default:
+      throw .unsupported(operation: "\(op)", reason: "this version does not know the operator")
     }
     let (left, right) = (try translator.value(lhs), try translator.value(rhs))
     return .condition(PredicateTranslator.comparison(left, operation, right))

@@ -8,7 +8,9 @@
     public struct StringLocalizedStandardContains<
       Root: PredicateExpression, Other: PredicateExpression
     >: PredicateExpression where Root.Output: StringProtocol, Other.Output: StringProtocol {
+      /// The text.
       public let root: Root
+      /// The text that it is compared with.
       public let other: Other
 
       public func evaluate(_ bindings: PredicateBindings) throws -> Bool {
@@ -20,7 +22,9 @@
     public struct StringCaseInsensitiveCompare<
       Root: PredicateExpression, Other: PredicateExpression
     >: PredicateExpression where Root.Output: StringProtocol, Other.Output: StringProtocol {
+      /// The text.
       public let root: Root
+      /// The text that it is compared with.
       public let other: Other
 
       public func evaluate(_ bindings: PredicateBindings) throws -> ComparisonResult {
@@ -28,16 +32,16 @@
       }
     }
 
-    // The macro writes this name.
     // swift-format-ignore: AlwaysUseLowerCamelCase
+    /// Called by the expansion of `#Predicate`, which writes this name.
     public static func build_localizedStandardContains<Root, Other>(
       _ root: Root, _ other: Other
     ) -> StringLocalizedStandardContains<Root, Other> {
       StringLocalizedStandardContains(root: root, other: other)
     }
 
-    // The macro writes this name.
     // swift-format-ignore: AlwaysUseLowerCamelCase
+    /// Called by the expansion of `#Predicate`, which writes this name.
     public static func build_caseInsensitiveCompare<Root, Other>(
       _ root: Root, _ other: Other
     ) -> StringCaseInsensitiveCompare<Root, Other> {

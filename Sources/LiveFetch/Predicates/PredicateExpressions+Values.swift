@@ -76,7 +76,9 @@ extension PredicateExpressions.KeyPath: PredicateTranslatable {
     case .collectionCount:
       throw .unsupported(
         operation: "String.count", reason: "it counts characters; `length(…)` counts UTF-16 units")
-    default: throw .unsupported(operation: "\(keyPath)", reason: "text has no such property there")
+    default:
+      throw .unsupported(
+        operation: "\(keyPath)", reason: "predicates have no such property of text")
     }
   }
 }
@@ -103,6 +105,7 @@ extension PredicateExpressions.NilCoalesce: PredicateTranslatable {
     if case .constant(let constant) = optional {
       return PredicateTranslator.unwrapped(constant).map { .constant($0) } ?? other
     }
+    // A to-many relationship is never nil, so the default is never used.
     if case .collection = optional { return optional }
     if Output.self == Bool.self {
       return .condition(try condition(optional, else: translator.condition(of: other), translator))
@@ -182,7 +185,8 @@ extension PredicateExpressions.Arithmetic: PredicateTranslatable {
     case .add: return try translator.calculation(.add, lhs, rhs)
     case .subtract: return try translator.calculation(.subtract, lhs, rhs)
     case .multiply: return try translator.calculation(.multiply, lhs, rhs)
-    @unknown default: throw .unsupported(operation: "\(op)", reason: "it is not known")
+    @unknown default:
+      throw .unsupported(operation: "\(op)", reason: "this version does not know the operator")
     }
   }
 }
@@ -217,7 +221,7 @@ extension PredicateExpressions.FloatDivision: PredicateTranslatable {
     by translator: inout PredicateTranslator
   ) throws(PredicateTranslationError) -> PredicateTerm {
     var (left, right) = (try translator.value(lhs), try translator.value(rhs))
-    // Integers would be divided as integers.
+    // SQL truncates the quotient of two integers: make one operand a double.
     if !left.isDouble, !right.isDouble {
       let one = FetchModel.Expression(.literal(.double(1)))
       left = FetchModel.Expression(.arithmetic(.multiply, left, one))

@@ -17,7 +17,12 @@ public enum ObjectChangeType: Sendable, Hashable {
 }
 
 /// The kind of a section's change.
-public enum SectionChangeType: Sendable, Hashable { case insert, delete }
+public enum SectionChangeType: Sendable, Hashable {
+  /// The section exists in the new content only.
+  case insert
+  /// The section exists in the old content only.
+  case delete
+}
 
 /// The change of one object: an id in a ``FetchedResultsController``, a result in a
 /// ``DataStoreResultsController``.
@@ -31,6 +36,11 @@ public struct ObjectChange<Object> {
   /// The position in the new content.
   public let newPosition: Position?
 
+  /// - Parameters:
+  ///   - type: the kind of change.
+  ///   - object: the changed object.
+  ///   - old: the position in the old content; nil for an insertion.
+  ///   - new: the position in the new content; nil for a deletion.
   public init(
     _ type: ObjectChangeType, _ object: Object, from old: Position?, to new: Position?
   ) {
@@ -59,6 +69,7 @@ public struct SectionChange: Sendable, Hashable {
   /// The index in the old content of a deleted section, in the new content of an inserted one.
   public let index: Int
 
+  /// - Parameter index: in the old content for a deletion, in the new content for an insertion.
   public init(type: SectionChangeType, name: String, index: Int) {
     self.type = type
     self.name = name

@@ -11,6 +11,7 @@ public struct DiffableSnapshot<SectionID: Hashable, ItemID: Hashable> {
     /// The identifiers of the section's items.
     public var items: [ItemID]
 
+    /// Makes a section.
     public init(id: SectionID, items: [ItemID]) {
       self.id = id
       self.items = items
@@ -24,6 +25,10 @@ public struct DiffableSnapshot<SectionID: Hashable, ItemID: Hashable> {
   /// Items whose position changed as well. Reload their cells.
   public var reloadedItemIdentifiers: Set<ItemID>
 
+  /// - Parameters:
+  ///   - sections: the sections in order.
+  ///   - reconfigured: items whose values changed.
+  ///   - reloaded: items whose position changed as well.
   public init(
     sections: [Section] = [], reconfigured: Set<ItemID> = [], reloaded: Set<ItemID> = []
   ) {

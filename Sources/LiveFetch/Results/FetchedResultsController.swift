@@ -109,6 +109,10 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
     self.section = section
   }
 
+  /// - Parameters:
+  ///   - fetchRequest: the fetch request.
+  ///   - context: the context in which elements are created; it provides the store.
+  ///   - sectionKeyPath: groups the elements by the value of a key path, ascending.
   public convenience init(
     fetchRequest: FetchRequest<Element>, context: ManagedObjectContext, sectionKeyPath: String
   ) {

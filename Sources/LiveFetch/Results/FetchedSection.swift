@@ -2,12 +2,13 @@
 
 import FetchModel
 
-/// Identifies a section by the typed value of its section key path; of a data store, by its name. Two
-/// sections may have the same name, such as nil and the empty text, but never the same identifier.
+/// Identifies a section by the typed value of the section key path. A section of a data store is
+/// identified by its name. Two sections may have the same name, such as nil and the empty text, but
+/// never the same identifier.
 public struct SectionIdentifier: Sendable, Hashable {
   /// The value as JSON text.
   public let value: String
-  /// The value as text; nil is empty.
+  /// The value as text; the empty text for nil.
   public let name: String
 
   init(_ info: SectionInfo) {
@@ -22,7 +23,7 @@ public struct FetchedSection<Element>: Identifiable {
   public let id: SectionIdentifier
   /// The capitalised first letter of the name.
   public let indexTitle: String
-  /// The elements; with a `fetchBatchSize` those loaded so far.
+  /// The elements; with a `fetchBatchSize` those loaded so far. O(1).
   public let objects: [Element]
   /// The number of elements, loaded or not.
   public let numberOfObjects: Int
@@ -37,7 +38,7 @@ public struct FetchedSection<Element>: Identifiable {
     self.numberOfObjects = numberOfObjects
   }
 
-  /// - Parameter name: the section's name as its value; nil for the only section of a result without
+  /// - Parameter name: the name, which is also the value; nil for the only section of a result without
   ///   sections.
   init(named name: String?, _ objects: [Element]) {
     let info =

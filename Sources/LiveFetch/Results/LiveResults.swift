@@ -67,6 +67,7 @@ public struct LiveResults<Element: Fetchable & Sendable>: AsyncSequence, Sendabl
 
   public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
+  /// Iterates over the contents of the result.
   public struct Iterator: AsyncIteratorProtocol {
     private let request: FetchRequest<Element>
     private var followed: FollowedContent<Element>

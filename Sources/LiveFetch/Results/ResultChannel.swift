@@ -70,6 +70,7 @@ public struct ResultsSnapshots: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> Iterator { Iterator(channel: channel) }
 
+  /// Iterates over the contents.
   public struct Iterator: AsyncIteratorProtocol {
     let channel: ResultChannel
 
@@ -86,6 +87,7 @@ public struct ContentChanges: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> Iterator { Iterator(channel: channel) }
 
+  /// Iterates over the changes.
   public struct Iterator: AsyncIteratorProtocol {
     let channel: ResultChannel
 

@@ -1,6 +1,6 @@
-// One request for server-sent events → its events, each when the reader requests it; or another response in their
-// place. Nothing is read ahead but one piece of the body: the server then notices that its reader is slow,
-// and combines what happens meanwhile into one diff.
+// One request for server-sent events → its events, one per call, or the response if it is no stream.
+// Reads at most one piece of the body ahead: a slow reader thus stops the server's sending, and the
+// server combines later changes into one diff.
 
 import DequeModule
 import HTTPClient
@@ -12,7 +12,7 @@ final class EventStream: Sendable {
     case event(ServerSentEvent)
     /// The response is not a stream.
     case response(RemoteResponse)
-    /// No byte of a stream arrived: a gateway waits for its end.
+    /// No byte arrived within the time limit: a gateway buffers the response.
     case heldBack
     /// The connection could not be made, or ended.
     case ended(String)
@@ -21,7 +21,7 @@ final class EventStream: Sendable {
 
   /// A server begins a stream at once and sends a comment every 15 s.
   static let timeLimits = TransferTimeLimits(connect: 10, response: 10, idle: 45)
-  /// Bytes that are read of a response in place of a stream.
+  /// The maximum number of bytes of a response that is no stream; the rest is cut off.
   private static let maxPage = 1 << 20
 
   private struct State {
@@ -32,21 +32,22 @@ final class EventStream: Sendable {
   }
 
   private let transfer: Transfer
-  // Protects what has arrived. One task at a time reads, so it is never contended.
+  // Protects the parser and its events, for `Sendable`. Only the reading task and `hasLasted` use them.
   private let state = Mutex(State())
 
   init(_ request: ClientRequest) { transfer = Transfer(request) }
 
   deinit { transfer.cancel() }
 
-  /// True if it has carried an event or lasted for a second: then opening another one makes sense.
+  /// True if it has delivered an event or lasted for a second, so that a new connection may succeed.
   var hasLasted: Bool {
     state.withLock { state in
       state.hasEvent || state.firstByte.map { $0.duration(to: .now) >= .seconds(1) } ?? false
     }
   }
 
-  /// Returns what comes next. One task at a time; cancelling it closes the connection.
+  /// Waits for the next event or the end. One task at a time may call it; cancelling the task closes
+  /// the connection.
   func next() async -> Outcome {
     while true {
       if let event = state.withLock({ $0.events.popFirst() }) { return .event(event) }
@@ -68,7 +69,7 @@ final class EventStream: Sendable {
     }
   }
 
-  /// The rest of a response that is not a stream.
+  /// Reads the rest of a response that is no stream.
   private func page(_ head: ResponseHead) async -> Outcome {
     var body: [UInt8] = []
     while body.count < Self.maxPage {

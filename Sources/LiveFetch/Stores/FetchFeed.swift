@@ -32,6 +32,7 @@ struct PolledFeed: FetchFeed {
 }
 
 extension ObjectStore {
+  /// Returns a feed that requests each change by ``fetch(_:)``, for stores without a feed of their own.
   public func feed(of request: JSON) -> any FetchFeed {
     PolledFeed(store: self, request: request.members)
   }

@@ -177,7 +177,7 @@ public final class LocalStore: ObjectStore {
 
   /// Fetches a snapshot.
   ///
-  /// - Parameter type: what is made from the rows of objects, where they are read.
+  /// - Parameter type: the collection to build from the rows while they are read.
   /// - Returns: the answer with a 0 in the place of each row.
   func snapshot<Rows: RowCollection>(
     of request: JSON, as type: Rows.Type

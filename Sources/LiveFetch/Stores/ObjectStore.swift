@@ -151,6 +151,12 @@ public struct SaveReceipt: Sendable, Hashable {
   /// The number of deleted objects.
   public let deleted: Int
 
+  /// - Parameters:
+  ///   - token: of the state after the save.
+  ///   - ids: the permanent ids of inserts, by temporary id.
+  ///   - inserted: the number of inserted objects.
+  ///   - updated: the number of updated objects.
+  ///   - deleted: the number of deleted objects.
   public init(
     token: String, ids: [String: ObjectID] = [:], inserted: Int = 0, updated: Int = 0,
     deleted: Int = 0

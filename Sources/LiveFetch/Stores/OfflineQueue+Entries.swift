@@ -1,4 +1,4 @@
-// What an offline store's queue keeps in its storage: waiting saves and refused ones.
+// Entries of an offline queue in its storage: waiting and refused saves.
 
 import FetchModel
 import Foundation

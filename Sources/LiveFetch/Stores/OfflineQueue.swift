@@ -9,7 +9,7 @@ import Synchronization
 final class OfflineQueue: Sendable {
   typealias Answer = QueuedSave.Answer
 
-  /// Who waits for the answer to a save.
+  /// A caller that waits for the answer to a save.
   private struct Caller {
     /// Resumed with the answer; with nil if the caller is to wait no longer.
     let waiter: SingleShotContinuation<Answer?>

@@ -51,6 +51,7 @@ public final class MemoryStorage: OfflineStorage {
   // Protects the values.
   private let values = Mutex<[String: Data]>([:])
 
+  /// Makes an empty storage.
   public init() {}
 
   public func value(forKey key: String) -> Data? { values.withLock { $0[key] } }

@@ -42,8 +42,8 @@ public final class OfflineStore: ObjectStore {
   ///     first of them could not be sent.
   ///   - onRefused: called for a save that the server refused if its caller waits no longer, because the
   ///     task was cancelled, the program was started again, or the save of a context had returned. The
-  ///     application resolves the conflict, for example by another save; the changes of a context in this
-  ///     run are unsaved again. Without this function, ``refusedSaves`` has these saves, and a later run may receive
+  ///     application resolves the conflict, for example by another save. If a context of this run made the
+  ///     changes, they are unsaved again. Without this function, ``refusedSaves`` has these saves, and a later run may receive
   ///     them.
   /// - Throws: the storage's error if it cannot be read; ``ObjectStoreError/notUnderstood(_:)`` if
   ///   the remote store's address, token or headers are invalid, because no save could ever be sent.
@@ -100,6 +100,11 @@ public final class OfflineStore: ObjectStore {
 
   // MARK: - ObjectStore
 
+  /// Returns the stored result of a followed fetch until the server has answered it, and while the server
+  /// cannot be reached; otherwise the server's answer.
+  ///
+  /// - Throws: the server's refusal; its transient errors if no result is stored. A result that the
+  ///   storage cannot read counts as not stored.
   public func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
     guard OfflineResults.keeps(request) else { return try await remote.fetch(request) }
     if let stored = results.snapshot(of: request, onlyUnconfirmed: true) { return stored }
@@ -157,7 +162,7 @@ private struct OfflineFeed: FetchFeed {
   let request: JSON
 
   func next(since token: String, hold: Double) async throws(ObjectStoreError) -> JSON {
-    // The first answer shows whether the stored result is the newest one.
+    // Until the server has confirmed the stored result, do not wait for a change.
     let hold = results.isConfirmed(request) ? hold : 0
     do throws(ObjectStoreError) {
       let answer = try await feed.next(since: token, hold: hold)

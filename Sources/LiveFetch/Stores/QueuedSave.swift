@@ -27,7 +27,7 @@ public final class QueuedSave: Sendable {
     var waiters: [CheckedContinuation<Void, Never>] = []
   }
 
-  // Protects the phase and those who wait for the next one.
+  // Protects the phase and the callers that wait for the next one.
   private let state = Mutex(State())
 
   init() {}

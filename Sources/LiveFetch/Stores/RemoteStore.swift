@@ -33,6 +33,9 @@ public final class RemoteStore: ObjectStore {
     /// not positive. A request that the server holds gets 20 seconds more than its wait instead.
     public var timeout: Double
 
+    /// - Parameters:
+    ///   - headers: sent with each request.
+    ///   - timeout: seconds without a byte after which the server counts as unreachable.
     public init(headers: [String: String] = [:], timeout: Double = 90) {
       self.headers = headers
       self.timeout = timeout

@@ -1,9 +1,9 @@
-// A store that cannot answer now: the reason, which a network, a gateway, a server or a file gave, and when
-// to try again. The only place that distinguishes refusals that pass from refusals that are final.
+// Describes why a store cannot be used now and when to try again. The only place that decides which
+// refusals are transient.
 
-/// Why a store cannot be reached for now.
+/// The reason why a store cannot be used now: an error of the network, a gateway, a server or a file.
 public struct ServiceUnavailable: Sendable, Hashable {
-  /// For a person: `connection refused`, `status 502`.
+  /// The reason in words, such as `connection refused` or `status 502`.
   public let reason: String
   /// The HTTP status of what came in place of an answer: a gateway's 502, the server's own 503, for a
   /// file the status that a server of it would send; 200 if the answer was cut off or is a page; nil if
@@ -17,6 +17,11 @@ public struct ServiceUnavailable: Sendable, Hashable {
   /// True if the store has received nothing of the request: there was no connection.
   var isUnsent = false
 
+  /// - Parameters:
+  ///   - reason: in words, such as `connection refused`.
+  ///   - status: the HTTP status of a response; nil if there was none.
+  ///   - code: the stable code of a store's own refusal; nil for others.
+  ///   - retryAfter: seconds to wait before the next request; nil if the caller may choose.
   public init(
     _ reason: String, status: Int? = nil, code: String? = nil, retryAfter: Double? = nil
   ) {
@@ -29,7 +34,8 @@ public struct ServiceUnavailable: Sendable, Hashable {
   /// True if the request may have been carried out although no answer came.
   var isAnswerLost: Bool { mayRepeat && !isUnsent }
 
-  /// True if a request with an idempotency key is repeated at once.
+  /// True if a request with an idempotency key is sent again at once, because the store may have
+  /// executed it. A store that answers with a code or with status 429 did not: then the caller waits.
   var mayRepeat: Bool { code == nil && status != 429 }
 
   /// Reads a store's own refusal; nil if the refusal is final.

@@ -3,8 +3,8 @@
 //
 // Reading a mapped page beyond the end of its file raises SIGBUS, which ends the process. SQLite maps
 // the index of a write-ahead log. A handler of SIGBUS extends the truncated file with zeros and
-// returns, so that the instruction is repeated and finds zeros. Whoever reads the file must ask
-// `livefetch_mapped_file_restore` afterwards: it says whether what was read can be wrong.
+// returns, so that the instruction is repeated and finds zeros. A reader of the file must call
+// `livefetch_mapped_file_restore` afterwards, which returns whether the bytes read can be wrong.
 
 #ifndef LIVEFETCH_MAPPED_FILES_H
 #define LIVEFETCH_MAPPED_FILES_H

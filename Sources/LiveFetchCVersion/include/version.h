@@ -1,3 +1,4 @@
+// The commit of the build, for `--version`.
 #ifndef LIVEFETCH_VERSION_H
 #define LIVEFETCH_VERSION_H
 

@@ -31,7 +31,8 @@ struct CallerArguments: ParsableArguments {
     guard let user else { return nil }
     let given = try access.map { try AccessDeclaration(atPath: $0) }
     guard let declaration = given ?? model.file.flatMap({ AccessDeclaration($0) }) else {
-      throw failure("\(path): it has no access rules; --access FILE gives some", .usage)
+      throw failure(
+        "\(path): the model has no access rules; give a file of them with --access", .usage)
     }
     return try declaration.checked(model, file: access ?? path)
       .access(of: AccessCaller(id: user, roles: role))

@@ -1,5 +1,5 @@
-// What distinguishes a column's strings from its other values in CSV and TSV, so that `livefetch import`
-// reads the same values.
+// Distinguishes a column's strings from its other values in CSV and TSV, so that `livefetch import` reads
+// the same values.
 
 import FetchModel
 

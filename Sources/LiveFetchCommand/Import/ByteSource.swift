@@ -20,7 +20,7 @@ final class ByteSource {
   private let descriptor: Int32
   /// The file's size in bytes, as stored; nil if unknown.
   let size: Int?
-  /// True if the source contains the whole input; false for a sample of it.
+  /// False for a source that has only the first bytes of another one, even if these are all its bytes.
   var isWhole: Bool { descriptor >= 0 }
   /// The number of bytes read, as stored in the file.
   private(set) var consumed = 0

@@ -21,7 +21,7 @@ final class SlidingBuffer {
 
   deinit { base.deallocate() }
 
-  /// True if the source contains the whole input; false for a sample of it.
+  /// False if the source has only the first bytes of another one.
   var isWhole: Bool { source.isWhole }
 
   /// The unconsumed bytes. Valid until the next ``grow()``.

@@ -1,4 +1,5 @@
-// `livefetch alter STORE SQL`
+// `livefetch alter STORE SQL`: runs SQL in one transaction without the history's triggers, and prints the
+// tables that changed.
 
 import ArgumentParser
 import FetchModel

@@ -1,4 +1,5 @@
-// `livefetch migrate STORE --model FILE`
+// `livefetch migrate STORE --model FILE`: a store and the new version of its model → a copy of the file, the
+// migrated store, and the steps, losses and refusals of the plan, printed.
 
 import ArgumentParser
 import FetchModel
@@ -108,9 +109,9 @@ struct MigrateCommand: ParsableCommand {
   private func report(_ plan: MigrationPlan) {
     for step in plan.steps { print(step) }
     for loss in plan.losses { print("loses \(loss)") }
-    for refusal in plan.refusals { print("impossible: \(refusal)") }
-    if let backup = plan.backup { print("the file as it was: \(backup)") }
-    if plan.steps.isEmpty { print("the tables stay as they are") }
+    for refusal in plan.refusals { print("refused: \(refusal)") }
+    if let backup = plan.backup { print("copy of the file before the migration: \(backup)") }
+    if plan.steps.isEmpty { print("no table changes") }
   }
 
   /// Draws a progress bar on a terminal.

@@ -1,5 +1,5 @@
-// Public/ → a Swift source with the contents of every file, so that the program needs no file beside
-// it.
+// Public/ → a Swift source with the contents of every file, so that the program needs no other
+// file.
 
 import Foundation
 import PackagePlugin

@@ -116,8 +116,8 @@ enum PostgresFunctions {
         """#),
     ].joined()
 
-  /// Calculations with doubles: what is too large is infinite, and what is too small is 0. PostgreSQL's
-  /// own operators refuse both.
+  /// Calculations with doubles: a result that is too large is infinite, and one that is too small is 0.
+  /// PostgreSQL's own operators refuse both.
   private static let calculations = [
     function(
       "plus", "x float8, y float8", result: "float8",

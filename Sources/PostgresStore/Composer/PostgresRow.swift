@@ -5,7 +5,7 @@ import FetchModel
 import SQLComposer
 import SQLResults
 
-/// What the rows of a statement have in common. A row refers to it, so that it is not copied for each.
+/// Data shared by the rows of a statement, by reference.
 final class RowContext {
   let layout: RowLayout
   let limit: ResponseLimit

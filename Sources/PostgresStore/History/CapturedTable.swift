@@ -119,8 +119,8 @@ extension CapturedTable {
   }
 
   /// The names sort before those of most other triggers, which fire in the order of their names. They
-  /// contain the object id: a table that becomes a partition gets the triggers of its parent beside its
-  /// own, and a restored table has triggers of the table that was dumped.
+  /// contain the object id: a table that becomes a partition gets the triggers of its parent and keeps
+  /// its own, and a restored table has triggers of the table that was dumped.
   private var triggers: [String] {
     var statements: [String] = []
     for event in Event.allCases where event != .truncate {

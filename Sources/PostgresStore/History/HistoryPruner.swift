@@ -1,5 +1,5 @@
-// Once a minute: what no client can need any more leaves the database, on a thread and a connection of
-// its own, so that nothing else waits for it. Several servers may do this at the same time.
+// Deletes expired history and idempotency keys every 60 seconds, on its own thread and connection, so
+// that nothing else waits for it. Several servers may do this at the same time.
 
 import LiveFetchThreads
 import Synchronization
@@ -40,7 +40,7 @@ final class HistoryPruner: Sendable {
   private func serve() {
     while !isClosed.load(ordering: .relaxed) {
       guard !wakeup.wait(seconds: Self.interval) else { continue }
-      // A failed step is tried again a minute later.
+      // The error is ignored: the next run tries again.
       try? prune()
     }
   }

@@ -345,7 +345,7 @@ extension DatabaseImport {
 // MARK: - The end
 
 extension DatabaseImport {
-  /// Commits all rows. If a table was created beside a history, the database begins a new history.
+  /// Commits all rows. If a table was created in a database with a history, it begins a new one.
   public func commit() throws(StoreError) {
     defer { connection.close() }
     try storing { () throws(PostgresError) in

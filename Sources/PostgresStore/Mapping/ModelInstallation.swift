@@ -140,7 +140,7 @@ struct ModelInstallation {
   }
 
   static func refusal(_ problems: [String]) -> StoreError {
-    .unusable("the tables are not the model's:\n" + problems.joined(separator: "\n"))
+    .unusable("the tables do not match the model:\n" + problems.joined(separator: "\n"))
   }
 
   /// Returns every mismatch between the model and the tables or their rows.

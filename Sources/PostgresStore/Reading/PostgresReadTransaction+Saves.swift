@@ -1,7 +1,8 @@
 // A position → the transactions that committed after it, as saves, for `GET /v1/changes`.
 //
 // The order of commits is not stored. The saves are ordered by the last change that each recorded: a
-// transaction that changes a row of another one waits for its end, so its last change comes later.
+// transaction that changes a row which another one has changed waits until that one ends, so its last
+// change has the higher sequence number.
 // The token after a save contains the saves before it and no later one, whatever their numbers.
 
 import FetchModel
@@ -41,7 +42,8 @@ extension PostgresReadTransaction {
   private struct Saves {
     /// The saves of the response, in their order.
     var saves: [(transaction: Int64, at: Double)] = []
-    /// Transactions after them with smaller numbers than one of them.
+    /// Transactions that come after these saves although their ids are smaller than one of them. A token
+    /// before them must list them as in progress.
     var later: Set<Int64> = []
   }
 

@@ -1,5 +1,5 @@
-// A refused statement → the constraint that refused it, in the words that both stores share; and the
-// part of the catalogue that describes a refusal.
+// An error of PostgreSQL → the `Constraint` that refused a statement, and the columns that it concerns,
+// which queries of the catalog name.
 
 import FetchModel
 import ModelStorage
@@ -15,7 +15,7 @@ extension PostgresError {
 }
 
 extension Constraint.Kind {
-  /// nil for an error that is no refusal of values.
+  /// Returns nil if the error is not about values.
   fileprivate init?(sqlState: String) {
     switch sqlState {
     case "23505", "23P01": self = .unique
@@ -39,7 +39,8 @@ extension Constraint.Kind {
 }
 
 extension PostgresSaveConnection {
-  /// Returns the constraint behind a refused statement; nil for another error.
+  /// Returns the constraint behind a refused statement; nil for another error. Stores the error for
+  /// ``columns(of:in:row:)``.
   func constraint(_ error: ServerError) throws(StoreError) -> Constraint? {
     guard let kind = Constraint.Kind(sqlState: error.sqlState) else { return nil }
     refusal = error
@@ -52,6 +53,8 @@ extension PostgresSaveConnection {
       deniedRelationship: kind == .trigger ? ModelTriggers.denied(error.message) : nil)
   }
 
+  /// Returns the indexes of the columns that the constraint of the last refused statement concerns; nil
+  /// if they are unknown. If a query fails, the problem names no column or the wrong one.
   func columns(of constraint: Constraint, in table: SaveTable, row: RowValues) -> [Int]? {
     // The server does not name the column.
     if constraint.kind == .type {
@@ -69,9 +72,9 @@ extension PostgresSaveConnection {
     }
   }
 
-  /// True if a column of the type takes the value whole.
+  /// True if the type stores the value without truncation. False if the query fails.
   private func takes(_ value: SQLValue, _ type: String) -> Bool {
-    // An explicit conversion cuts a longer text.
+    // A cast to character(n) or character varying(n) truncates silently.
     let condition =
       type.hasPrefix("character")
       ? "length((?::\(type))::text) >= length(?::text)"

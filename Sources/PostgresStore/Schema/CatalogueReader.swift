@@ -5,7 +5,8 @@ struct CatalogueReader {
   let connection: PostgresConnection
   let schemas: [String]
 
-  /// Reads the tables of ``schemas``. O(columns and keys).
+  /// Reads the tables of ``schemas``: eight statements, and one for each partitioned table. O(columns +
+  /// keys).
   func read() throws(PostgresError) -> Catalogue {
     guard connection.isInTransaction else {
       return try connection.withTransaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") {
@@ -16,7 +17,7 @@ struct CatalogueReader {
   }
 
   private func readInTransaction() throws(PostgresError) -> Catalogue {
-    // Names of types outside of pg_catalog are then qualified.
+    // With this search path, format_type qualifies the names of types outside pg_catalog.
     let path = try connection.query("SELECT current_setting('search_path')").text(0, 0)
     try setSearchPath("pg_catalog")
     var tables = try tables()

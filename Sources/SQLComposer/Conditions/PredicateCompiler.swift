@@ -40,8 +40,8 @@ struct ConditionWriter<Scope: SQLScope> {
     dialect = scope.dialect
   }
 
-  /// Writes the condition of the last scope. What calculates is evaluated together, once the object is
-  /// known to be readable: the time then shows only that something calculates.
+  /// Writes the condition of the last scope. The parts that calculate are evaluated together, after the
+  /// object is known to be readable: the time then shows only that some part calculates.
   mutating func write(_ condition: Condition, between place: Connective) -> SQLFragment {
     guard scopes.last?.isRestricted == true else { return compose(condition, between: place) }
     var parts = [condition]

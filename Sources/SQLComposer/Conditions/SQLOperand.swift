@@ -24,7 +24,7 @@ struct SQLOperand {
   var isInteger = false
   /// True if it is a number or NULL, whatever the columns hold.
   var isNumber = false
-  /// True if it is a column that may hold any text beside its numbers.
+  /// True if it is a column that may hold any text as well as numbers.
   var isUntyped = false
   /// True if it is a quotient that is not an integer: REAL or NULL.
   var isQuotient = false

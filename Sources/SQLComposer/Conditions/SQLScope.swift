@@ -67,8 +67,8 @@ extension SQLFragment {
   /// True if the condition calls functions or calculates, which may take long or fail.
   var isCalculation: Bool { ["livefetch_", "::numeric"].contains(where: text.contains) }
 
-  /// The condition, evaluated only if the objects that a scope has joined are readable. What it is for
-  /// others does not matter: their rows are left out.
+  /// The condition, evaluated only if the objects that a scope has joined are readable. Its value for
+  /// other objects does not matter: their rows are left out.
   ///
   ///     CASE WHEN <the objects are readable> THEN livefetch_contains(…) END
   func whereReadable(in scope: (some SQLScope)?) -> SQLFragment {
@@ -116,7 +116,7 @@ public struct SQLColumn: Sendable, Hashable {
   package var lookup: IndexedValue?
   /// SQL of the value in the form in which a statement returns it; nil for ``sql``.
   package var output: String?
-  /// True if it may hold any text beside its numbers: a column of SQLite without a declared type.
+  /// True if it may hold any text as well as numbers: a column of SQLite without a declared type.
   package var isUntyped = false
   /// True if the value is calculated when it is read.
   package var isGenerated = false

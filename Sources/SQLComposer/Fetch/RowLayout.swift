@@ -52,9 +52,12 @@ public struct RowLayout: Sendable {
   public struct Value: Sendable {
     /// The range of its key in ``RowLayout/keys``.
     public let key: Range<Int>
+    /// The index of its column in the statement.
     public let column: Int32
+    /// The way in which it is written as JSON.
     public let format: ValueFormat
 
+    /// Makes the layout of one value.
     public init(key: Range<Int>, column: Int32, format: ValueFormat) {
       self.key = key
       self.column = column
@@ -64,10 +67,14 @@ public struct RowLayout: Sendable {
 
   /// One component of the order key.
   public struct Component: Sendable {
+    /// The index of its column in the statement.
     public let column: Int32
+    /// Ascending or descending.
     public let direction: Direction
+    /// The position of NULL.
     public let nils: NilPlace
 
+    /// Makes the layout of one component.
     public init(column: Int32, direction: Direction, nils: NilPlace) {
       self.column = column
       self.direction = direction
@@ -75,11 +82,15 @@ public struct RowLayout: Sendable {
     }
   }
 
+  /// The index of the id's column in the statement.
   public var id: Int32 = 0
+  /// The way in which the id is written as JSON.
   public var idFormat = ValueFormat.id
   /// The section's components come first.
   public var components: [Component] = []
+  /// The number of the section's components.
   public var sectionComponents = 0
+  /// The values of an item, in the order of its members.
   public private(set) var values: [Value] = []
   /// The decoders of transformable values.
   public private(set) var readers: [TransformableReader] = []
@@ -90,6 +101,7 @@ public struct RowLayout: Sendable {
   /// The number of columns of the statement.
   public internal(set) var columnCount = 0
 
+  /// Makes a layout without columns.
   public init() {}
 
   /// Adds the decoder of a transformable attribute. Returns the format of its values.

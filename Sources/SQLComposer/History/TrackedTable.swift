@@ -1,12 +1,12 @@
 // Schema and model → the tables whose row changes are recorded, each with the to-many relationships
-// that its rows belong to.
+// whose members or links are its rows.
 
 import FetchModel
 
 /// A table with history triggers.
 package struct TrackedTable: Sendable, Hashable {
-  /// The value of `livefetch_position.source` for its rows. Counts from 1; a number is never reused
-  /// for another table.
+  /// The value of `livefetch_position.source` for its rows: the table's rank among the tracked tables,
+  /// sorted by name, from 1. Valid within one epoch: other tables begin a new one.
   package let number: Int
   package let layout: HistoryLayout
   package let uniqueIndexes: [UniqueIndex]

@@ -22,8 +22,8 @@ package struct Key: Sendable, Hashable {
   /// The form of a key part in an id.
   package enum Form: Sendable, Hashable {
     case integer, text
-    /// A column of SQLite without a type, by its first value. Other values there have no id: the number 1.5
-    /// and the text '1.5' may be keys of two rows.
+    /// A column of SQLite without a declared type. The storage class of the first row's value decides the
+    /// form; values of another class have no id: the number 1.5 and the text '1.5' may be keys of two rows.
     case onlyInteger, onlyNumber, onlyText
     /// As hexadecimal digits.
     case binary
@@ -31,7 +31,7 @@ package struct Key: Sendable, Hashable {
     case uuid
     /// As the shortest digits with which SQLite prints the number exactly.
     case real
-    /// As the text of a type that has no form of its own. No index serves it.
+    /// As the type's text output, for types that LiveFetch does not know. No index serves it.
     case other
 
     package var isInteger: Bool { self == .integer || self == .onlyInteger }
@@ -128,7 +128,7 @@ extension Key {
     return conditions.isEmpty ? nil : conditions.joined(separator: " AND ")
   }
 
-  /// Returns a condition: SQLite stores a key's value in a storage class that the form represents.
+  /// Returns a condition that is true if the value's storage class has an id in this form.
   private static func hasForm(_ column: String, _ form: Form) -> String {
     switch form {
     case .integer, .text, .real, .other: "typeof(\(column)) <> 'blob'"
@@ -202,7 +202,7 @@ extension Key {
   // object compares its id with the requested one.
   private func value(of text: String, _ form: Form) -> SQLValue? {
     switch form {
-    // PostgreSQL's text has no U+0000.
+    // PostgreSQL stores no U+0000 in text, so such an id has no row.
     case .text, .onlyText, .other:
       return dialect.hasTypedColumns && text.utf8.contains(0) ? nil : .text(text)
     case .onlyInteger:
@@ -267,6 +267,8 @@ extension Key {
     }
     return String(decoding: bytes, as: UTF8.self)
   }
+
+  // MARK: - Values → ObjectID
 
   /// Returns the id for `values` of the key's columns; nil if one of them is NULL.
   package func id(of values: [SQLValue]) -> ObjectID? {

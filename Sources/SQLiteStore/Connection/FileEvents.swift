@@ -1,5 +1,6 @@
-// Notifications of the operating system about writes to a file and its log. They only hint that a
-// check is due. On systems without them, checks at intervals are sufficient.
+// A path → calls of `onWrite`, at most 200 per second, after the operating system reported a write to
+// the file or its log. A call only hints that a check is due. On systems without such reports, checks at
+// intervals are sufficient.
 
 #if canImport(Glibc) || canImport(Musl)
   import LiveFetchCLibrary
@@ -11,8 +12,8 @@
     private let events: Int32
     /// The ends of a pipe; a byte in it stops the thread.
     private let stopping: [Int32]
-    /// True once the thread was requested to stop. The thread closes the pipe then; the system may
-    /// reuse the descriptors' numbers.
+    /// True once the thread was requested to stop. The thread then closes the pipe, and the system may
+    /// reuse the descriptors' numbers, so nobody may write to them afterwards.
     private let isStopped = Atomic<Bool>(false)
     private let name: [UInt8]
 
@@ -83,10 +84,13 @@
       let head = MemoryLayout<inotify_event>.size
       while count - offset >= head {
         let length = buffer.withUnsafeBytes {
+          // The field `len` of inotify_event.
           Int($0.loadUnaligned(fromByteOffset: offset + 12, as: UInt32.self))
         }
         let start = offset + head
         guard start + length <= count else { return true }
+        // The names of the log and the journal begin with the file's. Another file whose name does so
+        // costs one check.
         if buffer[start..<(start + length)].starts(with: name) { return true }
         offset = start + length
       }

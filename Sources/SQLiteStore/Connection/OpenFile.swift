@@ -90,7 +90,7 @@ struct OpenFile {
   /// 100 MB. Of a larger file only the first tables are checked.
   private static let contentCheckLimit: UInt64 = 250_000_000
 
-  /// Refuses a file that contains damaged pages. What is saved to it could be lost.
+  /// Refuses a file that contains damaged pages. Saves to it could be lost.
   private static func checkContent(_ connection: Connection) throws(StoreError) {
     let findings: [String]
     do throws(StoreError) {

@@ -1,8 +1,8 @@
 // The path of a served database enters; the condition of its files leaves: whether the database,
 // its write-ahead log and the log's index are still the ones that SQLite has open.
 //
-// SQLite continues with its open descriptors when a file is removed, renamed or replaced. What it
-// commits then is in a file without a name. The writer therefore compares device and inode before
+// SQLite continues with its open descriptors when a file is removed, renamed or replaced. It
+// then commits to a file without a name. The writer therefore compares device and inode before
 // and after each commit. The log's index is mapped into memory. If another program truncates it,
 // reading beyond its end raises SIGBUS; the handler of that signal gives it its length back, and so
 // does the comparison before each transaction. Its content is lost then: the store must be closed and

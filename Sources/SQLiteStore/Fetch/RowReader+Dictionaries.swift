@@ -1,5 +1,5 @@
-// A column of a grouped query → its JSON. Sums of decimals are text, and collections are components of
-// an order key.
+// A column of a grouped query → its JSON. The SQL returns sums of decimals as text, and lists of values
+// as components of an order key.
 
 import FetchModel
 import LiveFetchCSQLite

@@ -24,7 +24,8 @@ struct WriterQueue {
     }
   }
 
-  /// The maximum number of changes of one group. Saves that arrive meanwhile wait for the whole group.
+  /// A group takes no further save once it has this many changes. Saves that arrive meanwhile wait for
+  /// the whole group.
   private static let groupSize = 1_000
 
   private var brief: FairQueue<Writer.Job>

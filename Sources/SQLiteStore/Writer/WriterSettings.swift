@@ -2,7 +2,7 @@
 
 /// Sizes of groups and queues, and the schedule of maintenance.
 struct WriterSettings: Sendable, Hashable {
-  /// Limits of the history. What exceeds any of them is pruned.
+  /// Limits of the history. Rows that exceed any of them are pruned.
   struct Retention: Sendable, Hashable {
     /// Changed rows.
     var count: Int64 = 500_000

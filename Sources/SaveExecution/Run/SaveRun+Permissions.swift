@@ -1,4 +1,4 @@
-// The access rules of a save's caller: what a change may do, and what the save leaves behind.
+// A save and its caller's access rules → the changes that the rules allow, or a refusal.
 //
 // `update` and `delete` hold before the save, `insert` and `update` after its last change. An object
 // outside `read` is one that does not exist. Objects that the model's delete rules change are not

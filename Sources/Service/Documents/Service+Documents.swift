@@ -68,7 +68,8 @@ extension Service {
     return json
   }
 
-  /// A file of the public directory, or else one that the program carries or that lies beside it.
+  /// Returns a file of the public directory, else one that is built into the program or is in the
+  /// program's folder.
   func fileResponse(to request: HTTPRequest) -> HTTPResponse? {
     firstFile(request) { files, path in files.response(to: request, path: path) }
   }

@@ -34,7 +34,7 @@ struct DiffDelivery: LiveDelivery {
 
 /// The responses that the clients of one answer share. Used on one thread.
 final class AnswerDelivery {
-  /// What the responses to one answer differ in.
+  /// Two clients with equal variants share a response.
   struct Variant: Hashable {
     /// The variant of the CORS headers.
     let cors: Int

@@ -144,7 +144,7 @@ public final class Quotas: Sendable {
     }
   }
 
-  // MARK: What waits
+  // MARK: Waiting requests and streams
 
   /// Counts a request that waits, or a stream, with the fetches that it follows, for as long as the
   /// result exists.

@@ -37,13 +37,13 @@ test('a value far larger than most makes the bars logarithmic', () => {
   assert.equal(list.reduce((sum, { count }) => sum + count, 0), 4);
 });
 
-test('the names below a line are spread from its first point to its last', () => {
+test('labels below a line chart are evenly spaced, the first and last point included', () => {
   assert.deepEqual(spread(6, 9), [0, 1, 2, 3, 4, 5]);
   assert.deepEqual(spread(100, 4), [0, 33, 66, 99]);
   assert.deepEqual(spread(5, 1), [0, 4]);
 });
 
-test('the two ends of a histogram are distinguished, whatever the size of its values', () => {
+test('the labels at the two ends of a histogram differ unless all values are equal', () => {
   const ends = (values) => {
     const list = bins(values);
     const { text, end = text } = formatters(list, values.every(Number.isInteger));

@@ -1,4 +1,9 @@
-// The digest against hashes that were worked out by another program.
+// `digest` compared with FNV-1a hashes that Python computed:
+//
+//     def fnv(b, h=0x811c9dc5):
+//         for x in b: h = (h ^ x) * 0x01000193 % 2**32
+//         return h
+//     sum(fnv(f'{section}\x1f{previous}\x1e{id}'.encode()) for each item) % 2**32
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,7 +20,7 @@ test('text is hashed as UTF-8', () => {
   assert.equal(fnv1a('ß€😀').toString(16), 'a02b7eec');
 });
 
-test('nothing has the digest zero', () => {
+test('an empty result has the digest 00000000', () => {
   assert.equal(digest([{ name: '', value: null, items: [] }]), '00000000');
 });
 

@@ -1,5 +1,5 @@
-// What the adapters for frameworks share, and those that need no framework to run; React, Vue and Svelte
-// themselves are run in the browser.
+// The common part of the adapters for frameworks, and the adapters that run without a framework. Those for
+// React, Vue and Svelte are tested in the browser.
 
 import assert from 'node:assert/strict';
 import { register } from 'node:module';

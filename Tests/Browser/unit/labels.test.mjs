@@ -1,4 +1,4 @@
-// What rows are called.
+// The labels of rows.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// What the page concludes from a model.
+// The page's schema of a model: samples, tables that are not live, properties that cannot be edited.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

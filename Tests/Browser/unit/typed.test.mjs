@@ -1,4 +1,4 @@
-// What is typed in a cell → values; the sort of a view, whatever its columns are called.
+// Text typed in a cell → values; the sort of a view, whatever its columns are called.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

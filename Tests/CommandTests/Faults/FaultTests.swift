@@ -1,3 +1,6 @@
+// Servers that are killed, starved or blocked, in short form; `make chaos` and `make soak` run the
+// long ones.
+
 import FetchModel
 import Foundation
 import Synchronization

@@ -1,3 +1,5 @@
+// Another program removes the log of a served file and writes to the file.
+
 import Foundation
 import TestSupport
 import Testing

@@ -1,3 +1,5 @@
+// Access rules: reading, checking and resolving for a caller (API.md, section 9).
+
 import FetchModel
 import Testing
 

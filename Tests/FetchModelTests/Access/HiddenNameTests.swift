@@ -1,3 +1,5 @@
+// The names of hidden attributes are found in texts of problems.
+
 import FetchModel
 import Testing
 

@@ -1,4 +1,4 @@
-// Cases: quantifiers, aggregates, SUBQUERY, IN with collections.
+// Cases: quantifiers, aggregates, SUBQUERY, IN with collections. The rows are in `CaseFixture.sql`.
 
 extension PredicateCases {
   static let quantifiers = #"""

@@ -1,4 +1,4 @@
-// Cases: arithmetic, functions, TERNARY, CAST.
+// Cases: arithmetic, functions, TERNARY, CAST. The rows are in `CaseFixture.sql`.
 
 extension PredicateCases {
   static let arithmetic = #"""

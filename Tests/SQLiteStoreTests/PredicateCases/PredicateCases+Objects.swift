@@ -1,4 +1,4 @@
-// Cases: dates, ids, key paths, arguments.
+// Cases: dates, ids, key paths, arguments. The rows are in `CaseFixture.sql`.
 
 extension PredicateCases {
   static let dates = #"""

@@ -1,4 +1,4 @@
-// Cases: operators that look into text.
+// Cases: operators that look into text. The rows are in `CaseFixture.sql`.
 
 extension PredicateCases {
   static let text = #"""

@@ -1,4 +1,4 @@
-// Cases: comparisons of each type, nil, modifiers, logic.
+// Cases: comparisons of each type, nil, modifiers, logic. The rows are in `CaseFixture.sql`.
 
 enum PredicateCases {
   static let equality = #"""

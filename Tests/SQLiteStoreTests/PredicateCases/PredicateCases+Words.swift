@@ -1,4 +1,4 @@
-// Cases: string options on every operator, ICU's patterns, full case folding, string functions.
+// Cases: string options on every operator, ICU's patterns, full case folding, string functions. The rows are in `CaseFixture.sql`.
 
 extension PredicateCases {
   static let words = #"""

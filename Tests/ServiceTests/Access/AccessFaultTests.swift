@@ -1,3 +1,5 @@
+// Access rules that no longer fit the tables of a served file (API.md, section 9).
+
 import FetchModel
 import LiveFetchHTTPServer
 import Service

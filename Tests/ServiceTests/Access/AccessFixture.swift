@@ -37,6 +37,8 @@ struct AccessFixture {
   let file: ServedFile
   private let keys: [String: APIKey]
 
+  /// The caller with the server's token, which no rule restricts.
+  static let serverToken: String? = nil
   /// A caller with the scope `admin` alone.
   static let admin = "9"
 

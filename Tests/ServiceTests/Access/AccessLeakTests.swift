@@ -1,3 +1,5 @@
+// Hidden attributes in dictionaries, problems, ETags and saves (API.md, section 9).
+
 import FetchModel
 import TestSupport
 import Testing

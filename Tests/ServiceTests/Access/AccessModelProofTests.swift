@@ -1,3 +1,5 @@
+// Access rules over generated stores of a model, compared with a copy without the unreadable rows.
+
 import FetchModel
 import Foundation
 import LiveFetchHTTPServer
@@ -269,7 +271,7 @@ struct AccessModelProofTests {
 
   // MARK: The proof
 
-  @Test("Random models, rows and callers: answers and diffs are those of a copy without the rest")
+  @Test("A caller's responses and diffs equal those of a copy without the data it may not read")
   func proof() throws {
     let environment = ProcessInfo.processInfo.environment
     let first = environment["LIVEFETCH_ACCESS_SEED"].flatMap { UInt64($0) } ?? 1

@@ -1,3 +1,5 @@
+// Access rules over generated saves of one-to-one relationships.
+
 import FetchModel
 import Foundation
 import LiveFetchHTTPServer

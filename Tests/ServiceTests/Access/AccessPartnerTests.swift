@@ -1,3 +1,5 @@
+// Access rules and one-to-one relationships, whose partners a save changes too (API.md, section 9).
+
 import FetchModel
 import LiveFetchHTTPServer
 import Testing

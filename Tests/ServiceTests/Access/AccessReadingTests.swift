@@ -1,3 +1,5 @@
+// Read rules in fetches, single objects, the model and live results (API.md, section 9).
+
 import FetchModel
 import LiveFetchHTTPServer
 import Service

@@ -1,3 +1,5 @@
+// Every combination of access rules, routes and methods (API.md, section 9).
+
 import FetchModel
 import LiveFetchHTTPServer
 import Service

@@ -1,3 +1,5 @@
+// Insert, update and delete rules in saves (API.md, section 9).
+
 import FetchModel
 import LiveFetchHTTPServer
 import Service

@@ -1,3 +1,5 @@
+// The time of a response tells nothing about unreadable objects (API.md, section 9).
+
 import FetchModel
 import Foundation
 import SQLiteStore

@@ -1,3 +1,5 @@
+// Tokens and the access rules under which they were given (API.md, sections 4 and 9).
+
 import FetchModel
 import LiveFetchHTTPServer
 import Service

@@ -1,10 +1,11 @@
+// Credentials that are revoked or expire while a request waits or a stream runs (API.md, section 9).
+
 import FetchModel
 import LiveFetchHTTPServer
 import Service
 import TestSupport
 import Testing
 
-/// API.md, section 9: a credential that ends while a request waits or a stream runs.
 @Suite("Credentials that end", .mayBlock)
 struct CredentialEndTests {
   private static func bearer(_ key: APIKey) -> [(name: String, value: String)] {

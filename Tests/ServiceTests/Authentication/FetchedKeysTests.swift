@@ -1,3 +1,5 @@
+// Keys that a server fetches from an address, `--jwks-url` (API.md, section 9).
+
 import FetchModel
 import LiveFetchHTTPServer
 import Service
@@ -5,7 +7,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// API.md, section 9: `--jwks-url`.
 @Suite("Keys that are fetched", .mayBlock)
 struct FetchedKeysTests {
   /// A server of keys.

@@ -1,3 +1,5 @@
+// JWTs: algorithms, claims, signatures and key files (API.md, section 9).
+
 import Crypto
 import CryptoExtras
 import FetchModel
@@ -9,7 +11,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// API.md, section 9: JWTs.
 @Suite("JWTs")
 struct JWTTests {
   static let now = 1_900_000_000.0

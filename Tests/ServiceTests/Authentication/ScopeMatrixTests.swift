@@ -1,10 +1,11 @@
+// Every combination of credentials, scopes, routes and methods (API.md, section 9).
+
 import FetchModel
 import LiveFetchHTTPServer
 import Service
 import TestSupport
 import Testing
 
-/// API.md, section 9: credentials and scopes.
 @Suite("Credentials, scopes, routes and verbs", .mayBlock)
 struct ScopeMatrixTests {
   /// A file with these keys, which is served with the token `secret`.

@@ -49,11 +49,13 @@ public struct SaveRefusal: Sendable, Hashable, CustomStringConvertible {
   /// Conflicts with saves made since the objects were read.
   public var conflicts: [MergeConflict] = []
 
+  /// Makes a refusal, for example in a test or in a store of your own.
   public init(failures: [ValidationFailure] = [], conflicts: [MergeConflict] = []) {
     self.failures = failures
     self.conflicts = conflicts
   }
 
+  /// True if there is neither a failure nor a conflict.
   public var isEmpty: Bool { failures.isEmpty && conflicts.isEmpty }
 
   /// Returns the validation failures of one object. O(failures).
@@ -75,6 +77,7 @@ public struct SaveRefusal: Sendable, Hashable, CustomStringConvertible {
 public struct ValidationFailure: Error, Sendable, Hashable, CustomStringConvertible {
   /// The entity's name. The context sets it for failures that a class throws.
   public internal(set) var entity = ""
+  /// The object's id. The context sets it for failures that a class throws; nil if it is not known.
   public internal(set) var objectID: ManagedObjectID?
   /// The property's name; nil for the whole object.
   public let property: String?
@@ -118,6 +121,7 @@ public struct ValidationFailures: Error, Sendable, Hashable {
   /// The failures, in the order in which the validation found them.
   public let failures: [ValidationFailure]
 
+  /// - Parameter failures: at least one.
   public init(_ failures: [ValidationFailure]) { self.failures = failures }
 }
 

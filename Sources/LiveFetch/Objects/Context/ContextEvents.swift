@@ -50,6 +50,7 @@ public struct ObjectsDidChange: ObjectChangesEvent {
   /// Objects with new values from the store, a parent context, or a rollback.
   public internal(set) var refreshedObjects: Set<ManagedObject> = []
 
+  /// True if the event lists no object.
   public var isEmpty: Bool {
     insertedObjects.isEmpty && updatedObjects.isEmpty && deletedObjects.isEmpty
       && refreshedObjects.isEmpty
@@ -71,8 +72,11 @@ public struct WillSave: ContextEvent {
 public struct DidSave: ObjectChangesEvent {
   /// The context that saves.
   public let context: ManagedObjectContext
+  /// The objects that the save inserted.
   public internal(set) var insertedObjects: Set<ManagedObject> = []
+  /// The objects that the save updated.
   public internal(set) var updatedObjects: Set<ManagedObject> = []
+  /// The objects that the save deleted.
   public internal(set) var deletedObjects: Set<ManagedObject> = []
 
   init(context: ManagedObjectContext) { self.context = context }
@@ -182,6 +186,7 @@ public struct ContextEvents<Event: ContextEvent>: AsyncSequence {
 
   public func makeAsyncIterator() -> Iterator { Iterator(buffer: buffer, token: token) }
 
+  /// Iterates over the events.
   public struct Iterator: AsyncIteratorProtocol {
     let buffer: EventBuffer<UnreadEvents<Event>>
     let token: ObservationToken

@@ -114,7 +114,7 @@ extension ManagedObjectContext {
     object.take(above.everything(of: layout(of: above)))
   }
 
-  // MARK: - What is thrown away
+  // MARK: - Discarded changes
 
   /// Discards the changes of child contexts to an object whose changes this context discards.
   func revert(_ object: ManagedObject) {

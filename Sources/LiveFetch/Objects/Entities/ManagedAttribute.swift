@@ -36,10 +36,12 @@ public struct ManagedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
   let isInitialSaved: Bool
   let coding: AttributeCoding<Value>
 
+  /// An attribute with an initial value, which is saved with a new object.
   public init(wrappedValue: Value, _ key: Key) where Value: AttributeValue {
     self.init(key, initial: wrappedValue, isInitialSaved: true, AttributeCoding())
   }
 
+  /// An optional attribute, initially nil.
   public init(_ key: Key) where Value: AttributeValue & ExpressibleByNilLiteral {
     self.init(key, initial: nil, isInitialSaved: false, AttributeCoding())
   }

@@ -12,7 +12,7 @@ extension ManagedObject: Observable {
     registrar.access(self, keyPath: \.row)
   }
 
-  /// Notifies those who read a property.
+  /// Notifies the observers of any property.
   func notifyReaders() { registrar?.withMutation(of: self, keyPath: \.row) {} }
 }
 

@@ -83,7 +83,7 @@ open class ManagedObject: Hashable, CustomStringConvertible {
   var queued: QueuedEdits?
   /// When the store no longer had the object; it is kept for its unsaved changes only.
   var missing: Reading?
-  /// Notifies those who read properties; nil before the first read.
+  /// Notifies the observers of properties; nil before the first read.
   var registrar: ObservationRegistrar?
 
   /// Creates an object in no context. ``ManagedObjectContext/insertObject(_:)`` creates one that

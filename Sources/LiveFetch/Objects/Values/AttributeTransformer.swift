@@ -24,6 +24,9 @@ public struct AttributeTransformer<Value, Stored>: Sendable {
   /// Converts a stored value. An error makes the value unreadable.
   public let reverseTransform: @Sendable (Stored) throws -> Value
 
+  /// - Parameters:
+  ///   - transform: converts a value for the store. If it throws, the value cannot be saved.
+  ///   - reverseTransform: converts a stored value. If it throws, the value is unreadable.
   public init(
     transform: @escaping @Sendable (Value) throws -> Stored,
     reverseTransform: @escaping @Sendable (Stored) throws -> Value

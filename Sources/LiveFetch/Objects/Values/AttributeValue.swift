@@ -10,6 +10,7 @@ public struct UnreadableValue: Error, Sendable, Hashable, CustomStringConvertibl
   /// The reason without the attribute's name: `takes a date, not a number`.
   public let reason: String
 
+  /// - Parameter reason: without the attribute's name: `takes a date, not a number`.
   public init(_ reason: String) { self.reason = reason }
 
   public var description: String { reason }

@@ -88,6 +88,7 @@ public struct Polymorphic<Base: PolymorphicValue>: Codable {
   /// The value, of the concrete class that was encoded.
   public let value: Base
 
+  /// Makes a wrapper of a value, to encode it with its class.
   public init(_ value: Base) { self.value = value }
 
   private enum Key: String, CodingKey { case className = "$class" }

@@ -1,5 +1,5 @@
-// What an app does in its first week, by the documentation: structures and managed classes over a
-// file and over a server, changes of others, conflicts, and a server that is away.
+// The first steps of an app, as the documentation describes them: structures and managed classes over a
+// file and over a server, changes of other clients, conflicts, and a server that cannot be reached.
 
 import Foundation
 import LiveFetch
