@@ -60,6 +60,28 @@ struct AccessRulesCommandTests {
     #expect(missing.status == 66)
   }
 
+  @Test("An attribute of a view whose ids are hashes of rows cannot be hidden")
+  func viewWithoutID() throws {
+    let folder = try folder(
+      rules: """
+        {"entities":{"pays":{"attributes":{"pay":{"hidden":true}}},
+          "numbered":{"attributes":{"pay":{"hidden":true}}}}}
+        """)
+    try folder.sql(
+      """
+      CREATE VIEW pays AS SELECT title, pay FROM note;
+      CREATE VIEW numbered AS SELECT id, title, pay FROM note;
+      """, on: "n.sqlite")
+    let run = try folder.run("access", "check", "n.sqlite", "--access", "rules.json")
+    #expect(run.status == 65)
+    #expect(
+      run.errors == """
+        livefetch: rules.json: entities/pays/attributes/pay/hidden: cannot be hidden, because the ids of \
+        `pays` are hashes of whole rows; give the view a column `id`, or leave the column out of it
+
+        """)
+  }
+
   @Test("`fetch --as` shows what the user sees")
   func fetch() throws {
     let folder = try folder(rules: Self.rules)

@@ -166,6 +166,14 @@ extension AccessRules {
       }
       for (attribute, rule) in declared.hidden {
         let place = "\(place)/attributes/\(attribute)"
+        // Whoever knows the rest of a row could find out the value from the hash.
+        guard !entity.isIdentifiedByHash else {
+          report(
+            "\(place)/hidden",
+            "cannot be hidden, because the ids of `\(name)` are hashes of whole rows; give the view a "
+              + "column `id`, or leave the column out of it")
+          continue
+        }
         for number in numbers(of: attribute, entity, place) {
           entities[index].hidden[number] = compileConstant(rule, index, "\(place)/hidden")
         }

@@ -68,6 +68,8 @@ public struct Entity: Sendable, Hashable {
   public let keyProperties: Set<Property>
   /// True if an insert has to give the key, which is one column without a default.
   public let needsKey: Bool
+  /// True if an id is the hash of a row's values, as in a view without a column `id`.
+  public let isIdentifiedByHash: Bool
   private let propertyByName: [String: Property]
 
   /// Makes an entity.
@@ -76,13 +78,14 @@ public struct Entity: Sendable, Hashable {
     propertyOrder: [Property]? = nil, idType: AttributeType, aliases: [String: Property] = [:],
     isObservable: Bool = true, isWritable: Bool = true, inheritance: Inheritance = .none,
     hiddenAttributes: Set<Int> = [], unique: Set<Int> = [], keyProperties: Set<Property> = [],
-    needsKey: Bool = false
+    needsKey: Bool = false, isIdentifiedByHash: Bool = false
   ) {
     self.name = name
     self.hiddenAttributes = hiddenAttributes
     self.unique = unique
     self.keyProperties = keyProperties
     self.needsKey = needsKey
+    self.isIdentifiedByHash = isIdentifiedByHash
     self.inheritance = inheritance
     self.attributes = attributes
     self.relationships = relationships

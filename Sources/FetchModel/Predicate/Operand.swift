@@ -85,6 +85,12 @@ extension Operand {
     return fits(kind, idType) ? expression : nil
   }
 
+  /// A text of a query string that is compared with nil is a text; other operands as they are.
+  func asText(against other: Operand) -> Operand {
+    guard kind == .untyped, other.kind == .null, let constant else { return self }
+    return Operand(constant, .text, at: range)
+  }
+
   private func fits(_ other: Kind, _ idType: (Int) -> AttributeType) -> Bool {
     switch (kind, other) {
     case (_, .untyped): true

@@ -233,6 +233,7 @@ extension PredicateResolver {
   func unified(
     _ left: Operand, _ right: Operand
   ) throws(PredicateError) -> (ResolvedExpression, ResolvedExpression, Operand.Kind) {
+    let (left, right) = (left.asText(against: right), right.asText(against: left))
     if isDecisive(left, against: right) {
       return (try typed(left), try converted(right, to: left.kind, because: left), left.kind)
     }

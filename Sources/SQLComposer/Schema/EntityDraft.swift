@@ -167,7 +167,8 @@ extension EntityDraft {
       isObservable: hasKey && catalogue.isObservable,
       isWritable: hasKey, unique: table.uniqueAttributes, keyProperties: table.keyProperties,
       needsKey: hasKey && key.kind == .column
-        && catalogue.column(named: key.columns[0])?.defaultSQL == nil)
+        && catalogue.column(named: key.columns[0])?.defaultSQL == nil,
+      isIdentifiedByHash: key.kind == .hash)
   }
 
   var table: EntityTable {

@@ -201,4 +201,21 @@ struct AccessLiveTests {
     #expect(try fixture.ask(nil, "PATCH", "/v1/objects/note/1", #"{"owner":2}"#).status == 200)
     #expect(try diff(pending)["deleted"] == .boolean(true))
   }
+
+  @Test(
+    "An id that is compared with nil and with a number is both",
+    arguments: [
+      "open == TRUE OR ($user.id != nil AND owner == $user.id)",
+      "open == TRUE OR (owner == $user.id AND NOT $user.id == nil)",
+    ])
+  func idAndNil(rule: String) throws {
+    let fixture = try AccessFixture(
+      """
+      CREATE TABLE doc(id INTEGER PRIMARY KEY, owner INTEGER, open BOOLEAN);
+      INSERT INTO doc VALUES (1,1,0),(2,2,0),(3,NULL,1),(4,NULL,0);
+      """, rules: #"{"entities":{"doc":{"access":{"read":"\#(rule)"}}}}"#)
+    #expect(try fixture.ids("1", "/v1/objects/doc?sort=id") == [1, 3])
+    #expect(try fixture.ids("2", "/v1/objects/doc?sort=id") == [2, 3])
+    #expect(try fixture.ids("3", "/v1/objects/doc?sort=id") == [3])
+  }
 }
