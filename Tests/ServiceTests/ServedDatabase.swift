@@ -101,5 +101,9 @@ final class ServedDatabase {
   }
 
   /// Sends a request and waits for the response.
-  func ask(_ target: String) throws -> Answer { try #require(begin("GET", target).wait()) }
+  func ask(_ target: String) throws -> Answer { try ask("GET", target) }
+
+  func ask(_ method: String, _ target: String, body: String? = nil) throws -> Answer {
+    try #require(begin(method, target, body: body).wait())
+  }
 }

@@ -1,0 +1,159 @@
+// PostgreSQL databases whose keys, values and tables have no counterpart in a file: keys that are equal
+// and written differently, NaN, unlogged tables, row level security, partitions.
+
+import FetchModel
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("PostgreSQL: keys and tables that a file does not have", .mayBlock)
+struct PostgresKeyTests {
+  /// Fetches, changes the database, and expects that the diff leads to the new result.
+  private static func expectDiff(
+    _ target: String, after sql: String, in database: ServedDatabase
+  ) throws {
+    let before = try database.ask(target)
+    var held = try #require(ResultSnapshot(json: before.json), "\(before.text)")
+    let token = try #require(before.json["token"]?.string)
+    try database.runExternally(sql)
+    try database.settle()
+    let answer = try database.ask("\(target)&since=\(token)&wait=0")
+    try held.apply(try #require(Diff(json: answer.json), "\(sql): \(answer.text)"))
+    let fresh = try #require(ResultSnapshot(json: database.ask(target).json))
+    #expect(held.sections == fresh.sections, "\(sql): \(answer.text)")
+  }
+
+  @Test(
+    "One object is read, changed, followed, inserted and deleted by its id, whatever the key's type is",
+    arguments: [
+      ("uuid", "'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11'", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a12"),
+      ("numeric", "1.50", "2.5"), ("double precision", "0.1", "0.25"), ("text", "'ä,b'", "c"),
+      ("bytea", #"'\x00ff'"#, "0A"), ("date", "'2024-02-29'", "2024-03-01"),
+      ("boolean", "true", "false"), ("bigint", "7", "8"), ("inet", "'10.0.0.1'", "10.0.0.2"),
+    ])
+  func oneObject(_ type: String, _ key: String, _ other: String) throws {
+    let database = try ServedDatabase(
+      "CREATE TABLE t(k \(type) PRIMARY KEY, v int); INSERT INTO t VALUES (\(key), 1)")
+    let list = try #require(ResultSnapshot(json: database.ask("/v1/objects/t").json))
+    let id = try #require(list.sections.first?.items.first?.id).description
+    let path = "/v1/objects/t/" + PercentEncoding.component(id)
+    let object = try database.ask(path)
+    #expect(object.status == 200, "\(id): \(object.text)")
+    #expect(object.json["v"]?.integer == 1)
+    #expect(try database.ask("\(path)/v").text == "1")
+    let changed = try database.ask("PATCH", path, body: #"{"v":2}"#)
+    #expect(changed.status == 200 && changed.json["v"]?.integer == 2, "\(changed.text)")
+    try database.settle()
+    let followed = try database.ask("\(path)?since=\(list.token)&wait=0")
+    #expect(followed.json["changed"]?["v"]?.integer == 2, "\(followed.text)")
+    let otherID = type == "bigint" ? other : #""\#(other)""#
+    let inserted = try database.ask(
+      "POST", "/v1/objects/t", body: #"{"id":\#(otherID),"v":3}"#)
+    #expect(inserted.status == 201 && inserted.json["v"]?.integer == 3, "\(inserted.text)")
+    #expect(try database.ask("DELETE", path).status == 204)
+    #expect(try database.ask(path).code == "unknown-id")
+  }
+
+  @Test(
+    "A key that becomes an equal one with another text is another object",
+    arguments: [
+      ("numeric", "1.5", "1.50"), ("double precision", "'-0'", "0"),
+      (#"text COLLATE "caseless""#, "'Abc'", "'abc'"), ("char(4)", "'ab'", "'b'"),
+    ])
+  func equalKeys(_ type: String, _ old: String, _ new: String) throws {
+    let database = try ServedDatabase(
+      """
+      CREATE COLLATION caseless (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+      CREATE TABLE t(k \(type) PRIMARY KEY, v int);
+      INSERT INTO t VALUES (\(old), 1);
+      """)
+    for sql in [
+      "UPDATE t SET k = \(new), v = 5", "UPDATE t SET k = \(old), v = 6",
+      "BEGIN; DELETE FROM t; INSERT INTO t VALUES (\(new), 7); COMMIT",
+      "DELETE FROM t; INSERT INTO t VALUES (\(old), 8)",
+    ] {
+      try Self.expectDiff("/v1/objects/t?sort=v", after: sql, in: database)
+    }
+  }
+
+  @Test(
+    "NaN is shown as null, sorts after every number, and has a section of its own",
+    arguments: ["numeric", "double precision", "real"])
+  func notANumber(_ type: String) throws {
+    let database = try ServedDatabase(
+      """
+      CREATE TABLE t(id int PRIMARY KEY, n \(type));
+      INSERT INTO t VALUES (1,1),(2,'NaN'),(3,2),(4,NULL),(5,'NaN');
+      """)
+    let fetched = try database.ask("/v1/objects/t?sort=-n,id&as=ids")
+    #expect(fetched.text.contains(#""items":[2,5,3,1,4]"#), "\(fetched.text)")
+    let sections = try database.ask("/v1/objects/t?section=n&sort=n,id&as=ids")
+    #expect(sections.text.contains(#"{"name":"","value":null,"#), "\(sections.text)")
+    #expect(
+      sections.text.contains(#"{"name":"NaN","value":"NaN","indexTitle":"N","items":[2,5]}"#),
+      "\(sections.text)")
+    for sql in [
+      "UPDATE t SET n = 5 WHERE id = 2", "UPDATE t SET n = 'NaN' WHERE id = 3",
+      "UPDATE t SET n = NULL WHERE id = 5", "INSERT INTO t VALUES (6, 'NaN')",
+    ] {
+      for target in ["/v1/objects/t?sort=-n,id", "/v1/objects/t?sort=n,id&section=n"] {
+        try Self.expectDiff(target, after: sql, in: database)
+        try database.runExternally(
+          "DELETE FROM t; INSERT INTO t VALUES (1,1),(2,'NaN'),(3,2),(4,NULL),(5,'NaN')")
+      }
+    }
+  }
+
+  @Test("An unlogged table, and one whose rows a policy hides, are fetched and not followed")
+  func unseenChanges() throws {
+    let database = try ServedDatabase(
+      """
+      CREATE TABLE plain(id int PRIMARY KEY);
+      CREATE UNLOGGED TABLE unlogged(id int PRIMARY KEY);
+      INSERT INTO unlogged VALUES (1);
+      """)
+    #expect(try database.ask("/v1/objects/unlogged").status == 200)
+    #expect(try database.ask("/v1/objects/unlogged?since=now&wait=0").code == "not-observable")
+    #expect(try database.ask("/v1/objects/plain?since=now&wait=0").status == 200)
+  }
+
+  @Test("A partition that is detached, changed and attached again begins a new epoch")
+  func partition() throws {
+    let database = try ServedDatabase(
+      """
+      CREATE TABLE p(id int PRIMARY KEY, k int) PARTITION BY RANGE (id);
+      CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (0) TO (100);
+      INSERT INTO p SELECT g, g FROM generate_series(1, 5) AS g;
+      """)
+    let isOutdated = Mutex(false)
+    database.store.onOutdated { _ in isOutdated.withLock { $0 = true } }
+    try database.runExternally(
+      """
+      BEGIN; ALTER TABLE p DETACH PARTITION p1; UPDATE p1 SET k = k + 10 WHERE id = 1;
+      ALTER TABLE p ATTACH PARTITION p1 FOR VALUES FROM (0) TO (100); COMMIT
+      """)
+    #expect(try eventually(within: .seconds(120)) { isOutdated.withLock { $0 } })
+  }
+
+  @Test("What PostgreSQL does not calculate is 501, and an id for GENERATED ALWAYS as well")
+  func unsupported() throws {
+    let database = try ServedDatabase(
+      """
+      CREATE TABLE t(id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text, b bytea);
+      INSERT INTO t(name) VALUES ('a');
+      """)
+    let fetches = [
+      #"{"entity":"t","as":"dictionaries","select":["x:@max.b"]}"#,
+      #"{"entity":"t","as":"dictionaries","select":["name","l:(length(name))"],"group":["name"]}"#,
+      #"{"entity":"t","as":"dictionaries","select":["q:id + 1","name"],"distinct":true}"#,
+    ]
+    for fetch in fetches {
+      let answer = try database.ask("POST", "/v1/fetch", body: fetch)
+      #expect(answer.status == 501, "\(fetch): \(answer.text)")
+      #expect(answer.code == "not-implemented")
+    }
+    let insert = try database.ask("POST", "/v1/objects/t", body: #"{"id":5,"name":"x"}"#)
+    #expect(insert.status == 501, "\(insert.text)")
+    #expect(try database.ask("POST", "/v1/objects/t", body: #"{"name":"x"}"#).status == 201)
+  }
+}
