@@ -25,7 +25,11 @@ import time
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-DEPENDS = "libmicrohttpd12, libsqlite3-0, libcurl4, libgnutls30, libpq5, zlib1g, libstdc++6, libc6, ca-certificates, adduser"
+# The versions are those of Debian 12, for which the program is built. An older release refuses the package.
+DEPENDS = ", ".join((
+    "libmicrohttpd12 (>= 0.9.75)", "libsqlite3-0 (>= 3.40.1)", "libcurl4 (>= 7.88.1)",
+    "libgnutls30 (>= 3.7.9)", "libpq5 (>= 15)", "zlib1g (>= 1:1.2.13)", "libstdc++6 (>= 12.2)",
+    "libc6 (>= 2.36)", "ca-certificates", "adduser"))
 SHELLS = {
     "bash": "share/bash-completion/completions/livefetch",
     "zsh": "share/zsh/vendor-completions/_livefetch",
