@@ -260,6 +260,10 @@ class Client:
             headers["Authorization"] = f"Bearer {token}"
         data = None if body is None else json.dumps(body).encode()
         try:
+            if connection.sock is None:
+                connection.connect()
+            if self._closed.is_set():  # `close` ends only connections that are open
+                raise OSError("the client is closed")
             connection.request(method, self._address.path.rstrip("/") + path, data, headers)
             response = connection.getresponse()
             text = response.read()
