@@ -143,7 +143,9 @@ def lay_out(program, prefix, version, date):
     write(prefix / "share/man/man1/livefetch.1.gz", gzip.compress(page.encode(), mtime=0))
     shutil.copytree(ROOT / "Public", prefix / "share/livefetch/public",
                     ignore=shutil.ignore_patterns(".*", "__pycache__"))
-    shutil.copytree(ROOT / "docker/deploy", prefix / "share/doc/livefetch/examples")
+    # Without the maintainer scripts of the Debian package.
+    shutil.copytree(ROOT / "docker/deploy", prefix / "share/doc/livefetch/examples",
+                    ignore=shutil.ignore_patterns("debian"))
     write(prefix / "share/doc/livefetch/README.md", README.format(version=version))
     for name in ("CHANGELOG.md", "SECURITY.md"):
         shutil.copy(ROOT / name, prefix / "share/doc/livefetch" / name)
