@@ -25,7 +25,11 @@ import time
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-DEPENDS = "libmicrohttpd12, libsqlite3-0, libcurl4, libgnutls30, libpq5, zlib1g, libstdc++6, libc6, ca-certificates, adduser"
+# The versions are those of Debian 12, for which the program is built. An older release refuses the package.
+DEPENDS = ", ".join((
+    "libmicrohttpd12 (>= 0.9.75)", "libsqlite3-0 (>= 3.40.1)", "libcurl4 (>= 7.88.1)",
+    "libgnutls30 (>= 3.7.9)", "libpq5 (>= 15)", "zlib1g (>= 1:1.2.13)", "libstdc++6 (>= 12.2)",
+    "libc6 (>= 2.36)", "ca-certificates", "adduser"))
 SHELLS = {
     "bash": "share/bash-completion/completions/livefetch",
     "zsh": "share/zsh/vendor-completions/_livefetch",
@@ -139,7 +143,9 @@ def lay_out(program, prefix, version, date):
     write(prefix / "share/man/man1/livefetch.1.gz", gzip.compress(page.encode(), mtime=0))
     shutil.copytree(ROOT / "Public", prefix / "share/livefetch/public",
                     ignore=shutil.ignore_patterns(".*", "__pycache__"))
-    shutil.copytree(ROOT / "docker/deploy", prefix / "share/doc/livefetch/examples")
+    # Without the maintainer scripts of the Debian package.
+    shutil.copytree(ROOT / "docker/deploy", prefix / "share/doc/livefetch/examples",
+                    ignore=shutil.ignore_patterns("debian"))
     write(prefix / "share/doc/livefetch/README.md", README.format(version=version))
     for name in ("CHANGELOG.md", "SECURITY.md"):
         shutil.copy(ROOT / name, prefix / "share/doc/livefetch" / name)

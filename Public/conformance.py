@@ -11,8 +11,10 @@ snapshot and after every change: one line of JSON each, in the form of a snapsho
 Checked: every line equals a snapshot of the server, in the order of the saves, and the last line
 equals the last one; the client resumes by its token, goes on after cut answers, 503 with
 `Retry-After`, kill -9 of the server, pruned history and schema changes, and does not ask more often
-than it has to. Python 3.9 or later and its standard library are enough. Ends with status 1 where a
-check fails.
+than it has to. Python 3.9 or later and its standard library are enough.
+
+All checks run, and each prints a line. After one that failed, the next one starts the client again.
+The exit status is 0 if all passed, 1 if one failed, and 2 if the server or the client cannot be started.
 """
 
 import argparse
@@ -20,6 +22,7 @@ import json
 import queue
 import random
 import re
+import shutil
 import signal
 import socket
 import sqlite3
@@ -75,6 +78,7 @@ class Server:
         self.begin()
 
     def begin(self, *options):
+        self.process = None
         words = [self.program, "serve", str(self.file), "--port", str(self.port), *options]
         with open(self.file.with_suffix(".log"), "a") as log:
             self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True)
@@ -84,9 +88,17 @@ class Server:
                 self.port = int(found[1])
                 threading.Thread(target=self.process.stdout.read, daemon=True).start()
                 return
-        raise Failed("the server did not start: " + self.file.with_suffix(".log").read_text())
+        self.process.kill()
+        self.process.wait()
+        said = self.file.with_suffix(".log").read_text().strip()
+        raise Failed(f"the server did not start: {said or self.program}")
+
+    def is_running(self):
+        return self.process is not None and self.process.poll() is None
 
     def end(self, how=signal.SIGTERM):
+        if not self.is_running():
+            return
         self.process.send_signal(how)
         self.process.wait(60)
 
@@ -183,9 +195,8 @@ class Client:
         # What the server held, the last line, and the place among them to which it belongs.
         self.states, self.printed, self.place = [], None, 0
         address = f"http://127.0.0.1:{self.relay.port}"
-        self.process = subprocess.Popen(
-            [*command, address, json.dumps(self.fetch)], stdout=subprocess.PIPE, text=True
-        )
+        words = [*command, address, json.dumps(self.fetch)]
+        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
         threading.Thread(target=self.read, daemon=True).start()
 
     def read(self):
@@ -207,21 +218,36 @@ class Client:
             try:
                 line = self.lines.get(timeout=max(0.01, end - time.monotonic()))
             except queue.Empty:
-                raise Failed(
-                    f"{self.name}: not seen within {PATIENCE} s: {json.dumps(self.states[-1])}"
-                ) from None
+                raise self.failed(f"did not print the last state within {PATIENCE} s") from None
             if line is None:
                 raise Failed(f"{self.name}: the client ended, status {self.process.wait()}")
             try:
-                self.printed = plain(json.loads(line))
+                printed = plain(json.loads(line))
             except (ValueError, TypeError, LookupError, AttributeError):
-                raise Failed(f"{self.name}: printed what is no snapshot:\n{line}") from None
-            if self.printed not in self.states[self.place :]:
-                raise Failed(f"{self.name}: printed what the server never held, or held before:\n{line}")
-            self.place += self.states[self.place :].index(self.printed)
+                raise self.failed("printed what is no snapshot", line.strip()) from None
+            if printed not in self.states[self.place :]:
+                raise self.failed("printed what the server never held, or held before", printed)
+            self.printed = printed
+            self.place += self.states[self.place :].index(printed)
+
+    def failed(self, what, printed=None):
+        """The failure with the fetch, the states of the server that the client might have printed
+        (without tokens and cursors), the line before, and what it printed."""
+        expected = self.states[self.place + (self.printed is not None) :]
+        if len(expected) > 3:
+            expected = [*expected[:2], f"({len(expected) - 3} more)", expected[-1]]
+        rows = [("fetch", self.fetch), ("printed before", self.printed), ("printed", printed)]
+        rows += [("expected" if number == 0 else "or", state) for number, state in enumerate(expected)]
+        shown = [
+            f"\n      {name + ':':<16}{row if isinstance(row, str) else json.dumps(row)}"
+            for name, row in rows
+            if row is not None
+        ]
+        return Failed(f"{self.name}: {what}" + "".join(shown))
 
     def end(self):
         self.process.terminate()
+        self.process.send_signal(signal.SIGCONT)  # a check that failed may have stopped it
         try:
             self.process.wait(5)
         except subprocess.TimeoutExpired:
@@ -283,9 +309,16 @@ class Saves:
 
 class Run:
     def __init__(self, program, command, folder, seed, rounds):
-        self.rounds, self.server = rounds, Server(program, folder)
+        self.rounds, self.command, self.clients = rounds, command, []
+        self.server = Server(program, folder)
         self.saves = Saves(self.server, random.Random(seed))
-        self.clients = [Client(name, command, self.server) for name in FETCHES]
+
+    def start_clients(self):
+        """Starts the clients, and the server if it has ended."""
+        if not self.server.is_running():
+            self.server.begin()
+        for name in FETCHES:
+            self.clients.append(Client(name, self.command, self.server))
         self.record()
 
     def record(self):
@@ -313,6 +346,7 @@ class Run:
 
     def quiet(self):
         """while nothing changes the client waits and asks no more"""
+        self.check()
         time.sleep(1)
         before = [client.relay.requests for client in self.clients]
         time.sleep(3)
@@ -398,9 +432,13 @@ class Run:
         self.step()
         self.check()
 
-    def end(self):
+    def end_clients(self):
         for client in self.clients:
             client.end()
+        self.clients = []
+
+    def end(self):
+        self.end_clients()
         self.server.end()
 
 
@@ -425,24 +463,48 @@ def main():
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("command", nargs="+")
     given = parser.parse_args()
+    for word in (given.livefetch, given.command[0]):
+        if shutil.which(word) is None:
+            return refuse(f"there is no program {word}")
     # The client ends by SIGTERM also where this script was started with signals blocked.
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    print(f"seed {given.seed}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        run = Run(given.livefetch, given.command, Path(folder), given.seed, given.rounds)
         try:
-            for phase in PHASES:
-                method = getattr(run, phase)
-                began = time.monotonic()
-                method()
-                print(f"ok    {method.__doc__} ({time.monotonic() - began:.1f} s)", flush=True)
-        except Failed as failure:
-            print(f"FAIL  {method.__doc__}: {failure} (seed {given.seed})", flush=True)
-            return 1
+            run = Run(given.livefetch, given.command, Path(folder), given.seed, given.rounds)
+        except (Failed, OSError) as failure:
+            return refuse(failure)
+        try:
+            run.start_clients()
+        except OSError as failure:
+            run.end()
+            return refuse(failure)
+        print(f"seed {given.seed}", flush=True)
+        try:
+            failures = sum(not passes(run, phase) for phase in PHASES)
         finally:
             run.end()
-    print("all passed")
-    return 0
+    print(f"{failures} of {len(PHASES)} failed (seed {given.seed})" if failures else "all passed")
+    return 1 if failures else 0
+
+
+def passes(run, phase):
+    """Runs a check and prints its line. After a failure the clients start again."""
+    method, began = getattr(run, phase), time.monotonic()
+    try:
+        if not run.clients:
+            run.start_clients()
+        method()
+    except (Failed, OSError) as failure:
+        print(f"FAIL  {method.__doc__}: {failure}", flush=True)
+        run.end_clients()
+        return False
+    print(f"ok    {method.__doc__} ({time.monotonic() - began:.1f} s)", flush=True)
+    return True
+
+
+def refuse(reason):
+    print(f"conformance.py: {reason}", file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

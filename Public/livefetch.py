@@ -1,8 +1,8 @@
 """LiveFetch for Python 3.9 and later: fetches that stay current. One file, the standard library alone.
 
-    client = livefetch.Client("http://127.0.0.1:8080")
-    for result in client.live("City", sort="-population", limit=10):
-        print(result["token"], [item["name"] for item in livefetch.items(result)])
+    with livefetch.Client("http://127.0.0.1:8080") as client:
+        for result in client.live("City", sort="-population", limit=10):
+            print(result["token"], [item["name"] for item in livefetch.items(result)])
 
 A result is a snapshot as the server sends it: a dictionary with `entity`, `token`, `sections` and more.
 """
@@ -20,7 +20,7 @@ import time
 import urllib.parse
 import uuid
 from operator import itemgetter
-from typing import Any, AsyncIterator, Callable, Dict, Iterator, List, Optional, Union
+from typing import Any, AsyncGenerator, Callable, Dict, Generator, List, Optional, Set, Union
 
 Result = Dict[str, Any]
 Token = Union[str, Callable[[], str], None]
@@ -139,7 +139,7 @@ def _text(value: Any) -> str:
 
 class Client:
     """A server's address and a credential: a text, or a function that returns one. Any threads may
-    use it at the same time."""
+    use it at the same time. `with` closes it at its end."""
 
     def __init__(self, url: str, token: Token = None, timeout: float = 10.0):
         self._address, self._token, self._timeout = urllib.parse.urlsplit(url), token, timeout
@@ -151,7 +151,7 @@ class Client:
         """A snapshot. Parameters as in `POST /v1/fetch`; `as_` stands for `as`."""
         return self._call("POST", "/v1/fetch", _request(entity, parameters))
 
-    def live(self, entity: str, **parameters: Any) -> Iterator[Result]:
+    def live(self, entity: str, **parameters: Any) -> Generator[Result, None, None]:
         """The result now and after every change, until `close`. Goes on after lost connections and
         restarts of the server; raises `LiveFetchError` if the request itself is wrong, or takes
         longer than the server allows."""
@@ -202,11 +202,23 @@ class Client:
         return self._call("GET", "/v1/objects/" + "/".join(parts))
 
     def close(self) -> None:
-        """Ends every `live`, also those that wait on other threads."""
+        """Ends every `live`, also those that wait on other threads, and closes the connections."""
         self._closed.set()
         for connection in list(self._waiting):
             with contextlib.suppress(OSError, AttributeError):  # a lost connection has no socket
                 connection.sock.shutdown(socket.SHUT_RDWR)
+        self._close_idle()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.close()
+
+    def _close_idle(self) -> None:
+        with contextlib.suppress(IndexError):
+            while True:
+                self._idle.pop().close()
 
     def _advanced(self, connection: Any, request: Result, result: Optional[Result]) -> Result:
         if result is not None:
@@ -218,6 +230,8 @@ class Client:
         return new
 
     def _call(self, *arguments: Any) -> Result:
+        if self._closed.is_set():
+            raise RuntimeError("the client is closed")
         try:
             connection = self._idle.pop()
         except IndexError:
@@ -231,6 +245,8 @@ class Client:
             return self._send(connection, *arguments)
         finally:
             self._idle.append(connection)
+            if self._closed.is_set():  # while this call was made
+                self._close_idle()
 
     def _connect(self, wait: float = 0) -> http.client.HTTPConnection:
         secure = self._address.scheme == "https"
@@ -244,6 +260,10 @@ class Client:
             headers["Authorization"] = f"Bearer {token}"
         data = None if body is None else json.dumps(body).encode()
         try:
+            if connection.sock is None:
+                connection.connect()
+            if self._closed.is_set():  # `close` ends only connections that are open
+                raise OSError("the client is closed")
             connection.request(method, self._address.path.rstrip("/") + path, data, headers)
             response = connection.getresponse()
             text = response.read()
@@ -269,12 +289,13 @@ def _request(entity: str, parameters: Dict[str, Any]) -> Dict[str, Any]:
 
 
 class AsyncClient:
-    """The same for asyncio: `await` and `async for`. Calls run on threads of the loop's executor,
-    and each `live` on a thread of its own."""
+    """The same for asyncio: `await`, `async for` and `async with`. Calls run on threads of the loop's
+    executor, and each `live` on a thread of its own."""
 
     def __init__(self, url: str, token: Token = None, timeout: float = 10.0):
         self._settings = (url, token, timeout)
         self._client = Client(*self._settings)
+        self._live: Set[Client] = set()
 
     async def fetch(self, entity: str, **parameters: Any) -> Result:
         return await asyncio.to_thread(self._client.fetch, entity, **parameters)
@@ -285,13 +306,30 @@ class AsyncClient:
     async def object(self, entity: str, id: Any) -> Dict[str, Any]:
         return await asyncio.to_thread(self._client.object, entity, id)
 
-    async def live(self, entity: str, **parameters: Any) -> AsyncIterator[Result]:
+    async def live(self, entity: str, **parameters: Any) -> AsyncGenerator[Result, None]:
         # Of its own too, since closing it ends the wait on the thread.
         client, thread = Client(*self._settings), concurrent.futures.ThreadPoolExecutor(1)
         results = client.live(entity, **parameters)
+        self._live.add(client)
         try:
-            while True:
-                yield await asyncio.get_running_loop().run_in_executor(thread, next, results)
+            while not self._client._closed.is_set():
+                result = await asyncio.get_running_loop().run_in_executor(thread, next, results, None)
+                if result is None:  # closed
+                    return
+                yield result
         finally:
+            self._live.remove(client)
             client.close()
+            thread.submit(results.close)  # when `next` has ended
             thread.shutdown(wait=False)
+
+    async def aclose(self) -> None:
+        """Ends every `live`, and closes the connections."""
+        for client in [self._client, *self._live]:
+            client.close()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(self, *error: Any) -> None:
+        await self.aclose()

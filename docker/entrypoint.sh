@@ -1,8 +1,12 @@
 #!/bin/sh
 # Serves a store to the network: /data/store.sqlite, which is created if it is missing, or the store
-# given as the first argument (after the word `serve`, which may be left out), or a sample with
-# `demo`. `import FILE… --into ENTITY` loads files into /data/store.sqlite and ends. Any other command
-# of livefetch is run as it is. Further arguments are passed on.
+# given as the first argument, or a sample with `demo`. The word `serve` may be left out before a name
+# with a dot, a slash or a colon, and before the name of a file that exists. `import FILE… --into ENTITY`
+# loads files into /data/store.sqlite and ends. Any other word is a command of livefetch and is run as
+# it is, so that the program refuses one that it does not have. Further arguments are passed on.
+#
+# The address is 0.0.0.0 and the port is that of PORT, or 8080, unless `--host` or `--port`, LIVEFETCH_HOST
+# or LIVEFETCH_PORT, or the configuration file says otherwise. PORT precedes the file.
 #
 # Exit statuses: 64 for a setting that is missing or wrong, 65 for a store that cannot be served, 66
 # for a named file that is missing, 73 for a folder that may not be written. A restart does not help
@@ -35,27 +39,74 @@ if [ -z "${PGPASSWORD:-}" ] && [ -s "$password_file" ]; then
   export PGPASSWORD
 fi
 
-# Plain `docker stop` gives 10 s. A configuration file, if one is named, sets the time itself.
-if [ -z "${LIVEFETCH_CONFIG:-}" ]; then
+# True if the option, or a value of it, is among the arguments.
+given() {
+  option=$1
+  shift
+  for word in "$@"; do
+    case $word in "$option" | "$option"=*) return 0 ;; esac
+  done
+  return 1
+}
+
+# The configuration file that the program reads, and whether it has a setting.
+config=${LIVEFETCH_CONFIG:-}
+previous=
+for word in "$@"; do
+  case $word in --config=*) config=${word#*=} ;; esac
+  if [ "$previous" = --config ]; then config=$word; fi
+  previous=$word
+done
+in_config() { grep -Eqs "\"$1\"[[:space:]]*:" "${config:-livefetch.json}"; }
+
+# Plain `docker stop` gives 10 s.
+if ! in_config shutdown-timeout; then
   export LIVEFETCH_SHUTDOWN_TIMEOUT="${LIVEFETCH_SHUTDOWN_TIMEOUT:-8}"
 fi
 
-store=/data/store.sqlite
-[ "${1:-}" != serve ] || shift
+serve_default() {
+  make_store /data/store.sqlite
+  start serve /data/store.sqlite "$@"
+}
+
+# Runs the server, on all addresses unless something else is said.
+start() {
+  if ! given --host "$@" && [ -z "${LIVEFETCH_HOST+set}" ] && ! in_config host; then
+    set -- "$@" --host 0.0.0.0
+  fi
+  if ! given --port "$@" && [ -z "${LIVEFETCH_PORT+set}" ]; then
+    if [ -n "${PORT:-}" ] || ! in_config port; then set -- "$@" --port "${PORT:-8080}"; fi
+  fi
+  exec /opt/livefetch/livefetch "$@"
+}
+
 case "${1:-}" in
+  serve)
+    shift
+    case "${1:-}" in
+      "" | -*) serve_default "$@" ;;
+      *) start serve "$@" ;;
+    esac
+    ;;
   demo)
     shift
     sample=world
     case "${1:-}" in world | heroes | todo | blog) sample=$1; shift ;; esac
     check_folder "/data/$sample.sqlite"
-    set -- demo "$sample" --data "/data/$sample.sqlite" "$@"
+    start demo "$sample" --data "/data/$sample.sqlite" "$@"
     ;;
   access | alter | backup | check | config | copy | detach | export | fetch | help | key | migrate | \
     model | restore | save | status | --help | --version)
     exec /opt/livefetch/livefetch "$@" ;;
-  import) shift; check_folder "$store"; exec /opt/livefetch/livefetch import "$store" "$@" ;;
-  "" | -*) make_store "$store"; set -- serve "$store" "$@" ;;
-  *) set -- serve "$@" ;;
+  import)
+    shift
+    check_folder /data/store.sqlite
+    exec /opt/livefetch/livefetch import /data/store.sqlite "$@"
+    ;;
+  "" | -*) serve_default "$@" ;;
+  *.* | */* | *:*) start serve "$@" ;;
+  *)
+    if [ -f "$1" ]; then start serve "$@"; fi
+    exec /opt/livefetch/livefetch "$@"
+    ;;
 esac
-
-exec /opt/livefetch/livefetch "$@" --host 0.0.0.0 --port "${PORT:-8080}"

@@ -87,6 +87,12 @@ status=0
 (in_stage "$user" "$entry" status /data/store.sqlite) >"$work/log" 2>&1 || status=$?
 [ "$status" = 66 ] || { cat "$work/log"; fail "exit $status"; }
 
+step "refuses a command that the program does not have"
+status=0
+(in_stage "$user" PORT="$port" LIVEFETCH_TOKEN="$token" "$entry" doctor) >"$work/log" 2>&1 || status=$?
+[ "$status" = 64 ] || { cat "$work/log"; fail "exit $status"; }
+grep -q "'doctor'" "$work/log" || { cat "$work/log"; fail "no word about the command"; }
+
 settings=(LIVEFETCH_TOKEN="$token")
 # Starts the entry point with the arguments and waits until it is ready.
 start() {

@@ -101,7 +101,7 @@ struct CommandManualTests {
   func reloadedSettings() throws {
     let section = try #require(
       Self.page("Public/docs/operations.md")
-        .components(separatedBy: "### Other settings without a restart\n").last?
+        .components(separatedBy: "### Settings that are read again\n").last?
         .components(separatedBy: "\n- Read again: ").last?
         .components(separatedBy: "; also a file").first)
     let listed = section.matches(of: /`([a-z-]+)`/).map { String($0.1) }

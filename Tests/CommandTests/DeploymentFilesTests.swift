@@ -46,9 +46,29 @@ struct DeploymentFilesTests {
         "demo heroes --data DATA/heroes.sqlite --explain --host 0.0.0.0 --port 8080"
       ),
       (["import", "a.csv", "--into", "A"], "import DATA/store.sqlite a.csv --into A"),
+      (["serve", "notes"], "serve notes --host 0.0.0.0 --port 8080"),
+      (["--port", "9000"], "serve DATA/store.sqlite --port 9000 --host 0.0.0.0"),
+      (["a.sqlite", "--host=::1", "--port=9000"], "serve a.sqlite --host=::1 --port=9000"),
+      (["doctor", "--port", "9000"], "doctor --port 9000"),
     ])
   func entryPoint(arguments: [String], command: String) throws {
     #expect(try Self.entryPoint(arguments) == command)
+  }
+
+  @Test(
+    "The image leaves the address to the variables and the file that say it",
+    arguments: [
+      (["LIVEFETCH_PORT": "9000"], "serve a.sqlite --host 0.0.0.0"),
+      (["LIVEFETCH_HOST": "::"], "serve a.sqlite --port 8080"),
+      (["PORT": "9000"], "serve a.sqlite --host 0.0.0.0 --port 9000"),
+      (["LIVEFETCH_CONFIG": "/data/settings.json"], "serve a.sqlite"),
+      (
+        ["LIVEFETCH_CONFIG": "/data/settings.json", "PORT": "9001"],
+        "serve a.sqlite --port 9001"
+      ),
+    ])
+  func address(variables: [String: String], command: String) throws {
+    #expect(try Self.entryPoint(["a.sqlite"], variables: variables) == command)
   }
 
   @Test("The image knows every command")
@@ -63,15 +83,20 @@ struct DeploymentFilesTests {
   }
 
   /// The arguments that the entry point of the image gives to the program.
-  private static func entryPoint(_ arguments: [String]) throws -> String {
+  private static func entryPoint(
+    _ arguments: [String], variables: [String: String] = [:]
+  ) throws -> String {
     let directory = try TemporaryDirectory()
+    try #"{"host": "::1", "port": 9000}"#
+      .write(toFile: directory.file("settings.json"), atomically: true, encoding: .utf8)
     let script = try text("entrypoint.sh")
       .replacing("exec /opt/livefetch/livefetch", with: "exec echo")
       .replacing("/data", with: directory.path)
     let (shell, output) = (Process(), Pipe())
     shell.executableURL = URL(fileURLWithPath: "/bin/sh")
     shell.arguments = ["-c", script, "entrypoint.sh"] + arguments
-    shell.environment = ["PATH": "/usr/bin:/bin"]
+    shell.environment = variables.mapValues { $0.replacing("/data", with: directory.path) }
+      .merging(["PATH": "/usr/bin:/bin"]) { $1 }
     shell.standardOutput = output
     try shell.run()
     let line = try output.fileHandleForReading.readToEnd() ?? Data()

@@ -239,6 +239,37 @@ class Requesting(unittest.TestCase):
         thread.join(60)
         self.assertEqual((thread.is_alive(), seen), (False, [{"token": "a", "total": 1}]))
 
+    def test_closing_a_client_closes_its_connections_and_refuses_further_calls(self):
+        server = Holding()
+        with livefetch.Client(server.url) as client:
+            client.fetch("City", as_="count")
+            connection = client._idle[0]
+            self.assertIsNotNone(connection.sock)
+        self.assertIsNone(connection.sock)
+        self.assertEqual(list(client.live("City")), [])
+        with self.assertRaises(RuntimeError):
+            client.fetch("City")
+
+    def test_closing_an_asynchronous_client_ends_its_live_results(self):
+        server = Holding()
+
+        async def follow():
+            async with livefetch.AsyncClient(server.url) as client:
+                await client.fetch("City", as_="count")
+                connection, seen = client._client._idle[0], []
+
+                async def watch():
+                    async for result in client.live("City", as_="count"):
+                        seen.append(result)
+
+                task = asyncio.ensure_future(watch())
+                self.assertTrue(await asyncio.to_thread(server.holds.acquire, timeout=60))
+            await task
+            return seen, connection.sock
+
+        answer = asyncio.run(asyncio.wait_for(follow(), 60))
+        self.assertEqual(answer, ([{"token": "a", "total": 1}], None))
+
     def test_a_call_does_not_wait_for_another_one(self):
         server = Holding()
         client = livefetch.Client(server.url, timeout=20)

@@ -207,6 +207,13 @@ struct ManualTests {
       ("uninstall", "operations", "install"), ("arm64", "operations", "install"),
       ("null", "predicates", "nil"), ("regex", "predicates", "matches"),
       ("nightly import", "howto", "import-a-csv-file-every-night"),
+      ("sizing", "operations", "size-and-tune"), ("hardware", "operations", "size-and-tune"),
+      ("tuning", "operations", "tuning-when-to-change-a-setting"),
+      ("windows", "operations", "tuning-when-to-change-a-setting"),
+      ("logrotate", "operations", "rotate-logs"), ("k8s", "operations", "health-and-metrics"),
+      ("kubernetes", "operations", "health-and-metrics"),
+      ("high availability", "operations", "high-availability-and-several-tenants"),
+      ("multi-tenant", "operations", "high-availability-and-several-tenants"),
     ])
   func search(words: String, page: String, anchor: String) throws {
     let index = try Data(

@@ -36,7 +36,7 @@ struct PostgresKeyTests {
       "CREATE TABLE t(k \(type) PRIMARY KEY, v int); INSERT INTO t VALUES (\(key), 1)")
     let list = try #require(ResultSnapshot(json: database.ask("/v1/objects/t").json))
     let id = try #require(list.sections.first?.items.first?.id).description
-    let path = "/v1/objects/t/" + PercentEncoding.component(id)
+    let path = "/v1/objects/t/" + PercentEncoding.encodeComponent(id)
     let object = try database.ask(path)
     #expect(object.status == 200, "\(id): \(object.text)")
     #expect(object.json["v"]?.integer == 1)
