@@ -1,6 +1,7 @@
 // PostgreSQL databases whose keys, values and tables have no counterpart in a file: keys that are equal
 // and written differently, NaN, unlogged tables, row level security, partitions.
 
+import Bytes
 import FetchModel
 import Synchronization
 import TestSupport
