@@ -30,7 +30,7 @@ extension ResultTransaction {
     from ids: Set<ObjectID>, over path: PropertyPath, at position: ReadPosition, access: ReadRules?
   ) throws(StoreError) -> Set<ObjectID> {
     let statement = composer.reached(from: ids, over: path, at: position, access: access)
-    let type = composer.model.entities[composer.model.walk(path).end].idType
+    let entity = composer.model.entities[composer.model.walk(path).end]
     var found: Set<ObjectID> = []
     try run(FetchStatement(statement)) { row throws(StoreError) in
       let text = row.utf8(0)
@@ -38,7 +38,7 @@ extension ResultTransaction {
       guard let json = try? JSON(parsing: Array(text)),
         case .array(let elements) = json
       else { return true }
-      found.formUnion(elements.compactMap { ObjectID($0, type: type) })
+      found.formUnion(elements.compactMap { entity.objectID($0) })
       // Every id found becomes an object of the response.
       try checkResponse(found.count * ExpandedObject.fewestBytes)
       return true

@@ -50,6 +50,8 @@ public struct Entity: Sendable, Hashable {
   public let propertyOrder: [Property]
   /// The type of the ids. Composite keys have `.string` ids.
   public let idType: AttributeType
+  /// The store's spelling of ids that are UUIDs.
+  public let uuidStyle: ColumnEncoding.UUIDStyle
   /// Additional names for properties in predicates: column names, and the key's own name.
   public let aliases: [String: Property]
   /// True if a fetch of the entity can be repeated with `since`. False for views and keyless
@@ -78,7 +80,8 @@ public struct Entity: Sendable, Hashable {
     propertyOrder: [Property]? = nil, idType: AttributeType, aliases: [String: Property] = [:],
     isObservable: Bool = true, isWritable: Bool = true, inheritance: Inheritance = .none,
     hiddenAttributes: Set<Int> = [], unique: Set<Int> = [], keyProperties: Set<Property> = [],
-    needsKey: Bool = false, isIdentifiedByHash: Bool = false
+    needsKey: Bool = false, isIdentifiedByHash: Bool = false,
+    uuidStyle: ColumnEncoding.UUIDStyle = .upper
   ) {
     self.name = name
     self.hiddenAttributes = hiddenAttributes
@@ -86,6 +89,7 @@ public struct Entity: Sendable, Hashable {
     self.keyProperties = keyProperties
     self.needsKey = needsKey
     self.isIdentifiedByHash = isIdentifiedByHash
+    self.uuidStyle = uuidStyle
     self.inheritance = inheritance
     self.attributes = attributes
     self.relationships = relationships
@@ -141,7 +145,8 @@ public struct Entity: Sendable, Hashable {
       propertyOrder: propertyOrder.filter(isShown), idType: idType,
       aliases: aliases.filter { isShown($0.value) }, isObservable: isObservable,
       isWritable: isWritable, inheritance: inheritance, hiddenAttributes: hiddenAttributes,
-      unique: unique, keyProperties: keyProperties, needsKey: needsKey)
+      unique: unique, keyProperties: keyProperties, needsKey: needsKey,
+      isIdentifiedByHash: isIdentifiedByHash, uuidStyle: uuidStyle)
   }
 }
 

@@ -13,7 +13,7 @@ extension ChangeValidator {
         continue
       case .id where isInsert: id = objectID(member.value, entity: entity, property: "id")
       // A client sends the whole item that it has seen.
-      case .id where isBase && id != nil && ObjectID(member.value, type: entity.idType) == id:
+      case .id where isBase && id != nil && entity.objectID(member.value) == id:
         continue
       case .id: report(.notWritable, "id", "an object's id is permanent")
       case .attribute(let index):
@@ -143,7 +143,7 @@ extension ChangeValidator {
   private mutating func objectID(
     _ json: JSON, entity: Entity, property: String
   ) -> ObjectID? {
-    guard let id = ObjectID(json, type: entity.idType) else {
+    guard let id = entity.objectID(json) else {
       report(
         .wrongType, property,
         "`\(property)` takes an id of \(entity.name), which is \(entity.idType.expectation)")

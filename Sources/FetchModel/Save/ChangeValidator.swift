@@ -132,7 +132,7 @@ struct ChangeValidator {
     var id: ObjectID? =
       switch draft.target {
       case .id(let id): id
-      case .json(let json): ObjectID(json, type: entity.idType)
+      case .json(let json): entity.objectID(json)
       case nil: nil
       }
     return .base(values(base, of: entity, isInsert: false, id: &id, isBase: true))
@@ -256,12 +256,12 @@ extension ChangeDraft {
     let own: ObjectID? =
       switch target {
       case .id(let id): id
-      case .json(let json): ObjectID(json, type: entity.idType)
+      case .json(let json): entity.objectID(json)
       case nil: nil
       }
     guard let own else { return values }
     return values.filter {
-      entity.property(named: $0.name) != .id || ObjectID($0.value, type: entity.idType) != own
+      entity.property(named: $0.name) != .id || entity.objectID($0.value) != own
     }
   }
 }

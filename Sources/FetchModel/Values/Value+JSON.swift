@@ -77,7 +77,11 @@ extension Value {
 
 extension ObjectID {
   /// The id of `type` that `json` represents; integers may be strings.
-  public init?(_ json: JSON, type: AttributeType) {
+  ///
+  /// - Parameter style: The store's spelling of UUIDs.
+  public init?(
+    _ json: JSON, type: AttributeType, style: ColumnEncoding.UUIDStyle = .upper
+  ) {
     if type == .integer {
       guard let id = json.integer ?? json.string.flatMap({ Int64($0) }),
         json.string == nil || json.string == id.description
@@ -85,7 +89,7 @@ extension ObjectID {
       self = .integer(id)
     } else {
       guard let id = json.string else { return nil }
-      self = .text(type == .uuid ? Self.canonical(uuid: id) : id)
+      self = .text(type == .uuid ? Self.canonical(uuid: id, style) : id)
     }
   }
 
@@ -93,20 +97,38 @@ extension ObjectID {
   ///
   /// An integer has one spelling: `01` and `+1` are not ids. Other text may be the id of a row
   /// whose integer key holds it. A UUID may be in upper or lower case.
-  public init?(_ text: String, type: AttributeType) {
+  ///
+  /// - Parameter style: The store's spelling of UUIDs.
+  public init?(
+    _ text: String, type: AttributeType, style: ColumnEncoding.UUIDStyle = .upper
+  ) {
     switch type {
     case .integer:
       let integer = Int64(text)
       guard integer == nil || integer?.description == text else { return nil }
       self = integer.map { .integer($0) } ?? .text(text)
-    case .uuid: self = .text(Self.canonical(uuid: text))
+    case .uuid: self = .text(Self.canonical(uuid: text, style))
     default: self = .text(text)
     }
   }
 
-  private static func canonical(uuid text: String) -> String {
+  private static func canonical(
+    uuid text: String, _ style: ColumnEncoding.UUIDStyle
+  ) -> String {
     guard let bytes = UUIDText.bytes(of: text.utf8) else { return text }
-    return String(decoding: UUIDText.text(of: bytes), as: UTF8.self)
+    return String(decoding: UUIDText.text(of: bytes, style), as: UTF8.self)
+  }
+}
+
+extension Entity {
+  /// The id that `json` represents; nil if no object can have it.
+  public func objectID(_ json: JSON) -> ObjectID? {
+    ObjectID(json, type: idType, style: uuidStyle)
+  }
+
+  /// The id that a path segment represents; nil if no object can have it.
+  public func objectID(_ text: String) -> ObjectID? {
+    ObjectID(text, type: idType, style: uuidStyle)
   }
 }
 

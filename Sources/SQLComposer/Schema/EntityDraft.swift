@@ -168,7 +168,8 @@ extension EntityDraft {
       isWritable: hasKey, unique: table.uniqueAttributes, keyProperties: table.keyProperties,
       needsKey: hasKey && key.kind == .column
         && catalogue.column(named: key.columns[0])?.defaultSQL == nil,
-      isIdentifiedByHash: key.kind == .hash)
+      isIdentifiedByHash: key.kind == .hash,
+      uuidStyle: key.dialect.hasTypedColumns ? .lower : .upper)
   }
 
   var table: EntityTable {

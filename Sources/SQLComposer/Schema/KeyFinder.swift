@@ -99,7 +99,8 @@ package struct KeyFinder {
   private static func hasNoForm(_ column: Column) -> Bool {
     switch column.type {
     case .decimal, .boolean, .date, .json: true
-    case .string: column.output != .stored
+    // PostgreSQL drops the blanks at the end of `character(n)` where it becomes text.
+    case .string: column.output != .stored || column.declaredType.hasPrefix("character(")
     case .integer, .double, .binary, .uuid, .uri: false
     }
   }

@@ -25,7 +25,7 @@ struct ObjectQuery: Sendable {
 extension Service {
   func target(_ entity: String, _ id: String) throws(Problem) -> ObjectTarget {
     let index = try entityIndex(named: entity)
-    return ObjectTarget(entity: index, id: ObjectID(id, type: store.model.entities[index].idType))
+    return ObjectTarget(entity: index, id: store.model.entities[index].objectID(id))
   }
 
   func entityIndex(named name: String) throws(Problem) -> Int {
