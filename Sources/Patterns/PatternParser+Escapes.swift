@@ -1,5 +1,7 @@
 // Parses escapes.
 
+import Bytes
+
 extension PatternParser {
   /// Parses an escape outside of brackets.
   mutating func parseEscape() throws(PatternError) -> PatternNode {
@@ -181,8 +183,8 @@ extension PatternParser {
   ) throws(PatternError) -> UInt32 {
     var code: UInt32 = 0
     var count = 0
-    while count < lengths.upperBound, let scalar = next, scalar.isASCII,
-      let digit = Character(scalar).hexDigitValue
+    while count < lengths.upperBound, let byte = next.flatMap({ UInt8(exactly: $0.value) }),
+      let digit = Hexadecimal.value(of: byte)
     {
       code = code << 4 | UInt32(digit)
       count += 1

@@ -271,7 +271,7 @@ private struct JSONReader {
   private mutating func readHexUnit() throws(JSONError) -> UInt32 {
     var unit: UInt32 = 0
     for _ in 0..<4 {
-      guard let byte = next, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
+      guard let byte = next, let digit = Hexadecimal.value(of: byte) else {
         throw failure("four hexadecimal digits")
       }
       unit = unit << 4 | UInt32(digit)

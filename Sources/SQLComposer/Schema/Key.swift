@@ -215,7 +215,8 @@ extension Key {
       return integer.description == text ? .integer(integer) : nil
     case .real:
       return Double(text).map { .double($0) } ?? (dialect.hasTypedColumns ? nil : .text(text))
-    case .binary: return Self.bytes(ofHexadecimal: text).map { .blob($0) }
+    case .binary:
+      return Hexadecimal.bytes(of: text.utf8, uppercaseOnly: true).map { .blob($0) }
     case .uuid where dialect.hasTypedColumns:
       return UUIDText.bytes(of: text.utf8) == nil ? nil : .text(text.lowercased())
     case .uuid: return UUIDText.bytes(of: text.utf8).map { .blob($0) } ?? .text(text)
@@ -227,27 +228,6 @@ extension Key {
     guard !dialect.hasTypedColumns else { return nil }
     guard let double = Double(text) else { return .text(text) }
     return double.description == text ? .double(double) : nil
-  }
-
-  private static func bytes(ofHexadecimal text: String) -> [UInt8]? {
-    let digits = Array(text.utf8)
-    guard digits.count % 2 == 0 else { return nil }
-    var bytes: [UInt8] = []
-    for index in stride(from: 0, to: digits.count, by: 2) {
-      guard let high = nibble(digits[index]), let low = nibble(digits[index + 1]) else {
-        return nil
-      }
-      bytes.append(high << 4 | low)
-    }
-    return bytes
-  }
-
-  private static func nibble(_ digit: UInt8) -> UInt8? {
-    switch digit {
-    case 0x30...0x39: digit - 0x30
-    case 0x41...0x46: digit - 0x37
-    default: nil
-    }
   }
 
   // Decodes only the escapes that idExpression writes: `%25` and `%2C`.
