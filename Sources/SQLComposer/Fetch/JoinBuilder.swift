@@ -307,30 +307,55 @@ private struct Chain {
       add(TableInfo(table)) { key.leads(to: $0, from: values) }
     case .joinTable(let index, let source, let destination):
       let owner = holder(source.referenced)
-      let joinCondition = { source.refers($0, to: owner, areColumns: areColumns) }
-      let shape = TableInfo(context.schema.joinTables[index])
-      if context.schema.joinTables[index].mayRepeat { mayRepeat = true }
-      if context.isPast, from.isEmpty,
-        end == .objects || end == .links && !destination.referencesKey
-      {
-        addLinked(table, shape, destination, place: source.position, joinCondition: joinCondition)
-        break
-      }
-      add(shape, joinCondition: joinCondition)
-      let link = alias
-      position = source.position.map { qualified($0, link) }
-      if end == .everyLink { return }
-      if end == .links, destination.referencesKey {
-        linkedID = table.key.idExpression(
-          ofParts: destination.columns.map { qualified($0, link) })
-        return
-      }
-      let values = destination.columns.map { qualified($0, link) }
-      add(TableInfo(table)) { destination.leads(to: $0, from: values) }
+      let isComplete = append(
+        Link(context.schema.joinTables[index], source, destination), to: table, end: end
+      ) { source.refers($0, to: owner, areColumns: areColumns) }
+      if !isComplete { return }
     }
     if let presence = table.key.presenceCondition(alias) {
       correlation += correlation.isEmpty ? presence : " AND \(presence)"
     }
+  }
+
+  /// A join table with its two foreign keys, seen from one of its relationships.
+  private struct Link {
+    let table: JoinTable
+    let source: ForeignKey
+    let destination: ForeignKey
+
+    init(_ table: JoinTable, _ source: ForeignKey, _ destination: ForeignKey) {
+      (self.table, self.source, self.destination) = (table, source, destination)
+    }
+  }
+
+  /// Appends a join table, and the table of its objects unless `end` needs only the links.
+  ///
+  /// - Parameter joinCondition: A condition over the row of a link.
+  /// - Returns: True if the step ends at the objects.
+  private mutating func append(
+    _ link: Link, to table: EntityTable, end: JoinBuilder.WalkEnd,
+    joinCondition: (String?) -> String
+  ) -> Bool {
+    let (source, destination) = (link.source, link.destination)
+    if link.table.mayRepeat { mayRepeat = true }
+    let needsObjects = end == .objects || end == .links && !destination.referencesKey
+    if context.isPast, from.isEmpty, needsObjects {
+      addLinked(
+        table, TableInfo(link.table), destination, place: source.position,
+        joinCondition: joinCondition)
+      return true
+    }
+    add(TableInfo(link.table), joinCondition: joinCondition)
+    let links = alias
+    position = source.position.map { qualified($0, links) }
+    if end == .everyLink { return false }
+    let values = destination.columns.map { qualified($0, links) }
+    guard needsObjects else {
+      linkedID = table.key.idExpression(ofParts: values)
+      return false
+    }
+    add(TableInfo(table)) { destination.leads(to: $0, from: values) }
+    return true
   }
 
   /// Records the table under the current alias.
