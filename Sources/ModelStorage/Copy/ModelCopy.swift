@@ -124,7 +124,7 @@ package struct ModelCopy {
   private func writeMembers(
     _ relationship: ModelFile.Relationship, of entity: String, _ owners: [JSON]
   ) throws(StoreError) {
-    guard let declarer = file.declarer(of: relationship.name, in: entity) else { return }
+    guard let declarer = file.declaringEntity(of: relationship.name, in: entity) else { return }
     let key = PropertyKey(entity: declarer, property: relationship.name)
     let position = tables.positions[key]
     switch tables.links[key] {

@@ -132,7 +132,7 @@ extension SQLiteStore {
         on: connection)
       slot.value = StoredResponse(bytes: response, isRepeated: false)
     }
-    writer.save(body, finish: finish, turn: WriterQueue.Turn(request)) { result in
+    writer.save(body, finish: finish, cost: WriterQueue.SaveCost(request)) { result in
       completion(result.map { _ in slot.value ?? StoredResponse(bytes: [], isRepeated: false) })
     }
   }
