@@ -18,7 +18,7 @@ extension DataStoreDraft.Overlay {
     guard let reports = reports(of: ids, under: changes, previous, order) else {
       return reportAll(ids, under: changes)
     }
-    for report in reports { note(report.id, isShown: report.result != nil) }
+    for report in reports { record(report.id, isShown: report.result != nil) }
     query.enqueue(reports) { visible(under: changes) }
     query.processPendingChanges()
   }
@@ -54,13 +54,13 @@ extension DataStoreDraft.Overlay {
     (hidden, added) = ([], [])
     for change in changes {
       let isStored = base.entries[change.id] != nil
-      note(change.id, isShown: change.shown(isStored: isStored, request) != nil)
+      record(change.id, isShown: change.shown(isStored: isStored, request) != nil)
     }
     query.enqueue(all: visible, changed: ids)
     query.processPendingChanges()
   }
 
-  private mutating func note(_ id: ID, isShown: Bool) {
+  private mutating func record(_ id: ID, isShown: Bool) {
     let isStored = base.entries[id] != nil
     if isStored && !isShown { hidden.insert(id) } else { hidden.remove(id) }
     if !isStored && isShown { added.insert(id) } else { added.remove(id) }
