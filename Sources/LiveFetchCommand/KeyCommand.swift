@@ -88,7 +88,7 @@ struct KeyCommand: ParsableCommand {
         let message = "there is a key with the name '\(name)' already; revoke it first"
         throw StoreError.unusable(message).failure(store.name)
       }
-      note(
+      printError(
         "this is the only time that the key is shown; clients send it as 'Authorization: Bearer …'")
       print(key.text)
     }
