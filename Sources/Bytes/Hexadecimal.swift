@@ -28,4 +28,26 @@ public enum Hexadecimal {
     }
     return String(decoding: digits, as: UTF8.self)
   }
+
+  /// Returns the bytes that pairs of digits stand for; nil for an odd number of digits or any other
+  /// byte. O(digits).
+  ///
+  /// - Parameter uppercaseOnly: True to refuse `a` to `f`.
+  public static func bytes(
+    of digits: some Collection<UInt8>, uppercaseOnly: Bool = false
+  ) -> [UInt8]? {
+    guard digits.count.isMultiple(of: 2) else { return nil }
+    var bytes: [UInt8] = []
+    var high: UInt8?
+    for digit in digits {
+      guard !uppercaseOnly || digit < 0x61, let value = value(of: digit) else { return nil }
+      if let first = high {
+        bytes.append(first << 4 | value)
+        high = nil
+      } else {
+        high = value
+      }
+    }
+    return bytes
+  }
 }

@@ -19,12 +19,12 @@ enum ExitStatus: Int32 {
 
 /// Prints `message` and ends the command with `status`.
 func failure(_ message: String, _ status: ExitStatus) -> ExitCode {
-  note(message)
+  printError(message)
   return ExitCode(status.rawValue)
 }
 
 /// Prints a message on standard error.
-func note(_ message: String) {
+func printError(_ message: String) {
   let lines = message.split(separator: "\n", omittingEmptySubsequences: false)
   Terminal.errors.write(
     "livefetch: \(lines.map { String($0).onOneLine }.joined(separator: "\n"))\n")

@@ -51,7 +51,7 @@ struct KeyCommand: ParsableCommand {
         }
       }
       guard let expires else { return }
-      guard let end = KeyExpiry.seconds(expires, from: Instant.now.secondsSince1970) else {
+      guard let end = KeyDate.end(of: expires, from: Instant.now.secondsSince1970) else {
         throw ValidationError(
           "--expires takes 30d, 12h, 90m, 45s or 2w, or a date as 2030-12-31, not '\(expires)'.")
       }
@@ -83,12 +83,12 @@ struct KeyCommand: ParsableCommand {
       let now = Instant.now.secondsSince1970
       let record = APIKeyRecord(
         id: key.id, name: name, digest: key.digest, scopes: try scopes(), roles: role,
-        userID: user, created: now, expires: expires.flatMap { KeyExpiry.seconds($0, from: now) })
+        userID: user, created: now, expires: expires.flatMap { KeyDate.end(of: $0, from: now) })
       guard try store.add(record) else {
         let message = "there is a key with the name '\(name)' already; revoke it first"
         throw StoreError.unusable(message).failure(store.name)
       }
-      note(
+      printError(
         "this is the only time that the key is shown; clients send it as 'Authorization: Bearer …'")
       print(key.text)
     }
@@ -120,7 +120,7 @@ struct KeyCommand: ParsableCommand {
       for key in keys {
         table.add([
           key.id, key.name, key.scopes.joined(separator: ","), key.roles.joined(separator: ","),
-          key.userID ?? "", KeyExpiry.text(key.created), key.expires.map(KeyExpiry.text) ?? "never",
+          key.userID ?? "", KeyDate.text(key.created), key.expires.map(KeyDate.text) ?? "never",
           key.state,
         ])
       }
@@ -157,7 +157,7 @@ extension APIKeyRecord {
   }
 
   fileprivate var json: JSON {
-    func date(_ seconds: Double?) -> JSON { seconds.map { .string(KeyExpiry.text($0)) } ?? .null }
+    func date(_ seconds: Double?) -> JSON { seconds.map { .string(KeyDate.text($0)) } ?? .null }
     return .object([
       .init(name: "id", value: .string(id)), .init(name: "name", value: .string(name)),
       .init(name: "scopes", value: .array(scopes.map { .string($0) })),
@@ -170,16 +170,12 @@ extension APIKeyRecord {
 }
 
 /// The dates of keys as text.
-enum KeyExpiry {
-  private static let units: [Character: Double] = [
-    "s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800,
-  ]
-
+enum KeyDate {
   /// Returns the end of a duration from `now`, or a date, in seconds since 1970; nil for another
   /// text. A date without a time means its midnight, UTC.
-  static func seconds(_ text: String, from now: Double) -> Double? {
-    if let unit = text.last.flatMap({ units[$0] }), let count = Int32(text.dropLast()), count > 0 {
-      return now + Double(count) * unit
+  static func end(of text: String, from now: Double) -> Double? {
+    if let seconds = DurationText.seconds(of: text) {
+      return Instant(secondsSince1970: now + seconds)?.secondsSince1970
     }
     return (Instant(iso8601: text) ?? Instant(iso8601: text + "T00:00:00Z"))?.secondsSince1970
   }

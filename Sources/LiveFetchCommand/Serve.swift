@@ -63,7 +63,7 @@ struct Serve: ParsableCommand {
   private func create(hasModel: Bool) throws {
     try reportingErrors(of: store) { try SQLiteStore.create(path: store) }
     guard !hasModel else { return }
-    note(
+    printError(
       """
       \(store): there was no such file, so an empty one was made. Make tables: \
       livefetch alter \(store) 'CREATE TABLE …'. Or stop the server, put your own database there, \

@@ -69,9 +69,9 @@ enum ServedStore: Sendable {
     // Only at the start: a file that is empty later was cut short.
     storeOptions.acceptsEmptyFile = model != nil || options.createsFile
     let store = try SQLiteStore(path: path, options: storeOptions)
-    if let text = Self.text(of: store.historySetup, path) { note("\(path): \(text)") }
+    if let text = Self.text(of: store.historySetup, path) { printError("\(path): \(text)") }
     if store.properties.isReadOnly, !options.isReadOnly {
-      note("\(path): the file or its directory may not be written: it is served read-only")
+      printError("\(path): the file or its directory may not be written: it is served read-only")
     }
     if SQLiteStore.mayCorruptSharedWAL {
       store.onExternalCommit { Self.warnOfSharedWAL(path) }
@@ -82,13 +82,13 @@ enum ServedStore: Sendable {
   private func open(_ target: DatabaseTarget, _ options: ServerOptions) throws -> PostgresStore {
     let store = try PostgresStore(target.text, options: options.database(try options.model()))
     if !store.newlyTracked.isEmpty {
-      note(
+      printError(
         """
         \(name): added the schema livefetch, and triggers to \
         \(store.newlyTracked.joined(separator: ", ")). `livefetch detach` removes them.
         """)
     }
-    if let reason = store.readOnlyReason { note("\(name): served read-only: \(reason)") }
+    if let reason = store.readOnlyReason { printError("\(name): served read-only: \(reason)") }
     return store
   }
 
@@ -105,7 +105,7 @@ enum ServedStore: Sendable {
   }
 
   private static func warnOfSharedWAL(_ path: String) {
-    note(
+    printError(
       """
       another program writes \(path). SQLite \(SQLiteStore.libraryVersion) can damage a write-ahead \
       log that two connections write or checkpoint at the same time; 3.51.3 and later do not.

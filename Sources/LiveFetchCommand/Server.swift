@@ -19,7 +19,7 @@ struct Server {
 
   mutating func run() throws {
     TerminationSignal.block(hangUp: true)
-    for warning in options.warnings { note(warning) }
+    for warning in options.warnings { printError(warning) }
     DescriptorLimit.raise()
     TerminationSignal.ignoreOthers()
     // Before the file is opened, which changes it.
@@ -65,21 +65,21 @@ struct Server {
       if let model = host.model { try newer.checkRules(of: model, path: source.name) }
     } catch {
       // Files that cannot be used have been reported.
-      if let error = error as? ValidationError { note(error.message) }
-      return note("the settings from before stay in use")
+      if let error = error as? ValidationError { printError(error.message) }
+      return printError("the settings from before stay in use")
     }
     if !newer.waiting.isEmpty {
-      note("take effect at the next start: \(newer.waiting.joined(separator: ", "))")
+      printError("take effect at the next start: \(newer.waiting.joined(separator: ", "))")
     }
     let changes = newer.changes(since: options)
     guard !changes.isEmpty else { return }
     do {
       host.reload(newer.service, open: try source.reopening(newer) { address.text })
     } catch {
-      return note("the settings from before stay in use")
+      return printError("the settings from before stay in use")
     }
     options = newer
-    note("read again: \(changes.joined(separator: ", "))")
+    printError("read again: \(changes.joined(separator: ", "))")
   }
 
   /// Shuts down within the time limit. Requests that are unanswered by then lose their connections.
@@ -87,7 +87,8 @@ struct Server {
     let limit = options.shutdownTimeout
     Thread.detachNewThread {
       Thread.sleep(forTimeInterval: limit)
-      note("did not end within --shutdown-timeout; unanswered requests lost their connections")
+      printError(
+        "did not end within --shutdown-timeout; unanswered requests lost their connections")
       _exit(ExitStatus.failed.rawValue)
     }
     host.drain(within: limit)
@@ -124,9 +125,10 @@ struct Server {
     let open = try source.reopening(options) { address.text }
     return try ServiceHost(store, configuration: options.service) { event in
       switch event {
-      case .reopened: note("\(name): its tables or the file have changed; opened again")
+      case .reopened: printError("\(name): its tables or the file have changed; opened again")
       case .cannotReopen(let error):
-        note("\(name): cannot be opened again: \(error.message.withoutFullStop); trying again")
+        let reason = error.message.withoutFullStop
+        printError("\(name): cannot be opened again: \(reason); trying again")
       }
     } open: { () throws(StoreError) in
       try open()
@@ -168,7 +170,7 @@ private enum FailureMessages {
         last[text] = last.count < 100 ? now : nil
         return true
       }
-      if isNew { note("\(path): \(text)") }
+      if isNew { printError("\(path): \(text)") }
     }
   }
 

@@ -66,7 +66,7 @@ final class DisconnectMonitor: Sendable {
         let descriptor = withUnsafePointer(to: event) { chttp_event_descriptor($0) }
         if descriptor == stopSignal { return }
         let isReset = withUnsafePointer(to: event) { chttp_event_is_reset($0) } != 0
-        note(descriptor, isReset: isReset, server.table, &finished)
+        recordHangup(descriptor, isReset: isReset, server.table, &finished)
       }
       for connection in finished.takeOverdue() { end(connection, server.table, &finished) }
       if coarseMilliseconds() >= nextSweep {
@@ -78,7 +78,7 @@ final class DisconnectMonitor: Sendable {
     }
   }
 
-  private static func note(
+  private static func recordHangup(
     _ descriptor: Int32, isReset: Bool, _ table: ConnectionTable, _ finished: inout FinishedPeers
   ) {
     guard let connection = table.hungUp(on: descriptor) else { return }

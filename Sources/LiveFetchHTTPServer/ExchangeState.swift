@@ -54,8 +54,8 @@ final class ExchangeState: Sendable {
 
   /// The part of the request that has been read. Used only by the connection's worker.
   @exclusivity(unchecked) nonisolated(unsafe) var intake: RequestIntake
-  /// The kind of request that the handler set with ``HTTPExchange/mark(_:)``, for metrics.
-  let mark = Atomic<UInt8>(0)
+  /// The kind of request that the handler set with ``HTTPExchange/setTag(_:)``, for metrics.
+  let tag = Atomic<UInt8>(0)
   /// The time at which the handler was called, on the clock of ``Deadlines/now``. Used only by the
   /// connection's worker.
   @exclusivity(unchecked) nonisolated(unsafe) var began: UInt64 = 0
@@ -225,7 +225,7 @@ extension ExchangeState {
   private func attach(_ stream: HTTPStream, _ state: inout State, _ handle: ConnectionHandle) {
     state.stream = stream
     state.wasParked = true
-    stream.take(
+    stream.attach(
       HTTPStream.StreamAttachment(
         handle: handle, connection: connection, exchange: self, table: server.table))
   }
@@ -273,7 +273,7 @@ extension ExchangeState {
       defer { state.onDisconnect = nil }
       return (state.stream, state.onDisconnect)
     }
-    stream?.cut()
+    stream?.endEarly()
     onDisconnect?()
   }
 
@@ -287,7 +287,7 @@ extension ExchangeState {
       }
       return state.stream
     }
-    stream?.cut()
+    stream?.endEarly()
     _ = respond(.response(server.render(.shuttingDown)))
   }
 }

@@ -130,7 +130,7 @@ private struct ForwardedParser {
       }
       parser.skipBlanks()
       if parser.rest.isEmpty { return elements }
-      guard parser.take(UInt8(ascii: ",")) else { return nil }
+      guard parser.consume(UInt8(ascii: ",")) else { return nil }
     }
   }
 
@@ -142,18 +142,18 @@ private struct ForwardedParser {
     repeat {
       skipBlanks()
       if rest.first == UInt8(ascii: ";") || isAtEnd(of: UInt8(ascii: ",")) { continue }
-      guard let name = token()?.lowercased(), take(UInt8(ascii: "=")),
+      guard let name = token()?.lowercased(), consume(UInt8(ascii: "=")),
         let value = rest.first == UInt8(ascii: "\"") ? quoted() : token(),
         pairs.updateValue(value, forKey: name) == nil
       else { return nil }
       skipBlanks()
-    } while take(UInt8(ascii: ";"))
+    } while consume(UInt8(ascii: ";"))
     return pairs
   }
 
   private mutating func skipBlanks() { rest = rest.drop { $0 == 0x20 || $0 == 0x09 } }
 
-  private mutating func take(_ byte: UInt8) -> Bool {
+  private mutating func consume(_ byte: UInt8) -> Bool {
     guard rest.first == byte else { return false }
     rest = rest.dropFirst()
     return true

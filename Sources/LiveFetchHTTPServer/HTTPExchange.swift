@@ -32,8 +32,8 @@ public final class HTTPExchange: Sendable {
   }
 
   /// Sets the kind of request for metrics: a number above 0 that the handler defines.
-  public func mark(_ kind: UInt8) {
-    if case .connection(let state) = destination { state.mark.store(kind, ordering: .relaxed) }
+  public func setTag(_ kind: UInt8) {
+    if case .connection(let state) = destination { state.tag.store(kind, ordering: .relaxed) }
   }
 
   /// `X-Request-Id` of the response; nil if it has none.

@@ -27,9 +27,9 @@ public protocol HTTPHandler: Sendable {
   /// Called on a worker when the sending of a response begins, for metrics.
   ///
   /// - Parameters:
-  ///   - mark: the argument of ``HTTPExchange/mark(_:)``; 0 if no handler saw the request.
-  ///   - nanoseconds: the time since the request's last byte.
-  func answered(_ mark: UInt8, status: Int, nanoseconds: UInt64)
+  ///   - tag: the argument of ``HTTPExchange/setTag(_:)``; 0 if no handler saw the request.
+  ///   - nanosecondsSinceRequest: the time since the request's last byte.
+  func didBeginResponse(tag: UInt8, status: Int, nanosecondsSinceRequest: UInt64)
 
   /// Called on a worker for a completed request without an attachment, if
   /// ``HTTPServerConfiguration/reportsCompletions`` is set.
@@ -46,7 +46,7 @@ extension HTTPHandler {
   /// Returns the refusal of a request with a body; nil to accept it.
   public func refusal(of head: HTTPRequest) -> HTTPResponse? { refusal(of: head) { _ in } }
 
-  public func answered(_ mark: UInt8, status: Int, nanoseconds: UInt64) {}
+  public func didBeginResponse(tag: UInt8, status: Int, nanosecondsSinceRequest: UInt64) {}
 
   public func completed(_ completion: HTTPCompletion) {}
 }

@@ -20,10 +20,10 @@ public final class HTTPStream: Sendable {
   private struct State {
     var phase = Phase.running
     var wakeIsPending = false
-    var isCut = false
+    var isEnding = false
     /// True while a `next` runs: if the stream finishes meanwhile, the end of `next` calls
     /// `closed()`.
-    var isPulling = false
+    var isInNext = false
     var source: (any StreamSource)?
     var attachment: StreamAttachment?
   }
@@ -39,7 +39,7 @@ public final class HTTPStream: Sendable {
   /// Protects the state. Suspending and resuming happen while it is held, so that neither overtakes
   /// the other. Taken before the locks of the connection table and of libmicrohttpd, never after.
   private let state: SanitizedMutex<State>
-  private let leftover = Leftover()
+  private let unsent = UnsentBytes()
 
   init(_ source: any StreamSource) {
     state = SanitizedMutex(State(source: source))
@@ -61,10 +61,10 @@ public final class HTTPStream: Sendable {
   /// the source's `next` costs.
   ///
   /// - Parameter room: the maximum number of bytes.
-  public func pull(_ room: Int) -> StreamStep {
-    guard let source = beginPull() else { return .end }
+  public func next(maxBytes room: Int) -> StreamStep {
+    guard let source = beginNext() else { return .end }
     let step = source.next(room)
-    let isFinished = endPull()
+    let isFinished = endNext()
     if case .end = step {
       finish()
       return .end
@@ -79,18 +79,18 @@ public final class HTTPStream: Sendable {
     }
   }
 
-  func take(_ attachment: StreamAttachment) {
-    leftover.budget = attachment.exchange.server.memory
-    leftover.exchange = attachment.exchange
+  func attach(_ attachment: StreamAttachment) {
+    unsent.budget = attachment.exchange.server.memory
+    unsent.exchange = attachment.exchange
     state.withLock { state in
       if state.phase != .finished { state.attachment = attachment }
     }
   }
 
   /// Sends the bytes already read from the source, then ends. Does not call `next` again.
-  func cut() {
+  func endEarly() {
     state.withLock { state in
-      state.isCut = true
+      state.isEnding = true
       if state.phase == .suspended { Self.resume(&state) }
     }
   }
@@ -100,7 +100,7 @@ public final class HTTPStream: Sendable {
     let source: (any StreamSource)? = state.withLock { state in
       state.phase = .finished
       state.attachment = nil
-      guard !state.isPulling else { return nil }
+      guard !state.isInNext else { return nil }
       defer { state.source = nil }
       return state.source
     }
@@ -116,38 +116,38 @@ public final class HTTPStream: Sendable {
 // MARK: Requests of libmicrohttpd for bytes
 
 extension HTTPStream {
-  enum Reading: Equatable {
+  enum ReadOutcome: Equatable {
     case copied(Int)
     case suspended
     case end
   }
 
   /// Fills `buffer`, suspends the connection, or ends. Called only by the connection's worker.
-  func read(into buffer: UnsafeMutableRawBufferPointer) -> Reading {
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome {
     while true {
-      if let count = leftover.move(into: buffer) { return .copied(count) }
-      switch pull(buffer.count) {
-      case .bytes(let bytes): leftover.take(bytes)
+      if let count = unsent.move(into: buffer) { return .copied(count) }
+      switch next(maxBytes: buffer.count) {
+      case .bytes(let bytes): unsent.replace(with: bytes)
       case .end: return .end
       case .wait: if suspend() { return .suspended }
       }
     }
   }
 
-  private func beginPull() -> (any StreamSource)? {
+  private func beginNext() -> (any StreamSource)? {
     state.withLock { state in
-      guard state.phase != .finished, !state.isCut else { return nil }
+      guard state.phase != .finished, !state.isEnding else { return nil }
       state.wakeIsPending = false
-      state.isPulling = true
+      state.isInNext = true
       return state.source
     }
   }
 
   /// Returns true if the stream was finished or cut meanwhile.
-  private func endPull() -> Bool {
+  private func endNext() -> Bool {
     let (isFinished, source): (Bool, (any StreamSource)?) = state.withLock { state in
-      state.isPulling = false
-      guard state.phase == .finished else { return (state.isCut, nil) }
+      state.isInNext = false
+      guard state.phase == .finished else { return (state.isEnding, nil) }
       defer { state.source = nil }
       return (true, state.source)
     }
@@ -159,11 +159,11 @@ extension HTTPStream {
   /// to be called again at once.
   private func suspend() -> Bool {
     state.withLock { state in
-      guard state.phase == .running, !state.wakeIsPending, !state.isCut,
+      guard state.phase == .running, !state.wakeIsPending, !state.isEnding,
         let attachment = state.attachment
       else { return false }
       guard attachment.table.park(attachment.exchange, on: attachment.connection) else {
-        state.isCut = true
+        state.isEnding = true
         return false
       }
       attachment.handle.suspend()
@@ -175,7 +175,7 @@ extension HTTPStream {
 
 /// Bytes that were taken from the source and did not fit into the socket's buffer. Used only by the
 /// connection's worker.
-private final class Leftover: @unchecked Sendable {
+private final class UnsentBytes: @unchecked Sendable {
   var budget: MemoryBudget?
   /// The request of the stream, whose bytes are counted.
   weak var exchange: ExchangeState?
@@ -184,7 +184,7 @@ private final class Leftover: @unchecked Sendable {
   /// Counts the bytes in memory.
   private var reservation: MemoryReservation?
 
-  func take(_ more: [UInt8]) {
+  func replace(with more: [UInt8]) {
     (bytes, sent) = (more, 0)
     let reservation = MemoryReservation()
     self.reservation = reservation

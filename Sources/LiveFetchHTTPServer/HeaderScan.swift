@@ -65,7 +65,7 @@ struct HeaderScan {
       problem = .badRequest("A header value holds a control character.")
     }
     let trimmedValue = trimmed(value)
-    note(name, trimmedValue)
+    recordField(name, trimmedValue)
     if copiesFields { fields.append(name, trimmedValue) }
     if checksLayout, admission.isChunked, value.last.map(isBlank) ?? false,
       equals(name, "transfer-encoding")
@@ -90,7 +90,7 @@ struct HeaderScan {
 
   /// Records the fields that determine the framing of the message. Their lengths are compared
   /// first.
-  private mutating func note(
+  private mutating func recordField(
     _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
   ) {
     switch name.count {
@@ -110,12 +110,12 @@ struct HeaderScan {
     case 17 where equals(name, "transfer-encoding"):
       transferEncodingCount += 1
       admission.isChunked = equals(value, "chunked")
-    case 12, 13, 16: noteSingular(name)
+    case 12, 13, 16: recordSingular(name)
     default: break
     }
   }
 
-  private mutating func noteSingular(_ name: UnsafeBufferPointer<UInt8>) {
+  private mutating func recordSingular(_ name: UnsafeBufferPointer<UInt8>) {
     guard let index = Self.singular.firstIndex(where: { equals(name, $0) }) else { return }
     if found >> index & 1 == 1 { refuse("\(Self.singular[index]) is given more than once.") }
     found |= 1 << index

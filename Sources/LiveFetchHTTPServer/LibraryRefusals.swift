@@ -21,7 +21,7 @@ private func makeResponse(
   let server = Unmanaged<WorkerContext>.fromOpaque(context).takeUnretainedValue().server
   let connection = Unmanaged<Connection>.fromOpaque(owned).takeUnretainedValue()
   connection.isSpent.store(true, ordering: .relaxed)
-  server.handler.answered(0, status: Int(status), nanoseconds: 0)
+  server.handler.didBeginResponse(tag: 0, status: Int(status), nanosecondsSinceRequest: 0)
   let response = server.render(server.gate.problem(ofPage: Int(status)))
   return ResponseHandle(
     memory: BodyMemory(copying: response.body, nil), headers: response.headers)?.pointer
@@ -47,7 +47,7 @@ extension ServerContext {
   func respondToStalled(_ connection: Connection) {
     guard configuration.certificate == nil else { return }
     connection.isSpent.store(true, ordering: .relaxed)
-    handler.answered(0, status: 400, nanoseconds: 0)
+    handler.didBeginResponse(tag: 0, status: 400, nanosecondsSinceRequest: 0)
     let problem = HTTPProblem.badRequest("A chunk's size line is too long.")
     _ = ClosingMessage(render(problem)).send(to: connection.descriptor, seconds: 1)
   }

@@ -46,7 +46,7 @@ extension ExchangeState {
   private static let clientClosedRequest = 499
 
   /// Records the status of the response, and the bytes of its body that are known beforehand.
-  func note(_ status: Int, bytes: Int) {
+  func recordResponse(_ status: Int, bytes: Int) {
     sent.status = sendableStatus(status)
     if bytes > 0 { willSend(bytes: bytes) }
   }

@@ -159,7 +159,7 @@ extension ServerContext {
     }
     exchange.intake.stage = .handled
     exchange.connection.begin(.working)
-    handler.answered(0, status: response.status, nanoseconds: 0)
+    handler.didBeginResponse(tag: 0, status: response.status, nanosecondsSinceRequest: 0)
     // libmicrohttpd closes the connection after a response that is queued in a request's first
     // call.
     return queue(
@@ -171,13 +171,13 @@ extension ServerContext {
   private func sendDirectly(
     _ exchange: ExchangeState, _ handle: ConnectionHandle, _ response: HTTPResponse
   ) -> MHD_Result {
-    handler.answered(
-      exchange.mark.load(ordering: .relaxed), status: sendableStatus(response.status),
-      nanoseconds: exchange.began == 0 ? 0 : Deadlines.now &- exchange.began)
+    handler.didBeginResponse(
+      tag: exchange.tag.load(ordering: .relaxed), status: sendableStatus(response.status),
+      nanosecondsSinceRequest: exchange.began == 0 ? 0 : Deadlines.now &- exchange.began)
     var response = response
     if exchange.intake.method == "HEAD" { response.body = .none }
     response.headers += exchange.extraHeaders
-    exchange.note(response.status, bytes: response.body.count)
+    exchange.recordResponse(response.status, bytes: response.body.count)
     let message = ClosingMessage(response)
     let descriptor = exchange.connection.descriptor
     let isSent =
@@ -249,9 +249,9 @@ extension ServerContext {
     _ response: AnyHTTPResponse, _ exchange: ExchangeState, _ handle: ConnectionHandle
   ) -> MHD_Result {
     if exchange.intake.isChunked { exchange.connection.isSpent.store(true, ordering: .relaxed) }
-    handler.answered(
-      exchange.mark.load(ordering: .relaxed), status: sendableStatus(response.status),
-      nanoseconds: Deadlines.now &- exchange.began)
+    handler.didBeginResponse(
+      tag: exchange.tag.load(ordering: .relaxed), status: sendableStatus(response.status),
+      nanosecondsSinceRequest: Deadlines.now &- exchange.began)
     switch response {
     case .prepared(let prepared): return queue(prepared, status: prepared.status, exchange, handle)
     case .response(var response):
@@ -269,7 +269,7 @@ extension ServerContext {
     _ handle: ConnectionHandle
   ) -> MHD_Result {
     let hasBody = status != 304 && exchange.intake.method != "HEAD"
-    exchange.note(status, bytes: hasBody ? response.bodyCount : 0)
+    exchange.recordResponse(status, bytes: hasBody ? response.bodyCount : 0)
     guard exchange.extraHeaders.isEmpty else {
       guard let own = response.copy(adding: exchange.extraHeaders) else { return chttp_no }
       defer { MHD_destroy_response(own.pointer) }
@@ -292,7 +292,7 @@ extension ServerContext {
     ListenSocket.set(
       exchange.connection.descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, to: 64 << 10)
     ResponseHandle(pointer: pointer).add(headers + exchange.extraHeaders)
-    exchange.note(status, bytes: 0)
+    exchange.recordResponse(status, bytes: 0)
     // libmicrohttpd would send the last chunk after the head of a HEAD response.
     if exchange.intake.method == "HEAD" { chttp_end_by_closing(pointer) }
     defer { MHD_destroy_response(pointer) }

@@ -1,5 +1,7 @@
 // The origin of a web page, as browsers write it in the header `Origin`.
 
+import Bytes
+
 /// Checks the text of an origin.
 public enum WebOrigin {
   /// True if a browser can send `text` as the origin of a page: a scheme, a host in lower case, and
@@ -12,15 +14,15 @@ public enum WebOrigin {
     let (host, port) = split(bytes[(colon + 3)...])
     let name = String(decoding: host, as: UTF8.self)
     guard HostNames.isName(name), !name.contains(":") || name.hasPrefix("["),
-      !host.contains(where: { $0 &- UInt8(ascii: "A") < 26 })
+      !host.contains(where: ASCII.isUppercase)
     else { return false }
     return port.map { isPort($0, of: bytes[..<colon]) } ?? true
   }
 
   private static func isScheme(_ bytes: ArraySlice<UInt8>) -> Bool {
-    guard let first = bytes.first, first &- UInt8(ascii: "a") < 26 else { return false }
+    guard let first = bytes.first, ASCII.isLowercase(first) else { return false }
     return bytes.allSatisfy {
-      $0 &- UInt8(ascii: "a") < 26 || $0 &- UInt8(ascii: "0") < 10 || "+-.".utf8.contains($0)
+      ASCII.isLowercase($0) || ASCII.isDigit($0) || "+-.".utf8.contains($0)
     }
   }
 
@@ -37,7 +39,7 @@ public enum WebOrigin {
 
   private static func isPort(_ digits: ArraySlice<UInt8>, of scheme: ArraySlice<UInt8>) -> Bool {
     guard digits.count <= 5, let first = digits.first, first != UInt8(ascii: "0"),
-      digits.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 })
+      digits.allSatisfy(ASCII.isDigit)
     else { return false }
     let number = digits.reduce(0) { $0 * 10 + Int($1 &- UInt8(ascii: "0")) }
     let isDefault =

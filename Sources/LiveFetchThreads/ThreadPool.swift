@@ -84,7 +84,7 @@ package final class ThreadPool: Sendable {
   /// Queues `work` for one of the threads, in the order of arrival. Returns false if the queue is
   /// full or the pool is closed.
   package func run(_ work: @escaping @Sendable () -> Void) -> Bool {
-    take(Work(caller: "", deadline: nil, refused: nil, run: work), for: QueueKey()) == nil
+    enqueue(Work(caller: "", deadline: nil, refused: nil, run: work), for: QueueKey()) == nil
   }
 
   /// Queues `work` for one of the threads, in its caller's turn. Exactly one of `work` and
@@ -96,10 +96,10 @@ package final class ThreadPool: Sendable {
     refused: @escaping @Sendable (Refusal) -> Void, _ work: @escaping @Sendable () -> Void
   ) {
     let work = Work(caller: key.caller, deadline: deadline, refused: refused, run: work)
-    if let refusal = take(work, for: key) { refused(refusal) }
+    if let refusal = enqueue(work, for: key) { refused(refusal) }
   }
 
-  private func take(_ work: Work, for key: QueueKey) -> Refusal? {
+  private func enqueue(_ work: Work, for key: QueueKey) -> Refusal? {
     enum Outcome {
       case refused(Refusal)
       case queued, wakesThread, needsThread

@@ -126,7 +126,7 @@ package struct DerivedTriggers {
   // MARK: To-many relationships
 
   private func memberKey(_ relationship: String) -> PropertyKey? {
-    file.declarer(of: relationship, in: key.entity)
+    file.declaringEntity(of: relationship, in: key.entity)
       .map { PropertyKey(entity: $0, property: relationship) }
   }
 

@@ -67,7 +67,7 @@ extension ModelMapping {
 
   /// Returns the table's own names that predicates may use, unless another property has the name.
   private func aliases(
-    _ relationships: [Relationship], _ key: Key, _ there: CatalogueTable
+    _ relationships: [Relationship], _ key: Key, _ there: TableDescription
   ) -> [String: Property] {
     var aliases: [String: Property] = [:]
     if key.columns.count == 1, key.columns[0] != "id" { aliases[key.columns[0]] = .id }
@@ -79,7 +79,7 @@ extension ModelMapping {
   }
 
   private func attributes(
-    of entity: String, _ planned: PlannedTable, _ there: CatalogueTable
+    of entity: String, _ planned: PlannedTable, _ there: TableDescription
   ) -> [(attribute: Attribute, column: Int)] {
     let lineage = Set(file.lineage(of: entity).map(\.name))
     var result: [(attribute: Attribute, column: Int)] = []

@@ -9,8 +9,8 @@ extension ModelMapping {
       let ends = planned.columns.filter { $0.role == .end }
       let targets = ends.compactMap { $0.references.map { folded($0.table) } }
       let there =
-        catalogue.first { folded($0.name) == folded(planned.name) }
-        ?? catalogue.first { table in
+        catalog.first { folded($0.name) == folded(planned.name) }
+        ?? catalog.first { table in
           table.foreignKeys.count == 2
             && table.foreignKeys.map { folded($0.table) }.sorted() == targets.sorted()
             && found.values.allSatisfy { $0.name != table.name }
@@ -25,7 +25,7 @@ extension ModelMapping {
   }
 
   private mutating func add(
-    _ planned: PlannedTable, _ ends: [PlannedColumn], _ there: CatalogueTable
+    _ planned: PlannedTable, _ ends: [PlannedColumn], _ there: TableDescription
   ) {
     guard let first = key(of: ends[0], in: there, besides: nil),
       let second = key(of: ends[1], in: there, besides: first.columns[0])
@@ -53,7 +53,7 @@ extension ModelMapping {
   /// Checks that deleting an object deletes its links, or that links prevent the delete, as the
   /// relationship's delete rule requires.
   private mutating func check(
-    _ end: PlannedColumn, _ key: ForeignKey, _ planned: PlannedTable, _ there: CatalogueTable
+    _ end: PlannedColumn, _ key: ForeignKey, _ planned: PlannedTable, _ there: TableDescription
   ) {
     let owner = tables.links.first { _, link in
       if case .join(planned.name, end.name, _) = link { true } else { false }
@@ -77,7 +77,7 @@ extension ModelMapping {
   /// Returns the foreign key of one end of a link, found by its column's name or by the table that
   /// it refers to.
   private func key(
-    of end: PlannedColumn, in there: CatalogueTable, besides taken: String?
+    of end: PlannedColumn, in there: TableDescription, besides taken: String?
   ) -> ForeignKey? {
     let candidates = there.foreignKeys.filter {
       $0.columns.count == 1 && $0.columns[0] != taken

@@ -12,12 +12,12 @@ import SQLComposer
 package struct ModelMapping {
   package let tables: ModelTables
   var file: ModelFile { tables.file }
-  let catalogue: [CatalogueTable]
+  let catalog: [TableDescription]
   package var problems: [String] = []
   /// Nullable columns of required properties.
   package private(set) var columnsToFill: [(table: String, name: String, key: PropertyKey)] = []
   /// The catalogue's table of each planned table, by planned name.
-  var found: [String: CatalogueTable] = [:]
+  var found: [String: TableDescription] = [:]
   var columnTypes: [String: [String: (AttributeType, DateFormat?)]] = [:]
   /// Foreign keys of to-one relationships, by the property that declares them.
   var foreignKeys: [PropertyKey: ForeignKey] = [:]
@@ -32,13 +32,13 @@ package struct ModelMapping {
   ///   - dialect: The dialect of the served schema.
   ///   - comparesBytes: False if the database stores text in another encoding than UTF-8.
   package init(
-    _ tables: ModelTables, _ catalogue: [CatalogueTable], dialect: Dialect = .sqlite,
+    _ tables: ModelTables, _ catalog: [TableDescription], dialect: Dialect = .sqlite,
     comparesBytes: Bool = true
   ) {
     self.tables = tables
     self.dialect = dialect
     self.comparesBytes = comparesBytes
-    self.catalogue = catalogue
+    self.catalog = catalog
     indexes = Dictionary(
       tables.file.entities.enumerated().map { ($1.name, $0) },
       uniquingKeysWith: { first, _ in first })
@@ -57,14 +57,14 @@ package struct ModelMapping {
       model: Model(entities: entities.map(\.entity), file: file),
       schema: Schema(
         entities: entities.map(\.table), joinTables: joinOrder,
-        hasDeferredKeys: catalogue.contains { folded($0.sql).contains("deferred") },
+        hasDeferredKeys: catalog.contains { folded($0.sql).contains("deferred") },
         comparesBytes: comparesBytes, dialect: dialect))
   }
 
   /// True if every table is as the model would have created it.
   package var isAsPlanned: Bool {
     tables.tables.allSatisfy { planned in
-      guard let there = catalogue.first(where: { folded($0.name) == folded(planned.name) }) else {
+      guard let there = catalog.first(where: { folded($0.name) == folded(planned.name) }) else {
         return false
       }
       return planned.isJoin
@@ -77,7 +77,7 @@ package struct ModelMapping {
 
   private mutating func findTables() {
     for table in tables.tables where !table.isJoin {
-      if let there = catalogue.first(where: { folded($0.name) == folded(table.name) }) {
+      if let there = catalog.first(where: { folded($0.name) == folded(table.name) }) {
         found[table.name] = there
       } else {
         problems.append("\(table.name): the file has no table of this name")
@@ -102,7 +102,7 @@ package struct ModelMapping {
   }
 
   private mutating func check(
-    _ column: PlannedColumn, of table: PlannedTable, _ there: CatalogueTable
+    _ column: PlannedColumn, of table: PlannedTable, _ there: TableDescription
   ) {
     switch column.role {
     case .key, .discriminator, .end: break
@@ -125,20 +125,26 @@ package struct ModelMapping {
       if let attribute = file.entity(named: key.entity)?.attributes.first(where: {
         $0.name == key.property
       }) {
-        check(attribute, column, key, table, there)
+        check(attribute, CheckedColumn(planned: column, key: key, table: table, existing: there))
       } else if let relationship = file.relationship(key.property, of: key.entity) {
-        check(relationship, column, key, table, there)
+        check(relationship, CheckedColumn(planned: column, key: key, table: table, existing: there))
       }
     }
   }
 
-  private mutating func check(
-    _ attribute: ModelFile.Attribute, _ planned: PlannedColumn, _ key: PropertyKey,
-    _ table: PlannedTable, _ there: CatalogueTable
-  ) {
-    guard let column = there.column(named: planned.name) else {
+  /// A column of the model, and the table that has to have it.
+  private struct CheckedColumn {
+    let planned: PlannedColumn
+    let key: PropertyKey
+    let table: PlannedTable
+    let existing: TableDescription
+  }
+
+  private mutating func check(_ attribute: ModelFile.Attribute, _ checked: CheckedColumn) {
+    let (key, there) = (checked.key, checked.existing)
+    guard let column = there.column(named: checked.planned.name) else {
       return problems.append(
-        "\(key.entity).\(key.property): `\(there.name)` has no column `\(planned.name)`")
+        "\(key.entity).\(key.property): `\(there.name)` has no column `\(checked.planned.name)`")
     }
     if attribute.derivation == nil {
       checkPresence(column, isOptional: attribute.isOptional, key, there)
@@ -150,7 +156,7 @@ package struct ModelMapping {
         "\(key.entity).\(key.property) is \(attribute.type.rawValue), and the column is declared "
           + (column.declaredType.isEmpty ? "without a type" : column.declaredType))
     }
-    columnTypes[table.name, default: [:]][folded(planned.name)] = (
+    columnTypes[checked.table.name, default: [:]][folded(checked.planned.name)] = (
       type, type == .date ? column.formatOfDates : nil
     )
   }
@@ -158,7 +164,7 @@ package struct ModelMapping {
   /// Checks that an optional property has a nullable column. Notes nullable columns of required
   /// properties, whose rows must have values.
   private mutating func checkPresence(
-    _ column: Column, isOptional: Bool, _ key: PropertyKey, _ there: CatalogueTable
+    _ column: Column, isOptional: Bool, _ key: PropertyKey, _ there: TableDescription
   ) {
     if isOptional, column.isNotNull, !column.isGenerated {
       problems.append(
@@ -171,14 +177,12 @@ package struct ModelMapping {
     }
   }
 
-  private mutating func check(
-    _ relationship: ModelFile.Relationship, _ planned: PlannedColumn, _ key: PropertyKey,
-    _ table: PlannedTable, _ there: CatalogueTable
-  ) {
-    let names = [planned.name, "\(planned.name)_id"]
+  private mutating func check(_ relationship: ModelFile.Relationship, _ checked: CheckedColumn) {
+    let (key, there) = (checked.key, checked.existing)
+    let names = [checked.planned.name, "\(checked.planned.name)_id"]
     guard let column = names.lazy.compactMap({ there.column(named: $0) }).first else {
       return problems.append(
-        "\(key.entity).\(key.property): `\(there.name)` has no column `\(planned.name)`")
+        "\(key.entity).\(key.property): `\(there.name)` has no column `\(checked.planned.name)`")
     }
     checkPresence(column, isOptional: relationship.isOptional, key, there)
     let raw = there.foreignKeys.first { $0.columns.map(folded) == [folded(column.name)] }
@@ -188,7 +192,7 @@ package struct ModelMapping {
       problems.append(
         "\(key.entity).\(key.property) leads to \(root), and the column refers to `\(raw.table)`")
     }
-    checkRule(raw, planned, relationship, key)
+    checkRule(raw, checked.planned, relationship, key)
     let referenced = raw?.referenced ?? target.primaryKey
     guard referenced.count == 1 else {
       return problems.append(
@@ -206,7 +210,7 @@ package struct ModelMapping {
 
   /// Checks that a foreign key's delete action is the model's.
   private mutating func checkRule(
-    _ raw: CatalogueTable.RawForeignKey?, _ planned: PlannedColumn,
+    _ raw: TableDescription.RawForeignKey?, _ planned: PlannedColumn,
     _ relationship: ModelFile.Relationship, _ key: PropertyKey
   ) {
     let rule = file.inverse(of: relationship)?.deleteRule ?? .nullify
@@ -242,7 +246,7 @@ package struct ModelMapping {
   }
 
   private func columnName(
-    _ property: String, of entity: String, in there: CatalogueTable
+    _ property: String, of entity: String, in there: TableDescription
   ) -> String? {
     tables.column(property, of: entity).flatMap { name in
       [name, "\(name)_id"].lazy.compactMap { there.column(named: $0)?.name }.first
@@ -250,7 +254,7 @@ package struct ModelMapping {
   }
 
   /// Requires that a column unknown to the model does not prevent inserts.
-  private mutating func checkUnknownColumns(_ table: PlannedTable, _ there: CatalogueTable) {
+  private mutating func checkUnknownColumns(_ table: PlannedTable, _ there: TableDescription) {
     let known = Set(table.columns.flatMap { [folded($0.name), folded($0.name) + "_id"] })
     for column in there.columns
     where !known.contains(folded(column.name)) && !there.primaryKey.contains(column.name) {
@@ -283,7 +287,7 @@ package struct ModelMapping {
 
 extension ModelMapping {
   /// True if the key and the links have the planned names.
-  private func isAsPlanned(_ there: CatalogueTable, _ planned: PlannedTable) -> Bool {
+  private func isAsPlanned(_ there: TableDescription, _ planned: PlannedTable) -> Bool {
     guard there.primaryKey.map(folded) == [ModelTables.keyName],
       dialect.hasTypedColumns
         ? there.column(named: ModelTables.keyName)?.type == .integer : there.isRowidAlias
@@ -294,13 +298,13 @@ extension ModelMapping {
   /// Returns how the database compares a foreign key's column with the one that it refers to; nil if
   /// it compares them by their types.
   func comparisons(
-    _ table: CatalogueTable, _ column: String, to target: CatalogueTable, _ referenced: [String]
+    _ table: TableDescription, _ column: String, to target: TableDescription, _ referenced: [String]
   ) -> [ForeignKeyComparison]? {
     dialect.hasTypedColumns ? nil : table.comparisons([column], to: target, referenced)
   }
 }
 
-extension CatalogueTable {
+extension TableDescription {
   /// True if a unique index, or the key, covers exactly these columns.
   fileprivate func hasUnique(_ columns: [String]) -> Bool {
     let requested = Set(columns.map(folded))

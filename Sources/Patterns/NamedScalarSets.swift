@@ -2,6 +2,7 @@
 // SIGN}`. Foundation's ICU evaluates each property once over all characters, which takes some
 // milliseconds; the sets are cached.
 
+import Bytes
 import Foundation
 import Synchronization
 
@@ -118,6 +119,6 @@ private enum AllScalars {
 
 /// True for an ASCII letter or digit, `_`, and a byte of another character.
 private func isWordByte(_ byte: UInt8) -> Bool {
-  (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10
+  ASCII.isLowercase(byte | 0x20) || ASCII.isDigit(byte)
     || byte == UInt8(ascii: "_") || byte >= 0x80
 }

@@ -1,5 +1,7 @@
 // Parses escapes.
 
+import Bytes
+
 extension PatternParser {
   /// Parses an escape outside of brackets.
   mutating func parseEscape() throws(PatternError) -> PatternNode {
@@ -81,13 +83,13 @@ extension PatternParser {
   private mutating func parseBraces(
     _ what: String, at start: Int
   ) throws(PatternError) -> String {
-    guard take("{" as Unicode.Scalar) else { throw failure("no `{` before \(what)", at: start) }
+    guard consume("{" as Unicode.Scalar) else { throw failure("no `{` before \(what)", at: start) }
     var text = ""
     while let scalar = next, scalar != "}" {
       text.unicodeScalars.append(scalar)
       offset += 1
     }
-    guard take("}" as Unicode.Scalar) else { throw failure("no `}` after \(what)", at: start) }
+    guard consume("}" as Unicode.Scalar) else { throw failure("no `}` after \(what)", at: start) }
     return text
   }
 
@@ -102,9 +104,9 @@ extension PatternParser {
     case "u": return try parseUTF16(at: start)
     case "U": return try parseCode(8...8, at: start)
     case "x":
-      guard take("{" as Unicode.Scalar) else { return try parseCode(1...2, at: start) }
+      guard consume("{" as Unicode.Scalar) else { return try parseCode(1...2, at: start) }
       let code = try parseCode(1...6, at: start)
-      guard take("}" as Unicode.Scalar) else { throw failure("no `}` after a code", at: start) }
+      guard consume("}" as Unicode.Scalar) else { throw failure("no `}` after a code", at: start) }
       return code
     case "c": return try parseControl(at: start)
     case "N": return try parseNamedCharacter(at: start)
@@ -157,7 +159,7 @@ extension PatternParser {
   /// `\uhhhh`, or two of them for a surrogate pair.
   private mutating func parseUTF16(at start: Int) throws(PatternError) -> Unicode.Scalar {
     let unit = try parseHex(4...4, at: start)
-    if unit >> 10 == 0x36, take("\\u") {
+    if unit >> 10 == 0x36, consume("\\u") {
       let low = try parseHex(4...4, at: start)
       if low >> 10 == 0x37 {
         return Unicode.Scalar(0x10000 + (unit & 0x3FF) << 10 + (low & 0x3FF)) ?? "\u{FFFD}"
@@ -181,8 +183,8 @@ extension PatternParser {
   ) throws(PatternError) -> UInt32 {
     var code: UInt32 = 0
     var count = 0
-    while count < lengths.upperBound, let scalar = next, scalar.isASCII,
-      let digit = Character(scalar).hexDigitValue
+    while count < lengths.upperBound, let byte = next.flatMap({ UInt8(exactly: $0.value) }),
+      let digit = Hexadecimal.value(of: byte)
     {
       code = code << 4 | UInt32(digit)
       count += 1

@@ -22,7 +22,7 @@ extension PatternParser {
   private mutating func repeated(
     _ node: PatternNode, least: Int, most: Int?, at start: Int
   ) throws(PatternError) -> PatternNode {
-    if take("+" as Unicode.Scalar) {
+    if consume("+" as Unicode.Scalar) {
       guard node.firsts != nil else {
         throw failure(
           "a possessive quantifier after more than one character, which needs memory of earlier text",
@@ -31,7 +31,7 @@ extension PatternParser {
       return .repetition(node, least: least, most: most, .possessive)
     }
     // Laziness does not change whether the whole text matches.
-    let isLazy = take("?" as Unicode.Scalar)
+    let isLazy = consume("?" as Unicode.Scalar)
     return .repetition(node, least: least, most: most, isLazy ? .lazy : .greedy)
   }
 
@@ -40,12 +40,12 @@ extension PatternParser {
     guard let least = parseNumber() else { throw failure("no number after `{`", at: start) }
     var most: Int? = least
     skipSpace()
-    if take("," as Unicode.Scalar) {
+    if consume("," as Unicode.Scalar) {
       skipSpace()
       most = next == "}" ? nil : parseNumber() ?? -1
       skipSpace()
     }
-    guard take("}" as Unicode.Scalar) else { throw failure("no `}` after a count", at: start) }
+    guard consume("}" as Unicode.Scalar) else { throw failure("no `}` after a count", at: start) }
     guard least <= 1_000, (most ?? 0) <= 1_000, (most ?? least) >= least else {
       throw failure("counts that are not 0 to 1,000 and rising", at: start)
     }
@@ -66,21 +66,21 @@ extension PatternParser {
   mutating func parseGroup() throws(PatternError) -> PatternNode? {
     let start = offset
     offset += 1
-    if take("?#") {
+    if consume("?#") {
       while next != nil, next != ")" { offset += 1 }
-      guard take(")" as Unicode.Scalar) else {
+      guard consume(")" as Unicode.Scalar) else {
         throw failure("a comment that does not end", at: start)
       }
       return nil
     }
     let outer = flags
     var isAtomic = false
-    if take("?" as Unicode.Scalar) {
-      isAtomic = take(">" as Unicode.Scalar)
+    if consume("?" as Unicode.Scalar) {
+      isAtomic = consume(">" as Unicode.Scalar)
       if !isAtomic, try parseGroupKind(at: start) { return nil }
     }
     let node = try parseAlternatives()
-    guard take(")" as Unicode.Scalar) else { throw failure("`(` without `)`", at: start) }
+    guard consume(")" as Unicode.Scalar) else { throw failure("`(` without `)`", at: start) }
     flags = outer
     guard isAtomic else { return .sequence([node]) }
     guard let atomic = node.atomic else {
@@ -92,14 +92,14 @@ extension PatternParser {
   /// Parses the text after `(?`. Returns true for flags that apply to the rest of the surrounding
   /// group.
   private mutating func parseGroupKind(at start: Int) throws(PatternError) -> Bool {
-    if take(":" as Unicode.Scalar) { return false }
+    if consume(":" as Unicode.Scalar) { return false }
     if next == "=" || next == "!" {
       throw failure("a lookahead, which a linear engine does not have", at: start)
     }
     if isAt("<=") || isAt("<!") {
       throw failure("a lookbehind, which a linear engine does not have", at: start)
     }
-    if take("<" as Unicode.Scalar) {
+    if consume("<" as Unicode.Scalar) {
       try parseGroupName(at: start)
       return false
     }
@@ -112,7 +112,7 @@ extension PatternParser {
     while let scalar = next, scalar.isASCII,
       scalar.properties.isAlphabetic || (48...57).contains(scalar.value)
     { offset += 1 }
-    guard isLetter, take(">" as Unicode.Scalar) else {
+    guard isLetter, consume(">" as Unicode.Scalar) else {
       throw failure("a group's name that is not ASCII letters and digits", at: start)
     }
   }

@@ -12,7 +12,7 @@ extension PatternParser {
     let start = offset
     return try nested { parser throws(PatternError) in
       parser.offset += 1
-      let isNegated = parser.take("^" as Unicode.Scalar)
+      let isNegated = parser.consume("^" as Unicode.Scalar)
       var set = try parser.parseUnion(isFirst: true, in: start)
       while parser.isAt("&&") || parser.isAt("--") {
         let isBoth = parser.next == "&"
@@ -20,7 +20,7 @@ extension PatternParser {
         let other = try parser.parseUnion(isFirst: false, in: start)
         set = isBoth ? set.intersection(other) : set.subtracting(other)
       }
-      guard parser.take("]" as Unicode.Scalar) else {
+      guard parser.consume("]" as Unicode.Scalar) else {
         throw parser.failure("`[` without `]`", at: start)
       }
       if parser.flags.ignoresCase { set = set.closedOverCase }
@@ -117,7 +117,7 @@ extension PatternParser {
   ) throws(PatternError) -> Last {
     let start = offset
     offset += 2
-    while !take("\\E") {
+    while !consume("\\E") {
       guard let scalar = next else { throw failure("`\\Q` without `\\E`", at: start) }
       spans.append(scalar.value...scalar.value)
       offset += 1

@@ -39,7 +39,7 @@ struct PatternParser {
     offset + distance < scalars.count ? scalars[offset + distance] : nil
   }
 
-  mutating func take(_ scalar: Unicode.Scalar) -> Bool {
+  mutating func consume(_ scalar: Unicode.Scalar) -> Bool {
     guard next == scalar else { return false }
     offset += 1
     return true
@@ -47,7 +47,7 @@ struct PatternParser {
 
   func isAt(_ text: String) -> Bool { scalars[offset...].starts(with: text.unicodeScalars) }
 
-  mutating func take(_ text: String) -> Bool {
+  mutating func consume(_ text: String) -> Bool {
     guard isAt(text) else { return false }
     offset += text.unicodeScalars.count
     return true
@@ -71,7 +71,9 @@ struct PatternParser {
   mutating func parseAlternatives() throws(PatternError) -> PatternNode {
     try nested { parser throws(PatternError) in
       var alternatives = [try parser.parseSequence()]
-      while parser.take("|" as Unicode.Scalar) { alternatives.append(try parser.parseSequence()) }
+      while parser.consume("|" as Unicode.Scalar) {
+        alternatives.append(try parser.parseSequence())
+      }
       return alternatives.count == 1 ? alternatives[0] : .alternatives(alternatives)
     }
   }
@@ -81,7 +83,7 @@ struct PatternParser {
     while true {
       skipSpace()
       guard let scalar = next, scalar != "|", scalar != ")" else { return .sequence(nodes) }
-      if take("\\Q") {
+      if consume("\\Q") {
         try parseQuotation(into: &nodes)
       } else if let node = try parseAtom() {
         append(try parseQuantifier(node), to: &nodes)
@@ -101,10 +103,10 @@ struct PatternParser {
   /// Parses `\Q…\E`: literal text. A following quantifier applies to its last character.
   private mutating func parseQuotation(into nodes: inout [PatternNode]) throws(PatternError) {
     let start = offset - 2
-    while !take("\\E") {
+    while !consume("\\E") {
       guard let scalar = next else { throw failure("`\\Q` without `\\E`", at: start) }
       offset += 1
-      let isLast = take("\\E")
+      let isLast = consume("\\E")
       guard isLast else {
         append(literal(scalar), to: &nodes)
         continue

@@ -7,7 +7,7 @@ import SQLComposer
 
 /// A database that has been connected to once.
 struct DatabaseOpening {
-  let catalogue: Catalogue
+  let catalog: Catalog
   let introspection: Introspection
   let databaseName: String
   /// The tables whose changes are recorded; nil if the database is served without a history.
@@ -44,13 +44,13 @@ struct DatabaseOpening {
     captured = found?.captured
     newlyTracked = found?.changed ?? []
     let schemas = history.schemas
-    (catalogue, databaseName) = try storing { () throws(PostgresError) in
+    (catalog, databaseName) = try storing { () throws(PostgresError) in
       (
-        try CatalogueReader(connection: connection, schemas: schemas).read(),
+        try CatalogReader(connection: connection, schemas: schemas).read(),
         try connection.query("SELECT current_database()").text(0, 0)
       )
     }
-    var tables = catalogue.composed(observable: Set(captured?.map(\.oid) ?? []))
+    var tables = catalog.composed(observable: Set(captured?.map(\.oid) ?? []))
     for index in tables.indices {
       guard let id = tables[index].viewID else { continue }
       let view = "\(quoted(options.schema)).\(quoted(tables[index].name))"
@@ -69,7 +69,7 @@ struct DatabaseOpening {
     let sql = """
       SELECT count(*) = count(DISTINCT value)
       FROM (SELECT \(quoted(column)) AS value FROM \(view)
-        LIMIT \(SQLComposer.CatalogueTable.lookedAtRows)) AS v
+        LIMIT \(TableDescription.lookedAtRows)) AS v
       """
     let isUnique = try? connection.withDeadline(.seconds(5)) { () throws(PostgresError) in
       try connection.query(sql).bool(0, 0)

@@ -29,7 +29,7 @@ final class DatabaseWatch: Sendable {
   private let state = Mutex(State())
   private let wakeup = MonotonicSemaphore()
   private let target: String
-  private let catalogue: Catalogue
+  private let catalog: Catalog
   private let history: PostgresHistory
   /// False without a history.
   private let isTracked: Bool
@@ -47,7 +47,7 @@ final class DatabaseWatch: Sendable {
   ) throws(PostgresError) {
     self.target = target
     self.newest = newest
-    catalogue = opening.catalogue
+    catalog = opening.catalog
     history = opening.history
     isTracked = opening.captured != nil
     isStandby = opening.isStandby
@@ -62,7 +62,7 @@ final class DatabaseWatch: Sendable {
     if let tables = opening.captured {
       let monitor = try CommitMonitor(
         target, tables: tables.map(\.historyName),
-        report: { [weak self] in self?.note($0, hasChanged: $1) })
+        report: { [weak self] in self?.record($0, hasChanged: $1) })
       self.monitor.withLock { $0 = monitor }
     }
     guard startThread(name: "lf-pg-schema", { [self] in serve() }) else {
@@ -75,7 +75,7 @@ final class DatabaseWatch: Sendable {
   }
 
   /// Records whether a reader waits for changes, which shortens the interval of the polls.
-  func note(hasWaiters: Bool, _ reader: ObjectIdentifier) {
+  func record(hasWaiters: Bool, _ reader: ObjectIdentifier) {
     let isWaiting = state.withLock { state in
       if hasWaiters { state.waiting.insert(reader) } else { state.waiting.remove(reader) }
       return !state.waiting.isEmpty
@@ -130,9 +130,9 @@ final class DatabaseWatch: Sendable {
 
   /// Calls the observers of changes after a commit of this server, whose client may read before the
   /// next poll, and polls at once.
-  func noteCommit() {
+  func recordCommit() {
     for observer in state.withLock(\.changeObservers) { observer() }
-    monitor.withLock { $0 }?.noteCommit()
+    monitor.withLock { $0 }?.recordCommit()
   }
 
   func close() {
@@ -151,13 +151,13 @@ final class DatabaseWatch: Sendable {
   var extent: DatabaseStatus.HistoryExtent? { state.withLock(\.extent) }
 
   /// Calls the observers of changes if a served table may have changed.
-  private func note(_ report: CommitMonitor.Report, hasChanged: Bool) {
+  private func record(_ report: CommitMonitor.Report, hasChanged: Bool) {
     let observers = state.withLock { state in
       state.mustCheck = true
       return hasChanged ? state.changeObservers : []
     }
     for observer in observers { observer() }
-    newest.note(reported: Token(report.position))
+    newest.record(reported: Token(report.position))
     wakeup.signal()
   }
 }
@@ -166,7 +166,7 @@ final class DatabaseWatch: Sendable {
 
 extension DatabaseWatch {
   private struct Work {
-    var checksCatalogue: Bool
+    var checksCatalog: Bool
     var measures: Bool
     var healthChecks: [@Sendable ([StoreFault]) -> Void]
   }
@@ -179,7 +179,7 @@ extension DatabaseWatch {
       _ = wakeup.wait(seconds: 2 * Self.pause)
       guard let work = takeWork(lastCheck) else { break }
       let isReachable = perform(work, on: &connection)
-      if work.checksCatalogue { lastCheck = .now }
+      if work.checksCatalog { lastCheck = .now }
       for check in work.healthChecks { check(isReachable ? faults : [Self.fault]) }
     }
     connection?.close()
@@ -196,13 +196,13 @@ extension DatabaseWatch {
       let measures =
         isTracked && state.measured.map { ContinuousClock.now - $0 >= .seconds(60) } ?? true
       return Work(
-        checksCatalogue: checks, measures: measures, healthChecks: state.healthChecks)
+        checksCatalog: checks, measures: measures, healthChecks: state.healthChecks)
     }
   }
 
   /// Returns false if the database cannot be reached.
   private func perform(_ work: Work, on connection: inout PostgresConnection?) -> Bool {
-    guard work.checksCatalogue || work.measures || !work.healthChecks.isEmpty else { return true }
+    guard work.checksCatalog || work.measures || !work.healthChecks.isEmpty else { return true }
     do throws(PostgresError) {
       let current: PostgresConnection
       // The server may have closed an idle connection.
@@ -213,7 +213,7 @@ extension DatabaseWatch {
         connection = current
       }
       current.deadline = .now + .seconds(10)
-      if work.checksCatalogue, try !isIntact(current) { reportOutdated() }
+      if work.checksCatalog, try !isIntact(current) { reportOutdated() }
       if work.measures {
         let extent = try PostgresStore.history(current)
         state.withLock { ($0.extent, $0.measured) = (extent, .now) }
@@ -223,7 +223,7 @@ extension DatabaseWatch {
     } catch {
       connection?.close()
       connection = nil
-      if work.checksCatalogue { state.withLock { $0.mustCheck = true } }
+      if work.checksCatalog { state.withLock { $0.mustCheck = true } }
       return false
     }
   }
@@ -232,8 +232,8 @@ extension DatabaseWatch {
   private func isIntact(_ connection: PostgresConnection) throws(PostgresError) -> Bool {
     guard try DatabaseOpening.isStandby(connection) == isStandby else { return false }
     if isTracked, try !history.isIntact(on: connection) { return false }
-    let current = try CatalogueReader(connection: connection, schemas: history.schemas).read()
-    return current == catalogue
+    let current = try CatalogReader(connection: connection, schemas: history.schemas).read()
+    return current == catalog
   }
 
   private func reportOutdated() {

@@ -119,7 +119,7 @@ extension PostgresStore {
       return (token, history.isFlushed ? nil : history.logEnd)
     }
     if let logEnd { try connection.waitForLogFlush(upTo: logEnd) }
-    newest.note(token)
+    newest.record(token)
   }
 
   /// Runs a read that should have only one statement, without a transaction.
@@ -145,7 +145,7 @@ extension PostgresStore {
         }
         connection.epoch = token.epoch
         if let logEnd = read.unflushedEnd { try connection.waitForLogFlush(upTo: logEnd) }
-        newest.note(token)
+        newest.record(token)
       }
     }
     return try outcome?.get()

@@ -52,9 +52,9 @@ extension PostgresStore {
   }
 
   /// Notifies the observers of a commit of this process without waiting for the next poll.
-  func noteSave(_ token: Token) {
-    newest.note(token)
-    watch.noteCommit()
+  func recordSave(_ token: Token) {
+    newest.record(token)
+    watch.recordCommit()
   }
 }
 

@@ -86,7 +86,7 @@ public final class PostgresStore: ReopenableStore {
     saves =
       captured == nil
       ? nil : PostgresSaveExecutor(pool, opening, changeQueries, options)
-    saves?.onCommit { [weak self] token in self?.noteSave(token) }
+    saves?.onCommit { [weak self] token in self?.recordSave(token) }
     do throws(StoreError) {
       let token = try read { transaction throws(StoreError) in transaction.token }
       saves?.earlierToken.withLock { $0 = token }
@@ -110,7 +110,7 @@ public final class PostgresStore: ReopenableStore {
 
   /// The history is kept for a time that is long for every reader.
   public func demand(_ demand: RetentionDemand, of reader: ObjectIdentifier) {
-    watch.note(hasWaiters: demand != .nothing, reader)
+    watch.record(hasWaiters: demand != .nothing, reader)
   }
 
   public func checkHealth(_ completion: @escaping @Sendable ([StoreFault]) -> Void) {

@@ -97,12 +97,12 @@ private struct LiteralExtractor {
       return (end, extract(bytes[start..<end], before: Self.decoded(bytes, end).byte))
     }
     let (byte, end) = Self.decoded(bytes, start)
-    note(byte)
+    trackQuotes(byte)
     return (end, false)
   }
 
   /// Notices where texts begin and end.
-  private mutating func note(_ byte: UInt8) {
+  private mutating func trackQuotes(_ byte: UInt8) {
     if quote != nil, previous == UInt8(ascii: "\\") {
       previous = 0x20
       return

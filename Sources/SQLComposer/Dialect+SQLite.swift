@@ -59,8 +59,8 @@ extension Dialect {
 
   private static func keyText(_ sql: String, _ form: Key.Form) -> String {
     switch form {
-    case .integer, .onlyInteger, .text, .other: sql
-    case .onlyText: "CASE WHEN typeof(\(sql)) = 'text' THEN \(sql) END"
+    case .integer, .untypedInteger, .text, .other: sql
+    case .untypedText: "CASE WHEN typeof(\(sql)) = 'text' THEN \(sql) END"
     case .binary: "CASE WHEN \(sql) IS NOT NULL THEN HEX(\(sql)) END"
     case .uuid:
       """
@@ -68,15 +68,16 @@ extension Dialect {
       || '-' || substr(hex(\(sql)), 9, 4) || '-' || substr(hex(\(sql)), 13, 4) || '-' || \
       substr(hex(\(sql)), 17, 4) || '-' || substr(hex(\(sql)), 21) ELSE \(sql) END
       """
-    case .real, .onlyNumber:
+    case .real, .untypedNumber:
       "CASE typeof(\(sql)) WHEN 'real' THEN PRINTF('%!.17g', \(sql)) ELSE \(sql) END"
     }
   }
 
   private static func keyPartText(_ sql: String, _ form: Key.Form) -> String {
     switch form {
-    case .integer, .onlyInteger, .text, .other: "CASE WHEN typeof(\(sql)) <> 'blob' THEN \(sql) END"
-    case .onlyText, .binary, .uuid, .real, .onlyNumber: keyText(sql, form)
+    case .integer, .untypedInteger, .text, .other:
+      "CASE WHEN typeof(\(sql)) <> 'blob' THEN \(sql) END"
+    case .untypedText, .binary, .uuid, .real, .untypedNumber: keyText(sql, form)
     }
   }
 

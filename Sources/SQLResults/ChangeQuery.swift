@@ -54,7 +54,7 @@ package struct ChangeQuery: Sendable {
       }
       for owner in [before, now] {
         guard let owner else { continue }
-        changes.members[link.place, default: []].insert(owner)
+        changes.members[link.relationship, default: []].insert(owner)
       }
     }
   }
@@ -121,7 +121,7 @@ private struct ChangeQueryText {
   private var owners: [HistoryLayout] {
     var layouts: [HistoryLayout] = []
     for link in table.links where !link.key.referencesKey {
-      let target = schema.entities[link.place.entity]
+      let target = schema.entities[link.relationship.entity]
       let layout = HistoryLayout(of: TableInfo(target))
       guard target.isObservable, layout.table != table.layout.table,
         !layouts.contains(where: { $0.table == layout.table })
@@ -134,9 +134,9 @@ private struct ChangeQueryText {
   /// Returns SQL for the id of the object that a row's link refers to.
   private func owner(_ link: MemberLink, alias: String) -> String {
     let columns = link.key.columns.map { qualified($0, alias) }
-    let target = schema.entities[link.place.entity]
+    let target = schema.entities[link.relationship.entity]
     guard !link.key.referencesKey else { return target.key.idExpression(ofParts: columns) }
-    let joinCondition = link.key.leads(to: "p", from: columns)
+    let joinCondition = link.key.parentCondition("p", childValues: columns)
     let now =
       "(SELECT \(target.key.idExpression("p")) FROM \(schema.dialect.qualifier)\(target.quotedName) AS p WHERE \(joinCondition))"
     guard alias == "h", target.isObservable else { return now }

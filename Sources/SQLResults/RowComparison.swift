@@ -22,7 +22,7 @@ package struct RowComparison: Sendable {
     let key = table.layout.keyColumns[0].table
     let stays = schema.dialect.integer(
       "h.\(HistoryLayout.existed) AND \(qualified(key, "m")) IS NOT NULL")
-    let all = table.shape.columns
+    let all = table.tableInfo.columns
     let numbers = stride(from: 0, to: all.count, by: Self.columnsPerNumber).map { start in
       all[start..<min(start + Self.columnsPerNumber, all.count)].enumerated()
         .map { "(\(Self.difference(of: $1, schema.dialect)) << \($0))" }.joined(separator: " | ")
@@ -62,7 +62,7 @@ package struct RowComparison: Sendable {
     of column: Column, in table: TrackedTable, entity: Int, _ schema: Schema, _ model: Model
   ) -> PropertyMask {
     let (stored, described) = (schema.entities[entity], model.entities[entity])
-    if schema.isReferenced(column.name, of: table.shape) { return .all }
+    if schema.isReferenced(column.name, of: table.tableInfo) { return .all }
     var mask: PropertyMask = []
     for index in described.attributes.indices
     where stored.column(ofAttribute: index).name == column.name {

@@ -81,7 +81,7 @@ package struct SaveReader<Transaction: ResultTransaction> {
 
   /// The columns of the table and of its history.
   package static func columns(of table: TrackedTable) -> String {
-    table.shape.columnNames.map(quoted).joined(separator: ", ")
+    table.tableInfo.columnNames.map(quoted).joined(separator: ", ")
   }
 
   private func entries(
@@ -123,7 +123,7 @@ package struct SaveReader<Transaction: ResultTransaction> {
     let others = ids.filter { states[$0] == nil }
     for id in others { states[id] = .some(nil) }
     guard !others.isEmpty else { return states }
-    let key = table.shape.key
+    let key = table.tableInfo.key
     let restriction = IDRestriction(key: key, ids: others)
     let present = SQLFragment(
       "SELECT \(key.idExpression(nil)), \(columns) FROM "
@@ -150,7 +150,7 @@ package struct SaveReader<Transaction: ResultTransaction> {
       return
     }
     let row = after ?? entry.before
-    let entity = row.flatMap { table.kinds?.entity(of: $0) } ?? root
+    let entity = row.flatMap { table.discriminator?.entity(of: $0) } ?? root
     switch (entry.before, after) {
     case (nil, nil): break
     case (nil, .some): folds[entry.save].insert(entry.id, of: entity)
@@ -170,7 +170,7 @@ package struct SaveReader<Transaction: ResultTransaction> {
   ) throws(StoreError) {
     let moved = table.links.filter { link in
       guard let name = link.key.position,
-        let column = table.shape.columns.firstIndex(where: { $0.name == name })
+        let column = table.tableInfo.columns.firstIndex(where: { $0.name == name })
       else { return false }
       return before[column] != after[column]
     }
@@ -186,13 +186,14 @@ package struct SaveReader<Transaction: ResultTransaction> {
     var seen: Set<ForeignKey> = []
     for link in links where seen.insert(link.key).inserted {
       let values = link.key.columns.map { column in
-        table.shape.columns.firstIndex { $0.name == column }.map { state[$0] } ?? .null
+        table.tableInfo.columns.firstIndex { $0.name == column }.map { state[$0] } ?? .null
       }
-      let target = schema.entities[link.place.entity]
+      let target = schema.entities[link.relationship.entity]
       guard let id = try id(in: target, referencedBy: values, link.key) else { continue }
-      let entity = model.entities[link.place.entity]
+      let entity = model.entities[link.relationship.entity]
       fold.update(
-        id, of: link.place.entity, properties: [entity.relationships[link.place.relationship].name])
+        id, of: link.relationship.entity,
+        properties: [entity.relationships[link.relationship.relationship].name])
     }
   }
 

@@ -207,7 +207,7 @@ extension SQLiteStore {
       { [executor] connection, token throws(SaveError) in
         try executor.execute(request, on: connection, token: token, since: arrival)
       },
-      turn: WriterQueue.Turn(request),
+      cost: WriterQueue.SaveCost(request),
       completion: { result in completion(result.mapError { $0.asSchemaChange }) })
   }
 

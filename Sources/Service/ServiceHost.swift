@@ -154,8 +154,8 @@ public final class ServiceHost: HTTPHandler {
     return [service.tokenHeader(service.tokenTag(of: nil))]
   }
 
-  public func answered(_ mark: UInt8, status: Int, nanoseconds: UInt64) {
-    metrics.count(mark, status: status, nanoseconds: nanoseconds)
+  public func didBeginResponse(tag: UInt8, status: Int, nanosecondsSinceRequest: UInt64) {
+    metrics.count(tag, status: status, nanoseconds: nanosecondsSinceRequest)
   }
 
   public func completed(_ completion: HTTPCompletion) {
@@ -302,7 +302,7 @@ extension ServiceHost {
   /// Has the log say that the server is not ready. The next service logs when it is.
   private func logFault() {
     let (configuration, fault) = state.withLock { ($0.setup.configuration, $0.fault) }
-    configuration.readinessLog.note([fault ?? Health.reopening], configuration.errorLogger)
+    configuration.readinessLog.record([fault ?? Health.reopening], configuration.errorLogger)
   }
 
   private func refuseWaiting() {

@@ -245,13 +245,13 @@ extension HTTPServerTests {
       source.put("one")
       HTTPExchange { answers.append($0) }.stream(source)
       let stream = answers.all.first?.stream
-      guard case .bytes(let bytes)? = stream?.pull(100) else {
+      guard case .bytes(let bytes)? = stream?.next(maxBytes: 100) else {
         Issue.record("no bytes")
         return
       }
       #expect(bytes == Array("one".utf8))
       source.put(.end)
-      if case .end? = stream?.pull(100) {} else { Issue.record("no end") }
+      if case .end? = stream?.next(maxBytes: 100) {} else { Issue.record("no end") }
       #expect(source.closedCount == 1)
       #expect(answers.count == 1)
     }

@@ -149,7 +149,7 @@ struct EventConnectionTests {
         == #"ended("the response paused for more than 0 s")"#)
     proxy.set(.heldBack)
     limits.response = 0.4
-    #expect(try await outcome(past, limits) == "heldBack")
+    #expect(try await outcome(past, limits) == "buffered")
     server.stop()
     #expect(try await outcome(server.address, limits) == #"ended("Connection refused")"#)
   }

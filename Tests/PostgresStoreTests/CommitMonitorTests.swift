@@ -142,7 +142,7 @@ struct CommitMonitorTests {
     #expect(eventually(within: .seconds(60)) { own.last != nil && other.last != nil })
     try connection.execute("INSERT INTO city VALUES (1)")
     let after = try position(connection).snapshot
-    monitor.noteCommit()
+    monitor.recordCommit()
     #expect(
       eventually(within: .seconds(60)) {
         [own, other].allSatisfy { $0.last.map { after.isSubset(of: $0) } == true }
@@ -162,7 +162,7 @@ struct CommitMonitorTests {
     let monitor = try reports.monitor(server.target("postgres"))
     defer { monitor.close() }
     #expect(eventually(within: .seconds(60)) { reports.last != nil })
-    for _ in 0..<20 { monitor.noteCommit() }
+    for _ in 0..<20 { monitor.recordCommit() }
     Thread.sleep(forTimeInterval: 0.3)
     // Maintenance of the server itself may have committed something.
     #expect(reports.all.withLock { $0.count } <= 3)

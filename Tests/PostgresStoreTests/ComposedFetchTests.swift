@@ -19,8 +19,8 @@ struct ComposedFetchTests {
     init(_ connection: PostgresConnection) throws {
       self.connection = connection
       try PostgresFunctions.install(connection)
-      let catalogue = try CatalogueReader(connection: connection, schemas: ["public"]).read()
-      let introspection = catalogue.introspection(.postgres(schema: "public"), observable: [])
+      let catalog = try CatalogReader(connection: connection, schemas: ["public"]).read()
+      let introspection = catalog.introspection(.postgres(schema: "public"), observable: [])
       composer = FetchComposer(model: introspection.model, schema: introspection.schema)
     }
 

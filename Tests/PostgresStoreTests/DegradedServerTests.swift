@@ -202,12 +202,12 @@ struct DegradedServerTests {
     try withDatabase(Self.tables) { connection, _ in
       _ = try PostgresHistory().install(on: connection)
       for key in ["a", "b"] {
-        try PostgresIdempotencyTable.add(
+        try PostgresIdempotencyTable.insert(
           IdempotencyRecord(key: key, at: 1, fingerprint: "f", bytes: [1]), on: connection)
       }
       let once = IdempotentSave(key: "a", fingerprint: "g") { _, _ throws(StoreError) in [] }
-      #expect(try PostgresIdempotencyTable.keep([2], once, on: connection))
-      #expect(try !PostgresIdempotencyTable.keep([3], once, on: connection))
+      #expect(try PostgresIdempotencyTable.store([2], once, on: connection))
+      #expect(try !PostgresIdempotencyTable.store([3], once, on: connection))
       #expect(try PostgresIdempotencyTable.prune(limit: 10, on: connection) == 1)
       let left = try PostgresIdempotencyTable.all(on: connection)
       #expect(left.map(\.key) == ["a"] && left.map(\.bytes) == [[2]])

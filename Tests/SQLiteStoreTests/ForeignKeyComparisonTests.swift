@@ -49,24 +49,24 @@ struct ForeignKeyComparisonTests {
         SELECT group_concat(n) FROM t WHERE n NOT IN
           (SELECT rowid FROM pragma_foreign_key_check('t'));
         SELECT group_concat(n) FROM (SELECT m.n FROM t AS m, p AS o
-          WHERE \(key.leads(to: "o", from: ["m.c"])) ORDER BY n);
+          WHERE \(key.parentCondition("o", childValues: ["m.c"])) ORDER BY n);
         SELECT group_concat(n) FROM (SELECT m.n FROM t AS m
-          WHERE EXISTS (SELECT 1 FROM p AS o WHERE \(key.refers("m", to: ["o.k"]))) ORDER BY n);
+          WHERE EXISTS (SELECT 1 FROM p AS o WHERE \(key.childCondition("m", parentValues: ["o.k"]))) ORDER BY n);
         SELECT group_concat(n) FROM (SELECT m.n FROM t AS m WHERE EXISTS (SELECT 1 FROM p AS o
-          WHERE \(key.refers("m", to: ["o.k"], areColumns: true))) ORDER BY n);
+          WHERE \(key.childCondition("m", parentValues: ["o.k"], areColumns: true))) ORDER BY n);
         SELECT group_concat(n) FROM (SELECT m.n FROM t AS m WHERE EXISTS (SELECT 1 FROM p AS o
-          WHERE \(key.refers("m", to: ["(CASE WHEN 1 THEN o.k END)"]))) ORDER BY n);
+          WHERE \(key.childCondition("m", parentValues: ["(CASE WHEN 1 THEN o.k END)"]))) ORDER BY n);
         SELECT group_concat(n) FROM (SELECT m.n FROM t AS m
           WHERE \(key.comparables(["m.c"])[0]) IN (SELECT k FROM p) ORDER BY n);
         """)
-      let place: Comment = "\(value): \(key.refers("m", to: ["o.k"]))"
+      let place: Comment = "\(value): \(key.childCondition("m", parentValues: ["o.k"]))"
       #expect(rows.prefix(5) == [rows[0], rows[0], rows[0], rows[0], rows[0]], place)
       // IN converts integers beyond 2^53 to doubles and finds more rows, which does no harm.
       if owner != "REAL PRIMARY KEY" { #expect(rows[5] == rows[0], place) }
       let ids = try sqlite(
         file.path,
         """
-        SELECT count(*) FROM t, p WHERE \(key.leads(to: "p", from: ["t.c"]))
+        SELECT count(*) FROM t, p WHERE \(key.parentCondition("p", childValues: ["t.c"]))
           AND (typeof(c) <> typeof(k) OR c <> k COLLATE BINARY);
         """)
       // A column without a type stores 7 and 7.0 unchanged.
@@ -115,7 +115,7 @@ struct ForeignKeyComparisonTests {
     let file = try ScratchFile(
       "CREATE TABLE p(k \(row.owner)); CREATE TABLE t(c \(row.member) REFERENCES p, x);")
     let key = try Self.key(of: file)
-    #expect(key.refers(nil, to: ["o.k"]).replacing("\"c\"", with: "c") == row.sql)
+    #expect(key.childCondition(nil, parentValues: ["o.k"]).replacing("\"c\"", with: "c") == row.sql)
     #expect(key.referencesKey == row.isKey)
   }
 

@@ -184,7 +184,7 @@ extension DictionariesLiveTests {
     #expect(snapshot.contains("event: snapshot\nid: "), "\(snapshot)")
     #expect(snapshot.contains(#""items":[{"n":6,"s":60}]"#), "\(snapshot)")
     // Nothing that is shown differs: no event. Then something does.
-    _ = stream.pull(1 << 16)
+    _ = stream.next(maxBytes: 1 << 16)
     try file.runExternally("UPDATE city SET name = 'x'")
     try file.settle()
     try file.runExternally("UPDATE city SET population = population + 1 WHERE id = 1")
@@ -197,7 +197,7 @@ extension DictionariesLiveTests {
   /// The next event of a stream, read as a socket would; empty after five seconds.
   private static func event(_ stream: HTTPStream) -> String {
     for _ in 0..<500 {
-      if case .bytes(let bytes) = stream.pull(1 << 16) {
+      if case .bytes(let bytes) = stream.next(maxBytes: 1 << 16) {
         let text = String(decoding: bytes, as: UTF8.self)
         if text.contains("event: ") { return text }
       }

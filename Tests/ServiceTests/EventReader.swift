@@ -31,7 +31,7 @@ final class EventReader {
     let end = Date(timeIntervalSinceNow: seconds)
     while Date() < end {
       if let event = takeEvent() { return event }
-      switch stream.pull(64 << 10) {
+      switch stream.next(maxBytes: 64 << 10) {
       case .bytes(let bytes):
         largest = max(largest, bytes.count)
         text += String(decoding: bytes, as: UTF8.self)

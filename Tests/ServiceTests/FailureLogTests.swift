@@ -132,7 +132,7 @@ struct ReadinessLogTests {
     let full = StoreFault("disk-full", "The disk is full.")
     let unread = StoreFault("read-failed", "The store cannot be read.")
     let checks: [[StoreFault]] = [[], [full], [full], [full, unread], [], []]
-    for faults in checks { log.note(faults, events.logger) }
+    for faults in checks { log.record(faults, events.logger) }
     #expect(
       events.all.map { "\($0.level): \($0.text) \($0.metadata["reasons"] ?? "-")" } == [
         "error: The server is not ready: The disk is full. disk-full",

@@ -132,13 +132,13 @@ struct OpenAPITests {
 
   @Test("Every code that the sources use is in the catalogue and the document")
   func codes() throws {
-    let known = Set(ProblemCatalogue.entries.map(\.code))
+    let known = Set(ProblemCatalog.entries.map(\.code))
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .appendingPathComponent("../..").standardizedFileURL
     for code in try Self.codesInSources(root) { #expect(known.contains(code), "\(code)") }
     for code in PredicateError.Code.allCases { #expect(known.contains(code.rawValue)) }
     let listed = try document()["components"]?["schemas"]?["ProblemCode"]?["enum"]
-    for entry in ProblemCatalogue.entries {
+    for entry in ProblemCatalog.entries {
       guard case .array(let codes)? = listed else { break }
       #expect(codes.contains(.string(entry.code)))
     }
@@ -149,7 +149,7 @@ struct OpenAPITests {
     let rows = try ManualPage("Public/docs/errors.md").lines.compactMap { line in
       line.prefixMatch(of: /\| ([1-5][0-9][0-9]) \| `([a-z-]+)` \|/).map { "\($0.1) \($0.2)" }
     }
-    #expect(rows.sorted() == ProblemCatalogue.entries.map { "\($0.status) \($0.code)" }.sorted())
+    #expect(rows.sorted() == ProblemCatalog.entries.map { "\($0.status) \($0.code)" }.sorted())
   }
 
   @Test("The manual's table of failures of a save has every code")

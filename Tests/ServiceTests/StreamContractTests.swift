@@ -14,7 +14,7 @@ struct StreamContractTests {
     var bytes: [UInt8] = []
     let deadline = Date(timeIntervalSinceNow: 300)
     while Date() < deadline {
-      switch stream.pull(1 << 16) {
+      switch stream.next(maxBytes: 1 << 16) {
       case .bytes(let more): bytes += more
       case .wait: Thread.sleep(forTimeInterval: 0.01)
       case .end: return String(decoding: bytes, as: UTF8.self)

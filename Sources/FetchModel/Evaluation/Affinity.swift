@@ -66,19 +66,19 @@ private struct NumberScanner {
   mutating func scan() -> NumericText {
     skipSpace()
     let start = place
-    if !take(0x2D) { _ = take(0x2B) }
+    if !consume(0x2D) { _ = consume(0x2B) }
     let whole = digits()
     var isInteger = true
     var fraction = 0
-    if take(0x2E) {
+    if consume(0x2E) {
       isInteger = false
       fraction = digits()
     }
     guard whole + fraction > 0 else { return .none }
     let end = place
-    if take(0x65) || take(0x45) {
+    if consume(0x65) || consume(0x45) {
       isInteger = false
-      if !take(0x2D) { _ = take(0x2B) }
+      if !consume(0x2D) { _ = consume(0x2B) }
       guard digits() > 0 else { return .none }
     }
     skipSpace()
@@ -89,7 +89,7 @@ private struct NumberScanner {
     return .integer(value)
   }
 
-  private mutating func take(_ byte: UInt8) -> Bool {
+  private mutating func consume(_ byte: UInt8) -> Bool {
     guard place < bytes.count, bytes[place] == byte else { return false }
     place += 1
     return true

@@ -88,7 +88,7 @@ struct Evaluation<Row: EvaluatedRow> {
 
   /// The value of each element that fulfils `test`, or of each `object` of these.
   private func values(
-    _ collection: Int, _ scope: Int, _ test: Test, _ term: Term, _ object: Term?
+    of term: Term, in collection: Int, _ scope: Int, where test: Test, distinctBy object: Term?
   ) -> [StoredValue]? {
     guard let elements = scopes[scope].elements(of: collection) else { return nil }
     var values: [StoredValue] = []
@@ -142,7 +142,9 @@ struct Evaluation<Row: EvaluatedRow> {
       return values.aggregated(function)
     case .aggregate(
       let function, let collection, let scope, let test, let term, let object, let isDistinct):
-      guard var values = values(collection, scope, test, term, object) else { return nil }
+      guard
+        var values = values(of: term, in: collection, scope, where: test, distinctBy: object)
+      else { return nil }
       if isDistinct { values = Array(Set(values.filter { $0 != .null })) }
       return values.aggregated(function)
     }

@@ -163,7 +163,7 @@ public struct FetchResolver: Sendable {
   /// The model's own order of an entity, for requests that name none.
   private func defaultOrder(of entity: Int, section: OrderTerm?) -> [OrderTerm] {
     let parser = OrderTermParser(model: model, entity: entity, parameter: "sort")
-    let texts = model.file?.sort(of: model.entities[entity].name) ?? []
+    let texts = model.file?.defaultSort(of: model.entities[entity].name) ?? []
     return texts.compactMap { try? parser.parse($0) }.filter { $0.path != section?.path }
   }
 

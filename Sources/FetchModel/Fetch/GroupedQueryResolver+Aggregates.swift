@@ -23,7 +23,7 @@ extension GroupedQueryResolver {
     guard aggregate.value.function != nil else {
       throw PredicateError(
         .typeMismatch, at: part.range.lowerBound, found: "`\(aggregate.name)`, several values",
-        expected: "one value", hint: "put an aggregate like `.@count` after it")
+        expected: "one value", advice: "put an aggregate like `.@count` after it")
     }
     return attribute(for: aggregate, at: part.range)
   }
@@ -75,7 +75,7 @@ extension GroupedQueryResolver {
     let names = CollectionOperator.allCases.map(\.rawValue)
     throw PredicateError(
       .unknownKeyPath, at: range.lowerBound, found: "`@\(name)`", expected: "an aggregate",
-      hint: nearestName(to: name, among: names).map { "did you mean `@\($0)`?" })
+      advice: nearestName(to: name, among: names).map { "did you mean `@\($0)`?" })
   }
 
   private func aggregate(
@@ -108,7 +108,7 @@ extension GroupedQueryResolver {
     guard !names.isEmpty else {
       throw PredicateError(
         .syntaxError, at: range.lowerBound, found: "an aggregate of nothing",
-        expected: "a key path after it", hint: "as in `@sum.population`")
+        expected: "a key path after it", advice: "as in `@sum.population`")
     }
     let path: PropertyPath
     do {
@@ -117,12 +117,13 @@ extension GroupedQueryResolver {
       throw PredicateError(
         .unknownKeyPath, at: range.lowerBound, found: "`\(error.name)`",
         expected: "a property of \(error.entity)",
-        hint: error.hint.map { "did you mean `\($0)`?" })
+        advice: error.hint.map { "did you mean `\($0)`?" })
     }
     guard !model.isToMany(path) else {
       throw PredicateError(
         .toManyWithoutQuantifier, at: range.lowerBound, found: "`\(model.text(of: path))`",
-        expected: "one value of each object", hint: "an aggregate here is over the objects fetched")
+        expected: "one value of each object",
+        advice: "an aggregate here is over the objects fetched")
     }
     return path
   }

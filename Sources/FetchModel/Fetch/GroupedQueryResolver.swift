@@ -138,7 +138,7 @@ extension GroupedQueryResolver {
     guard let key = alias ?? (written.isKeyPath || part(text) != nil ? text : nil) else {
       throw PredicateError(
         .syntaxError, at: 0, found: "`\(item)`", expected: "a name for the value",
-        hint: "as in `name:\(item)`")
+        advice: "as in `name:\(item)`")
     }
     return Draft(key: key, expression: expression, length: item.utf8.count)
   }
@@ -233,7 +233,7 @@ extension GroupedQueryResolver {
     do throws(PredicateError) {
       var resolver = self.resolver()
       let operand = try resolver.operand(expression)
-      note(resolver)
+      record(resolver)
       return (operand.expression, type(of: operand))
     } catch {
       throw refusal(of: parameter, error)
@@ -248,7 +248,7 @@ extension GroupedQueryResolver {
       var resolver = self.resolver(arguments, variables)
       let condition = try resolver.resolve(predicate)
       try resolver.refuseUnused()
-      note(resolver)
+      record(resolver)
       return condition
     } catch {
       throw refusal(of: "having", error)
@@ -263,18 +263,18 @@ extension GroupedQueryResolver {
   }
 
   /// Records the paths that an expression depends on; for an aggregate, the path of its values.
-  private mutating func note(_ resolver: PredicateResolver) {
+  private mutating func record(_ resolver: PredicateResolver) {
     isNondeterministic = isNondeterministic || resolver.isNondeterministic
     for path in resolver.paths {
       guard let real = Self.aggregate(path, aggregates, first: firstAggregate) else {
-        note(path)
+        record(path)
         continue
       }
-      if let value = real.value { note(value) }
+      if let value = real.value { record(value) }
     }
   }
 
-  private mutating func note(_ path: PropertyPath) {
+  private mutating func record(_ path: PropertyPath) {
     if !paths.contains(path) { paths.append(path) }
   }
 

@@ -92,7 +92,7 @@ private struct JSONReader {
     }
   }
 
-  private mutating func take(_ byte: UInt8) -> Bool {
+  private mutating func consume(_ byte: UInt8) -> Bool {
     skipSpace()
     guard next == byte else { return false }
     offset += 1
@@ -133,12 +133,12 @@ private struct JSONReader {
   private mutating func readArray() throws(JSONError) -> JSON {
     try enter()
     var elements: [JSON] = []
-    if !take(0x5D) {
+    if !consume(0x5D) {
       repeat {
         let value = try readValue()
         if keepsValues { elements.append(value) }
-      } while take(0x2C)
-      guard take(0x5D) else { throw failure("`,` or `]`") }
+      } while consume(0x2C)
+      guard consume(0x5D) else { throw failure("`,` or `]`") }
     }
     depth -= 1
     return .array(elements)
@@ -147,12 +147,12 @@ private struct JSONReader {
   private mutating func readObject() throws(JSONError) -> JSON {
     try enter()
     var members: [JSON.Member] = []
-    if !take(0x7D) {
+    if !consume(0x7D) {
       repeat {
         let member = try readMember()
         if keepsValues { members.append(member) }
-      } while take(0x2C)
-      guard take(0x7D) else { throw failure("`,` or `}`") }
+      } while consume(0x2C)
+      guard consume(0x7D) else { throw failure("`,` or `}`") }
     }
     depth -= 1
     if !allowsRepetition { try refuseRepetition(members) }
@@ -163,7 +163,7 @@ private struct JSONReader {
     skipSpace()
     guard next == 0x22 else { throw failure("a member name in double quotes") }
     let name = try readString()
-    guard take(0x3A) else { throw failure("`:`") }
+    guard consume(0x3A) else { throw failure("`:`") }
     return JSON.Member(name: name, value: try readValue())
   }
 
@@ -271,7 +271,7 @@ private struct JSONReader {
   private mutating func readHexUnit() throws(JSONError) -> UInt32 {
     var unit: UInt32 = 0
     for _ in 0..<4 {
-      guard let byte = next, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
+      guard let byte = next, let digit = Hexadecimal.value(of: byte) else {
         throw failure("four hexadecimal digits")
       }
       unit = unit << 4 | UInt32(digit)

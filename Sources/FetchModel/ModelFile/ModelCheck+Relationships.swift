@@ -32,7 +32,7 @@ extension ModelCheck {
     guard let inverse = model.relationship(name, of: relationship.destination) else {
       return report(place, "\(relationship.destination) has no relationship `\(name)`")
     }
-    let declarer = model.declarer(of: name, in: relationship.destination)
+    let declarer = model.declaringEntity(of: name, in: relationship.destination)
     if declarer != relationship.destination {
       report(
         place,

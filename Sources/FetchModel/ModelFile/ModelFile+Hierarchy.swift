@@ -52,12 +52,12 @@ extension ModelFile {
   }
 
   /// Returns the entity that declares a relationship of `entity`; nil without one.
-  public func declarer(of relationship: String, in entity: String) -> String? {
+  public func declaringEntity(of relationship: String, in entity: String) -> String? {
     lineage(of: entity).first { $0.relationships.contains { $0.name == relationship } }?.name
   }
 
   /// Returns the default order of fetches: the entity's own, or its nearest ancestor's.
-  public func sort(of name: String) -> [String] {
+  public func defaultSort(of name: String) -> [String] {
     lineage(of: name).first { !$0.sort.isEmpty }?.sort ?? []
   }
 }

@@ -56,7 +56,7 @@ final class ProblemList {
 /// Reads the members of one object. Every member that is not read is a problem.
 final class MemberReader {
   private let members: [JSON.Member]
-  private var asked: Set<String> = []
+  private var readNames: Set<String> = []
   private let problems: ProblemList
   private(set) var place: String
 
@@ -78,7 +78,7 @@ final class MemberReader {
   private func at(_ name: String) -> String { place.isEmpty ? name : "\(place)/\(name)" }
 
   func value(_ name: String) -> JSON? {
-    asked.insert(name)
+    readNames.insert(name)
     return members.first { $0.name == name }?.value
   }
 
@@ -181,8 +181,8 @@ final class MemberReader {
 
   /// Reports the members that were not read.
   func finish() {
-    for member in members where !asked.contains(member.name) {
-      let hint = nearestName(to: member.name, among: Array(asked))
+    for member in members where !readNames.contains(member.name) {
+      let hint = nearestName(to: member.name, among: Array(readNames))
       report(member.name, "is not known here" + (hint.map { "; did you mean `\($0)`?" } ?? ""))
     }
   }

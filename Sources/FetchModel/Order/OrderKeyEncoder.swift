@@ -116,7 +116,7 @@ public struct OrderKeyDecoder {
 
   /// Returns the next component; nil if the bytes are not a valid key, as in a forged cursor.
   public mutating func decode() -> Component? {
-    guard let first = take(0) else { return nil }
+    guard let first = nextByte(0) else { return nil }
     if first == 0x01 || first == 0xFE { return .null }
     let mask: UInt8 = first >= 0x80 ? 0xFF : 0
     switch first ^ mask {
@@ -137,7 +137,7 @@ public struct OrderKeyDecoder {
     }
   }
 
-  private mutating func take(_ mask: UInt8) -> UInt8? {
+  private mutating func nextByte(_ mask: UInt8) -> UInt8? {
     guard offset < bytes.count else { return nil }
     defer { offset += 1 }
     return bytes[offset] ^ mask
@@ -146,8 +146,8 @@ public struct OrderKeyDecoder {
   private mutating func decodeNumber(_ mask: UInt8) -> Component? {
     guard bytes.count - offset >= 10 else { return nil }
     var ordered: UInt64 = 0
-    for _ in 0..<8 { ordered = ordered << 8 | UInt64(take(mask) ?? 0) }
-    let rest = UInt16(take(mask) ?? 0) << 8 | UInt16(take(mask) ?? 0)
+    for _ in 0..<8 { ordered = ordered << 8 | UInt64(nextByte(mask) ?? 0) }
+    let rest = UInt16(nextByte(mask) ?? 0) << 8 | UInt16(nextByte(mask) ?? 0)
     let bits = ordered >> 63 == 1 ? ordered ^ (1 << 63) : ~ordered
     let double = Double(bitPattern: bits)
     guard let floor = Int64(exactly: double) else { return .double(double) }
@@ -157,11 +157,11 @@ public struct OrderKeyDecoder {
 
   private mutating func decodeBytes(_ mask: UInt8) -> [UInt8]? {
     var payload: [UInt8] = []
-    while let byte = take(mask) {
+    while let byte = nextByte(mask) {
       if byte != 0 {
         payload.append(byte)
       } else {
-        guard let marker = take(mask) else { return nil }
+        guard let marker = nextByte(mask) else { return nil }
         if marker == 0x01 { return payload }
         guard marker == 0xFF else { return nil }
         payload.append(0)

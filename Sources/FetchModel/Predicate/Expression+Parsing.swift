@@ -15,7 +15,7 @@ extension PredicateParser {
     guard case .expression(let expression) = node.content else {
       throw PredicateError(
         .syntaxError, at: node.range.lowerBound, found: "a condition", expected: "a value",
-        hint: "TERNARY(condition, a, b) makes a value of it")
+        advice: "TERNARY(condition, a, b) makes a value of it")
     }
     return expression
   }

@@ -6,7 +6,7 @@ extension PredicateError {
     guard let character, let place = PredicateLexer(text).place(of: character, inString: offset)
     else { return self }
     return PredicateError(
-      code, at: place, found: found, expected: expected, hint: advice, nearest: nearest)
+      code, at: place, found: found, expected: expected, advice: advice, nearest: nearest)
   }
 }
 

@@ -54,7 +54,7 @@ public struct PredicateError: Error, Sendable, Hashable {
 
   /// Makes a predicate error.
   public init(
-    _ code: Code, at offset: Int, found: String, expected: String, hint: String? = nil,
+    _ code: Code, at offset: Int, found: String, expected: String, advice: String? = nil,
     nearest: String? = nil
   ) {
     self.code = code
@@ -63,7 +63,7 @@ public struct PredicateError: Error, Sendable, Hashable {
     self.found = found.count <= 62 ? found : found.prefix(60) + (isQuoted ? "…`" : "…")
     self.expected = expected
     self.nearest = nearest
-    advice = hint
+    self.advice = advice
   }
 
   /// The nearest name, otherwise the advice.
@@ -76,12 +76,7 @@ extension PredicateError: CustomStringConvertible {
 
   /// The description without the place.
   var sentence: String {
-    (found.isEmpty ? "" : "found \(found), ") + "expected \(expected)" + suggestion
-  }
-}
-
-extension PredicateError {
-  private var suggestion: String {
-    nearest.map { "; did you mean `\($0)`?" } ?? advice.map { "; \($0)" } ?? ""
+    (found.isEmpty ? "" : "found \(found), ") + "expected \(expected)"
+      + (nearest.map { "; did you mean `\($0)`?" } ?? advice.map { "; \($0)" } ?? "")
   }
 }

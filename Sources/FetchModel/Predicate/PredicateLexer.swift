@@ -176,7 +176,7 @@ extension PredicateLexer {
     return PredicateError(
       .syntaxError, at: failure.offset, found: isQuote ? "a backquote" : failure.found,
       expected: failure.expected,
-      hint: isQuote ? "text is written in straight quotes: 'x' or \"x\"" : nil, nearest: nearest)
+      advice: isQuote ? "text is written in straight quotes: 'x' or \"x\"" : nil, nearest: nearest)
   }
 
   private static func symbol(_ first: UInt8, _ second: UInt8) -> PredicateSymbol? {

@@ -6,7 +6,7 @@ extension PredicateParser {
     let failure = failure(expected)
     return PredicateError(
       failure.code, at: failure.offset, found: failure.found, expected: expected,
-      hint: operatorAdvice, nearest: nearestOperator)
+      advice: operatorAdvice, nearest: nearestOperator)
   }
 
   /// The error for a single name that resembles TRUEPREDICATE or FALSEPREDICATE.

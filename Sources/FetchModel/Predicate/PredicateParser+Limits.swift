@@ -15,7 +15,7 @@ extension PredicateParser {
     if case .expression(let expression) = node.content { return expression }
     throw PredicateError(
       .syntaxError, at: node.range.lowerBound, found: "`\(text(node.range))`",
-      expected: "an expression", hint: "a comparison is no value; TERNARY makes one of it")
+      expected: "an expression", advice: "a comparison is no value; TERNARY makes one of it")
   }
 
   /// Creates a node one level above `depth` and counts it towards the limit.
@@ -40,7 +40,8 @@ extension PredicateParser {
     guard nodeCount <= PredicateLimits.nodes else {
       throw PredicateError(
         .tooComplex, at: offset, found: "one comparison or operation too many",
-        expected: "at most \(PredicateLimits.nodes)", hint: "IN compares with many values at once")
+        expected: "at most \(PredicateLimits.nodes)", advice: "IN compares with many values at once"
+      )
     }
   }
 

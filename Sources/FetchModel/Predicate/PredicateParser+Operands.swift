@@ -74,12 +74,12 @@ extension PredicateParser {
   private mutating func parsePrimary() throws(PredicateError) -> Node {
     let range = token.range
     switch token.kind {
-    case .integer(let value): return try take(.literal(.integer(value)))
-    case .double(let value): return try take(.literal(.double(value)))
-    case .string(let value): return try take(.literal(.string(value)))
+    case .integer(let value): return try parseLeaf(.literal(.integer(value)))
+    case .double(let value): return try parseLeaf(.literal(.double(value)))
+    case .string(let value): return try parseLeaf(.literal(.string(value)))
     case .placeholder(.keyPath): return try parseKeyPath(base: nil)
-    case .placeholder(let kind): return try take(.placeholder(placeholder(kind)))
-    case .variable(let name): return try take(.variable(name))
+    case .placeholder(let kind): return try parseLeaf(.placeholder(placeholder(kind)))
+    case .variable(let name): return try parseLeaf(.variable(name))
     case .escapedWord, .collectionOperator: return try parseKeyPath(base: nil)
     case .selector(let name):
       try advance()
@@ -95,17 +95,17 @@ extension PredicateParser {
     _ word: String, _ keyword: PredicateKeyword?
   ) throws(PredicateError) -> Node {
     switch keyword {
-    case .true, .yes: return try take(.literal(.boolean(true)))
-    case .false, .no: return try take(.literal(.boolean(false)))
-    case .null, .nil: return try take(.literal(.null))
-    case .self: return try take(.object)
+    case .true, .yes: return try parseLeaf(.literal(.boolean(true)))
+    case .false, .no: return try parseLeaf(.literal(.boolean(false)))
+    case .null, .nil: return try parseLeaf(.literal(.null))
+    case .self: return try parseLeaf(.object)
     default: break
     }
     if let keyword, !keyword.canBeName {
       let isConnective = keyword == .and || keyword == .or
       throw failure(
         "a key path, a value or a comparison",
-        hint: isConnective ? nil : "a property of that name is written `#\(word)`")
+        advice: isConnective ? nil : "a property of that name is written `#\(word)`")
     }
     let name = token
     try advance()
@@ -160,7 +160,7 @@ extension PredicateParser {
   }
 
   /// A leaf from the current token.
-  private mutating func take(_ kind: Expression.Kind) throws(PredicateError) -> Node {
+  private mutating func parseLeaf(_ kind: Expression.Kind) throws(PredicateError) -> Node {
     let range = token.range
     try advance()
     return leaf(kind, range)

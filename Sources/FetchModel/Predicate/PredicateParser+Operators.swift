@@ -134,7 +134,7 @@ extension PredicateParser {
     _ quantifier: ComparisonPredicate.Quantifier?
   ) throws(PredicateError) -> Node {
     guard case .expression(let leftExpression) = left.content else {
-      throw failure("AND, OR or the end", hint: "a comparison cannot be compared")
+      throw failure("AND, OR or the end", advice: "a comparison cannot be compared")
     }
     let range = token.range
     try advance()

@@ -119,7 +119,7 @@ extension PredicateParser {
       throw PredicateError(
         .syntaxError, at: range.lowerBound, found: "`FUNCTION`",
         expected: "the function's name as a string among its first two arguments",
-        hint: "as in FUNCTION('length', name)")
+        advice: "as in FUNCTION('length', name)")
     }
     return .function(
       try Self.function(named: name, arguments[1]), [arguments[0]] + arguments.dropFirst(2))

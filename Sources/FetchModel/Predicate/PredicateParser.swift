@@ -48,7 +48,7 @@ struct PredicateParser {
       throw PredicateError(
         .tooLong, at: PredicateLimits.length, found: "\(text.utf8.count) bytes",
         expected: "at most \(PredicateLimits.length) bytes",
-        hint: "long lists can be sent as an argument of `IN %@`")
+        advice: "long lists can be sent as an argument of `IN %@`")
     }
     lexer = PredicateLexer(text)
     token = try lexer.next()
@@ -73,10 +73,10 @@ struct PredicateParser {
   func text(_ range: Range<Int>) -> String { lexer.text(range) }
 
   /// Returns a syntax error at the current token.
-  func failure(_ expected: String, hint: String? = nil) -> PredicateError {
+  func failure(_ expected: String, advice: String? = nil) -> PredicateError {
     var found = "the end"
     if case .end = token.kind {} else { found = "`\(lexer.text(token.range))`" }
     return PredicateError(
-      .syntaxError, at: token.range.lowerBound, found: found, expected: expected, hint: hint)
+      .syntaxError, at: token.range.lowerBound, found: found, expected: expected, advice: advice)
   }
 }

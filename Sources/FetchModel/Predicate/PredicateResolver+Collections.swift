@@ -136,7 +136,7 @@ extension PredicateResolver {
       .quantifierWithoutToMany, at: expression.range.lowerBound,
       found: isCalculation ? "a calculation" : "a single value",
       expected: "a to-many key path after the quantifier",
-      hint: isCalculation
+      advice: isCalculation
         ? "SUBQUERY(path, $x, $x.name + 1 > 2).@count > 0 calculates with each" : nil)
   }
 
@@ -174,7 +174,7 @@ extension PredicateResolver {
       throw PredicateError(
         .typeMismatch, at: range.lowerBound, found: "an aggregate of lengths",
         expected: "an aggregate of attributes",
-        hint: "a quantifier compares the length of each: ANY path.name.length > 3")
+        advice: "a quantifier compares the length of each: ANY path.name.length > 3")
     }
     let filtered = try filteredCollection(keyPath)
     track(keyPath.scope, keyPath.steps, keyPath.target)
@@ -223,7 +223,7 @@ extension PredicateResolver {
       .toManyWithoutQuantifier, at: keyPath.range.lowerBound,
       found: "`\(model.text(of: keyPath.path))`",
       expected: "one value",
-      hint: "put ANY, ALL or NONE before it, or an aggregate like `@count` after it")
+      advice: "put ANY, ALL or NONE before it, or an aggregate like `@count` after it")
   }
 }
 
@@ -238,5 +238,5 @@ func requireNumbers(
   let name = model.text(of: path)
   throw PredicateError(
     .typeMismatch, at: range.lowerBound, found: "`\(name)`, \(phrase)", expected: "numbers",
-    hint: areObjects && type.isNumeric ? "`\(name).id` is the number of each" : nil)
+    advice: areObjects && type.isNumeric ? "`\(name).id` is the number of each" : nil)
 }

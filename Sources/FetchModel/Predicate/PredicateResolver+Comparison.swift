@@ -62,7 +62,7 @@ extension PredicateResolver {
     }
     throw PredicateError(
       .typeMismatch, at: operand.range.lowerBound, found: found,
-      expected: "==, != or IN, or a value instead", hint: "`.id` after it is its id as a value")
+      expected: "==, != or IN, or a value instead", advice: "`.id` after it is its id as a value")
   }
 
   private static func relation(
@@ -180,7 +180,7 @@ extension PredicateResolver {
       var refusal = PredicateError(
         .badPattern, at: range.lowerBound, found: error.reason,
         expected: "a regular expression that MATCHES can read",
-        hint: "character \(error.position + 1) of the pattern")
+        advice: "character \(error.position + 1) of the pattern")
       // Without its marks the pattern has other places.
       if options.diacritics.isEmpty { refusal.character = error.position }
       throw refusal
@@ -267,17 +267,17 @@ extension PredicateResolver {
     if case .path(let path) = operand.expression {
       found = "\(text(path)), \(phrase(path, operand.kind))"
     }
-    var hint: String?
+    var advice: String?
     if case .path(let path)? = other?.expression {
-      hint = "\(text(path)) is \(phrase(path, kind))"
+      advice = "\(text(path)) is \(phrase(path, kind))"
     }
     if kind == .date, case .string? = operand.constant { expected = "an ISO 8601 date" }
     if isUUID(other) { expected = "a UUID" }
     if let cast = Self.cast(operand, kind) {
-      hint = [hint, cast].compactMap { $0 }.joined(separator: "; ")
+      advice = [advice, cast].compactMap { $0 }.joined(separator: "; ")
     }
     return PredicateError(
-      .typeMismatch, at: operand.range.lowerBound, found: found, expected: expected, hint: hint)
+      .typeMismatch, at: operand.range.lowerBound, found: found, expected: expected, advice: advice)
   }
 
   func notANumber(
@@ -285,7 +285,7 @@ extension PredicateResolver {
   ) -> PredicateError {
     PredicateError(
       .typeMismatch, at: range.lowerBound, found: "NaN, which equals nothing",
-      expected: kind.phrase, hint: "`== nil` finds what has no value")
+      expected: kind.phrase, advice: "`== nil` finds what has no value")
   }
 
   /// Names the conversion of a number to a date, or of a date to a number.

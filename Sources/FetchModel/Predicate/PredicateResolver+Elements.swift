@@ -34,14 +34,14 @@ extension PredicateResolver {
         throw PredicateError(
           .typeMismatch, at: collection.range.lowerBound,
           found: "`\(model.text(of: found.path))`, JSON",
-          expected: "a to-many key path before the brackets", hint: "JSON is compared as a whole")
+          expected: "a to-many key path before the brackets", advice: "JSON is compared as a whole")
       }
     }
     guard let keyPath = found, keyPath.isCollection else {
       throw PredicateError(
         .typeMismatch, at: collection.range.lowerBound, found: "a single value",
         expected: "a to-many key path before the brackets",
-        hint: index.isName ? "an option like `[c]` follows its operator" : nil)
+        advice: index.isName ? "an option like `[c]` follows its operator" : nil)
     }
     if case .size = index {
       guard let component = components.first else {
@@ -95,7 +95,7 @@ extension PredicateResolver {
       throw PredicateError(
         .unorderedRelationship, at: range.lowerBound, found: "an element by its place",
         expected: "an ordered relationship",
-        hint: relationship.isOrdered
+        advice: relationship.isOrdered
           ? "several relationships together have no order"
           : "`\(relationship.name)` has no order")
     }

@@ -69,7 +69,7 @@ extension PredicateResolver {
   private func misplacedAggregate(at range: SourceRange) -> PredicateError {
     PredicateError(
       .typeMismatch, at: range.lowerBound, found: "several values", expected: "one value",
-      hint: "braces belong after IN and BETWEEN, or into a function like sum(…)")
+      advice: "braces belong after IN and BETWEEN, or into a function like sum(…)")
   }
 
   // MARK: Arguments
@@ -118,7 +118,7 @@ extension PredicateResolver {
     guard let operand = Operand(json, at: range) else {
       throw PredicateError(
         .typeMismatch, at: range.lowerBound, found: json.kind, expected: "one value",
-        hint: "arrays belong after IN and BETWEEN")
+        advice: "arrays belong after IN and BETWEEN")
     }
     return operand
   }

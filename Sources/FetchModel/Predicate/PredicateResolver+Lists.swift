@@ -25,7 +25,7 @@ extension PredicateResolver {
         .typeMismatch, at: right.range.lowerBound,
         found: isArgument ? "one value, not several" : right.kind.phrase,
         expected: "values in braces, an array, or a to-many key path",
-        hint: isArgument ? "an array is given as JSON: [1,2]" : nil)
+        advice: isArgument ? "an array is given as JSON: [1,2]" : nil)
     }
     return try compare(right, .contains, left, comparison.options)
   }

@@ -195,7 +195,7 @@ extension PredicateResolver {
   ) throws(PredicateError) {
     var names = names[...]
     while !names.isEmpty {
-      let name = takePropertyName(&names, of: model.entities[keyPath.endEntity])
+      let name = popPropertyName(&names, of: model.entities[keyPath.endEntity])
       if name.hasPrefix("@"), !isProperty(name, after: keyPath) {
         try append(operator: String(name.dropFirst()), to: &keyPath, at: range)
       } else {
@@ -240,7 +240,7 @@ extension PredicateResolver {
 
   /// Removes and returns the fewest first names that, joined by dots, are the name of a property;
   /// without such a property, the first name.
-  private func takePropertyName(_ names: inout ArraySlice<String>, of entity: Entity) -> String {
+  private func popPropertyName(_ names: inout ArraySlice<String>, of entity: Entity) -> String {
     for count in 1...max(1, names.count) {
       let name = names.prefix(count).joined(separator: ".")
       if entity.property(namedOrAliased: name) != nil {
@@ -314,7 +314,7 @@ extension PredicateResolver {
     PredicateError(
       .typeMismatch, at: range.lowerBound, found: "`\(name)`, a to-many relationship",
       expected: "an aggregate, an attribute or a to-one relationship after SUBQUERY",
-      hint: "its predicate may hold a quantifier: SUBQUERY(path, $x, ANY $x.\(name) …)")
+      advice: "its predicate may hold a quantifier: SUBQUERY(path, $x, ANY $x.\(name) …)")
   }
 
   private func unknown(_ name: String, of entity: Entity, at range: SourceRange) -> PredicateError {
@@ -322,7 +322,7 @@ extension PredicateResolver {
     return PredicateError(
       .unknownKeyPath, at: range.lowerBound, found: "`\(name)`",
       expected: "a property of \(entity.name)",
-      hint: isQuoted ? "text is written in straight quotes: 'x' or \"x\"" : nil,
+      advice: isQuoted ? "text is written in straight quotes: 'x' or \"x\"" : nil,
       nearest: nearestName(to: name, among: entity.propertyNames))
   }
 

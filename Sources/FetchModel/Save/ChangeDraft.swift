@@ -42,41 +42,65 @@ public struct ChangeDraft: Sendable {
     guard case .object(let members) = json else {
       throw .malformed("\(place) is not an object")
     }
-    let kinds = [Kind.insert, .update, .delete].filter { json[$0.rawValue] != nil }
-    guard kinds.count == 1, let entity = json[kinds[0].rawValue]?.string else {
-      throw .malformed("\(place) names an entity under one of `insert`, `update`, `delete`")
-    }
-    kind = kinds[0]
-    self.entity = entity
+    (kind, entity) = try Self.kindAndEntity(json, place)
     condition = Self.condition(members, kind)
-    let allowed = condition == nil ? Self.memberNames(kind) : Self.batchNames(kind)
-    if let unknown = members.first(where: { !allowed.contains($0.name) }) {
-      throw .malformed("\(place): \(kind.phrase) has no member `\(unknown.name)`")
-    }
+    try Self.checkNames(members, kind, isBatch: condition != nil, place)
     guard kind == .insert || condition != nil || json["id"] != nil else {
       throw .malformed("\(place): \(kind.phrase) needs an `id`")
     }
     target = json["id"].map { .json($0) }
-    guard let values = json["values"].map(\.members) ?? [],
-      kind != .update || json["values"] != nil
-    else { throw .malformed("\(place): `values` is an object") }
-    self.values = values
-    if let temporaryID = json["temporaryID"] {
-      guard let text = temporaryID.string, !text.isEmpty else {
-        throw .malformed("\(place): `temporaryID` is a text")
-      }
-      self.temporaryID = text
-    }
-    if let base = json["base"] {
-      guard json["ifMatch"] == nil else {
-        throw .malformed("\(place): give `ifMatch` or `base`, not both")
-      }
-      guard let members = base.members else {
-        throw .malformed("\(place): `base` is an object")
-      }
-      self.base = members
-    }
+    values = try Self.values(json["values"], kind, place)
+    temporaryID = try Self.temporaryID(json["temporaryID"], place)
+    base = try Self.base(json, place)
     precondition = try Self.precondition(json["ifMatch"], place)
+  }
+
+  private static func kindAndEntity(
+    _ json: JSON, _ place: String
+  ) throws(SaveError) -> (Kind, String) {
+    let kinds = [Kind.insert, .update, .delete].filter { json[$0.rawValue] != nil }
+    guard kinds.count == 1, let entity = json[kinds[0].rawValue]?.string else {
+      throw .malformed("\(place) names an entity under one of `insert`, `update`, `delete`")
+    }
+    return (kinds[0], entity)
+  }
+
+  private static func checkNames(
+    _ members: [JSON.Member], _ kind: Kind, isBatch: Bool, _ place: String
+  ) throws(SaveError) {
+    let allowed = isBatch ? batchNames(kind) : memberNames(kind)
+    guard let unknown = members.first(where: { !allowed.contains($0.name) }) else { return }
+    throw .malformed("\(place): \(kind.phrase) has no member `\(unknown.name)`")
+  }
+
+  private static func values(
+    _ json: JSON?, _ kind: Kind, _ place: String
+  ) throws(SaveError) -> [JSON.Member] {
+    guard let values = json.map(\.members) ?? [], kind != .update || json != nil else {
+      throw .malformed("\(place): `values` is an object")
+    }
+    return values
+  }
+
+  private static func temporaryID(
+    _ json: JSON?, _ place: String
+  ) throws(SaveError) -> String? {
+    guard let json else { return nil }
+    guard let text = json.string, !text.isEmpty else {
+      throw .malformed("\(place): `temporaryID` is a text")
+    }
+    return text
+  }
+
+  private static func base(_ json: JSON, _ place: String) throws(SaveError) -> [JSON.Member]? {
+    guard let base = json["base"] else { return nil }
+    guard json["ifMatch"] == nil else {
+      throw .malformed("\(place): give `ifMatch` or `base`, not both")
+    }
+    guard let members = base.members else {
+      throw .malformed("\(place): `base` is an object")
+    }
+    return members
   }
 
   private static func memberNames(_ kind: Kind) -> Set<String> {

@@ -19,7 +19,7 @@ extension Precondition {
     while true {
       rest = rest.drop { Self.isBlank($0) || $0 == UInt8(ascii: ",") }
       if rest.isEmpty { break }
-      guard let (tag, isWeak) = Self.takeTag(&rest) else { return nil }
+      guard let (tag, isWeak) = Self.parseTag(&rest) else { return nil }
       count += 1
       if !isWeak { strong.append(tag) }
     }
@@ -29,7 +29,7 @@ extension Precondition {
 
   /// Removes a tag and the blanks after it; nil if there is none, or if neither a comma nor the
   /// end follows it.
-  private static func takeTag(_ rest: inout Substring.UTF8View) -> (tag: String, isWeak: Bool)? {
+  private static func parseTag(_ rest: inout Substring.UTF8View) -> (tag: String, isWeak: Bool)? {
     let isWeak = rest.starts(with: "W/".utf8)
     if isWeak { rest = rest.dropFirst(2) }
     let quote = UInt8(ascii: "\"")

@@ -214,7 +214,7 @@ private struct ISO8601Reader {
     guard let days = readDays() else { return nil }
     var second: Int64 = 0
     var nanoseconds: Int32 = 0
-    if take(0x54) || take(0x74) || take(0x20) {
+    if consume(0x54) || consume(0x74) || consume(0x20) {
       guard let time = readTime(), let shift = readOffset() else { return nil }
       second = time.second - shift
       nanoseconds = time.nanoseconds
@@ -228,7 +228,7 @@ private struct ISO8601Reader {
     return overflow || overflow2 ? nil : Instant(seconds: total, nanoseconds: nanoseconds)
   }
 
-  private mutating func take(_ byte: UInt8) -> Bool {
+  private mutating func consume(_ byte: UInt8) -> Bool {
     guard offset < utf8.count, utf8[offset] == byte else { return false }
     offset += 1
     return true
@@ -252,23 +252,23 @@ private struct ISO8601Reader {
   }
 
   private mutating func readDays() -> Int64? {
-    let isNegative = take(0x2D)
-    let isSigned = isNegative || take(0x2B)
+    let isNegative = consume(0x2D)
+    let isSigned = isNegative || consume(0x2B)
     guard let digits = readDigits(isSigned ? 4...12 : 4...4) else { return nil }
     let year = isNegative ? -digits : digits
-    guard take(0x2D), let month = readTwoDigits(1...12), take(0x2D),
+    guard consume(0x2D), let month = readTwoDigits(1...12), consume(0x2D),
       let day = readTwoDigits(1...31), day <= Calendar.daysInMonth(year: year, month: month)
     else { return nil }
     return Calendar.days(year: year, month: month, day: day)
   }
 
   private mutating func readTime() -> (second: Int64, nanoseconds: Int32)? {
-    guard let hour = readTwoDigits(0...24), take(0x3A), let minute = readTwoDigits(0...59) else {
+    guard let hour = readTwoDigits(0...24), consume(0x3A), let minute = readTwoDigits(0...59) else {
       return nil
     }
     var second: Int64 = 0
     var nanoseconds: Int32 = 0
-    if take(0x3A) {
+    if consume(0x3A) {
       // A leap second is the first second of the next minute.
       guard let digits = readTwoDigits(0...60), let fraction = readFraction() else { return nil }
       second = digits
@@ -280,7 +280,7 @@ private struct ISO8601Reader {
   }
 
   private mutating func readFraction() -> Int32? {
-    guard take(0x2E) || take(0x2C) else { return 0 }
+    guard consume(0x2E) || consume(0x2C) else { return 0 }
     let start = offset
     guard var fraction = readDigits(1...9) else { return nil }
     for _ in (offset - start)..<9 { fraction *= 10 }
@@ -290,16 +290,16 @@ private struct ISO8601Reader {
 
   /// Returns the offset from UTC in seconds; 0 without an offset.
   private mutating func readOffset() -> Int64? {
-    if offset == utf8.count || take(0x5A) || take(0x7A) { return 0 }
+    if offset == utf8.count || consume(0x5A) || consume(0x7A) { return 0 }
     // The format of Date's description: 2001-01-01 00:00:00 +0000.
     if offset + 1 < utf8.count, utf8[offset] == 0x20, [0x2B, 0x2D].contains(utf8[offset + 1]) {
       offset += 1
     }
-    let isWest = take(0x2D)
-    guard isWest || take(0x2B), let hour = readTwoDigits(0...23) else { return nil }
+    let isWest = consume(0x2D)
+    guard isWest || consume(0x2B), let hour = readTwoDigits(0...23) else { return nil }
     var minute: Int64 = 0
     if offset < utf8.count {
-      _ = take(0x3A)
+      _ = consume(0x3A)
       guard let digits = readTwoDigits(0...59) else { return nil }
       minute = digits
     }

@@ -41,7 +41,7 @@ where Request.Result == Result {
   /// `processPendingChanges()` marks the results as complete, even if there are none. Keep a strong
   /// reference to the query until ``stop(_:)``. A subclass may call this class's method; if it does
   /// nothing else, ``DataStoreError/notExecutable`` is thrown by the fetch.
-  open func execute(_ query: Query) { query.noteSuperclass() }
+  open func execute(_ query: Query) { query.recordSuperclass() }
 
   /// Ends what ``execute(_:)`` started. The query has no reader any more.
   open func stop(_ query: Query) {}

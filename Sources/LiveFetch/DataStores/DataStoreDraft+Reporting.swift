@@ -18,7 +18,7 @@ extension DataStoreDraft.Overlay {
     guard let reports = reports(of: ids, under: changes, previous, order) else {
       return reportAll(ids, under: changes)
     }
-    for report in reports { note(report.id, isShown: report.result != nil) }
+    for report in reports { record(report.id, isShown: report.result != nil) }
     query.enqueue(reports) { visible(under: changes) }
     query.processPendingChanges()
   }
@@ -54,13 +54,13 @@ extension DataStoreDraft.Overlay {
     (hidden, added) = ([], [])
     for change in changes {
       let isStored = base.entries[change.id] != nil
-      note(change.id, isShown: change.shown(isStored: isStored, request) != nil)
+      record(change.id, isShown: change.shown(isStored: isStored, request) != nil)
     }
     query.enqueue(all: visible, changed: ids)
     query.processPendingChanges()
   }
 
-  private mutating func note(_ id: ID, isShown: Bool) {
+  private mutating func record(_ id: ID, isShown: Bool) {
     let isStored = base.entries[id] != nil
     if isStored && !isShown { hidden.insert(id) } else { hidden.remove(id) }
     if !isStored && isShown { added.insert(id) } else { added.remove(id) }
@@ -76,24 +76,62 @@ extension DataStoreDraft.Overlay {
     let byID = Dictionary(own.map { ($0.id, $0) }) { $1 }
     var (reports, isNew) = ([Report](), Set<ID>())
     for id in order.filter(ids.contains) + Array(ids.subtracting(order)) {
-      let entry = base.entries[id]
-      let before = previous[id] ?? nil
-      let isArrival = entry != nil && previous[id] != nil && before == nil
-      let wasStored = previous[id] == nil ? entry != nil : before != nil
-      let wasShown = wasStored ? !hidden.contains(id) : added.contains(id)
-      let shown = byID[id]?.shown(isStored: entry != nil, query.request)
-      let now = byID[id] == nil ? entry?.result : shown
-      if wasShown, now != nil, wasStored != (entry != nil) { return nil }
-      if now != nil, !wasShown {
-        if entry == nil { isNew.insert(id) } else if !isArrival || !added.isEmpty { return nil }
+      let transition = transition(of: id, under: byID[id], previous)
+      switch transition.place(isDraftEmpty: added.isEmpty) {
+      case .known: break
+      case .last: isNew.insert(id)
+      case .unknown: return nil
       }
-      if now != nil || wasShown || isArrival { reports.append(Report(id: id, result: now)) }
+      if transition.isReported { reports.append(Report(id: id, result: transition.result)) }
     }
     guard !isNew.isEmpty else { return reports }
     guard areLast(isNew, in: changes) else { return nil }
     return reports.filter { !isNew.contains($0.id) }
       + own.lazy.filter { isNew.contains($0.id) }
       .map { Report(id: $0.id, result: $0.change.result) }
+  }
+
+  private func transition(
+    of id: ID, under change: DraftChange<Result>?, _ previous: Previous
+  ) -> Transition {
+    let entry = base.entries[id]
+    let isStored = entry != nil
+    let wasStored = previous[id].map { $0 != nil } ?? isStored
+    return Transition(
+      wasStored: wasStored, isStored: isStored,
+      wasShown: wasStored ? !hidden.contains(id) : added.contains(id),
+      result: change == nil ? entry?.result : change?.shown(isStored: isStored, query.request))
+  }
+
+  /// A result before and after changes of the source and of the draft.
+  private struct Transition {
+    let wasStored: Bool
+    let isStored: Bool
+    let wasShown: Bool
+    /// nil if it is not shown any more.
+    let result: Result?
+
+    enum Place {
+      /// It is not shown, stays, or arrives where the source has it.
+      case known
+      /// After the source's results.
+      case last
+      case unknown
+    }
+
+    /// True if the source has it now and did not have it before.
+    private var isArrival: Bool { isStored && !wasStored }
+
+    var isReported: Bool { result != nil || wasShown || isArrival }
+
+    /// - Parameter isDraftEmpty: True if the draft adds no results.
+    func place(isDraftEmpty: Bool) -> Place {
+      guard result != nil else { return .known }
+      // It moves between the source's results and the draft's.
+      if wasShown { return wasStored == isStored ? .known : .unknown }
+      if !isStored { return .last }
+      return isArrival && isDraftEmpty ? .known : .unknown
+    }
   }
 
   /// True if `new` come after all other results that only the changes contain.

@@ -207,7 +207,7 @@ public final class DataStoreDraft<
   private func receive(_ batch: DataStoreBatch<Result>, _ inner: Query) {
     let replaced = withState { state -> Query? in
       guard let place = state.overlays.firstIndex(where: { $0.reads(inner) }) else { return nil }
-      let replaced = state.overlays[place].take(inner)
+      let replaced = state.overlays[place].replaceInner(with: inner)
       let isFirst = !state.overlays[place].hasBase || replaced != nil
       state.overlays[place].hasBase = true
       let (previous, isReordered) = state.overlays[place].base.apply(batch)
@@ -266,8 +266,8 @@ extension DataStoreDraft.Overlay {
   /// Makes `query` the query that is read, if it is the wider one.
   ///
   /// - Returns: the replaced query.
-  mutating func take(
-    _ query: DataStoreQuery<Result, Request>
+  mutating func replaceInner(
+    with query: DataStoreQuery<Result, Request>
   ) -> DataStoreQuery<Result, Request>? {
     guard query === wider else { return nil }
     defer { (inner, wider, base) = (query, nil, StoredResults()) }

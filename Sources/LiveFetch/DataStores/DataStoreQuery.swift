@@ -155,7 +155,7 @@ public final class DataStoreQuery<
   }
 
   /// Notes that ``DataStore``'s own `execute(_:)` was called.
-  func noteSuperclass() { box.withLock { $0.reachedSuperclass = true } }
+  func recordSuperclass() { box.withLock { $0.reachedSuperclass = true } }
 
   /// True if ``DataStore``'s own `execute(_:)` was called and nothing was enqueued or reported.
   var isLeftToSuperclass: Bool {

@@ -98,7 +98,7 @@ extension DataStoreResultsController {
   private func receive(_ event: Query.Event) {
     switch event {
     case .batch(let batch):
-      take(batch)
+      apply(batch)
       set(.following)
     case .online: if hasResults { set(.following) }
     case .offline(let error): report(.offline(error), error)
@@ -125,13 +125,12 @@ extension DataStoreResultsController {
 // MARK: - Arranging
 
 extension DataStoreResultsController {
-  private func take(_ batch: DataStoreBatch<Result>) {
+  private func apply(_ batch: DataStoreBatch<Result>) {
     let batch = hasResults ? batch : batch.first
     hasResults = true
     let (previous, isReordered) = results.apply(batch)
-    if !isReordered, wasLoaded, previous.count <= ResultEdit<Result>.maximum, take(previous) {
-      return
-    }
+    let isShort = previous.count <= ResultEdit<Result>.maximum
+    if !isReordered, wasLoaded, isShort, showEdits(since: previous) { return }
     let arranged = arrangedAgain()
     showWindow(of: arranged) { [arrangement, results] id in
       guard let before = previous[id] else { return true }
@@ -146,7 +145,7 @@ extension DataStoreResultsController {
 
   /// Shows few changed results without comparing the others. Returns false if the closures of the
   /// arrangement contradict each other.
-  private func take(_ previous: StoredResults<Result>.Previous) -> Bool {
+  private func showEdits(since previous: StoredResults<Result>.Previous) -> Bool {
     var edit = ResultEdit(arrangement, ordered)
     ordered = []
     for (id, before) in previous {

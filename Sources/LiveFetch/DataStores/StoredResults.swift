@@ -49,12 +49,12 @@ struct StoredResults<Result: InstanceIdentifiable> {
     for change in batch.changes {
       let old = entries[change.id]
       guard let result = change.result else {
-        if let old { previous.note(old, of: change.id) }
+        if let old { previous.record(old, of: change.id) }
         entries[change.id] = nil
         continue
       }
       if let old, change.place == nil, isKnownSame(old.result, result) { continue }
-      previous.note(old, of: change.id)
+      previous.record(old, of: change.id)
       var sequence = change.place == nil ? old?.sequence : nil
       if sequence == nil, let place = change.place {
         sequence = number(at: place)
@@ -64,7 +64,7 @@ struct StoredResults<Result: InstanceIdentifiable> {
           sequence = number(at: place)
         }
       }
-      entries[change.id] = Entry(result: result, sequence: sequence ?? takeNumber())
+      entries[change.id] = Entry(result: result, sequence: sequence ?? nextNumber())
     }
     return (previous, isReordered)
   }
@@ -79,14 +79,14 @@ struct StoredResults<Result: InstanceIdentifiable> {
     for result in all {
       let id = result.instanceID
       let old = entries[id]
-      let sequence = old?.sequence ?? takeNumber()
+      let sequence = old?.sequence ?? nextNumber()
       isReordered = isReordered || sequence <= last
       last = sequence
       new[id] = Entry(result: result, sequence: sequence, isShown: old?.isShown ?? false)
       if let old, !(limit?.contains(id) ?? true) || isKnownSame(old.result, result) { continue }
-      previous.note(old, of: id)
+      previous.record(old, of: id)
     }
-    for (id, old) in entries where new[id] == nil { previous.note(old, of: id) }
+    for (id, old) in entries where new[id] == nil { previous.record(old, of: id) }
     entries = new
     if isReordered { number(all.lazy.map(\.instanceID)) }
     return (previous, isReordered)
@@ -94,7 +94,7 @@ struct StoredResults<Result: InstanceIdentifiable> {
 
   // MARK: - Numbers
 
-  private mutating func takeNumber() -> Int {
+  private mutating func nextNumber() -> Int {
     defer { nextSequence += Self.gap }
     return nextSequence
   }
@@ -104,7 +104,7 @@ struct StoredResults<Result: InstanceIdentifiable> {
     let low = place.previous.flatMap { entries[$0]?.sequence }
     let high = place.next.flatMap { entries[$0]?.sequence }
     switch (low, high) {
-    case (_, nil): return takeNumber()
+    case (_, nil): return nextNumber()
     case (nil, let high?): return high - Self.gap
     case (let low?, let high?): return high - low > 1 ? low + (high - low) / 2 : nil
     }
@@ -146,7 +146,7 @@ struct StoredResults<Result: InstanceIdentifiable> {
 
 extension Dictionary {
   /// Keeps the first entry of each id.
-  fileprivate mutating func note<Entry>(_ old: Entry?, of id: Key) where Value == Entry? {
+  fileprivate mutating func record<Entry>(_ old: Entry?, of id: Key) where Value == Entry? {
     if self[id] == nil { updateValue(old, forKey: id) }
   }
 }

@@ -351,23 +351,23 @@ private struct ItemElements: UnkeyedDecodingContainer {
   }
 
   mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-    try take { try $0.decode(type) }
+    try decodeNext { try $0.decode(type) }
   }
 
   mutating func nestedContainer<Nested: CodingKey>(
     keyedBy type: Nested.Type
   ) throws -> KeyedDecodingContainer<Nested> {
-    try take { try $0.container(keyedBy: type) }
+    try decodeNext { try $0.container(keyedBy: type) }
   }
 
   mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
-    try take { try $0.unkeyedContainer() }
+    try decodeNext { try $0.unkeyedContainer() }
   }
 
-  mutating func superDecoder() throws -> any Decoder { try take { $0 } }
+  mutating func superDecoder() throws -> any Decoder { try decodeNext { $0 } }
 
   /// Reads the current element. An element that cannot be read remains the current one.
-  private mutating func take<Value>(_ read: (ItemDecoder) throws -> Value) throws -> Value {
+  private mutating func decodeNext<Value>(_ read: (ItemDecoder) throws -> Value) throws -> Value {
     let value = try read(current())
     currentIndex += 1
     return value

@@ -39,23 +39,23 @@ private struct NilKeyContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     collector.written.insert(key.stringValue)
   }
 
-  func encodeIfPresent<Value: Encodable>(_ value: Value?, forKey key: Key) { note(value, key) }
-  func encodeIfPresent(_ value: Bool?, forKey key: Key) { note(value, key) }
-  func encodeIfPresent(_ value: String?, forKey key: Key) { note(value, key) }
-  func encodeIfPresent(_ value: Double?, forKey key: Key) { note(value, key) }
-  func encodeIfPresent(_ value: Float?, forKey key: Key) { note(value, key) }
-  func encodeIfPresent(_ value: Int?, forKey key: Key) { note(value, key) }
-  func encodeIfPresent(_ value: Int8?, forKey key: Key) { note(value, key) }
-  func encodeIfPresent(_ value: Int16?, forKey key: Key) { note(value, key) }
-  func encodeIfPresent(_ value: Int32?, forKey key: Key) { note(value, key) }
-  func encodeIfPresent(_ value: Int64?, forKey key: Key) { note(value, key) }
-  func encodeIfPresent(_ value: UInt?, forKey key: Key) { note(value, key) }
-  func encodeIfPresent(_ value: UInt8?, forKey key: Key) { note(value, key) }
-  func encodeIfPresent(_ value: UInt16?, forKey key: Key) { note(value, key) }
-  func encodeIfPresent(_ value: UInt32?, forKey key: Key) { note(value, key) }
-  func encodeIfPresent(_ value: UInt64?, forKey key: Key) { note(value, key) }
+  func encodeIfPresent<Value: Encodable>(_ value: Value?, forKey key: Key) { record(value, key) }
+  func encodeIfPresent(_ value: Bool?, forKey key: Key) { record(value, key) }
+  func encodeIfPresent(_ value: String?, forKey key: Key) { record(value, key) }
+  func encodeIfPresent(_ value: Double?, forKey key: Key) { record(value, key) }
+  func encodeIfPresent(_ value: Float?, forKey key: Key) { record(value, key) }
+  func encodeIfPresent(_ value: Int?, forKey key: Key) { record(value, key) }
+  func encodeIfPresent(_ value: Int8?, forKey key: Key) { record(value, key) }
+  func encodeIfPresent(_ value: Int16?, forKey key: Key) { record(value, key) }
+  func encodeIfPresent(_ value: Int32?, forKey key: Key) { record(value, key) }
+  func encodeIfPresent(_ value: Int64?, forKey key: Key) { record(value, key) }
+  func encodeIfPresent(_ value: UInt?, forKey key: Key) { record(value, key) }
+  func encodeIfPresent(_ value: UInt8?, forKey key: Key) { record(value, key) }
+  func encodeIfPresent(_ value: UInt16?, forKey key: Key) { record(value, key) }
+  func encodeIfPresent(_ value: UInt32?, forKey key: Key) { record(value, key) }
+  func encodeIfPresent(_ value: UInt64?, forKey key: Key) { record(value, key) }
 
-  private func note<Value>(_ value: Value?, _ key: Key) {
+  private func record<Value>(_ value: Value?, _ key: Key) {
     if value == nil {
       collector.names.insert(key.stringValue)
     } else {

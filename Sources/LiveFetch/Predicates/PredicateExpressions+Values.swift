@@ -19,7 +19,7 @@ extension PredicateExpressions.NilLiteral: PredicateTranslatable {
   func translated(
     by translator: inout PredicateTranslator
   ) throws(PredicateTranslationError) -> PredicateTerm {
-    .value(FetchModel.Expression(.literal(.null)))
+    .value(.null)
   }
 }
 
@@ -134,7 +134,7 @@ extension PredicateExpressions.OptionalFlatMap: PredicateTranslatable {
     let outer = try translator.term(wrapped)
     if case .constant(let constant) = outer {
       guard let held = PredicateTranslator.unwrapped(constant) else {
-        return .value(FetchModel.Expression(.literal(.null)))
+        return .value(.null)
       }
       translator.bind(variable.key, to: .constant(held))
       return try translator.term(transform)
@@ -153,15 +153,12 @@ extension PredicateExpressions.OptionalFlatMap: PredicateTranslatable {
     case .condition(let condition): return .optional(present: present, condition)
     case .optional(let inner, let condition):
       return .optional(present: PredicateTranslator.all([present, inner]), condition)
-    case .value(let value):
+    case .value(let value) where value.isKeyPath:
       // A key path through nil is nil.
-      if case .keyPath = value.kind { return result }
-      let null = FetchModel.Expression(.literal(.null))
-      return .value(FetchModel.Expression(.ternary(present, value, null)))
-    case .constant:
-      let null = FetchModel.Expression(.literal(.null))
+      return result
+    case .value, .constant:
       let value = try translator.value(of: result)
-      return .value(FetchModel.Expression(.ternary(present, value, null)))
+      return .value(FetchModel.Expression(.ternary(present, value, .null)))
     case .collection, .range, .ordering: return result
     }
   }
@@ -231,6 +228,10 @@ extension PredicateExpressions.FloatDivision: PredicateTranslatable {
 }
 
 extension FetchModel.Expression {
+  fileprivate static var null: Self { Self(.literal(.null)) }
+
+  fileprivate var isKeyPath: Bool { if case .keyPath = kind { true } else { false } }
+
   fileprivate var isDouble: Bool { if case .literal(.double) = kind { true } else { false } }
 }
 

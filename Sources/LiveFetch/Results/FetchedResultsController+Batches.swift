@@ -115,7 +115,7 @@ extension FetchedResultsController {
         unreadable[item.id] = nil
         return (item.id, element)
       } catch {
-        noteUnreadable([item.id: error])
+        reportUnreadable([item.id: error])
         return nil
       }
     }

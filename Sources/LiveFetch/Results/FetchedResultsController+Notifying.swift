@@ -7,7 +7,7 @@ extension FetchedResultsController {
     // Report objects that changed in place after the content shows them.
     defer { context.processChangesOfTree() }
     show(content)
-    defer { noteUnreadable(in: content) }
+    defer { reportUnreadable(in: content) }
     guard old == nil || change?.isEmpty == false else { return }
     channels.removeAll { $0.isUnread }
     for entry in channels { entry.channel?.send(content.visibleState, change) }
@@ -24,7 +24,7 @@ extension FetchedResultsController {
   ) {
     if change.isEmpty, old.visibleState.summary == content.visibleState.summary {
       storedContent = content
-      noteUnreadable(in: content)
+      reportUnreadable(in: content)
     } else {
       notify(content, change)
     }
@@ -45,11 +45,11 @@ extension FetchedResultsController {
   }
 
   /// Reports each unreadable object to the delegate once.
-  func noteUnreadable(in content: FetchedContent<Element>) {
-    if !content.problems.isEmpty { noteUnreadable(content.problems) }
+  func reportUnreadable(in content: FetchedContent<Element>) {
+    if !content.problems.isEmpty { reportUnreadable(content.problems) }
   }
 
-  func noteUnreadable(_ problems: [ObjectID: MaterializationError]) {
+  func reportUnreadable(_ problems: [ObjectID: MaterializationError]) {
     let new = problems.filter { unreadable[$0.key] != $0.value }
     guard !new.isEmpty else { return }
     registrar.withMutation(of: self, keyPath: \.sections) { unreadable.merge(new) { $1 } }

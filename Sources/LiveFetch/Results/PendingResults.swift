@@ -79,12 +79,12 @@ final class PendingResults<Element: Fetchable> {
     }
     tokens.append(
       context.root.observe(DidSettle.self, isolation: isolation) { [weak self] save in
-        self?.note(save)
+        self?.record(save)
         changed()
       })
   }
 
-  private func note(_ save: DidSettle) {
+  private func record(_ save: DidSettle) {
     guard let token = Token(save.token) else { return }
     let changed = save.changed.filter { $0 is Element }
     let deleted = save.deleted.filter { $0 is Element }.compactMap(\.objectID.permanentID)
@@ -118,7 +118,7 @@ final class PendingResults<Element: Fetchable> {
   private func complete(
     _ items: [Item], of base: ResultState, isolation: isolated (any Actor)?
   ) async {
-    context.root.noteToken(base.token)
+    context.root.recordToken(base.token)
     await context.learnDestinations(for: Element.self, isolation: isolation)
     try? await context.completeItems(items, as: type, isolation: isolation)
   }

@@ -53,13 +53,13 @@ final class EventFeed: FetchFeed {
         // The server sends JSON if something in between did not pass on the `Accept` header.
         if !(300..<400).contains(response.status) { _ = try response.json() }
         return try await poll(since: token, hold)
-      case .heldBack:
+      case .buffered:
         drop()
         return try await poll(since: token, hold)
       case .ended(let reason):
         drop()
         // Gateways end streams now and then. Only if another one cannot be opened the server is away.
-        guard mayReopen, stream.hasLasted else { throw .unreachable(ServiceUnavailable(reason)) }
+        guard mayReopen, stream.mayReopen else { throw .unreachable(ServiceUnavailable(reason)) }
         mayReopen = false
       case .cancelled:
         drop()

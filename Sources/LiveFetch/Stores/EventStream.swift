@@ -13,7 +13,7 @@ final class EventStream: Sendable {
     /// The response is not a stream.
     case response(RemoteResponse)
     /// No byte arrived within the time limit: a gateway buffers the response.
-    case heldBack
+    case buffered
     /// The connection could not be made, or ended.
     case ended(String)
     case cancelled
@@ -22,7 +22,7 @@ final class EventStream: Sendable {
   /// A server begins a stream at once and sends a comment every 15 s.
   static let timeLimits = TransferTimeLimits(connect: 10, response: 10, idle: 45)
   /// The maximum number of bytes of a response that is no stream; the rest is cut off.
-  private static let maxPage = 1 << 20
+  private static let maxBodyBytes = 1 << 20
 
   private struct State {
     var parser = EventParser()
@@ -40,7 +40,7 @@ final class EventStream: Sendable {
   deinit { transfer.cancel() }
 
   /// True if it has delivered an event or lasted for a second, so that a new connection may succeed.
-  var hasLasted: Bool {
+  var mayReopen: Bool {
     state.withLock { state in
       state.hasEvent || state.firstByte.map { $0.duration(to: .now) >= .seconds(1) } ?? false
     }
@@ -53,7 +53,7 @@ final class EventStream: Sendable {
       if let event = state.withLock({ $0.events.popFirst() }) { return .event(event) }
       switch await transfer.next() {
       case .head(let head):
-        if !head.isEventStream { return await page(head) }
+        if !head.isEventStream { return await readBody(after: head) }
       case .body(let bytes): read(bytes)
       case .end: return .ended("the stream ended")
       case .failed(let error): return Self.outcome(error, transfer.request.limits)
@@ -70,9 +70,9 @@ final class EventStream: Sendable {
   }
 
   /// Reads the rest of a response that is no stream.
-  private func page(_ head: ResponseHead) async -> Outcome {
+  private func readBody(after head: ResponseHead) async -> Outcome {
     var body: [UInt8] = []
-    while body.count < Self.maxPage {
+    while body.count < Self.maxBodyBytes {
       switch await transfer.next() {
       case .head: break
       case .body(let piece): body += piece
@@ -87,7 +87,7 @@ final class EventStream: Sendable {
   private static func outcome(_ error: TransferError, _ limits: TransferTimeLimits) -> Outcome {
     switch error {
     case .cancelled: .cancelled
-    case .timedOut(.response): .heldBack
+    case .timedOut(.response): .buffered
     default: .ended(error.reason(within: limits))
     }
   }

@@ -40,7 +40,7 @@ struct RemoteResponse: Sendable {
     if let problem = json.flatMap({ Problem(json: $0, status: status) }) {
       return ObjectStoreError(problem, retryAfter: retryAfter)
     }
-    guard status >= 500 || ServiceUnavailable.passing.contains(status) else {
+    guard status >= 500 || ServiceUnavailable.transientStatuses.contains(status) else {
       return .notUnderstood("status \(status) without a problem")
     }
     return .unreachable(

@@ -42,7 +42,7 @@ public struct ServiceUnavailable: Sendable, Hashable {
   ///
   /// - Parameter retryAfter: seconds to wait; nil takes the problem's own `Retry-After`.
   init?(_ problem: Problem, retryAfter: Double? = nil) {
-    guard Self.passing.contains(problem.status) else { return nil }
+    guard Self.transientStatuses.contains(problem.status) else { return nil }
     let requested = problem.headers.first { $0.name == "Retry-After" }.flatMap { Double($0.value) }
     self.init(
       problem.detail, status: problem.status, code: problem.code,
@@ -50,7 +50,7 @@ public struct ServiceUnavailable: Sendable, Hashable {
   }
 
   /// Statuses with which the same request may succeed later.
-  static let passing: Set = [408, 425, 429, 500, 502, 503, 504, 507]
+  static let transientStatuses: Set = [408, 425, 429, 500, 502, 503, 504, 507]
 }
 
 extension ObjectStoreError {

@@ -32,6 +32,26 @@ struct CopyCommand: ParsableCommand {
   func run() throws {
     let source = try CopiedStore(source)
     let destination = CopiedStore(new: destination)
+    try Self.check(source, destination)
+    guard let model = try reportingErrors(of: source.name, source.model) else {
+      throw failure("\(source.name): the store contains no model", .unusableStore)
+    }
+    let copied = try copyObjects(of: model, from: source, to: destination)
+    let (records, keys) = try reportingErrors(of: source.name, source.credentials)
+    try reportingErrors(of: destination.name) {
+      try destination.complete(model, records, keys)
+    }
+    try compare(copied, of: model, from: source, with: destination)
+    guard !quiet else { return }
+    for objects in copied {
+      print("\(objects.entity): \(objects.count.withThousandsSeparators) objects, compared")
+    }
+    print(
+      "\(keys.count.withThousandsSeparators) API keys, \(records.count.withThousandsSeparators) idempotency keys"
+    )
+  }
+
+  private static func check(_ source: CopiedStore, _ destination: CopiedStore) throws {
     switch (source, destination) {
     case (.file, .file):
       throw failure("copy needs a database: `livefetch backup` copies a file", .usage)
@@ -42,40 +62,38 @@ struct CopyCommand: ParsableCommand {
     if case .file(let path) = destination, FileManager.default.fileExists(atPath: path) {
       throw failure("\(path): already exists and would be overwritten", .unusableStore)
     }
-    guard let model = try reportingErrors(of: source.name, source.model) else {
-      throw failure("\(source.name): the store contains no model", .unusableStore)
-    }
+  }
+
+  private func copyObjects(
+    of model: ModelFile, from source: CopiedStore, to destination: CopiedStore
+  ) throws -> [CopiedObjects] {
     let highest = try reportingErrors(of: source.name) { try source.highestIDs(of: model) }
     let writer = try reportingErrors(of: destination.name) {
       try destination.begin(model)
     }
-    let read: [CopiedObjects]
     do {
-      read = try objects(of: source, model) { items, entity in
+      let copied = try objects(of: source, model) { items, entity in
         try reportingErrors(of: destination.name) { try writer.write(items, of: entity) }
       }
       try reportingErrors(of: destination.name) { try writer.finish(highestIDs: highest) }
+      return copied
     } catch {
       writer.cancel()
       throw error
     }
-    let (records, keys) = try reportingErrors(of: source.name, source.credentials)
-    try reportingErrors(of: destination.name) {
-      try destination.complete(model, records, keys)
-    }
+  }
+
+  /// Reads the destination and throws unless its objects are the copied ones.
+  private func compare(
+    _ copied: [CopiedObjects], of model: ModelFile, from source: CopiedStore,
+    with destination: CopiedStore
+  ) throws {
     let written = try objects(of: destination, model) { _, _ in }
-    for (read, written) in zip(read, written) where read != written {
+    for (copied, written) in zip(copied, written) where copied != written {
       throw failure(
-        "\(destination.name): the objects of \(read.entity) are not those of \(source.name): "
+        "\(destination.name): the objects of \(copied.entity) are not those of \(source.name): "
           + "do not use this copy", .unusableStore)
     }
-    guard !quiet else { return }
-    for objects in read {
-      print("\(objects.entity): \(objects.count.withThousandsSeparators) objects, compared")
-    }
-    print(
-      "\(keys.count.withThousandsSeparators) API keys, \(records.count.withThousandsSeparators) idempotency keys"
-    )
   }
 
   /// Reads every object of a store in one snapshot.
@@ -84,44 +102,26 @@ struct CopyCommand: ParsableCommand {
   ) throws -> [CopiedObjects] {
     let opened = try store.openToRead()
     defer { opened.close() }
-    var result: [CopiedObjects] = []
-    var failed: (any Error)?
     var bar = ProgressBar(store.name)
-    try reportingErrors(of: store.name) {
+    defer { bar.clear() }
+    return try reportingErrors(of: store.name) {
       try opened.readResponses { transaction throws(StoreError) in
-        for entity in file.entities where !entity.isAbstract && failed == nil {
-          var objects = CopiedObjects(entity: entity.name)
-          do {
+        Result<[CopiedObjects], any Error> {
+          try file.entities.filter { !$0.isAbstract }.map { entity in
             let plan = try Self.plan(of: entity.name, file, opened.model)
-            try transaction.pages(of: plan, size: 1_000, in: opened.model) { page in
-              do {
-                let snapshot = try JSON(stored: page.json)
-                let items = FetchResult.sections(snapshot).flatMap(\.items)
-                  .map { file.copied($0, of: entity.name) }
-                objects.add(items)
-                try body(items, entity.name)
-                if !quiet {
-                  let total = snapshot["total"]?.integer.map { Double(max(1, $0)) }
-                  bar.show(
-                    total.map { Double(objects.count) / $0 }, count: objects.count,
-                    unit: entity.name)
-                }
-                return true
-              } catch {
-                failed = error
-                return false
-              }
+            var objects = CopiedObjects(entity: entity.name)
+            try transaction.forEachPage(of: plan, in: opened.model) { snapshot in
+              let items = FetchResult.sections(snapshot).flatMap(\.items)
+                .map { file.copied($0, of: entity.name) }
+              objects.add(items)
+              try body(items, entity.name)
+              if !quiet { bar.show(objects, of: snapshot["total"]?.integer) }
             }
-          } catch {
-            failed = failed ?? error
+            return objects
           }
-          result.append(objects)
         }
-      }
+      }.get()
     }
-    bar.clear()
-    if let failed { throw failed }
-    return result
   }
 
   private static func plan(
@@ -149,5 +149,32 @@ private struct CopiedObjects: Equatable {
     var text: [UInt8] = []
     for item in items { text.append(json: item) }
     hash.combine(text)
+  }
+}
+
+extension ProgressBar {
+  fileprivate mutating func show(_ objects: CopiedObjects, of total: Int64?) {
+    let total = total.map { Double(max(1, $0)) }
+    show(total.map { Double(objects.count) / $0 }, count: objects.count, unit: objects.entity)
+  }
+}
+
+extension StoreReadTransaction {
+  /// Reads the result of `plan` in pages.
+  ///
+  /// - Throws: The error of a query, or the first error of `body`, which ends the reading.
+  fileprivate func forEachPage(
+    of plan: FetchPlan, in model: Model, _ body: (JSON) throws -> Void
+  ) throws {
+    var failure: (any Error)?
+    try pages(of: plan, size: 1_000, in: model) { page in
+      do {
+        try body(try JSON(stored: page.json))
+      } catch {
+        failure = error
+      }
+      return failure == nil
+    }
+    if let failure { throw failure }
   }
 }

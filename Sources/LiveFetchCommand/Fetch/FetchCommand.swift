@@ -108,35 +108,35 @@ struct FetchCommand: ParsableCommand {
         result = try source.nextResult()
         isAvailable = true
       } catch let error as ServerUnavailable {
-        if isAvailable { note("\(error.reason.withoutFullStop); trying again") }
+        if isAvailable { printError("\(error.reason.withoutFullStop); trying again") }
         isAvailable = false
         continue
       }
       guard let next = result, next.shownParts != last.shownParts else { continue }
       if format == .table, !count { try write("\n") }
-      columns = try printResult(next, known: columns)
+      columns = try printResult(next, columnsIfEmpty: columns)
       last = next
     }
   }
 
   /// Prints a result.
   ///
-  /// - Parameter known: the columns of the previous result, for the head of a result without items.
+  /// - Parameter columnsIfEmpty: the columns of the previous result, for the head of a result without items.
   /// - Returns: The printed columns.
   @discardableResult
-  private func printResult(_ json: JSON, known: [String] = []) throws -> [String] {
+  private func printResult(_ json: JSON, columnsIfEmpty: [String] = []) throws -> [String] {
     if count {
       try write("\(json["total"]?.integer ?? 0)\n")
       return []
     }
-    let result = FetchResult(json, known: known)
+    let result = FetchResult(json, columnsIfEmpty: columnsIfEmpty)
     switch format {
     case .table: try printTable(result)
     case .json: try write(json.text + "\n")
     case .csv, .tsv, .ndjson: try printRows(json, result.columns)
     }
     if result.isTruncated {
-      note(
+      printError(
         "only the first \(result.count.withThousandsSeparators) are shown; `livefetch export` has no limit"
       )
     }

@@ -25,15 +25,16 @@ struct FetchResult {
   let total: Int?
   let isTruncated: Bool
 
-  /// - Parameter known: The columns of a result without items.
-  init(_ json: JSON, known: [String] = []) {
+  /// - Parameter columnsIfEmpty: The columns of a result without items.
+  init(_ json: JSON, columnsIfEmpty: [String] = []) {
     entity = json["entity"]?.string ?? ""
     token = json["token"]?.string ?? ""
     total = json["total"]?.integer.map { Int(clamping: $0) }
     isTruncated = json["truncated"] == .boolean(true)
     let read = Self.sections(json)
     let items = read.flatMap(\.items)
-    let columns = items.isEmpty && !known.isEmpty ? known : Self.columns(of: items)
+    let columns =
+      items.isEmpty && !columnsIfEmpty.isEmpty ? columnsIfEmpty : Self.columns(of: items)
     self.columns = columns
     numeric = Self.numeric(columns, items)
     sections = read.map { section in
@@ -41,8 +42,8 @@ struct FetchResult {
         name: section.name,
         rows: section.items.map { item in
           Row(
-            id: (item["id"] ?? item).shown,
-            cells: columns.map { Self.value($0, of: item).shown })
+            id: (item["id"] ?? item).cellText,
+            cells: columns.map { Self.value($0, of: item).cellText })
         })
     }
   }
@@ -85,7 +86,7 @@ struct FetchResult {
 
 extension JSON {
   /// The text of a table cell: text without quotes, and nothing for nil.
-  var shown: String {
+  var cellText: String {
     switch self {
     case .null: return ""
     case .string(let text): return text.onOneLine

@@ -26,7 +26,7 @@ struct FetchScreen {
     while true {
       do {
         guard let json = try source.nextResult() else { continue }
-        let result = FetchResult(json, known: shown.columns)
+        let result = FetchResult(json, columnsIfEmpty: shown.columns)
         let changes = RowChanges(from: shown, to: result)
         guard !changes.isEmpty else { continue }
         draw(result, changes, changes.summary)

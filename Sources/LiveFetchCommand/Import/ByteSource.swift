@@ -1,6 +1,5 @@
 // A file or standard input, compressed or not → its bytes, in pieces.
 
-import CZlib
 import Foundation
 
 /// The reason why a file could not be read.
@@ -78,12 +77,12 @@ final class ByteSource {
         }
         return false
       }
-      if try take(into: &buffer) { return true }
+      if try decode(into: &buffer) { return true }
     }
   }
 
   /// Returns false if the bytes read produced no output yet.
-  private func take(into buffer: inout [UInt8]) throws(ReadError) -> Bool {
+  private func decode(into buffer: inout [UInt8]) throws(ReadError) -> Bool {
     defer { raw.removeAll(keepingCapacity: true) }
     guard let inflater else {
       buffer.append(contentsOf: raw)
@@ -112,56 +111,5 @@ final class ByteSource {
       consumed += count
       if count == 0 { return }
     }
-  }
-}
-
-/// Decompresses gzip with any number of members, in pieces.
-final class Inflater {
-  private var stream = z_stream()
-  private let isReady: Bool
-  /// True inside a member.
-  private(set) var isInsideMember = false
-
-  init() {
-    let size = Int32(MemoryLayout<z_stream>.size)
-    isReady = inflateInit2_(&stream, 15 + 16, ZLIB_VERSION, size) == Z_OK
-  }
-
-  deinit { inflateEnd(&stream) }
-
-  func inflate(_ bytes: [UInt8], into output: inout [UInt8]) throws(ReadError) {
-    guard isReady else { throw ReadError(detail: "no memory to decompress with") }
-    var input = bytes[...]
-    while !input.isEmpty {
-      let (taken, code) = step(input, into: &output)
-      input = input.dropFirst(taken)
-      isInsideMember = code != Z_STREAM_END
-      if code == Z_STREAM_END {
-        inflateReset(&stream)
-      } else if code != Z_OK && (code != Z_BUF_ERROR || taken == 0) {
-        throw ReadError(detail: "the compressed data is damaged")
-      }
-    }
-  }
-
-  private func step(_ input: ArraySlice<UInt8>, into output: inout [UInt8]) -> (Int, Int32) {
-    let room = 1 << 18
-    let start = output.count
-    output.append(contentsOf: repeatElement(0, count: room))
-    var code = Z_OK
-    var left = input.count
-    input.withUnsafeBufferPointer { source in
-      output.withUnsafeMutableBufferPointer { target in
-        // zlib does not write through this pointer.
-        stream.next_in = UnsafeMutablePointer(mutating: source.baseAddress)
-        stream.avail_in = UInt32(source.count)
-        stream.next_out = target.baseAddress?.advanced(by: start)
-        stream.avail_out = UInt32(room)
-        code = CZlib.inflate(&stream, Z_NO_FLUSH)
-        left = Int(stream.avail_in)
-      }
-    }
-    output.removeLast(Int(stream.avail_out))
-    return (input.count - left, code)
   }
 }

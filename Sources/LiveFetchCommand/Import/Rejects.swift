@@ -27,9 +27,9 @@ struct Rejects {
   mutating func add(_ raw: [UInt8], _ reason: String) throws {
     count += 1
     if count <= Self.shown {
-      note(reason)
+      printError(reason)
     } else if count == Self.shown + 1 {
-      note("… further refused rows are not shown")
+      printError("… further refused rows are not shown")
     }
     guard let file else { return }
     var bytes = count == 1 ? Self.line(heading) : []

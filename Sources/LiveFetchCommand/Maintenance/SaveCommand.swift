@@ -69,7 +69,7 @@ struct SaveCommand: ParsableCommand {
     let ids: [JSON.Member] = if case .object(let ids)? = answer["ids"] { ids } else { [] }
     report(
       inserted: answer["inserted"]?.integer ?? 0, updated: answer["updated"]?.integer ?? 0,
-      deleted: answer["deleted"]?.integer ?? 0, ids: ids.map { ($0.name, $0.value.shown) },
+      deleted: answer["deleted"]?.integer ?? 0, ids: ids.map { ($0.name, $0.value.cellText) },
       token: answer["token"]?.string)
   }
 

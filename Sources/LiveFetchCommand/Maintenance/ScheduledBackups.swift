@@ -79,7 +79,7 @@ final class ScheduledBackups: Sendable {
       _ = try SQLiteStore.backUp(path: path, to: copy)
       return true
     } catch {
-      note("\(copy): the backup failed: \(error.message)")
+      printError("\(copy): the backup failed: \(error.message)")
       return false
     }
   }
@@ -89,7 +89,7 @@ final class ScheduledBackups: Sendable {
       do {
         try FileManager.default.removeItem(atPath: "\(directory)/\(name)")
       } catch {
-        note("\(directory)/\(name): cannot be removed: \(error.localizedDescription)")
+        printError("\(directory)/\(name): cannot be removed: \(error.localizedDescription)")
       }
     }
   }

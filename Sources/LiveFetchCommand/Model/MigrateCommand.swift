@@ -51,16 +51,19 @@ struct MigrateCommand: ParsableCommand {
     let model = try modelAnywhere(model)
     let options = try options()
     let name = database?.name ?? store
+    var bar = ProgressBar(name)
+    let show = { (done: Int, all: Int, step: String) in bar.show(step: step, done: done, of: all) }
     do throws(StoreError) {
       let plan =
         if let database {
-          try PostgresStore.migrate(
-            database.text, to: model, options: options, progress: Self.show)
+          try PostgresStore.migrate(database.text, to: model, options: options, progress: show)
         } else {
-          try SQLiteStore.migrate(path: store, to: model, options: options, progress: Self.show)
+          try SQLiteStore.migrate(path: store, to: model, options: options, progress: show)
         }
+      bar.clear()
       report(plan)
     } catch {
+      bar.clear()
       let lines = error.message.split(separator: "\n").map { "\(name): \($0)" }
       throw failure(lines.joined(separator: "\n"), error.exitStatus)
     }
@@ -99,11 +102,8 @@ struct MigrateCommand: ParsableCommand {
 
   /// `20240131-100000`, UTC.
   private static var stamp: String {
-    let formatter = DateFormatter()
-    formatter.locale = Locale(identifier: "en_US_POSIX")
-    formatter.timeZone = TimeZone(secondsFromGMT: 0)
-    formatter.dateFormat = "yyyyMMdd-HHmmss"
-    return formatter.string(from: Date())
+    Instant.now.iso8601.prefix(19).filter { $0 != "-" && $0 != ":" }
+      .replacing("T", with: "-")
   }
 
   private func report(_ plan: MigrationPlan) {
@@ -112,16 +112,6 @@ struct MigrateCommand: ParsableCommand {
     for refusal in plan.refusals { print("refused: \(refusal)") }
     if let backup = plan.backup { print("copy of the file before the migration: \(backup)") }
     if plan.steps.isEmpty { print("no table changes") }
-  }
-
-  /// Draws a progress bar on a terminal.
-  private static func show(_ done: Int, _ all: Int, _ step: String) {
-    guard isatty(2) != 0, all > 0 else { return }
-    let width = 30
-    let filled = width * done / all
-    let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: width - filled)
-    let end = done == all ? "\n" : ""
-    Terminal.errors.write("\r\u{1B}[K[\(bar)] \(step)\(end)")
   }
 }
 

@@ -33,7 +33,7 @@ struct ModelCommand: ParsableCommand {
     func run() throws {
       let read = try CoreDataModel(atPath: path)
       for remark in read.remarks {
-        note("\(path): \(remark)")
+        printError("\(path): \(remark)")
       }
       try write(read.model.text)
     }
@@ -139,7 +139,7 @@ struct ModelCommand: ParsableCommand {
 
     /// Writes a versioned bundle with one version, which has the bundle's name.
     private func writeBundle(_ contents: CoreDataContents, to output: String) throws {
-      for remark in contents.remarks { note("\(path): \(remark)") }
+      for remark in contents.remarks { printError("\(path): \(remark)") }
       var folder = URL(fileURLWithPath: output, isDirectory: true)
       if output.hasSuffix(".xcdatamodeld") {
         let version = folder.deletingPathExtension().lastPathComponent + ".xcdatamodel"
@@ -164,7 +164,7 @@ private func write(_ bytes: [UInt8]) throws { try Terminal.output.put(bytes) }
 func modelAnywhere(_ path: String, reportsRemarks: Bool = false) throws -> ModelFile {
   if path.hasSuffix(".xcdatamodeld") || path.hasSuffix(".xcdatamodel") {
     let read = try CoreDataModel(atPath: path)
-    if reportsRemarks { for remark in read.remarks { note("\(path): \(remark)") } }
+    if reportsRemarks { for remark in read.remarks { printError("\(path): \(remark)") } }
     return read.model
   }
   try requireFile(path)
@@ -176,7 +176,7 @@ func modelAnywhere(_ path: String, reportsRemarks: Bool = false) throws -> Model
   return try reportingErrors(of: path) {
     if let model = try SQLiteStore.storedModel(path: path) { return model }
     let inferred = try SQLiteStore.inferredModel(path: path)
-    if reportsRemarks { for remark in inferred.remarks { note("\(path): \(remark)") } }
+    if reportsRemarks { for remark in inferred.remarks { printError("\(path): \(remark)") } }
     return inferred.model
   }
 }

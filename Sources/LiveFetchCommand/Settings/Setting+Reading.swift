@@ -21,7 +21,8 @@ extension Setting {
       case .integer(let range):
         Int(text).flatMap { range.contains($0) ? .integer($0) : nil }
       case .number: Double(text).flatMap { Self.isUsable($0) ? .number($0) : nil }
-      case .duration: Self.seconds(text).map { .duration($0) }
+      case .duration:
+        DurationText.seconds(of: text).flatMap { Self.isUsable($0) ? .duration($0) : nil }
       case .choice(let choices): choices.contains(text) ? .text(text) : nil
       case .flag: Self.flag(text).map { .flag($0) }
       }
@@ -70,16 +71,6 @@ extension Setting {
     let texts = text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
       .filter { !$0.isEmpty }
     return texts.isEmpty ? nil : texts
-  }
-
-  /// The seconds of `90s`, `15m`, `1h` or `7d`; nil for any other text, also for one without a unit.
-  private static func seconds(_ text: String) -> Double? {
-    let units: [Character: Double] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
-    guard let unit = text.last.flatMap({ units[$0] }), let number = Double(text.dropLast()) else {
-      return nil
-    }
-    let seconds = number * unit
-    return isUsable(seconds) ? seconds : nil
   }
 
   private static func isUsable(_ number: Double) -> Bool { number > 0 && number <= 1e9 }

@@ -106,7 +106,7 @@ extension Settings {
       }
       return response.body
     } onFailure: { reason in
-      note("\(url): \(reason); the keys from before stay")
+      printError("\(url): \(reason); the keys from before stay")
     }
   }
 }

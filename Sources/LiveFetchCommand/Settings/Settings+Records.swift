@@ -25,7 +25,8 @@ extension Settings {
     guard let path = text(.audit) else { return nil }
     do throws(AuditLog.Failure) {
       return try AuditLog(path: path) { failure in
-        note("\(path): \(failure.reason); a save is missing in it, and the server is not ready")
+        printError(
+          "\(path): \(failure.reason); a save is missing in it, and the server is not ready")
       }
     } catch {
       throw failure("\(path): \(error.reason)", .failed)
@@ -38,7 +39,7 @@ extension Settings {
     do throws(AuditLog.Failure) {
       try audit.reopen()
     } catch {
-      note("\(path): \(error.reason); saves are recorded in the file from before")
+      printError("\(path): \(error.reason); saves are recorded in the file from before")
     }
   }
 

@@ -33,9 +33,9 @@ struct CertificateFiles: Sendable {
       } catch {
         throw ReadError(message: message(error))
       }
-      note("\(certificatePath): read again")
+      printError("\(certificatePath): read again")
     } catch {
-      note("\(error.message); the certificate from before stays in use")
+      printError("\(error.message); the certificate from before stays in use")
     }
   }
 

@@ -25,6 +25,17 @@ struct ProgressBar {
     let seconds = max(0.001, Double(now &- start) / 1e9)
     let line = Self.line(
       label, fraction: fraction, count: count, unit: unit, seconds: seconds, on: terminal)
+    draw(line)
+  }
+
+  /// Shows `shop.sqlite  ██████░░░░  60 %  add City.name`: the step after `done` of `all`.
+  mutating func show(step: String, done: Int, of all: Int) {
+    guard terminal.isTerminal, all > 0 else { return }
+    isDrawn = true
+    draw(([label] + Self.bar(Double(done) / Double(all)) + [step]).joined(separator: "  "))
+  }
+
+  private func draw(_ line: String) {
     terminal.write("\r\(line.shortened(to: terminal.size.columns - 1))\u{1B}[K")
   }
 
@@ -34,11 +45,7 @@ struct ProgressBar {
     on terminal: Terminal
   ) -> String {
     var parts = [label]
-    if let fraction {
-      let done = Int((min(1, max(0, fraction)) * 20).rounded(.down))
-      let bar = String(repeating: "█", count: done) + String(repeating: "░", count: 20 - done)
-      parts += [bar, "\(Int(fraction * 100)) %".padded(to: 5, atRight: true)]
-    }
+    if let fraction { parts += bar(fraction) }
     parts += [
       "\(count.withThousandsSeparators) \(unit)",
       "\(Int(Double(count) / seconds).withThousandsSeparators)/s",
@@ -47,6 +54,12 @@ struct ProgressBar {
       parts.append("\(Self.clock(seconds / fraction - seconds)) left")
     }
     return parts.joined(separator: "  ")
+  }
+
+  private static func bar(_ fraction: Double) -> [String] {
+    let done = Int((min(1, max(0, fraction)) * 20).rounded(.down))
+    let bar = String(repeating: "█", count: done) + String(repeating: "░", count: 20 - done)
+    return [bar, "\(Int(fraction * 100)) %".padded(to: 5, atRight: true)]
   }
 
   private static func clock(_ seconds: Double) -> String {

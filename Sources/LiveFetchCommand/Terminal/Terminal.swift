@@ -66,7 +66,6 @@ struct Terminal: Sendable {
     case bold = "1"
     case dim = "2"
     case inverse = "7"
-    case red = "31"
     case green = "32"
     case yellow = "1;33"
     case blue = "34"

@@ -37,7 +37,7 @@ final class CatchUpContext {
   /// By caller, the number of catch-ups that exceeded their time limit in this transaction.
   private var timeouts: [String: Int] = [:]
 
-  func noteTimeout(of caller: String) { timeouts[caller, default: 0] += 1 }
+  func recordTimeout(of caller: String) { timeouts[caller, default: 0] += 1 }
 
   /// The time limit of a caller's next catch-up: half of the one before if that was exceeded. A
   /// caller with very many slow fetches so takes little more than `limit` twice.
@@ -89,7 +89,7 @@ final class CatchUpContext {
   }
 
   /// Stores the ids of a fetch whose rows may differ from those at `position`.
-  func note(_ ids: Set<ObjectID>, of key: QueryKey, after position: HistoryPosition) {
+  func record(_ ids: Set<ObjectID>, of key: QueryKey, after position: HistoryPosition) {
     affected[position, default: [:]][key] = ids
   }
 }

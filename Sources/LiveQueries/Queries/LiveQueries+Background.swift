@@ -136,7 +136,7 @@ extension LiveQueries {
     }
     for member in waiting.removeGroups() { send(.expired, to: member) }
     returned += waiting.later.map(\.request)
-    note(shown: prepared.token)
+    record(shown: prepared.token)
     guard let body else {
       for one in waiting.begun {
         continueInBackground(one.request, from: one.from, start: prepared.token)

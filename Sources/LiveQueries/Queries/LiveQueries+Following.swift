@@ -92,7 +92,7 @@ extension LiveQueries {
       else { return send(.expired, to: request.waiter) }
     } catch {
       if error == .queryTimeout, let start {
-        context.noteTimeout(of: request.caller)
+        context.recordTimeout(of: request.caller)
         return continueInBackground(request, from: start)
       }
       send(.failed(context.transaction.mapError(error)), to: request.waiter)

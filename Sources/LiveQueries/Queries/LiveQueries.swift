@@ -91,7 +91,7 @@ struct LiveQueries {
   mutating func catchUp(_ context: CatchUpContext) throws(StoreError) {
     let token = context.token
     guard let last = current else {
-      note(token)
+      record(token)
       return
     }
     guard token != last else { return }
@@ -109,7 +109,7 @@ struct LiveQueries {
       }
     }
     counters.positions += 1
-    note(token)
+    record(token)
   }
 
   /// A query that the changes may affect, and the ids whose rows may differ; nil for all.
@@ -153,13 +153,13 @@ struct LiveQueries {
     return try context.transaction.validity(of: token) == .known
   }
 
-  private mutating func note(_ token: Token) {
+  private mutating func record(_ token: Token) {
     current = token
-    note(shown: token)
+    record(shown: token)
   }
 
   /// Stores a token of the current epoch.
-  mutating func note(shown token: Token) {
+  mutating func record(shown token: Token) {
     known[token.position] = token
     if known.count > 4_096 {
       let oldest = known.keys.sorted().prefix(2_048)
@@ -173,7 +173,7 @@ struct LiveQueries {
     for query in Array(queries.values) { drop(query) }
     index = QueryIndex()
     known = [:]
-    note(token)
+    record(token)
   }
 
   /// Advances one active query. If it fails, it ends and its clients get the error; if it exceeds the

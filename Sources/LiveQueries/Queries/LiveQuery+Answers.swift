@@ -120,7 +120,7 @@ extension LiveQuery {
     var diff = makeDiff(to: context.token, summary(of: view, comparison))
     diff.included = included
     let rows = try insertedRows(difference, view, changes, context)
-    fill(&diff, difference, view, rows, changes)
+    fill(&diff, with: difference, of: view, rows: rows, changes: changes)
     return AnswerBody(diff, to: context.token)
   }
 
@@ -191,8 +191,8 @@ extension LiveQuery {
   }
 
   private func fill(
-    _ diff: inout Diff, _ difference: WindowDiff, _ view: LiveView, _ rows: [ObjectID: Row],
-    _ changes: [RowChange]
+    _ diff: inout Diff, with difference: WindowDiff, of view: LiveView,
+    rows: [ObjectID: Row], changes: [RowChange]
   ) {
     let isIDs = view.key.shape == .ids
     let byID = Dictionary(changes.map { ($0.id, $0) }) { $1 }

@@ -96,7 +96,7 @@ final class LiveQuery {
     let found = try rowChanges(after: base, known: known, context)
     position = context.token.position
     guard let found else { return [] }
-    note(found, after: base)
+    record(found, after: base)
     let changes = found.changes
     guard !changes.isEmpty else { return [] }
     // A copy of the keys, because sharing them with the dictionary would copy it.
@@ -110,7 +110,7 @@ final class LiveQuery {
   }
 
   /// Appends the changes to the log, or restarts it if they are incomplete.
-  private func note(_ found: FoundChanges, after base: HistoryPosition) {
+  private func record(_ found: FoundChanges, after base: HistoryPosition) {
     if found.isWhole { return log.append(found.changes, from: base, to: position) }
     log = RowChangeLog(start: position)
     for view in views.values { view.bodies = [:] }

@@ -43,7 +43,7 @@ public struct TransactionDiffs {
       key: QueryKey(plan, only: nil), model: model, columns: nil, position: context.token.position)
     let affected = try query.affectedIDs(after: since.position, context)
     if affected.isEmpty { return .unchanged }
-    context.note(affected, of: query.key, after: since.position)
+    context.record(affected, of: query.key, after: since.position)
     let found = try query.catchUp(
       ViewKey(plan, only: nil), from: since, context, limit: .surrounding, now: .now)
     guard let found else { return .expired }

@@ -42,7 +42,7 @@ struct RankedKeys: Sendable {
     bound = other.bound
     guard isSectioned else { return }
     var starts = SectionStarts()
-    keys.forEachView(in: 0..<keys.count) { starts.take($0.section) }
+    keys.forEachView(in: 0..<keys.count) { starts.append($0.section) }
     sections.append(contentsOf: starts.found)
   }
 
@@ -57,7 +57,7 @@ struct RankedKeys: Sendable {
   mutating func append(contentsOf sorted: [OrderKey], isComplete: Bool) {
     if isSectioned {
       var starts = SectionStarts(after: sections)
-      for key in sorted { key.withView { starts.take($0.section) } }
+      for key in sorted { key.withView { starts.append($0.section) } }
       sections.append(contentsOf: starts.found)
     }
     keys.append(contentsOf: sorted)
@@ -112,7 +112,7 @@ private struct SectionStarts {
     last = known.count > 0 ? known[known.count - 1].bytes : nil
   }
 
-  mutating func take(_ section: UnsafeRawBufferPointer) {
+  mutating func append(_ section: UnsafeRawBufferPointer) {
     if let last, last.withUnsafeBytes({ $0.isSame(as: section) }) { return }
     let key = OrderKey(ofSection: Array(section))
     last = key.bytes

@@ -65,15 +65,15 @@ struct CandidateSearch {
   func objects(for query: LiveQuery) -> Set<ObjectID>? { affectingObjects[ObjectIdentifier(query)] }
 
   /// Adds a query that all changed objects may affect.
-  private mutating func take(_ query: LiveQuery) {
+  private mutating func add(_ query: LiveQuery) {
     found.insert(query)
     affectingObjects[ObjectIdentifier(query)] = nil
   }
 
   /// Adds a query that `id` affects.
-  private mutating func take(_ query: LiveQuery, for id: ObjectID) {
+  private mutating func add(_ query: LiveQuery, for id: ObjectID) {
     // A query with two matching values is tested twice.
-    guard !isTaken(query) else { return }
+    guard !isAdded(query) else { return }
     found.insert(query)
     affectingObjects[ObjectIdentifier(query), default: []].insert(id)
     let count = affectingObjects[ObjectIdentifier(query)]?.count ?? 0
@@ -83,7 +83,7 @@ struct CandidateSearch {
   }
 
   /// True if further tests cannot add information about `query`.
-  private func isTaken(_ query: LiveQuery) -> Bool {
+  private func isAdded(_ query: LiveQuery) -> Bool {
     found.contains(query) && affectingObjects[ObjectIdentifier(query)] == nil
   }
 
@@ -108,23 +108,23 @@ struct CandidateSearch {
   ) {
     let unindexed = pathIndex.unindexed.all.filter { !isUnaffected($0, path, objects.union) }
     guard let table = index.tables[path.root], !table.used.isEmpty else {
-      for query in unindexed { take(query) }
+      for query in unindexed { add(query) }
       return
     }
     // With a single query, a test costs as much as re-reading it.
-    if index.count == 1 { return takeAll(path, pathIndex, objects) }
+    if index.count == 1 { return addAll(path, pathIndex, objects) }
     let tested = objects.masks.count <= Self.maxTested ? unindexed : []
-    if tested.isEmpty { for query in unindexed { take(query) } }
+    if tested.isEmpty { for query in unindexed { add(query) } }
     for ids in chunks(objects.ids(changedIn: pathIndex.watched.union)) {
       guard let changedValues = changedValues(of: table, ids) else {
-        return takeAll(path, pathIndex, objects)
+        return addAll(path, pathIndex, objects)
       }
       for id in ids {
         let values = changedValues[id]
         let narrowed = objects.masks.count < minNarrowed ? nil : id
         examinedCount += 1
-        lookUp(narrowed, values, objects.masks[id] ?? .all, pathIndex, table)
-        for query in tested where !isTaken(query) { test(query, values, of: narrowed) }
+        lookUp(narrowed, values, changed: objects.masks[id] ?? .all, in: pathIndex, table)
+        for query in tested where !isAdded(query) { test(query, values, of: narrowed) }
       }
     }
   }
@@ -140,9 +140,8 @@ struct CandidateSearch {
 
   /// Looks up queries by one of their own objects, whose properties in `mask` differ.
   private mutating func lookUp(
-    _ id: ObjectID?, _ values: ChangedValues.Pair, _ mask: PropertyMask,
-    _ pathIndex: QueryIndex.PathIndex,
-    _ table: PathTable
+    _ id: ObjectID?, _ values: ChangedValues.Pair, changed mask: PropertyMask,
+    in pathIndex: QueryIndex.PathIndex, _ table: PathTable
   ) {
     for conjunctPath in pathIndex.indexed.keys {
       lookUp(id, values, at: conjunctPath, table) { query in
@@ -171,7 +170,7 @@ struct CandidateSearch {
     for value in routingValues {
       var queries: [LiveQuery] = []
       valueIndex.forEach(at: value) { bag in
-        for query in bag.all where !isTaken(query) { queries.append(query) }
+        for query in bag.all where !isAdded(query) { queries.append(query) }
       }
       for query in queries {
         if let values = tested(query) { test(query, values, of: id) }
@@ -182,12 +181,12 @@ struct CandidateSearch {
   /// Adds a query if its condition may hold for the object before or after the change.
   private mutating func test(_ query: LiveQuery, _ values: ChangedValues.Pair, of id: ObjectID?) {
     if found.contains(query) { recordedPairs += 1 } else { tests += 1 }
-    guard tests <= Self.maxTests, recordedPairs <= Self.maxRecordedPairs else { return take(query) }
+    guard tests <= Self.maxTests, recordedPairs <= Self.maxRecordedPairs else { return add(query) }
     let mayMatch =
       values.old.map { query.routing.mayMatch($0) } ?? false
       || values.new.map { query.routing.mayMatch($0) } ?? false
     guard mayMatch else { return rejected.insert(query) }
-    if let id { take(query, for: id) } else { take(query) }
+    if let id { add(query, for: id) } else { add(query) }
   }
 
   // MARK: Related objects
@@ -198,28 +197,28 @@ struct CandidateSearch {
   ) {
     searchUnindexed(of: entity, path, pathIndex, objects)
     guard !pathIndex.indexed.isEmpty else { return }
-    if index.count == 1 { return takeAll(path, pathIndex, objects) }
+    if index.count == 1 { return addAll(path, pathIndex, objects) }
     var table = PathTable()
     for conjunctPath in pathIndex.indexed.keys {
       _ = table.use(conjunctPath.suffix(after: path.steps, from: entity))
     }
     for ids in chunks(objects.ids(changedIn: pathIndex.watched.union)) {
       guard let changedValues = changedValues(of: table, ids) else {
-        return takeAll(path, pathIndex, objects)
+        return addAll(path, pathIndex, objects)
       }
       for id in ids {
         let mask = objects.masks[id] ?? .all
         for conjunctPath in pathIndex.indexed.keys {
-          lookUpRelated(changedValues[id], mask, of: entity, path, conjunctPath, table)
+          lookUpRelated(
+            changedValues[id], changed: mask, of: entity, over: path, at: conjunctPath, table)
         }
       }
     }
   }
 
   private mutating func lookUpRelated(
-    _ values: ChangedValues.Pair, _ mask: PropertyMask, of entity: Int,
-    _ path: QueryIndex.RelationshipPath,
-    _ conjunctPath: ConjunctPath, _ table: PathTable
+    _ values: ChangedValues.Pair, changed mask: PropertyMask, of entity: Int,
+    over path: QueryIndex.RelationshipPath, at conjunctPath: ConjunctPath, _ table: PathTable
   ) {
     let suffix = conjunctPath.suffix(after: path.steps, from: entity)
     guard let valueIndex = index.valueIndexes[conjunctPath], let number = table.number(of: suffix)
@@ -235,7 +234,7 @@ struct CandidateSearch {
     }
     for value in routingValues {
       valueIndex.forEach(at: value) { bag in
-        for query in bag.all where !isUnaffected(query, path, mask) { take(query) }
+        for query in bag.all where !isUnaffected(query, path, mask) { add(query) }
       }
     }
   }
@@ -247,16 +246,16 @@ struct CandidateSearch {
     _ objects: ChangedObjects.Objects
   ) {
     let unindexed = pathIndex.unindexed.all.filter {
-      !isTaken($0) && !isUnaffected($0, path, objects.union)
+      !isAdded($0) && !isUnaffected($0, path, objects.union)
     }
     let withConjuncts = unindexed.filter { $0.routing.conjuncts != nil }
-    for query in unindexed where query.routing.conjuncts == nil { take(query) }
+    for query in unindexed where query.routing.conjuncts == nil { add(query) }
     guard !withConjuncts.isEmpty else { return }
     guard withConjuncts.count > 1, let table = index.tables[path.root],
       let roots = roots(reaching: entity, over: path),
       let changedValues = changedValues(of: table, roots)
     else {
-      for query in withConjuncts { take(query) }
+      for query in withConjuncts { add(query) }
       return
     }
     var wanted = QueryBag()
@@ -293,16 +292,16 @@ struct CandidateSearch {
   // MARK: Without values
 
   /// Adds every query that reads a changed property at the end of `path`.
-  private mutating func takeAll(
+  private mutating func addAll(
     _ path: QueryIndex.RelationshipPath, _ pathIndex: QueryIndex.PathIndex,
     _ objects: ChangedObjects.Objects
   ) {
     for query in pathIndex.unindexed.all where !isUnaffected(query, path, objects.union) {
-      take(query)
+      add(query)
     }
     for conjunctPath in pathIndex.indexed.keys {
       index.valueIndexes[conjunctPath]?.forEach(at: .anything) { bag in
-        for query in bag.all where !isUnaffected(query, path, objects.union) { take(query) }
+        for query in bag.all where !isUnaffected(query, path, objects.union) { add(query) }
       }
     }
   }

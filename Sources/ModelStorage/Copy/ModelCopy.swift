@@ -124,39 +124,75 @@ package struct ModelCopy {
   private func writeMembers(
     _ relationship: ModelFile.Relationship, of entity: String, _ owners: [JSON]
   ) throws(StoreError) {
-    guard let declarer = file.declarer(of: relationship.name, in: entity) else { return }
+    guard let declarer = file.declaringEntity(of: relationship.name, in: entity) else { return }
     let key = PropertyKey(entity: declarer, property: relationship.name)
     let position = tables.positions[key]
     switch tables.links[key] {
     case .members(let inverse)?:
       guard let position, let table = tables.table(of: inverse.entity) else { return }
-      for owner in owners {
-        for (place, member) in try members(relationship, of: owner).enumerated() {
-          try update(table.name, position, to: place, where: [(ModelTables.keyName, member)])
-        }
-      }
+      try writePositions(position, in: table.name, relationship, owners)
     case .join(let table, let source, let destination)?:
       let isForward = tables.tables.first { $0.name == table }?.columns.first?.name == source
-      for owner in owners {
-        let id = try id(owner["id"])
-        let members = try members(relationship, of: owner)
-        if isForward {
-          try insert(
-            members.enumerated().map { place, member in
-              [id, member] + (position == nil ? [] : [Self.position(place)])
-            }, into: table, [source, destination] + (position.map { [$0] } ?? []),
-            more: " ON CONFLICT DO NOTHING")
-        } else if let position {
-          // The other direction has inserted the links, or will.
-          for (place, member) in members.enumerated() {
-            let link = [(source, id), (destination, member)]
-            try insert(
-              [[id, member]], into: table, [source, destination], more: " ON CONFLICT DO NOTHING")
-            try update(table, position, to: place, where: link)
-          }
-        }
+      let link = LinkColumns(
+        table: table, source: source, destination: destination, position: position)
+      if isForward {
+        try insertLinks(link, relationship, owners)
+      } else if position != nil {
+        try insertPositionedLinks(link, relationship, owners)
       }
     case .column?, nil: return
+    }
+  }
+
+  /// The columns of a join table, seen from one of its relationships.
+  private struct LinkColumns {
+    let table: String
+    let source: String
+    let destination: String
+    let position: String?
+  }
+
+  /// Writes the positions of members that refer to their owner with a column of their own.
+  private func writePositions(
+    _ position: String, in table: String, _ relationship: ModelFile.Relationship, _ owners: [JSON]
+  ) throws(StoreError) {
+    for owner in owners {
+      for (place, member) in try members(relationship, of: owner).enumerated() {
+        try update(table, position, to: place, where: [(ModelTables.keyName, member)])
+      }
+    }
+  }
+
+  /// Inserts the links of each owner, with their positions if the relationship is ordered.
+  private func insertLinks(
+    _ link: LinkColumns, _ relationship: ModelFile.Relationship, _ owners: [JSON]
+  ) throws(StoreError) {
+    let columns = [link.source, link.destination] + (link.position.map { [$0] } ?? [])
+    for owner in owners {
+      let id = try id(owner["id"])
+      let rows = try members(relationship, of: owner).enumerated().map { place, member in
+        [id, member] + (link.position == nil ? [] : [Self.position(place)])
+      }
+      try insert(rows, into: link.table, columns, more: " ON CONFLICT DO NOTHING")
+    }
+  }
+
+  /// Writes the positions of an ordered relationship whose inverse inserts the links too, before or
+  /// after this.
+  private func insertPositionedLinks(
+    _ link: LinkColumns, _ relationship: ModelFile.Relationship, _ owners: [JSON]
+  ) throws(StoreError) {
+    guard let position = link.position else { return }
+    for owner in owners {
+      let id = try id(owner["id"])
+      for (place, member) in try members(relationship, of: owner).enumerated() {
+        try insert(
+          [[id, member]], into: link.table, [link.source, link.destination],
+          more: " ON CONFLICT DO NOTHING")
+        try update(
+          link.table, position, to: place,
+          where: [(link.source, id), (link.destination, member)])
+      }
     }
   }
 

@@ -106,7 +106,7 @@ extension MigrationPlanner {
     guard let relationship = new.file.relationship(key.property, of: key.entity),
       let before = match.oldRelationship(relationship, of: key.entity),
       let oldEntity = match.oldEntity(of: key.entity),
-      let declarer = old.file.declarer(of: before.name, in: oldEntity),
+      let declarer = old.file.declaringEntity(of: before.name, in: oldEntity),
       case .members? = old.links[PropertyKey(entity: declarer, property: before.name)],
       let position = old.positions[PropertyKey(entity: declarer, property: before.name)]
     else { return step }
@@ -179,7 +179,9 @@ extension MigrationPlanner {
   private func links(
     _ relationship: ModelFile.Relationship, of entity: String, isSwapped: Bool
   ) -> OldLinks? {
-    guard let declarer = old.file.declarer(of: relationship.name, in: entity) else { return nil }
+    guard let declarer = old.file.declaringEntity(of: relationship.name, in: entity) else {
+      return nil
+    }
     let key = PropertyKey(entity: declarer, property: relationship.name)
     let none = "CAST(NULL AS \(old.dialect.integer))"
     let position = old.positions[key].map(quoted) ?? none

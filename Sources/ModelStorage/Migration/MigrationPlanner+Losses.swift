@@ -11,10 +11,11 @@ extension MigrationPlanner {
       if !entity.isAbstract { try findLoss(of: entity, table) }
       for attribute in entity.attributes where attribute.derivation == nil {
         guard let column = old.column(attribute.name, of: entity.name) else { continue }
-        try lose(
-          { "the values of \($0).\(attribute.name)" }, entity.name,
-          losingEntities(entity.name) { isKept(attribute, in: $0) },
-          { "\(quoted(table.name)) WHERE \(quoted(column)) IS NOT NULL AND \($0)" }, table)
+        let subject = { (owner: String) in "the values of \(owner).\(attribute.name)" }
+        let entities = losingEntities(entity.name) { isKept(attribute, in: $0) }
+        try lose(subject, of: entity.name, entities: entities, table: table) {
+          "\(quoted(table.name)) WHERE \(quoted(column)) IS NOT NULL AND \($0)"
+        }
       }
       for relationship in entity.relationships {
         try findLoss(of: relationship, in: entity.name, table)
@@ -68,17 +69,15 @@ extension MigrationPlanner {
     let subject = { (owner: String) in "the links of \(owner).\(relationship.name)" }
     switch old.links[PropertyKey(entity: entity, property: relationship.name)] {
     case .column(let column)?:
-      try lose(
-        subject, entity, without,
-        { "\(quoted(table.name)) WHERE \(quoted(column)) IS NOT NULL AND \($0)" }, table)
+      try lose(subject, of: entity, entities: without, table: table) {
+        "\(quoted(table.name)) WHERE \(quoted(column)) IS NOT NULL AND \($0)"
+      }
     case .join(let join, let source, _)?:
       let id = quoted(ModelTables.keyName)
-      try lose(
-        subject, entity, without,
-        {
-          "\(quoted(join)) WHERE \(quoted(source)) IN "
-            + "(SELECT \(id) FROM \(quoted(table.name)) WHERE \($0))"
-        }, table)
+      try lose(subject, of: entity, entities: without, table: table) {
+        "\(quoted(join)) WHERE \(quoted(source)) IN "
+          + "(SELECT \(id) FROM \(quoted(table.name)) WHERE \($0))"
+      }
     case .members?, nil: break
     }
   }
@@ -99,9 +98,9 @@ extension MigrationPlanner {
   /// Reports one loss for the declaring entity if every inheriting entity loses the property;
   /// otherwise one for each entity that does.
   private mutating func lose(
-    _ subject: (_ entity: String) -> String, _ declarer: String,
-    _ entities: (lost: [String], all: [String]),
-    _ rows: (_ kinds: String) -> String, _ table: PlannedTable
+    _ subject: (_ entity: String) -> String, of declarer: String,
+    entities: (lost: [String], all: [String]), table: PlannedTable,
+    rows: (_ kinds: String) -> String
   ) throws(StoreError) {
     guard !entities.lost.isEmpty else { return }
     guard entities.lost != entities.all else {
@@ -114,7 +113,7 @@ extension MigrationPlanner {
 
   private mutating func lose(_ what: String, _ rows: String) throws(StoreError) {
     let lost = try count("SELECT count(*) FROM \(rows)")
-    if lost > 0 { note(loss: "\(what) (\(lost))") }
+    if lost > 0 { append(loss: "\(what) (\(lost))") }
   }
 }
 

@@ -19,7 +19,7 @@ extension MigrationPlanner {
       add(NamedStatement(name: "replace \(name)", sql: new.dialect.removal(name)))
     }
     for name in dropped where !rebuilt.contains(name) {
-      note(step: "remove the table \(name)")
+      append(step: "remove the table \(name)")
     }
     for name in rebuilt {
       add(
@@ -57,7 +57,7 @@ extension MigrationPlanner {
       add("remove the index \(index.name)", ["DROP INDEX IF EXISTS \(quoted(index.name))"])
     }
     for index in new.indexes where !before.contains(index) {
-      if isKept(index) { note(step: "create the index \(index.name)") }
+      if isKept(index) { append(step: "create the index \(index.name)") }
       add(index)
     }
   }

@@ -55,8 +55,8 @@ package struct MigrationPlanner {
   }
 
   mutating func add(_ statement: NamedStatement) { statements.append(statement) }
-  mutating func note(step: String) { plan.steps.append(step) }
-  mutating func note(loss: String) { plan.losses.append(loss) }
+  mutating func append(step: String) { plan.steps.append(step) }
+  mutating func append(loss: String) { plan.losses.append(loss) }
 
   /// The name of a new table until the old one is removed.
   func draft(_ table: String) -> String { new.dialect.name("migrating_\(table)") }

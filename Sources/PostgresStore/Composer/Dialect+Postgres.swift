@@ -203,9 +203,9 @@ extension Dialect {
 
   private static func keyText(_ sql: String, _ form: Key.Form) -> String {
     switch form {
-    case .integer, .onlyInteger, .text, .onlyText: sql
+    case .integer, .untypedInteger, .text, .untypedText: sql
     case .binary: "upper(encode(\(sql), 'hex'))"
-    case .uuid, .real, .onlyNumber, .other: "(\(sql))::text"
+    case .uuid, .real, .untypedNumber, .other: "(\(sql))::text"
     }
   }
 

@@ -105,7 +105,7 @@ extension PostgresConnection {
   /// False if the server has sent something while the connection was idle, which usually is that it
   /// ends. Costs one system call, or a few after a read transaction.
   var isQuiet: Bool {
-    takeCommit()
+    readCommitResult()
     guard isIdle else { return false }
     if isCommitting { return true }
     var entry = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
@@ -113,7 +113,7 @@ extension PostgresConnection {
   }
 
   /// Takes the result of a COMMIT if it has arrived.
-  private func takeCommit() {
+  private func readCommitResult() {
     guard isCommitting, PQconsumeInput(handle) == 1 else { return }
     while PQisBusy(handle) == 0 {
       guard let result = PQgetResult(handle) else {

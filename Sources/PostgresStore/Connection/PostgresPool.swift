@@ -49,7 +49,7 @@ final class PostgresPool: Sendable {
     let limit = deadline.map { min(waitLimit, max(.zero, $0 - .now)) } ?? waitLimit
     guard permits.wait(seconds: limit / .seconds(1)) else { throw .noFreeConnection }
     defer { permits.signal() }
-    let connection = try take(until: deadline)
+    let connection = try checkOut(until: deadline)
     busy.add(1, ordering: .relaxed)
     defer {
       busy.subtract(1, ordering: .relaxed)
@@ -63,7 +63,7 @@ final class PostgresPool: Sendable {
     (lock.withLock { idle.connections.count }, busy.load(ordering: .relaxed))
   }
 
-  private func take(
+  private func checkOut(
     until deadline: ContinuousClock.Instant?
   ) throws(PostgresError) -> PostgresConnection {
     while true {

@@ -25,10 +25,10 @@ public final class CopyToDatabase: CopyDestination, CopyConnection {
       connection, schema: Self.schema, hasSavepoints: false, maxResponseBytes: .max)
     do throws(StoreError) {
       try run("BEGIN")
-      let catalogue = try storing { () throws(PostgresError) in
-        try CatalogueReader(connection: connection, schemas: [Self.schema]).read()
+      let catalog = try storing { () throws(PostgresError) in
+        try CatalogReader(connection: connection, schemas: [Self.schema]).read()
       }
-      guard catalogue.tables.isEmpty else { throw .unusable("the database has tables already") }
+      guard catalog.tables.isEmpty else { throw .unusable("the database has tables already") }
       try copy.begin()
     } catch {
       cancel()
@@ -117,7 +117,7 @@ extension PostgresStore {
   ) throws(StoreError) {
     try connected(target) { connection throws(PostgresError) in
       try connection.withTransaction { () throws(PostgresError) in
-        for record in records { try PostgresIdempotencyTable.add(record, on: connection) }
+        for record in records { try PostgresIdempotencyTable.insert(record, on: connection) }
       }
     }
   }

@@ -47,7 +47,7 @@ struct CapturedTable: Hashable, Sendable {
   /// one with inheriting tables, one that belongs to another role or to an extension, an unlogged one, one
   /// with a policy for rows that applies to the connection's role, or one with a column whose name contains
   /// `livefetch`.
-  init?(_ table: CatalogueTable) {
+  init?(_ table: CatalogTable) {
     guard table.kind == .table || table.kind == .partitionedTable, !table.hasInheritingTables,
       !table.isOwnedByOthers, !table.hasUnseenChanges,
       let key = table.key, !table.columns.contains(where: { $0.name.contains("livefetch") })

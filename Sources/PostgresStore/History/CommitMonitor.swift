@@ -122,7 +122,7 @@ final class CommitMonitor: Sendable {
   }
 
   /// Polls at once after a commit of this server, and notifies the other servers.
-  func noteCommit() {
+  func recordCommit() {
     state.withLock { $0.mustNotify = true }
     wakeup.signal()
   }

@@ -8,7 +8,7 @@ import Synchronization
 final class HistoryPruner: Sendable {
   private static let interval: Double = 60
   /// The maximum number of rows that one statement deletes.
-  private static let limit = 5_000
+  private static let rowsPerStatement = 5_000
   /// The time limit of one statement.
   private static let timeLimit = Duration.seconds(10)
 
@@ -27,7 +27,7 @@ final class HistoryPruner: Sendable {
     self.tables = tables
     keptTime = time
     self.connect = connect
-    guard startThread(name: "lf-pg-prune", { [self] in serve() }) else {
+    guard startThread(name: "lf-pg-prune", { [self] in run() }) else {
       throw .disconnected("no thread is left")
     }
   }
@@ -37,7 +37,7 @@ final class HistoryPruner: Sendable {
     wakeup.signal()
   }
 
-  private func serve() {
+  private func run() {
     while !isClosed.load(ordering: .relaxed) {
       guard !wakeup.wait(seconds: Self.interval) else { continue }
       // The error is ignored: the next run tries again.
@@ -52,21 +52,21 @@ final class HistoryPruner: Sendable {
     try history.mark(on: connection)
     try history.advanceHorizon(keeping: keptTime, on: connection)
     for table in tables {
-      try batches(on: connection) { () throws(PostgresError) in
-        try history.prune(table, limit: Self.limit, on: connection)
+      try repeatUntilDone(on: connection) { () throws(PostgresError) in
+        try history.prune(table, limit: Self.rowsPerStatement, on: connection)
       }
     }
-    try batches(on: connection) { () throws(PostgresError) in
-      try PostgresIdempotencyTable.prune(limit: Self.limit, on: connection)
+    try repeatUntilDone(on: connection) { () throws(PostgresError) in
+      try PostgresIdempotencyTable.prune(limit: Self.rowsPerStatement, on: connection)
     }
   }
 
   /// Runs `body` until it returns less than the limit.
-  private func batches(
+  private func repeatUntilDone(
     on connection: PostgresConnection, _ body: () throws(PostgresError) -> Int
   ) throws(PostgresError) {
     repeat {
       connection.deadline = .now + Self.timeLimit
-    } while try body() == Self.limit && !isClosed.load(ordering: .relaxed)
+    } while try body() == Self.rowsPerStatement && !isClosed.load(ordering: .relaxed)
   }
 }

@@ -11,7 +11,7 @@ final class NewestToken: Sendable {
     /// The newest token that the monitor has reported to the store's observers; nil before the first.
     var reported: Token?
 
-    mutating func note(_ token: Token) {
+    mutating func record(_ token: Token) {
       if seen.epoch != token.epoch || seen.position < token.position { seen = token }
     }
   }
@@ -20,14 +20,14 @@ final class NewestToken: Sendable {
   private let state = Mutex(State())
 
   /// Records a token that was read or written, unless a newer one is known.
-  func note(_ token: Token) { state.withLock { $0.note(token) } }
+  func record(_ token: Token) { state.withLock { $0.record(token) } }
 
   /// Records a token that the monitor has reported.
-  func note(reported token: Token) { state.withLock { $0.reported = token } }
+  func record(reported token: Token) { state.withLock { $0.reported = token } }
 
   var value: Token {
     state.withLock { state in
-      if let reported = state.reported { state.note(reported) }
+      if let reported = state.reported { state.record(reported) }
       return state.seen
     }
   }

@@ -60,7 +60,7 @@ extension PostgresHistory {
       """)
     guard try result.bool(0, 0) else { return false }
     let captured = Set(result.text(0, 1).split(separator: ",").compactMap { UInt32($0) })
-    let catalogue = try CatalogueReader(connection: connection, schemas: schemas).read()
-    return captured == Set(catalogue.tables.compactMap { CapturedTable($0)?.oid })
+    let catalog = try CatalogReader(connection: connection, schemas: schemas).read()
+    return captured == Set(catalog.tables.compactMap { CapturedTable($0)?.oid })
   }
 }

@@ -41,8 +41,8 @@ struct PostgresHistory: Sendable {
         SELECT pg_advisory_xact_lock(\(Self.lockNumber));
         """)
       try createTables(on: connection)
-      let catalogue = try CatalogueReader(connection: connection, schemas: schemas).read()
-      return try update(catalogue, on: connection)
+      let catalog = try CatalogReader(connection: connection, schemas: schemas).read()
+      return try update(catalog, on: connection)
     }
   }
 
@@ -64,7 +64,7 @@ struct PostgresHistory: Sendable {
         relation oid NOT NULL, at timestamptz NOT NULL DEFAULT now());
       CREATE TABLE IF NOT EXISTS livefetch.mark (
         at timestamptz PRIMARY KEY DEFAULT clock_timestamp(), snapshot pg_snapshot NOT NULL);
-      \(PostgresIdempotencyTable.creation)
+      \(PostgresIdempotencyTable.creationSQL)
       """)
     let formats = try connection.query("SELECT format FROM livefetch.store").rows()
     guard formats.isEmpty || formats == [[.integer(Int64(Self.format))]] else {
@@ -73,11 +73,11 @@ struct PostgresHistory: Sendable {
   }
 
   private func update(
-    _ catalogue: Catalogue, on connection: PostgresConnection
+    _ catalog: Catalog, on connection: PostgresConnection
   ) throws(PostgresError) -> Installation {
     var result = Installation()
     let stored = try storedSignatures(on: connection)
-    result.captured = catalogue.tables.compactMap(CapturedTable.init)
+    result.captured = catalog.tables.compactMap(CapturedTable.init)
     let gone = Set(stored.keys).subtracting(result.captured.map(\.oid))
     for id in gone.sorted() { try remove(id, on: connection) }
     for captured in result.captured {

@@ -132,12 +132,12 @@ public final class DatabaseImport {
   private static func introspection(
     on connection: PostgresConnection
   ) throws(StoreError) -> Introspection {
-    let catalogue = try storing { () throws(PostgresError) in
-      try CatalogueReader(connection: connection, schemas: [schema]).read()
+    let catalog = try storing { () throws(PostgresError) in
+      try CatalogReader(connection: connection, schemas: [schema]).read()
     }
     let model = ModelInstallation(connection: connection, schema: schema, given: nil)
     return try .of(
-      catalogue.composed(observable: []), try model.tables(), .postgres(schema: schema))
+      catalog.composed(observable: []), try model.tables(), .postgres(schema: schema))
   }
 
   private static func saver(

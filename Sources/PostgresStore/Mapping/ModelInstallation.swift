@@ -79,7 +79,7 @@ struct ModelInstallation {
   func install() throws(StoreError) {
     try transaction { () throws(StoreError) in
       guard let tables = try tables() else { return ((), true) }
-      if try catalogue().tables.isEmpty { try run(tables.creation) }
+      if try catalog().tables.isEmpty { try run(tables.creation) }
       if try Self.remembered(on: connection) == nil {
         let problems = try mismatches(of: tables)
         guard problems.isEmpty else { throw Self.refusal(problems) }
@@ -133,9 +133,9 @@ struct ModelInstallation {
 
   private static let signature = "md5($2)"
 
-  private func catalogue() throws(StoreError) -> Catalogue {
+  private func catalog() throws(StoreError) -> Catalog {
     try storing { () throws(PostgresError) in
-      try CatalogueReader(connection: connection, schemas: [schema]).read()
+      try CatalogReader(connection: connection, schemas: [schema]).read()
     }
   }
 
@@ -146,7 +146,7 @@ struct ModelInstallation {
   /// Returns every mismatch between the model and the tables or their rows.
   private func mismatches(of tables: ModelTables) throws(StoreError) -> [String] {
     let mapping = ModelMapping(
-      tables, try catalogue().composed(observable: []), dialect: dialect.dialect)
+      tables, try catalog().composed(observable: []), dialect: dialect.dialect)
     guard mapping.problems.isEmpty else { return mapping.problems }
     var problems: [String] = []
     for column in mapping.columnsToFill {
@@ -223,10 +223,10 @@ extension Introspection {
   ///
   /// - Parameter model: nil without a model.
   static func of(
-    _ catalogue: [SQLComposer.CatalogueTable], _ model: ModelTables?, _ dialect: Dialect
+    _ catalog: [TableDescription], _ model: ModelTables?, _ dialect: Dialect
   ) throws(StoreError) -> Introspection {
-    guard let model else { return Introspection(tables: catalogue, dialect: dialect) }
-    let mapping = ModelMapping(model, catalogue, dialect: dialect)
+    guard let model else { return Introspection(tables: catalog, dialect: dialect) }
+    let mapping = ModelMapping(model, catalog, dialect: dialect)
     guard mapping.problems.isEmpty else { throw ModelInstallation.refusal(mapping.problems) }
     return mapping.introspection
   }

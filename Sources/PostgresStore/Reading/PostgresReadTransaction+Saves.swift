@@ -21,16 +21,16 @@ extension PostgresReadTransaction {
     let tables = try changeQueries.changed(after: from.position, in: self)
     let found = try saves(in: tables.map(\.captured), after: from.position, limit: limit)
     let tokens = self.tokens(after: from, found, history.position)
-    let saves = zip(found.saves, tokens).map { SaveRange(token: $1, at: $0.at) }
+    let saves = zip(found.page, tokens).map { SaveRange(token: $1, at: $0.at) }
     let to = saves.count < limit ? self.token : saves.last?.token ?? self.token
     var folds = [SaveFold](repeating: SaveFold(), count: saves.count)
-    let numbers = found.saves.map(\.transaction)
+    let numbers = found.page.map(\.transaction)
     let places = Dictionary(uniqueKeysWithValues: zip(numbers, numbers.indices))
     let list = "{\(numbers.map { String($0) }.joined(separator: ","))}"
     for table in tables where !saves.isEmpty {
       let tracked = table.tracked
       let sql = table.captured.rowsBeforeTransactions(
-        id: tracked.layout.idExpression(nil), columns: tracked.shape.columnNames)
+        id: tracked.layout.idExpression(nil), columns: tracked.tableInfo.columnNames)
       try SaveReader(tracked, saves, in: self).fold(
         SQLFragment(sql, bindings: [.text(list)]), into: &folds
       ) { places[$0] }
@@ -39,54 +39,56 @@ extension PostgresReadTransaction {
     return ChangeHistory(from: from, to: to, saves: records)
   }
 
-  private struct Saves {
+  private struct TransactionOrder {
     /// The saves of the response, in their order.
-    var saves: [(transaction: Int64, at: Double)] = []
+    var page: [(transaction: Int64, at: Double)] = []
     /// Transactions that come after these saves although their ids are smaller than one of them. A token
     /// before them must list them as in progress.
-    var later: Set<Int64> = []
+    var overtaking: Set<Int64> = []
   }
 
   private func saves(
     in tables: [CapturedTable], after position: HistoryPosition, limit: Int
-  ) throws(StoreError) -> Saves {
-    guard !tables.isEmpty, limit > 0 else { return Saves() }
+  ) throws(StoreError) -> TransactionOrder {
+    guard !tables.isEmpty, limit > 0 else { return TransactionOrder() }
     let rows = tables.map { table in
-      let columns = "livefetch_xid AS x, livefetch_seq AS s, livefetch_at AS a"
+      let columns = "livefetch_xid AS xid, livefetch_seq AS seq, livefetch_at AS at"
       return """
         SELECT \(columns) FROM \(table.historyName), p WHERE livefetch_xid >= p.e UNION ALL \
         SELECT \(columns) FROM \(table.historyName), p WHERE livefetch_xid = ANY (p.i)
         """
     }
     let sql = """
-      WITH p AS (\(ChangeQueries.parameters)), c AS (\(rows.joined(separator: " UNION ALL "))), \
-      t AS MATERIALIZED (SELECT x, max(s) AS s, min(a) AS a FROM c GROUP BY x), \
-      f AS MATERIALIZED (SELECT * FROM t ORDER BY s LIMIT ?) \
-      SELECT x::text::bigint, 1, extract(epoch FROM a)::float8, s FROM f UNION ALL \
-      SELECT x::text::bigint, 0, 0, s FROM t \
-      WHERE s > (SELECT max(s) FROM f) AND x < (SELECT x FROM f ORDER BY x DESC LIMIT 1) \
-      ORDER BY 4
+      WITH p AS (\(ChangeQueries.parameters)), \
+      changes AS (\(rows.joined(separator: " UNION ALL "))), \
+      transactions AS MATERIALIZED \
+      (SELECT xid, max(seq) AS seq, min(at) AS at FROM changes GROUP BY xid), \
+      page AS MATERIALIZED (SELECT * FROM transactions ORDER BY seq LIMIT ?) \
+      SELECT xid::text::bigint, 1 AS is_in_page, extract(epoch FROM at)::float8, seq FROM page \
+      UNION ALL SELECT xid::text::bigint, 0, 0, seq FROM transactions \
+      WHERE seq > (SELECT max(seq) FROM page) \
+      AND xid < (SELECT xid FROM page ORDER BY xid DESC LIMIT 1) ORDER BY 4
       """
     let bindings = ChangeQueries.bindings(position) + [.integer(Int64(limit))]
-    var saves = Saves()
+    var order = TransactionOrder()
     try run(FetchStatement(SQLFragment(sql, bindings: bindings))) { row in
       if row.integer(1) == 0 {
-        saves.later.insert(row.integer(0))
+        order.overtaking.insert(row.integer(0))
       } else if case .double(let at) = row.storedValue(2) {
-        saves.saves.append((row.integer(0), at))
+        order.page.append((row.integer(0), at))
       }
       return true
     }
-    return saves
+    return order
   }
 
   /// Returns the token after each save.
   private func tokens(
-    after from: Token, _ found: Saves, _ newest: PostgresPosition
+    after from: Token, _ found: TransactionOrder, _ newest: PostgresPosition
   ) -> [Token] {
-    var remaining = found.later.union(found.saves.map(\.transaction))
+    var remaining = found.overtaking.union(found.page.map(\.transaction))
     var end = UInt64(clamping: from.position.number)
-    return found.saves.map { save in
+    return found.page.map { save in
       remaining.remove(save.transaction)
       end = max(end, UInt64(clamping: save.transaction) + 1)
       let inProgress =

@@ -101,7 +101,7 @@ struct PostgresReadTransaction: ResultTransaction {
     let context = RowContext(layout: statement.layout, limit: limit)
     let statement = PostgresStatement(statement)
     var failure: StoreError?
-    func take(_ result: QueryResult, _ number: Int) -> Bool {
+    func receive(_ result: QueryResult, _ number: Int) -> Bool {
       do throws(StoreError) {
         let row = PostgresRow(result: result, number: number, context: context)
         let goesOn = try body(row)
@@ -113,12 +113,12 @@ struct PostgresReadTransaction: ResultTransaction {
       }
     }
     if let single {
-      try single.run(statement, columnCount: context.layout.columnCount, on: connection, take)
+      try single.run(statement, columnCount: context.layout.columnCount, on: connection, receive)
     } else {
       try storing { () throws(PostgresError) in
         do throws(PostgresError) {
           try history?.lock(for: statement.sql)
-          try connection.stream(statement.sql, statement.parameters, take)
+          try connection.stream(statement.sql, statement.parameters, receive)
         } catch {
           // The live engine continues with other fetches after one that takes too long.
           if history != nil { connection.recover() }

@@ -10,7 +10,7 @@ import FetchModel
 
 /// The stored responses of a database.
 enum PostgresIdempotencyTable {
-  static let creation = """
+  static let creationSQL = """
     CREATE TABLE IF NOT EXISTS livefetch.answer (
       key text PRIMARY KEY, at timestamptz NOT NULL DEFAULT clock_timestamp(),
       fingerprint text NOT NULL, answer bytea NOT NULL);
@@ -54,7 +54,7 @@ enum PostgresIdempotencyTable {
     }
   }
 
-  static func add(
+  static func insert(
     _ record: IdempotencyRecord, on connection: PostgresConnection
   ) throws(PostgresError) {
     try connection.query(
@@ -68,7 +68,7 @@ enum PostgresIdempotencyTable {
   }
 
   /// Stores a response, in place of one that has expired. Returns false if the key has one.
-  static func keep(
+  static func store(
     _ response: [UInt8], _ once: IdempotentSave, on connection: PostgresConnection
   ) throws(PostgresError) -> Bool {
     try connection.query(

@@ -59,7 +59,7 @@ extension PostgresSaveConnection {
     // The server does not name the column.
     if constraint.kind == .type {
       return zip(row.columns, row.values).first { column, value in
-        value != .null && !takes(value, table.columns[column].declaredType)
+        value != .null && !fits(value, type: table.columns[column].declaredType)
       }.map { [$0.0] }
     }
     guard let refusal, refusal.table == table.table.name else { return nil }
@@ -73,7 +73,7 @@ extension PostgresSaveConnection {
   }
 
   /// True if the type stores the value without truncation. False if the query fails.
-  private func takes(_ value: SQLValue, _ type: String) -> Bool {
+  private func fits(_ value: SQLValue, type: String) -> Bool {
     // A cast to character(n) or character varying(n) truncates silently.
     let condition =
       type.hasPrefix("character")
@@ -83,7 +83,9 @@ extension PostgresSaveConnection {
     return (try? hasRow(candidate: query)) ?? false
   }
 
-  private func texts(_ sql: String, _ values: [PostgresValue]) throws(StoreError) -> [String] {
+  private func firstColumn(
+    _ sql: String, _ values: [PostgresValue]
+  ) throws(StoreError) -> [String] {
     try storing { () throws(PostgresError) in
       let result = try connection.query(sql, values)
       return (0..<result.rowCount).map { result.text($0, 0) }
@@ -91,13 +93,12 @@ extension PostgresSaveConnection {
   }
 
   private func indexColumns(_ name: String) throws(StoreError) -> [String] {
-    try texts(
+    try firstColumn(
       """
       SELECT a.attname::text FROM pg_catalog.pg_class AS c
         JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
         JOIN pg_catalog.pg_index AS i ON i.indexrelid = c.oid
-        CROSS JOIN unnest(i.indkey) WITH ORDINALITY AS k (number, place)
-        JOIN pg_catalog.pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = k.number
+        \(CatalogReader.indexColumns)
       WHERE n.nspname = $1::text AND c.relname = $2::text AND k.place <= i.indnkeyatts
       ORDER BY k.place
       """, [.text(schema), .text(name)])
@@ -110,14 +111,14 @@ extension PostgresSaveConnection {
     """
 
   private func check(named name: String, of table: String) throws(StoreError) -> String? {
-    try texts(
+    try firstColumn(
       "SELECT pg_get_expr(k.conbin, k.conrelid) \(Self.constraints) AND k.conname = $3::text",
       [.text(schema), .text(table), .text(name)]
     ).first
   }
 
   func checks(of table: SaveTable) throws(StoreError) -> [String] {
-    try texts(
+    try firstColumn(
       """
       SELECT pg_get_expr(k.conbin, k.conrelid) \(Self.constraints) AND k.contype = 'c'
       ORDER BY k.conname
@@ -132,7 +133,7 @@ extension PostgresSaveConnection {
       case .update: "confupdtype"
       case .delete: "confdeltype"
       }
-    return try !texts(
+    return try !firstColumn(
       """
       SELECT k.conname::text \(Self.constraints) AND k.contype = 'f'
         AND k.\(action) NOT IN ('c', 'n') AND EXISTS (

@@ -66,7 +66,7 @@ final class PostgresSaveConnection: SaveConnection {
   }
 
   /// Notes an error after which the transaction has to be repeated.
-  func note(_ error: PostgresError) {
+  func record(_ error: PostgresError) {
     if error.isRetryable || error.isStaleStatement {
       repetition = .unchanged
     } else if error.isRefusal, !hasSavepoints {
@@ -83,7 +83,7 @@ final class PostgresSaveConnection: SaveConnection {
     do {
       return try body()
     } catch {
-      note(error)
+      record(error)
       throw StoreError(error)
     }
   }
@@ -115,7 +115,7 @@ extension PostgresSaveConnection {
     do {
       return try query(statement)
     } catch {
-      note(error)
+      record(error)
       if hasSavepoints, error.isRefusal { return nil }
       throw StoreError(error)
     }
@@ -147,7 +147,7 @@ extension PostgresSaveConnection {
       if result.rowCount > 0, result.columnCount > 0 { returnedID = id(result, row: 0, column: 0) }
       return nil
     } catch {
-      note(error)
+      record(error)
       guard hasSavepoints, connection.isInTransaction, case .refused(let refusal) = error,
         let constraint = try constraint(refusal)
       else { throw StoreError(error) }
@@ -162,7 +162,7 @@ extension PostgresSaveConnection {
       _ = try query(PostgresStatement(SQLFragment("SET CONSTRAINTS ALL IMMEDIATE")))
       return false
     } catch {
-      note(error)
+      record(error)
       return error.isRefusal
     }
   }

@@ -91,7 +91,7 @@ extension PostgresSaveExecutor {
       do throws(PostgresError) {
         transaction = try connection.commit("SELECT pg_current_xact_id_if_assigned()::text")
       } catch {
-        save.note(error)
+        save.record(error)
         throw error
       }
       let token: Token
@@ -171,11 +171,11 @@ extension PostgresSaveExecutor {
       throw .store(error)
     }
     do throws(PostgresError) {
-      if try PostgresIdempotencyTable.keep(response, once, on: connection) {
+      if try PostgresIdempotencyTable.store(response, once, on: connection) {
         return StoredResponse(bytes: response, isRepeated: false)
       }
     } catch {
-      save.note(error)
+      save.record(error)
       throw .store(StoreError(error))
     }
     // Another save with the key came first: the next transaction finds its response.

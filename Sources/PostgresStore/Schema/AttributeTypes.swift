@@ -2,7 +2,7 @@
 
 import FetchModel
 
-extension CatalogueColumn {
+extension CatalogColumn {
   /// The type of the attribute that this column becomes. Arrays and composite values are JSON; enums,
   /// and types without a counterpart, are strings in the server's text.
   var attributeType: AttributeType {

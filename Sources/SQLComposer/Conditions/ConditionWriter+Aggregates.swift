@@ -82,6 +82,35 @@ extension ConditionWriter {
     _ function: AggregateFunction, _ expressions: [ResolvedExpression], _ dateFormat: DateFormat?
   ) -> SQLOperand {
     let expressions = function.flattened(expressions)
+    var operands = operandsOfOneDateFormat(expressions, dateFormat)
+    let encoding = operands.lazy.compactMap { $0.encoding }.first { $0.hasSpellings }
+    operands = operands.map { $0.put(in: encoding) }
+    let precision = operands.map(\.precision).reduce(.adapting) { Precision($0, $1) }
+    if precision == .decimal, function == .sum || function == .average {
+      operands = operands.map { operand in
+        var exact = operand
+        exact.sql = operand.decimal?.exact ?? operand.sql
+        return exact
+      }
+    }
+    var result = SQLOperand(
+      sql: subquery(function, over: operands, precision), mayBeNull: function != .sum,
+      dateFormat: operands.lazy.compactMap(\.dateFormat).first,
+      isInteger: function != .average && operands.allSatisfy(\.isInteger),
+      ownPrecision: function == .average ? .binary : precision)
+    result.encoding = encoding ?? operands.lazy.compactMap { $0.encoding }.first
+    if precision == .decimal, function == .sum, dialect.arithmetic == nil {
+      let calculation = DecimalCalculation(result.sql)
+      result.sql = calculation.number
+      result.decimal = calculation
+    }
+    return result
+  }
+
+  /// Returns the operands of a list. If some are dates, all have the same format.
+  private mutating func operandsOfOneDateFormat(
+    _ expressions: [ResolvedExpression], _ dateFormat: DateFormat?
+  ) -> [SQLOperand] {
     var operands = expressions.map { operand($0, dateFormat: dateFormat) }
     // A constant takes the format of the others.
     var formats = Set(
@@ -93,19 +122,15 @@ extension ConditionWriter {
       }
     }
     formats.formUnion(operands.compactMap(\.dateFormat))
-    if formats.count > 1 { operands = operands.map(inSeconds) }
-    let encoding = operands.lazy.compactMap { $0.encoding }.first { $0.hasSpellings }
-    operands = operands.map { $0.put(in: encoding) }
+    return formats.count > 1 ? operands.map(inSeconds) : operands
+  }
+
+  /// Returns the aggregate over the rows of VALUES.
+  private func subquery(
+    _ function: AggregateFunction, over operands: [SQLOperand], _ precision: Precision
+  ) -> SQLFragment {
     // VALUES has no names for its columns. An empty row before it names the column.
-    let precision = operands.map(\.precision).reduce(.adapting) { Precision($0, $1) }
     let column = SQLColumn(sql: "value", type: precision == .decimal ? .decimal : .string)
-    if precision == .decimal, function == .sum || function == .average {
-      operands = operands.map { operand in
-        var exact = operand
-        exact.sql = operand.decimal?.exact ?? operand.sql
-        return exact
-      }
-    }
     var sql = SQLFragment("(SELECT \(Self.call(function, column, "value"))")
     sql.append(" FROM (SELECT NULL AS value WHERE FALSE UNION ALL VALUES ")
     for (index, operand) in operands.enumerated() {
@@ -114,17 +139,6 @@ extension ConditionWriter {
       sql.append(")")
     }
     sql.append(")\(dialect.subqueryName))")
-    var result = SQLOperand(
-      sql: sql, mayBeNull: function != .sum,
-      dateFormat: operands.lazy.compactMap(\.dateFormat).first,
-      isInteger: function != .average && operands.allSatisfy(\.isInteger),
-      ownPrecision: function == .average ? .binary : precision)
-    result.encoding = encoding ?? operands.lazy.compactMap { $0.encoding }.first
-    if precision == .decimal, function == .sum, dialect.arithmetic == nil {
-      let calculation = DecimalCalculation(result.sql)
-      result.sql = calculation.number
-      result.decimal = calculation
-    }
-    return result
+    return sql
   }
 }

@@ -66,7 +66,7 @@ package struct IDRestriction {
     isLookup
       ? ids.allSatisfy { key.bindings(of: $0) != nil }
       : key.parts.allSatisfy {
-        $0.isBinaryCollated && ($0.form.isInteger || $0.form == .text || $0.form == .onlyText)
+        $0.isBinaryCollated && ($0.form.isInteger || $0.form == .text || $0.form == .untypedText)
       }
         || key.kind == .column && key.parts[0].form == .uuid
   }

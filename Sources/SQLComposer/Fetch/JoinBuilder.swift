@@ -203,7 +203,7 @@ package struct JoinBuilder: SQLScope {
     guard case .foreignKey(let key) = storage(of: steps[steps.count - 1], at: holder) else {
       return (table, (alias ?? "", "FALSE"))
     }
-    let isReferenced = key.leads(to: alias, from: columns(key.columns, at: holder))
+    let isReferenced = key.parentCondition(alias, childValues: columns(key.columns, at: holder))
     let conditions = [isReferenced, table.key.presenceCondition(alias)].compactMap { $0 }
     return (table, (alias ?? "", conditions.joined(separator: " AND ")))
   }
@@ -299,42 +299,67 @@ private struct Chain {
     switch storage {
     case .inverse(let key):
       let owner = holder(key.referenced)
-      add(TableInfo(table)) { key.refers($0, to: owner, areColumns: areColumns) }
+      add(TableInfo(table)) { key.childCondition($0, parentValues: owner, areColumns: areColumns) }
       position = key.position.map { qualified($0, alias) }
     case .foreignKey(let key):
       position = nil
       let values = holder(key.columns)
-      add(TableInfo(table)) { key.leads(to: $0, from: values) }
+      add(TableInfo(table)) { key.parentCondition($0, childValues: values) }
     case .joinTable(let index, let source, let destination):
       let owner = holder(source.referenced)
-      let joinCondition = { source.refers($0, to: owner, areColumns: areColumns) }
-      let shape = TableInfo(context.schema.joinTables[index])
-      if context.schema.joinTables[index].mayRepeat { mayRepeat = true }
-      if context.isPast, from.isEmpty,
-        end == .objects || end == .links && !destination.referencesKey
-      {
-        addLinked(table, shape, destination, place: source.position, joinCondition: joinCondition)
-        break
-      }
-      add(shape, joinCondition: joinCondition)
-      let link = alias
-      position = source.position.map { qualified($0, link) }
-      if end == .everyLink { return }
-      if end == .links, destination.referencesKey {
-        linkedID = table.key.idExpression(
-          ofParts: destination.columns.map { qualified($0, link) })
-        return
-      }
-      let values = destination.columns.map { qualified($0, link) }
-      add(TableInfo(table)) { destination.leads(to: $0, from: values) }
+      let isComplete = append(
+        Link(context.schema.joinTables[index], source, destination), to: table, end: end
+      ) { source.childCondition($0, parentValues: owner, areColumns: areColumns) }
+      if !isComplete { return }
     }
     if let presence = table.key.presenceCondition(alias) {
       correlation += correlation.isEmpty ? presence : " AND \(presence)"
     }
   }
 
+  /// A join table with its two foreign keys, seen from one of its relationships.
+  private struct Link {
+    let table: JoinTable
+    let source: ForeignKey
+    let destination: ForeignKey
+
+    init(_ table: JoinTable, _ source: ForeignKey, _ destination: ForeignKey) {
+      (self.table, self.source, self.destination) = (table, source, destination)
+    }
+  }
+
+  /// Appends a join table, and the table of its objects unless `end` needs only the links.
+  ///
+  /// - Parameter joinCondition: A condition over the row of a link.
+  /// - Returns: True if the step ends at the objects.
+  private mutating func append(
+    _ link: Link, to table: EntityTable, end: JoinBuilder.WalkEnd,
+    joinCondition: (String?) -> String
+  ) -> Bool {
+    let (source, destination) = (link.source, link.destination)
+    if link.table.mayRepeat { mayRepeat = true }
+    let needsObjects = end == .objects || end == .links && !destination.referencesKey
+    if context.isPast, from.isEmpty, needsObjects {
+      addLinked(
+        table, TableInfo(link.table), destination, place: source.position,
+        joinCondition: joinCondition)
+      return true
+    }
+    add(TableInfo(link.table), joinCondition: joinCondition)
+    let links = alias
+    position = source.position.map { qualified($0, links) }
+    if end == .everyLink { return false }
+    let values = destination.columns.map { qualified($0, links) }
+    guard needsObjects else {
+      linkedID = table.key.idExpression(ofParts: values)
+      return false
+    }
+    add(TableInfo(table)) { destination.parentCondition($0, childValues: values) }
+    return true
+  }
+
   /// Records the table under the current alias.
-  private mutating func note(_ table: TableInfo) {
+  private mutating func record(_ table: TableInfo) {
     tables.append(JoinedTable(table, alias: alias))
   }
 
@@ -343,7 +368,7 @@ private struct Chain {
   private mutating func add(_ table: TableInfo, joinCondition: (String?) -> String) {
     let isFirst = from.isEmpty
     alias = context.nextAlias()
-    note(table)
+    record(table)
     switch (isFirst, context.isPast) {
     case (true, true): from = context.source(table, alias: alias, joinedBy: joinCondition)
     case (true, false):
@@ -370,12 +395,12 @@ private struct Chain {
   ) {
     let (links, objects) = (context.nextAlias(), context.nextAlias())
     alias = context.nextAlias()
-    note(TableInfo(table))
+    record(TableInfo(table))
     from = context.source(
       TableInfo(table), alias: alias,
       over: context.source(link, alias: links, joinedBy: joinCondition), as: objects,
-      on: destination.leads(
-        to: objects, from: destination.columns.map { qualified($0, links) }),
+      on: destination.parentCondition(
+        objects, childValues: destination.columns.map { qualified($0, links) }),
       place: place.map { qualified($0, links) })
     position = place.map { [alias] _ in qualified(QueryContext.place, alias) }
   }

@@ -192,7 +192,9 @@ package final class QueryContext {
     for step in steps {
       let layout = overlay(step.table)
       let (old, same) = (nextAlias(), nextAlias())
-      let joinCondition = { (alias: String) in step.key.leads(to: alias, from: values) }
+      let joinCondition = { (alias: String) in
+        step.key.parentCondition(alias, childValues: values)
+      }
       let existed = qualified(HistoryLayout.existed, old)
       from += """
          LEFT JOIN \(pastRows(layout)) AS \(quoted(old)) ON \(joinCondition(old)) AND \(existed) \
@@ -300,7 +302,7 @@ extension QueryContext {
 
   /// The old values of the rows that have changed since this query's position.
   private func pastRows(_ layout: HistoryLayout) -> String {
-    isRestricted(layout.table) ? readablePastRows(layout.shape) : layout.overlayName
+    isRestricted(layout.table) ? readablePastRows(layout.tableInfo) : layout.overlayName
   }
 
   private func isRestricted(_ name: String) -> Bool {

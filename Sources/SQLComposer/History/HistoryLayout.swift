@@ -20,12 +20,12 @@ package struct HistoryLayout: Sendable, Hashable {
   package static let existed = "livefetch_existed"
   package static let rowid = "livefetch_rowid"
 
-  package let shape: TableInfo
+  package let tableInfo: TableInfo
 
-  package init(of shape: TableInfo) { self.shape = shape }
+  package init(of tableInfo: TableInfo) { self.tableInfo = tableInfo }
 
   /// The name of the table.
-  package var table: String { shape.name }
+  package var table: String { tableInfo.name }
   /// The name of its history table, quoted.
   package var quotedName: String { quoted("livefetch_history_\(table)") }
   /// The name of the overlay: of the common table expression ``overlayExpression(at:)``, or of the
@@ -34,13 +34,13 @@ package struct HistoryLayout: Sendable, Hashable {
 
   /// The key's columns in the table and in its history.
   package var keyColumns: [(table: String, history: String)] {
-    if case .rowid(let name) = shape.key.kind { return [(name, Self.rowid)] }
-    return shape.key.columns.map { ($0, $0) }
+    if case .rowid(let name) = tableInfo.key.kind { return [(name, Self.rowid)] }
+    return tableInfo.key.columns.map { ($0, $0) }
   }
 
   /// Returns SQL for the id of a history row's object.
   package func idExpression(_ alias: String?) -> String {
-    shape.key.idExpression(ofParts: keyColumns.map { qualified($0.history, alias) })
+    tableInfo.key.idExpression(ofParts: keyColumns.map { qualified($0.history, alias) })
   }
 }
 
@@ -51,7 +51,7 @@ extension HistoryLayout {
   package var declarations: [String] {
     let own = ["\(Self.position) INTEGER PRIMARY KEY", "\(Self.existed) INTEGER NOT NULL"]
     let rowid = hasRowid ? ["\(Self.rowid) INTEGER"] : []
-    return own + rowid + shape.columns.map(Self.declaration)
+    return own + rowid + tableInfo.columns.map(Self.declaration)
   }
 
   package var hasRowid: Bool { keyColumns.contains { $0.history == Self.rowid } }
@@ -70,7 +70,7 @@ extension HistoryLayout {
   /// Returns a common table expression: the row of each key changed after the position, as it was at
   /// that position. The columns have the table's names.
   package func overlayExpression(at position: HistoryPosition) -> SQLFragment {
-    shape.key.dialect.overlay(self, position)
+    tableInfo.key.dialect.overlay(self, position)
   }
 
   /// The expression where a history row holds the number of its position, its only parameter.
@@ -88,7 +88,7 @@ extension HistoryLayout {
       """
   }
 
-  private var overlayColumns: [String] { historyColumns + shape.columnNames.map(quoted) }
+  private var overlayColumns: [String] { historyColumns + tableInfo.columnNames.map(quoted) }
 
   /// The columns of the overlay that the table does not have.
   var historyColumns: [String] { [Self.existed] + (hasRowid ? [Self.rowid] : []) }
@@ -146,7 +146,7 @@ extension HistoryLayout {
     let selected = zip(keys, names).map { "\($0) AS \($1)" }
     let joinCondition = zip(columns, names).map { "\($0) = \($1)" }.joined(separator: " AND ")
     return """
-      NOT EXISTS (SELECT 1 FROM (SELECT \(Self.list(selected)) FROM \(overlayName))\(shape.key.dialect.subqueryName) WHERE \(joinCondition))
+      NOT EXISTS (SELECT 1 FROM (SELECT \(Self.list(selected)) FROM \(overlayName))\(tableInfo.key.dialect.subqueryName) WHERE \(joinCondition))
       """
   }
 }

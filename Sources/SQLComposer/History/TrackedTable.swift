@@ -16,15 +16,15 @@ package struct TrackedTable: Sendable, Hashable {
   /// Every entity that may have objects in the table.
   package let entities: [Int]
   /// Determines the entity of a row; nil if the table has only one.
-  package let kinds: RowKinds?
+  package let discriminator: EntityDiscriminator?
   /// The to-many relationships whose members or links are rows of this table.
   package let links: [MemberLink]
 
-  package var shape: TableInfo { layout.shape }
+  package var tableInfo: TableInfo { layout.tableInfo }
 }
 
 /// Determines the entity of a row in a table that several entities share.
-package struct RowKinds: Sendable, Hashable {
+package struct EntityDiscriminator: Sendable, Hashable {
   /// The index of the column that holds the entity's name.
   package let column: Int
   package let entityByName: [String: Int]
@@ -37,7 +37,7 @@ package struct RowKinds: Sendable, Hashable {
 
 /// Columns of a tracked table that determine to which objects' to-many relationship a row belongs.
 package struct MemberLink: Sendable, Hashable {
-  package let place: EntityRelationship
+  package let relationship: EntityRelationship
   package let key: ForeignKey
 }
 
@@ -54,26 +54,29 @@ extension Schema {
     func number(_ name: String) -> Int { ranks[name] ?? 0 }
     for index in tracked {
       let table = entities[index]
-      let sharing = model.sharing(tableOf: index)
+      let sharing = model.entitiesStored(inTableOf: index)
       tables.append(
         TrackedTable(
           number: number(table.name), layout: HistoryLayout(of: TableInfo(table)),
           uniqueIndexes: table.uniqueIndexes, entity: index, entities: sharing,
-          kinds: kinds(of: index, sharing, model), links: links(of: sharing, model)))
+          discriminator: discriminator(of: index, sharing, model),
+          links: links(of: sharing, model)))
     }
     for (index, table) in joinTables.enumerated() {
       tables.append(
         TrackedTable(
           number: number(table.name), layout: HistoryLayout(of: TableInfo(table)),
-          uniqueIndexes: table.uniqueIndexes, entity: nil, entities: [], kinds: nil,
+          uniqueIndexes: table.uniqueIndexes, entity: nil, entities: [], discriminator: nil,
           links: joinLinks(of: index)))
     }
     return tables
   }
 
-  private func kinds(of root: Int, _ sharing: [Int], _ model: Model) -> RowKinds? {
+  private func discriminator(
+    of root: Int, _ sharing: [Int], _ model: Model
+  ) -> EntityDiscriminator? {
     guard let discriminator = model.entities[root].inheritance.discriminator else { return nil }
-    return RowKinds(
+    return EntityDiscriminator(
       column: entities[root].attributeColumns[discriminator],
       entityByName: Dictionary(
         sharing.map { (model.entities[$0].name, $0) }, uniquingKeysWith: { first, _ in first }))
@@ -106,7 +109,7 @@ extension Schema {
           return nil
         }
         return MemberLink(
-          place: EntityRelationship(entity: owner, relationship: place), key: key)
+          relationship: EntityRelationship(entity: owner, relationship: place), key: key)
       }
     }
   }
@@ -116,7 +119,7 @@ extension Schema {
       table.relationships.enumerated().compactMap { index, storage in
         guard case .joinTable(join, let source, _) = storage else { return nil }
         let place = EntityRelationship(entity: entity, relationship: index)
-        return MemberLink(place: place, key: source)
+        return MemberLink(relationship: place, key: source)
       }
     }
   }
@@ -125,7 +128,7 @@ extension Schema {
 extension Model {
   /// Returns every entity whose objects are in the table of the entity at `root`, starting with
   /// `root`.
-  fileprivate func sharing(tableOf root: Int) -> [Int] {
+  fileprivate func entitiesStored(inTableOf root: Int) -> [Int] {
     [root] + entities[root].inheritance.subentities
   }
 }

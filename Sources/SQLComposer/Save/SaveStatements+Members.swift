@@ -99,7 +99,7 @@ package struct MemberStatements {
     guard !destination.referencesKey else {
       return (member.key.idExpression(ofParts: columns), from)
     }
-    let joinCondition = destination.leads(to: "m", from: columns)
+    let joinCondition = destination.parentCondition("m", childValues: columns)
     return (member.key.idExpression("m"), "\(from) JOIN \(member.source) AS m ON \(joinCondition)")
   }
 

@@ -12,7 +12,7 @@ struct EntityDraft {
     let storage: RelationshipStorage
   }
 
-  private let catalogue: CatalogueTable
+  private let catalog: TableDescription
   private let key: Key
   private let ownName: String
   private var attributes: [Attribute] = []
@@ -22,10 +22,10 @@ struct EntityDraft {
   private var aliases: [String: Property] = [:]
   private var taken: Set<String> = ["id"]
 
-  init(_ catalogue: CatalogueTable, key: Key) {
-    self.catalogue = catalogue
+  init(_ catalog: TableDescription, key: Key) {
+    self.catalog = catalog
     self.key = key
-    ownName = catalogue.name
+    ownName = catalog.name
   }
 
   var tableName: String { ownName }
@@ -38,12 +38,12 @@ struct EntityDraft {
   }
 
   /// Adds attributes and to-one relationships. Plain columns take their names first.
-  mutating func addColumns(_ links: [CatalogueLinks.Link]) {
+  mutating func addColumns(_ links: [CatalogLinks.Link]) {
     let single = Dictionary(
       links.filter { $0.key.columns.count == 1 }.map { ($0.key.columns[0], $0) },
       uniquingKeysWith: { first, _ in first })
     let shared = Set(links.filter { $0.key.columns.count > 1 }.flatMap(\.key.columns))
-    for (place, column) in catalogue.columns.enumerated() where single[column.name] == nil {
+    for (place, column) in catalog.columns.enumerated() where single[column.name] == nil {
       addColumn(column, at: place, isShared: shared.contains(column.name))
     }
     addToOnes(links.sorted { hasOwnName($0) && !hasOwnName($1) })
@@ -54,7 +54,7 @@ struct EntityDraft {
   private mutating func addColumn(_ column: Column, at place: Int, isShared: Bool) {
     guard !isKey(column) else {
       // The model names the key of a view even if it is `id`: other views have none.
-      if column.name != "id" || catalogue.isView { aliases[column.name] = .id }
+      if column.name != "id" || catalog.isView { aliases[column.name] = .id }
       return
     }
     let name = claim(column.name)
@@ -63,8 +63,8 @@ struct EntityDraft {
         name: name, type: column.type, isOptional: !column.isNotNull,
         hasDefault: column.defaultSQL != nil || isShared || isKeyPart(column),
         dateFormat: column.dateFormat,
-        isWritable: !column.isGenerated && !catalogue.isView,
-        isUntyped: column.isUntyped && !column.isGenerated && !catalogue.isView
+        isWritable: !column.isGenerated && !catalog.isView,
+        isUntyped: column.isUntyped && !column.isGenerated && !catalog.isView
           && !isKeyPart(column)))
     attributeColumns.append(place)
     order.append((place, .attribute(attributes.count - 1)))
@@ -86,7 +86,7 @@ struct EntityDraft {
 
   // MARK: Relationships
 
-  private func hasOwnName(_ link: CatalogueLinks.Link) -> Bool {
+  private func hasOwnName(_ link: CatalogLinks.Link) -> Bool {
     link.key.columns.count == 1 && Self.stripped(link.key.columns[0]) == nil
   }
 
@@ -101,11 +101,11 @@ struct EntityDraft {
     return String(name)
   }
 
-  private mutating func addToOnes(_ links: [CatalogueLinks.Link]) {
+  private mutating func addToOnes(_ links: [CatalogLinks.Link]) {
     for link in links {
-      let columns = link.key.columns.compactMap { catalogue.column(named: $0) }
+      let columns = link.key.columns.compactMap { catalog.column(named: $0) }
       guard let first = columns.first,
-        let place = catalogue.columns.firstIndex(where: { $0.name == first.name })
+        let place = catalog.columns.firstIndex(where: { $0.name == first.name })
       else { continue }
       let preferred = columns.count > 1 ? link.key.table : Self.stripped(first.name) ?? first.name
       let index = add(
@@ -150,7 +150,7 @@ struct EntityDraft {
 // MARK: - The finished entity
 
 extension EntityDraft {
-  private var hasKey: Bool { !catalogue.primaryKey.isEmpty }
+  private var hasKey: Bool { !catalog.primaryKey.isEmpty }
 
   /// Returns the entity. Its position among the drafts is its index in the model.
   func entity(inverses: InversePairs, index: Int) -> Entity {
@@ -164,18 +164,18 @@ extension EntityDraft {
       },
       propertyOrder: order.map(\.property), idType: key.idType,
       aliases: aliases.filter { $0.key == "id" || !taken.contains($0.key) },
-      isObservable: hasKey && catalogue.isObservable,
+      isObservable: hasKey && catalog.isObservable,
       isWritable: hasKey, unique: table.uniqueAttributes, keyProperties: table.keyProperties,
       needsKey: hasKey && key.kind == .column
-        && catalogue.column(named: key.columns[0])?.defaultSQL == nil,
+        && catalog.column(named: key.columns[0])?.defaultSQL == nil,
       isIdentifiedByHash: key.kind == .hash,
       uuidStyle: key.dialect.hasTypedColumns ? .lower : .upper)
   }
 
   var table: EntityTable {
     EntityTable(
-      name: ownName, isView: catalogue.isView, key: key, columns: catalogue.columns,
+      name: ownName, isView: catalog.isView, key: key, columns: catalog.columns,
       attributeColumns: attributeColumns, relationships: relationships.map(\.storage),
-      uniqueIndexes: catalogue.uniqueIndexes, isObservable: hasKey && catalogue.isObservable)
+      uniqueIndexes: catalog.uniqueIndexes, isObservable: hasKey && catalog.isObservable)
   }
 }

@@ -84,7 +84,7 @@ extension Affinity {
 extension ForeignKeyComparison {
   /// Returns a condition: `value`, SQL for the referring value, refers to the value of the column
   /// `referenced`. The index of `referenced` serves it.
-  func leads(to referenced: String, from value: String) -> String {
+  func parentCondition(_ referenced: String, childValue value: String) -> String {
     if isTrimming { return "+\(referenced) = \(converted(value))" }
     return switch conversion {
     case .none, .number: "\(referenced) = \(value)"
@@ -96,7 +96,9 @@ extension ForeignKeyComparison {
   /// referenced value.
   ///
   /// - Parameter isColumn: True if `value` is a column, with its affinity and collation.
-  func refers(_ column: String, to value: String, isColumn: Bool = false) -> String {
+  func childCondition(
+    _ column: String, parentValue value: String, isColumn: Bool = false
+  ) -> String {
     if isTrimming { return "\(comparable(column)) = +\(value)" }
     if conversion == .number, isColumn { return "\(value) = \(column)" }
     let condition = "\(comparable(column)) = \(value)"
@@ -125,18 +127,21 @@ extension ForeignKeyComparison {
 extension ForeignKey {
   /// Returns a condition: `values`, SQL for the values of the referring columns, refer to the row
   /// of `alias`.
-  package func leads(to alias: String?, from values: [String]) -> String {
+  package func parentCondition(_ alias: String?, childValues values: [String]) -> String {
     zip(comparisons, zip(referenced, values))
-      .map { $0.leads(to: qualified($1.0, alias), from: $1.1) }.joined(separator: " AND ")
+      .map { $0.parentCondition(qualified($1.0, alias), childValue: $1.1) }
+      .joined(separator: " AND ")
   }
 
   /// Returns a condition: the row of `alias` refers to `values`, SQL for the values of the
   /// referenced columns.
   ///
   /// - Parameter areColumns: True if all of them are columns rather than expressions.
-  package func refers(_ alias: String?, to values: [String], areColumns: Bool = false) -> String {
+  package func childCondition(
+    _ alias: String?, parentValues values: [String], areColumns: Bool = false
+  ) -> String {
     zip(comparisons, zip(columns, values))
-      .map { $0.refers(qualified($1.0, alias), to: $1.1, isColumn: areColumns) }
+      .map { $0.childCondition(qualified($1.0, alias), parentValue: $1.1, isColumn: areColumns) }
       .joined(separator: " AND ")
   }
 

@@ -16,8 +16,8 @@ package struct Introspection: Sendable {
     self.schema = schema
   }
 
-  package init(tables: [CatalogueTable], isUTF8: Bool = true, dialect: Dialect = .sqlite) {
-    let links = CatalogueLinks(tables, dialect)
+  package init(tables: [TableDescription], isUTF8: Bool = true, dialect: Dialect = .sqlite) {
+    let links = CatalogLinks(tables, dialect)
     var drafts = links.entities.map { EntityDraft(tables[$0], key: links.key(of: $0)) }
     for index in drafts.indices { drafts[index].addColumns(links.keys(from: index)) }
     var inverses = links.addInverses(to: &drafts)
@@ -32,7 +32,7 @@ package struct Introspection: Sendable {
 }
 
 /// The foreign keys of a catalogue, checked and completed.
-struct CatalogueLinks {
+struct CatalogLinks {
   /// A foreign key between two entities, given by their indexes.
   struct Link {
     let from: Int
@@ -42,13 +42,13 @@ struct CatalogueLinks {
 
   /// The tables that are entities, by their indexes in the catalogue.
   let entities: [Int]
-  private let tables: [CatalogueTable]
+  private let tables: [TableDescription]
   private let links: [[ForeignKey]]
   private let entityByName: [String: Int]
   private let joins: [Int]
   private let dialect: Dialect
 
-  init(_ tables: [CatalogueTable], _ dialect: Dialect) {
+  init(_ tables: [TableDescription], _ dialect: Dialect) {
     self.dialect = dialect
     let byName = Dictionary(
       tables.enumerated().map { (folded($1.name), $0) }, uniquingKeysWith: { first, _ in first })
@@ -70,7 +70,7 @@ struct CatalogueLinks {
   /// Returns the foreign keys of a table that refer to existing columns; one for each set of
   /// columns.
   private static func validKeys(
-    of table: CatalogueTable, _ tables: [CatalogueTable], _ byName: [String: Int],
+    of table: TableDescription, _ tables: [TableDescription], _ byName: [String: Int],
     _ dialect: Dialect
   ) -> [ForeignKey] {
     var keys: [ForeignKey] = []
@@ -85,7 +85,7 @@ struct CatalogueLinks {
   }
 
   private static func key(
-    _ raw: CatalogueTable.RawForeignKey, of table: CatalogueTable, to target: CatalogueTable,
+    _ raw: TableDescription.RawForeignKey, of table: TableDescription, to target: TableDescription,
     _ dialect: Dialect
   ) -> ForeignKey? {
     let columns = raw.columns.compactMap { table.column(named: $0)?.name }
@@ -112,7 +112,7 @@ struct CatalogueLinks {
   /// True for a table with two foreign keys and at most a key that the store assigns. In SQLite a table
   /// that cannot be followed is an entity, so that fetches which reach it are refused `since`.
   private static func isJoin(
-    _ table: CatalogueTable, _ keys: [ForeignKey], _ dialect: Dialect
+    _ table: TableDescription, _ keys: [ForeignKey], _ dialect: Dialect
   ) -> Bool {
     guard keys.count == 2, table.foreignKeys.count == 2, !table.isView,
       table.isObservable || dialect.hasTypedColumns
@@ -129,7 +129,7 @@ struct CatalogueLinks {
 
 // MARK: - Entities
 
-extension CatalogueLinks {
+extension CatalogLinks {
   func key(of table: Int) -> Key { KeyFinder(table: tables[table], dialect: dialect).key }
 
   /// Returns the foreign keys of an entity, with the entities that they refer to.

@@ -24,7 +24,7 @@ package struct Key: Sendable, Hashable {
     case integer, text
     /// A column of SQLite without a declared type. The storage class of the first row's value decides the
     /// form; values of another class have no id: the number 1.5 and the text '1.5' may be keys of two rows.
-    case onlyInteger, onlyNumber, onlyText
+    case untypedInteger, untypedNumber, untypedText
     /// As hexadecimal digits.
     case binary
     /// Sixteen bytes as the text of a UUID.
@@ -34,7 +34,7 @@ package struct Key: Sendable, Hashable {
     /// As the type's text output, for types that LiveFetch does not know. No index serves it.
     case other
 
-    package var isInteger: Bool { self == .integer || self == .onlyInteger }
+    package var isInteger: Bool { self == .integer || self == .untypedInteger }
   }
 
   package struct Part: Sendable, Hashable {
@@ -132,9 +132,9 @@ extension Key {
   private static func hasForm(_ column: String, _ form: Form) -> String {
     switch form {
     case .integer, .text, .real, .other: "typeof(\(column)) <> 'blob'"
-    case .onlyInteger: "typeof(\(column)) = 'integer'"
-    case .onlyNumber: "typeof(\(column)) IN ('integer', 'real')"
-    case .onlyText: "typeof(\(column)) = 'text'"
+    case .untypedInteger: "typeof(\(column)) = 'integer'"
+    case .untypedNumber: "typeof(\(column)) IN ('integer', 'real')"
+    case .untypedText: "typeof(\(column)) = 'text'"
     case .binary: "typeof(\(column)) IN ('blob', 'text')"
     case .uuid: "(typeof(\(column)) <> 'blob' OR length(\(column)) = 16)"
     }
@@ -203,11 +203,11 @@ extension Key {
   private func value(of text: String, _ form: Form) -> SQLValue? {
     switch form {
     // PostgreSQL stores no U+0000 in text, so such an id has no row.
-    case .text, .onlyText, .other:
+    case .text, .untypedText, .other:
       return dialect.hasTypedColumns && text.utf8.contains(0) ? nil : .text(text)
-    case .onlyInteger:
+    case .untypedInteger:
       return Int64(text).flatMap { $0.description == text ? .integer($0) : nil }
-    case .onlyNumber:
+    case .untypedNumber:
       return Double(text).map { .double($0) }
     case .integer:
       // A column of SQLite that is declared as an integer may hold other text.
@@ -215,7 +215,8 @@ extension Key {
       return integer.description == text ? .integer(integer) : nil
     case .real:
       return Double(text).map { .double($0) } ?? (dialect.hasTypedColumns ? nil : .text(text))
-    case .binary: return Self.bytes(ofHexadecimal: text).map { .blob($0) }
+    case .binary:
+      return Hexadecimal.bytes(of: text.utf8, uppercaseOnly: true).map { .blob($0) }
     case .uuid where dialect.hasTypedColumns:
       return UUIDText.bytes(of: text.utf8) == nil ? nil : .text(text.lowercased())
     case .uuid: return UUIDText.bytes(of: text.utf8).map { .blob($0) } ?? .text(text)
@@ -227,27 +228,6 @@ extension Key {
     guard !dialect.hasTypedColumns else { return nil }
     guard let double = Double(text) else { return .text(text) }
     return double.description == text ? .double(double) : nil
-  }
-
-  private static func bytes(ofHexadecimal text: String) -> [UInt8]? {
-    let digits = Array(text.utf8)
-    guard digits.count % 2 == 0 else { return nil }
-    var bytes: [UInt8] = []
-    for index in stride(from: 0, to: digits.count, by: 2) {
-      guard let high = nibble(digits[index]), let low = nibble(digits[index + 1]) else {
-        return nil
-      }
-      bytes.append(high << 4 | low)
-    }
-    return bytes
-  }
-
-  private static func nibble(_ digit: UInt8) -> UInt8? {
-    switch digit {
-    case 0x30...0x39: digit - 0x30
-    case 0x41...0x46: digit - 0x37
-    default: nil
-    }
   }
 
   // Decodes only the escapes that idExpression writes: `%25` and `%2C`.
@@ -287,9 +267,9 @@ extension Key {
   private static func text(of value: SQLValue, _ form: Form) -> String? {
     switch value {
     case .null: nil
-    case .integer where form == .onlyText: nil
-    case .double where form == .onlyText || form == .onlyInteger: nil
-    case .text where form == .onlyInteger || form == .onlyNumber: nil
+    case .integer where form == .untypedText: nil
+    case .double where form == .untypedText || form == .untypedInteger: nil
+    case .text where form == .untypedInteger || form == .untypedNumber: nil
     case .integer(let integer):
       form == .binary
         ? Hexadecimal.text(of: integer.description.utf8, uppercase: true) : "\(integer)"
@@ -300,7 +280,7 @@ extension Key {
       case .binary: Hexadecimal.text(of: bytes, uppercase: true)
       case .uuid where bytes.count == 16:
         String(decoding: UUIDText.text(of: bytes), as: UTF8.self)
-      case .uuid, .integer, .onlyInteger, .text, .onlyText, .real, .onlyNumber, .other: nil
+      case .uuid, .integer, .untypedInteger, .text, .untypedText, .real, .untypedNumber, .other: nil
       }
     }
   }

@@ -2,10 +2,10 @@
 
 /// Finds the key of a table or view.
 package struct KeyFinder {
-  package let table: CatalogueTable
+  package let table: TableDescription
   package let dialect: Dialect
 
-  package init(table: CatalogueTable, dialect: Dialect = .sqlite) {
+  package init(table: TableDescription, dialect: Dialect = .sqlite) {
     self.table = table
     self.dialect = dialect
   }
@@ -72,8 +72,8 @@ package struct KeyFinder {
 
   private func storedForm(_ column: Column) -> Key.Form {
     switch column.type {
-    case .integer where isUntyped(column): .onlyInteger
-    case .double where isUntyped(column): .onlyNumber
+    case .integer where isUntyped(column): .untypedInteger
+    case .double where isUntyped(column): .untypedNumber
     case .integer, .boolean, .decimal: .integer
     case .double: .real
     case .date: column.dateFormat == .unixSeconds ? .integer : .text
@@ -86,7 +86,7 @@ package struct KeyFinder {
   private func textForm(_ column: Column) -> Key.Form {
     switch column.affinity {
     case .integer: .integer
-    case .blob where isUntyped(column): .onlyText
+    case .blob where isUntyped(column): .untypedText
     case .blob, .text, .real, .numeric: .text
     }
   }

@@ -170,7 +170,7 @@ extension Connection {
     _ sql: String, _ body: (Statement) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     if holdsReadTransaction, isInAutocommit { throw .busy }
-    let entry = try takeEntry(sql)
+    let entry = try checkOutEntry(sql)
     defer { statements.putBack(entry) }
     do throws(StoreError) {
       return try body(Statement(pointer: entry.pointer))
@@ -222,7 +222,7 @@ extension Connection {
     return rows
   }
 
-  private func takeEntry(_ sql: String) throws(StoreError) -> StatementCache.Entry {
+  private func checkOutEntry(_ sql: String) throws(StoreError) -> StatementCache.Entry {
     if let entry = statements.take(sql) { return entry }
     let entry = StatementCache.Entry(pointer: try prepare(sql))
     statements.insert(entry, for: sql)

@@ -10,7 +10,7 @@ struct FileIdentityMonitor: Sendable {
   let files: ServedFiles
   private let entities: [Entity]
   private let schema: Schema
-  private var catalogue: [String]
+  private var catalog: [String]
 
   /// - Parameter connection: must have read the file, so that its log exists.
   init(path: String, on connection: Connection) throws(StoreError) {
@@ -18,11 +18,11 @@ struct FileIdentityMonitor: Sendable {
     files = ServedFiles(path: path)
     entities = introspection.model.entities
     schema = introspection.schema
-    catalogue = try Self.catalogue(on: connection)
+    catalog = try Self.catalog(on: connection)
   }
 
   /// The statements that created the tables, triggers and views, without LiveFetch's own.
-  private static func catalogue(on connection: Connection) throws(StoreError) -> [String] {
+  private static func catalog(on connection: Connection) throws(StoreError) -> [String] {
     try connection.all(
       """
       SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM main.sqlite_schema
@@ -34,12 +34,12 @@ struct FileIdentityMonitor: Sendable {
 
   /// True if the model or its tables are not those that were opened.
   mutating func hasOtherTables(on connection: Connection) throws(StoreError) -> Bool {
-    let catalogue = try Self.catalogue(on: connection)
-    guard catalogue != self.catalogue else { return false }
+    let catalog = try Self.catalog(on: connection)
+    guard catalog != self.catalog else { return false }
     guard let found = try introspection(on: connection), found.model.entities == entities,
       found.schema == schema
     else { return true }
-    self.catalogue = catalogue
+    self.catalog = catalog
     return false
   }
 

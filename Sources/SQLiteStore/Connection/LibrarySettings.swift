@@ -37,7 +37,9 @@ extension SQLiteStore {
 private let failureReport = Mutex<(@Sendable (SQLiteStore.FileFailure) -> Void)?>(nil)
 
 /// Reports only failures of files. A wrong statement or a busy file is reported where it occurs.
-private func takeLog(_: UnsafeMutableRawPointer?, _ code: Int32, _ message: UnsafePointer<CChar>?) {
+private func reportLog(
+  _: UnsafeMutableRawPointer?, _ code: Int32, _ message: UnsafePointer<CChar>?
+) {
   guard [SQLITE_CORRUPT, SQLITE_IOERR, SQLITE_NOTADB].contains(code & 0xFF), let message else {
     return
   }
@@ -47,4 +49,4 @@ private func takeLog(_: UnsafeMutableRawPointer?, _ code: Int32, _ message: Unsa
 // If the library is already in use, SQLite refuses these settings; it then only works more slowly
 // and logs nothing.
 private let libraryPreparation: Int32 =
-  csqlite_stop_counting_memory() | csqlite_log_errors(takeLog) | QueryMemory.install()
+  csqlite_stop_counting_memory() | csqlite_log_errors(reportLog) | QueryMemory.install()

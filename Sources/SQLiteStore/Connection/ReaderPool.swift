@@ -48,7 +48,7 @@ final class ReaderPool: Sendable {
   ) throws(StoreError) -> Result {
     guard permits.wait(seconds: waitLimit) else { throw .busy }
     defer { permits.signal() }
-    let connection = try take()
+    let connection = try checkOut()
     busy.add(1, ordering: .relaxed)
     defer {
       busy.subtract(1, ordering: .relaxed)
@@ -76,7 +76,7 @@ final class ReaderPool: Sendable {
     do {
       return try body()
     } catch {
-      files?.note(error)
+      files?.recordDamage(error)
       throw error
     }
   }
@@ -96,7 +96,7 @@ final class ReaderPool: Sendable {
     }
   }
 
-  private func take() throws(StoreError) -> Connection {
+  private func checkOut() throws(StoreError) -> Connection {
     try checkFiles()
     let (known, isClosed) = idle.withLock { ($0.connections.popLast(), $0.isClosed) }
     if isClosed { throw .busy }

@@ -193,12 +193,12 @@ final class ServedFiles: Sendable {
   /// Records permanently that the files are damaged, if that is what a statement failed with. Pages
   /// that SQLite can still write do not make the file whole: after the end of the process, SQLite
   /// recovers the log only up to the damage.
-  func note(_ error: StoreError) {
+  func recordDamage(_ error: StoreError) {
     if case .damaged = error { isDamaged.store(true, ordering: .relaxed) }
   }
 
   /// Records that this process has copied the log into the database file.
-  func noteCheckpoint() {
+  func recordCheckpoint() {
     guard let now = FileStatus(path), now.identity == database else { return }
     checkpointed.store(now.modified, ordering: .relaxed)
   }

@@ -99,7 +99,7 @@ extension SQLiteStore {
     let connection = try Connection(path: path, access: .write)
     defer { connection.close() }
     try connection.execute("BEGIN IMMEDIATE")
-    for record in records { try IdempotencyTable.add(record, on: connection) }
+    for record in records { try IdempotencyTable.insert(record, on: connection) }
     try connection.execute("COMMIT")
   }
 }

@@ -65,6 +65,6 @@ extension History {
 extension TrackedTable {
   /// True if rows are identified by their rowid alone.
   fileprivate var isIdentifiedByRowid: Bool {
-    if case .rowid = shape.key.kind { true } else { false }
+    if case .rowid = tableInfo.key.kind { true } else { false }
   }
 }

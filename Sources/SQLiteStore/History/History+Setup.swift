@@ -74,7 +74,7 @@ extension History {
     CREATE TABLE IF NOT EXISTS livefetch_position(position INTEGER PRIMARY KEY, \
     nonce INTEGER NOT NULL, source INTEGER NOT NULL);
     CREATE TABLE IF NOT EXISTS livefetch_save(position INTEGER PRIMARY KEY, at REAL NOT NULL);
-    """ + IdempotencyTable.tables + APIKeyTable.tables
+    """ + IdempotencyTable.creationSQL + APIKeyTable.tables
   /// Drops the tables that only formats 1 and 2 had.
   private static let removalOfOlderTables =
     "DROP TABLE IF EXISTS livefetch_table; DROP TABLE IF EXISTS livefetch_column;"
@@ -210,7 +210,7 @@ extension History {
         """
         DROP TABLE livefetch_store; DROP TABLE IF EXISTS livefetch_position;
         DROP TABLE IF EXISTS livefetch_save;
-        """ + Self.removalOfOlderTables + IdempotencyTable.removal + APIKeyTable.removal)
+        """ + Self.removalOfOlderTables + IdempotencyTable.dropSQL + APIKeyTable.removal)
       try connection.execute("COMMIT")
     } catch {
       if !connection.isInAutocommit { try? connection.execute("ROLLBACK") }

@@ -132,7 +132,7 @@ extension History {
   ) throws(StoreError) -> Int64 {
     var bytes: Int64 = 0
     for table in try tables(changedAfter: start, upTo: end, on: connection) {
-      let columns = table.shape.columns
+      let columns = table.tableInfo.columns
       let found = try connection.first(
         Self.lengths(of: table), [.integer(start), .integer(end)]
       ) { (rows: $0.integer(0), whole: $0.integer(1), text: $0.integer(2)) }
@@ -152,7 +152,7 @@ extension History {
   }
 
   private static func lengths(of table: TrackedTable) -> String {
-    let lengths = table.shape.columns.compactMap { column -> String? in
+    let lengths = table.tableInfo.columns.compactMap { column -> String? in
       switch column.affinity {
       case .text: "coalesce(length(CAST(\(quoted(column.name)) AS BLOB)), 0)"
       case .blob: "coalesce(length(\(quoted(column.name))), 0)"

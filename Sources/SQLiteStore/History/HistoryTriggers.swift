@@ -22,7 +22,7 @@ struct HistoryTriggers {
   }
 
   private var name: String { table.layout.table }
-  private var shape: TableInfo { table.shape }
+  private var tableInfo: TableInfo { table.tableInfo }
   private var keys: [(table: String, history: String)] { table.layout.keyColumns }
   private var hasRowid: Bool { table.layout.hasRowid }
 
@@ -44,7 +44,7 @@ struct HistoryTriggers {
 
   private var update: (String, String) {
     let differs =
-      shape.columns.filter { !$0.isGenerated }.map { difference(of: $0) }
+      tableInfo.columns.filter { !$0.isGenerated }.map { difference(of: $0) }
       + (hasRowid ? keys.map { "OLD.\(quoted($0.table)) IS NOT NEW.\(quoted($0.table))" } : [])
     return trigger(
       "update", "AFTER UPDATE", when: Self.any(of: differs),
@@ -83,7 +83,7 @@ struct HistoryTriggers {
 
   private var keyDiffers: String {
     keys.map { key in
-      let column = shape.columns.first { $0.name == key.table }
+      let column = tableInfo.columns.first { $0.name == key.table }
       return column.map { difference(of: $0) }
         ?? "OLD.\(quoted(key.table)) IS NOT NEW.\(quoted(key.table))"
     }.joined(separator: " OR ")
@@ -112,13 +112,13 @@ struct HistoryTriggers {
   }
 
   private var rowColumns: String {
-    ((hasRowid ? [HistoryLayout.rowid] : []) + shape.columnNames.map(quoted))
+    ((hasRowid ? [HistoryLayout.rowid] : []) + tableInfo.columnNames.map(quoted))
       .joined(separator: ", ")
   }
 
   private func rowValues(_ prefix: String) -> String {
     let rowid = hasRowid ? keys.map { prefix + quoted($0.table) } : []
-    return (rowid + shape.columnNames.map { prefix + quoted($0) }).joined(separator: ", ")
+    return (rowid + tableInfo.columnNames.map { prefix + quoted($0) }).joined(separator: ", ")
   }
 
   private var oldRowInsert: String {
@@ -159,7 +159,7 @@ extension HistoryTriggers {
     }
     let condition = index.condition.map { ["(\($0))"] } ?? []
     let columns = index.parts.compactMap { part in
-      shape.columns.first { $0.name == part.column }
+      tableInfo.columns.first { $0.name == part.column }
     }
     let isWhole = columns.count == index.parts.count && index.condition == nil
     return Constraint(
@@ -169,7 +169,7 @@ extension HistoryTriggers {
 
   /// Returns an index's expression over the new row.
   private func newValue(of expression: String) -> String {
-    let columns = shape.columnNames.map { "NEW.\(quoted($0)) AS \(quoted($0))" }
+    let columns = tableInfo.columnNames.map { "NEW.\(quoted($0)) AS \(quoted($0))" }
     return "(SELECT \(expression) FROM (SELECT \(columns.joined(separator: ", "))))"
   }
 

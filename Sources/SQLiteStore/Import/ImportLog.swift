@@ -27,7 +27,7 @@ final class ImportLog {
       """, on: connection)
   }
 
-  func noteInsert(of id: Int64) throws(StoreError) {
+  func recordInsert(of id: Int64) throws(StoreError) {
     sqlite3_bind_int64(row.pointer, 1, id)
     for statement in [position, row] {
       let code = sqlite3_step(statement.pointer)

@@ -99,7 +99,7 @@ public final class TableImport {
   ) throws(StoreError) -> ImportLog? {
     let history = History(model: introspection.model, schema: introspection.schema)
     guard let tracked = history.tables.first(where: { $0.entity == table.index }),
-      tracked.shape.key.kind == .rowidAlias,
+      tracked.tableInfo.key.kind == .rowidAlias,
       try !hasOtherTriggers(tracked.layout.table, on: connection)
     else { return nil }
     csqlite_enable_triggers(connection.handle, 0)
@@ -148,7 +148,7 @@ extension TableImport {
       }
     switch outcome {
     case .inserted:
-      try log?.noteInsert(of: connection.lastRowID)
+      try log?.recordInsert(of: connection.lastRowID)
       counts.inserted += 1
       return nil
     case .updated:

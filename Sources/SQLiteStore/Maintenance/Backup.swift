@@ -63,7 +63,7 @@ extension SQLiteStore {
     _ = try copy(backup, toNew: draft, progress)
     try of(.source) { () throws(StoreError) in try verify(draft, against: backup, nil) }
     try of(.source) { () throws(StoreError) in try requireContent(draft) }
-    return try of(.destination) { () throws(StoreError) in try take(draft, as: path) }
+    return try of(.destination) { () throws(StoreError) in try install(draft, as: path) }
   }
 
   /// Refuses a file without tables: it is the remainder of a copy that failed, not a backup. SQLite
@@ -78,7 +78,7 @@ extension SQLiteStore {
 
   /// Writes the draft's content to the file at `path`, which need not exist. A log that is left of a
   /// missing database is kept as `FILE-wal-orphan`.
-  private static func take(
+  private static func install(
     _ draft: String, as path: String
   ) throws(StoreError) -> BackupReport {
     let token = try beginEpoch(draft)

@@ -19,8 +19,8 @@ extension SQLiteStore {
   public static func inferredModel(path: String) throws(StoreError) -> InferredModel {
     let (connection, _) = try OpenFile.openForReading(path)
     defer { connection.close() }
-    let catalogue = try CatalogueReader(connection: connection).tables()
-    var inference = ModelInference(catalogue)
+    let catalog = try SchemaReader(connection: connection).tables()
+    var inference = ModelInference(catalog)
     inference.run()
     do {
       return InferredModel(model: try ModelFile(inference.model.json), remarks: inference.remarks)
@@ -31,14 +31,14 @@ extension SQLiteStore {
 }
 
 private struct ModelInference {
-  private let catalogue: [CatalogueTable]
+  private let catalog: [TableDescription]
   private let introspection: Introspection
   private(set) var model = ModelFile()
   private(set) var remarks: [ModelFileProblem] = []
 
-  init(_ catalogue: [CatalogueTable]) {
-    self.catalogue = catalogue
-    introspection = Introspection(tables: catalogue)
+  init(_ catalog: [TableDescription]) {
+    self.catalog = catalog
+    introspection = Introspection(tables: catalog)
   }
 
   private mutating func leaveOut(_ place: String, _ reason: String) {
@@ -173,7 +173,7 @@ private struct ModelInference {
   private mutating func rule(
     of key: ForeignKey, in table: String, _ place: String
   ) -> ModelFile.DeleteRule {
-    let raw = catalogue.first { $0.name == table }?.foreignKeys
+    let raw = catalog.first { $0.name == table }?.foreignKeys
       .first { $0.columns.map(folded) == key.columns.map(folded) }
     switch raw?.onDelete {
     case "CASCADE"?: return .cascade

@@ -48,7 +48,7 @@ struct ModelOpening {
       try refuseOtherTables(given, remembered)
     }
     let tables = ModelTables(model, .sqlite)
-    if try CatalogueReader(connection: connection).tables().isEmpty {
+    if try SchemaReader(connection: connection).tables().isEmpty {
       try transaction { () throws(StoreError) in
         let statements = tables.creation
         if statements.contains(where: { $0.sql.contains("json_") }) {
@@ -81,9 +81,9 @@ struct ModelOpening {
   private static func mapping(
     of tables: ModelTables, on connection: Connection
   ) throws(StoreError) -> ModelMapping {
-    let catalogue = try CatalogueReader(connection: connection).tables()
+    let catalog = try SchemaReader(connection: connection).tables()
     let encoding = try connection.first("PRAGMA encoding") { $0.text(0) }
-    return ModelMapping(tables, catalogue, comparesBytes: encoding == "UTF-8")
+    return ModelMapping(tables, catalog, comparesBytes: encoding == "UTF-8")
   }
 
   private static func refusal(_ problems: [String]) -> StoreError {

@@ -78,51 +78,65 @@ private func setResult(
 }
 
 private func registerTextFunctions(on handle: OpaquePointer) {
-  // A value that is not a text stays as it is, so that its sort position does not change.
-  register("livefetch_fold", arguments: 2, on: handle) { context, _, values in
-    guard let text = utf8(values?[0]) else {
-      sqlite3_result_value(context, values?[0])
-      return
-    }
-    guard RunningQuery.admits(text.count, context) else { return }
-    let options = StringOptions(rawValue: UInt8(truncatingIfNeeded: sqlite3_value_int(values?[1])))
-    setResult(context, text) { Folding.fold(text, options) { RunningQuery.isCancelled } }
-  }
-  for (tag, name) in ["uppercase", "lowercase", "canonical"].enumerated() {
-    register("livefetch_" + name, arguments: 1, tag: tag, on: handle) { context, _, values in
-      guard let text = utf8(values?[0]), RunningQuery.admits(text.count, context) else { return }
-      let function = functionTag(context)
-      setResult(context, text) {
-        if function > 1 {
-          return Folding.fold(text, [.caseInsensitive, .diacriticInsensitive]) {
-            RunningQuery.isCancelled
-          }
-        }
-        let text = String(decoding: text, as: UTF8.self)
-        let mapped =
-          function == 0
-          ? text.uppercasedText { RunningQuery.isCancelled }
-          : text.lowercasedText { RunningQuery.isCancelled }
-        return Array(mapped.utf8)
-      }
+  register("livefetch_fold", arguments: 2, on: handle) { foldText($0, $2) }
+  for mapping in TextMapping.allCases {
+    register("livefetch_\(mapping)", arguments: 1, tag: mapping.rawValue, on: handle) {
+      mapText($0, $2)
     }
   }
-  // The length in UTF-16 units, as NSString counts.
-  register("livefetch_length", arguments: 1, on: handle) { context, _, values in
-    guard let text = utf8(values?[0]), RunningQuery.admits(text.count, context) else { return }
-    var count: Int64 = 0
-    for start in stride(from: 0, to: text.count, by: pieceSize) {
-      guard start == 0 || !RunningQuery.end(context) else { return }
-      for byte in text[start..<min(start + pieceSize, text.count)] where byte & 0xC0 != 0x80 {
-        count += byte >= 0xF0 ? 2 : 1
-      }
-    }
-    sqlite3_result_int64(context, count)
-  }
+  register("livefetch_length", arguments: 1, on: handle) { utf16Length($0, $2) }
   register("livefetch_initial", arguments: 1, on: handle) { context, _, values in
     guard let text = utf8(values?[0]) else { return setForeign(context, values?[0]) }
     setResult(context, initial(of: text))
   }
+}
+
+private typealias SQLArguments = UnsafeMutablePointer<OpaquePointer?>
+
+// A value that is not a text stays as it is, so that its sort position does not change.
+private func foldText(_ context: OpaquePointer?, _ values: SQLArguments?) {
+  guard let text = utf8(values?[0]) else {
+    sqlite3_result_value(context, values?[0])
+    return
+  }
+  guard RunningQuery.admits(text.count, context) else { return }
+  let options = StringOptions(rawValue: UInt8(truncatingIfNeeded: sqlite3_value_int(values?[1])))
+  setResult(context, text) { Folding.fold(text, options) { RunningQuery.isCancelled } }
+}
+
+/// The functions of one text that return another one. The case's name is the function's.
+private enum TextMapping: Int, CaseIterable {
+  case uppercase, lowercase, canonical
+
+  func callAsFunction(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8] {
+    func string() -> String { String(decoding: text, as: UTF8.self) }
+    return switch self {
+    case .uppercase: Array(string().uppercasedText { RunningQuery.isCancelled }.utf8)
+    case .lowercase: Array(string().lowercasedText { RunningQuery.isCancelled }.utf8)
+    case .canonical:
+      Folding.fold(text, [.caseInsensitive, .diacriticInsensitive]) { RunningQuery.isCancelled }
+    }
+  }
+}
+
+private func mapText(_ context: OpaquePointer?, _ values: SQLArguments?) {
+  guard let mapping = TextMapping(rawValue: functionTag(context)), let text = utf8(values?[0]),
+    RunningQuery.admits(text.count, context)
+  else { return }
+  setResult(context, text) { mapping(text) }
+}
+
+// The length in UTF-16 units, as NSString counts.
+private func utf16Length(_ context: OpaquePointer?, _ values: SQLArguments?) {
+  guard let text = utf8(values?[0]), RunningQuery.admits(text.count, context) else { return }
+  var count: Int64 = 0
+  for start in stride(from: 0, to: text.count, by: pieceSize) {
+    guard start == 0 || !RunningQuery.end(context) else { return }
+    for byte in text[start..<min(start + pieceSize, text.count)] where byte & 0xC0 != 0x80 {
+      count += byte >= 0xF0 ? 2 : 1
+    }
+  }
+  sqlite3_result_int64(context, count)
 }
 
 /// The first letter of `text`, uppercased, without diacritics; empty if `text` is empty.

@@ -5,43 +5,36 @@
 // A row is written in the transaction of its save, so that neither exists without the other.
 
 import FetchModel
+import SQLComposer
 import Synchronization
 
 /// The stored responses of a file.
 enum IdempotencyTable {
-  static let tables = """
+  static let creationSQL = """
     CREATE TABLE IF NOT EXISTS livefetch_answer(key TEXT PRIMARY KEY, at REAL NOT NULL, \
     fingerprint TEXT NOT NULL, answer BLOB NOT NULL);
     CREATE INDEX IF NOT EXISTS livefetch_answer_at ON livefetch_answer(at);
     """
 
-  static let removal = "DROP TABLE IF EXISTS livefetch_answer;"
+  static let dropSQL = "DROP TABLE IF EXISTS livefetch_answer;"
 
   /// Returns the response that was stored under the key.
   static func find(
     _ key: String, _ fingerprint: String, on connection: Connection
   ) throws(SaveError) -> [UInt8]? {
-    let found = try storing { () throws(StoreError) in
+    let found = try mapError { () throws(StoreError) in
       try connection.first(
         "SELECT fingerprint, answer FROM main.livefetch_answer WHERE key = ? AND at > ?",
         [.text(key), .double(steadySeconds() - IdempotentSave.keptSeconds)]
-      ) { (fingerprint: $0.text(0), response: $0.value(1)) }
+      ) { (fingerprint: $0.text(0), response: bytes($0.value(1))) }
     }
     guard let found else { return nil }
     guard found.fingerprint == fingerprint else { throw .keyReused }
-    if case .blob(let bytes) = found.response { return bytes }
-    return []
+    return found.response
   }
 
-  static func keep(
-    _ response: [UInt8], _ once: IdempotentSave, on connection: Connection
-  ) throws(StoreError) {
-    try connection.run(
-      """
-      INSERT OR REPLACE INTO main.livefetch_answer(key, at, fingerprint, answer)
-      VALUES (?, ?, ?, ?)
-      """,
-      [.text(once.key), .double(currentSeconds()), .text(once.fingerprint), .blob(response)])
+  private static func bytes(_ value: SQLValue) -> [UInt8] {
+    if case .blob(let bytes) = value { bytes } else { [] }
   }
 
   /// Every stored response, oldest first.
@@ -53,13 +46,12 @@ enum IdempotencyTable {
     return try connection.all(
       "SELECT key, at, fingerprint, answer FROM main.livefetch_answer ORDER BY at, key"
     ) { row in
-      let bytes: [UInt8] = if case .blob(let bytes) = row.value(3) { bytes } else { [] }
-      return IdempotencyRecord(
-        key: row.text(0), at: row.double(1), fingerprint: row.text(2), bytes: bytes)
+      IdempotencyRecord(
+        key: row.text(0), at: row.double(1), fingerprint: row.text(2), bytes: bytes(row.value(3)))
     }
   }
 
-  static func add(_ record: IdempotencyRecord, on connection: Connection) throws(StoreError) {
+  static func insert(_ record: IdempotencyRecord, on connection: Connection) throws(StoreError) {
     try connection.run(
       """
       INSERT OR REPLACE INTO main.livefetch_answer(key, at, fingerprint, answer)
@@ -79,7 +71,7 @@ enum IdempotencyTable {
       """, [.double(steadySeconds() - IdempotentSave.keptSeconds), .integer(limit)])
   }
 
-  private static func storing<Result>(
+  private static func mapError<Result>(
     _ body: () throws(StoreError) -> Result
   ) throws(SaveError) -> Result {
     do { return try body() } catch { throw .store(error) }
@@ -134,10 +126,13 @@ extension SQLiteStore {
       guard slot.value == nil else { return }
       let response = try once.makeResponse(
         result, readTransaction(of: connection, at: result.token))
-      try IdempotencyTable.keep(response, once, on: connection)
+      try IdempotencyTable.insert(
+        IdempotencyRecord(
+          key: once.key, at: currentSeconds(), fingerprint: once.fingerprint, bytes: response),
+        on: connection)
       slot.value = StoredResponse(bytes: response, isRepeated: false)
     }
-    writer.save(body, finish: finish, turn: WriterQueue.Turn(request)) { result in
+    writer.save(body, finish: finish, cost: WriterQueue.SaveCost(request)) { result in
       completion(result.map { _ in slot.value ?? StoredResponse(bytes: [], isRepeated: false) })
     }
   }

@@ -99,7 +99,7 @@ extension SQLiteSaveConnection {
   }
 }
 
-// MARK: - Catalogue and history
+// MARK: - Catalog and history
 
 extension SQLiteSaveConnection {
   func columns(of constraint: Constraint, in table: SaveTable, row: RowValues) -> [Int]? {

@@ -20,6 +20,6 @@ extension Introspection {
   init(tablesOf connection: Connection) throws(StoreError) {
     let encoding = try connection.first("PRAGMA encoding") { $0.text(0) }
     self.init(
-      tables: try CatalogueReader(connection: connection).tables(), isUTF8: encoding == "UTF-8")
+      tables: try SchemaReader(connection: connection).tables(), isUTF8: encoding == "UTF-8")
   }
 }

@@ -22,7 +22,7 @@ final class WriteProbe: Sendable {
   private let state = Mutex(State())
 
   /// Records how a group of saves ended.
-  func note(didCommit: Bool) {
+  func record(didCommit: Bool) {
     let now = didCommit ? monotonicNanoseconds() : 0
     state.withLock { $0.lastCommit = now }
   }

@@ -35,7 +35,7 @@ final class Writer: Sendable {
   struct Job: Sendable {
     let body: Body
     var finish: Finish?
-    var turn = WriterQueue.Turn()
+    var cost = WriterQueue.SaveCost()
     /// True for a probe of whether the file can be written, which is no save.
     var isProbe = false
     /// The time of the call, in nanoseconds of the monotonic clock.
@@ -110,11 +110,11 @@ final class Writer: Sendable {
   /// Queues a save. `completion` is called on the writer's thread after the commit, or on any
   /// thread if the save is refused.
   func save(
-    _ body: @escaping Body, finish: Finish? = nil, turn: WriterQueue.Turn = .init(),
+    _ body: @escaping Body, finish: Finish? = nil, cost: WriterQueue.SaveCost = .init(),
     isProbe: Bool = false, completion: @escaping Completion
   ) {
     let job = Job(
-      body: body, finish: finish, turn: turn, isProbe: isProbe, arrival: monotonicNanoseconds(),
+      body: body, finish: finish, cost: cost, isProbe: isProbe, arrival: monotonicNanoseconds(),
       completion: completion)
     let (refusals, isIdle) = waiting.withLock { waiting in
       if waiting.isEnding { return ([Refusal(job, .shuttingDown)], false) }
@@ -222,7 +222,7 @@ extension Writer {
     pollInterval: UInt64,
     _ onCommit: (Commit) -> Void
   ) {
-    while let jobs = take() {
+    while let jobs = nextJobs() {
       // A save that ends the sleep does not wait for maintenance.
       if jobs.isEmpty, !sleep(nanoseconds: maintenance.isBusy ? 5_000_000 : pollInterval),
         let commit = maintenance.run(&group, takeRequests())
@@ -235,7 +235,7 @@ extension Writer {
         let outcome = run(rest, &group, &maintenance, onCommit)
         let saves = zip(rest, outcome.results).filter { !$0.0.isProbe }.map(\.1)
         counted.withLock { $0.count(saves, commitNanoseconds: outcome.commitNanoseconds) }
-        writeProbe.note(didCommit: outcome.commitNanoseconds > 0)
+        writeProbe.record(didCommit: outcome.commitNanoseconds > 0)
         if outcome.didCommit { publish(.saves(group.token), group.token, onCommit) }
         for (job, result) in zip(rest, outcome.results) {
           job.completion(result.mapError { cause(of: $0, job, began) })
@@ -302,7 +302,7 @@ extension Writer {
 
   /// The saves of the next group; empty if none wait, nil if there will be no more. Refuses saves
   /// that have waited for too long.
-  private func take() -> [Job]? {
+  private func nextJobs() -> [Job]? {
     let (jobs, expired): ([Job]?, [Job]) = waiting.withLock { waiting in
       let now = monotonicNanoseconds()
       let expired = waiting.jobs.removeExpired(at: now, limit: waitLimit)
@@ -310,7 +310,7 @@ extension Writer {
         waiting.isIdle = !waiting.isClosing && !waiting.isHinted
         return (waiting.isClosing ? nil : [], expired)
       }
-      return (waiting.jobs.takeGroup(), expired)
+      return (waiting.jobs.popGroup(), expired)
     }
     refuse(expired.map { Refusal($0, .overloaded) })
     return jobs

@@ -47,7 +47,7 @@ struct WriterGroup {
     do {
       state = try begin(busyTimeout)
     } catch {
-      files?.note(error)
+      files?.recordDamage(error)
       return Outcome(
         results: jobs.map { _ in .failure(.store(error)) }, didCommit: false,
         isLocked: error == .busy)
@@ -108,7 +108,7 @@ struct WriterGroup {
       try files?.check(connection)
       try connection.run("COMMIT")
     } catch {
-      files?.note(error)
+      files?.recordDamage(error)
       rollBack()
       return Outcome(
         results: state.results.map { _ in .failure(.store(error)) }, didCommit: false)
@@ -148,7 +148,7 @@ extension WriterGroup {
     do {
       return .success(try save(job, &state))
     } catch {
-      if case .store(let error) = error { files?.note(error) }
+      if case .store(let error) = error { files?.recordDamage(error) }
       if !connection.isInAutocommit {
         try? connection.run("ROLLBACK TO livefetch")
         try? connection.run("RELEASE livefetch")

@@ -256,7 +256,7 @@ extension WriterMaintenance {
   private func checkpoint(_ mode: Int32) {
     try? connection.withBusyTimeout(0) { () throws(StoreError) in
       _ = sqlite3_wal_checkpoint_v2(connection.handle, "main", mode, nil, nil)
-      watch?.files.noteCheckpoint()
+      watch?.files.recordCheckpoint()
     }
   }
 

@@ -9,7 +9,7 @@ import LiveFetchThreads
 /// The saves that wait for the writer's thread. Protected by its owner's lock.
 struct WriterQueue {
   /// The caller and size of a save, which determine its place in the queue.
-  struct Turn: Sendable {
+  struct SaveCost: Sendable {
     var key = QueueKey()
     var isBatch = false
     /// The number of changes that it makes.
@@ -28,36 +28,36 @@ struct WriterQueue {
   /// the whole group.
   private static let groupSize = 1_000
 
-  private var brief: FairQueue<Writer.Job>
+  private var singleSaves: FairQueue<Writer.Job>
   private var batches: FairQueue<Writer.Job>
   private var isBatchNext = false
 
   /// - Parameter capacity: the most waiting saves of each kind.
   init(capacity: Int) {
-    brief = FairQueue(capacity: capacity)
+    singleSaves = FairQueue(capacity: capacity)
     batches = FairQueue(capacity: capacity)
   }
 
-  var isEmpty: Bool { brief.isEmpty && batches.isEmpty }
-  var count: Int { brief.count + batches.count }
+  var isEmpty: Bool { singleSaves.isEmpty && batches.isEmpty }
+  var count: Int { singleSaves.count + batches.count }
 
   mutating func append(_ job: Writer.Job) -> FairQueue<Writer.Job>.Admission {
-    job.turn.isBatch
-      ? batches.append(job, for: job.turn.key) : brief.append(job, for: job.turn.key)
+    job.cost.isBatch
+      ? batches.append(job, for: job.cost.key) : singleSaves.append(job, for: job.cost.key)
   }
 
   /// Removes and returns the saves of the next group; empty if none wait.
-  mutating func takeGroup() -> [Writer.Job] {
-    if isBatchNext || brief.isEmpty, let batch = batches.popFirst() {
+  mutating func popGroup() -> [Writer.Job] {
+    if isBatchNext || singleSaves.isEmpty, let batch = batches.popFirst() {
       isBatchNext = false
       return [batch]
     }
     isBatchNext = true
     var group: [Writer.Job] = []
     var size = 0
-    while size < Self.groupSize, let job = brief.popFirst() {
+    while size < Self.groupSize, let job = singleSaves.popFirst() {
       group.append(job)
-      size += max(1, job.turn.size)
+      size += max(1, job.cost.size)
     }
     return group
   }
@@ -70,9 +70,9 @@ struct WriterQueue {
   mutating func removeExpired(at now: UInt64, limit: UInt64) -> [Writer.Job] {
     let longer = limit.addingReportingOverflow(limit / 2)
     let briefLimit = longer.overflow ? .max : longer.partialValue
-    return brief.removeFirst { now &- $0.arrival > briefLimit }
+    return singleSaves.removeFirst { now &- $0.arrival > briefLimit }
       + batches.removeFirst { now &- $0.arrival > limit }
   }
 
-  mutating func removeAll() -> [Writer.Job] { brief.removeAll() + batches.removeAll() }
+  mutating func removeAll() -> [Writer.Job] { singleSaves.removeAll() + batches.removeAll() }
 }

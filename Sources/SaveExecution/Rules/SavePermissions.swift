@@ -42,7 +42,7 @@ struct SavePermissions {
   init(access: CallerAccess) { self.access = access }
 
   /// Notes that a change has written an object.
-  mutating func note(_ kind: SaveResult.Object.Kind, _ object: Object, by change: Int) {
+  mutating func record(_ kind: SaveResult.Object.Kind, _ object: Object, by change: Int) {
     switch kind {
     case .inserted: inserted[object] = change
     case .updated where inserted[object] == nil: updated[object] = updated[object] ?? change

@@ -192,7 +192,7 @@ extension SaveRun {
     result.updated += ids.count
     progress[index] = .done
     for id in ids {
-      permissions?.note(.updated, .init(entity: table.index, id: id), by: index)
+      permissions?.record(.updated, .init(entity: table.index, id: id), by: index)
     }
   }
 

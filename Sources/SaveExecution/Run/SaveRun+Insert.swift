@@ -136,10 +136,10 @@ extension SaveRun {
     for (column, part) in zip(table.keyColumns, table.key.parts) {
       switch (row[column], part.form, table.columns[column].affinity) {
       case (.integer(let value)?, .integer, .integer), (.integer(let value)?, .integer, .numeric),
-        (.integer(let value)?, .onlyInteger, .blob):
+        (.integer(let value)?, .untypedInteger, .blob):
         values.append(.integer(value))
       case (.text(let value)?, .text, .text), (.text(let value)?, .text, .blob),
-        (.text(let value)?, .onlyText, .blob):
+        (.text(let value)?, .untypedText, .blob):
         values.append(.text(value))
       default: return nil
       }

@@ -170,7 +170,7 @@ extension SaveRun {
       reportForbidden("update", entity, at: change)
       return false
     }
-    self.permissions?.note(.updated, object, by: change)
+    self.permissions?.record(.updated, object, by: change)
     return true
   }
 

@@ -236,7 +236,7 @@ extension SaveRun {
     _ change: Int, entity: Int, _ id: ObjectID, as kind: SaveResult.Object.Kind
   ) {
     progress[change] = .done
-    permissions?.note(kind, .init(entity: entity, id: id), by: change)
+    permissions?.record(kind, .init(entity: entity, id: id), by: change)
     switch kind {
     case .inserted: result.inserted += 1
     case .updated: result.updated += 1

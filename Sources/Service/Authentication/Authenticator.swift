@@ -62,7 +62,7 @@ package final class Authenticator: Sendable {
   }
 
   /// Takes over the API keys of another authenticator of the same store.
-  func takeKeys(of other: Authenticator) {
+  func copyKeys(of other: Authenticator) {
     let known = other.keys.withLock { $0 }
     keys.withLock { $0 = known }
     hasHadKeys.store(other.hasHadKeys.load(ordering: .relaxed), ordering: .relaxed)

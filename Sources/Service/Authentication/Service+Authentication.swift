@@ -53,7 +53,7 @@ extension Authenticator {
   /// The authenticator of other settings. It knows the API keys that `earlier` knew.
   convenience init(_ configuration: ServiceConfiguration, after earlier: Authenticator) {
     self.init(configuration)
-    takeKeys(of: earlier)
+    copyKeys(of: earlier)
   }
 }
 

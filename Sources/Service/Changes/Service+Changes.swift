@@ -126,7 +126,7 @@ private final class ChangePoll: HistoryObserver, CredentialHolder {
       position.withLock { $0 = history.to }
       return false
     }
-    guard takeResponse() else { return true }
+    guard claimResponse() else { return true }
     context.perform { () throws(Problem) in
       if !hasSaves, let problem = service.pollProblem { throw problem }
       context.respond(json: try json(of: result))
@@ -136,11 +136,11 @@ private final class ChangePoll: HistoryObserver, CredentialHolder {
 
   func end(_ problem: Problem) {
     context.service.history.remove(self)
-    if takeResponse() { context.refuse(problem) }
+    if claimResponse() { context.refuse(problem) }
   }
 
   /// Returns true for the first call: one response is sent.
-  private func takeResponse() -> Bool {
+  private func claimResponse() -> Bool {
     hasResponded.withLock { hasResponded in
       defer { hasResponded = true }
       return !hasResponded

@@ -57,7 +57,7 @@ struct ModelDescription {
       }
     }
     let hiddenNames = model.concealedNames
-    let sort = (model.file?.sort(of: entity.name) ?? []).filter { !$0.mentions(hiddenNames) }
+    let sort = (model.file?.defaultSort(of: entity.name) ?? []).filter { !$0.mentions(hiddenNames) }
     if !sort.isEmpty {
       members.append(.init(name: "sort", value: .array(sort.map { .string($0) })))
     }

@@ -51,7 +51,7 @@ extension Service {
 
   private func logReadiness(_ faults: [StoreFault]) {
     guard !isDraining else { return }
-    configuration.readinessLog.note(faults, configuration.errorLogger)
+    configuration.readinessLog.record(faults, configuration.errorLogger)
     if !faults.isEmpty { checkReadiness(after: Self.checkInterval) }
   }
 

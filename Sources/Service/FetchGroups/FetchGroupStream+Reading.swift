@@ -47,14 +47,14 @@ extension FetchGroupStream {
       for fetch in resumed {
         let answer = found?.0.answers[fetch.index]
         if answer == nil, found?.0.isFull == true { continue }
-        take(answer, of: fetch, at: found?.1, &state)
+        applyDiff(answer, of: fetch, at: found?.1, &state)
       }
       return state.output.unsent.count < Self.bytesAtOnce
     }
   }
 
   /// Appends the diff of a resumed fetch. Without one, the fetch gets a snapshot.
-  private func take(
+  private func applyDiff(
     _ answer: TransactionDiffs.Answer?, of fetch: GroupFetch, at token: Token?, _ state: inout State
   ) {
     state.held[fetch.index] = nil

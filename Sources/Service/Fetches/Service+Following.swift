@@ -58,7 +58,7 @@ extension Service {
   /// Responds with the diff since the token, as soon as there is one or the wait ends.
   func poll(_ fetch: FollowedFetch, _ context: RequestContext) {
     requireObject(of: fetch, context) { [self] in
-      context.exchange.mark(RequestKind.poll.rawValue)
+      context.exchange.setTag(RequestKind.poll.rawValue)
       context.begin(.wait)
       let wait = fetch.wait ?? configuration.defaultWait
       let waiter = FetchPoll(context, fetch.tags)

@@ -37,7 +37,7 @@ extension Service {
     guard let key = context.cacheKey, let entry = cache.entry(for: key), !context.wantsStream
     else { return nil }
     let isKnown = context.request.namesETag(entry.etag)
-    context.tracker?.note(items: entry.count)
+    context.tracker?.record(items: entry.count)
     let response = entry.response(in: store, notModified: isKnown) { old in
       let others = old.headers.filter { $0.name != "LiveFetch-Token" }
       return PreparedResponse(
@@ -75,7 +75,7 @@ extension Service {
     with snapshot: EncodedSnapshot, of plan: FetchPlan, _ context: RequestContext
   ) {
     configuration.metrics.cacheMisses.add()
-    context.tracker?.note(items: snapshot.count)
+    context.tracker?.record(items: snapshot.count)
     let json = snapshot.json(tag: context.tokenTag)
     let isCompressed = json.count >= 1024 && context.coding == .gzip
     let compressed = isCompressed ? Gzip.compress(json, level: 3) : nil

@@ -17,7 +17,7 @@ package final class ReadinessLog: Sendable {
   var isUnready: Bool { logged.withLock { !$0.isEmpty } }
 
   /// Logs the result of a check if it has other reasons than the one before.
-  package func note(_ faults: [StoreFault], _ logger: Logger) {
+  package func record(_ faults: [StoreFault], _ logger: Logger) {
     let codes = faults.map(\.code)
     let hasChanged = logged.withLock { logged in
       defer { logged = codes }

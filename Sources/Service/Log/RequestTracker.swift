@@ -39,10 +39,10 @@ final class RequestTracker: ExchangeAttachment {
     return new
   }
 
-  func note(route: Route) { state.withLock { $0.route = route } }
+  func record(route: Route) { state.withLock { $0.route = route } }
 
   /// - Parameter account: the caller's name in the quotas.
-  func note(caller: Caller?, account: String) {
+  func record(caller: Caller?, account: String) {
     let name = caller.map { $0.credential ?? "anonymous" } ?? "none"
     state.withLock { state in
       state.caller = name
@@ -50,10 +50,10 @@ final class RequestTracker: ExchangeAttachment {
     }
   }
 
-  func note(items: Int?) { state.withLock { $0.items = items } }
+  func record(items: Int?) { state.withLock { $0.items = items } }
 
   /// Records the token that a response contains.
-  func note(headers: [(name: String, value: String)]) {
+  func record(headers: [(name: String, value: String)]) {
     guard logger != nil, let header = headers.first(where: { $0.name == "LiveFetch-Token" }) else {
       return
     }

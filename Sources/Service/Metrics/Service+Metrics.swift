@@ -9,8 +9,8 @@ extension Service {
   /// Counts the service's requests.
   public var metrics: ServiceMetrics { configuration.metrics }
 
-  public func answered(_ mark: UInt8, status: Int, nanoseconds: UInt64) {
-    configuration.metrics.count(mark, status: status, nanoseconds: nanoseconds)
+  public func didBeginResponse(tag: UInt8, status: Int, nanosecondsSinceRequest: UInt64) {
+    configuration.metrics.count(tag, status: status, nanoseconds: nanosecondsSinceRequest)
   }
 
   /// `GET /metrics`.

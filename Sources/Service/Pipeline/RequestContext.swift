@@ -83,9 +83,9 @@ extension RequestContext {
   /// Responds with a stream of server-sent events.
   func respond(_ stream: some ServedStream) {
     endsWithCredential(stream)
-    exchange.mark(RequestKind.stream.rawValue)
+    exchange.setTag(RequestKind.stream.rawValue)
     let headers = EventOutput.headers + commonHeaders
-    tracker?.note(headers: headers)
+    tracker?.record(headers: headers)
     exchange.stream(headers: headers + (timings.map { [$0.header] } ?? []), stream)
   }
 
@@ -100,7 +100,7 @@ extension RequestContext {
 
   /// Sends a response that has all its headers but `Server-Timing`.
   func send(_ response: HTTPResponse) {
-    tracker?.note(headers: response.headers)
+    tracker?.record(headers: response.headers)
     guard let timings else { return exchange.respond(response) }
     var response = response
     response.headers.append(timings.header)
@@ -109,7 +109,7 @@ extension RequestContext {
 
   /// Sends a prepared response. Costs no copy of the body unless the request is timed.
   func send(_ prepared: PreparedResponse, _ wakeups: WakeupBatch? = nil) {
-    tracker?.note(headers: prepared.headers)
+    tracker?.record(headers: prepared.headers)
     guard timings == nil else {
       let body = HTTPBody.bytes(prepared.body)
       return send(HTTPResponse(status: prepared.status, headers: prepared.headers, body: body))

@@ -98,9 +98,9 @@ extension HTTPRequest {
 extension Service {
   /// Routes the request, and records what the log and the quotas need.
   private func identify(_ context: inout RequestContext) throws(Problem) {
-    context.tracker?.note(caller: context.caller, account: context.callerID.name)
+    context.tracker?.record(caller: context.caller, account: context.callerID.name)
     context.route = try route(context)
-    context.tracker?.note(route: context.route)
+    context.tracker?.record(route: context.route)
   }
 
   private func route(_ context: RequestContext) throws(Problem) -> Route {
@@ -110,7 +110,7 @@ extension Service {
     guard let route = resource.route(context.request.method, allow: allow(at: resource)) else {
       throw .methodNotAllowed(allow(at: resource))
     }
-    context.exchange.mark(route.kind.rawValue)
+    context.exchange.setTag(route.kind.rawValue)
     return route
   }
 

@@ -127,8 +127,8 @@ public final class Quotas: Sendable {
         return tooMany("bytes-per-second", limit: limits.bytesPerSecond, wait: wait)
       }
       guard isCounted else { return nil }
-      account.requests?.take(1)
-      if isSave { account.saves?.take(1) }
+      account.requests?.consume(1)
+      if isSave { account.saves?.consume(1) }
       return nil
     }
     if let refusal { throw refusal }
@@ -140,7 +140,7 @@ public final class Quotas: Sendable {
     let time = now()
     withAccount(caller, at: time) { account in
       _ = account.bytes?.wait(for: 0, at: time)
-      account.bytes?.take(Double(bytes))
+      account.bytes?.consume(Double(bytes))
     }
   }
 
@@ -270,5 +270,5 @@ private struct TokenBucket {
     return (max(amount, 1e-9) - level) / rate
   }
 
-  mutating func take(_ amount: Double) { level -= amount }
+  mutating func consume(_ amount: Double) { level -= amount }
 }

@@ -84,15 +84,15 @@ private struct PreferenceParser {
 
   /// Returns nil at the end of the header.
   mutating func next() throws(Problem) -> Preference? {
-    _ = take { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: ";") || Self.isBlank($0) }
+    _ = read { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: ";") || Self.isBlank($0) }
     guard !rest.isEmpty else { return nil }
-    let name = take(Self.isNameByte).lowercased()
+    let name = read(while: Self.isNameByte).lowercased()
     skipBlanks()
     var value = ""
     if rest.first == UInt8(ascii: "=") {
       rest.removeFirst()
       skipBlanks()
-      value = try takeValue()
+      value = try readValue()
       skipBlanks()
     }
     let isEnd = [nil, UInt8(ascii: ","), UInt8(ascii: ";")].contains(rest.first)
@@ -100,8 +100,8 @@ private struct PreferenceParser {
     return Preference(name: name, value: value)
   }
 
-  private mutating func takeValue() throws(Problem) -> String {
-    guard rest.first == UInt8(ascii: "\"") else { return take(Self.isValueByte) }
+  private mutating func readValue() throws(Problem) -> String {
+    guard rest.first == UInt8(ascii: "\"") else { return read(while: Self.isValueByte) }
     rest.removeFirst()
     var value: [UInt8] = []
     while let byte = rest.popFirst() {
@@ -116,9 +116,9 @@ private struct PreferenceParser {
     throw Self.malformed
   }
 
-  private mutating func skipBlanks() { _ = take(Self.isBlank) }
+  private mutating func skipBlanks() { _ = read(while: Self.isBlank) }
 
-  private mutating func take(_ isTaken: (UInt8) -> Bool) -> String {
+  private mutating func read(while isTaken: (UInt8) -> Bool) -> String {
     let taken = rest.prefix(while: isTaken)
     rest = rest[taken.endIndex...]
     return String(decoding: taken, as: UTF8.self)

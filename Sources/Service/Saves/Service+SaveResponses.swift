@@ -26,7 +26,7 @@ extension Service {
 
   /// Records a committed save in the audit file and in the log.
   func record(_ outcome: SaveResult, of save: SaveOperation, _ context: RequestContext) {
-    context.tracker?.note(items: outcome.inserted + outcome.updated + outcome.deleted)
+    context.tracker?.record(items: outcome.inserted + outcome.updated + outcome.deleted)
     guard let audit = configuration.audit else { return }
     var entity: Int?
     switch save.form {
@@ -64,7 +64,9 @@ extension Service {
     case .summary:
       let json = try summary(of: outcome, save, preferences, read)
       return .json(json, headers: token + preferences.applied)
-    case .object: return try objectResponse(outcome, save, preferences, token, read)
+    case .object:
+      return try objectResponse(
+        to: save, outcome, preferences, headers: token, read: read)
     case .deletion:
       return HTTPResponse(status: 204, headers: [("Cache-Control", "no-store")] + token)
     case .batchUpdate: return .json(Self.json(outcome, "updated", outcome.updated), headers: token)
@@ -77,8 +79,8 @@ extension Service {
   }
 
   private func objectResponse(
-    _ outcome: SaveResult, _ save: SaveOperation, _ preferences: Preferences,
-    _ token: [(name: String, value: String)], _ read: ObjectReader
+    to save: SaveOperation, _ outcome: SaveResult, _ preferences: Preferences,
+    headers token: [(name: String, value: String)], read: ObjectReader
   ) throws(StoreError) -> HTTPResponse {
     guard let object = outcome.objects.first else { return Self.noSuchObject.response }
     let isInsert = object.kind == .inserted

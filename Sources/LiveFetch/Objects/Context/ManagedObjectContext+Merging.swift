@@ -65,7 +65,7 @@ extension ManagedObjectContext {
   /// Reads what a save changed beyond the values sent. Unreadable objects are read again after the
   /// next save or merge, because the context's token does not advance.
   func takeOverSave(
-    _ draft: SaveDraft, _ receipt: SaveReceipt, isolation: isolated (any Actor)?
+    _ draft: ContextSave, _ receipt: SaveReceipt, isolation: isolated (any Actor)?
   ) async {
     var own = RemoteChanges()
     for origin in draft.origins {
@@ -219,9 +219,9 @@ extension ManagedObjectContext {
         return !familyNames(destination).isDisjoint(with: changes.entities)
       }
       guard !stale.isEmpty else { continue }
-      for holder in (holders[ObjectIdentifier(layout.type)] ?? [:]).values.compactMap(\.object)
-      where stale.contains(where: { holder.row[$0.name] != nil }) {
-        found.insert(holder)
+      for owner in (ownersOfLists[ObjectIdentifier(layout.type)] ?? [:]).values.compactMap(\.object)
+      where stale.contains(where: { owner.row[$0.name] != nil }) {
+        found.insert(owner)
       }
     }
     return found

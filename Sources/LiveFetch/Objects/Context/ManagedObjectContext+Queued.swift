@@ -20,7 +20,7 @@ struct QueuedEdits {
   /// True if the object is deleted by one of the saves.
   var isDeletion: Bool { parts.contains(where: \.isDeletion) }
 
-  mutating func append(_ sent: SaveDraft.Sent, _ number: Int) {
+  mutating func append(_ sent: ContextSave.Sent, _ number: Int) {
     parts.append(Part(number: number, edits: sent.edits, memberEdits: sent.memberEdits))
     merge()
   }
@@ -51,7 +51,7 @@ struct QueuedEdits {
 /// A save in a store's queue.
 struct QueuedChanges {
   let number: Int
-  let draft: SaveDraft
+  let draft: ContextSave
   let save: QueuedSave
 
   var hasInsertions: Bool {
@@ -100,7 +100,7 @@ extension ManagedObjectContext {
 
   /// Treats a save as done that the store has queued.
   func keepQueued(
-    _ draft: SaveDraft, _ save: QueuedSave, isolation: isolated (any Actor)?
+    _ draft: ContextSave, _ save: QueuedSave, isolation: isolated (any Actor)?
   ) {
     let number = (queuedSaves.last?.number ?? 0) + 1
     removeSentValues()
@@ -148,7 +148,7 @@ extension ManagedObjectContext {
 
   /// Settles the answered saves of the queue, and reads what they changed beyond the sent values.
   func processAnswers(isolation: isolated (any Actor)?) async {
-    takeAnswers()
+    settleAnswered()
     while !settledSaves.isEmpty {
       let (draft, receipt) = settledSaves.removeFirst()
       await takeOverSave(draft, receipt, isolation: isolation)
@@ -158,15 +158,15 @@ extension ManagedObjectContext {
 
   /// Waits while the server may have made a queued save with new objects, whose ids are unknown then.
   func queueIsSettled(isolation: isolated (any Actor)?) async {
-    takeAnswers()
+    settleAnswered()
     while let first = queuedSaves.first, first.hasInsertions, !first.save.isCertain {
       await first.save.certain()
-      takeAnswers()
+      settleAnswered()
     }
   }
 
   /// Settles the answered saves of the queue, in their order.
-  private func takeAnswers() {
+  private func settleAnswered() {
     while let first = queuedSaves.first, let answer = first.save.answer {
       // A closed store answers the rest in its next run.
       if case .failure(.cancelled) = answer { return }
@@ -182,7 +182,7 @@ extension ManagedObjectContext {
   }
 
   /// Makes the changes of a refused save unsaved again.
-  private func putBack(_ draft: SaveDraft) {
+  private func putBack(_ draft: ContextSave) {
     var values: [ValueChange] = []
     for origin in draft.origins {
       switch origin {
@@ -202,7 +202,7 @@ extension ManagedObjectContext {
   }
 }
 
-extension SaveDraft {
+extension ContextSave {
   fileprivate var objects: [ManagedObject] {
     origins.compactMap { origin in
       switch origin {

@@ -44,7 +44,7 @@ extension ManagedObjectContext {
     let extra = ordering.filter { !names.contains($0) }
     if !extra.isEmpty { asked.propertiesToFetch = names + extra }
     let (answer, state) = try await askState(body(of: asked), isolation: isolation)
-    root.noteToken(state.token)
+    root.recordToken(state.token)
     await learnDestinations(for: Element.self, isolation: isolation)
     let reading = Reading(saves: start, token: state.token)
     let items = state.items
@@ -81,7 +81,7 @@ extension ManagedObjectContext {
   }
 
   /// Records the token from which changes are merged into the objects in memory.
-  func noteToken(_ token: String) {
+  func recordToken(_ token: String) {
     if lastToken == nil { lastToken = token }
   }
 
@@ -137,7 +137,7 @@ extension ManagedObjectContext {
       body.append(.init(name: "select", value: .array(names.map { .string($0) })))
     }
     let state = try await askState(body, isolation: isolation).state
-    root.noteToken(state.token)
+    root.recordToken(state.token)
     await learnDestinations(for: layout.type, isolation: isolation)
     return (
       state.items, Reading(saves: start, token: state.token)
@@ -188,7 +188,7 @@ extension ManagedObjectContext {
   func completeObjects<Element>(
     of state: ResultState, as type: Element.Type, isolation: isolated (any Actor)?
   ) async {
-    root.noteToken(state.token)
+    root.recordToken(state.token)
     await learnDestinations(for: type, isolation: isolation)
     if !state.isStored { await saveIsSettled(isolation: isolation) }
     let items = state.items

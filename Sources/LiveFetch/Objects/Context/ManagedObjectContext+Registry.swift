@@ -43,8 +43,8 @@ extension ManagedObjectContext {
     object.managedObjectContext = self
     if root.classes[layout.entityName] == nil { root.classes[layout.entityName] = layout.type }
     registry[RegistryKey(root: layout.root, id: object.objectID)] = WeakObject(object: object)
-    object.noteMembers()
-    if object.hasEdits || parent != nil { noteReferences(from: object) }
+    object.registerAsOwner()
+    if object.hasEdits || parent != nil { registerReferences(from: object) }
     makeRoom()
   }
 
@@ -54,7 +54,7 @@ extension ManagedObjectContext {
   func makeRoom(for count: Int = 0) {
     guard registry.count + count > registryLimit else { return }
     registry = registry.filter { $0.value.object != nil }
-    holders = holders.mapValues { $0.filter { $0.value.object != nil } }
+    ownersOfLists = ownersOfLists.mapValues { $0.filter { $0.value.object != nil } }
     registryLimit = max(1024, (registry.count + count) * 2)
     registry.reserveCapacity(registry.count + count)
   }
@@ -76,8 +76,8 @@ extension ManagedObjectContext {
     updates.remove(object)
     deletions.remove(object)
     referrers[object.objectID] = nil
-    holders[ObjectIdentifier(type(of: object))]?[ObjectIdentifier(object)] = nil
-    object.isHolder = false
+    ownersOfLists[ObjectIdentifier(type(of: object))]?[ObjectIdentifier(object)] = nil
+    object.ownsList = false
     object.stage = stage
     object.queued = nil
     object.related = [:]

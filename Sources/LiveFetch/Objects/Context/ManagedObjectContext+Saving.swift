@@ -114,7 +114,7 @@ extension ManagedObjectContext {
   }
 
   /// Turns the values of an answered save into stored ones.
-  func settle(_ draft: SaveDraft, _ receipt: SaveReceipt, _ summary: DidSave) {
+  func settle(_ draft: ContextSave, _ receipt: SaveReceipt, _ summary: DidSave) {
     saves += 1
     settle(draft, receipt)
     observers.notify(DidSettle(summary, token: receipt.token))
@@ -126,7 +126,7 @@ extension ManagedObjectContext {
   }
 
   private func send(
-    _ draft: inout SaveDraft, isolation: isolated (any Actor)?
+    _ draft: inout ContextSave, isolation: isolated (any Actor)?
   ) async throws(ContextError) -> SubmittedSave {
     while true {
       var body = draft.body
@@ -180,7 +180,7 @@ extension ManagedObjectContext {
     for continuation in waiting { continuation.resume() }
   }
 
-  func summary(of draft: SaveDraft) -> DidSave {
+  func summary(of draft: ContextSave) -> DidSave {
     var summary = DidSave(context: self)
     for origin in draft.origins {
       switch origin {
@@ -195,7 +195,7 @@ extension ManagedObjectContext {
   }
 
   /// Turns sent values into stored ones.
-  private func settle(_ draft: SaveDraft, _ receipt: SaveReceipt) {
+  private func settle(_ draft: ContextSave, _ receipt: SaveReceipt) {
     givenIDs.merge(receipt.ids)
     // Remove deleted objects before ids are assigned, because SQLite may reuse their ids.
     for case .deletion(let object) in draft.origins { unregisterEverywhere(object) }
@@ -209,7 +209,7 @@ extension ManagedObjectContext {
     }
   }
 
-  private func settle(_ sent: SaveDraft.Sent, _ receipt: SaveReceipt) {
+  private func settle(_ sent: ContextSave.Sent, _ receipt: SaveReceipt) {
     let object = sent.object
     guard object.managedObjectContext === self else { return }
     for (name, json) in sent.edits {
@@ -240,15 +240,15 @@ extension ManagedObjectContext {
     updates.remove(object)
     if object.stage == .stored, object.hasUnsavedEdits { updates.insert(object) }
     let names = Array(sent.edits.keys) + Array(sent.memberEdits.keys)
-    note(Reading(saves: saves, token: receipt.token), of: names, key(of: object))
+    record(Reading(saves: saves, token: receipt.token), of: names, key(of: object))
   }
 
   /// Records how recent the saved values of an object are, here and in child contexts.
-  private func note(_ reading: Reading, of names: [String], _ key: RegistryKey) {
+  private func record(_ reading: Reading, of names: [String], _ key: RegistryKey) {
     if let object = registry[key]?.object {
-      object.note(reading, of: names.filter { object.row[$0] != nil })
+      object.record(reading, of: names.filter { object.row[$0] != nil })
     }
-    for child in children { child.context?.note(reading, of: names, key) }
+    for child in children { child.context?.record(reading, of: names, key) }
   }
 
   /// Replaces temporary ids by permanent ones in every context of the tree. A previous object with

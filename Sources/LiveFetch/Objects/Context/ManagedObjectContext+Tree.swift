@@ -36,7 +36,7 @@ extension ManagedObjectContext {
   func update(_ values: ItemValues, of key: RegistryKey, asOf reading: Reading) {
     var values = values
     if let object = registry[key]?.object {
-      if object.take(values, asOf: reading) { pending.refreshedObjects.insert(object) }
+      if object.merge(values, asOf: reading) { pending.refreshedObjects.insert(object) }
       values = object.overlaying(object.held(values))
     }
     for child in children { child.context?.update(values, of: key, asOf: reading) }
@@ -111,7 +111,7 @@ extension ManagedObjectContext {
   /// Reads an object again that is not stored yet.
   func refreshFromAbove(_ object: ManagedObject) {
     guard let above = parent?.nearest(key(of: object)) else { return }
-    object.take(above.everything(of: layout(of: above)))
+    object.merge(above.everything(of: layout(of: above)))
   }
 
   // MARK: - Discarded changes
@@ -190,7 +190,7 @@ extension ManagedObject {
       self.row[name] = nil
       related[name] = nil
     }
-    return take(row.filter { names.contains($0.key) })
+    return merge(row.filter { names.contains($0.key) })
   }
 
   /// Turns the values of a removed object into unsaved ones, so that it can be inserted again.

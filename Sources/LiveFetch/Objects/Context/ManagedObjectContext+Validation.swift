@@ -63,7 +63,7 @@ extension ManagedObjectType {
 
 extension ContextError {
   /// Converts the store's refusal of a save into failures and conflicts by object.
-  init(_ error: ObjectStoreError, _ draft: SaveDraft) {
+  init(_ error: ObjectStoreError, _ draft: ContextSave) {
     guard case .refused(let problem) = error,
       case .array(let errors)? = problem.members.first(where: { $0.name == "errors" })?.value
     else {
@@ -77,7 +77,7 @@ extension ContextError {
 }
 
 extension SaveRefusal {
-  fileprivate mutating func add(_ error: JSON, of draft: SaveDraft) {
+  fileprivate mutating func add(_ error: JSON, of draft: ContextSave) {
     guard let code = error["code"]?.string, let index = error["change"]?.integer,
       draft.origins.indices.contains(Int(clamping: index))
     else { return }
@@ -102,7 +102,7 @@ extension SaveRefusal {
   }
 }
 
-extension SaveDraft.Origin {
+extension ContextSave.Origin {
   fileprivate var entity: String {
     switch self {
     case .insertion(let sent), .update(let sent): sent.object.entityName

@@ -139,7 +139,7 @@ extension ManagedObjectContext {
     do throws(ObjectStoreError) {
       receipt = try await store.save(body)
     } catch {
-      throw ContextError(error, SaveDraft())
+      throw ContextError(error, ContextSave())
     }
     saves += 1
     try await mergeChanges(isolation: isolation)

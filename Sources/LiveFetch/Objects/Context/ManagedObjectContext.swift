@@ -47,7 +47,7 @@ public final class ManagedObjectContext {
   var referrers: [ManagedObjectID: Set<ManagedObject>] = [:]
   /// The objects in memory whose stored values include members of to-many relationships, by class. A
   /// save of another client may have changed those members.
-  var holders: [ObjectIdentifier: [ObjectIdentifier: WeakObject]] = [:]
+  var ownersOfLists: [ObjectIdentifier: [ObjectIdentifier: WeakObject]] = [:]
   /// Changes of values that are not managed objects.
   var valueChanges: [ValueChange] = []
   /// The permanent ids of earlier inserts.
@@ -79,7 +79,7 @@ public final class ManagedObjectContext {
   /// The saves that wait in the store's queue, oldest first; used in the root context only.
   var queuedSaves: [QueuedChanges] = []
   /// Answered saves of the queue whose effects were not read yet.
-  var settledSaves: [(draft: SaveDraft, receipt: SaveReceipt)] = []
+  var settledSaves: [(draft: ContextSave, receipt: SaveReceipt)] = []
   /// The last save whose answer was lost: submitting it again uses the same key.
   var unansweredSave: (body: JSON, key: String)?
   var saveWaiters: [CheckedContinuation<Void, Never>] = []
@@ -200,7 +200,7 @@ public final class ManagedObjectContext {
   }
 
   /// Records that a value of an object refers to another one.
-  func noteReference(to id: ManagedObjectID, from object: ManagedObject) {
+  func registerReference(to id: ManagedObjectID, from object: ManagedObject) {
     if id.isTemporary { referrers[id, default: []].insert(object) }
   }
 
@@ -249,7 +249,7 @@ public final class ManagedObjectContext {
     for object in registeredObjects { unregister(object, as: .detached) }
     queuedSaves = []
     registry = [:]
-    holders = [:]
+    ownersOfLists = [:]
     classes = [:]
     referrers = [:]
     unreadable = [:]

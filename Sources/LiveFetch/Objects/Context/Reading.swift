@@ -38,17 +38,17 @@ extension ManagedObject {
   /// Merges stored values. Unsaved values and newer values are kept.
   ///
   /// - Returns: true if a visible value differs.
-  func take(_ received: ItemValues, asOf reading: Reading) -> Bool {
+  func merge(_ received: ItemValues, asOf reading: Reading) -> Bool {
     if let gone = missing, !reading.isOlder(than: gone) { missing = nil }
     let isNew = readings.isEmpty && !reading.isOlder(than: rowReading)
     let current = isNew ? received : received.filter { !isNewer($0.key, than: reading) }
-    let isShown = take(current)
-    note(reading, of: current.names)
+    let isShown = merge(current)
+    record(reading, of: current.names)
     return isShown
   }
 
   /// Records when some values of `row` were read.
-  func note(_ reading: Reading, of names: some Collection<String>) {
+  func record(_ reading: Reading, of names: some Collection<String>) {
     if row.names.count <= names.count, !reading.isOlder(than: rowReading) {
       rowReading = reading
       readings = readings.filter { reading.isOlder(than: $0.value) }

@@ -2,14 +2,14 @@
 
 /// The changes that were sent and not answered yet.
 struct SentChanges {
-  private var insertions: [ObjectIdentifier: SaveDraft.Sent] = [:]
+  private var insertions: [ObjectIdentifier: ContextSave.Sent] = [:]
   private var temporaryNames: Set<String> = []
   /// The insertions that were rolled back in the meantime.
   private(set) var rolledBack: Set<ObjectIdentifier> = []
   /// The number of sent changes of values that are still pending.
   var valueCount: Int
 
-  init(_ draft: SaveDraft) {
+  init(_ draft: ContextSave) {
     valueCount = draft.valueCount
     for case .insertion(let sent) in draft.origins {
       insertions[ObjectIdentifier(sent.object)] = sent
@@ -18,7 +18,7 @@ struct SentChanges {
   }
 
   /// The sent state of a new object; nil if it was not sent as new.
-  func insertion(of object: ManagedObject) -> SaveDraft.Sent? {
+  func insertion(of object: ManagedObject) -> ContextSave.Sent? {
     insertions[ObjectIdentifier(object)]
   }
 
@@ -28,7 +28,7 @@ struct SentChanges {
   }
 
   /// Marks a new object as rolled back, and returns its sent state.
-  mutating func rollBack(_ object: ManagedObject) -> SaveDraft.Sent? {
+  mutating func rollBack(_ object: ManagedObject) -> ContextSave.Sent? {
     guard let sent = insertion(of: object) else { return nil }
     rolledBack.insert(ObjectIdentifier(object))
     return sent
@@ -40,7 +40,7 @@ extension ManagedObjectContext {
 
   /// After a refused save: removes its new objects that were deleted or rolled back in the
   /// meantime.
-  func dropUnwanted(_ draft: SaveDraft) {
+  func dropUnwanted(_ draft: ContextSave) {
     let rolledBack = sending?.rolledBack ?? []
     sending = nil
     for case .insertion(let sent) in draft.origins {
@@ -58,7 +58,7 @@ extension ManagedObjectContext {
 
 extension ManagedObject {
   /// Restores the sent values of a new object.
-  fileprivate func discardEdits(since sent: SaveDraft.Sent) {
+  fileprivate func discardEdits(since sent: ContextSave.Sent) {
     for name in Set(edits.keys).union(unstorable.keys) where edits[name] != sent.edits[name] {
       clearValue(of: name)
     }
@@ -67,7 +67,7 @@ extension ManagedObject {
   }
 
   /// Restores a new object that was changed or deleted during its save.
-  func showAgain(_ sent: SaveDraft.Sent) {
+  func showAgain(_ sent: ContextSave.Sent) {
     discardEdits(since: sent)
     stage = .inserted
   }

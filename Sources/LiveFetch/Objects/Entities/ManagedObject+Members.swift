@@ -5,10 +5,10 @@ import FetchModel
 extension ManagedObject {
   /// The ids of a to-many relationship with its unsaved changes; nil if they were not fetched.
   func memberIDs(of name: String) -> [ManagedObjectID]? {
-    noteRead()
+    registerRead()
     let edits = memberEdits[name]
     if let all = edits?.all { return all.elements }
-    guard let stored = storedMembers(of: name) ?? unstoredMembers else { return nil }
+    guard let stored = storedMembers(of: name) ?? membersOfUnsavedObject else { return nil }
     guard let edits else { return stored.elements }
     return stored.filter { !edits.removed.contains($0) }
       + edits.added.filter { !stored.contains($0) }
@@ -17,21 +17,21 @@ extension ManagedObject {
   /// True if the object with this id is a member; nil if the members were not fetched. O(1), except
   /// after a change of the stored members.
   func isMember(_ id: ManagedObjectID, of name: String) -> Bool? {
-    noteRead()
+    registerRead()
     let edits = memberEdits[name]
     if let all = edits?.all { return all.contains(id) }
-    guard let stored = storedMembers(of: name) ?? unstoredMembers else { return nil }
+    guard let stored = storedMembers(of: name) ?? membersOfUnsavedObject else { return nil }
     guard let edits else { return stored.contains(id) }
     return edits.added.contains(id) || stored.contains(id) && !edits.removed.contains(id)
   }
 
-  /// Adds this object to the context's ``ManagedObjectContext/holders`` once its row has a list.
-  func noteMembers() {
-    guard !isHolder, let context = managedObjectContext else { return }
-    isHolder = row.values.contains { if case .json(.array) = $0 { true } else { false } }
-    if isHolder {
-      context.holders[ObjectIdentifier(type(of: self)), default: [:]][ObjectIdentifier(self)] =
-        WeakObject(object: self)
+  /// Adds this object to the context's ``ManagedObjectContext/ownersOfLists`` once its row has a list.
+  func registerAsOwner() {
+    guard !ownsList, let context = managedObjectContext else { return }
+    ownsList = row.values.contains { if case .json(.array) = $0 { true } else { false } }
+    if ownsList {
+      let type = ObjectIdentifier(type(of: self))
+      context.ownersOfLists[type, default: [:]][ObjectIdentifier(self)] = WeakObject(object: self)
     }
   }
 
@@ -45,7 +45,7 @@ extension ManagedObject {
   }
 
   /// No members for an object that is not stored; nil for every other.
-  private var unstoredMembers: InsertionOrderedSet<ManagedObjectID>? {
+  private var membersOfUnsavedObject: InsertionOrderedSet<ManagedObjectID>? {
     stage == .inserted || stage == .detached ? [] : nil
   }
 
@@ -60,11 +60,11 @@ extension ManagedObject {
   ) {
     edit(&memberEdits[name, default: MemberEdits()])
     if queued?.memberEdits[name] == nil, let stored = storedMembers(of: name) {
-      for id in ids { memberEdits[name]?.dropUseless(id, isStored: stored.contains(id)) }
+      for id in ids { memberEdits[name]?.cancelOut(id, isStored: stored.contains(id)) }
     }
     if memberEdits[name]?.isEmpty == true { memberEdits[name] = nil }
-    for id in ids { managedObjectContext?.noteReference(to: id, from: self) }
-    noteChange()
+    for id in ids { managedObjectContext?.registerReference(to: id, from: self) }
+    notifyContext()
   }
 
   /// True if a property has an unsaved value.
@@ -74,26 +74,26 @@ extension ManagedObject {
 
 extension ManagedObjectContext {
   /// Records the new objects to which an object's values refer.
-  func noteReferences(from object: ManagedObject) {
-    for json in object.edits.values { noteReferences(in: json, from: object) }
+  func registerReferences(from object: ManagedObject) {
+    for json in object.edits.values { registerReferences(in: json, from: object) }
     for id in object.memberEdits.values.flatMap(\.references) {
-      noteReference(to: id, from: object)
+      registerReference(to: id, from: object)
     }
-    noteStoredReferences(in: object.row, from: object)
+    registerStoredReferences(in: object.row, from: object)
   }
 
   /// Records the new objects to which stored values refer. Only a child context has such values: it
   /// shows the unsaved values of its parents as stored ones.
-  func noteStoredReferences(in values: ItemValues, from object: ManagedObject) {
+  func registerStoredReferences(in values: ItemValues, from object: ManagedObject) {
     guard parent != nil else { return }
-    for (_, json) in values { noteReferences(in: json, from: object) }
+    for (_, json) in values { registerReferences(in: json, from: object) }
   }
 
-  private func noteReferences(in json: JSON, from object: ManagedObject) {
+  private func registerReferences(in json: JSON, from object: ManagedObject) {
     if case .array(let elements) = json {
-      for element in elements { noteReferences(in: element, from: object) }
+      for element in elements { registerReferences(in: element, from: object) }
     } else if let id = ManagedObjectID(temporary: json) {
-      noteReference(to: id, from: object)
+      registerReference(to: id, from: object)
     }
   }
 }
@@ -137,7 +137,7 @@ struct MemberEdits: Equatable {
   }
 
   /// Removes the addition of a stored member, and the removal of one that is not stored.
-  mutating func dropUseless(_ id: ManagedObjectID, isStored: Bool) {
+  mutating func cancelOut(_ id: ManagedObjectID, isStored: Bool) {
     if isStored { added.remove(id) } else { removed.remove(id) }
   }
 

@@ -6,7 +6,7 @@ import Observation
 
 extension ManagedObject: Observable {
   /// Notes that a property is read.
-  func noteRead() {
+  func registerRead() {
     let registrar = registrar ?? ObservationRegistrar()
     self.registrar = registrar
     registrar.access(self, keyPath: \.row)

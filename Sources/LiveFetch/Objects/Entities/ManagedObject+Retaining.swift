@@ -6,11 +6,11 @@ extension ManagedObject {
   /// object.
   func retain(_ objects: some Sequence<ManagedObject>, as name: String) {
     related[name] = nil
-    for object in objects { retainAlso(object, as: name) }
+    for object in objects { addRetained(object, as: name) }
   }
 
   /// Retains one more object of a relationship, unless it retains this object.
-  func retainAlso(_ object: ManagedObject, as name: String) {
+  func addRetained(_ object: ManagedObject, as name: String) {
     guard object !== self, !isRetained || !object.mayRetain(self) else { return }
     object.isRetained = true
     related[name, default: []].insert(object)

@@ -9,7 +9,7 @@ extension ManagedObject {
   func value<Value>(
     of name: String, initial: Value, _ coding: AttributeCoding<Value>
   ) -> Value {
-    noteRead()
+    registerRead()
     if let known = values[name], let value = known as? Value { return value }
     if edits[name] == nil, let index = row.index(of: name),
       let value = coding.plain(row.values[index])
@@ -29,7 +29,7 @@ extension ManagedObject {
       set(try encode(value), of: name)
     } catch {
       unstorable[name] = error
-      noteChange()
+      notifyContext()
     }
     values[name] = value
   }
@@ -50,22 +50,22 @@ extension ManagedObject {
       edits[name] = json
     }
     if let id = ManagedObjectID(temporary: json) {
-      managedObjectContext?.noteReference(to: id, from: self)
+      managedObjectContext?.registerReference(to: id, from: self)
     }
-    noteChange()
+    notifyContext()
   }
 
   /// Notifies the context of a change.
-  func noteChange() { managedObjectContext?.objectDidChange(self) }
+  func notifyContext() { managedObjectContext?.objectDidChange(self) }
 
   /// Merges stored values. Unsaved values are kept.
   ///
   /// - Returns: true if a visible value differs.
   @discardableResult
-  func take(_ received: ItemValues) -> Bool {
+  func merge(_ received: ItemValues) -> Bool {
     var isShown = false
     let differing = received.differing(from: row)
-    managedObjectContext?.noteStoredReferences(in: differing, from: self)
+    managedObjectContext?.registerStoredReferences(in: differing, from: self)
     for (name, value) in differing {
       // Members and undeclared values that were not in memory are read, not changed.
       let isRead = row[name] == nil && !isItemProperty(name)
@@ -103,7 +103,7 @@ extension ManagedObject {
   // MARK: - Relationships
 
   func fault<Destination: ManagedEntity>(of name: String) -> Fault<Destination>? {
-    noteRead()
+    registerRead()
     guard let json = current(name), let id = ManagedObjectID(json: json) else { return nil }
     return Fault(id: id, owner: self, name: name)
   }

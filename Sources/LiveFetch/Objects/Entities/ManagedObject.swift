@@ -53,14 +53,14 @@ open class ManagedObject: Hashable, CustomStringConvertible {
   var row = ItemValues([]) {
     didSet {
       storedMembers = [:]
-      noteMembers()
+      registerAsOwner()
       notifyReaders()
     }
   }
   /// The members in `row` of to-many relationships that were read since `row` changed.
   var storedMembers: [String: InsertionOrderedSet<ManagedObjectID>] = [:]
   /// True if the context has it among the objects with stored members.
-  var isHolder = false
+  var ownsList = false
   /// Unsaved values.
   var edits: [String: JSON] = [:] { didSet { notifyReaders() } }
   /// Unsaved changes of to-many relationships.

@@ -43,7 +43,7 @@ public struct ToManyProxy<Destination: ManagedEntity> {
   /// Adds a member; at the end of an ordered relationship.
   public func insert(_ object: Destination) {
     owner.editMembers(of: name, [object.objectID]) { $0.insert(object.objectID) }
-    owner.retainAlso(object, as: name)
+    owner.addRetained(object, as: name)
   }
 
   /// Removes a member; nothing happens if the object is none.

@@ -6,7 +6,7 @@ extension OpenAPIDocument {
   static let problemSchemas: OpenAPINode = [
     "ProblemCode": [
       "type": "string",
-      "enum": OpenAPINode(unique(ProblemCatalogue.entries.map(\.code))),
+      "enum": OpenAPINode(unique(ProblemCatalog.entries.map(\.code))),
     ],
     "ChangeProblem": .object(
       [
@@ -40,11 +40,11 @@ extension OpenAPIDocument {
 
   /// One response for each status; its description names the codes.
   var problemResponses: OpenAPINode {
-    OpenAPINode(members: ProblemCatalogue.statuses.map { ("Problem\($0)", problemResponse($0)) })
+    OpenAPINode(members: ProblemCatalog.statuses.map { ("Problem\($0)", problemResponse($0)) })
   }
 
   private func problemResponse(_ status: Int) -> OpenAPINode {
-    let codes = ProblemCatalogue.codes(of: status)
+    let codes = ProblemCatalog.codes(of: status)
     let list = codes.map { "- `\($0.code)`: \($0.meaning)" }.joined(separator: "\n")
     let properties: OpenAPINode = [
       "status": ["const": OpenAPINode(.number(String(status)))],

@@ -4,7 +4,7 @@
 import FetchModel
 
 /// A table or view of the catalogue.
-package struct CatalogueTable {
+package struct TableDescription {
   package struct RawForeignKey {
     package let columns: [String]
     package let table: String
@@ -66,7 +66,7 @@ package struct CatalogueTable {
   }
 
   /// Returns how SQLite compares `columns` of this table with the columns that they refer to.
-  package func comparisons(_ columns: [String], to target: CatalogueTable, _ referenced: [String])
+  package func comparisons(_ columns: [String], to target: TableDescription, _ referenced: [String])
     -> [ForeignKeyComparison]
   {
     zip(columns, referenced).map { name, other in

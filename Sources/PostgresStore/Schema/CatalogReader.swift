@@ -1,13 +1,13 @@
 // The system catalogue of a database → the tables of some schemas.
 
 /// Reads a catalogue in the open transaction of the connection, or else in one of its own.
-struct CatalogueReader {
+struct CatalogReader {
   let connection: PostgresConnection
   let schemas: [String]
 
   /// Reads the tables of ``schemas``: eight statements, and one for each partitioned table. O(columns +
   /// keys).
-  func read() throws(PostgresError) -> Catalogue {
+  func read() throws(PostgresError) -> Catalog {
     guard connection.isInTransaction else {
       return try connection.withTransaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") {
         () throws(PostgresError) in try readInTransaction()
@@ -16,7 +16,7 @@ struct CatalogueReader {
     return try readInTransaction()
   }
 
-  private func readInTransaction() throws(PostgresError) -> Catalogue {
+  private func readInTransaction() throws(PostgresError) -> Catalog {
     // With this search path, format_type qualifies the names of types outside pg_catalog.
     let path = try connection.query("SELECT current_setting('search_path')").text(0, 0)
     try setSearchPath("pg_catalog")
@@ -28,7 +28,7 @@ struct CatalogueReader {
     try addPartitions(to: &tables)
     try setSearchPath(path)
     let names = tables.values.sorted { ($0.schema, $0.name) < ($1.schema, $1.name) }
-    return Catalogue(tables: names)
+    return Catalog(tables: names)
   }
 
   private func setSearchPath(_ path: String) throws(PostgresError) {
@@ -40,7 +40,7 @@ struct CatalogueReader {
     try connection.query(sql, [arrayText(schemas)]).rows()
   }
 
-  private func tables() throws(PostgresError) -> [OID: CatalogueTable] {
+  private func tables() throws(PostgresError) -> [OID: CatalogTable] {
     let rows = try query(
       """
       SELECT c.oid, n.nspname, c.relname, c.relkind, c.relkind = 'r' AND EXISTS (
@@ -52,11 +52,11 @@ struct CatalogueReader {
       WHERE n.nspname = ANY ($1::text[]) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
         AND NOT c.relispartition AND c.relpersistence <> 't'
       """)
-    var tables: [OID: CatalogueTable] = [:]
+    var tables: [OID: CatalogTable] = [:]
     for row in rows {
-      guard let oid = row[0].oid, let kind = row[3].string.flatMap(CatalogueTable.Kind.init)
+      guard let oid = row[0].oid, let kind = row[3].string.flatMap(CatalogTable.Kind.init)
       else { continue }
-      tables[oid] = CatalogueTable(
+      tables[oid] = CatalogTable(
         oid: oid, schema: row[1].string ?? "", name: row[2].string ?? "", kind: kind,
         hasInheritingTables: row[4] == true, isOwnedByOthers: row[5] == true,
         hasUnseenChanges: row[6] == true)
@@ -64,7 +64,7 @@ struct CatalogueReader {
     return tables
   }
 
-  private func addColumns(to tables: inout [OID: CatalogueTable]) throws(PostgresError) {
+  private func addColumns(to tables: inout [OID: CatalogTable]) throws(PostgresError) {
     let rows = try query(
       """
       WITH RECURSIVE domains (id, base, modifier, isrequired) AS (
@@ -96,19 +96,19 @@ struct CatalogueReader {
     }
   }
 
-  private static func column(_ row: [PostgresValue]) -> CatalogueColumn {
-    func kind(_ value: PostgresValue) -> CatalogueColumn.TypeKind? {
-      value.string.flatMap(CatalogueColumn.TypeKind.init)
+  private static func column(_ row: [PostgresValue]) -> CatalogColumn {
+    func kind(_ value: PostgresValue) -> CatalogColumn.TypeKind? {
+      value.string.flatMap(CatalogColumn.TypeKind.init)
     }
-    return CatalogueColumn(
+    return CatalogColumn(
       name: row[1].string ?? "", type: row[2].oid ?? 0, typeName: row[3].string ?? "",
       typeKind: kind(row[4]) ?? .base, elementType: row[5].oid, elementKind: kind(row[6]),
       isNullable: row[7] == true, isGenerated: row[8] == true,
-      identity: row[9].string.flatMap(CatalogueColumn.Identity.init),
+      identity: row[9].string.flatMap(CatalogColumn.Identity.init),
       defaultExpression: row[10].string)
   }
 
-  private func addLabels(to tables: inout [OID: CatalogueTable]) throws(PostgresError) {
+  private func addLabels(to tables: inout [OID: CatalogTable]) throws(PostgresError) {
     let rows = try connection.query(
       "SELECT enumtypid, enumlabel FROM pg_catalog.pg_enum ORDER BY enumtypid, enumsortorder"
     ).rows()
@@ -129,15 +129,20 @@ struct CatalogueReader {
     }
   }
 
-  private func addKeys(to tables: inout [OID: CatalogueTable]) throws(PostgresError) {
+  /// Joins the columns `a` of an index `i`, each with its place `k.place`.
+  static let indexColumns = """
+    CROSS JOIN unnest(i.indkey) WITH ORDINALITY AS k (number, place) \
+    JOIN pg_catalog.pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = k.number
+    """
+
+  private func addKeys(to tables: inout [OID: CatalogTable]) throws(PostgresError) {
     let rows = try query(
       """
       SELECT i.indrelid, i.indexrelid, i.indisprimary, a.attname,
         pg_get_expr(i.indpred, i.indrelid)
       FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indrelid
         JOIN pg_namespace AS n ON n.oid = c.relnamespace
-        CROSS JOIN unnest(i.indkey) WITH ORDINALITY AS k (number, place)
-        JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = k.number
+        \(Self.indexColumns)
       WHERE n.nspname = ANY ($1::text[]) AND i.indisunique AND i.indisvalid AND i.indimmediate
         AND i.indexprs IS NULL AND k.place <= i.indnkeyatts
       ORDER BY i.indrelid, i.indexrelid, k.place
@@ -164,7 +169,7 @@ struct CatalogueReader {
     }
   }
 
-  private func addForeignKeys(to tables: inout [OID: CatalogueTable]) throws(PostgresError) {
+  private func addForeignKeys(to tables: inout [OID: CatalogTable]) throws(PostgresError) {
     let rows = try query(
       """
       SELECT k.conrelid, k.conname, k.confrelid, k.confdeltype, a.attname, f.attname, p.place
@@ -182,9 +187,9 @@ struct CatalogueReader {
       else { continue }
       if row[6] == 1 {
         tables[table]?.foreignKeys.append(
-          CatalogueForeignKey(
+          CatalogForeignKey(
             name: row[1].string ?? "", columns: [], targetTable: target, targetColumns: [],
-            deleteAction: row[3].string.flatMap(CatalogueForeignKey.Action.init) ?? .noAction))
+            deleteAction: row[3].string.flatMap(CatalogForeignKey.Action.init) ?? .noAction))
       }
       guard let last = tables[table]?.foreignKeys.indices.last else { continue }
       tables[table]?.foreignKeys[last].columns.append(own)
@@ -192,7 +197,7 @@ struct CatalogueReader {
     }
   }
 
-  private func addPartitions(to tables: inout [OID: CatalogueTable]) throws(PostgresError) {
+  private func addPartitions(to tables: inout [OID: CatalogTable]) throws(PostgresError) {
     for table in tables.values where table.kind == .partitionedTable {
       let rows = try connection.query(
         """

@@ -1,7 +1,7 @@
 // Converts a context's changes into the body of `POST /v1/save`, and its parts back into objects.
 
 /// One save of a context, as sent.
-struct SaveDraft {
+struct ContextSave {
   /// The source of a change in the save.
   enum Origin {
     case insertion(Sent)
@@ -144,8 +144,8 @@ struct ValueChange {
 
 extension ManagedObjectContext {
   /// The save of all current changes.
-  func draft() -> SaveDraft {
-    var draft = SaveDraft()
+  func draft() -> ContextSave {
+    var draft = ContextSave()
     let names = insertionNames()
     // To-many changes come last, because they also change the other objects, whose values are
     // compared with their base.
@@ -186,10 +186,11 @@ extension ManagedObjectContext {
     return names
   }
 
-  private func sent(_ object: ManagedObject, _ names: [ObjectIdentifier: String]) -> SaveDraft.Sent
-  {
+  private func sent(
+    _ object: ManagedObject, _ names: [ObjectIdentifier: String]
+  ) -> ContextSave.Sent {
     let queued = object.queued
-    return SaveDraft.Sent(
+    return ContextSave.Sent(
       object: object, name: names[ObjectIdentifier(object)] ?? "",
       edits: object.edits.filter { queued?.edits[$0.key] != $0.value },
       memberEdits: object.memberEdits.filter { queued?.memberEdits[$0.key] != $0.value },
@@ -198,7 +199,7 @@ extension ManagedObjectContext {
 
   /// The values of a change. Objects of the same save are referred to by temporary id.
   private func values(
-    of sent: SaveDraft.Sent, _ names: [ObjectIdentifier: String]
+    of sent: ContextSave.Sent, _ names: [ObjectIdentifier: String]
   ) -> [JSON.Member] {
     let layout = layout(of: sent.object)
     func link(_ json: JSON, _ name: String) -> JSON {

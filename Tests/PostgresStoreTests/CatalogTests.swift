@@ -8,18 +8,18 @@ import Testing
 @testable import PostgresStore
 
 @Suite(.mayBlock)
-struct CatalogueTests {
-  private static func catalogue(
+struct CatalogTests {
+  private static func catalog(
     _ script: String, schemas: [String] = ["public"]
-  ) throws -> Catalogue {
+  ) throws -> Catalog {
     try withDatabase(script) { connection, _ in
-      try CatalogueReader(connection: connection, schemas: schemas).read()
+      try CatalogReader(connection: connection, schemas: schemas).read()
     }
   }
 
   @Test("columns have their base types, and defaults, identities and generated values are known")
   func columns() throws {
-    let catalogue = try Self.catalogue(
+    let catalog = try Self.catalog(
       """
       CREATE TYPE mood AS ENUM ('sad', 'glad'); CREATE TYPE pair AS (a int, b int);
       CREATE DOMAIN percent AS numeric(5, 2) NOT NULL; CREATE DOMAIN small AS percent;
@@ -29,7 +29,7 @@ struct CatalogueTests {
         g text GENERATED ALWAYS AS (v || '!') STORED, gone int);
       ALTER TABLE t DROP COLUMN gone;
       """)
-    let table = try #require(catalogue.table(named: "t"))
+    let table = try #require(catalog.table(named: "t"))
     let types = table.columns.map { "\($0.name) \($0.attributeType)" }
     #expect(
       types == [
@@ -51,7 +51,7 @@ struct CatalogueTests {
 
   @Test("keys have their columns in their order, and unique keys of nullable columns are no ids")
   func keys() throws {
-    let catalogue = try Self.catalogue(
+    let catalog = try Self.catalog(
       """
       CREATE TABLE a (x int, y int, z int UNIQUE, PRIMARY KEY (y, x));
       CREATE TABLE b (x int NOT NULL, y int, UNIQUE (y), UNIQUE (x));
@@ -61,21 +61,21 @@ struct CatalogueTests {
       CREATE TABLE e (x int NOT NULL, y int); CREATE UNIQUE INDEX ON e (x) INCLUDE (y);
       CREATE TABLE f (x int UNIQUE DEFERRABLE NOT NULL);
       """)
-    #expect(catalogue.tables.map(\.key) == [["y", "x"], ["x"], nil, nil, ["x"], nil])
+    #expect(catalog.tables.map(\.key) == [["y", "x"], ["x"], nil, nil, ["x"], nil])
   }
 
   @Test("foreign keys have their columns, targets and actions")
   func foreignKeys() throws {
-    let catalogue = try Self.catalogue(
+    let catalog = try Self.catalog(
       """
       CREATE TABLE country (a int, b int, c int UNIQUE, PRIMARY KEY (a, b));
       CREATE TABLE city (id int PRIMARY KEY, b int, a int, c int REFERENCES country (c),
         FOREIGN KEY (a, b) REFERENCES country ON DELETE CASCADE,
         parent int REFERENCES city ON DELETE SET NULL);
       """)
-    let city = try #require(catalogue.table(named: "city"))
+    let city = try #require(catalog.table(named: "city"))
     let keys = city.foreignKeys.map { key in
-      let target = catalogue.table(key.targetTable)?.name ?? ""
+      let target = catalog.table(key.targetTable)?.name ?? ""
       return "\(key.columns) \(target) \(key.targetColumns) \(key.deleteAction.rawValue)"
     }
     #expect(
@@ -87,7 +87,7 @@ struct CatalogueTests {
 
   @Test("views, partitioned tables and inheritance are distinguished; partitions are no tables")
   func kinds() throws {
-    let catalogue = try Self.catalogue(
+    let catalog = try Self.catalog(
       """
       CREATE TABLE event (day int PRIMARY KEY) PARTITION BY RANGE (day);
       CREATE TABLE event1 PARTITION OF event FOR VALUES FROM (0) TO (10) PARTITION BY RANGE (day);
@@ -98,11 +98,11 @@ struct CatalogueTests {
       CREATE TEMP TABLE temporary (id int PRIMARY KEY);
       """)
     #expect(
-      catalogue.tables.map { "\($0.name) \($0.kind) \($0.leafPartitions.count)" } == [
+      catalog.tables.map { "\($0.name) \($0.kind) \($0.leafPartitions.count)" } == [
         "child table 0", "days view 0", "event partitionedTable 1", "old_days materializedView 0",
         "parent table 0",
       ])
-    #expect(catalogue.tables.compactMap { CapturedTable($0)?.quotedName } == [#""public"."event""#])
+    #expect(catalog.tables.compactMap { CapturedTable($0)?.quotedName } == [#""public"."event""#])
   }
 
   @Test(

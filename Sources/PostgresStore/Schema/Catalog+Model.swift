@@ -3,7 +3,7 @@
 import FetchModel
 import SQLComposer
 
-extension Catalogue {
+extension Catalog {
   /// Returns the model of the tables, which must be in one schema.
   ///
   /// - Parameter observable: the tables whose changes are recorded.
@@ -12,14 +12,14 @@ extension Catalogue {
   }
 
   /// Returns the tables in the form in which both stores read them.
-  func composed(observable: Set<OID>) -> [SQLComposer.CatalogueTable] {
+  func composed(observable: Set<OID>) -> [TableDescription] {
     tables.map { composed($0, isObservable: observable.contains($0.oid)) }
   }
 
   private func composed(
-    _ table: CatalogueTable, isObservable: Bool
-  ) -> SQLComposer.CatalogueTable {
-    SQLComposer.CatalogueTable(
+    _ table: CatalogTable, isObservable: Bool
+  ) -> TableDescription {
+    TableDescription(
       name: table.name, isView: table.kind == .view || table.kind == .materializedView,
       isWithoutRowid: true, columns: table.columns.map(\.composed), primaryKey: table.key ?? [],
       isRowidAlias: false, foreignKeys: table.foreignKeys.compactMap(composed),
@@ -27,14 +27,14 @@ extension Catalogue {
       isObservable: isObservable)
   }
 
-  private func composed(_ key: CatalogueForeignKey) -> SQLComposer.CatalogueTable.RawForeignKey? {
+  private func composed(_ key: CatalogForeignKey) -> TableDescription.RawForeignKey? {
     guard let target = table(key.targetTable) else { return nil }
-    return SQLComposer.CatalogueTable.RawForeignKey(
+    return TableDescription.RawForeignKey(
       columns: key.columns, table: target.name, referenced: key.targetColumns,
       onDelete: key.deleteAction.sql)
   }
 
-  private static func uniqueIndexes(of table: CatalogueTable) -> [UniqueIndex] {
+  private static func uniqueIndexes(of table: CatalogTable) -> [UniqueIndex] {
     let keys = table.uniqueKeys.map { ($0, nil as String?) }
     let partial = table.partialUniqueIndexes.map { ($0.columns, $0.condition as String?) }
     return (keys + partial).enumerated().map { number, index in
@@ -46,7 +46,7 @@ extension Catalogue {
   }
 }
 
-extension CatalogueForeignKey.Action {
+extension CatalogForeignKey.Action {
   /// The action as in SQLite's catalogue, without RESTRICT.
   fileprivate var sql: String {
     switch self {
@@ -58,7 +58,7 @@ extension CatalogueForeignKey.Action {
   }
 }
 
-extension CatalogueColumn {
+extension CatalogColumn {
   fileprivate var composed: Column {
     Column(
       name: name, declaredType: typeName, affinity: affinity, isNotNull: !isNullable,

@@ -2,7 +2,7 @@
 // manual list all of them, which tests check.
 
 /// The codes of problems.
-public enum ProblemCatalogue {
+public enum ProblemCatalog {
   /// One code. A code with two statuses has two entries.
   public struct Entry: Sendable, Hashable {
     /// The HTTP status.

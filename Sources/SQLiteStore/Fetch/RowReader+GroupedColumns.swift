@@ -8,12 +8,9 @@ import SQLResults
 
 extension RowReader {
   func append(_ column: GroupedColumn, to json: inout [UInt8]) {
-    append(column.index, column, to: &json)
-  }
-
-  private func append(_ index: Int32, _ column: GroupedColumn, to json: inout [UInt8]) {
+    let index = column.index
     if column.isCollection {
-      appendValues(index, column, to: &json)
+      appendValues(of: column, to: &json)
     } else if column.isDecimal, sqlite3_column_type(statement, index) == SQLITE_TEXT {
       let count = Int(sqlite3_column_bytes(statement, index))
       guard count <= Self.longValue || connection.admits(count, after: json.count) else {
@@ -45,11 +42,10 @@ extension RowReader {
     }
   }
 
-  private func appendValues(_ index: Int32, _ column: GroupedColumn, to json: inout [UInt8]) {
-    guard connection.admits(Int(sqlite3_column_bytes(statement, index)), after: json.count) else {
-      return json.append(json: "null")
-    }
-    var decoder = OrderKeyDecoder(bytes: bytes(index))
+  private func appendValues(of column: GroupedColumn, to json: inout [UInt8]) {
+    let count = Int(sqlite3_column_bytes(statement, column.index))
+    guard connection.admits(count, after: json.count) else { return json.append(json: "null") }
+    var decoder = OrderKeyDecoder(bytes: bytes(column.index))
     json.append(0x5B)
     while !decoder.isAtEnd, connection.admits(0, after: json.count),
       let value = decoder.decode()

@@ -6,14 +6,14 @@ import LiveFetchCSQLite
 import SQLComposer
 
 /// Reads the catalogue of a connection.
-struct CatalogueReader {
+struct SchemaReader {
   let connection: Connection
 
   /// Returns every table and view that can be served, in the order of their creation.
   ///
   /// Leaves out SQLite's own tables, LiveFetch's tables, virtual tables and their shadow tables,
   /// and views that SQLite cannot read.
-  func tables() throws(StoreError) -> [CatalogueTable] {
+  func tables() throws(StoreError) -> [TableDescription] {
     let rows = try connection.all(
       """
       SELECT s.name, l.type, l.wr, l.strict, coalesce(s.sql, '')
@@ -27,7 +27,7 @@ struct CatalogueReader {
         name: row.text(0), isView: row.text(1) == "view", isWithoutRowid: row.integer(2) != 0,
         isStrict: row.integer(3) != 0, sql: row.text(4))
     }
-    var tables: [CatalogueTable] = []
+    var tables: [TableDescription] = []
     for entry in rows where !isReserved(entry.name) {
       if let table = try table(entry) { tables.append(table) }
     }
@@ -46,7 +46,7 @@ struct CatalogueReader {
     folded(name).hasPrefix("sqlite_") || folded(name).hasPrefix("livefetch_")
   }
 
-  private func table(_ entry: Entry) throws(StoreError) -> CatalogueTable? {
+  private func table(_ entry: Entry) throws(StoreError) -> TableDescription? {
     let raw: [RawColumn]
     do {
       raw = try rawColumns(of: entry)
@@ -56,7 +56,7 @@ struct CatalogueReader {
     }
     let indexes = try uniqueIndexes(of: entry.name)
     let primaryKey = raw.filter { $0.keyPlace > 0 }.sorted { $0.keyPlace < $1.keyPlace }
-    var table = CatalogueTable(
+    var table = TableDescription(
       name: entry.name, isView: entry.isView, isWithoutRowid: entry.isWithoutRowid,
       columns: try columns(raw, of: entry), primaryKey: primaryKey.map(\.name),
       isRowidAlias: !entry.isWithoutRowid && primaryKey.count == 1 && !indexes.hasKey,
@@ -72,7 +72,7 @@ struct CatalogueReader {
       return try connection.first(
         """
         SELECT count(*) = count(DISTINCT value) AND count(DISTINCT typeof(value)) < 2
-        FROM (SELECT \(quoted(column)) AS value FROM main.\(quoted(view)) LIMIT \(CatalogueTable.lookedAtRows))
+        FROM (SELECT \(quoted(column)) AS value FROM main.\(quoted(view)) LIMIT \(TableDescription.lookedAtRows))
         """
       ) { $0.integer(0) == 1 } ?? true
     } catch {
@@ -91,7 +91,7 @@ struct CatalogueReader {
 
 // MARK: - Columns
 
-extension CatalogueReader {
+extension SchemaReader {
   private struct RawColumn {
     let name: String
     let declaredType: String
@@ -146,10 +146,10 @@ extension CatalogueReader {
 
 // MARK: - Keys
 
-extension CatalogueReader {
+extension SchemaReader {
   private func foreignKeys(
     of table: String
-  ) throws(StoreError) -> [CatalogueTable.RawForeignKey] {
+  ) throws(StoreError) -> [TableDescription.RawForeignKey] {
     let rows = try connection.all(
       """
       SELECT id, "table", "from", "to", on_delete FROM pragma_foreign_key_list(?) ORDER BY id DESC, seq
@@ -165,7 +165,7 @@ extension CatalogueReader {
     return ids.map { id in
       let parts = rows.filter { $0.id == id }
       let referenced = parts.compactMap(\.to)
-      return CatalogueTable.RawForeignKey(
+      return TableDescription.RawForeignKey(
         columns: parts.map(\.from), table: parts[0].table,
         referenced: referenced.count == parts.count ? referenced : nil,
         onDelete: parts[0].onDelete)

@@ -1,4 +1,4 @@
-// The tables of some schemas with their columns, keys and foreign keys, as ``CatalogueReader`` reads them
+// The tables of some schemas with their columns, keys and foreign keys, as ``CatalogReader`` reads them
 // from the system catalogue.
 
 import SQLComposer
@@ -7,16 +7,16 @@ import SQLComposer
 typealias OID = UInt32
 
 /// The tables and views of some schemas.
-struct Catalogue: Hashable, Sendable {
+struct Catalog: Hashable, Sendable {
   /// Sorted by schema and name.
-  var tables: [CatalogueTable]
+  var tables: [CatalogTable]
 
-  func table(_ oid: OID) -> CatalogueTable? { tables.first { $0.oid == oid } }
-  func table(named name: String) -> CatalogueTable? { tables.first { $0.name == name } }
+  func table(_ oid: OID) -> CatalogTable? { tables.first { $0.oid == oid } }
+  func table(named name: String) -> CatalogTable? { tables.first { $0.name == name } }
 }
 
 /// A table or a view.
-struct CatalogueTable: Hashable, Sendable {
+struct CatalogTable: Hashable, Sendable {
   /// The column `relkind` of `pg_class`.
   enum Kind: String, Hashable, Sendable {
     case table = "r"
@@ -38,21 +38,21 @@ struct CatalogueTable: Hashable, Sendable {
   /// True for an unlogged table, which crash recovery empties without triggers, and for one of which a
   /// policy shows the connection's role some rows only.
   var hasUnseenChanges = false
-  var columns: [CatalogueColumn] = []
+  var columns: [CatalogColumn] = []
   /// The columns of the primary key; empty if there is none.
   var primaryKey: [String] = []
   /// The columns of each further unique index without a condition and without expressions.
   var uniqueKeys: [[String]] = []
   /// The unique indexes with a condition and without expressions.
   var partialUniqueIndexes: [PartialUniqueIndex] = []
-  var foreignKeys: [CatalogueForeignKey] = []
+  var foreignKeys: [CatalogForeignKey] = []
   /// The leaf partitions of a partitioned table.
   var leafPartitions: [OID] = []
 
   /// The name with its schema, quoted.
   var quotedName: String { "\(quoted(schema)).\(quoted(name))" }
 
-  func column(_ name: String) -> CatalogueColumn? { columns.first { $0.name == name } }
+  func column(_ name: String) -> CatalogColumn? { columns.first { $0.name == name } }
 
   /// The columns that identify a row: the primary key, or else the first unique key whose columns
   /// cannot be NULL; nil if there is none.
@@ -70,7 +70,7 @@ struct PartialUniqueIndex: Hashable, Sendable {
 }
 
 /// A column.
-struct CatalogueColumn: Hashable, Sendable {
+struct CatalogColumn: Hashable, Sendable {
   /// The column `typtype` of `pg_type`.
   enum TypeKind: String, Hashable, Sendable {
     case base = "b"
@@ -115,7 +115,7 @@ struct CatalogueColumn: Hashable, Sendable {
 }
 
 /// A foreign key.
-struct CatalogueForeignKey: Hashable, Sendable {
+struct CatalogForeignKey: Hashable, Sendable {
   /// The column `confdeltype` of `pg_constraint`.
   enum Action: String, Hashable, Sendable {
     case noAction = "a"
