@@ -1,4 +1,4 @@
-// A `ModelFile` and the catalogue of a file → the model that is served and its tables, or every
+// A `ModelFile` and the catalog of a file → the model that is served and its tables, or every
 // difference between the two.
 //
 // A table that the model created has the planned names. An existing table may differ in details:
@@ -16,7 +16,7 @@ package struct ModelMapping {
   package var problems: [String] = []
   /// Nullable columns of required properties.
   package private(set) var columnsToFill: [(table: String, name: String, key: PropertyKey)] = []
-  /// The catalogue's table of each planned table, by planned name.
+  /// The catalog's table of each planned table, by planned name.
   var found: [String: TableDescription] = [:]
   var columnTypes: [String: [String: (AttributeType, DateFormat?)]] = [:]
   /// Foreign keys of to-one relationships, by the property that declares them.

@@ -1,4 +1,4 @@
-// Commits of all sessions → calls of the store's observers: of each change, and of a catalogue that is
+// Commits of all sessions → calls of the store's observers: of each change, and of a catalog that is
 // no longer the one that was opened.
 
 import FetchModel
@@ -12,7 +12,7 @@ final class DatabaseWatch: Sendable {
     var outdatedObservers: [@Sendable (OutdatedReason) -> Void] = []
     var isOutdated = false
     var isClosed = false
-    /// True if the catalogue has to be compared.
+    /// True if the catalog has to be compared.
     var mustCheck = false
     var healthChecks: [@Sendable ([StoreFault]) -> Void] = []
     /// The extent of the history when it was pruned last; nil before it was measured.
@@ -22,7 +22,7 @@ final class DatabaseWatch: Sendable {
     var waiting: Set<ObjectIdentifier> = []
   }
 
-  /// The pause between two comparisons of the catalogue.
+  /// The pause between two comparisons of the catalog.
   private static let pause: Double = 1
 
   // Protects the state; never held while a query runs or an observer is called.
@@ -92,7 +92,7 @@ final class DatabaseWatch: Sendable {
     if isOutdated { body(.schemaChanged) }
   }
 
-  /// Compares the catalogue soon.
+  /// Compares the catalog soon.
   func checkSchema() {
     state.withLock { $0.mustCheck = true }
     wakeup.signal()

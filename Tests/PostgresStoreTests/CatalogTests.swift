@@ -1,4 +1,4 @@
-// The system catalogue of real tables.
+// The system catalog of real tables.
 
 import FetchModel
 import SQLComposer

@@ -130,7 +130,7 @@ struct OpenAPITests {
     #expect(OpenAPIDocument.allFetchParameters.sorted() == FetchRequest.parameterNames.sorted())
   }
 
-  @Test("Every code that the sources use is in the catalogue and the document")
+  @Test("Every code that the sources use is in the catalog and the document")
   func codes() throws {
     let known = Set(ProblemCatalog.entries.map(\.code))
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

@@ -1,4 +1,4 @@
-// The schema `livefetch`: installing it, comparing it with the catalogue, and removing it.
+// The schema `livefetch`: installing it, comparing it with the catalog, and removing it.
 //
 //     livefetch.store     one row: the format, the nonce, and the snapshot up to which the history
 //                         has been pruned

@@ -219,7 +219,7 @@ struct ModelInstallation {
 }
 
 extension Introspection {
-  /// Returns the entities of a catalogue: the model's, or those that the tables imply.
+  /// Returns the entities of a catalog: the model's, or those that the tables imply.
   ///
   /// - Parameter model: nil without a model.
   static func of(

@@ -20,7 +20,7 @@ extension StoreError {
     // invalid_schema_name
     case "3F000" where error.message.contains("\"livefetch\""):
       self = .unsupported(Self.missingSchemaSubject)
-    // undefined_table, undefined_column: it existed when the catalogue was read.
+    // undefined_table, undefined_column: it existed when the catalog was read.
     case "42P01", "42703", "3F000": self = .schemaChanged(entity: "")
     // feature_not_supported
     case "0A000" where error.message.contains("cached plan"): self = .schemaChanged(entity: "")

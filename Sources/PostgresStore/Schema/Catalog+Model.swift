@@ -1,4 +1,4 @@
-// A catalogue → the model, by the naming rules that both stores share.
+// A catalog → the model, by the naming rules that both stores share.
 
 import FetchModel
 import SQLComposer
@@ -47,7 +47,7 @@ extension Catalog {
 }
 
 extension CatalogForeignKey.Action {
-  /// The action as in SQLite's catalogue, without RESTRICT.
+  /// The action as in SQLite's catalog, without RESTRICT.
   fileprivate var sql: String {
     switch self {
     case .noAction, .restrict: "NO ACTION"

@@ -1,9 +1,9 @@
 // The tables of some schemas with their columns, keys and foreign keys, as ``CatalogReader`` reads them
-// from the system catalogue.
+// from the system catalog.
 
 import SQLComposer
 
-/// PostgreSQL's number of a table, a type or another object of the catalogue.
+/// PostgreSQL's number of a table, a type or another object of the catalog.
 typealias OID = UInt32
 
 /// The tables and views of some schemas.

@@ -1,6 +1,6 @@
-// The system catalogue of a database → the tables of some schemas.
+// The system catalog of a database → the tables of some schemas.
 
-/// Reads a catalogue in the open transaction of the connection, or else in one of its own.
+/// Reads a catalog in the open transaction of the connection, or else in one of its own.
 struct CatalogReader {
   let connection: PostgresConnection
   let schemas: [String]

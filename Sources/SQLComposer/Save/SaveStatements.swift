@@ -164,7 +164,7 @@ package enum DefaultSQL {
     text == identity ? "NULL" : expression(text)
   }
 
-  /// - Parameter text: The catalogue's text; nil means NULL.
+  /// - Parameter text: The catalog's text; nil means NULL.
   package static func expression(_ text: String?) -> String {
     guard let text else { return "NULL" }
     if text == identity { return identity }

@@ -31,7 +31,7 @@ package struct Introspection: Sendable {
   }
 }
 
-/// The foreign keys of a catalogue, checked and completed.
+/// The foreign keys of a catalog, checked and completed.
 struct CatalogLinks {
   /// A foreign key between two entities, given by their indexes.
   struct Link {
@@ -40,7 +40,7 @@ struct CatalogLinks {
     let key: ForeignKey
   }
 
-  /// The tables that are entities, by their indexes in the catalogue.
+  /// The tables that are entities, by their indexes in the catalog.
   let entities: [Int]
   private let tables: [TableDescription]
   private let links: [[ForeignKey]]

@@ -30,7 +30,7 @@ package struct Schema: Sendable, Hashable {
 
 /// The table or view of an entity.
 package struct EntityTable: Sendable, Hashable {
-  /// The name as in the catalogue.
+  /// The name as in the catalog.
   package let name: String
   package let isView: Bool
   package let key: Key
@@ -237,7 +237,7 @@ package struct UniqueIndex: Sendable, Hashable {
 package struct ForeignKey: Sendable, Hashable {
   /// The referring columns, parallel to `referenced`.
   package let columns: [String]
-  /// The referenced table, as named in the catalogue.
+  /// The referenced table, as named in the catalog.
   package let table: String
   package let referenced: [String]
   /// True if `referenced` are the key's columns, in key order, and only identical values refer to

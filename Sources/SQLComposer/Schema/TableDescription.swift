@@ -1,9 +1,9 @@
-// A table or view as a database's catalogue describes it. Names and relationships of the model come
+// A table or view as a database's catalog describes it. Names and relationships of the model come
 // later.
 
 import FetchModel
 
-/// A table or view of the catalogue.
+/// A table or view of the catalog.
 package struct TableDescription {
   package struct RawForeignKey {
     package let columns: [String]

@@ -12,7 +12,7 @@
 import FetchModel
 import SQLComposer
 
-/// The statements that track one table, in the exact text that the catalogue returns.
+/// The statements that track one table, in the exact text that the catalog returns.
 struct HistoryTriggers {
   let table: TrackedTable
 

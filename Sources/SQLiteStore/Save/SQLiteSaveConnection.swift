@@ -1,5 +1,5 @@
 // The writer's connection as saves see it: statements and their constraints, the values of rows, and
-// the part of the catalogue that describes a refusal.
+// the part of the catalog that describes a refusal.
 
 import FetchModel
 import SQLComposer

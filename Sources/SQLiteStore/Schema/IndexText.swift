@@ -1,4 +1,4 @@
-// The text of a CREATE INDEX → the SQL of its expressions and of its condition, which the catalogue
+// The text of a CREATE INDEX → the SQL of its expressions and of its condition, which the catalog
 // does not list separately.
 
 import SQLComposer
@@ -9,7 +9,7 @@ struct IndexText {
   /// The condition of a partial index.
   private(set) var condition: String?
 
-  /// - Parameter sql: The catalogue's text; empty for indexes that a table declares.
+  /// - Parameter sql: The catalog's text; empty for indexes that a table declares.
   init(_ sql: String) {
     var scanner = IndexScanner(sql)
     guard scanner.skip(to: "(") else { return }

@@ -15,7 +15,7 @@ extension Introspection {
     }
   }
 
-  /// Reads the catalogue, and the first value of each column whose declaration does not determine
+  /// Reads the catalog, and the first value of each column whose declaration does not determine
   /// its type or date format.
   init(tablesOf connection: Connection) throws(StoreError) {
     let encoding = try connection.first("PRAGMA encoding") { $0.text(0) }

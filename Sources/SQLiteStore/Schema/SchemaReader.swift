@@ -1,11 +1,11 @@
-// An open file → its tables and views as SQLite's catalogue describes them. Names and relationships
+// An open file → its tables and views as SQLite's catalog describes them. Names and relationships
 // of the model come later.
 
 import FetchModel
 import LiveFetchCSQLite
 import SQLComposer
 
-/// Reads the catalogue of a connection.
+/// Reads the catalog of a connection.
 struct SchemaReader {
   let connection: Connection
 

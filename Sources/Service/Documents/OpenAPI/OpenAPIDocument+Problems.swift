@@ -1,4 +1,4 @@
-// The catalogue of codes → the schemas and responses of problems.
+// The catalog of codes → the schemas and responses of problems.
 
 import FetchModel
 
