@@ -35,6 +35,8 @@ package struct GroupedQueryComposer {
   private let groupedQuery: GroupedQuery
   private var query: FetchQuery
   private var writer: ConditionWriter<GroupedQueryScope>
+  /// The places of the selected values in the list of the SELECT.
+  private var indexes: [SQLFragment: Int32] = [:]
 
   package init(
     _ composer: FetchComposer, _ plan: FetchPlan, _ groupedQuery: GroupedQuery,
@@ -51,7 +53,6 @@ package struct GroupedQueryComposer {
   package mutating func window() -> GroupedQueryStatement {
     var columns: [GroupedColumn] = []
     var values: [SQLFragment] = []
-    var indexes: [SQLFragment: Int32] = [:]
     for column in groupedQuery.columns {
       let operand = writer.operand(column.value)
       let value = selected(operand)
@@ -87,7 +88,7 @@ package struct GroupedQueryComposer {
   // MARK: Parts
 
   private mutating func select(_ values: SQLFragment) -> SQLFragment {
-    let groups = groupedQuery.groups.map { distinguished(writer.operand($0)) }
+    let groups = groupedQuery.groups.flatMap { grouped(writer.operand($0)) }
     let having =
       groupedQuery.having == .constant(true)
       ? nil : writer.write(groupedQuery.having, between: .ands)
@@ -122,6 +123,24 @@ package struct GroupedQueryComposer {
   /// Values with different code points are distinct, whatever collation their column declares.
   private func distinguished(_ operand: SQLOperand) -> SQLFragment { operand.collated }
 
+  /// Returns the terms of GROUP BY for a value. PostgreSQL lets other expressions use a column only if the
+  /// column itself is among them, without a collation. It divides no group: values with the same text
+  /// are equal.
+  private func grouped(_ operand: SQLOperand) -> [SQLFragment] {
+    let value = distinguished(operand)
+    guard dialect.hasTypedColumns, let column = operand.lookup?.sql else { return [value] }
+    return [value, SQLFragment(column)]
+  }
+
+  /// Returns a value for ORDER BY. SELECT DISTINCT of PostgreSQL is ordered by what it selects only,
+  /// which a number of the list names also where it has parameters.
+  private func ordered(_ operand: SQLOperand) -> SQLFragment {
+    guard groupedQuery.isDistinct, dialect.hasTypedColumns,
+      let index = indexes[selected(operand)]
+    else { return distinguished(operand) }
+    return SQLFragment("\(index + 1)")
+  }
+
   /// Returns a value as stored; for grouped rows its comparison key. Sums of decimals keep their
   /// digits.
   private func selected(_ operand: SQLOperand) -> SQLFragment {
@@ -150,13 +169,13 @@ package struct GroupedQueryComposer {
 
   /// The values in ascending order, nil first.
   private func ascending(_ operand: SQLOperand) -> SQLFragment {
-    distinguished(operand)
+    ordered(operand)
       + dialect.nullsClause(.first, .ascending, mayBeNull: operand.mayBeNull)
   }
 
   private mutating func term(for term: GroupedQuery.OrderTerm) -> SQLFragment {
     let operand = writer.operand(term.value)
-    var sql = distinguished(operand)
+    var sql = ordered(operand)
     if !term.options.isEmpty {
       let folded = SQLFragment("livefetch_fold(") + operand.sql + ", \(term.options.rawValue))"
       sql = SQLFragment(dialect.derivedText(folded.text), bindings: folded.bindings)
