@@ -35,7 +35,7 @@ extension PostgresStore {
   ) throws(StoreError) -> Result {
     var failure: StoreError?
     var result: Result?
-    try storing { () throws(PostgresError) in
+    try reading { () throws(PostgresError) in
       try begun { transaction in
         do throws(StoreError) { result = try body(transaction) } catch { failure = error }
       }
@@ -130,7 +130,7 @@ extension PostgresStore {
   ) throws(StoreError) -> Result? {
     guard captured != nil else { return nil }
     var outcome: Swift.Result<Result, StoreError>?
-    try storing { () throws(PostgresError) in
+    try reading { () throws(PostgresError) in
       try repeating(unless: false) { connection throws(PostgresError) in
         // The epoch that this connection has read holds until the monitor reports another one. A token
         // of the epoch before is refused later, and its client fetches again.

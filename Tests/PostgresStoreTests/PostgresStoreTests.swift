@@ -100,6 +100,23 @@ struct PostgresStoreTests {
     }
   }
 
+  @Test("a table that the role may not read is refused as that, not as read-only")
+  func unreadableTables() throws {
+    try withDatabase(Self.table + #"CREATE TABLE "Own"(id int PRIMARY KEY);"#) {
+      connection, target in
+      let role = "blind_\(target.hashValue.magnitude)"
+      try connection.execute(#"CREATE ROLE \#(role) LOGIN; ALTER TABLE "Own" OWNER TO \#(role)"#)
+      let store = try PostgresStore(target.replacing("user=tester", with: "user=\(role)"))
+      defer { store.close() }
+      #expect(
+        throws: StoreError.unsupported(
+          "Reading a table or column that the server's role may not read")
+      ) {
+        try ParityFixture.snapshot(store, "Note", "as=count")
+      }
+    }
+  }
+
   @Test("a query ends at its time limit, and when it is cancelled")
   func limits() throws {
     let slow =

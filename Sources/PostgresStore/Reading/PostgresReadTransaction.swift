@@ -115,7 +115,7 @@ struct PostgresReadTransaction: ResultTransaction {
     if let single {
       try single.run(statement, columnCount: context.layout.columnCount, on: connection, receive)
     } else {
-      try storing { () throws(PostgresError) in
+      try reading { () throws(PostgresError) in
         do throws(PostgresError) {
           try history?.lock(for: statement.sql)
           try connection.stream(statement.sql, statement.parameters, receive)
@@ -138,6 +138,17 @@ func storing<Result>(
     return try body()
   } catch {
     throw StoreError(error)
+  }
+}
+
+/// Runs `body`, which only reads; its errors become those of a store.
+func reading<Result>(
+  _ body: () throws(PostgresError) -> Result
+) throws(StoreError) -> Result {
+  do {
+    return try body()
+  } catch {
+    throw StoreError(reading: error)
   }
 }
 

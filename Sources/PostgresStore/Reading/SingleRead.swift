@@ -58,7 +58,7 @@ final class SingleRead {
       }
     } catch {
       failure = error
-      throw StoreError(error)
+      throw StoreError(reading: error)
     }
   }
 

@@ -15,6 +15,16 @@ extension StoreError {
     }
   }
 
+  /// The error of a read: without the right to read a table, nothing is said of writing.
+  init(reading error: PostgresError) {
+    // insufficient_privilege
+    if case .refused(let refusal) = error, refusal.sqlState == "42501" {
+      self = .unsupported("Reading a table or column that the server's role may not read")
+    } else {
+      self.init(error)
+    }
+  }
+
   private init(_ error: ServerError) {
     switch error.sqlState {
     // invalid_schema_name
