@@ -47,6 +47,8 @@ static void chttp_note_message(void *cannot_accept, const char *format, va_list 
 struct chttp_settings {
   size_t connection_memory;
   unsigned connection_limit;
+  // For each address; 0 for none.
+  unsigned address_limit;
   unsigned timeout_seconds;
   void *context;
   int *cannot_accept;
@@ -89,6 +91,7 @@ static inline struct MHD_Daemon *chttp_start(const struct chttp_settings *s, int
       MHD_OPTION_LISTEN_SOCKET, listener,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, s->connection_memory,
       MHD_OPTION_CONNECTION_LIMIT, s->connection_limit,
+      MHD_OPTION_PER_IP_CONNECTION_LIMIT, s->address_limit,
       MHD_OPTION_CONNECTION_TIMEOUT, s->timeout_seconds,
       MHD_OPTION_URI_LOG_CALLBACK, s->target, s->context,
       MHD_OPTION_UNESCAPE_CALLBACK, chttp_keep_escapes, NULL,

@@ -49,6 +49,7 @@ struct ServeOptions: ParsableArguments {
   @Option(.keep) var keep: String?
   @Option(.workers) var workers: String?
   @Option(.maxConnections) var maxConnections: String?
+  @Option(.maxAddressConnections) var maxAddressConnections: String?
   @Option(.idleTimeout) var idleTimeout: String?
   @Flag(.create) var create: Bool?
   @Flag(.readOnly) var readOnly: Bool?
@@ -71,7 +72,8 @@ struct ServeOptions: ParsableArguments {
       (.shutdownTimeout, shutdownTimeout), (.durability, durability), (.keepHistory, keepHistory),
       (.keepDays, keepDays), (.keepBytes, keepBytes), (.keepIdle, keepIdle),
       (.backupEvery, backupEvery), (.backupTo, backupTo), (.keep, keep), (.workers, workers),
-      (.maxConnections, maxConnections), (.idleTimeout, idleTimeout),
+      (.maxConnections, maxConnections), (.maxAddressConnections, maxAddressConnections),
+      (.idleTimeout, idleTimeout),
       (.create, create.map { "\($0)" }),
       (.readOnly, readOnly.map { "\($0)" }),
       (.explain, explain.map { "\($0)" }),

@@ -308,6 +308,9 @@ struct ServerOptions {
     http.port = port
     http.workers = settings.integer(.workers)
     http.maxConnections = settings.integer(.maxConnections)
+    if settings[.maxAddressConnections] != nil {
+      http.maxAddressConnections = settings.integer(.maxAddressConnections)
+    }
     http.idleTimeout = settings.integer(.idleTimeout)
     http.maxBodyBytes = settings.integer(.maxBody)
     http.hostNames = hostNames

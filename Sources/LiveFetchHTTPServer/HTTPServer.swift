@@ -88,6 +88,7 @@ public final class HTTPServer: Sendable {
     settings.connection_memory = min(max(configuration.connectionMemory, 2 << 10), 1 << 20)
     let most = min(configuration.maxConnections, DescriptorLimit.connections(workers: workers))
     settings.connection_limit = UInt32(min(max(most, workers), 1 << 20))
+    settings.address_limit = UInt32(min(configuration.maxAddressConnections ?? 0, 1 << 20))
     let timeout = max(configuration.writeTimeout, configuration.idleTimeout, 1)
     settings.timeout_seconds = UInt32(min(timeout, 86_400))
     settings.access = requestAdvanced

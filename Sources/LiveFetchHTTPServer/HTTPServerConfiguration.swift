@@ -28,6 +28,9 @@ public struct HTTPServerConfiguration: Sendable {
   /// The maximum number of connections at the same time, over all workers, at least one each; further ones wait
   /// to be accepted. The limit is lower if the process may not open as many descriptors.
   public var maxConnections = 20_000
+  /// The maximum number of connections of one address at the same time; further ones are closed. Each
+  /// worker has an equal share of it, at least one. nil for no limit.
+  public var maxAddressConnections: Int?
   /// The seconds within which the head of a new connection's first request must be complete.
   public var headTimeout = 15
   /// Seconds from one response to the end of the next request's head.

@@ -90,6 +90,10 @@ final class HTTPWorkers: Sendable {
     settings.context = Unmanaged.passUnretained(context).toOpaque()
     settings.cannot_accept = context.cannotAccept
     settings.connection_limit = share(of: settings.connection_limit, number, of: count)
+    // 0 is no limit.
+    if settings.address_limit > 0 {
+      settings.address_limit = share(of: settings.address_limit, number, of: count)
+    }
     guard let daemon = chttp_start(&settings, own) else {
       close(own)
       return nil

@@ -81,6 +81,28 @@ extension HTTPServerTests {
       }
     }
 
+    @Test(arguments: [(1, 3), (2, 4)])
+    func `connections of one address beyond its limit are closed, and others are let in later`(
+      _ workers: Int, _ most: Int
+    ) async throws {
+      try await withServer(
+        .changed {
+          $0.workers = workers
+          $0.maxAddressConnections = most
+        }
+      ) { server in
+        var clients = try (0..<3 * most).map { _ in try RawClient(server.port) }
+        let responses = clients.map { $0.get("/in")?.status }
+        #expect(responses.allSatisfy { $0 == 200 || $0 == nil })
+        #expect(server.connectionCount <= most)
+        // The workers have equal shares, whichever of them accepts a connection.
+        #expect(responses.count { $0 == 200 } >= most / workers)
+        clients = []
+        #expect(await eventually { server.connectionCount == 0 })
+        #expect(try RawClient(server.port).get("/again")?.status == 200)
+      }
+    }
+
     /// Waits on a thread that may be held up.
     private func held(_ semaphore: DispatchSemaphore) async {
       await withCheckedContinuation { continuation in

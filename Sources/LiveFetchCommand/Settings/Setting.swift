@@ -204,6 +204,9 @@ extension Setting {
   static let maxConnections = Setting(
     "max-connections", .integer(1...1_000_000), .integer(20_000),
     "the most connections at the same time; further ones wait until one ends")
+  static let maxAddressConnections = Setting(
+    "max-connections-per-address", .integer(1...1_000_000), nil,
+    "the most connections of one address; further ones are closed. Not behind a proxy")
   static let idleTimeout = Setting(
     "idle-timeout", .integer(1...86_400), .integer(75),
     "seconds that a connection may stay open after a request; a new one has 15 s for its first")
@@ -224,7 +227,7 @@ extension Setting {
     logRequests, logFormat, audit, limit, maxItems, queryTimeout, maxBody, maxAnswer,
     maxMemoryInFlight, maxLiveMemory, shutdownTimeout, durability,
     keepHistory, keepDays, keepBytes, keepIdle, backupEvery, backupTo, keep, workers,
-    maxConnections, idleTimeout, create, readOnly, explain, serverTiming,
+    maxConnections, maxAddressConnections, idleTimeout, create, readOnly, explain, serverTiming,
   ]
 
   /// The settings that SIGHUP reads again. The others take effect when the server starts.
