@@ -44,6 +44,13 @@ private final class HeldWriter: Sendable {
     save(text, SaveRequest(changes: [change]), CallerID(name: caller, connection: connection))
   }
 
+  /// Queues a save that inserts many rows without a text.
+  func insert(count: Int, name: String, caller: String) {
+    let change = Change(.insert(temporaryID: nil), entity: 0, values: [])
+    save(
+      name, SaveRequest(changes: Array(repeating: change, count: count)), CallerID(name: caller))
+  }
+
   /// Queues a batch that deletes nothing.
   func batch(_ name: String, caller: String) {
     let change = Change(
@@ -100,6 +107,17 @@ private final class HeldWriter: Sendable {
     // The save that blocked the writer was not a batch, so a batch is next; the brief saves wait
     // for no second one.
     #expect(answers.prefix(4) == ["held", "batch 1", "x", "y"])
+  }
+
+  @Test func `a save of many changes is a batch, so that others wait for one of them at most`()
+    throws
+  {
+    let writer = try HeldWriter()
+    for name in ["large 1", "large 2"] { writer.insert(count: 1_001, name: name, caller: "a") }
+    writer.insert("x", caller: "b")
+    writer.insert(count: 1_000, name: "shared", caller: "a")
+    writer.release()
+    #expect(writer.answers(5) == ["held", "large 1", "x", "shared", "large 2"])
   }
 
   @Test func `a save that waited for too long is refused and never made`() throws {

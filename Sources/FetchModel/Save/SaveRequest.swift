@@ -33,14 +33,18 @@ public struct SaveRequest: Sendable, Hashable {
     self.isSingle = isSingle
   }
 
-  /// True if a change applies to every matching object, which may take long.
+  /// The most changes of a save that shares a transaction with other saves.
+  public static let maxSharedChanges = 1_000
+
+  /// True if the save may take long: it has many changes, or one that applies to every matching object.
   public var isBatch: Bool {
-    changes.contains { change in
-      switch change.operation {
-      case .updateAll, .deleteAll: true
-      default: false
+    changes.count > Self.maxSharedChanges
+      || changes.contains { change in
+        switch change.operation {
+        case .updateAll, .deleteAll: true
+        default: false
+        }
       }
-    }
   }
 }
 

@@ -26,7 +26,7 @@ struct WriterQueue {
 
   /// A group takes no further save once it has this many changes. Saves that arrive meanwhile wait for
   /// the whole group.
-  private static let groupSize = 1_000
+  private static let groupSize = SaveRequest.maxSharedChanges
 
   private var singleSaves: FairQueue<Writer.Job>
   private var batches: FairQueue<Writer.Job>
