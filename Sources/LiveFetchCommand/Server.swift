@@ -203,7 +203,7 @@ extension StoreError {
     case .overloaded: "too much waits already"
     case .shuttingDown: "the store is being closed"
     case .diskFull: "the disk is full"
-    case .readOnly: "the file may not be written"
+    case .readOnly: "it is read only, or the user or role lacks a right to it"
     case .schemaChanged(let entity): "the table of \(entity) has changed"
     case .queryTimeout, .tooSlow: "a query took too long"
     case .answerTooLarge(let limit): "an answer has more than \(limit) bytes"
