@@ -124,11 +124,35 @@ struct KeyFormTests {
       """)
     #expect(try file.ask("/v1/objects/thing/1.5").text == #"{"id":"1.5","n":1}"#)
     let token = try file.ask("/v1/objects/thing").json["token"]?.string ?? ""
+    let inserted = try file.ask("POST", "/v1/objects/thing", body: #"{"id":"2.50","n":2}"#)
+    #expect(inserted.text == #"{"id":"2.5","n":2}"#)
     for id in ["1.50", "01.5", "15e-1", "1.5e0", "+1.5"] {
       #expect(try file.ask("/v1/objects/thing/\(id)").code == "unknown-id", "\(id)")
       let followed = try file.ask("/v1/objects/thing/\(id)?since=\(token)&wait=0")
       #expect(followed.code == "unknown-id", "\(id): \(followed.text)")
+      for method in ["PATCH", "PUT", "DELETE"] {
+        let body = method == "DELETE" ? nil : #"{"n":9}"#
+        let changed = try file.ask(method, "/v1/objects/thing/\(id)", body: body)
+        #expect(changed.status == 404, "\(method) \(id): \(changed.text)")
+      }
     }
+  }
+
+  @Test("that contain a UUID are found by their ids alone, not in another case")
+  func compositeUUID() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE thing(a UUID, b INTEGER, n INTEGER, PRIMARY KEY (a, b));
+      INSERT INTO thing VALUES (X'A0EEBC999C0B4EF8BB6D6BB9BD380A11', 1, 1);
+      """)
+    let id = "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11,1"
+    #expect(try file.ask("/v1/objects/thing/\(id)").json["n"]?.integer == 1)
+    for (method, body) in [("GET", nil), ("PATCH", #"{"n":2}"#), ("DELETE", nil)] {
+      let other = try file.ask(method, "/v1/objects/thing/\(id.lowercased())", body: body)
+      #expect(other.status == 404, "\(method): \(other.text)")
+    }
+    let changed = try file.ask("PATCH", "/v1/objects/thing/\(id)", body: #"{"n":2}"#)
+    #expect(changed.json["n"]?.integer == 2, "\(changed.text)")
   }
 
   @Test("leave out rows without an id, and a row that gets one is inserted", .onlyForFiles)

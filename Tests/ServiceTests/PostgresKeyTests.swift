@@ -107,6 +107,49 @@ struct PostgresKeyTests {
     }
   }
 
+  @Test("A list is paged past NaN", arguments: ["numeric", "double precision"])
+  func pagesOfNaN(_ type: String) throws {
+    let database = try ServedDatabase(
+      """
+      CREATE TABLE t(id int PRIMARY KEY, n \(type));
+      INSERT INTO t VALUES (1,1),(2,'NaN'),(3,2),(4,NULL),(5,'NaN');
+      """)
+    for (sort, expected) in [("n,id", "4,1,3,2,5"), ("-n,id", "2,5,3,1,4")] {
+      var ids: [String] = []
+      var target: String? = "/v1/objects/t?sort=\(sort)&limit=1&as=ids"
+      while let page = target, ids.count < 6 {
+        let answer = try database.ask(page)
+        #expect(answer.status == 200, "\(answer.text)")
+        guard case .array(let sections)? = answer.json["sections"],
+          case .array(let items)? = sections.first?["items"]
+        else { break }
+        ids += items.compactMap { $0.integer.map(String.init) }
+        target = answer.json["next"]?.string.map {
+          "/v1/objects/t?sort=\(sort)&limit=1&as=ids&after=\($0)"
+        }
+      }
+      #expect(ids.joined(separator: ",") == expected, "\(sort)")
+    }
+  }
+
+  @Test("A composite key with a UUID is found and changed by its id in lower case alone")
+  func compositeUUID() throws {
+    let database = try ServedDatabase(
+      """
+      CREATE TABLE t(a uuid, b int, v int, PRIMARY KEY (a, b));
+      INSERT INTO t VALUES ('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', 1, 1);
+      """)
+    let path = "/v1/objects/t/a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11,1"
+    let other = "/v1/objects/t/A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11,1"
+    #expect(try database.ask("PATCH", path, body: #"{"v":2}"#).json["v"]?.integer == 2)
+    #expect(try database.ask(other).status == 404)
+    for method in ["PATCH", "PUT"] {
+      #expect(try database.ask(method, other, body: #"{"v":3}"#).status == 404)
+    }
+    #expect(try database.ask("DELETE", other).status == 404)
+    #expect(try database.ask(path).json["v"]?.integer == 2)
+  }
+
   @Test("An unlogged table, and one whose rows a policy hides, are fetched and not followed")
   func unseenChanges() throws {
     let database = try ServedDatabase(

@@ -67,7 +67,7 @@ extension StoredValue {
     switch self {
     case .integer(let integer): integer
     case .double(let double):
-      double <= -0x1p63 ? .min : double >= 0x1p63 ? .max : Int64(double)
+      double.isNaN ? nil : double <= -0x1p63 ? .min : double >= 0x1p63 ? .max : Int64(double)
     case .null, .text, .blob: nil
     }
   }

@@ -8,7 +8,7 @@
 public enum StoredValue: Sendable {
   case null
   case integer(Int64)
-  /// Never NaN, which SQLite stores as NULL.
+  /// NaN, which PostgreSQL alone stores, is equal to itself and the greatest number.
   case double(Double)
   case text(String)
   case blob([UInt8])
@@ -27,7 +27,9 @@ extension StoredValue {
   public func compared(to other: StoredValue) -> Int {
     switch (self, other) {
     case (.integer(let left), .integer(let right)): left < right ? -1 : left == right ? 0 : 1
-    case (.double(let left), .double(let right)): left < right ? -1 : left == right ? 0 : 1
+    case (.double(let left), .double(let right)):
+      left < right
+        ? -1 : left == right ? 0 : left.isNaN ? (right.isNaN ? 0 : 1) : right.isNaN ? -1 : 1
     case (.integer(let left), .double(let right)): Self.compare(left, right)
     case (.double(let left), .integer(let right)): -Self.compare(right, left)
     case (.text(let left), .text(let right)): left.comparedBytes(to: right)
@@ -48,7 +50,7 @@ extension StoredValue {
 
   /// Exact, also for integers that a double cannot represent.
   private static func compare(_ integer: Int64, _ double: Double) -> Int {
-    if double >= 0x1p63 { return -1 }
+    if double >= 0x1p63 || double.isNaN { return -1 }
     if double < -0x1p63 { return 1 }
     let whole = Int64(double.rounded(.towardZero))
     if integer != whole { return integer < whole ? -1 : 1 }

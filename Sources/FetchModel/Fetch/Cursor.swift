@@ -84,7 +84,8 @@ public struct Cursor: Sendable {
     case .null: encoder.appendNil(nils)
     case .integer(let integer): encoder.append(integer, direction)
     case .double(let double):
-      guard !double.isNaN else { return false }
+      // PostgreSQL has one NaN.
+      guard !double.isNaN || double.bitPattern == Double.nan.bitPattern else { return false }
       encoder.append(double, direction)
     case .text(let utf8): utf8.withUnsafeBufferPointer { encoder.append(text: $0, direction) }
     case .binary(let bytes):

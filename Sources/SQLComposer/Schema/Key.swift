@@ -82,6 +82,21 @@ package struct Key: Sendable, Hashable {
   /// True if the key is one column whose ids are texts of UUIDs.
   package var isUUID: Bool { kind == .column && parts.first?.form == .uuid }
 
+  /// True if several texts have the value of the same key, and only the store knows which one is the id:
+  /// `1.5` and `1.50`.
+  package var hasSeveralTexts: Bool {
+    (kind == .column || kind == .composite)
+      && parts.contains { $0.form == .real || $0.form == .untypedNumber }
+  }
+
+  /// True if the id has the same values as another text, which is the id: UUIDs in another case.
+  package func isOtherText(_ id: ObjectID) -> Bool {
+    guard kind == .composite, !hasSeveralTexts, parts.contains(where: { $0.form == .uuid }),
+      let values = bindings(of: id)
+    else { return false }
+    return self.id(of: values) != id
+  }
+
   /// True if the id's expression is the plain column, so that an index serves comparisons with it.
   package var isPlain: Bool {
     switch kind {

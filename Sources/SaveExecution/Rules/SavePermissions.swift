@@ -30,6 +30,8 @@ struct SavePermissions {
   let access: CallerAccess
   /// The objects of the changes with conditions, by the index of the change.
   var batches: [Int: Batch] = [:]
+  /// The stored values of the properties in `base`, as the caller reads them, by the index of the change.
+  var bases: [Int: Row] = [:]
   var readable: Set<Object> = []
   var updatable: Set<Object> = []
   var deletable: Set<Object> = []

@@ -27,6 +27,7 @@ extension SaveRun {
     permissions.deletable = try permitted(named.deleted, .delete, access, among: readable)
     permissions.unchangedLinks = try unchangedLinks(readable)
     permissions.batches = try foundByConditions(access)
+    permissions.bases = try storedBases(readable)
     self.permissions = permissions
   }
 
@@ -69,6 +70,14 @@ extension SaveRun {
       }
     }
     return try allowed.union(permitted(others, action, access)).intersection(readable)
+  }
+
+  /// True if there is an object with this key whose id is another text, such as `1.5` for `1.50`.
+  func isOtherText(_ id: ObjectID, of entity: Int) throws(StoreError) -> Bool {
+    let key = table(entity).key
+    guard key.hasSeveralTexts else { return key.isOtherText(id) }
+    let found = try permitted([id], of: entity, .everything)
+    return !found.isEmpty && !found.contains(id)
   }
 
   /// Returns those of `ids` that exist and fulfil a rule.

@@ -98,12 +98,40 @@ extension SaveRun {
 // MARK: - Values expected by the client
 
 extension SaveRun {
+  /// Reads the values with which `base` is compared, before the first change: an earlier change of the
+  /// save could make members of a relationship readable.
+  func storedBases(
+    _ readable: Set<SavePermissions.Object>
+  ) throws(StoreError) -> [Int: Row] {
+    var rows: [Int: Row] = [:]
+    for (index, change) in request.changes.enumerated() {
+      guard case .base(let base) = change.precondition, let id = change.namedID,
+        readable.contains(.init(entity: change.entity, id: id))
+      else { continue }
+      rows[index] = try storedValues(of: base, entity: change.entity, id: id)
+    }
+    return rows
+  }
+
+  private func storedValues(
+    of base: [PropertyValue], entity index: Int, id: ObjectID
+  ) throws(StoreError) -> Row? {
+    let entity = executor.model.entities[index]
+    let selection = base.map { $0.property.selected(of: entity, at: index) }
+    return try storedObject(id, entity: index, selection: selection)
+  }
+
   private mutating func check(
     _ base: [PropertyValue], _ change: inout Change, at index: Int, id: ObjectID
   ) throws(StoreError) -> PreconditionResult {
     let entity = executor.model.entities[change.entity]
-    let selection = base.map { $0.property.selected(of: entity, at: change.entity) }
-    guard let row = try storedObject(id, entity: change.entity, selection: selection) else {
+    let stored =
+      if let permissions {
+        permissions.bases[index]
+      } else {
+        try storedValues(of: base, entity: change.entity, id: id)
+      }
+    guard let row = stored else {
       reportMissing(at: index)
       return .ends
     }

@@ -125,7 +125,10 @@ struct SaveRun {
   private mutating func apply(_ index: Int) throws(StoreError) {
     let change = request.changes[index]
     current = index
-    if let id = change.namedID, !mayChange(change, at: index, id: id) { return }
+    if let id = change.namedID {
+      guard try !isOtherText(id, of: change.entity) else { return reportMissing(at: index) }
+      guard mayChange(change, at: index, id: id) else { return }
+    }
     if case .insert = change.operation, !mayInsert(change.entity) {
       return reportForbidden("insert", change.entity, at: index)
     }

@@ -234,7 +234,7 @@ struct AccessSavingTests {
       INSERT INTO note VALUES (1,1,'secret'),(3,3,'own');
       """,
       rules: """
-        {"entities":{"team":{"access":{"read":"TRUEPREDICATE"}},
+        {"entities":{"team":{"access":{"read":"TRUEPREDICATE","update":"TRUEPREDICATE"}},
           "member":{"access":{"read":"TRUEPREDICATE","update":"team.owner == $user.id"}},
           "note":{"access":{"read":"ANY team.member.person == $user.id",
             "update":"\(update)","delete":"\(update)"}}}}
@@ -280,6 +280,24 @@ struct AccessSavingTests {
     #expect(answers.map(\.status) == [403, 403])
     #expect(answers[0].text == answers[1].text)
     #expect(answers[0].text.contains(#""entity":"member""#), "\(answers[0].text)")
+  }
+
+  @Test("`base` is compared with what was readable before the save")
+  func baseAfterAChange() throws {
+    let fixture = try Self.teams(update: "TRUEPREDICATE")
+    func save(_ first: String, base: String) throws -> Answer {
+      let update = #"{"update":"team","id":1,"values":{"owner":2},"base":{"note":\#(base)}}"#
+      return try fixture.ask("1", "POST", "/v1/save", #"{"changes":[\#(first)\#(update)]}"#)
+    }
+    let move = #"{"update":"member","id":11,"values":{"team":1}},"#
+    for first in ["", move] {
+      let refused = try save(first, base: "[77]")
+      #expect(refused.status == 409, "\(refused.text)")
+      #expect(refused.text.contains(#""stored":[]"#), "\(refused.text)")
+    }
+    #expect(try save("", base: "[]").status == 200)
+    // The membership is refused, as without `base`.
+    #expect(try save(move, base: "[]").status == 403)
   }
 
   @Test("A save of several changes is refused as a whole, and names each refused change")
