@@ -74,15 +74,15 @@ extension Operand {
 extension Operand {
   /// This operand as a value that compares with `kind`; nil if the types do not fit.
   ///
-  /// Only constants change. `idType` returns the type of an entity's ids.
-  func converted(to kind: Kind, idType: (Int) -> AttributeType) -> ResolvedExpression? {
+  /// Only constants change. `entities` are those of the model.
+  func converted(to kind: Kind, entities: [Entity]) -> ResolvedExpression? {
     if self.kind == kind || self.kind == .null || kind == .null { return expression }
     if constant == .null { return expression }
-    if case .object = kind, case .parameter(let parameter) = expression, fits(kind, idType) {
+    if case .object = kind, case .parameter(let parameter) = expression, fits(kind, entities) {
       return .parameter(parameter.asID)
     }
-    if let constant { return Self.convert(constant, to: kind, idType).map { .constant($0) } }
-    return fits(kind, idType) ? expression : nil
+    if let constant { return Self.convert(constant, to: kind, entities).map { .constant($0) } }
+    return fits(kind, entities) ? expression : nil
   }
 
   /// A text of a query string that is compared with nil is a text; other operands as they are.
@@ -91,19 +91,20 @@ extension Operand {
     return Operand(constant, .text, at: range)
   }
 
-  private func fits(_ other: Kind, _ idType: (Int) -> AttributeType) -> Bool {
+  private func fits(_ other: Kind, _ entities: [Entity]) -> Bool {
     switch (kind, other) {
     case (_, .untyped): true
     case (.number, .number), (.number, .boolean), (.boolean, .number): true
-    case (.object(let entity), .number), (.number, .object(let entity)): idType(entity).isNumeric
+    case (.object(let entity), .number), (.number, .object(let entity)):
+      entities[entity].idType.isNumeric
     case (.object(let entity), .text), (.text, .object(let entity)):
-      Self.kind(of: idType(entity)) == .text
+      Self.kind(of: entities[entity].idType) == .text
     default: false
     }
   }
 
   private static func convert(
-    _ value: Value, to kind: Kind, _ idType: (Int) -> AttributeType
+    _ value: Value, to kind: Kind, _ entities: [Entity]
   ) -> Value? {
     switch (kind, value) {
     case (.untyped, _): value
@@ -116,24 +117,25 @@ extension Operand {
     case (.date, .string(let text)): Instant(iso8601: text).map { .date($0) }
     case (.date, .date): value
     case (.binary, .string(let text)): [UInt8](base64: text, .standard).map { .binary($0) }
-    case (.object(let entity), _): id(value, idType(entity))
+    case (.object(let entity), _): id(value, entities[entity])
     case (.text, .id(.text(let id))): .string(id)
     case (.number, .id(.integer(let id))): .integer(id)
     default: nil
     }
   }
 
-  /// An id as a value that compares with ids of this type: ids of its own type, integers also as
-  /// text.
-  private static func id(_ value: Value, _ type: AttributeType) -> Value? {
-    let isText = kind(of: type) == .text
+  /// An id as a value that compares with ids of an entity: ids of its own type, integers also as
+  /// text, UUIDs in upper and lower case.
+  private static func id(_ value: Value, _ entity: Entity) -> Value? {
+    let isText = kind(of: entity.idType) == .text
     switch value {
     case .integer(let id): return isText ? nil : .id(.integer(id))
     case .double: return isText ? nil : value
     case .string(let id):
       // An integer has one spelling, as in a path.
       return isText
-        ? .id(.text(id)) : Int64(id).flatMap { $0.description == id ? .id(.integer($0)) : nil }
+        ? entity.objectID(id).map { .id($0) }
+        : Int64(id).flatMap { $0.description == id ? .id(.integer($0)) : nil }
     case .id(.integer): return isText ? nil : value
     case .id(.text): return isText ? value : nil
     default: return nil
@@ -142,13 +144,13 @@ extension Operand {
 
   /// The value of a query string's text as `kind`; nil if the text is not a value of that kind.
   static func value(
-    ofText text: String, as kind: Kind, idType: (Int) -> AttributeType
+    ofText text: String, as kind: Kind, entities: [Entity]
   ) -> Value? {
     switch kind {
     case .number: number(text)
     case .boolean: boolean(text) ?? number(text)
     case .null, .untyped, .text, .date, .binary, .object:
-      convert(.string(text), to: kind, idType)
+      convert(.string(text), to: kind, entities)
     }
   }
 

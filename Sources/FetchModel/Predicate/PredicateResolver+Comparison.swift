@@ -196,10 +196,6 @@ extension PredicateResolver {
 // MARK: - Types
 
 extension PredicateResolver {
-  var idType: (Int) -> AttributeType {
-    { [model] in model.entities[$0].idType }
-  }
-
   /// `operand` as something that compares with `kind`.
   func converted(
     _ operand: Operand, to kind: Operand.Kind, because other: Operand? = nil
@@ -210,12 +206,12 @@ extension PredicateResolver {
       throw mismatch(operand, kind, because: other)
     }
     if operand.kind == .untyped, case .string(let text)? = operand.constant {
-      if let value = Operand.value(ofText: text, as: kind, idType: idType) {
+      if let value = Operand.value(ofText: text, as: kind, entities: model.entities) {
         return .constant(value)
       }
       throw mismatch(operand, kind, because: other)
     }
-    guard let expression = operand.converted(to: kind, idType: idType) else {
+    guard let expression = operand.converted(to: kind, entities: model.entities) else {
       throw mismatch(operand, kind, because: other)
     }
     return expression

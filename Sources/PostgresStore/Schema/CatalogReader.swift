@@ -47,7 +47,9 @@ struct CatalogReader {
         SELECT FROM pg_inherits AS i WHERE i.inhparent = c.oid),
         NOT pg_has_role(c.relowner, 'USAGE') OR EXISTS (SELECT FROM pg_depend AS d
           WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'),
-        c.relpersistence = 'u' OR row_security_active(c.oid)
+        row_security_active(c.oid) OR c.relpersistence = 'u' OR c.relkind = 'p' AND EXISTS (
+          SELECT FROM pg_partition_tree(c.oid) AS t JOIN pg_class AS p ON p.oid = t.relid
+          WHERE p.relpersistence = 'u')
       FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
       WHERE n.nspname = ANY ($1::text[]) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
         AND NOT c.relispartition AND c.relpersistence <> 't'

@@ -101,7 +101,9 @@ package struct KeyFinder {
     case .decimal, .boolean, .date, .json: true
     // PostgreSQL drops the blanks at the end of `character(n)` where it becomes text.
     case .string: column.output != .stored || column.declaredType.hasPrefix("character(")
-    case .integer, .double, .binary, .uuid, .uri: false
+    // The shortest text of a `real` is another number as a double.
+    case .double: column.declaredType == "real"
+    case .integer, .binary, .uuid, .uri: false
     }
   }
 }
