@@ -134,10 +134,10 @@ struct StreamContractTests {
     #expect(afterwards != start)
     let change = #"{"population":5}"#
     #expect(try file.ask("PATCH", "/v1/objects/city/2", body: change).status == 200)
+    let first = try #require(waiting.wait())
     try file.runExternally(Self.changesNothing)
     try file.settle()
     #expect(try file.ask("DELETE", "/v1/objects/city/3").status == 204)
-    let first = try #require(waiting.wait())
     #expect(first.json["from"]?.string == start)
     #expect(first.text.components(separatedBy: #""token""#).count == 2, "\(first.text)")
     #expect(first.text.contains(#"{"id":2,"properties":["population"]}"#), "\(first.text)")
