@@ -50,7 +50,7 @@ extension ResultTransaction {
       entity: plan.definition.entity, selection: plan.selection,
       integersAsStrings: plan.integersAsStrings)
     let statement = objectStatements.statement(of: kind) { composer.object(id, of: plan) }
-    return try object(statement.binding(key: IDRestriction(key: table.key, ids: [id]).bindings), id)
+    return try object(statement.binding(id, of: table.key), id)
   }
 
   /// Returns the object that a statement of ``FetchComposer/object(_:of:)`` reads; nil if it does

@@ -61,9 +61,10 @@ package struct SaveExecutor: Sendable {
   private func read(
     _ object: SaveResult.Object, on connection: any SaveConnection, token: Token
   ) throws(StoreError) -> ObjectSnapshot? {
-    guard let key = schema.entities[object.entity].key.bindings(of: object.id) else { return nil }
+    let key = schema.entities[object.entity].key
+    guard key.bindings(of: object.id) != nil else { return nil }
     let composer = FetchComposer(model: model, schema: schema)
     let statement = statements.object(object.id, of: object.entity, composer)
-    return try connection.object(statement.binding(key: key), token: token)
+    return try connection.object(statement.binding(object.id, of: key), token: token)
   }
 }

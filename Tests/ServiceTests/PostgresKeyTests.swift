@@ -137,6 +137,25 @@ struct PostgresKeyTests {
     }
   }
 
+  @Test("Of two objects with UUIDs that are followed, each is told of its own change")
+  func followedUUIDs() throws {
+    let database = try ServedDatabase(
+      """
+      CREATE TABLE o(id uuid PRIMARY KEY, v int);
+      INSERT INTO o SELECT gen_random_uuid(), g FROM generate_series(1, 2) AS g;
+      """)
+    let list = try #require(ResultSnapshot(json: database.ask("/v1/objects/o?sort=v").json))
+    let ids = try list.sections[0].items.map { try JSON(parsing: $0)["id"]?.string ?? "" }
+    let waiting = ids.map {
+      database.begin("GET", "/v1/objects/o/\($0)?since=\(list.token)&wait=60")
+    }
+    let saved = try database.ask("PATCH", "/v1/objects/o/\(ids[0])", body: #"{"v":9}"#)
+    #expect(saved.json["v"]?.integer == 9, "\(saved.text)")
+    #expect(try #require(waiting[0].wait()).json["changed"]?["v"]?.integer == 9)
+    try database.runExternally("UPDATE o SET v = 8 WHERE id = '\(ids[1])'")
+    #expect(try #require(waiting[1].wait()).json["changed"]?["v"]?.integer == 8)
+  }
+
   @Test("A list is paged past NaN", arguments: ["numeric", "double precision"])
   func pagesOfNaN(_ type: String) throws {
     let database = try ServedDatabase(

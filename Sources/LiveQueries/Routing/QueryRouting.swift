@@ -28,7 +28,7 @@ struct QueryRouting {
         access.conditions[plan.definition.entity].map { finder.alternatives($0.condition) }
         ?? []
     }
-    alternatives = only.map { [[Self.conjunct($0, plan)]] } ?? found
+    alternatives = only.map { [[Self.conjunct($0, plan, model)]] } ?? found
     evaluator =
       access != nil
       ? nil
@@ -38,11 +38,14 @@ struct QueryRouting {
       }
   }
 
-  private static func conjunct(_ id: ObjectID, _ plan: FetchPlan) -> IndexableConjunct {
-    let path = PropertyPath(root: plan.definition.entity, target: .object)
-    return IndexableConjunct(
-      path: ConjunctPath(propertyPath: path, options: []),
-      requirement: .values([StoredValue(.id(id), nil)]))
+  private static func conjunct(
+    _ id: ObjectID, _ plan: FetchPlan, _ model: Model
+  ) -> IndexableConjunct {
+    let path = ConjunctPath(
+      propertyPath: PropertyPath(root: plan.definition.entity, target: .object), options: [])
+    // As the values of rows are looked up: UUIDs of PostgreSQL are in lower case.
+    let value = RoutingDomain(path, in: model).constant(.id(id)) ?? StoredValue(.id(id), nil)
+    return IndexableConjunct(path: path, requirement: .values([value]))
   }
 
   /// True if every conjunct's path begins with `steps`, so that the objects at their end can be
