@@ -4,11 +4,9 @@ extension ShellExample {
   /// The examples of programs and files.
   static let commands: [ShellExample] = [
     .init(
-      page: "README.md", start: "swift build -c release",
-      replace: [
-        ("swift build -c release --product livefetch\n", ""),
-        (".build/release/livefetch", "livefetch"),
-      ], isEndless: true, output: "…LiveFetch listening on http://127.0.0.1:…"),
+      page: "README.md", start: ".build/release/livefetch serve",
+      replace: [(".build/release/livefetch", "livefetch")], isEndless: true,
+      output: "…LiveFetch listening on http://127.0.0.1:…"),
     .init(
       page: "howto.md", start: "livefetch serve shop.sqlite --token-file", isEndless: true,
       output: "…LiveFetch listening on http://127.0.0.1:…"),

@@ -38,7 +38,7 @@ struct BackupCommand: ParsableCommand {
     try requireFile(store)
     let folder = URL(fileURLWithPath: copy).deletingLastPathComponent().path
     guard FileManager.default.fileExists(atPath: folder) else {
-      throw failure("\(copy): its folder does not exist", .noInput)
+      throw failure("\(copy): its folder does not exist", .failed)
     }
     guard try !isFile(copy) || force else {
       throw failure("\(copy): already exists; --force replaces it", .usage)

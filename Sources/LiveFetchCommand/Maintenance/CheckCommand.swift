@@ -37,12 +37,12 @@ struct CheckCommand: ParsableCommand {
         try reportingErrors(of: target.name) { try PostgresStore.check(target.text) }, target.name)
     }
     try requireFile(store)
-    guard let size = try FileManager.default.attributesOfItem(atPath: store)[.size] as? Int,
-      size > 0
-    else { throw failure("\(store): is empty; a database has at least one page", .unusableStore) }
     let findings = try reportingErrors(of: store) {
       try SQLiteStore.check(path: store, isQuick: quick)
     }
+    guard let size = try FileManager.default.attributesOfItem(atPath: store)[.size] as? Int,
+      size > 0
+    else { throw failure("\(store): is empty; a database has at least one page", .unusableStore) }
     try report(findings.map(Self.line), store)
   }
 
