@@ -33,7 +33,7 @@ help: ## list the targets
 deps: ## install the C libraries that are missing (Debian, Ubuntu)
 	@bash .ci/install $(PACKAGES)
 
-# Without JWTs, whose libraries take half of the time of a build. `swift build` has them.
+# Without JWTs, whose libraries take two fifths of the time of a build. `swift build` has them.
 run: deps ## build and serve the sample data on http://127.0.0.1:$(PORT) (PORT=8080)
 	@swift build -c release --product livefetch --disable-default-traits
 	@exec "$$(swift build -c release --show-bin-path)/livefetch" demo --port $(PORT)
