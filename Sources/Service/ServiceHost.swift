@@ -116,13 +116,14 @@ public final class ServiceHost: HTTPHandler {
       case metrics(Setup)
     }
     if let service { return service.handle(request, exchange) }
+    let route = Health.route(of: request)
     let outcome: Outcome = state.withLock { state in
       if let served = state.served { return .served(served.service) }
-      if let response = Health.response(to: request, isDraining: state.isDraining, state.fault) {
+      if let response = Health.response(to: route, isDraining: state.isDraining, state.fault) {
         return .response(response)
       }
       if state.isDraining { return .response(Problem.shuttingDown.response) }
-      if Health.isMetrics(request) { return .metrics(state.setup) }
+      if case .metrics? = route { return .metrics(state.setup) }
       if let refusal = state.refusal { return .response(refusal.response) }
       state.waiting.append(Waiting(request: request, exchange: exchange))
       return .waits

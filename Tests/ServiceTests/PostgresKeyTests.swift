@@ -137,7 +137,7 @@ struct PostgresKeyTests {
     }
   }
 
-  @Test("Of two objects with UUIDs that are followed, each is told of its own change")
+  @Test("Of two objects with UUIDs that are followed, each reports its own change")
   func followedUUIDs() throws {
     let database = try ServedDatabase(
       """

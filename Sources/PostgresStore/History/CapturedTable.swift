@@ -68,7 +68,7 @@ struct CapturedTable: Hashable, Sendable {
   var columnList: String { columns.map { quoted($0.name) }.joined(separator: ", ") }
   var keyList: String { key.map(quoted).joined(separator: ", ") }
 
-  /// SQL for the key's columns by which rows are told apart. Keys of some types may be equal and have
+  /// SQL for the key's columns by which rows are distinguished. Keys of some types may be equal and have
   /// different ids: 1.5 and 1.50, or texts of a type that ignores case. They are compared as text.
   func identity(_ alias: String? = nil) -> String {
     key.map { name in

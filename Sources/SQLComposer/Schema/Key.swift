@@ -213,8 +213,8 @@ extension Key {
     return values
   }
 
-  // The text of an integer is canonical. Texts of other numbers may be equal as numbers: whoever reads an
-  // object compares its id with the requested one.
+  // The text of an integer is canonical. Texts of other numbers may be equal as numbers: reads and saves
+  // compare the object's id with the requested one.
   private func value(of text: String, _ form: Form) -> SQLValue? {
     switch form {
     // PostgreSQL stores no U+0000 in text, so such an id has no row.

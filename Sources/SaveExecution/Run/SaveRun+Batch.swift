@@ -113,8 +113,10 @@ extension SaveRun {
     _ change: Change, at index: Int, where predicate: ResolvedPredicate
   ) throws(StoreError) {
     let table = table(change.entity)
-    var matches = matches(predicate, table)
-    if request.access != nil {
+    let matches: Matches
+    if request.access == nil {
+      matches = self.matches(predicate, table)
+    } else {
       guard let ids = try permittedIDs(.delete, table.index, at: index) else { return }
       matches = Matches(ids, of: table)
     }

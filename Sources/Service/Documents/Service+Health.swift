@@ -109,20 +109,14 @@ enum Health {
     return HTTPResponse(headers: headers, body: .text(text))
   }
 
-  /// True for a request of the metrics.
-  static func isMetrics(_ request: HTTPRequest) -> Bool {
-    if case .metrics? = (try? Resource(target: request.target))?.route(request.method) {
-      true
-    } else {
-      false
-    }
+  /// The route of a request while no store is open; nil for one that has none.
+  static func route(of request: HTTPRequest) -> Route? {
+    (try? Resource(target: request.target))?.route(request.method)
   }
 
   /// The response to a probe while no store is open; nil for other requests.
-  static func response(to request: HTTPRequest, isDraining: Bool, _ fault: StoreFault?)
-    -> HTTPResponse?
-  {
-    switch (try? Resource(target: request.target))?.route(request.method) {
+  static func response(to route: Route?, isDraining: Bool, _ fault: StoreFault?) -> HTTPResponse? {
+    switch route {
     case .liveness: return .json(ok)
     case .readiness: return notReady([isDraining ? draining : fault ?? reopening]).response
     default: return nil
