@@ -102,7 +102,8 @@ struct StaticFile: Sendable {
   }
 
   func response(to request: HTTPRequest) -> HTTPResponse {
-    let range = request.header("range")
+    // RFC 9110, section 14.2, defines ranges for GET only.
+    let range = request.method == "GET" ? request.header("range") : nil
     let coding = range == nil ? chosenCoding(request) : .identity
     let variant = coding == .gzip ? gzipped ?? plain : plain
     var headers = self.headers(variant)

@@ -132,7 +132,7 @@ extension ModelMapping {
         let relationship = Relationship(
           name: declared.name, destination: destination, isToMany: declared.isToMany,
           isOptional: declared.isOptional, inverse: inverse, isOrdered: declared.isOrdered,
-          declaration: declared)
+          isStoredAsID: storage.isStoredAsID, declaration: declared)
         return (relationship, storage)
       }
     }

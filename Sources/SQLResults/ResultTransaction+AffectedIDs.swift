@@ -37,7 +37,7 @@ extension ResultTransaction {
   /// Returns every prefix of the plan's key paths, without duplicates.
   private func prefixes(of plan: FetchPlan) -> [PathPrefix] {
     var prefixes: [[Int]: PathPrefix] = [:]
-    for path in plan.paths {
+    for path in plan.paths(in: composer.model) {
       var entity = plan.definition.entity
       for length in 0...path.steps.count {
         let steps = Array(path.steps[..<length])

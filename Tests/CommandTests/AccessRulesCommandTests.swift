@@ -60,6 +60,16 @@ struct AccessRulesCommandTests {
     #expect(missing.status == 66)
   }
 
+  @Test("A file without a rule is refused: it would allow everything", arguments: ["{}", #"{"entities":{}}"#])
+  func empty(_ rules: String) throws {
+    let folder = try folder(rules: rules)
+    for command in [["access", "check", "n.sqlite"], ["serve", "n.sqlite", "--port", "0"]] {
+      let run = try folder.run(command + ["--access", "rules.json"])
+      #expect(run.status == 65)
+      #expect(run.errors.contains("rules.json: entities: contains no rule"), "\(run.errors)")
+    }
+  }
+
   @Test("An attribute of a view whose ids are hashes of rows cannot be hidden")
   func viewWithoutID() throws {
     let folder = try folder(

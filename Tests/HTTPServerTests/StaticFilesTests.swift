@@ -111,8 +111,8 @@ extension HTTPServerTests {
       let range = files.response(
         to: HTTPRequest(
           method: "HEAD", target: "/large.bin", headers: [("Range", "bytes=1-10")]))
-      #expect(range?.status == 206)
-      #expect(range?.body == .omitted(count: 10))
+      #expect(range?.status == 200)
+      #expect(range?.body == .omitted(count: count))
       #expect(files.hasFile("/large.bin"))
       #expect(files.cachedBytes == 0)
       let files = files

@@ -76,6 +76,8 @@ struct CachingContractTests {
     let beyond = try file.ask("\(city)/1/name", headers: [("Range", "bytes=9-")])
     #expect(beyond.status == 416)
     #expect(beyond["Content-Range"] == "bytes */4")
+    let head = try file.ask("HEAD", "\(city)/1/name", headers: [("Range", "bytes=1-2")])
+    #expect(head.status == 200)
     #expect(try file.ask("\(city)/1/pic").bytes == [0, 1, 0xFF])
   }
 }

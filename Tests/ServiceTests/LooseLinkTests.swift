@@ -127,7 +127,7 @@ struct LooseLinkTests {
     "city?digest=true", "city?where=land.title=='one'&select=land.title",
     "city?section=land.title&sort=land.size,-name&limit=4&digest=true&count=exact",
     "city?sort=-land&select=land&expand=land", "street?where=city.land.size>1&select=city.land",
-    "street?select=city.land.title,city.land&sort=city.land.size",
+    "street?select=city.land.title,city.land&sort=city.land.size", "street?expand=city",
     "land?select=city,title&sort=-title",
     "land?where=ANY+city.name=='c1'", "land?where=city.@count>1&select=tag&as=ids",
     "land?where=ANY+tag.word=='big'&select=tag", "tag?select=land,word&where=ANY+land.size>0",

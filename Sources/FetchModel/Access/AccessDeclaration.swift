@@ -113,6 +113,10 @@ extension AccessDeclaration {
       entities[name] = Entity(reader)
     }
     reader.finish()
+    if allowsByDefault == nil, entities.isEmpty, problems.all.isEmpty {
+      reader.report(
+        "entities", "contains no rule; `{\"access\": {\"default\": true}}` allows everything")
+    }
     guard problems.all.isEmpty else { throw ModelFileError(problems.all) }
   }
 }

@@ -182,10 +182,27 @@ public struct FetchPlan: Sendable, Hashable {
 }
 
 extension FetchPlan {
+  /// Every key path that the response depends on, with the to-one relationships of expanded objects
+  /// whose ids may change although the object's row does not.
+  public func paths(in model: Model) -> [PropertyPath] {
+    paths + expansion.flatMap { foundReferences(along: $0, in: model) }
+  }
+
+  private func foundReferences(along path: PropertyPath, in model: Model) -> [PropertyPath] {
+    var entity = path.root
+    return path.steps.indices.flatMap { index in
+      entity = model.entities[entity].relationships[path.steps[index]].destination
+      let relationships = model.entities[entity].relationships
+      return relationships.indices.filter { !relationships[$0].isStoredAsID }.map {
+        PropertyPath(root: path.root, steps: path.steps[...index] + [$0], target: .object)
+      }
+    }
+  }
+
   /// The indexes of every entity that the response depends on.
   public func dependencies(in model: Model) -> Set<Int> {
     var entities: Set<Int> = [definition.entity]
-    for path in paths {
+    for path in paths(in: model) {
       for relationship in model.walk(path).relationships {
         entities.insert(relationship.destination)
       }

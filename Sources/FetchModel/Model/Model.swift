@@ -247,12 +247,16 @@ public struct Relationship: Sendable, Hashable {
   public let declaration: ModelFile.Relationship?
   /// The index of the inverse among the destination's relationships; nil without one.
   public let inverse: Int?
+  /// False for a to-one relationship that refers to other columns than the key, or to equal keys with
+  /// other texts: the related id may then change although the row does not.
+  public let isStoredAsID: Bool
 
   /// Makes a relationship.
   public init(
     name: String, destination: Int, isToMany: Bool, isOptional: Bool = true, inverse: Int? = nil,
-    isOrdered: Bool = false, declaration: ModelFile.Relationship? = nil
+    isOrdered: Bool = false, isStoredAsID: Bool = true, declaration: ModelFile.Relationship? = nil
   ) {
+    self.isStoredAsID = isStoredAsID
     self.isOrdered = isOrdered
     self.declaration = declaration
     self.name = name

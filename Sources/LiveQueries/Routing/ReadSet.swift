@@ -17,14 +17,9 @@ struct ReadSet {
 
   init(of plan: FetchPlan, in model: Model) {
     entries = [Entry(steps: [], entity: plan.definition.entity, mask: .existence)]
-    for path in plan.definition.paths { add(path, model) }
+    for path in plan.paths(in: model) { add(path, model) }
     for path in plan.expansion { add(path, model, isWhole: true) }
-    for value in plan.selection {
-      switch value.source {
-      case .path(let path), .ids(let path): add(path, model)
-      case .etag: entries[0].mask = .all
-      }
-    }
+    if plan.selection.contains(where: { $0.source == .etag }) { entries[0].mask = .all }
   }
 
   /// - Parameter isWhole: true if every property of the objects along the path is read.

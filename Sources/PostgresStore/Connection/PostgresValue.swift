@@ -20,6 +20,7 @@ enum TypeID {
   static let date: UInt32 = 1082
   static let timestamp: UInt32 = 1114
   static let timestamptz: UInt32 = 1184
+  static let interval: UInt32 = 1186
   static let numeric: UInt32 = 1700
   static let uuid: UInt32 = 2950
   static let jsonb: UInt32 = 3802

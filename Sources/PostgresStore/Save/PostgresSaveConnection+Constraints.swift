@@ -24,6 +24,8 @@ extension Constraint.Kind {
     case "23503", "23001": self = .foreignKey
     case "P0001": self = .trigger
     case "54001": self = .depth
+    // syntax_error: only in a value, as of `tsvector`.
+    case "42601": self = .type
     // Division by zero, an invalid argument of a function: an expression of the table failed.
     case "22012", "2201B", "2201E", "2201F", "2201G", "22023": self = .other
     default:

@@ -22,16 +22,23 @@ extension Catalog {
     TableDescription(
       name: table.name, isView: table.kind == .view || table.kind == .materializedView,
       isWithoutRowid: true, columns: table.columns.map(\.composed), primaryKey: table.key ?? [],
-      isRowidAlias: false, foreignKeys: table.foreignKeys.compactMap(composed),
+      isRowidAlias: false, foreignKeys: table.foreignKeys.compactMap { composed($0, of: table) },
       uniqueIndexes: Self.uniqueIndexes(of: table), sql: "",
       isObservable: isObservable)
   }
 
-  private func composed(_ key: CatalogForeignKey) -> TableDescription.RawForeignKey? {
-    guard let target = table(key.targetTable) else { return nil }
+  private func composed(
+    _ key: CatalogForeignKey, of table: CatalogTable
+  ) -> TableDescription.RawForeignKey? {
+    guard let target = self.table(key.targetTable) else { return nil }
+    let isExact = zip(key.columns, key.targetColumns).allSatisfy { column, referenced in
+      guard let column = table.column(column), let other = target.column(referenced)
+      else { return true }
+      return column.refersExactly(to: other)
+    }
     return TableDescription.RawForeignKey(
       columns: key.columns, table: target.name, referenced: key.targetColumns,
-      onDelete: key.deleteAction.sql)
+      onDelete: key.deleteAction.sql, isExact: isExact)
   }
 
   private static func uniqueIndexes(of table: CatalogTable) -> [UniqueIndex] {
@@ -59,6 +66,16 @@ extension CatalogForeignKey.Action {
 }
 
 extension CatalogColumn {
+  /// True if a value of this column equals only the value of `referenced` with the same text.
+  fileprivate func refersExactly(to referenced: CatalogColumn) -> Bool {
+    let both = [self, referenced]
+    let inexact = [TypeID.float4, TypeID.float8, TypeID.interval]
+    if both.contains(where: { $0.ignoresCase || inexact.contains($0.type) }) { return false }
+    let scaled = [TypeID.numeric, TypeID.bpchar]
+    guard both.contains(where: { scaled.contains($0.type) }) else { return true }
+    return typeName == referenced.typeName && typeName.contains("(")
+  }
+
   fileprivate var composed: Column {
     Column(
       name: name, declaredType: typeName, affinity: affinity, isNotNull: !isNullable,

@@ -104,6 +104,8 @@ struct CatalogColumn: Hashable, Sendable {
   /// For GENERATED … AS IDENTITY; nil for other columns.
   var identity: Identity?
   var defaultExpression: String?
+  /// True for `citext` and for a nondeterministic collation: different texts are equal.
+  var ignoresCase = false
 
   /// The type of this column in a history table. Enums are stored as text: a column of an enum type
   /// would make its `DROP TYPE` fail.

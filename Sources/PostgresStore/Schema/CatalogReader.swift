@@ -81,13 +81,15 @@ struct CatalogReader {
         t.typtype, CASE WHEN t.typcategory = 'A' THEN e.oid END,
         CASE WHEN t.typcategory = 'A' THEN e.typtype END,
         NOT a.attnotnull AND r.isrequired IS NOT TRUE,
-        a.attgenerated <> '', nullif(a.attidentity, ''), pg_get_expr(d.adbin, d.adrelid)
+        a.attgenerated <> '', nullif(a.attidentity, ''), pg_get_expr(d.adbin, d.adrelid),
+        t.typname = 'citext' OR l.collisdeterministic IS FALSE
       FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid
         JOIN pg_namespace AS n ON n.oid = c.relnamespace
         LEFT JOIN resolved AS r ON r.id = a.atttypid
         JOIN pg_type AS t ON t.oid = coalesce(r.base, a.atttypid)
         LEFT JOIN pg_type AS e ON e.oid = t.typelem
         LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+        LEFT JOIN pg_collation AS l ON l.oid = a.attcollation
       WHERE n.nspname = ANY ($1::text[]) AND a.attnum > 0 AND NOT a.attisdropped
         AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
       ORDER BY a.attrelid, a.attnum
@@ -107,7 +109,7 @@ struct CatalogReader {
       typeKind: kind(row[4]) ?? .base, elementType: row[5].oid, elementKind: kind(row[6]),
       isNullable: row[7] == true, isGenerated: row[8] == true,
       identity: row[9].string.flatMap(CatalogColumn.Identity.init),
-      defaultExpression: row[10].string)
+      defaultExpression: row[10].string, ignoresCase: row[11] == true)
   }
 
   private func addLabels(to tables: inout [OID: CatalogTable]) throws(PostgresError) {

@@ -160,7 +160,8 @@ extension EntityDraft {
         Relationship(
           name: related.name, destination: related.destination, isToMany: related.isToMany,
           isOptional: related.isOptional,
-          inverse: inverses.inverse(entity: index, relationship: place))
+          inverse: inverses.inverse(entity: index, relationship: place),
+          isStoredAsID: related.storage.isStoredAsID)
       },
       propertyOrder: order.map(\.property), idType: key.idType,
       aliases: aliases.filter { $0.key == "id" || !taken.contains($0.key) },

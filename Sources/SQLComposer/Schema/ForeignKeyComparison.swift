@@ -40,6 +40,10 @@ package struct ForeignKeyComparison: Sendable, Hashable {
 
   package static let plain = ForeignKeyComparison(
     conversion: .none, collation: nil, hasCoarserCollation: false, isExact: true, isTrimming: false)
+
+  /// The comparison of typed columns whose equal values may have several texts.
+  package static let inexact = ForeignKeyComparison(
+    conversion: .none, collation: nil, hasCoarserCollation: false, isExact: false, isTrimming: false)
 }
 
 extension ForeignKeyComparison {

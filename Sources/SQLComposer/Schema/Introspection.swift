@@ -94,19 +94,23 @@ struct CatalogLinks {
     guard !columns.isEmpty, columns.count == raw.columns.count,
       referenced.count == columns.count
     else { return nil }
+    func comparisons(_ columns: [String], to referenced: [String]) -> [ForeignKeyComparison]? {
+      guard dialect.hasTypedColumns else {
+        return table.comparisons(columns, to: target, referenced)
+      }
+      return raw.isExact ? nil : columns.map { _ in .inexact }
+    }
     guard Set(referenced) == Set(target.primaryKey) else {
       return ForeignKey(
         columns: columns, table: target.name, referenced: referenced, referencesKey: false,
-        comparisons: dialect.hasTypedColumns
-          ? nil : table.comparisons(columns, to: target, referenced))
+        comparisons: comparisons(columns, to: referenced))
     }
     let ordered = target.primaryKey.compactMap { part in
       referenced.firstIndex(of: part).map { columns[$0] }
     }
     return ForeignKey(
       columns: ordered, table: target.name, referenced: target.primaryKey, referencesKey: true,
-      comparisons: dialect.hasTypedColumns
-        ? nil : table.comparisons(ordered, to: target, target.primaryKey))
+      comparisons: comparisons(ordered, to: target.primaryKey))
   }
 
   /// True for a table with two foreign keys and at most a key that the store assigns. In SQLite a table

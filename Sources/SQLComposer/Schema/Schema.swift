@@ -283,6 +283,11 @@ extension RelationshipStorage {
     case .joinTable(_, let source, _): source
     }
   }
+
+  /// False for a to-one relationship whose columns do not hold the related id.
+  package var isStoredAsID: Bool {
+    if case .foreignKey(let key) = self { key.referencesKey } else { true }
+  }
 }
 
 /// A table with exactly two foreign keys and at most a key of its own.

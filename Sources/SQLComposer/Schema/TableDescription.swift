@@ -12,12 +12,17 @@ package struct TableDescription {
     package let referenced: [String]?
     /// `CASCADE`, `SET NULL`, `NO ACTION` or another action.
     package let onDelete: String
+    /// In a database with typed columns: false if a value may refer to an equal one with another text.
+    package let isExact: Bool
 
-    package init(columns: [String], table: String, referenced: [String]?, onDelete: String) {
+    package init(
+      columns: [String], table: String, referenced: [String]?, onDelete: String, isExact: Bool = true
+    ) {
       self.columns = columns
       self.table = table
       self.referenced = referenced
       self.onDelete = onDelete
+      self.isExact = isExact
     }
   }
 

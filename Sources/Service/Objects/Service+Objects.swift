@@ -18,6 +18,9 @@ struct ObjectQuery: Sendable {
   let plan: FetchPlan
   /// True if it is read with its default selection: only then its ETag is the object's.
   let isPlain: Bool
+  /// True if the ids of the object's to-one relationships may change while its ETag does not: it is
+  /// then sent whole, never as 304.
+  let hasFoundReferences: Bool
 }
 
 // MARK: - Parse
@@ -65,7 +68,11 @@ extension Service {
     if context.wantsStream { return .stream(try followed(fetch, object: id, context)) }
     if request.since != nil { return .poll(try followed(fetch, object: id, context)) }
     let isPlain = request.select == nil && !request.integersAsStrings
-    return .object(ObjectQuery(id: id, plan: fetch.plan, isPlain: isPlain))
+    let relationships = store.model.entities[fetch.plan.definition.entity].relationships
+    return .object(
+      ObjectQuery(
+        id: id, plan: fetch.plan, isPlain: isPlain,
+        hasFoundReferences: !relationships.allSatisfy(\.isStoredAsID)))
   }
 }
 
@@ -77,20 +84,23 @@ extension Service {
       try store.object(query.id, of: query.plan, queryClass: queryClass)
     } then: { object throws(Problem) in
       guard let object else { throw Self.noSuchObject }
-      context.respond(with: object, isPlain: query.isPlain)
+      context.respond(with: object, query)
     }
   }
 }
 
 extension RequestContext {
-  fileprivate func respond(with object: ObjectSnapshot, isPlain: Bool) {
-    guard isPlain else { return respond(json: object.json) }
+  fileprivate func respond(with object: ObjectSnapshot, _ query: ObjectQuery) {
+    guard query.isPlain else { return respond(json: object.json) }
     let etag = "\"\(object.etag)\""
     let headers = [
       (name: "Content-Type", value: "application/json"),
       (name: "Cache-Control", value: "no-cache"), (name: "ETag", value: etag),
     ]
-    if request.namesETag(etag) { return respond(HTTPResponse(status: 304, headers: headers)) }
+    if !query.hasFoundReferences, request.namesETag(etag) {
+      let body = HTTPBody.omitted(count: object.json.count)
+      return respond(HTTPResponse(status: 304, headers: headers, body: body))
+    }
     respond(HTTPResponse(headers: headers, body: .bytes(object.json)))
   }
 }

@@ -57,9 +57,14 @@ extension RequestContext {
       (name: "X-Content-Type-Options", value: "nosniff"),
       (name: "ETag", value: etag),
     ]
-    if request.namesETag(etag) { return respond(HTTPResponse(status: 304, headers: headers)) }
+    if request.namesETag(etag) {
+      let body = HTTPBody.omitted(count: bytes.count)
+      return respond(HTTPResponse(status: 304, headers: headers, body: body))
+    }
     let isCurrent = request.header("If-Range").map { EntityTag.ifMatch($0, names: etag) } ?? true
-    let range = isCurrent ? ByteRange(request.header("Range"), count: bytes.count) : .whole
+    // RFC 9110, section 14.2, defines ranges for GET only.
+    let header = isCurrent && request.method == "GET" ? request.header("Range") : nil
+    let range = ByteRange(header, count: bytes.count)
     if let place = range.contentRange(count: bytes.count) {
       headers.append(("Content-Range", place))
     }
