@@ -16,7 +16,7 @@ BOTH_STORES := AccessProof|Access(Leak|Live|Partner|PartnerProof|Reading|Saving|
   )JSONValues|LongPoll|ManyFetches|ManyFetchesStream|MergePolicy|Migration(Loss)?|$(strip \
   )Model(Contract|Promise|Rules)|Nesting|OrderedElement|OtherWriter|PlanCache|$(strip \
   )PreconditionForm|PredicateContract|Quota|RequiredKey|SaveContract|ScopeMatrix|$(strip \
-  )SectionOption|ServerTiming|SinceNow|StalledReader|StreamContract|TermLimit|$(strip \
+  )SectionOption|ServerTiming|SinceNow|StalledReader|StatesBetween|StreamContract|TermLimit|$(strip \
   )Transformable(Contract|Rule)|ViewKey|WindowContract
 SOURCES := $(wildcard Package.swift Sources Tests)
 # The program with the address sanitizer, for requests that no client would send.

@@ -88,6 +88,13 @@ enum ServedStore: Sendable {
         \(store.newlyTracked.joined(separator: ", ")). `livefetch detach` removes them.
         """)
     }
+    if !store.lockedTables.isEmpty {
+      printError(
+        """
+        \(name): a transaction holds \(store.lockedTables.joined(separator: ", ")). Fetches of these \
+        tables cannot be followed until it ends.
+        """)
+    }
     if let reason = store.readOnlyReason { printError("\(name): served read-only: \(reason)") }
     return store
   }

@@ -13,6 +13,8 @@ struct DatabaseOpening {
   /// The tables whose changes are recorded; nil if the database is served without a history.
   private(set) var captured: [CapturedTable]?
   private(set) var newlyTracked: [String] = []
+  /// The tables whose changes cannot be recorded yet, because a transaction holds a lock of them.
+  private(set) var locked: [CapturedTable] = []
   private(set) var readOnlyReason: String?
   /// True if the server was in recovery.
   let isStandby: Bool
@@ -35,7 +37,7 @@ struct DatabaseOpening {
     defer { connection.close() }
     connection.deadline = .now + .seconds(60)
     try Self.check(connection)
-    var found: (captured: [CapturedTable], changed: [String])?
+    var found: PostgresHistory.Installation?
     let model = ModelInstallation(
       connection: connection, schema: options.schema, given: options.model)
     isStandby = try storing { () throws(PostgresError) in try Self.isStandby(connection) }
@@ -43,6 +45,7 @@ struct DatabaseOpening {
       history, model, connection, isStandby: isStandby, options)
     captured = found?.captured
     newlyTracked = found?.changed ?? []
+    locked = found?.locked ?? []
     let schemas = history.schemas
     (catalog, databaseName) = try storing { () throws(PostgresError) in
       (
@@ -50,7 +53,8 @@ struct DatabaseOpening {
         try connection.query("SELECT current_database()").text(0, 0)
       )
     }
-    var tables = catalog.composed(observable: Set(captured?.map(\.oid) ?? []))
+    var tables = catalog.composed(
+      observable: Set(captured?.map(\.oid) ?? []), locked: Set(locked.map(\.oid)))
     for index in tables.indices {
       guard let id = tables[index].viewID else { continue }
       let view = "\(quoted(options.schema)).\(quoted(tables[index].name))"
@@ -98,7 +102,7 @@ struct DatabaseOpening {
   private static func install(
     _ history: PostgresHistory, _ model: ModelInstallation, _ connection: PostgresConnection,
     isStandby: Bool, _ options: PostgresStoreOptions
-  ) throws(StoreError) -> ((captured: [CapturedTable], changed: [String])?, String?) {
+  ) throws(StoreError) -> (PostgresHistory.Installation?, String?) {
     if options.isReadOnly { return (nil, nil) }
     do throws(StoreError) {
       if isStandby { return (nil, "the server is a standby") }
@@ -108,7 +112,7 @@ struct DatabaseOpening {
         try PostgresFunctions.install(connection)
         return result
       }
-      return ((result.captured, result.changed), nil)
+      return (result, nil)
     } catch {
       switch error {
       case .readOnly:

@@ -34,6 +34,8 @@ final class DatabaseWatch: Sendable {
   /// False without a history.
   private let isTracked: Bool
   private let isStandby: Bool
+  /// The tables that cannot be followed until other transactions release them.
+  private let locked: [CapturedTable]
   private let setup: String
   private let maxMonitorAge: Duration
   /// nil without a history.
@@ -51,6 +53,7 @@ final class DatabaseWatch: Sendable {
     history = opening.history
     isTracked = opening.captured != nil
     isStandby = opening.isStandby
+    locked = opening.locked
     maxMonitorAge = options.maxMonitorAge
     let setup = opening.connectionSetup
     self.setup = setup
@@ -190,7 +193,8 @@ extension DatabaseWatch {
     state.withLock { state in
       if state.isClosed { return nil }
       let isDue = ContinuousClock.now - lastCheck >= .seconds(Self.pause)
-      let checks = isDue && (state.mustCheck || !isTracked) && !state.isOutdated
+      let checks =
+        isDue && (state.mustCheck || !isTracked || !locked.isEmpty) && !state.isOutdated
       if checks { state.mustCheck = false }
       defer { state.healthChecks = [] }
       let measures =
@@ -209,7 +213,10 @@ extension DatabaseWatch {
       if let known = connection, known.isQuiet {
         current = known
       } else {
-        current = try PostgresConnection(target, setup: setup)
+        // A table that another transaction holds is looked at later: whoever waits for a lock of it
+        // makes others wait.
+        let timeout = "SET lock_timeout = '\(PostgresHistory.tableLockTimeout)'"
+        current = try PostgresConnection(target, setup: "\(setup); \(timeout)")
         connection = current
       }
       current.deadline = .now + .seconds(10)
@@ -228,12 +235,21 @@ extension DatabaseWatch {
     }
   }
 
-  /// A standby that is promoted, and a primary that becomes a standby, are opened again too.
+  /// A standby that is promoted, and a primary that becomes a standby, are opened again too. True if that
+  /// is unknown, because another transaction holds a table; then the next comparison shows it.
   private func isIntact(_ connection: PostgresConnection) throws(PostgresError) -> Bool {
-    guard try DatabaseOpening.isStandby(connection) == isStandby else { return false }
-    if isTracked, try !history.isIntact(on: connection) { return false }
-    let current = try CatalogReader(connection: connection, schemas: history.schemas).read()
-    return current == catalog
+    do throws(PostgresError) {
+      guard try DatabaseOpening.isStandby(connection) == isStandby else { return false }
+      let ids = Set(locked.map(\.oid))
+      if isTracked, try !history.isIntact(except: ids, on: connection) { return false }
+      let current = try CatalogReader(connection: connection, schemas: history.schemas).read()
+      guard current == catalog else { return false }
+      return try !history.canLock(anyOf: locked, on: connection)
+    } catch {
+      guard error.isLockTimeout else { throw error }
+      state.withLock { $0.mustCheck = true }
+      return true
+    }
   }
 
   private func reportOutdated() {

@@ -38,6 +38,8 @@ public final class PostgresStore: ReopenableStore {
   public let properties: StoreProperties
   /// The tables for which this process created a history; empty if it was in place.
   public let newlyTracked: [String]
+  /// The tables that cannot be followed until other transactions release them.
+  public let lockedTables: [String]
   /// The reason why the store is read-only although the options allow saves; nil if it is not.
   public let readOnlyReason: String?
   let composer: FetchComposer
@@ -64,6 +66,7 @@ public final class PostgresStore: ReopenableStore {
     model = opening.introspection.model
     captured = opening.captured
     newlyTracked = opening.newlyTracked
+    lockedTables = opening.locked.map(\.name)
     readOnlyReason = opening.readOnlyReason
     composer = FetchComposer(model: model, schema: opening.introspection.schema)
     changeQueries = ChangeQueries(

@@ -18,13 +18,18 @@ extension Dialect {
     keyDatePlaceholder: "?",
     ascendingNils: .first, hasTypedColumns: false, subqueryName: "", orderedJoin: "CROSS JOIN",
     limit: { SQLFragment("?", bindings: [.integer(Int64($0 ?? -1))]) },
-    ids: { _ in "SELECT value FROM json_each(?)" },
-    keyColumns: { key in
+    ids: { _, isEscaped in
+      "SELECT \(isEscaped ? unescaped("value") : "value") FROM json_each(?)"
+    },
+    keyColumns: { key, isEscaped in
       guard key.kind == .composite else {
         let encoding = ColumnEncoding.uuid(.bytes)
         return "SELECT livefetch_value(value, \(encoding.code)) FROM json_each(?)"
       }
-      let parts = key.columns.indices.map { "json_extract(value, '$[\($0)]')" }
+      let parts = key.columns.indices.map { index in
+        let part = "json_extract(value, '$[\(index)]')"
+        return isEscaped ? unescaped(part) : part
+      }
       return "SELECT \(parts.joined(separator: ", ")) FROM json_each(?)"
     },
     array: { "json_array(\($0))" },
@@ -41,6 +46,14 @@ extension Dialect {
     overlay: { layout, position in
       SQLFragment(layout.numberedOverlay, bindings: [.integer(position.number)])
     }, difference: difference, integer: { $0 })
+
+  /// SQL for a text without the escapes of ``IDRestriction``.
+  private static func unescaped(_ sql: String) -> String {
+    """
+    CASE typeof(\(sql)) WHEN 'text' THEN \
+    replace(replace(\(sql), char(1) || '0', char(0)), char(1) || '1', char(1)) ELSE \(sql) END
+    """
+  }
 
   /// The JSON array of the ids `v`. An id that is a fraction is text.
   private static let arrayOfIDs =

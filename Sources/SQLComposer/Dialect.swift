@@ -60,11 +60,12 @@ package final class Dialect: Sendable {
   package let orderedJoin: String
   /// The name after a subquery in FROM that nothing refers to.
   package let subqueryName: String
-  /// Returns a subquery of the ids in a bound JSON array.
-  package let ids: @Sendable (AttributeType) -> String
+  /// Returns a subquery of the ids in a bound JSON array, whose texts may be escaped as by
+  /// ``IDRestriction``.
+  package let ids: @Sendable (_ type: AttributeType, _ isEscaped: Bool) -> String
   /// Returns a subquery of a key's columns from a bound JSON array: of values for one column, of
-  /// arrays for several columns.
-  package let keyColumns: @Sendable (Key) -> String
+  /// arrays for several columns. Texts may be escaped.
+  package let keyColumns: @Sendable (_ key: Key, _ isEscaped: Bool) -> String
   /// Returns a JSON array of one value.
   package let array: @Sendable (String) -> String
   /// Returns a subquery, without its parentheses, that builds an array of ids.
@@ -107,8 +108,8 @@ package final class Dialect: Sendable {
     keyDatePlaceholder: String,
     ascendingNils: NilPlace, hasTypedColumns: Bool, subqueryName: String, orderedJoin: String,
     limit: @escaping @Sendable (Int?) -> SQLFragment,
-    ids: @escaping @Sendable (AttributeType) -> String,
-    keyColumns: @escaping @Sendable (Key) -> String,
+    ids: @escaping @Sendable (AttributeType, Bool) -> String,
+    keyColumns: @escaping @Sendable (Key, Bool) -> String,
     array: @escaping @Sendable (String) -> String,
     idArray: @escaping @Sendable (IDArray, AttributeType) -> String,
     keyText: @escaping @Sendable (String, Key.Form) -> String,

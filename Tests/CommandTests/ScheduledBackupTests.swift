@@ -42,6 +42,26 @@ struct ScheduledBackupTests {
     #expect(try folder.run("check", "r.sqlite").status == 0)
   }
 
+  @Test("Of a file that is cut to nothing no copy is made, and the earlier ones stay")
+  func emptiedFile() throws {
+    let folder = try Folder()
+    try folder.sql(smallFixture, on: "w.sqlite")
+    let (_, address) = try folder.serve("w.sqlite", ["--backup-every", "1s", "--keep", "2"])
+    let good = { copies(folder).filter { $0.hasSuffix(".sqlite") } }
+    #expect(eventually(within: .seconds(300)) { good().count == 2 })
+    #expect(truncate(folder.file("w.sqlite"), 0) == 0)
+    #expect(
+      eventually(within: .seconds(300)) {
+        let metrics = try? FaultClient(address: address).send("GET", "/metrics").body
+        return metrics.map { String(decoding: $0, as: UTF8.self) }?
+          .contains(/livefetch_backups_failed_total [3-9]/) == true
+      })
+    let newest = try #require(good().last)
+    #expect(good().count == 2)
+    #expect(try folder.run("restore", "w.sqlite.backups/\(newest)", "r.sqlite").status == 0)
+    #expect(try folder.sql("SELECT count(*) FROM City", on: "r.sqlite") == ["3"])
+  }
+
   @Test("The copies of an earlier run count, and other files are left alone")
   func earlierRun() throws {
     let folder = try Folder()

@@ -148,8 +148,14 @@ final class Simulation {
   }
 
   func round() throws {
+    let before = store.objects(at: store.token.position)
     store.save { generator.save(&$0) }
-    if generator.oneIn(4) { store.save { generator.save(&$0) } }
+    if generator.oneIn(4) {
+      // A client may know a state that the engine passes.
+      if clients.count < 8 { join() }
+      let isUndone = generator.oneIn(2)
+      store.save { if isUndone { $0 = before } else { generator.save(&$0) } }
+    }
     if generator.oneIn(15) { restart() }
     if !generator.oneIn(3) {
       try inTransaction { _ in }

@@ -23,7 +23,6 @@ final class MemoryStore: LiveStore {
 
   struct State: Sendable {
     var states: [MemoryObjects] = [MemoryObjects()]
-    var changeSet: [ChangeSet] = [ChangeSet()]
     var epoch = "t1"
     /// The oldest position that can be continued from.
     var oldest = 0
@@ -55,18 +54,7 @@ final class MemoryStore: LiveStore {
       let old = state.states[state.states.count - 1]
       var new = old
       change(&new)
-      let cities = Set(old.cities.keys).union(new.cities.keys).filter {
-        old.cities[$0] != new.cities[$0]
-      }
-      let countries = Set(old.countries.keys).union(new.countries.keys).filter {
-        old.countries[$0] != new.countries[$0]
-      }
       state.states.append(new)
-      var changeSet = ChangeSet()
-      if !cities.isEmpty { changeSet.objects[0] = Set(cities.map { .integer(Int64($0)) }) }
-      if !countries.isEmpty { changeSet.objects[1] = Set(countries.map { .integer(Int64($0)) }) }
-      if reportsValues { changeSet.changes = old.changes(to: new) }
-      state.changeSet.append(changeSet)
       return Self.token(state.states.count - 1, epoch: state.epoch)
     }
   }
@@ -98,6 +86,23 @@ final class MemoryStore: LiveStore {
   }
 }
 
+extension MemoryObjects {
+  /// The objects that differ.
+  fileprivate func changedObjects(to new: MemoryObjects) -> ChangeSet {
+    let changedCities = Set(cities.keys).union(new.cities.keys).filter {
+      cities[$0] != new.cities[$0]
+    }
+    let changedCountries = Set(countries.keys).union(new.countries.keys).filter {
+      countries[$0] != new.countries[$0]
+    }
+    var changes = ChangeSet()
+    for (entity, ids) in [changedCities, changedCountries].enumerated() where !ids.isEmpty {
+      changes.objects[entity] = Set(ids.map { .integer(Int64($0)) })
+    }
+    return changes
+  }
+}
+
 /// The numbers of reads of a memory store.
 final class ReadCounts: Sendable {
   let totals = Atomic(0)
@@ -121,11 +126,12 @@ private struct MemoryReadTransaction: ReadTransaction {
   }
 
   func changes(after position: HistoryPosition) throws(StoreError) -> ChangeSet {
-    let recent = state.changeSet[min(Int(position.number) + 1, state.changeSet.count)...]
-    var all = ChangeSet()
-    for changeSet in recent { all.objects.merge(changeSet.objects) { $0.union($1) } }
-    if reportsValues { all.changes = state.states[Int(position.number)].changes(to: now) }
-    return all
+    // As both stores: an object that changed and changed back is not among them.
+    let old = state.states[Int(position.number)]
+    var changes = old.changedObjects(to: now)
+    if reportsValues { changes.changes = old.changes(to: now) }
+    changes.hasStatesBetween = Int(position.number) + 2 < state.states.count
+    return changes
   }
 
   func dictionaries(

@@ -31,6 +31,49 @@ struct CaptureTests {
     }
   }
 
+  @Test("A table that a transaction holds is followed later, and other tables are at once")
+  func lockedTable() throws {
+    let target = try PostgresServer.shared().newDatabase()
+    let connection = try PostgresConnection(target)
+    try connection.execute("\(Self.city); CREATE TABLE busy (id int PRIMARY KEY)")
+    let writer = try PostgresConnection(target)
+    try writer.execute("BEGIN; INSERT INTO busy VALUES (1)")
+    let first = try history.install(on: connection)
+    #expect(first.captured.map(\.name) == ["city"])
+    #expect(first.locked.map(\.name) == ["busy"])
+    let locked = Set(first.locked.map(\.oid))
+    #expect(try history.isIntact(except: locked, on: connection))
+    #expect(try history.canLock(anyOf: first.locked, on: connection) == false)
+    // A waiting lock would hold up a second writer.
+    let other = try PostgresConnection(target)
+    try other.execute("SET lock_timeout = '2s'; INSERT INTO busy VALUES (2)")
+    try writer.execute("COMMIT")
+    #expect(try history.canLock(anyOf: first.locked, on: connection))
+    let second = try history.install(on: connection)
+    #expect(second.captured.map(\.name).sorted() == ["busy", "city"])
+    #expect(second.changed == ["busy"])
+    #expect(second.locked.isEmpty)
+    #expect(try history.isIntact(on: connection))
+  }
+
+  @Test("A table with triggers that is altered while it is held is followed later, too")
+  func lockedAlteredTable() throws {
+    let target = try PostgresServer.shared().newDatabase()
+    let connection = try PostgresConnection(target)
+    try connection.execute("\(Self.city); CREATE TABLE busy (id int PRIMARY KEY)")
+    _ = try history.install(on: connection)
+    try connection.execute("ALTER TABLE busy ADD COLUMN n int")
+    let writer = try PostgresConnection(target)
+    try writer.execute("BEGIN; INSERT INTO busy VALUES (1)")
+    let found = try history.install(on: connection)
+    #expect(found.locked.map(\.name) == ["busy"])
+    try writer.execute("COMMIT")
+    let locked = Set(found.locked.map(\.oid))
+    #expect(try history.isIntact(except: locked, on: connection))
+    #expect(try history.install(on: connection).captured.count == 2)
+    #expect(try history.isIntact(on: connection))
+  }
+
   @Test("detaching removes everything, twice as well as once")
   func detach() throws {
     try withDatabase(Self.city) { connection, _ in

@@ -47,6 +47,11 @@ struct LooseLinkTests {
       owner: "TEXT PRIMARY KEY", member: "INTEGER", keys: ["'7'", "'a'"],
       links: [["7", "'7'"], ["'a'"], ["70", "'A'"]], ids: ["\"7\"", "\"a\""]),
     Kind(
+      owner: "TEXT PRIMARY KEY", member: "TEXT",
+      keys: ["'a' || char(0) || 'b'", "char(1) || '0' || char(0, 1)"],
+      links: [["'a' || char(0) || 'b'"], ["char(1) || '0' || char(0, 1)"], ["'a'", "'b'"]],
+      ids: [#""a\u0000b""#, #""\u00010\u0000\u0001""#], isExact: true),
+    Kind(
       owner: "TEXT PRIMARY KEY", member: "TEXT COLLATE NOCASE", keys: ["'A'", "'b'"],
       links: [["'A'"], ["'b'"], ["'a'", "'B'"]], ids: ["\"A\"", "\"b\""], isExact: true),
   ]

@@ -113,6 +113,47 @@ struct StreamContractTests {
     #expect(answer.text.contains(#""deleted":{"city":[3]}"#), "\(answer.text)")
   }
 
+  @Test("A stream of changes has each save once, in order, while others save")
+  func changesAreStreamedOnce() throws {
+    let file = try ServedFile(contractFixture)
+    let start = try #require(file.ask("/v1").json["token"]?.string)
+    let pending = file.begin(
+      "GET", "/v1/changes?since=\(start)", headers: [("Accept", "text/event-stream")])
+    _ = try #require(pending.wait())
+    let stream = try #require(pending.stream)
+    let saves = 1_000
+    var begun: [Pending] = []
+    var text = ""
+    var last = start
+    var count = 0
+    var tokens: [String] = []
+    let deadline = Date(timeIntervalSinceNow: 300)
+    while tokens.count < saves, Date() < deadline {
+      begun.removeAll(where: \.isThere)
+      while begun.count < 2, count < saves {
+        count += 1
+        let change = #"{"population":\#(1_000 + count)}"#
+        begun.append(file.begin("PATCH", "/v1/objects/city/\(1 + count % 2)", body: change))
+      }
+      guard case .bytes(let more) = stream.next(maxBytes: 1 << 16) else {
+        Thread.sleep(forTimeInterval: 0.0002)
+        continue
+      }
+      text += String(decoding: more, as: UTF8.self)
+      while let end = text.range(of: "\n\n") {
+        let event = text[..<end.lowerBound]
+        text = String(text[end.upperBound...])
+        guard let data = event.range(of: "data: ") else { continue }
+        let diff = try JSON(parsing: Array(event[data.upperBound...].utf8))
+        #expect(diff["from"]?.string == last)
+        last = try #require(diff["to"]?.string)
+        guard case .array(let saves)? = diff["saves"] else { continue }
+        tokens += saves.compactMap { $0["token"]?.string }
+      }
+    }
+    #expect(tokens.count == saves && Set(tokens).count == saves)
+  }
+
   /// SQLite records the first statement's rows, PostgreSQL those of the second.
   private static let changesNothing = """
     INSERT INTO city(id, name) SELECT id, name FROM city WHERE id < 3

@@ -42,6 +42,26 @@ struct TransformableContractTests {
     #expect(answer.text.contains(#""items":\#(ids)"#), "\(answer.text)")
   }
 
+  @Test(
+    "A number of any size and form in a value is found, and shown under its key path",
+    arguments: [
+      ("HeroSkill", "justicePower", "1234567890123456789", "== 1234567890123456789"),
+      ("HeroSkill", "justicePower", "5.0", "== 5"), ("HeroSkill", "justicePower", "1e2", "== 100"),
+      ("VillainSkill", "evilPower", "1e100", "> 1e99"),
+      ("VillainSkill", "evilPower", "1e-120", "BETWEEN {1e-121, 1e-119}"),
+    ])
+  func numbers(_ type: String, _ field: String, _ number: String, _ condition: String) throws {
+    let file = try Self.file()
+    let skill = ##"{"$class":"\##(type)","name":"x","\##(field)":\##(number)}"##
+    let saved = try file.ask("PATCH", "/v1/objects/Human/3", body: #"{"skill":\#(skill)}"#)
+    #expect(saved.status == 200, "\(saved.text)")
+    let fetch = #"{"entity":"Human","where":"skill.\#(field) \#(condition)","as":"ids"}"#
+    let found = try file.ask("POST", "/v1/fetch", body: fetch)
+    #expect(found.text.contains(#""items":[3]"#), "\(found.text)")
+    let shown = try file.ask("/v1/objects/Human/3?select=skill.\(field)")
+    #expect(!shown.text.contains("null"), "\(shown.text)")
+  }
+
   private static func encoded(_ query: String) -> String {
     query.replacing(">", with: "%3E").replacing("==", with: "%3D%3D")
   }

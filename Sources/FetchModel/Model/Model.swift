@@ -57,6 +57,8 @@ public struct Entity: Sendable, Hashable {
   /// True if a fetch of the entity can be repeated with `since`. False for views and keyless
   /// tables.
   public let isObservable: Bool
+  /// True if fetches can be followed as soon as another transaction has released the table.
+  public let isLocked: Bool
   /// True if saves may change its objects.
   public let isWritable: Bool
   /// Its relation to the entities that share its table.
@@ -78,7 +80,8 @@ public struct Entity: Sendable, Hashable {
   public init(
     name: String, attributes: [Attribute], relationships: [Relationship],
     propertyOrder: [Property]? = nil, idType: AttributeType, aliases: [String: Property] = [:],
-    isObservable: Bool = true, isWritable: Bool = true, inheritance: Inheritance = .none,
+    isObservable: Bool = true, isLocked: Bool = false, isWritable: Bool = true,
+    inheritance: Inheritance = .none,
     hiddenAttributes: Set<Int> = [], unique: Set<Int> = [], keyProperties: Set<Property> = [],
     needsKey: Bool = false, isIdentifiedByHash: Bool = false,
     uuidStyle: ColumnEncoding.UUIDStyle = .upper
@@ -99,6 +102,7 @@ public struct Entity: Sendable, Hashable {
     self.idType = idType
     self.aliases = aliases
     self.isObservable = isObservable
+    self.isLocked = isLocked
     self.isWritable = isWritable
     var byName: [String: Property] = ["id": .id]
     for (index, attribute) in attributes.enumerated() where !hiddenAttributes.contains(index) {
@@ -144,7 +148,8 @@ public struct Entity: Sendable, Hashable {
       name: name, attributes: attributes, relationships: relationships,
       propertyOrder: propertyOrder.filter(isShown), idType: idType,
       aliases: aliases.filter { isShown($0.value) }, isObservable: isObservable,
-      isWritable: isWritable, inheritance: inheritance, hiddenAttributes: hiddenAttributes,
+      isLocked: isLocked, isWritable: isWritable, inheritance: inheritance,
+      hiddenAttributes: hiddenAttributes,
       unique: unique, keyProperties: keyProperties, needsKey: needsKey,
       isIdentifiedByHash: isIdentifiedByHash, uuidStyle: uuidStyle)
   }

@@ -4,13 +4,17 @@ extension Problem {
   /// The reason why `plan` cannot be followed with `since`; nil if it can.
   package init?(following plan: FetchPlan, in model: Model, isReadOnly: Bool) {
     let own = model.entities[plan.definition.entity]
+    let entities = plan.dependencies(in: model).sorted().map { model.entities[$0] }
+    if entities.contains(where: \.isLocked) {
+      self = .locked
+      return
+    }
     if isReadOnly || !own.isObservable {
       self = .notObservable(own.name)
       return
     }
-    let others = plan.dependencies(in: model).sorted()
-    if let other = others.first(where: { !model.entities[$0].isObservable }) {
-      self = .notObservable(model.entities[other].name)
+    if let other = entities.first(where: { !$0.isObservable }) {
+      self = .notObservable(other.name)
       return
     }
     guard plan.isNondeterministic else { return nil }

@@ -106,6 +106,14 @@ extension Problem {
         + "is called `true` or `false`, or is served read only.")
   }
 
+  package static let locked: Problem = {
+    var problem = Problem(
+      503, "busy", "Service unavailable",
+      "Another transaction holds a table, so that its changes cannot be followed yet; try again.")
+    problem.headers = [("Retry-After", "1")]
+    return problem
+  }()
+
   package static let volatilePredicate = badRequest(
     "not-observable", "`now()` changes without a save, so the fetch cannot be followed.")
 
@@ -114,7 +122,8 @@ extension Problem {
     "`explain` shows SQL, and this server was not started with `--explain`.")
 
   package static let readOnly = Problem(
-    403, "read-only", "Read only", "This server does not save: its store is read only, or its role may not change this table.")
+    403, "read-only", "Read only",
+    "This server does not save: its store is read only, or its role may not change this table.")
 
   package static let unauthorized: Problem = {
     var problem = Problem(

@@ -46,6 +46,9 @@ public struct ChangeSet: Sendable {
   /// The position after which these changes were made; nil if the store needs none to read past
   /// values.
   public var start: HistoryPosition?
+  /// True if several transactions may lie between the two states, so that a client may know a state in
+  /// which a value differs from that of both.
+  public var hasStatesBetween = false
 
   /// Makes a change set.
   public init(

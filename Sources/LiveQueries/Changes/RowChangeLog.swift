@@ -34,8 +34,10 @@ struct RowChangeLog {
   /// nil that the log does not contain it.
   func latestRow(of id: ObjectID) -> Row?? { latest[id].map(\.row) }
 
-  /// The position of the last entry; nothing changed after it.
-  var end: HistoryPosition { entries.last?.position ?? start }
+  /// True if nothing changed after `position`, as far as the log reaches back.
+  func isUnchanged(after position: HistoryPosition) -> Bool {
+    recent(after: position)?.allSatisfy(\.changes.isEmpty) ?? false
+  }
 
   /// The earliest position with the same result as `position`; `position` itself if the log does
   /// not reach that far back.

@@ -73,6 +73,8 @@ public struct LiveConfiguration: Sendable {
   /// The memory in bytes that the fetches may need together, about. Beyond it, those without waiters are
   /// dropped, and then new ones get ``StoreError/overloaded``.
   public var maxBytes = Int.max
+  /// How long after the end of its own wait a request may wait for a catch-up on another thread.
+  public var maxDelay = Duration.seconds(10)
   /// The time limit for catching up fetches that have waiters.
   public var longTimeLimit = Duration.seconds(1)
 

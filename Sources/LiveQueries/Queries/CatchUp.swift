@@ -63,7 +63,7 @@ extension LiveQuery {
         try advance(context)
       }
     }
-    if needsHistory, lastChange > token.position {
+    if needsHistory, !isUnchanged(after: token.position) {
       guard try context.canContinue(from: token) else { return nil }
     }
     let view = try limit.run(context) { () throws(StoreError) in
@@ -76,11 +76,16 @@ extension LiveQuery {
     return CaughtUp(view: view, body: body)
   }
 
+  /// True if the query's own state shows that nothing relevant changed after `position`.
+  func isUnchanged(after position: HistoryPosition) -> Bool {
+    passed?.contains(position) != true && log.isUnchanged(after: position)
+  }
+
   /// The diff of `view` from `position` on; nil if its snapshot is the same.
   private func body(
     for view: LiveView, from position: HistoryPosition, _ context: CatchUpContext
   ) throws(StoreError) -> AnswerBody? {
-    if lastChange <= position { return nil }
+    if isUnchanged(after: position) { return nil }
     if let body = view.bodies[position] { return body }
     let changes = try changes(after: position, context)
     let body = try body(for: view, changes, from: position, isStep: false, context)
@@ -94,7 +99,7 @@ extension LiveQuery {
   private func changes(
     after start: HistoryPosition, _ context: CatchUpContext
   ) throws(StoreError) -> [RowChange] {
-    if let logged = log.changes(after: start) { return logged }
+    if passed?.contains(start) != true, let logged = log.changes(after: start) { return logged }
     let found = try rowChanges(after: start, context) ?? FoundChanges(changes: [])
     if found.isWhole, log.start == position {
       log = RowChangeLog(start: start)

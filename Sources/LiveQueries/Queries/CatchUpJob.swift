@@ -92,6 +92,8 @@ struct CatchUpJob: Sendable {
   let columns: (any ColumnTraits)?
   /// The caller of the request that started it.
   let caller: String
+  /// The time from which it is not started any more; nil for a stream's.
+  let latestStart: ContinuousClock.Instant?
   let ticket: CatchUpTicket
 
   /// The number of outcomes that are reported together.
@@ -111,7 +113,10 @@ struct CatchUpJob: Sendable {
     cancelledWhen isEnding: @escaping @Sendable () -> Bool,
     report: ([FinishedCatchUp]) -> Void
   ) -> ArraySlice<CatchUpJob> {
-    var rest = jobs
+    let late = jobs.filter(\.isLate)
+    if !late.isEmpty { report(late.map { $0.failed(.overloaded) }) }
+    var rest = ArraySlice(jobs.filter { !$0.isLate })
+    guard !rest.isEmpty else { return [] }
     let awaited = AwaitedCatchUps()
     awaited.begin(rest)
     do throws(StoreError) {
@@ -137,6 +142,8 @@ struct CatchUpJob: Sendable {
     }
   }
 
+  private var isLate: Bool { latestStart.map { $0 < .now } ?? false }
+
   func failed(_ error: StoreError) -> FinishedCatchUp {
     FinishedCatchUp(job: self, outcome: .failed(error))
   }
@@ -153,6 +160,7 @@ struct CatchUpJob: Sendable {
   private func outcome(_ context: CatchUpContext, _ isEnding: () -> Bool) -> CatchUpOutcome {
     do throws(StoreError) {
       guard !isEnding(), !ticket.isCancelled else { return .failed(.busy) }
+      if isLate { return .failed(.overloaded) }
       let outcome = try prepare(context)
       // A cancelled read looks like a timeout.
       return isEnding() ? .failed(.busy) : outcome

@@ -32,6 +32,7 @@ extension LiveQueries {
       newJobs.append(
         CatchUpJob(
           key: key, plan: request.plan, model: model, columns: columns, caller: request.caller,
+          latestStart: request.deadline.map { $0 + configuration.maxDelay },
           ticket: pending.ticket))
     }
     pending.later.append(PendingCatchUp.Waiting(request: request, from: from))

@@ -14,7 +14,8 @@ extension LiveQueries {
       query.isActive || query.position == current.position,
       let view = query.views[request.viewKey], query.isCovered(view.key)
     else { return false }
-    let body = query.lastChange <= from.position ? .some(nil) : view.bodies[from.position]
+    let body =
+      query.isUnchanged(after: from.position) ? .some(nil) : view.bodies[from.position]
     switch body {
     case nil: return false
     case .some(nil): register(request, from: from, query, view, now: now)
@@ -70,7 +71,7 @@ extension LiveQueries {
     if let query, !query.isActive, let rest = token(at: query.position) { starts.append(rest) }
     guard case .token(let from) = request.since, from.epoch == current?.epoch else { return starts }
     if let query,
-      query.log.reaches(back: from.position)
+      !passed.contains(from.position) && query.log.reaches(back: from.position)
         || query.views[request.viewKey]?.bodies[from.position] != nil
     {
       return starts

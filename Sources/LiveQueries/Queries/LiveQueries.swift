@@ -61,6 +61,8 @@ struct LiveQueries {
   var nextTicket: UInt64 = 0
   var deadlines = DeadlineHeap()
   var undelivered: [OutgoingAnswer] = []
+  /// The steps past states that clients may know.
+  let passed = PassedPositions()
   /// The clients that wait for background catch-ups.
   var pendingCatchUps: [CatchUpKey: PendingCatchUp] = [:]
   /// Background catch-ups that were not started yet.
@@ -106,6 +108,9 @@ struct LiveQueries {
       let latest = ContinuousClock.now + configuration.longTimeLimit * 2
       for candidate in candidates {
         step(candidate, from: last.position, context, until: latest)
+      }
+      if try context.changes(after: last.position, in: model).changeSet.hasStatesBetween {
+        passed.append(from: last.position, to: token.position)
       }
     }
     counters.positions += 1
@@ -173,6 +178,7 @@ struct LiveQueries {
     for query in Array(queries.values) { drop(query) }
     index = QueryIndex()
     known = [:]
+    passed.removeAll()
     record(token)
   }
 
@@ -295,6 +301,7 @@ struct LiveQueries {
   mutating func keep(_ query: LiveQuery) {
     if let other = queries.updateValue(query, forKey: query.key), other !== query { forget(other) }
     query.isKept = true
+    query.passed = passed
     measure(query)
   }
 

@@ -14,7 +14,8 @@ extension LiveQuery {
   func dictionariesBody(
     of plan: FetchPlan, for view: LiveView, from base: HistoryPosition, _ context: CatchUpContext
   ) throws(StoreError) -> AnswerBody? {
-    let (old, new) = (log.quietStart(of: base), log.quietStart(of: context.token.position))
+    let old = passed?.contains(base) == true ? base : log.quietStart(of: base)
+    let new = log.quietStart(of: context.token.position)
     var before = view.results[old]
     if before != nil, before == view.results[new] { return nil }
     let body = Self.members(of: try context.transaction.dictionaries(of: plan, at: .now))

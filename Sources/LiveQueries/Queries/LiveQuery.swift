@@ -56,8 +56,8 @@ final class LiveQuery {
   var routing: QueryRouting
   /// The position that all state refers to.
   var position: HistoryPosition
-  /// The position after which nothing relevant changed.
-  var lastChange: HistoryPosition { log.end }
+  /// The engine's steps past states that clients may know; nil for a query outside of the engine.
+  var passed: PassedPositions?
   /// True while clients wait, so that the query advances with every snapshot.
   var isActive = false
   var waiterCount = 0
@@ -95,7 +95,12 @@ final class LiveQuery {
     let base = position
     let found = try rowChanges(after: base, known: known, context)
     position = context.token.position
-    guard let found else { return [] }
+    guard let found else {
+      if try context.changes(after: base, in: model).changeSet.hasStatesBetween {
+        log.append([], from: base, to: position)
+      }
+      return []
+    }
     record(found, after: base)
     let changes = found.changes
     guard !changes.isEmpty else { return [] }

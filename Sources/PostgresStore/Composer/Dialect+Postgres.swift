@@ -40,11 +40,11 @@ extension Dialect {
       subqueryName: " AS livefetch_rows", orderedJoin: "JOIN",
       // PostgreSQL plans a statement again for each value of a parameter here.
       limit: { SQLFragment($0.map(String.init) ?? "ALL") },
-      ids: { type in
+      ids: { type, _ in
         let value = type == .integer ? "value::bigint" : "value"
         return "SELECT \(value) FROM jsonb_array_elements_text(?::jsonb) AS value"
       },
-      keyColumns: keyColumns,
+      keyColumns: { key, _ in keyColumns(key) },
       array: { "json_build_array(\($0))::text" },
       idArray: idArray, keyText: keyText, keyPartText: keyPartText, output: output,
       etag: { "substr(md5(ROW(\($0.joined(separator: ", ")))::text), 1, 16)" },

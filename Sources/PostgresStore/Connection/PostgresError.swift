@@ -65,6 +65,8 @@ extension PostgresError {
   }
 
   /// True if the transaction may succeed if it is repeated: a serialization failure or a deadlock.
+  /// lock_not_available: a lock was not free within `lock_timeout`.
+  var isLockTimeout: Bool { sqlState == "55P03" }
   var isRetryable: Bool { sqlState == "40001" || sqlState == "40P01" }
 
   /// True if the connection was lost, or the server ends it.

@@ -47,20 +47,27 @@ extension PostgresHistory {
 
   /// True if no captured table, history or trigger has changed since the installation, no change was
   /// lost, and no table has been added. One query; O(columns of the schemas).
-  func isIntact(on connection: PostgresConnection) throws(PostgresError) -> Bool {
+  ///
+  /// - Parameter locked: the tables that were locked at the installation, which may differ.
+  func isIntact(
+    except locked: Set<OID> = [], on connection: PostgresConnection
+  ) throws(PostgresError) -> Bool {
+    let others = "relation <> ALL ('{\(locked.map(String.init).joined(separator: ","))}'::oid[])"
     let exists = try connection.query(
       "SELECT pg_catalog.to_regclass('livefetch.captured') IS NOT NULL")
     guard try exists.bool(0, 0) else { return false }
     let result = try connection.query(
       """
-      SELECT NOT EXISTS (SELECT FROM livefetch.captured AS r WHERE r.signature <> \(Self.expression))
-        AND NOT EXISTS (SELECT FROM livefetch.hole)
+      SELECT NOT EXISTS (SELECT FROM livefetch.captured AS r
+          WHERE \(others) AND r.signature <> \(Self.expression))
+        AND NOT EXISTS (SELECT FROM livefetch.hole WHERE \(others))
         AND (SELECT format FROM livefetch.store) = \(Self.format),
         (SELECT string_agg(relation::text, ',') FROM livefetch.captured)
       """)
     guard try result.bool(0, 0) else { return false }
     let captured = Set(result.text(0, 1).split(separator: ",").compactMap { UInt32($0) })
     let catalog = try CatalogReader(connection: connection, schemas: schemas).read()
-    return captured == Set(catalog.tables.compactMap { CapturedTable($0)?.oid })
+    let tables = Set(catalog.tables.compactMap { CapturedTable($0)?.oid })
+    return captured.subtracting(locked) == tables.subtracting(locked)
   }
 }

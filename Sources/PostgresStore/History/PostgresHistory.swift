@@ -19,20 +19,25 @@ struct PostgresHistory: Sendable {
     var changed: [String] = []
     /// The tables whose changes are recorded.
     var captured: [CapturedTable] = []
+    /// The tables whose changes cannot be recorded yet, because a transaction holds a lock of them.
+    var locked: [CapturedTable] = []
   }
 
   /// The format of the schema that this version creates and reads.
   static let format = 1
 
-  /// The time limit for a table's lock, after which the installation fails. A waiting statement blocks
-  /// later writers of the table.
+  /// The time limit for a lock of the schema `livefetch`, or of a model's table.
   static let lockTimeout = "3s"
+  /// The time limit for the lock of a table whose triggers are created. A statement that waits for a lock
+  /// blocks later writers of the table.
+  static let tableLockTimeout = "100ms"
 
   /// Creates what is missing and replaces what differs, in one transaction. Begins a new epoch if
   /// anything did. Servers that install at the same time wait for each other.
   ///
-  /// Throws SQLSTATE 42501 if the role may not create the schema or does not own what is in it, 55P03 if
-  /// a writer held a table for too long.
+  /// A table that a transaction holds for longer than a moment is left for a later installation.
+  ///
+  /// Throws SQLSTATE 42501 if the role may not create the schema or does not own what is in it.
   func install(on connection: PostgresConnection) throws(PostgresError) -> Installation {
     try connection.withTransaction { () throws(PostgresError) in
       try connection.execute(
@@ -83,9 +88,16 @@ struct PostgresHistory: Sendable {
     for captured in result.captured {
       let signature = try Self.signature(of: captured.oid, on: connection)
       guard signature == nil || signature != stored[captured.oid] else { continue }
-      try create(captured, on: connection)
-      result.changed.append(captured.name)
+      // DROP TRIGGER needs the strongest lock.
+      let mode = stored[captured.oid] == nil ? "SHARE ROW EXCLUSIVE" : "ACCESS EXCLUSIVE"
+      if try Self.lock(captured, mode, on: connection) {
+        try create(captured, on: connection)
+        result.changed.append(captured.name)
+      } else {
+        result.locked.append(captured)
+      }
     }
+    result.captured.removeAll { result.locked.contains($0) }
     let isIncomplete = try connection.query(
       """
       SELECT EXISTS (SELECT FROM livefetch.hole) OR NOT EXISTS (SELECT FROM livefetch.store)
@@ -93,6 +105,36 @@ struct PostgresHistory: Sendable {
     ).bool(0, 0)
     if !result.changed.isEmpty || !gone.isEmpty || isIncomplete { try beginEpoch(on: connection) }
     return result
+  }
+
+  /// Locks a table for the rest of the transaction. Returns false if another transaction holds it.
+  private static func lock(
+    _ table: CapturedTable, _ mode: String, on connection: PostgresConnection
+  ) throws(PostgresError) -> Bool {
+    try connection.execute(
+      "SAVEPOINT livefetch_lock; SET LOCAL lock_timeout = '\(tableLockTimeout)'")
+    do throws(PostgresError) {
+      try connection.execute("LOCK TABLE \(table.quotedName) IN \(mode) MODE")
+      try connection.execute("SET LOCAL lock_timeout = '\(lockTimeout)'")
+      return true
+    } catch {
+      guard error.isLockTimeout else { throw error }
+      try connection.execute("ROLLBACK TO livefetch_lock")
+      return false
+    }
+  }
+
+  /// True if no transaction holds one of `tables` any more, so that its triggers can be created.
+  func canLock(
+    anyOf tables: [CapturedTable], on connection: PostgresConnection
+  ) throws(PostgresError) -> Bool {
+    for table in tables {
+      let isFree = try connection.withTransaction { () throws(PostgresError) in
+        try Self.lock(table, "ACCESS EXCLUSIVE", on: connection)
+      }
+      if isFree { return true }
+    }
+    return false
   }
 
   private func create(

@@ -83,19 +83,35 @@ extension ModelDialect {
   ) -> Field? {
     let path = "ARRAY[\(names.map(literal).joined(separator: ", "))]"
     let text = "(\(quoted(source)) #>> \(path))"
-    func value(_ kind: String, matching pattern: String, as type: String) -> Field {
+    func value(
+      _ kind: String, matching pattern: String, as type: String, _ converted: String? = nil
+    ) -> Field {
       Field(
         type: type,
         generation: """
           (CASE WHEN json_typeof(\(quoted(source)) #> \(path)) = \(literal(kind)) \
-          AND \(text) ~ \(literal(pattern)) THEN \(text)::\(type) END) STORED
+          AND \(text) ~ \(literal(pattern)) THEN \(converted ?? "\(text)::\(type)") END) STORED
           """)
     }
-    let number = "^-?[0-9]{1,60}([.][0-9]{1,60})?([eE][+-]?[0-9]{1,2})?$"
+    // Regular expressions of PostgreSQL repeat at most 255 times.
+    let pattern = "^-?[0-9]{1,255}([.][0-9]{1,255})?([eE][+-]?[0-9]{1,3})?$"
+    let number = "\(text)::numeric"
     return switch type {
-    case .integer: value("number", matching: "^-?[0-9]{1,18}$", as: "bigint")
-    case .double: value("number", matching: number, as: "double precision")
-    case .decimal: value("number", matching: number, as: "numeric")
+    case .integer:
+      value(
+        "number", matching: pattern, as: "bigint",
+        """
+        CASE WHEN \(number) BETWEEN -9223372036854775808 AND 9223372036854775807 \
+        AND \(number) = trunc(\(number)) THEN (\(number))::bigint END
+        """)
+    case .double:
+      value(
+        "number", matching: pattern, as: "double precision",
+        """
+        CASE WHEN abs(\(number)) > 1.7976931348623157e308 THEN NULL \
+        WHEN abs(\(number)) < 5e-324 THEN 0 ELSE \(text)::double precision END
+        """)
+    case .decimal: value("number", matching: pattern, as: "numeric")
     case .boolean: value("boolean", matching: "", as: "boolean")
     case .uuid:
       value("string", matching: "^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$", as: "uuid")

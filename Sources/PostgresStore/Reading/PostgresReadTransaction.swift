@@ -50,6 +50,7 @@ struct PostgresReadTransaction: ResultTransaction {
   func everyChange(after position: HistoryPosition) throws(StoreError) -> ChangeSet {
     var changes = ChangeSet(start: position)
     for table in try changeQueries.changed(after: position, in: self) {
+      changes.hasStatesBetween = true
       try run(table.query.statement(after: position)) { row in
         table.query.add(row, to: &changes)
         return true

@@ -12,8 +12,14 @@ extension Catalog {
   }
 
   /// Returns the tables in the form in which both stores read them.
-  func composed(observable: Set<OID>) -> [TableDescription] {
-    tables.map { composed($0, isObservable: observable.contains($0.oid)) }
+  ///
+  /// - Parameter locked: the tables whose changes cannot be recorded yet.
+  func composed(observable: Set<OID>, locked: Set<OID> = []) -> [TableDescription] {
+    tables.map { table in
+      var description = composed(table, isObservable: observable.contains(table.oid))
+      description.isLocked = locked.contains(table.oid)
+      return description
+    }
   }
 
   private func composed(

@@ -22,11 +22,11 @@ package struct IDRestriction {
     guard parses else { return condition(ofID: key.idExpression(alias)) }
     guard !isLookup else { return key.lookupCondition(alias) }
     if key.kind == .column, key.parts[0].form == .uuid {
-      return "\(qualified(key.columns[0], alias)) IN (\(key.dialect.keyColumns(key)))"
+      return "\(qualified(key.columns[0], alias)) IN (\(key.dialect.keyColumns(key, isEscaped)))"
     }
     if key.kind == .composite {
       let row = key.columns.map { qualified($0, alias) }.joined(separator: ", ")
-      return "(\(row)) IN (\(key.dialect.keyColumns(key)))"
+      return "(\(row)) IN (\(key.dialect.keyColumns(key, isEscaped)))"
     }
     return condition(ofID: key.idExpression(alias))
   }
@@ -34,11 +34,12 @@ package struct IDRestriction {
   package var bindings: [SQLValue] {
     guard parses, isLookup || key.kind == .composite else { return idBindings }
     if isLookup, let id = ids.first { return key.bindings(of: id) ?? [] }
+    let isEscaped = isEscaped
     var json: [UInt8] = [0x5B]
     for id in ids {
       guard let parts = key.bindings(of: id) else { continue }
       if json.count > 1 { json.append(0x2C) }
-      append(parts, to: &json)
+      append(parts, isEscaped: isEscaped, to: &json)
     }
     json.append(0x5D)
     return [.text(String(decoding: json, as: UTF8.self))]
@@ -47,18 +48,32 @@ package struct IDRestriction {
   /// Returns the condition over SQL for whole ids: a foreign key, or a composite key's expression.
   package func condition(ofID sql: String) -> String {
     let collation = key.idType == .string ? key.dialect.collation(key.idType) : ""
-    return "\(sql)\(collation) IN (\(key.dialect.ids(key.idType)))"
+    return "\(sql)\(collation) IN (\(key.dialect.ids(key.idType, isEscaped)))"
   }
 
   /// The bindings of ``condition(ofID:)``.
   var idBindings: [SQLValue] {
+    let isEscaped = isEscaped
     var json: [UInt8] = [0x5B]
     for id in ids {
       if json.count > 1 { json.append(0x2C) }
-      json.append(id)
+      switch id {
+      case .integer(let id): json.append(json: id)
+      case .text(let id): json.append(jsonString: isEscaped ? escaped(id) : id)
+      }
     }
     json.append(0x5D)
     return [.text(String(decoding: json, as: UTF8.self))]
+  }
+
+  /// True if a text contains U+0000, with which SQLite 3.40 ends a text of JSON. The JSON then has U+0001
+  /// and `0` in its place, and U+0001 and `1` in place of U+0001.
+  private var isEscaped: Bool {
+    ids.contains { if case .text(let id) = $0 { id.utf8.contains(0) } else { false } }
+  }
+
+  private func escaped(_ text: String) -> String {
+    text.replacing("\u{1}", with: "\u{1}1").replacing("\0", with: "\u{1}0")
   }
 
   /// True if every id can be split into values of the key's columns, which are passed as JSON.
@@ -76,13 +91,13 @@ package struct IDRestriction {
     ids.count == 1 && !(key.dialect.hasTypedColumns && key.parts.contains { $0.form == .uuid })
   }
 
-  private func append(_ parts: [SQLValue], to json: inout [UInt8]) {
+  private func append(_ parts: [SQLValue], isEscaped: Bool, to json: inout [UInt8]) {
     json.append(0x5B)
     for (index, part) in parts.enumerated() {
       if index > 0 { json.append(0x2C) }
       switch part {
       case .integer(let value): json.append(json: value)
-      case .text(let value): json.append(jsonString: value)
+      case .text(let value): json.append(jsonString: isEscaped ? escaped(value) : value)
       case .double(let value): json.append(json: value)
       case .null, .blob: json.append(json: "null")
       }

@@ -165,7 +165,7 @@ extension EntityDraft {
       },
       propertyOrder: order.map(\.property), idType: key.idType,
       aliases: aliases.filter { $0.key == "id" || !taken.contains($0.key) },
-      isObservable: hasKey && catalog.isObservable,
+      isObservable: hasKey && catalog.isObservable, isLocked: catalog.isLocked,
       isWritable: hasKey, unique: table.uniqueAttributes, keyProperties: table.keyProperties,
       needsKey: hasKey && key.kind == .column
         && catalog.column(named: key.columns[0])?.defaultSQL == nil,

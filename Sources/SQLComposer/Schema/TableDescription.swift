@@ -16,7 +16,8 @@ package struct TableDescription {
     package let isExact: Bool
 
     package init(
-      columns: [String], table: String, referenced: [String]?, onDelete: String, isExact: Bool = true
+      columns: [String], table: String, referenced: [String]?, onDelete: String,
+      isExact: Bool = true
     ) {
       self.columns = columns
       self.table = table
@@ -40,6 +41,8 @@ package struct TableDescription {
   package let sql: String
   /// False if changes of the table cannot be recorded although it has a key.
   package let isObservable: Bool
+  /// True if a transaction holds the table, so that its changes cannot be recorded yet.
+  package var isLocked = false
   /// False for a view whose column `id` is NULL in some rows, or equal in several.
   package var isIdentifiedByID = true
 

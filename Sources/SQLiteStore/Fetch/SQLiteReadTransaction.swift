@@ -30,8 +30,12 @@ struct SQLiteReadTransaction: ResultTransaction {
 
   func mapError(_ error: StoreError) -> StoreError { error.asSchemaChange }
 
+  /// The limit of a response does not apply: a large row that changed may be one that the caller does not
+  /// see.
   func changes(after position: HistoryPosition) throws(StoreError) -> ChangeSet {
-    try history.changeSet(after: position.number, upTo: token.position.number, on: connection)
+    try connection.withResponseLimit(.max) { () throws(StoreError) in
+      try history.changeSet(after: position.number, upTo: token.position.number, on: connection)
+    }
   }
 
   func checkResponse(_ size: Int) throws(StoreError) { try connection.checkResponse(size) }

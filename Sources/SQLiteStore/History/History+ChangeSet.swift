@@ -14,6 +14,7 @@ extension History {
   ) throws(StoreError) -> ChangeSet {
     var changes = ChangeSet(start: HistoryPosition(position))
     guard position < last else { return changes }
+    changes.hasStatesBetween = position + 1 < last
     for table in try tables(changedAfter: position, upTo: last, on: connection) {
       guard let query = changeQuery(of: table) else { continue }
       try connection.run(query.statement(after: HistoryPosition(position))) { row in

@@ -30,7 +30,9 @@ struct SchemaSignature {
 
   private static func lines(of table: TableInfo) -> [[String]] {
     let columns = table.columns.map {
+      // UUIDs are shown in the form of the column's first value.
       ["column", table.name, $0.name, $0.type.rawValue, $0.dateFormat?.rawValue ?? ""]
+        + ($0.type == .uuid ? ["\($0.encoding?.code ?? 0)"] : [])
     }
     let key = zip(table.key.columns, table.key.parts).map {
       ["key", table.name, $0, "\($1.form)"]

@@ -62,17 +62,16 @@ extension SQLiteStore {
     defer { removeFiles(draft) }
     _ = try copy(backup, toNew: draft, progress)
     try of(.source) { () throws(StoreError) in try verify(draft, against: backup, nil) }
-    try of(.source) { () throws(StoreError) in try requireContent(draft) }
     return try of(.destination) { () throws(StoreError) in try install(draft, as: path) }
   }
 
-  /// Refuses a file without tables: it is the remainder of a copy that failed, not a backup. SQLite
+  /// Refuses a file without tables: it was cut short, or is the remainder of a copy that failed. SQLite
   /// accepts an empty file as a sound database.
   private static func requireContent(_ draft: String) throws(StoreError) {
     let connection = try Connection(path: draft, access: .read)
     defer { connection.close() }
     guard try connection.hasRow("SELECT 1 FROM main.sqlite_schema WHERE type = 'table'", []) else {
-      throw .unusable("there is no table in it: nothing was restored")
+      throw .unusable("there is no table in it")
     }
   }
 
@@ -221,6 +220,7 @@ extension SQLiteStore {
   private static func verify(
     _ copy: String, against source: String, _ token: Token?
   ) throws(StoreError) {
+    try requireContent(copy)
     for finding in try check(path: copy) {
       switch finding {
       case .damage(let what): throw .unusable("the copy of \(source) is damaged: \(what)")

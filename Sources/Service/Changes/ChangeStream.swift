@@ -54,7 +54,7 @@ final class ChangeStream: ServedStream, HistoryObserver {
     do throws(Problem) {
       if let problem = service.endProblem { throw problem }
       guard let (json, token) = try read(after: start) else { return false }
-      send(json, token)
+      send(json, from: start, to: token)
       return false
     } catch {
       end(error)
@@ -79,10 +79,11 @@ final class ChangeStream: ServedStream, HistoryObserver {
     return (try service.json(of: history, integersAsStrings: integersAsStrings), history.to)
   }
 
-  private func send(_ diff: [UInt8], _ token: Token) {
+  /// Sends the saves after `start`, unless another thread has sent them meanwhile.
+  private func send(_ diff: [UInt8], from start: Token, to token: Token) {
     let event = EventOutput.event("diff", diff, token)
     let socket = state.withLock { state -> HTTPStream? in
-      guard state.output.unsent.isEmpty, token != state.position else { return nil }
+      guard state.output.unsent.isEmpty, state.position == start else { return nil }
       state.output.unsent = event
       state.position = token
       return state.output.socket

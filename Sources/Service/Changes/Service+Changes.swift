@@ -76,7 +76,8 @@ extension Service {
       deadlines.schedule(after: query.wait) { [history, weak poll] in
         guard let poll else { return }
         history.remove(poll)
-        _ = poll.respond(isFinal: true)
+        // The thread of the deadlines reads no store.
+        history.run { _ = poll.respond(isFinal: true) }
       }
       // A save may have been committed between the first read and the subscription.
       if poll.respond(isFinal: false) { history.remove(poll) }
@@ -189,10 +190,13 @@ final class HistoryFeed: Sendable {
     observers.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(observer)) }
   }
 
+  /// Runs `body` on the feed's thread.
+  func run(_ body: @escaping @Sendable () -> Void) { _ = pool.run(body) }
+
   /// Notifies every observer on the feed's thread.
   func storeDidChange() {
     guard observers.withLock({ !$0.isEmpty }) else { return }
-    _ = pool.run { [self] in
+    run { [self] in
       for observer in observers.withLock({ Array($0.values) }) where observer.historyDidChange() {
         remove(observer)
       }

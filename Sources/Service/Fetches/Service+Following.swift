@@ -102,20 +102,15 @@ extension Service {
 }
 
 extension Store {
-  /// True if an object that does not exist existed at `token` or later, or if the token has expired:
-  /// the engine then responds with that.
+  /// True if an object that does not exist, or that the caller may not see, was visible at `token`, or
+  /// if the token has expired: the engine then responds with that.
   fileprivate func hadObject(
     _ id: ObjectID, of plan: FetchPlan, since token: Token?
   ) throws(StoreError) -> Bool {
     guard let token else { return false }
     return try read { transaction throws(StoreError) in
       guard try transaction.validity(of: token) != .expired else { return true }
-      if plan.definition.access != nil {
-        // Another caller's object is none, also if it changed since.
-        return try !transaction.rows(of: plan, ids: [id], at: .past(token.position)).isEmpty
-      }
-      let changes = try transaction.changes(after: token.position)
-      return changes.objects[plan.definition.entity]?.contains(id) ?? false
+      return try !transaction.rows(of: plan, ids: [id], at: .past(token.position)).isEmpty
     }
   }
 }

@@ -44,7 +44,7 @@ extension Service {
         HTTPResponse(
           status: old.status, headers: others + [context.tokenHeader], body: .bytes(old.body)))
     }
-    if response == nil { cache.remove(key) } else { configuration.metrics.cacheHits.add() }
+    if response != nil { configuration.metrics.cacheHits.add() }
     return response
   }
 }

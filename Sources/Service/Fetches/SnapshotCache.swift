@@ -38,8 +38,9 @@ final class SnapshotCache: Sendable {
     fileprivate let state: Mutex<State>
 
     struct State {
-      /// The newest token at which the responses are known to be valid.
-      var validAt: Token
+      /// The newest token at which the responses are known to be valid; nil once they are not. The entry
+      /// then stays until the next response replaces it.
+      var validAt: Token?
       var full: PreparedResponse
       var notModified: PreparedResponse
 
@@ -103,14 +104,6 @@ final class SnapshotCache: Sendable {
     }
   }
 
-  func remove(_ key: Key) {
-    table.withLock { table in
-      guard let old = table.entries.removeValue(forKey: key) else { return }
-      table.bytes -= old.size
-      table.order.removeAll { $0 == key }
-    }
-  }
-
   private func evict(_ table: inout Table) {
     guard table.bytes > maxBytes || table.order.count > 100_000 else { return }
     // Evict a quarter at once, so that shifting the queue is amortised.
@@ -133,8 +126,9 @@ extension SnapshotCache.Entry {
     if let valid = state.withLock({ $0.validAt == newest ? $0.response(notModified) : nil }) {
       return valid
     }
-    let validAt = state.withLock { $0.validAt }
+    guard let validAt = state.withLock({ $0.validAt }) else { return nil }
     guard (try? store.isUnchanged(dependencies, since: validAt, ifKnown: token)) == true else {
+      state.withLock { $0.validAt = nil }
       return nil
     }
     return state.withLock { state in

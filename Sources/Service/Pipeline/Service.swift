@@ -83,6 +83,7 @@ public final class Service: HTTPHandler {
     planCache = PlanCache(resolver: resolver)
     saveResolver = SaveResolver(model: store.model)
     var live = configuration.engine
+    live.maxDelay = .seconds(configuration.queryTimeout)
     live.idleTime = .seconds(configuration.idleSeconds)
     engine = LiveEngine(store: store, configuration: live, delivery: DiffDelivery(pools: pools))
     history = HistoryFeed(pool: pools.history)
