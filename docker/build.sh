@@ -14,6 +14,8 @@ swift build "$@" --product livefetch
 built=$(swift build "$@" --show-bin-path)
 
 home=$destination/opt/livefetch
+# An earlier build may have had other files.
+rm -rf "$home"
 mkdir -p "$home" "$destination/usr/local/bin"
 cp "$built/livefetch" "$home/"
 cp -R "$built/LiveFetch_LiveFetchCommand.resources" "$home/"
