@@ -9,11 +9,14 @@ let commit = Context.environment["LIVEFETCH_COMMIT"].flatMap { text in
   text.isEmpty || !text.allSatisfy(\.isHexDigit) ? nil : text
 }
 
-/// The releases of a dependency that fit. A build that names its commit, such as the container's, takes
-/// the first one alone, so that a commit is built from the same sources always.
+/// True for a build that names its commit, and for docker/build.sh, which builds images and packages: each
+/// dependency has exactly the version below, so that a commit is always built from the same sources.
+let hasExactVersions = commit != nil || Context.environment["LIVEFETCH_EXACT_VERSIONS"] == "true"
+
+/// The releases of a dependency that fit.
 func releases(from first: Version) -> Range<Version> {
   let (major, minor, patch) = (first.major, first.minor, first.patch)
-  return first..<(commit == nil ? Version(major + 1, 0, 0) : Version(major, minor, patch + 1))
+  return first..<(hasExactVersions ? Version(major, minor, patch + 1) : Version(major + 1, 0, 0))
 }
 
 /// What the dependencies depend on.
@@ -45,7 +48,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log.git", releases(from: "1.16.2")),
     .package(url: "https://github.com/swiftlang/swift-syntax", releases(from: "603.0.1")),
     .package(url: "https://github.com/vapor/jwt-kit", releases(from: "5.7.1")),
-  ] + (commit == nil ? [] : indirect),
+  ] + (hasExactVersions ? indirect : []),
   targets: [
     // The C libraries
     .systemLibrary(

@@ -114,6 +114,28 @@ def label_cells(tokens):
             column += 1
 
 
+def link_codes(tokens, sections):
+    """Makes each code in a table of codes and meanings a link to itself; adds its row to the sections."""
+    counts = {section[0]: 1 for section in sections}
+    for index, token in enumerate(tokens):
+        if token.type == "thead_open":
+            heads, cells = [], []
+        elif token.type == "th_open":
+            heads.append(text_of(tokens[index + 1]))
+        elif token.type == "td_open":
+            cells.append(tokens[index + 1])
+        elif token.type == "tr_close" and {"code", "meaning"} <= {*heads} and cells:
+            row = dict(zip(heads, cells))
+            text = " ".join(text_of(cell) for cell in cells)
+            for code in [t for t in row["code"].children if t.type == "code_inline"]:
+                name = f"{text_of(row['status'])} {code.content}" if "status" in row else code.content
+                count = counts[code.content] = counts.get(code.content, 0) + 1
+                place = code.content if count == 1 else f"{code.content}-{count}"
+                sections.append([place, name, text, "tr"])
+                code.attrSet("id", place)
+            cells = []
+
+
 def render_body(parser, tokens):
     body = parser.renderer.render(tokens, parser.options, {})
     body = re.sub(
@@ -122,6 +144,8 @@ def render_body(parser, tokens):
         body)
     # Browsers break a line after a hyphen.
     body = re.sub(r"<code>(--?[\w-]+)</code>", r'<code class="option">\1</code>', body)
+    body = re.sub(
+        r'<code id="([^"]*)">(.*?)</code>', r'<a class="code" id="\1" href="#\1"><code>\2</code></a>', body)
     # Wide tables and blocks scroll by themselves; the keyboard reaches them.
     body = body.replace("<table", '<div class="wide" tabindex="0"><table')
     return body.replace("</table>", "</table></div>").replace("<pre>", '<pre tabindex="0">')
@@ -169,6 +193,7 @@ def render():
         tokens = parser.parse(source.decode())
         sections = prepare(tokens)
         label_cells(tokens)
+        link_codes(tokens, sections)
         entries += [[name, title, s[0], "" if s[3] == "h1" else s[1], " ".join(s[2].split())]
                     for s in sections]
         files[f"{name}.html"] = PAGE.format(

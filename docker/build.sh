@@ -5,8 +5,10 @@ set -eu
 destination=${1:?usage: build.sh DESTINATION}
 cd "$(dirname "$0")/.."
 
-# `livefetch --version` shows it, and Package.swift then takes exact versions of the dependencies.
+# `livefetch --version` shows it.
 export LIVEFETCH_COMMIT="${LIVEFETCH_COMMIT:-$(git rev-parse HEAD 2>/dev/null || true)}"
+# Package.swift then takes exact versions of the dependencies, also if no commit is known.
+export LIVEFETCH_EXACT_VERSIONS=true
 
 # Of the product, and of the module whose documentation is made, with the same options.
 set -- -c release --static-swift-stdlib -Xlinker -s --scratch-path .build-image
@@ -14,6 +16,8 @@ swift build "$@" --product livefetch
 built=$(swift build "$@" --show-bin-path)
 
 home=$destination/opt/livefetch
+# An earlier build may have had other files.
+rm -rf "$home"
 mkdir -p "$home" "$destination/usr/local/bin"
 cp "$built/livefetch" "$home/"
 cp -R "$built/LiveFetch_LiveFetchCommand.resources" "$home/"

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Serves a store to the network: /data/store.sqlite, which is created if it is missing, or the store
-# given as the first argument, or a sample with `demo`. The word `serve` may be left out before a name
-# with a dot, a slash or a colon, and before the name of a file that exists. `import FILE… --into ENTITY`
-# loads files into /data/store.sqlite and ends. Any other word is a command of livefetch and is run as
-# it is, so that the program refuses one that it does not have. Further arguments are passed on.
+# that the arguments name, or a sample with `demo`. The word `serve` may be left out before an option, a
+# name with a dot, a slash or a colon, and the name of a file that exists. `import FILE… --into ENTITY`
+# loads files into /data/store.sqlite and ends. Any other first word is a command of livefetch and is run
+# as it is, so that the program refuses one that it does not have. Further arguments are passed on.
 #
 # The address is 0.0.0.0 and the port is that of PORT, or 8080, unless `--host` or `--port`, LIVEFETCH_HOST
 # or LIVEFETCH_PORT, or the configuration file says otherwise. PORT precedes the file.
@@ -64,7 +64,22 @@ if ! in_config shutdown-timeout; then
   export LIVEFETCH_SHUTDOWN_TIMEOUT="${LIVEFETCH_SHUTDOWN_TIMEOUT:-8}"
 fi
 
-serve_default() {
+# Prints the first argument that is neither an option nor the value of one.
+name_among() {
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --*=* | --no-* | --help | -h | --version) ;;
+      --insecure-open | --log-requests | --create | --read-only | --explain | --server-timing) ;;
+      -*) if [ $# -gt 1 ]; then shift; fi ;;
+      *) echo "$1"; return ;;
+    esac
+    shift
+  done
+}
+
+# Serves the named store, or the default one.
+serve() {
+  if [ -n "$(name_among "$@")" ]; then start serve "$@"; fi
   make_store /data/store.sqlite
   start serve /data/store.sqlite "$@"
 }
@@ -83,17 +98,14 @@ start() {
 case "${1:-}" in
   serve)
     shift
-    case "${1:-}" in
-      "" | -*) serve_default "$@" ;;
-      *) start serve "$@" ;;
-    esac
+    serve "$@"
     ;;
   demo)
     shift
-    sample=world
-    case "${1:-}" in world | heroes | todo | blog) sample=$1; shift ;; esac
-    check_folder "/data/$sample.sqlite"
-    start demo "$sample" --data "/data/$sample.sqlite" "$@"
+    sample=$(name_among "$@")
+    file=/data/${sample:-world}.sqlite
+    check_folder "$file"
+    start demo --data "$file" "$@"
     ;;
   access | alter | backup | check | config | copy | detach | export | fetch | help | key | migrate | \
     model | restore | save | status | --help | --version)
@@ -103,7 +115,7 @@ case "${1:-}" in
     check_folder /data/store.sqlite
     exec /opt/livefetch/livefetch import /data/store.sqlite "$@"
     ;;
-  "" | -*) serve_default "$@" ;;
+  "" | -*) serve "$@" ;;
   *.* | */* | *:*) start serve "$@" ;;
   *)
     if [ -f "$1" ]; then start serve "$@"; fi

@@ -66,8 +66,9 @@ struct Serve: ParsableCommand {
     printError(
       """
       \(store): there was no such file, so an empty one was made. Make tables: \
-      livefetch alter \(store) 'CREATE TABLE …'. Or stop the server, put your own database there, \
-      and start it again: a file that is copied over a served one is lost.
+      livefetch alter \(store) 'CREATE TABLE …'. Or stop the server, run \
+      livefetch restore YOURS.sqlite \(store), and start it again. Do not copy a file over it: SQLite \
+      would mix the old store's log into the file.
       """)
   }
 }

@@ -40,10 +40,23 @@ struct DeploymentFilesTests {
       (["--explain"], "serve DATA/store.sqlite --explain --host 0.0.0.0 --port 8080"),
       (["serve", "a.sqlite"], "serve a.sqlite --host 0.0.0.0 --port 8080"),
       (["postgres://db/app"], "serve postgres://db/app --host 0.0.0.0 --port 8080"),
-      (["demo"], "demo world --data DATA/world.sqlite --host 0.0.0.0 --port 8080"),
+      (
+        ["serve", "--read-only", "--port", "9001", "a.sqlite"],
+        "serve --read-only --port 9001 a.sqlite --host 0.0.0.0"
+      ),
+      (
+        ["--log-format=json", "a.sqlite"],
+        "serve --log-format=json a.sqlite --host 0.0.0.0 --port 8080"
+      ),
+      (["--port"], "serve DATA/store.sqlite --port --host 0.0.0.0"),
+      (["demo"], "demo --data DATA/world.sqlite --host 0.0.0.0 --port 8080"),
       (
         ["demo", "heroes", "--explain"],
-        "demo heroes --data DATA/heroes.sqlite --explain --host 0.0.0.0 --port 8080"
+        "demo --data DATA/heroes.sqlite heroes --explain --host 0.0.0.0 --port 8080"
+      ),
+      (
+        ["demo", "--port", "9000", "todo"],
+        "demo --data DATA/todo.sqlite --port 9000 todo --host 0.0.0.0"
       ),
       (["import", "a.csv", "--into", "A"], "import DATA/store.sqlite a.csv --into A"),
       (["serve", "notes"], "serve notes --host 0.0.0.0 --port 8080"),
@@ -79,6 +92,18 @@ struct DeploymentFilesTests {
     #expect(names.count >= 18, "\(help)")
     for name in names where !served.contains(name) {
       #expect(try Self.entryPoint([name, "x", "--y"]) == "\(name) x --y")
+    }
+  }
+
+  @Test("The image knows which options of the server take no value")
+  func flags() throws {
+    let help = try Folder().run("serve", "--help").output
+    let flags = help.matches(of: /\n {2}(--[a-z-]+)\/--no-/).map { String($0.1) }
+    #expect(flags.count >= 6, "\(help)")
+    for flag in flags {
+      #expect(
+        try Self.entryPoint([flag, "a.sqlite"])
+          == "serve \(flag) a.sqlite --host 0.0.0.0 --port 8080")
     }
   }
 

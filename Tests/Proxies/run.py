@@ -108,6 +108,8 @@ class HAProxy:
     def __init__(self, folder, port, upstream):
         text = (ROOT / "docker/deploy/haproxy.cfg").read_text()
         text = text.replace("bind :80", f"bind 127.0.0.1:{port}")
+        if os.getuid() != 0:
+            text = re.sub(r"\n  (user|group|chroot) .*", "", text)
         text = text.replace("127.0.0.1:8080", f"127.0.0.1:{upstream}")
         self.file = folder / "haproxy.cfg"
         self.file.write_text(text)

@@ -5,7 +5,7 @@
 // token matches the server's actual token, which must be the same one everywhere on the page.
 // A command that ends with `&` runs in the background; the next `json` block is its output.
 // `make run &` starts the server of the sample cities again, `livefetch serve … &` another server in
-// its place, and `kill %%` ends the server.
+// its place, and `kill %%; wait %%` ends the server.
 
 import Foundation
 import TestSupport
@@ -83,7 +83,7 @@ final class ConsoleSession {
   private func runServerCommand(_ command: String) throws -> Bool {
     if command == "make run &" {
       server = try Self.serve(directory)
-    } else if command == "kill %%" {
+    } else if command == "kill %%; wait %%" {
       endServer()
     } else if let match = command.wholeMatch(of: /livefetch (serve [^'"]+) &/) {
       endServer()

@@ -33,7 +33,8 @@ struct BackupCommand: ParsableCommand {
   func run() throws {
     try refuseDatabase(store)
     guard !store.hasPrefix("http://"), !store.hasPrefix("https://") else {
-      throw failure("\(store): a backup is made of a file, where the file is", .usage)
+      throw failure(
+        "\(store): `backup` copies a file; run it on the machine that has the file", .usage)
     }
     try requireFile(store)
     let folder = URL(fileURLWithPath: copy).deletingLastPathComponent().path
