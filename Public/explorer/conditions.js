@@ -54,7 +54,7 @@ function isDate(text) {
 }
 
 /**
- * A predicate as `{conditions, word}`, `word` being AND or OR; null where the builder cannot show it.
+ * A predicate as `{conditions, word}`, `word` being AND or OR; null if the builder cannot show it.
  *
  * @param typeOf gives the type at a key path, or nothing.
  */

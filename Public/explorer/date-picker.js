@@ -3,7 +3,7 @@
 import { h } from './dom.js';
 
 /**
- * A button that opens the picker; what is picked stands in `input`, and is committed when the picker is
+ * A button that opens the picker; the picked date is the text of `input`, and is committed when the picker is
  * left: a date that is typed changes with each of its parts.
  *
  * @param column a date column; `dateFormat` `day` has no time.

@@ -153,9 +153,9 @@ export class Grid {
    * Shows a result.
    *
    * @param moved ids of the rows that a diff names as moved.
-   * @param isNews whether a diff of the server made it.
-   * @param isOther whether it is the result of another request: it is read from the top.
-   * @param hasHeaders whether it is sectioned.
+   * @param isNews true if a diff of the server made it.
+   * @param isOther true if it is the result of another request, which is shown from the top.
+   * @param hasHeaders true if it is sectioned.
    * @param measure the attribute that is drawn as bars behind its values.
    * @param window `{before, total}`: how many rows stand before the result's, and how many there are.
    */

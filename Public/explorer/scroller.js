@@ -6,9 +6,9 @@
 
 /** Browsers cut elements at 16 to 33 million pixels. */
 export const TALLEST = 8_000_000;
-/** A scroll by more than so many times what is seen is a long one. */
+/** A scroll by more than this many heights of the visible part is a long one. */
 const LONG = 3;
-/** So many times what is seen are near an end. */
+/** Places within this many heights of the visible part are near an end. */
 const NEAR = 2;
 /** After this many milliseconds without a scroll event it has ended. */
 const PAUSE = 150;
@@ -49,7 +49,7 @@ export class Scroller {
     this.#shift = this.#excess > 0 ? position - this.#last : 0;
   }
 
-  /** Sets the height of the whole table; what is seen stays as far as it exists. */
+  /** Sets the height of the whole table; the visible rows stay as far as they exist. */
   resize(height) {
     const { position } = this;
     this.#excess = Math.max(0, height - TALLEST);
