@@ -1,4 +1,4 @@
-"""What access rules cost: the same work beside a server without rules, whose clients write the
+"""The cost of access rules, compared with a server without rules whose clients write the
 rule's condition into their predicates. Every caller has a JWT of its own on both servers."""
 
 import base64

@@ -60,7 +60,7 @@ def main():
         try:
             figures.ALL[name](bench)
         except (Missing, OSError, KeyError, ValueError, urllib.error.URLError) as problem:
-            table.gap(name, figures.ALL[name].__doc__, str(problem) or repr(problem))
+            table.not_measured(name, figures.ALL[name].__doc__, str(problem) or repr(problem))
             if not isinstance(problem, Missing):
                 traceback.print_exc(limit=-2)
         finally:

@@ -1,4 +1,4 @@
-"""What one figure is measured with: LiveFetch, the limit, and rounds that take turns."""
+"""The contestants of one figure: LiveFetch, the limit, and rounds that take turns."""
 
 import json
 
@@ -16,7 +16,7 @@ def city_fetch(minimum, **more):
 
 
 class Bench:
-    """What one figure is measured with: its servers are its own and are ended after it."""
+    """The servers of one figure, which are ended after it."""
 
     def __init__(self, base, program, rounds, seconds):
         self.base, self.program, self.rounds, self.seconds = base, program, rounds, seconds
@@ -43,7 +43,7 @@ class Bench:
         return RUN / name
 
     def contest(self, rounds=None, **contestants):
-        """Medians by name; None for LiveFetch with --bare, and for what is None."""
+        """Medians by name; None for LiveFetch with --bare, and for contestants that are None."""
         if not self.program:
             contestants["ours"] = None
         there = {name: measure for name, measure in contestants.items() if measure}

@@ -29,7 +29,7 @@ CREATE INDEX item_rank ON item(rank);
 
 
 class Client:
-    """One kept connection. What it asks never repeats."""
+    """One kept connection, whose requests never repeat."""
 
     def __init__(self, server):
         self.connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
@@ -44,7 +44,7 @@ class Client:
         return text
 
     def time(self, request, times=TIMES):
-        """The median of a request's milliseconds; `request` makes one of a number."""
+        """The median of a request's milliseconds; `request` returns one for a number."""
         seen = []
         for _ in range(times):
             self.number += 1

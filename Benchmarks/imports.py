@@ -1,4 +1,4 @@
-"""What loading a file costs beside SQLite's own shell."""
+"""The cost of loading a file, compared with SQLite's own shell."""
 
 import shutil
 import sqlite3

@@ -1,4 +1,4 @@
-"""Figures of fetches that are live: how soon a diff is there, what it weighs, what waiting costs."""
+"""Figures of live fetches: the delay and the size of a diff, and the cost of waiting."""
 
 import json
 import socket
@@ -56,7 +56,7 @@ def p3(bench):
     "one save until its diff is at one client"
     ours, limit = bench.livefetch(), bench.limit()
     file = bench.prepared("prepared.sqlite")
-    # At the pace of the saves: what follows 30 ms of rest costs several times what it costs in a row.
+    # At the pace of the saves: after 30 ms of rest a commit takes several times as long as without.
     store = [WORK / "store", "commit", file, 50, PACE]
     commits = lambda: median(map(float, output_of(store).split()))
     ping = limit.port, 50, "GET", "/empty", "", PACE
@@ -107,8 +107,8 @@ def p4(bench):
 
 
 class Held:
-    """Long polls, one for each path, that wait until this is closed. Made as soon as the server has
-    nothing to do but to hold them."""
+    """Long polls, one per path, that wait until this is closed. The constructor returns when the
+    server only holds them."""
 
     def __init__(self, server, paths, credentials=None):
         file = RUN / f"paths-{server.port}"
@@ -201,7 +201,7 @@ def p5(bench):
     for clients in held:
         clients.close()
     table.row("P5", p5.__doc__, "µs", seen["ours"], seen["one"], "beside one", at_most=1.2)
-    # What waiting connections cost the server whatever they wait for.
+    # The cost of waiting connections, whatever they wait for.
     name = "10,000 long polls of one fetch"
     table.row("", "  as long polls", "µs", seen["polled"], seen["crowd"], name)
 

@@ -1,4 +1,4 @@
-"""The table that `make bench` prints: one row a figure, as soon as it is known."""
+"""The table that `make bench` prints: one row per figure, as soon as it is known."""
 
 COLUMNS = (
     ("figure", 6),
@@ -27,7 +27,7 @@ def heading():
 
 
 def row(figure, what, unit, ours, peer, peer_name, target=None, at_least=None, at_most=None):
-    """`at_least` and `at_most` are bounds of ours / peer; with a `target` in words, of ours."""
+    """`at_least` and `at_most` limit ours / peer; if `target` is given, they limit `ours` itself."""
     ratio = ours / peer if ours is not None and peer else None
     judged = ratio if target is None else ours
     if target is None:
@@ -40,5 +40,5 @@ def row(figure, what, unit, ours, peer, peer_name, target=None, at_least=None, a
     print(line([figure, what, number(ours, unit), peer_text, ratio, target]), flush=True)
 
 
-def gap(figure, what, why):
+def not_measured(figure, what, why):
     print(line([figure, what, "not measured: " + " ".join(why.split())]), flush=True)

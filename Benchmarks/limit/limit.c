@@ -1,10 +1,11 @@
-// The limit: a bare libmicrohttpd server over SQLite, rows written to a buffer by hand. What it
-// leaves out (predicates, caching, history, validation) is what LiveFetch must not make felt.
+// Lower bound for LiveFetch: the same HTTP and SQL work without predicates, caching, history and
+// validation. A bare libmicrohttpd server over SQLite writes the rows to a buffer by hand.
 //   limit FILE WORKERS      prints its port, serves until a signal ends it
-//   limit-postgres CONNECTION WORKERS    the same over PostgreSQL by libpq, a connection a worker
+//   limit-postgres CONNECTION WORKERS    the same over PostgreSQL by libpq, one connection per worker
 //   /fetch?min=N    the 50 largest cities with population >= N, as LiveFetch answers it
 //   /static?size=N  a prepared body of N bytes      /empty  a prepared 304
-//   /hold?size=N    held until /resume, which answers all held with N bytes and tells how many
+//   /hold?size=N    waits until /resume, then responds with N bytes; 503 if too many wait
+//   /resume         responds to all waiting requests; its own body is their number
 
 #include <microhttpd.h>
 #include <netinet/in.h>
@@ -205,13 +206,15 @@ static enum MHD_Result resumeAll(struct MHD_Connection *connection) {
   return sendOnce(connection, MHD_create_response_from_buffer(length, body, MHD_RESPMEM_MUST_COPY));
 }
 
-static void hold(struct MHD_Connection *connection) {
+static enum MHD_Result hold(struct MHD_Connection *connection) {
   pthread_mutex_lock(&lock);
-  if (heldCount < maximumHeld) {
+  int isFull = heldCount == maximumHeld;
+  if (!isFull) {
     MHD_suspend_connection(connection);
     held[heldCount++] = connection;
   }
   pthread_mutex_unlock(&lock);
+  return isFull ? MHD_queue_response(connection, 503, empty) : MHD_YES;
 }
 
 static enum MHD_Result answer(void *cls, struct MHD_Connection *connection, const char *url,
@@ -234,8 +237,7 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *connection, cons
   if (strcmp(url, "/hold")) return MHD_queue_response(connection, 304, empty);
   if (*state == &wasHeld) return MHD_queue_response(connection, 200, filled(bytes));
   *state = &wasHeld;
-  hold(connection);
-  return MHD_YES;
+  return hold(connection);
 }
 
 int main(int count, char **arguments) {

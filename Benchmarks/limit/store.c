@@ -1,8 +1,8 @@
 // The limit of saving: bare SQLite on a file that LiveFetch has prepared, so that the same indexes
 // and history triggers work, with the same durability (WAL, synchronous=FULL).
-//   store commit FILE COUNT [PAUSE]  one-row updates, a commit each, PAUSE microseconds after the
-//                                    one before; prints each one's microseconds
-//   store insert FILE SECONDS        inserts, a commit each 1,000; prints rows a second
+//   store commit FILE COUNT [PAUSE]  one-row updates, one commit per update, PAUSE microseconds
+//                                    after the one before; prints each one's microseconds
+//   store insert FILE SECONDS        inserts, one commit per 1,000; prints rows per second
 
 #include <sqlite3.h>
 #include <stdio.h>

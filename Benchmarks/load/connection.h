@@ -21,7 +21,7 @@ typedef struct {
   int socket;
   int isStream, isWaiting;
   size_t length, capacity;
-  char *bytes;  // what has come of the present answer, ended by a NUL
+  char *bytes;  // the received part of the current response, ended by a NUL
   char authorization[1024];  // a header line, or empty
 } Connection;
 

@@ -1,4 +1,4 @@
-// The load that wrk cannot make. Every form prints one line a round, times in microseconds.
+// The load that wrk cannot make. Every form prints one line per round, times in microseconds.
 //   load ping PORT COUNT METHOD PATH BODY [PAUSE]
 //     one request after another on one connection, PAUSE after the answer; prints each one's time
 //   load poll PORT CLIENTS ROUNDS WAITPATH TOKEN METHOD PATH BODY

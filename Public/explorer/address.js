@@ -1,4 +1,4 @@
-// The request on show ↔ the page's address, so that a link leads to the same view.
+// The displayed request ↔ the page's URL, so that a link leads to the same view.
 
 import { span } from './row-window.js';
 import { sortTerms } from './sort-terms.js';
@@ -7,14 +7,14 @@ const names = ['entity', 'where', 'sort', 'section', 'limit', 'offset', 'second'
   'group', 'values', 'having', 'order', 'chart'];
 const empty = Object.fromEntries(names.map((name) => [name, '']));
 
-/** The request in the address; nothing where it names no entity. */
+/** The request in the URL; null if the URL has no `entity`. */
 export function read() {
   const search = new URLSearchParams(location.search);
   if (!search.has('entity')) return null;
   return Object.fromEntries(names.map((name) => [name, search.get(name) ?? '']));
 }
 
-/** @param isStep whether going back leads to the request before. */
+/** @param isStep true to add an entry to the browser's history. */
 export function write(view, isStep) {
   const search = new URLSearchParams();
   for (const name of names) if (view[name]) search.set(name, view[name]);
@@ -50,6 +50,7 @@ export function blank(schema, entity) {
 export function request(view, where, schema, { offset, size }) {
   const related = schema.toOne(view.entity).map(({ name }) => name);
   const { base, most } = span(view);
+  // A negative limit is sent as it is: the server refuses it.
   return { entity: view.entity, where, section: view.section, sort: sortTerms(view.sort),
     limit: most < 0 ? most : Math.max(0, Math.min(size, most - offset)), offset: base + offset || undefined,
     count: 'exact', expand: related };

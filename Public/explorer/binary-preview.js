@@ -3,36 +3,47 @@
 import { h, replace, saveFile } from './dom.js';
 import { bytes, isBase64, number } from './format.js';
 
-/** The first bytes of the kinds of pictures that browsers decode. */
-const pictures = [['png', [0x89, 0x50, 0x4e, 0x47]], ['jpeg', [0xff, 0xd8, 0xff]],
-  ['gif', [0x47, 0x49, 0x46, 0x38]], ['webp', [0x52, 0x49, 0x46, 0x46]], ['bmp', [0x42, 0x4d]]];
+/** The first bytes of the kinds of pictures that browsers decode; in BMP the file's size and four zeros follow. */
+const pictures = [['png', /^\x89PNG\r\n/], ['jpeg', /^\xff\xd8\xff/], ['gif', /^GIF8[79]a/], ['webp', /^RIFF.{4}WEBP/s], ['bmp', /^BM.{4}\0{4}/s]];
+const LONGEST_START = 12;
 const DUMPED = 96;
 const LARGEST = { width: 320, height: 240 };
 
 /**
- * @param value base64, null, or what else is stored in the column.
- * @param options `commit(value)` takes another value; null where the row is read-only. `stored()` resolves to the
- * value's bytes as the server has them, and `isText()` to whether it is a text there, which may look like base64;
- * null where the value is not saved yet.
+ * @param value base64, null, or a stored value of another type.
+ * @param options `commit(value)` receives the new value; null if the row is read-only. `stored()` resolves to the stored
+ * bytes. `isText()` resolves to true if the stored value is text that only looks like base64. Both are null if the value
+ * is not saved yet.
  */
 export function binaryPreview(column, value, { commit, stored, isText }) {
   const element = h('div', { class: 'binary' });
   const data = decoded(value);
-  const draw = (content) => replace(element, parts(column, value, content, { commit, stored }));
-  draw(data);
-  if (data && pictureKind(data) === undefined && isText) isText().then((is) => is && draw(null), () => {});
+  const draw = (content, picture) => replace(element, parts(column, value, content, { ...picture, commit, stored }));
+  const drawBytes = () => {
+    draw(data);
+    if (data && isText) isText().then((is) => is && draw(null), () => {});
+  };
+  const kind = data && pictureKind(data);
+  if (kind) draw(data, { kind, onRefused: drawBytes });
+  else drawBytes();
   return element;
 }
 
-const pictureKind = (data) => pictures.find(([, start]) => start.every((byte, index) => data[index] === byte))?.[0];
+/** The kind of picture that the bytes begin like; undefined for others. */
+export function pictureKind(data) {
+  const start = String.fromCharCode(...data.subarray(0, LONGEST_START));
+  return pictures.find(([, pattern]) => pattern.test(start))?.[0];
+}
 
-/** @param data the bytes; null for what is none. */
-function parts(column, value, data, { commit, stored }) {
+/**
+ * @param data the bytes; null if the value is not base64.
+ * @param options `kind` of a picture; `onRefused` is called if the browser cannot decode it.
+ */
+function parts(column, value, data, { kind, onRefused, commit, stored }) {
   const text = data === null && value !== null && value !== undefined ? String(value) : null;
-  const kind = data && pictureKind(data);
   const about = data ? `${kind ? `${kind.toUpperCase()}, ` : ''}${bytes(data.length)}`
     : text === null ? 'NULL' : typeof value === 'string' ? `text of ${number([...text].length)} characters` : 'not binary';
-  return [data && (kind ? picture(data, column.name) : dump(data)),
+  return [data && (kind ? picture(data, column.name, onRefused) : dump(data)),
     text !== null && h('pre', { class: 'code is-text', tabindex: 0, 'aria-label': 'Text' }, text),
     h('p', { class: 'binary-line' }, h('span', {}, about),
       about !== 'NULL' && h('button', { class: 'text-button', type: 'button',
@@ -48,14 +59,14 @@ function decoded(value) {
 }
 
 /** Drawn on a canvas: the page's policy allows no pictures from memory. */
-function picture(data, name) {
+function picture(data, name, onRefused) {
   const canvas = h('canvas', { role: 'img', 'aria-label': `${name} as a picture`, width: 1, height: 1 });
   createImageBitmap(new Blob([data])).then((image) => {
     const scale = Math.min(1, LARGEST.width / image.width, LARGEST.height / image.height);
     canvas.width = Math.max(1, Math.round(image.width * scale));
     canvas.height = Math.max(1, Math.round(image.height * scale));
     canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
-  }, () => canvas.replaceWith(dump(data)));
+  }, onRefused);
   return canvas;
 }
 
@@ -71,7 +82,7 @@ function dump(data) {
   return data.length > 0 && h('pre', { class: 'code', tabindex: 0, 'aria-label': 'First bytes' }, lines.join('\n'));
 }
 
-/** Saves what is stored, which may be a text that looks like base64; what is not saved yet, or cannot be read, as it is shown. */
+/** Downloads the stored bytes; the shown value if nothing is stored yet or reading fails. */
 async function download(shown, name, stored) {
   saveFile(stored === null ? new Blob([shown]) : await stored().catch(() => new Blob([shown])), name);
 }

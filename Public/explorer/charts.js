@@ -8,8 +8,8 @@ const WIDTH = 304;
 const HEIGHT = 72;
 
 /**
- * Counts values in bins `{from, to, count}`. The bins are logarithmic if the largest value is more than 20 times the
- * median. BigInts have exact bins.
+ * Counts values in bins `{from, to, count}`. The bins are logarithmic if no value is negative and the largest is more than
+ * 20 times the median. BigInts have exact bins.
  */
 export function bins(values, count = BINS) {
   if (values.length === 0) return [];
@@ -19,14 +19,17 @@ export function bins(values, count = BINS) {
     if (value > high) high = value;
   }
   if (typeof low === 'bigint') return counted(integerBins(low, high, count), values);
-  if (low === high) return [{ from: low, to: high, count: values.length }];
   const median = Float64Array.from(values).sort()[values.length >> 1];
   const isLog = low >= 0 && high > 20 * median;
-  const scaled = isLog ? Math.log1p : (value) => value;
-  const unscaled = isLog ? Math.expm1 : (value) => value;
-  const width = (scaled(high) - scaled(low)) / count || 1;
+  // Counts in halves if the distance exceeds the largest number.
+  const unit = Number.isFinite(high - low) ? 1 : 2;
+  const scaled = isLog ? Math.log1p : (value) => value / unit;
+  const unscaled = isLog ? Math.expm1 : (value) => value * unit;
+  const width = (scaled(high) - scaled(low)) / count;
+  if (width === 0) return [{ from: low, to: high, count: values.length }];
   const list = Array.from({ length: count }, (_, index) => ({
     from: unscaled(scaled(low) + index * width), to: unscaled(scaled(low) + (index + 1) * width), count: 0 }));
+  list.at(-1).to = high;
   for (const value of values) {
     list[Math.min(count - 1, Math.floor((scaled(value) - scaled(low)) / width))].count += 1;
   }
@@ -87,7 +90,7 @@ export function drawBins(parent, list, { onPick, text, end = text }) {
   const ends = list.length > 0 ? [end(list[0].from), end(list.at(-1).to)] : ['', ''];
   const total = list.reduce((sum, { count }) => sum + count, 0);
   replace(parent, h('svg', { class: 'histogram', viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'group',
-    'aria-label': `${total} values from ${ends[0]} to ${ends[1]}` }, bars),
+    'aria-label': `${number(total)} ${total === 1 ? 'value' : 'values'} from ${ends[0]} to ${ends[1]}` }, bars),
   h('p', { class: 'axis' }, h('span', {}, ends[0]), list.length > 1 && h('span', {}, ends[1])));
 }
 

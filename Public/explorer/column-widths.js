@@ -1,12 +1,13 @@
-// The widths of the columns. A number is never cut: its column is at least as wide as the longest one
-// that has been shown. Nor is a name of common length, unless the user makes its column narrower.
+// The widths of the columns. A column is at least as wide as its longest number that has been shown and,
+// up to WIDEST_HEAD pixels, as its heading, unless the user makes it narrower.
 
 import { isNumeric } from './format.js';
 
-/** The padding of a cell, and room for a mark. */
+/** The padding of `.cell` in grid.css, and room for a mark. */
 const PADDING = 22;
+/** `--inset` and `--inset-end` of narrow screens in grid.css. */
 const INSETS = 20;
-/** The padding of a head, the button of its menu and the arrow of the order. */
+/** The padding of `.head-cell` and `.head-menu` in grid.css, and the arrow of the order. */
 const HEAD_ROOM = 54;
 const WIDEST_HEAD = 180;
 
@@ -38,8 +39,8 @@ export class ColumnWidths {
     this.#context.letterSpacing = '0px';
   }
 
-  /** Takes note of the text of a cell; whether its column has to be wider. */
-  note(index, text) {
+  /** Records a cell's text. Returns true if its column must grow. */
+  record(index, text) {
     const { isID, type } = this.#columns[index];
     const isNumber = isNumeric(type) || (isID && /^-?\d+$/.test(text));
     if (!isNumber || text.length <= this.#longest[index]) return false;
@@ -54,6 +55,7 @@ export class ColumnWidths {
   /** The pixels that a text needs in a cell of a column. */
   measure(text, index) {
     const style = getComputedStyle(this.#grid);
+    // `.cell.is-id` in grid.css has 12 pixels.
     this.#context.font = this.#columns[index].isID ? `12px ${style.getPropertyValue('--mono')}`
       : `600 ${style.fontSize} ${style.fontFamily}`;
     return this.#context.measureText(text).width + PADDING;
@@ -62,7 +64,7 @@ export class ColumnWidths {
   /**
    * Gives the grid its columns, and the pixels that they need at least.
    *
-   * @param room where it is narrow, the width that the first three columns share.
+   * @param room on narrow screens the width that the first three columns share.
    */
   apply(room) {
     const template = this.#columns.map((column, index) => this.#width(column, index, room)).join(' ');

@@ -1,9 +1,9 @@
 // Conditions of the filter builder ↔ the text of a predicate. Only comparisons of one key path with
-// literals, all joined by AND or all by OR; other predicates are not the builder's.
+// literals, all joined by AND or all by OR. The builder does not show other predicates.
 
-import { isNumeric } from './format.js';
+import { isDay, isNumeric, isUUID } from './format.js';
 import { isComparison, tokens } from './predicate-language.js';
-import { pathOf, pathText, quoted, unescaped } from './predicate-text.js';
+import { isCompleteString, pathOf, pathText, quoted, unescaped } from './predicate-text.js';
 
 const nulls = [['== NULL', 'is NULL'], ['!= NULL', 'is not NULL']];
 const order = [['==', 'is'], ['!=', 'is not'], ['>', 'is more than'], ['>=', 'is at least'],
@@ -33,18 +33,28 @@ export function conditionText({ path, isDotted, type, operator, values }) {
   return `${name} ${operator} ${count === 2 ? `{${literals.join(', ')}}` : literals[0]}`;
 }
 
+/** A value as a literal; null if it is not one of the type. */
 function literal(text, type) {
-  if (isNumeric(type)) return text.trim() !== '' && Number.isFinite(Number(text)) ? text.trim() : null;
-  if (type === 'boolean') return text === 'yes' ? 'TRUE' : 'FALSE';
-  if (type === 'date') return Number.isNaN(Date.parse(text)) ? null : quoted(dateText(text));
-  return quoted(text);
+  if (isNumeric(type)) return isNumber(text.trim()) ? text.trim() : null;
+  if (type === 'boolean') return { yes: 'TRUE', no: 'FALSE' }[text] ?? null;
+  if (type === 'date') return isDate(text) ? quoted(text) : null;
+  return type === 'uuid' && !isUUID(text) ? null : quoted(text);
 }
 
-/** A day is its first second. */
-const dateText = (text) => (/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);
+const numberForm = /^-?(?:0x[\da-f]+|0o[0-7]+|0b[01]+|(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?)$/i;
+
+const isNumber = (text) => numberForm.test(text) && Number.isFinite(Number(text.replace('-', '')));
+
+/** Years of more than four digits need a sign. */
+const dateForm = /^(\d{4}|[+-]\d{4,11})-(\d\d)-(\d\d)(?:[T ](?:[01]\d|2[0-3])(?::[0-5]\d){1,2}(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)?)?$/;
+
+function isDate(text) {
+  const [, year, month, day] = dateForm.exec(text) ?? [];
+  return year !== undefined && isDay(year, month, day);
+}
 
 /**
- * A predicate as `{conditions, word}`, `word` being AND or OR; null where the builder cannot show it.
+ * A predicate as `{conditions, word}`, `word` being AND or OR; null if the builder cannot show it.
  *
  * @param typeOf gives the type at a key path, or nothing.
  */
@@ -63,37 +73,54 @@ export function conditionsOf(where, typeOf) {
   return joins.size > 1 || conditions.includes(null) ? null : { conditions, word: [...joins][0] ?? 'AND' };
 }
 
-/** The tokens with a minus and the number behind it as one. */
-function signed(list) {
-  return list.flatMap((token, index) => {
-    const next = list[index + 1];
-    if (token.text === '-' && next?.kind === 'number') return [];
-    return token.kind === 'number' && list[index - 1]?.text === '-' ? [{ ...token, text: `-${token.text}` }] : [token];
-  });
-}
-
-function condition([path, operator, ...others], typeOf) {
-  const rest = signed(others);
-  if (!path || !operator || !isComparison(operator)) return null;
+/** A comparison as a condition; null if the builder cannot show it. */
+function condition([path, comparison, ...others], typeOf) {
+  if (!path || !comparison || !isComparison(comparison)) return null;
   const name = pathOf(path.text);
-  const type = path.kind === 'string' || path.kind === 'number' ? undefined : typeOf(name);
-  if (!type) return null;
-  const option = /^\[[cdn]+\]$/i.test(rest[0]?.text ?? '') ? rest.shift().text.toLowerCase() : '';
-  const sign = { '=': '==', '<>': '!=', '=>': '>=', '=<': '<=' }[operator.text] ?? operator.text.toUpperCase();
-  const values = rest.filter(({ text }) => !['{', '}', ','].includes(text)).map((token) => plain(token));
-  const isNull = values.length === 1 && /^(NULL|NIL)$/i.test(values[0] ?? '') && rest[0].kind === 'keyword';
-  const full = isNull ? `${sign} NULL` : `${sign}${option}`;
-  const isKnown = operatorsFor(type).some(([each]) => each === full);
-  if (!isKnown || values.includes(null) || (!isNull && values.length !== valueCount(full))) return null;
+  const type = ['string', 'number'].includes(path.kind) ? undefined : typeOf(name);
+  const read = type && comparedWith(comparison, others);
+  const values = read?.list.map((token) => shown(token, type));
+  const isKnown = operatorsFor(type).some(([operator]) => operator === read?.operator);
+  if (!isKnown || values.includes(null)) return null;
   const isDotted = path.text.startsWith('#"') && pathText(name) === name;
-  return { path: name, ...(isDotted && { isDotted }), type, operator: full, values: isNull ? [] : values };
+  return { path: name, ...(isDotted && { isDotted }), type, operator: read.operator, values };
 }
 
-/** A literal as the builder shows it; null for what is none. */
-function plain({ kind, text }) {
-  if (kind === 'number') return text;
-  if (kind === 'string') return unescaped(text.slice(1, -1));
-  if (/^(TRUE|YES)$/i.test(text)) return 'yes';
-  if (/^(FALSE|NO)$/i.test(text)) return 'no';
-  return /^(NULL|NIL)$/i.test(text) ? text : null;
+/** The operator as the builder spells it, and the tokens of its values; null if there are other tokens. */
+function comparedWith({ text }, others) {
+  const hasOption = /^\[[cdn]+\]$/i.test(others[0]?.text ?? '');
+  const option = hasOption ? others[0].text.toLowerCase() : '';
+  const operator = { '=': '==', '<>': '!=', '=>': '>=', '=<': '<=' }[text] ?? text.toUpperCase();
+  const list = valueTokens(signed(hasOption ? others.slice(1) : others), operator);
+  if (list?.length === 1 && isNull(list[0])) return { operator: `${operator} NULL`, list: [] };
+  return list && { operator: `${operator}${option}`, list };
+}
+
+/** The tokens, a number with the sign before it as one. A minus after a value is an operator. */
+function signed(list) {
+  const isSign = (index) => list[index]?.text === '-' && list[index + 1]?.kind === 'number'
+    && ['{', ',', undefined].includes(list[index - 1]?.text);
+  return list.flatMap((token, index) => (isSign(index) ? [] : isSign(index - 1) ? [{ ...token, text: `-${token.text}` }] : [token]));
+}
+
+/** One token, two in braces for BETWEEN; null for others. */
+function valueTokens(list, operator) {
+  if (operator !== 'BETWEEN') return list.length === 1 ? list : null;
+  const [opening, from, comma, to, closing] = list;
+  const isRange = list.length === 5 && opening.text === '{' && comma.text === ',' && closing.text === '}';
+  return isRange ? [from, to] : null;
+}
+
+const isNull = ({ kind, text }) => kind === 'keyword' && /^(NULL|NIL)$/i.test(text);
+
+/** A literal of the type as the builder shows it; null for other tokens. */
+function shown({ kind, text }, type) {
+  const value = plain(kind, text, type);
+  return value !== null && literal(value, type) !== null ? value : null;
+}
+
+function plain(kind, text, type) {
+  if (isNumeric(type)) return kind === 'number' ? text : null;
+  if (type === 'boolean') return /^(TRUE|YES)$/i.test(text) ? 'yes' : /^(FALSE|NO)$/i.test(text) ? 'no' : null;
+  return kind === 'string' && isCompleteString(text) ? unescaped(text.slice(1, -1)) : null;
 }

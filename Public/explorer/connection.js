@@ -7,7 +7,7 @@ import { rowCount, span } from './row-window.js';
 const texts = { connecting: 'connecting', live: 'live', offline: 'reconnecting', failed: 'refused', slow: 'too slow',
   closed: 'closed', plain: 'not live', idle: 'no table', unauthorized: 'signed out', unfinished: 'predicate not finished' };
 
-/** @param reason why it is offline, or why the rows are not live. */
+/** @param reason the reason why it is offline, or why the rows are not live. */
 export function showConnection(state, reason) {
   const text = reason && state === 'offline' ? `${texts.offline} — ${reason}`
     : state === 'plain' ? `${texts.plain}: ${reason}` : texts[state];
@@ -20,7 +20,7 @@ export function showConnection(state, reason) {
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hour12: false });
 
 /**
- * @param shown `range`: an element with the rows that are seen, where they are not all at hand.
+ * @param shown `range`: an element with the numbers of the visible rows, unless all are loaded.
  * @param actions buttons at the end of the line.
  */
 export function showSummary(parent, { view, result, traffic, nameOfEntity, notLive, range }, actions) {

@@ -159,7 +159,7 @@ export class Cursor {
     this.#handlers.onCell(event.button === 2 ? { x: event.clientX, y: event.clientY } : cell, this.#columnNow, this.#item);
   }
 
-  /** @param isPointer whether a pointer chose the row. */
+  /** @param isPointer true if a pointer chose the row. */
   #report(isPointer) {
     if (this.#held && this.#editors.size === 0) this.#handlers.onCurrent?.(this.#item ?? this.#held, isPointer);
   }
@@ -167,7 +167,7 @@ export class Cursor {
   /**
    * After another result: stays with its row, or takes the one that it waits for.
    *
-   * @param isOther whether it is the result of another request, in which indexes mean other rows.
+   * @param isOther true if it is the result of another request, in which indexes mean other rows.
    */
   follow(isOther) {
     if (isOther) this.#isAwaited = false;
@@ -192,7 +192,7 @@ export class Cursor {
     return place !== null;
   }
 
-  /** The index of the current row; -1 where it is not in the window. */
+  /** The index of the current row; -1 if it is not in the window. */
   #find() {
     const { layout } = this.#grid;
     if (!this.#held) return -1;
@@ -210,7 +210,7 @@ export class Cursor {
     if (row) this.#handlers.onRemove(row.item);
   }
 
-  /** Ctrl C copies, Ctrl A selects all rows; whether the key was one of them. */
+  /** Ctrl C copies, Ctrl A selects all rows. Returns true if the key was one of them. */
   #command({ key }) {
     if (key === 'a' && this.#handlers.onOpen) {
       this.#grid.selection.all(this.#grid.layout);

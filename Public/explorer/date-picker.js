@@ -3,7 +3,7 @@
 import { h } from './dom.js';
 
 /**
- * A button that opens the picker; what is picked stands in `input`, and is committed when the picker is
+ * A button that opens the picker; the picked date is the text of `input`, and is committed when the picker is
  * left: a date that is typed changes with each of its parts.
  *
  * @param column a date column; `dateFormat` `day` has no time.
@@ -24,16 +24,20 @@ export function datePicker(column, input, commit) {
   return source;
 }
 
-/** A date as the API writes it as the texts of a day and a time; both are empty for another text. */
+const dateForm = /^([+-]?)(\d{4,})(-\d\d-\d\d)(?:[T ]([\d:.]+)(Z|[+-]\d\d:\d\d)?)?$/;
+
+/** A date in ISO 8601 as the texts of a day and a time in UTC, as the pickers have them; both are empty for another text. */
 export function partsOf(text) {
-  const date = new Date(text);
+  const [, sign, digits, rest, clock = '00:00', offset = 'Z'] = dateForm.exec(text) ?? [];
+  // JavaScript writes years with a sign in six digits, the pickers without a sign.
+  const date = new Date(`${sign ? sign + digits.padStart(6, '0') : digits}${rest}T${clock}${offset}`);
   if (Number.isNaN(date.getTime())) return ['', ''];
-  const [day, time] = date.toISOString().split('T');
+  const [day, time] = date.toISOString().replace(/^\+0*/, '').split('T');
   return [day, time.replace(/(\.000)?Z$/, '')];
 }
 
-/** `2024-02-29` or `2024-02-29T10:00` as the API writes dates; the picker knows no fractions of a second. */
+/** `2024-02-29` or `2024-02-29T10:00` as the API writes dates: a year of more digits has a sign. The picker knows no fractions of a second. */
 export function inUTC(text, fraction = '') {
   const [day, time = '00:00:00'] = text.split('T');
-  return `${day}T${time.length === 5 ? `${time}:00` : time}${fraction}Z`;
+  return `${/^\d{5}/.test(day) ? '+' : ''}${day}T${time.length === 5 ? `${time}:00` : time}${fraction}Z`;
 }

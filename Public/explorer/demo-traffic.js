@@ -45,7 +45,7 @@ export class DemoTraffic {
         { optimistic: false });
       this.#onSaved(token, sentAt);
     } catch {
-      // Refused or gone meanwhile: the next one is another row.
+      // The save was refused, or the row was deleted: the next save changes another row.
     }
   }
 }

@@ -22,7 +22,7 @@ export class Demonstrations {
       get where() { return page.finding.where; }, token, onClose: onChange });
   }
 
-  /** @param isFirst whether the first is drawn as the one to press. */
+  /** @param isFirst true to draw the first one as the main button. */
   buttons(isFirst) {
     const { schema, view, isLive, isReadOnly } = this.#page;
     const column = liveliest(schema, view);

@@ -47,7 +47,7 @@ function focusAt(parent, { kind, label, path }) {
   (same ?? (there?.localName === kind ? there : null))?.focus({ preventScroll: true });
 }
 
-/** A sentence of the server's, with what stands in backticks as code. */
+/** A sentence of the server's, with the parts in backticks as code. */
 export function sentence(text) {
   return text.split(/`([^`]*)`/).map((part, index) => (index % 2 === 1 ? h('code', {}, part) : part));
 }

@@ -124,7 +124,7 @@ export class Editing {
 
   // MARK: Stores
 
-  /** The server's tables, or its store, are others. @param isSchemaChange whether it is the same store. */
+  /** Adopts another schema, or another store. @param isSchemaChange true if it is the same store. */
   follow(about, isSchemaChange) {
     const text = isSchemaChange ? this.#storage.read() : null;
     if (text !== null) this.#storage.write(null);
@@ -140,7 +140,7 @@ export class Editing {
     location.reload();
   }
 
-  /** Whether something is lost with the tab. An open cell stages what was typed before. */
+  /** True if closing the tab loses something. Stages the text of an open cell first. */
   get #isUnsaved() {
     if (this.#isReloading) return false;
     document.activeElement?.blur();
@@ -175,7 +175,7 @@ export class Editing {
     return [...this.#lost, ...this.#aside.notes, ...(this.#storage.isKept ? [] : [unkept])];
   }
 
-  /** What was typed is seen, where it is no value and its cell is no longer there. */
+  /** Shows a typed text that is no value of its column, after its cell is gone. */
   keepText(entity, id, { name }, text) {
     this.#keep(`Not staged: “${text}” in ${name} of ${entity} ${id} is no value of this column.`);
   }

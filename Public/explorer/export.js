@@ -1,4 +1,4 @@
-// The rows of the present fetch as a file: all of them, not only those that the page has.
+// Exports all rows of the current fetch as a file, not only those that the page has loaded.
 
 import { csvOf, jsonItem } from './selection-bar.js';
 import { openDialog } from './dialogs.js';
@@ -7,10 +7,10 @@ import { rowsText } from './format.js';
 import { stringify } from './json.js';
 import { closePopover, popover } from './popover.js';
 
-/** The rows of one request. */
-const PAGE = 5000;
+/** The number of rows of one request. */
+const PAGE_SIZE = 5000;
 
-/** Shows how far the export under way is, with a button that stops it; null while there is none. */
+/** The element that shows the running export's progress, with a button that stops it; null if none runs. */
 let running = null;
 
 export const exportState = () => running;
@@ -24,7 +24,7 @@ export function exportMenu(anchor, page) {
   const item = (format, text) => h('button', { class: 'menu-item', type: 'button', disabled: running !== null,
     onclick: () => { closePopover(); begin(format, page, anchor); } }, text);
   popover(anchor, [h('div', { class: 'menu' }, item('csv', 'All rows of this filter as CSV'),
-    item('json', 'All rows of this filter as JSON')), running && h('p', { class: 'quiet' }, 'An export is under way.')],
+    item('json', 'All rows of this filter as JSON')), running && h('p', { class: 'quiet' }, 'An export is running.')],
   { label: 'Export', className: 'export-menu' });
 }
 
@@ -48,8 +48,7 @@ async function save(format, page, onProgress, signal) {
   const parts = [];
   let count = 0;
   for await (const items of pages(page, signal)) {
-    const text = format === 'csv' ? csvOf(page.columns, items) : lines(page.columns, items);
-    parts.push(format === 'csv' && count > 0 ? text.slice(text.indexOf('\r\n') + 2) : text);
+    parts.push(format === 'csv' ? csvOf(page.columns, items, { hasHeading: count === 0 }) : lines(page.columns, items));
     if (format === 'json') parts.push(',\n');
     count += items.length;
     onProgress(count);
@@ -60,12 +59,15 @@ async function save(format, page, onProgress, signal) {
   saveFile(blob, `${page.view.entity}.${format}`);
 }
 
-/** The rows page by page; each page begins behind the last row of the one before, by their number if rows may have the same id. */
+/**
+ * Reads the rows page by page, so saves may take effect between two pages. Each page begins after the last row of the one
+ * before, by offset if ids are not unique.
+ */
 async function* pages({ client, request, columns, mayRepeat }, signal) {
   const most = request.limit ?? Infinity;
   const select = columns.map(({ name }) => name).filter((name) => name !== 'id');
   let after;
-  let size = PAGE;
+  let size = PAGE_SIZE;
   for (let count = 0; count < most;) {
     const limit = Math.min(size, most - count);
     const result = await client.fetch({ ...request, select: select.length > 0 ? select : undefined, limit,

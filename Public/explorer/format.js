@@ -22,6 +22,8 @@ export function drawable(values) {
 /** True for an integer that a number of JavaScript cannot hold: it is text. */
 export const isDigits = (value) => typeof value === 'string' && /^-?\d+$/.test(value);
 
+export const isUUID = (text) => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text);
+
 /** True for a text that is the base64 of bytes. A column of binary values may hold other texts. */
 export const isBase64 = (text) => /^(?:[a-z\d+/]{4})*(?:[a-z\d+/]{2}==|[a-z\d+/]{3}=)?$/i.test(text);
 
@@ -91,7 +93,7 @@ export function parse(text, { type, optional }) {
     case 'json': return parseJSON(trimmed);
     case 'date': return parseDate(trimmed);
     case 'binary': return base64(trimmed);
-    case 'uuid': return formed(trimmed, /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i, 'A UUID is expected: 8-4-4-4-12 hexadecimal digits.');
+    case 'uuid': return parseUUID(trimmed);
     default: return text;
   }
 }
@@ -99,10 +101,14 @@ export function parse(text, { type, optional }) {
 function parseDate(text) {
   const [, year, month, day] = /^[+-]?(\d{4,})(?:-(\d\d)-(\d\d))?/.exec(text) ?? [];
   if (year === undefined) throw new Error('A date is expected: 2024-01-31 or 2024-01-31T12:00:00Z.');
-  // The calendar is the same every 400 years.
-  const days = month && new Date(Date.UTC(2000 + Number(year) % 400, Number(month), 0)).getUTCDate();
-  if (month && (month < 1 || month > 12 || day < 1 || day > days)) throw new Error(`There is no day ${year}-${month}-${day}.`);
+  if (month && !isDay(year, month, day)) throw new Error(`There is no day ${year}-${month}-${day}.`);
   return text;
+}
+
+/** True if a day exists. The calendar is the same every 400 years. */
+export function isDay(year, month, day) {
+  const days = new Date(Date.UTC(2000 + Number(year) % 400, Number(month), 0)).getUTCDate();
+  return month >= 1 && month <= 12 && day >= 1 && day <= days;
 }
 
 function base64(text) {
@@ -110,8 +116,8 @@ function base64(text) {
   return text;
 }
 
-function formed(text, form, refusal) {
-  if (!form.test(text)) throw new Error(refusal);
+function parseUUID(text) {
+  if (!isUUID(text)) throw new Error('A UUID is expected: 8-4-4-4-12 hexadecimal digits.');
   return text;
 }
 

@@ -10,8 +10,8 @@ import { Cursor } from './cursor.js';
 import { h } from './dom.js';
 import { number } from './format.js';
 import { IndexStrip } from './index-strip.js';
+import { largestValue } from './largest-value.js';
 import { HEAD, Layout, ROW, useTouchSizes } from './layout.js';
-import { largest } from './measure.js';
 import { Motion } from './motion.js';
 import { Row } from './row.js';
 import { keyOf } from './row-key.js';
@@ -153,9 +153,9 @@ export class Grid {
    * Shows a result.
    *
    * @param moved ids of the rows that a diff names as moved.
-   * @param isNews whether a diff of the server made it.
-   * @param isOther whether it is the result of another request: it is read from the top.
-   * @param hasHeaders whether it is sectioned.
+   * @param isNews true if a diff of the server made it.
+   * @param isOther true if it is the result of another request, which is shown from the top.
+   * @param hasHeaders true if it is sectioned.
    * @param measure the attribute that is drawn as bars behind its values.
    * @param window `{before, total}`: how many rows stand before the result's, and how many there are.
    */
@@ -186,7 +186,7 @@ export class Grid {
   #setMeasure(name) {
     this.#measureName = name;
     const column = this.#columns.findIndex((each) => each.name === name);
-    const most = column < 0 ? 0 : largest(this.#result.sections, name);
+    const most = column < 0 ? 0 : largestValue(this.#result.sections, name);
     const former = this.#measure;
     this.#measure = most > 0 ? { column, most } : null;
     if (former?.most !== this.#measure?.most || former?.column !== column) this.refill();
@@ -377,7 +377,7 @@ export class Grid {
     return row.fill(item, {
       related: (column, id) => this.#related(column, id), staged: this.#handlers.staged(item.id),
       measure: this.#measure, isSelected: this.selection.has(item),
-      onText: (...text) => this.#widths.note(...text) && this.#widen() });
+      onText: (...text) => this.#widths.record(...text) && this.#widen() });
   }
 
   /** Makes room for a longer number, once a frame. */

@@ -89,7 +89,7 @@ export function groupRequest(view, schema, where) {
     group: groups.map(({ alias }) => alias), having: view.having.trim() || undefined, sort, limit: MOST, count: 'exact' };
 }
 
-/** The year, month and day with which a part of a date begins, as `[year, month, day]`; nothing where there is no such date. */
+/** The year, month and day with which a part of a date begins, as `[year, month, day]`; undefined if there is no such date. */
 function dateOf(value) {
   const [, ...digits] = /^(\d{4})(?:-(\d\d))?(?:-(\d\d))?$/.exec(typeof value === 'string' ? value : '') ?? [];
   const [year, month = 1, day = 1] = digits.filter(Boolean).map(Number);
@@ -103,7 +103,7 @@ function dateAt(year, month, day) {
   return date;
 }
 
-/** Why there is no filter for the rows of a group; nothing where there is one. */
+/** The reason why there is no filter for the rows of a group; undefined if there is one. */
 export function groupProblem(groups, row) {
   return groups.map(({ type, alias, part }) => {
     const value = row[alias];

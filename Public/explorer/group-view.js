@@ -17,7 +17,7 @@ export class GroupView {
   #page;
   #live = null;
   #request = null;
-  /** Why the rows of the group that was picked last cannot be shown; it stays while the groups change. */
+  /** The reason why the rows of the last picked group cannot be shown; it stays while the groups change. */
   #problem;
   #controls = h('div', { class: 'controls group-controls' });
   #status = h('p', { class: 'group-status', role: 'status' });

@@ -35,12 +35,14 @@ export function acceptDrops(element, canDrop, onFile) {
 export class ImportDialog {
   #columns;
   #heads;
-  /** `{line, fields}`. */
+  /** The data rows: `{line, fields}`. */
   #rows;
   /** The problems of the file itself. */
   #damage;
-  /** The table's column for each column of the file; null where it is not imported. */
+  /** The table's column for each column of the file; null if it is not imported. */
   #targets;
+  /** The results of `valuesOf` for each column of the file. */
+  #converted = [];
   #preview = h('div', { class: 'import-preview', tabindex: 0 });
   #complaint = h('ul', { class: 'complaint', role: 'alert' });
   #submit;
@@ -48,7 +50,7 @@ export class ImportDialog {
 
   /**
    * @param columns those that can be written.
-   * @param bytes what the file holds.
+   * @param bytes the content of the file.
    * @param save inserts a list of values; rejects with the server's refusal.
    */
   constructor(entity, columns, name, bytes, save) {
@@ -58,8 +60,7 @@ export class ImportDialog {
     this.#heads = head.fields.map((field) => field.text.trim());
     this.#rows = rows;
     this.#damage = [...problems, ...others, ...this.#uneven()];
-    this.#targets = this.#heads.map((head) => columns.find((column) => namesOf(column).includes(head))
-      ?? columns.find((column) => namesOf(column).some((name) => name.toLowerCase() === head.toLowerCase())) ?? null);
+    this.#targets = this.#heads.map((head) => columnFor(head, columns));
     this.#submit = h('button', { class: 'button primary', type: 'button', onclick: () => this.#import(save) }, 'Import');
     this.#dialog = openDialog('import', `Import ${name} into ${entity}`,
       h('p', {}, `${rowsText(rows.length)}. An empty field is NULL, "" is an empty text. All rows are inserted in one save, or none.`),
@@ -109,45 +110,45 @@ export class ImportDialog {
       rest > 0 && h('li', {}, `and ${number(rest)} more`));
   }
 
-  /** Rows that have other fields than the head. */
+  /** Problems of rows with another number of fields than the heading. */
   #uneven() {
     const wanted = this.#heads.length;
     return this.#rows.filter(({ fields }) => fields.length !== wanted).map(({ line, fields }) =>
       `Line ${line}: ${fields.length} ${fields.length === 1 ? 'field' : 'fields'} where the first line has ${wanted}.`);
   }
 
-  /** In a damaged file the values are not where they belong: they are not complained about as well. */
+  /** If the file is malformed, its values are not checked. */
   #problems() {
     const twice = this.#targets.filter((column, index) => column && this.#targets.indexOf(column) !== index);
     const shared = [...new Set(twice)].map((column) =>
       `Line 1: ${this.#heads.filter((_, index) => this.#targets[index] === column).join(' and ')} are both imported into ${column.name}: choose “not imported” for one.`);
     const damage = [...this.#damage, ...shared];
-    return damage.length > 0 ? damage : this.#values().problems;
+    if (damage.length > 0) return damage;
+    return this.#imported().flatMap(({ problems }) => problems).sort((one, other) => one.line - other.line).map(({ text }) => text);
   }
 
-  /** The rows as values to insert, and what is wrong with them. */
+  /** The rows as values to insert. */
   #values() {
-    const problems = [];
-    const list = this.#rows.map(({ line, fields }) => {
+    const columns = this.#imported();
+    return this.#rows.map((_, row) => {
       const values = Object.create(null);
-      this.#targets.forEach((column, index) => {
-        if (!column) return;
-        try {
-          const value = valueOf(fields[index], column);
-          if (value !== null || !column.isID) values[column.name] = value;
-        } catch (error) {
-          problems.push(`Line ${line}, ${column.name}: ${error.message}`);
-        }
-      });
+      for (const { column, list } of columns) if (list[row] !== null || !column.isID) values[column.name] = list[row];
       return values;
     });
-    return { list, problems };
+  }
+
+  /** The values of each column that is imported. Only those of a column with another target are converted again. */
+  #imported() {
+    this.#targets.forEach((column, index) => {
+      if (this.#converted[index]?.column !== column) this.#converted[index] = valuesOf(this.#rows, index, column);
+    });
+    return this.#converted.filter(({ column }) => column);
   }
 
   async #import(save) {
     this.#submit.disabled = true;
     try {
-      await save(this.#values().list);
+      await save(this.#values());
       this.#dialog.close();
     } catch (error) {
       const lines = (error.errors ?? []).map(({ change, detail }) => `Line ${this.#rows[change]?.line}: ${(detail ?? '').replaceAll('`', '')}`);
@@ -157,8 +158,28 @@ export class ImportDialog {
   }
 }
 
-/** What a column may be called in a file: the server calls the relationship of `country_id` and `countryId` `country`. */
+/** The column that a heading names, otherwise one whose name differs in case only; null if there is none. */
+function columnFor(heading, columns) {
+  const find = (isName) => columns.find((column) => namesOf(column).some(isName));
+  return find((name) => name === heading) ?? find((name) => name.toLowerCase() === heading.toLowerCase()) ?? null;
+}
+
+/** The names of a column in a file: the server calls the relationship of `country_id` and `countryId` `country`. */
 const namesOf = ({ name, label, type }) => [name, label ?? name, ...(type === 'relationship' ? [`${name}_id`, `${name}Id`] : [])];
+
+/** A column of the file as values of a table's column: `{column, list, problems}`; a problem is `{line, text}`. */
+function valuesOf(rows, index, column) {
+  const problems = [];
+  const list = column && rows.map(({ line, fields }) => {
+    try {
+      return valueOf(fields[index], column);
+    } catch (error) {
+      problems.push({ line, text: `Line ${line}, ${column.name}: ${error.message}` });
+      return null;
+    }
+  });
+  return { column, list, problems };
+}
 
 /** A field as a value of a column; throws a sentence. */
 function valueOf(field, column) {

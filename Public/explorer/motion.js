@@ -24,7 +24,7 @@ export class Motion {
     return !prefersCalm() && document.visibilityState === 'visible';
   }
 
-  /** From where it was seen to where it stands. */
+  /** Moves a row from the place where it was visible to its new place. */
   slide(row, from, isMoved) {
     if (Math.abs(from - row.y) < 1) return;
     const { element } = row;

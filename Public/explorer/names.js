@@ -82,7 +82,7 @@ export class Names {
     return [];
   }
 
-  /** Texts that stand at a key path in the objects at hand, the most frequent first. */
+  /** Texts at a key path in the loaded objects, the most frequent first. */
   textsAt(entity, result, path) {
     const [first, second, ...deeper] = path.split('.');
     const relationship = this.#schema.relationship(entity, first);

@@ -43,16 +43,16 @@ export class Page {
   #renewal = null;
   /** True if the next result is that of another request. */
   #isOther = false;
-  /** Why the rows shown are not live; null where they are. */
+  /** The reason why the shown rows are not live; null if they are. */
   #notLive = null;
   /** The rows that are fetched, counted from the view's own offset: `{offset, size}`. */
   #window = { offset: 0, size: FIRST };
-  /** The indexes of the rows that are seen: `[first, last]`. */
+  /** The indexes of the visible rows: `[first, last]`. */
   #range = [0, 0];
   #rangeText = h('span', { class: 'range' });
 
   /**
-   * @param options `about`: the answer of `GET /v1`; `mayWrite`: whether the token has the scope `write`.
+   * @param options `about`: the answer of `GET /v1`; `mayWrite`: true if the token has the scope `write`.
    */
   constructor(schema, { client = connect(), closeDrawers, about = {}, mayWrite = true }) {
     this.client = client;
@@ -102,7 +102,7 @@ export class Page {
 
   // MARK: The view
 
-  /** Goes to a view. @param isStep whether the browser's back button returns from it. */
+  /** Goes to a view. @param isStep true if the browser's Back button returns from it. */
   go(view, isStep = false) {
     const isOther = view.entity !== this.view?.entity;
     if (view.where !== this.view?.where) this.grid.selection.clear();
@@ -203,7 +203,7 @@ export class Page {
     this.counts.load(this.schema.entities);
   }
 
-  /** @param isStep whether Back leads to the view before. */
+  /** @param isStep true if Back leads to the previous view. */
   change(patch, isStep = true) {
     const isSame = Object.entries(patch).every(([name, value]) => this.view[name] === value);
     if (!isSame) this.go({ ...this.view, ...patch }, isStep);
@@ -261,7 +261,7 @@ export class Page {
     this.#fetchAround();
   }
 
-  /** Fetches the rows around those that are seen where they are not at hand or under way. */
+  /** Fetches the rows around the visible ones unless they are loaded or requested. */
   #fetchAround = throttle(() => {
     const { layout } = this.grid;
     const { offset, size } = this.#window;
@@ -300,7 +300,7 @@ export class Page {
     this.#note(refusedNote(error));
   }
 
-  /** Stands in the table's place; null for nothing. */
+  /** Shows an element in place of the table's rows; null removes it. */
   #note(element) {
     byID('result').querySelector('.empty')?.remove();
     if (element) byID('result').querySelector('.grid-frame').append(element);

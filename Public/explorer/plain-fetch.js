@@ -5,13 +5,14 @@ import { Backoff } from '../livefetch/backoff.js';
 import { asLiveFetchError, isAnswer } from '../livefetch/transport.js';
 import { distinguish } from './row-key.js';
 
-/** Has the properties and handlers of a live fetch; its state is `plain` once rows are shown. */
+/** Has the interface of a live fetch; its state is `plain` once rows are shown. `current.at` is the time of the response. */
 export class PlainFetch {
   state = 'connecting';
   current = null;
   #client;
   #handlers;
-  #abort = new AbortController();
+  /** Ends the running request, or the wait before the next one. */
+  #running = new AbortController();
   #backoff = new Backoff();
 
   /** @param handlers `{onSnapshot, onChange, onState, onError}`, as `client.live` takes them. */
@@ -26,21 +27,24 @@ export class PlainFetch {
     return this.current?.sections ?? [];
   }
 
-  /** Fetches again; the former rows are shown until the new ones have arrived. */
+  /** Fetches again in place of a running request; the former rows are shown until the new ones have arrived. */
   async refresh() {
-    const { signal } = this.#abort;
+    if (this.state === 'closed') return;
+    this.#running.abort();
+    this.#running = new AbortController();
+    const { signal } = this.#running;
     try {
       const request = route({ ...this.request, int64: 'string' });
       const { data, bytes } = await this.#client.transport.json({ ...request, signal });
       if (!signal.aborted) this.#show(data, bytes);
     } catch (error) {
-      if (!signal.aborted) this.#failed(error);
+      if (!signal.aborted) this.#failed(error, signal);
     }
   }
 
   close() {
     this.state = 'closed';
-    this.#abort.abort();
+    this.#running.abort();
   }
 
   #show(snapshot, bytes) {
@@ -53,8 +57,7 @@ export class PlainFetch {
     this.#handlers.onChange?.(this.current, info);
   }
 
-  async #failed(cause) {
-    const { signal } = this.#abort;
+  async #failed(cause, signal) {
     const error = asLiveFetchError(cause);
     this.#become(isAnswer(error) ? 'failed' : 'offline', error);
     if (isAnswer(error)) return this.#handlers.onError?.(error);

@@ -1,6 +1,6 @@
 // Values and names → the text of a predicate.
 
-import { isDigits, isNumeric, nearest, show } from './format.js';
+import { isDigits, isNumeric, isUUID, nearest, show } from './format.js';
 import { Decimal } from './json.js';
 import { keywords } from './predicate-language.js';
 
@@ -15,7 +15,7 @@ export function quoted(value) {
 /**
  * A key path: a step that is a reserved word is escaped, and a path with other characters than a word's is quoted.
  *
- * @param options `isDotted`: not every dot is one between steps, a column's name has some.
+ * @param options `isDotted`: true if dots belong to the column's name.
  */
 export function pathText(path, { isDotted = false } = {}) {
   const steps = path.split('.');
@@ -31,31 +31,43 @@ export const pathOf = (text) => text.replace(/#(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[
 
 const isWord = (name) => /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name);
 
-const escapes = { n: '\n', r: '\r', t: '\t' };
+const escapes = { n: '\n', r: '\r', t: '\t', "'": "'", '"': '"', '\\': '\\' };
 
-/** The text between the quotes of a literal. */
-export const unescaped = (text) => text.replace(/\\(.)/g, (_, letter) => escapes[letter] ?? letter);
+/** The text between the quotes of a literal. As on the server, a backslash that begins no escape is kept. */
+export const unescaped = (text) => text.replace(/\\(?:u([\dA-Fa-f]{4})|(.))/g, (escape, code, letter) =>
+  (code ? String.fromCharCode(parseInt(code, 16)) : escapes[letter] ?? escape));
+
+const completeString = /^(['"])(?:\\u[\dA-Fa-f]{4}|\\[^u]|(?!\1)[^\\])*\1$/;
+
+/** True if the server accepts a string literal: it is closed, and its `\u` escapes are characters. */
+export const isCompleteString = (text) => completeString.test(text) && !/\p{Surrogate}/u.test(unescaped(text));
 
 const quotedPath = (path) => `#"${escaped(path, '"')}"`;
 
 const escaped = (text, quote) => text.replaceAll('\\', '\\\\').replaceAll(quote, `\\${quote}`)
   .replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t');
 
-/** Why there is no filter by a value of a column; nothing where there can be one. */
+/** The reason why a column cannot be filtered by this value; undefined if it can. */
 export function filterProblem(column, value) {
   const { type } = column;
   return fits(value, type) ? undefined : `A filter compares ${type} values, and “${show(value)}” is none.`;
 }
 
-const forms = { uuid: /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i, date: /^[+-]?\d{4,}-\d\d-\d\dT.*Z$/ };
-
-/** True if a value is of its column's type: SQLite stores others as well. Integers that JavaScript's numbers cannot hold come as texts. */
+/** True if a value is of its column's type: SQLite stores others as well. */
 function fits(value, type) {
   if (value === null || value === undefined) return true;
-  if (isNumeric(type)) return typeof value === 'string' ? (isDigits(value) && !Number.isSafeInteger(Number(value))) || /^-?Infinity$/.test(value) : !Number.isNaN(nearest(value)) && typeof value !== 'boolean';
+  if (isNumeric(type)) return isNumber(value) || isLargeInteger(value) || isInfinity(value);
   if (type === 'boolean' || type === 'string') return typeof value === type;
-  return !forms[type] || forms[type].test(value);
+  if (type === 'uuid') return isUUID(value);
+  return type !== 'date' || /^[+-]?\d{4,}-\d\d-\d\dT.*Z$/.test(value);
 }
+
+const isNumber = (value) => !['string', 'boolean'].includes(typeof value) && !Number.isNaN(nearest(value));
+
+/** Integers that JavaScript's numbers cannot hold come as texts. */
+const isLargeInteger = (value) => isDigits(value) && !Number.isSafeInteger(Number(value));
+
+const isInfinity = (value) => value === 'Infinity' || value === '-Infinity';
 
 /** A condition in addition to those of `where`; an OR in them is put in parentheses. */
 export function joined(where, condition) {
@@ -65,7 +77,7 @@ export function joined(where, condition) {
   return `${isOr ? `(${text})` : text} AND ${condition}`;
 }
 
-/** The condition that a column, or what stands at a path, has a value, or that it does not. */
+/** The condition that a column, or the value at a key path, equals a value, or that it does not. */
 export function equals({ name, path, isDotted, type }, value, isNot = false) {
   return `${path === undefined ? nameText(name) : pathText(path, { isDotted })} ${isNot ? '!=' : '=='} ${isNumeric(type) && isDigits(value) ? value : quoted(value)}`;
 }

@@ -1,5 +1,5 @@
-// The plan of the request: the SQL, SQLite's plan, and an index that would help. Asked
-// for on demand; servers allow it with `--explain`.
+// The plan of the request: the SQL, the database's plan, and an index that would help. Requested when the
+// user presses Explain; servers allow it with `--explain`.
 
 import { h, replace } from './dom.js';
 import { stringify } from './json.js';
@@ -12,19 +12,21 @@ export class QueryPlan {
   #client;
   #codeBlock;
   #request = null;
+  /** The JSON of the request. */
+  #signature;
   element = h('div', {});
 
-  /** @param codeBlock makes an element of a text that can be copied. */
+  /** @param codeBlock returns an element with a text that can be copied. */
   constructor(client, codeBlock) {
     this.#client = client;
     this.#codeBlock = codeBlock;
   }
 
-  /** Another request has no plan yet. */
+  /** Shows the button that requests the plan, unless the request is the same. */
   show(request) {
     const signature = stringify(request);
-    if (signature === this.signature) return;
-    this.signature = signature;
+    if (signature === this.#signature) return;
+    this.#signature = signature;
     this.#request = request;
     replace(this.element, h('button', { class: 'button small', type: 'button', onclick: () => this.#ask() }, 'Explain'));
   }
@@ -46,6 +48,6 @@ export class QueryPlan {
       types.length > 0 && h('p', { class: 'quiet' }, `bound: ${types.join(', ')}`),
       h('ul', { class: 'plan' }, plan.map(({ detail }) => h('li', {}, detail))),
       hints.map(({ index, reason }) => [
-        h('p', { class: 'plan-hint' }, reason.replaceAll('`', ''), ': an index would help'), this.#codeBlock(index)]));
+        h('p', { class: 'plan-hint' }, 'An index would help: ', reason.replaceAll('`', '')), this.#codeBlock(index)]));
   }
 }

@@ -2,7 +2,7 @@
 
 import { clean } from '../livefetch/transport.js';
 
-/** @param isLive whether the program follows the result. */
+/** @param isLive true if the program follows the result. */
 export function javascript(request, isLive, origin = location.origin) {
   const { count, ...fetch } = clean(request);
   const body = object({ ...fetch, ...(count ? { count } : {}) });

@@ -49,7 +49,7 @@ export class RowField {
     return this.#column;
   }
 
-  /** The typed text that is no value; nothing where there is none. */
+  /** The typed text that is no value; undefined if there is none. */
   get refused() {
     return this.#control.querySelector('.is-wrong')?.value;
   }

@@ -18,7 +18,7 @@ export function distinguish(sections) {
   }
 }
 
-/** The row with an id; of several the one that is like `item`. Nothing where there is none. */
+/** The row with an id; of several the one that is like `item`. undefined if there is none. */
 export function rowLike(items, id, item) {
   const found = items.filter((each) => String(each.id) === String(id));
   return found.length < 2 || !item ? found[0] : found.find((each) => isSame(each, item));

@@ -1,18 +1,17 @@
-// Which part of a long table is fetched: the rows around those that are seen.
+// The part of a long table that is fetched: the rows around the visible ones.
 
 /** The rows of the first fetch of a view. Tables with fewer are there as a whole. */
 export const FIRST = 5000;
 /** The rows of the next ones. */
 export const SIZE = 1000;
-/** A window moves when fewer rows than this are left beyond those that are seen. */
+/** A window moves when fewer rows than this are left beyond the visible ones. */
 const MARGIN = 200;
 
 /**
- * The offset of the window to fetch; null while the one at hand has enough rows.
+ * The offset of the window to fetch; null while the current one has enough rows.
  *
- * @param held `{offset, count, total, size}`: the rows at hand, how many there are in all, and how
- * many a window has.
- * @param first index of the first row that is seen.
+ * @param held `{offset, count, total, size}`: the loaded rows, the number of all rows, and that of a window.
+ * @param first index of the first visible row.
  * @param last index of the last one.
  */
 export function nextOffset({ offset, count, total, size = SIZE }, first, last) {

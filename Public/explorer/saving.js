@@ -15,7 +15,7 @@ export class Saving {
 
   /**
    * @param page `{redraw(), complain(error, others, list), saved(token, sentAt), nameOf(change), show(change, name, value), isElsewhere()}`;
-   * `isElsewhere` resolves to whether another store is served now, of which nothing is staged.
+   * `isElsewhere` resolves to true if another store is served now, for which nothing is staged.
    */
   constructor(client, staged, page) {
     this.#client = client;
@@ -74,7 +74,7 @@ export class Saving {
     else this.#page.complain(null);
   }
 
-  /** Saves the changes that a refusal does not name; null where it names none, or all. */
+  /** Saves the changes that a refusal does not name; null if it names none, or all. */
   #others({ errors = [] }, list) {
     const refused = new Set(errors.map(({ change }) => change));
     const others = list.filter((_, index) => !refused.has(index));

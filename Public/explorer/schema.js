@@ -48,7 +48,7 @@ export class Schema {
     return samples.has(names);
   }
 
-  /** Why rows of this entity cannot be followed; null where they can. */
+  /** The reason why rows of this entity cannot be followed; null if they can. */
   notLiveReason(name) {
     const { observable, attributes } = this.entity(name);
     if (observable !== false) return null;
@@ -128,7 +128,7 @@ export class Schema {
     return known ? labelsOf(known) : [];
   }
 
-  /** The first of them; undefined where there is none. */
+  /** The first of them; undefined if there is none. */
   label(entity) {
     return this.labels(entity)[0];
   }

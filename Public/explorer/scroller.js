@@ -6,9 +6,9 @@
 
 /** Browsers cut elements at 16 to 33 million pixels. */
 export const TALLEST = 8_000_000;
-/** A scroll by more than so many times what is seen is a long one. */
+/** A scroll by more than this many heights of the visible part is a long one. */
 const LONG = 3;
-/** So many times what is seen are near an end. */
+/** Places within this many heights of the visible part are near an end. */
 const NEAR = 2;
 /** After this many milliseconds without a scroll event it has ended. */
 const PAUSE = 150;
@@ -20,6 +20,7 @@ export class Scroller {
   #shift = 0;
   /** The pixels of the table beyond the element's height. */
   #excess = 0;
+  /** `scrollTop` as it was last seen. */
   #last = 0;
   #timer;
 
@@ -35,6 +36,7 @@ export class Scroller {
   }
 
   get position() {
+    this.#adjust();
     return this.#element.scrollTop + this.#shift;
   }
 
@@ -47,7 +49,7 @@ export class Scroller {
     this.#shift = this.#excess > 0 ? position - this.#last : 0;
   }
 
-  /** Sets the height of the whole table; what is seen stays as far as it exists. */
+  /** Sets the height of the whole table; the visible rows stay as far as they exist. */
   resize(height) {
     const { position } = this;
     this.#excess = Math.max(0, height - TALLEST);
@@ -60,16 +62,21 @@ export class Scroller {
     if (this.#excess > 0 && (isBeyond || isStuck)) this.position = position;
   }
 
-  /** Takes note of a scroll event; call it before reading the position. */
+  /** Call it for every scroll event. */
   scrolled() {
+    this.#adjust();
+    if (this.#excess === 0) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => { this.position = this.position; }, PAUSE);
+  }
+
+  /** Maps a long scroll, also one whose event has not been sent yet: a result may arrive in between. */
+  #adjust() {
     const { scrollTop, clientHeight } = this.#element;
     const isLong = Math.abs(scrollTop - this.#last) > LONG * clientHeight;
     const most = this.#most;
     if (isLong && this.#excess > 0) this.#shift = this.#mapped(scrollTop, most, most + this.#excess) - scrollTop;
     this.#last = scrollTop;
-    if (this.#excess === 0) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => { this.position = this.position; }, PAUSE);
   }
 
   /** A place of a range as the same place of another one. */

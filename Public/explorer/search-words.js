@@ -21,7 +21,7 @@ export function mayBeWords(text, isUnfinished) {
   return !isSearch(text) && (hasOnlyWords || !isUnfinished || !list.some((token) => isComparison(token)));
 }
 
-/** The words of a text; what stands in quotes is one. */
+/** The words of a text; a part in quotes is one word. */
 export function words(text) {
   return [...text.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)]
     .map((match) => match.slice(1).find((part) => part !== undefined)).filter(Boolean);

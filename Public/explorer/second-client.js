@@ -42,7 +42,7 @@ export class SecondClient {
     [this.#live, this.#pane, this.grid] = [null, null, null];
   }
 
-  /** Follows the page's view, in a pane that is made where there is none. */
+  /** Follows the page's view; creates the pane if there is none. */
   follow() {
     const { schema, view } = this.#page;
     const request = shape(schema, view, this.#page.where);

@@ -149,10 +149,10 @@ export class SelectionBar {
 /** The name of a column as the database has it. */
 export const titleOf = ({ label, name }) => label ?? name;
 
-/** Rows as CSV with the names of the columns: exact values, relationships as keys. */
-export function csvOf(columns, items) {
+/** Rows as CSV, after a heading with the names of the columns: exact values, relationships as keys. */
+export function csvOf(columns, items, { hasHeading = true } = {}) {
   const value = (item, { name, type }) => (item[name] === null || item[name] === undefined ? null : editable(item[name], type));
-  return csvText([columns.map(titleOf), ...items.map((item) => columns.map((column) => value(item, column)))]);
+  return csvText([...(hasHeading ? [columns.map(titleOf)] : []), ...items.map((item) => columns.map((column) => value(item, column)))]);
 }
 
 export function jsonOf(columns, items) {

@@ -22,7 +22,7 @@ export class Tray {
   }
 
   /**
-   * @param others what a refusal does not name: `{count, save()}`, or null.
+   * @param others the changes that a refusal does not name: `{count, save()}`, or null.
    * @param refused the changes that were sent, to which the errors of the problem refer.
    */
   complain(problem, others = null, refused = []) {

@@ -22,7 +22,7 @@ export class ValueField {
   #kindSwitch;
   #complaint = h('p', { class: 'complaint', role: 'alert', hidden: true });
 
-  /** @param ownDefault the name of what the database makes of a value that is left out; nothing where that is NULL. */
+  /** @param ownDefault the name of the column's default; undefined if that is NULL. */
   constructor(column, value, ownDefault) {
     this.#column = column;
     this.#kindSwitch = column.untyped && column.type !== 'binary' ? new KindSwitch(column, value) : null;
@@ -39,7 +39,7 @@ export class ValueField {
     if (this.#isText) this.input.addEventListener('input', () => this.grow());
   }
 
-  /** What the control holds: equal before and after if nothing was done. */
+  /** The content of the control as text: equal before and after if the user changed nothing. */
   get state() {
     return JSON.stringify([this.#nullSwitch.isNull, this.#nullSwitch.isChosen, this.#kindSwitch?.kind, this.input.value]);
   }
@@ -57,7 +57,7 @@ export class ValueField {
     return this.#wasNull || this.input.value !== this.#shown || this.#kindSwitch?.isChanged === true;
   }
 
-  /** The new value as `{value}`; nothing where it is unchanged. Throws a sentence. */
+  /** The new value as `{value}`; undefined if it is unchanged. Throws a sentence. */
   read() {
     if (!this.isChanged) return undefined;
     return { value: this.#nullSwitch.isNull ? null : this.#parsed };

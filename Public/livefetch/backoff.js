@@ -15,7 +15,7 @@ export class Backoff {
     this.#failures = 0;
   }
 
-  /** Ends a wait under way. */
+  /** Ends the current wait. */
   hurry() {
     this.#end();
   }

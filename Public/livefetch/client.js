@@ -27,7 +27,7 @@ export function connect(url = '', options = {}) {
 
 class Client {
   transport;
-  /** Saves under way, oldest first. */
+  /** Unfinished saves, oldest first. */
   pending = [];
   #options;
   #lives = new Set();

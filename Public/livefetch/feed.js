@@ -1,5 +1,5 @@
 // One connection that keeps its subscriptions in step, for as long as they want it: it opens the
-// connection, hands on what comes, and when it breaks opens it again from where each one stands.
+// connection, hands on what comes, and when it breaks opens it again from the last token of each one.
 
 import { OutOfStep } from './apply.js';
 import { asLiveFetchError, isAnswer, LiveFetchError } from './transport.js';

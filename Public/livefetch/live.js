@@ -32,7 +32,7 @@ export class Live {
   #confirmations = 0;
   #listeners = new Set();
 
-  /** @param client what it needs of it: `{transport, pending, answers(), reached(), lost(),
+  /** @param client the used part of a client: `{transport, pending, answers(), reached(), lost(),
    * resultChanged(live), forgetSettled(), drop(live)}`. */
   constructor(request, handlers, client, { checksDigest, int64 }) {
     this.request = request;

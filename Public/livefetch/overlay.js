@@ -1,6 +1,6 @@
 // Local edits that the server has not shown yet, laid over a result.
 //
-// Enters: sections as the server gave them, the request, and the changes of saves under way.
+// Enters: sections as the server gave them, the request, and the changes of unfinished saves.
 // Leaves: sections as they will probably be. It is a guess that a diff soon replaces: values change
 // in place, deleted items go, new ones are placed by `sort` as far as its key paths are in the items.
 
@@ -13,7 +13,7 @@ export function isPending(item) {
   return item !== null && typeof item === 'object' && guesses.has(item);
 }
 
-/** @param changes the changes of all saves under way for the result's entity, in their order. */
+/** @param changes the changes of all unfinished saves for the result's entity, in their order. */
 export function overlay(sections, request, changes) {
   if (changes.length === 0 || (request.as ?? 'objects') !== 'objects') return sections;
   const { edits, inserts } = collect(changes, request.entity);
@@ -98,7 +98,7 @@ function insert(sections, request, item) {
   return list;
 }
 
-/** A new item with the properties that the others have: null where nothing is known of them. */
+/** A new item with the properties that the others have: null if nothing is known of them. */
 function shaped(item, select, sample = {}) {
   const selected = typeof select === 'string' ? select.split(',') : select;
   const names = selected ? ['id', ...selected.map((name) => name.trim())] : Object.keys({ ...sample, ...item });

@@ -1,4 +1,4 @@
-// A save under way, from the click until every live fetch that shows its entities contains it.
+// An unfinished save, from the click until every live fetch that shows its entities contains it.
 
 import { fnv1a } from './digest.js';
 import { Decimal, isScalar } from './json.js';

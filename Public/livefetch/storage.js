@@ -23,7 +23,7 @@ export function indexedDBStorage(name) {
   const run = async (mode, work) => {
     const transaction = await begin(mode);
     const request = work(transaction.objectStore('values'));
-    // Without it a browser aborts what is under way when the page closes.
+    // Without it a browser aborts running requests when the page closes.
     transaction.commit?.();
     return new Promise((resolve, reject) => {
       transaction.oncomplete = () => resolve(request.result);

@@ -220,7 +220,7 @@ function elements(name, text) {
   return (parts ?? text.split(',')).map((part) => part.replace(/^ +/, ''));
 }
 
-/** Null where brackets or quotes are not closed. */
+/** Null if brackets or quotes are not closed. */
 function expressions(text) {
   const parts = [''];
   let depth = 0;

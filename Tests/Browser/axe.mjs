@@ -9,7 +9,7 @@ function source() {
   return readFileSync(file, 'utf8');
 }
 
-/** What axe finds in a page: one line for each element. */
+/** The findings of axe in a page: one line per element. */
 export async function violations(page) {
   await page.send('Runtime.evaluate', { expression: source() });
   return page.run(async () => {

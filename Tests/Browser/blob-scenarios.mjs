@@ -62,6 +62,30 @@ async function textInBlobColumn({ browser, server, shoot }) {
   await page.close();
 }
 
+const undecodable = `CREATE TABLE file (id INTEGER PRIMARY KEY, content BLOB);
+  INSERT INTO file VALUES (1, x'424d46000000000000003600000028000000'), (2, x'524946462400000057415645666d7420'), (3, x'89504e470d0a1a0a00');`;
+
+/** Bytes that the browser cannot decode as a picture are neither called one nor downloaded under the name of one. */
+async function undecodablePictures({ browser, server }) {
+  const page = await openPage(browser, `${server.address}/?entity=file&sort=id`, { width: 1440, height: 900 });
+  await page.until(hasRows, { args: [3] });
+  await page.run(() => {
+    globalThis.names = [];
+    HTMLAnchorElement.prototype.click = function click() { globalThis.names.push(this.download); };
+  });
+  for (const [id, length] of [[1, 18], [2, 16], [3, 9]]) {
+    await page.run((key) => globalThis.livefetch.page.rowPanel.open('file', key), id);
+    await page.until((text) => document.querySelector('#row-panel .binary-line span')?.textContent === text
+      && document.querySelector('#row-panel .binary canvas') === null && document.querySelector('#row-panel .binary pre'), { args: [`${length} B`] });
+    await page.run(() => [...document.querySelectorAll('#row-panel .binary-line button')].find((button) => button.textContent === 'Download').click());
+    await page.until((count) => globalThis.names.length === count, { args: [id] });
+  }
+  assert.deepEqual(await page.run(() => globalThis.names), ['content.bin', 'content.bin', 'content.bin']);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 export const blobScenarios = {
+  'bytes that only begin like a picture are shown as bytes': { run: undecodablePictures, fixture: undecodable },
   'texts in a column of bytes are shown and downloaded unchanged': { run: textInBlobColumn, fixture: texts },
 };

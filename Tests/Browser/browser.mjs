@@ -10,7 +10,7 @@ const flags = ['--headless=new', '--remote-debugging-pipe', '--no-sandbox', '--d
   '--disable-background-timer-throttling', '--disable-renderer-backgrounding',
   '--disable-backgrounding-occluded-windows', '--hide-scrollbars', '--force-color-profile=srgb'];
 
-/** Which Chromium: the environment's, else Debian's. */
+/** Chromium's program: the environment's, else Debian's. */
 const program = process.env.CHROMIUM ?? 'chromium';
 
 export class Browser {
@@ -56,7 +56,7 @@ export class Browser {
     return page;
   }
 
-  /** What the pages have written to their consoles since the last call. */
+  /** The lines that the pages have written to their consoles since the last call. */
   takeProblems() {
     return [...this.#pages.values()].flatMap(({ problems }) => problems.splice(0));
   }
@@ -133,7 +133,7 @@ export class Page {
     await loaded;
   }
 
-  /** Loads the page again; where it asks before, `agrees` answers. */
+  /** Loads the page again; `agrees` answers its question, if it has one. */
   async reload() {
     const loaded = new Promise((resolve) => { this.#loaded = resolve; });
     await this.send('Page.reload');
@@ -150,7 +150,7 @@ export class Page {
       { features: [{ name: 'prefers-color-scheme', value }, ...features] });
   }
 
-  /** Runs a function in the page with JSON arguments; resolves to what it gives. */
+  /** Runs a function in the page with JSON arguments; resolves to its result. */
   async run(code, ...args) {
     const expression = `(${code})(...${JSON.stringify(args)})`;
     const { result, exceptionDetails } = await this.send('Runtime.evaluate',
@@ -161,7 +161,7 @@ export class Page {
     return result.value;
   }
 
-  /** Waits until a function in the page, or in the one that it loads meanwhile, gives something true. */
+  /** Waits until a function in the page, or in the page that it navigates to, returns a truthy value. */
   async until(code, { timeout = 10_000, args = [], what = String(code) } = {}) {
     const end = Date.now() + timeout;
     for (;;) {

@@ -108,7 +108,7 @@ async function searching({ browser, server, shoot }) {
   await page.close();
 }
 
-/** What is staged is there after a reload, with what it is based on. */
+/** Staged values and the values that they replace are there after a reload. */
 async function staging({ browser, server, shoot }) {
   const page = await browser.open(`${server.address}/?entity=Odd&sort=id`);
   const isLive = () => globalThis.livefetch?.page.live?.state === 'live';
@@ -285,7 +285,7 @@ async function back(page) {
   assert.equal(await page.run(() => globalThis.livefetch.page.view.sort), 'id');
 }
 
-/** Whether the middle of each choice that shows is the choice. */
+/** True if a press in the middle of each visible choice meets that choice. */
 function inFront() {
   const list = document.querySelector('.editor .choices');
   const frame = list.getBoundingClientRect();

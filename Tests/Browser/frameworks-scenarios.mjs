@@ -43,7 +43,7 @@ async function shows(page, server, fetched, what) {
     .map(({ textContent }) => textContent)) === text, { args: [wanted], what: `${what}: ${wanted}, not ${await names(page)}` });
 }
 
-/** What every adapter does: it follows, keeps rows while another request connects, and ends. */
+/** Every adapter follows, keeps rows while another request connects, and ends. */
 async function follows(page, server, { unmount }) {
   await shows(page, server, request, 'the list shows the result');
   await connect(server.address).update('City', 2643743, { population: 16_000_000 });

@@ -40,7 +40,7 @@ export class Postgres {
     this.#binaries = folder;
     // The path of a socket has at most 107 bytes.
     this.directory = `/tmp/livefetch-pg-${randomUUID().slice(0, 13)}`;
-    /** What the program serves. */
+    /** The connection string of the database that the program serves. */
     this.address = `host=${this.directory} user=tester dbname=postgres`;
   }
 

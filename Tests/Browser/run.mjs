@@ -4,7 +4,7 @@
 //                                                       [--shots DIRECTORY]
 //
 // Needs Node 20 and Chromium (`apt-get install chromium`; CHROMIUM names another program). Ends
-// with status 1 where a check fails; the seed of the random edits is printed.
+// with status 1 if a check fails; the seed of the random edits is printed.
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -54,7 +54,7 @@ await browser.end();
 console.log(failures === 0 ? 'all passed' : `${failures} failed (seed ${seed})`);
 process.exit(failures === 0 ? 0 : 1);
 
-/** Keeps a picture of a page where they are wanted. */
+/** Writes a picture of a page if `--shots` is given. */
 async function shoot(page, name) {
   if (values.shots) await writeFile(join(values.shots, `${name}.png`), await page.screenshot());
 }

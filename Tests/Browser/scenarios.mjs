@@ -41,7 +41,7 @@ const seenRows = () => [...document.querySelectorAll('.grid-body .row:not(.is-le
     text: [...row.querySelectorAll('.cell')].map((cell) => cell.textContent).join('|') }))
   .sort((a, b) => a.y - b.y);
 
-/** What should be seen: the items of the result at the height scrolled to. */
+/** The items of the result that should be visible at the scroll position. */
 const expectedIDs = () => globalThis.livefetch.page.grid.visible.map(({ id }) => id);
 
 async function fresh(server, page) {
@@ -300,7 +300,7 @@ async function appearance({ browser, server, shoot }) {
 
 // MARK: The first minute
 
-/** Who comes for the first time presses the first button, and two clients move. */
+/** A first visitor presses the first button, and two clients show the change. */
 async function firstMinute({ browser, server, shoot }) {
   const page = await browser.open(server.address);
   await page.until(isLive);

@@ -23,7 +23,7 @@ export class Server {
     this.#environment = environment;
     this.directory = directory;
     this.file = join(directory, 'demo.sqlite');
-    /** Whether the file is the sample, made where it is not there. */
+    /** True if the file is the sample, which the program creates. */
     this.isSample = true;
   }
 
@@ -44,7 +44,7 @@ export class Server {
     return server;
   }
 
-  /** Serves the sample for a moment; its file then. */
+  /** Serves the sample until its file exists; resolves to the file's path. */
   static async #made(binary) {
     const directory = await mkdtemp(join(tmpdir(), 'livefetch-sample-'));
     process.once('exit', () => rmSync(directory, { recursive: true, force: true }));

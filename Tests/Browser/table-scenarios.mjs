@@ -172,7 +172,7 @@ async function deletion(page) {
   await page.run(() => globalThis.livefetch.page.editing.staged.clear());
 }
 
-/** What is exported is the whole fetch; what is dropped is seen first and inserted in one save. */
+/** An export has the whole fetch; a dropped file is previewed and inserted in one save. */
 async function files({ browser, server, shoot }) {
   const page = await openPage(browser, `${server.address}/?entity=City&sort=-population,id&where=population+%3E+10000`, { width: 1440, height: 900 });
   await page.until(loaded);
@@ -299,7 +299,7 @@ async function refusedImport({ browser, server, shoot }) {
   await page.close();
 }
 
-/** What is read otherwise than it was meant is not imported. */
+/** A file that is damaged is not imported. */
 async function damagedImport({ browser, server, shoot }) {
   const page = await openPage(browser, `${server.address}/?entity=book`);
   const complaintsOf = async (text) => {

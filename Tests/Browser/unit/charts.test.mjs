@@ -37,6 +37,16 @@ test('a value far larger than most makes the bars logarithmic', () => {
   assert.equal(list.reduce((sum, { count }) => sum + count, 0), 4);
 });
 
+test('numbers whose distance is no number have bars too', () => {
+  const list = bins([-1e308, 0, 1e308, 1.7e308], 4);
+  assert.deepEqual(list.map(({ count }) => count), [1, 1, 1, 1]);
+  assert.deepEqual([list[0].from, list[3].to], [-1e308, 1.7e308]);
+  assert.ok(list.every(({ from, to }) => from < to && Number.isFinite(from) && Number.isFinite(to)));
+  assert.equal(bins([-Number.MAX_VALUE, Number.MAX_VALUE]).at(-1).to, Number.MAX_VALUE);
+  assert.equal(bins([0, 1, Number.MAX_VALUE]).at(-1).to, Number.MAX_VALUE, 'the largest value is in a logarithmic bar');
+  assert.deepEqual(bins([0, 5e-324], 2), [{ from: 0, to: 5e-324, count: 2 }], 'the distance is too small to be divided');
+});
+
 test('labels below a line chart are evenly spaced, the first and last point included', () => {
   assert.deepEqual(spread(6, 9), [0, 1, 2, 3, 4, 5]);
   assert.deepEqual(spread(100, 4), [0, 33, 66, 99]);

@@ -105,10 +105,41 @@ test('what the filter builder writes it reads again', () => {
   assert.deepEqual(conditionsOf(text, typeOf), { conditions: list, word: 'OR' });
 });
 
+test('the builder reads the escapes of a text as the server does', () => {
+  const valueOf = (literal) => conditionsOf(`title == ${literal}`, () => 'string')?.conditions[0].values[0];
+  const cases = [["'\\u00e9\\ud83d\\ude00'", 'é😀', "'é😀'"], ['"tab\\t"', 'tab\t', "'tab\\t'"], ["'it\\'s'", "it's", "'it\\'s'"],
+    ["'a\\d\\*'", 'a\\d\\*', "'a\\\\d\\\\*'"], ["'a\\\\d'", 'a\\d', "'a\\\\d'"], ["'\\U00e9\\\\u00e9'", '\\U00e9\\u00e9', "'\\\\U00e9\\\\u00e9'"]];
+  for (const [literal, value, written] of cases) {
+    assert.equal(valueOf(literal), value, literal);
+    assert.equal(conditionText({ path: 'title', type: 'string', operator: '==', values: [value] }), `title == ${written}`);
+    assert.equal(valueOf(written), value, written);
+  }
+  assert.deepEqual(["'\\u12'", "'\\ud83d'", "'abc", "'abc\\'"].map(valueOf), [undefined, undefined, undefined, undefined]);
+  assert.equal(pathOf('#"caf\\u00e9"'), 'café');
+});
+
+test('the builder writes only literals that the server accepts', () => {
+  const text = (type, value) => conditionText({ path: 'c', type, operator: '==', values: [value] });
+  for (const value of ['5', '-5', '.5', '-.5', '1.25', '1e3', '2E-7', '0x1F', '0b101', '0o17', '12345678901234567890']) assert.equal(text('double', value), `c == ${value}`);
+  for (const value of ['', '5.', '+5', '1_0', '1,5', 'x', '0b12', '٣', '1e400', 'Infinity']) assert.equal(text('double', value), null, value);
+  for (const value of ['2024-02-29', '2024-02-29T10:00:00Z', '2024-02-29 10:00', '2024-02-29T10:00:00.25+02:00', '+12024-01-01T00:00:00Z', '-0044-03-15']) {
+    assert.equal(text('date', value), `c == '${value}'`);
+  }
+  for (const value of ['', '2024', 'March 3 2020', '10000-01-01', '2023-02-29', '2024-13-01', '2024-02-29T25:00Z', '2024-02-29T']) assert.equal(text('date', value), null, value);
+  assert.deepEqual([text('boolean', 'yes'), text('boolean', 'no'), text('boolean', '')], ['c == TRUE', 'c == FALSE', null]);
+  assert.deepEqual([text('uuid', '16fd2706-8baf-433b-82eb-8c7fada847da'), text('uuid', '16fd')], ["c == '16fd2706-8baf-433b-82eb-8c7fada847da'", null]);
+});
+
+test('a number without a digit before its point is one token', () => {
+  assert.deepEqual(tokens('n>.5').map(({ kind, text }) => [kind, text]), [['word', 'n'], ['symbol', '>'], ['number', '.5']]);
+  assert.deepEqual(conditionsOf('n > .5 AND n < -.5e3', () => 'double').conditions.map(({ values }) => values), [['.5'], ['-.5e3']]);
+});
+
 test('a predicate that is not of the builder is left alone', () => {
   const typeOf = (path) => schema.resolve('book', path)?.attribute?.type;
   for (const text of ['NOT price > 3', 'price > 3 AND (price < 5)', 'price > 3 OR price < 1 AND title == NULL',
-    'price > price', 'ANY tag.name == 1', 'nothing == 1', 'price ==', "title MATCHES 'x'"]) {
+    'price > price', 'ANY tag.name == 1', 'nothing == 1', 'price ==', "title MATCHES 'x'", 'price BETWEEN {3 - 5}', 'price BETWEEN {3 5}',
+    'price > 3 -5', 'price == {5}', "price == '5'", 'title == 5', 'title == TRUE', 'signed == 1', "published == '2024'", 'published > 5']) {
     assert.equal(conditionsOf(text, typeOf), null, text);
   }
   assert.equal(conditionText({ path: 'price', type: 'double', operator: '>', values: ['x'] }), null);

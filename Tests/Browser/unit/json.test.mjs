@@ -62,6 +62,7 @@ test('a JSON cell shows, edits and exports large integers in full', () => {
   assert.equal(show(value, 'json'), large);
   assert.equal(editable(value, 'json'), large);
   assert.equal(csvOf([column], [{ data: value }]), `data\r\n"${large.replaceAll('"', '""')}"\r\n`);
+  assert.equal(csvOf([{ name: 'a\r\nb', type: 'json' }], [{ 'a\r\nb': 1 }], { hasHeading: false }), '1\r\n');
   assert.equal(jsonOf([{ name: 'n', type: 'decimal' }, { name: 's', type: 'string' }, { name: 'r', type: 'relationship', idType: 'integer' }],
     [{ n: '9007199254740993', s: '9007199254740993', r: '9007199254740995' }]),
   '[\n {\n  "n": 9007199254740993,\n  "s": "9007199254740993",\n  "r": 9007199254740995\n }\n]');

@@ -133,3 +133,19 @@ test('the position stays when rows are added to a very tall table', () => {
 test('after an answer that was too large fewer rows are requested, at last one', () => {
   assert.deepEqual([smaller(5000), smaller(5000, 500), smaller(5000, 80), smaller(40), smaller(3), smaller(2), smaller(5000, 1)], [1250, 125, 40, 20, 2, 1, 1]);
 });
+
+test('a result that arrives between a long scroll and its event does not shorten the scroll', () => {
+  const element = scrollable(800);
+  const scroller = new Scroller(element, element.body);
+  scroller.resize(32_000_000);
+  element.scrollTop = TALLEST;
+  scroller.resize(32_000_000);
+  assert.equal(scroller.position, 31_999_200);
+  scroller.scrolled();
+  assert.equal(scroller.position, 31_999_200);
+  element.scrollTop = 0;
+  assert.equal(scroller.position, 0);
+  scroller.position += 32;
+  scroller.scrolled();
+  assert.equal(scroller.position, 32);
+});

@@ -43,7 +43,7 @@ test('the error of a lost connection is there while it is lost, and gone when th
   assert.deepEqual(states, [['offline', 'overloaded'], ['closed', null]]);
 });
 
-/** What a refused fetch with these handlers writes to the console. */
+/** The lines that a refused fetch with these handlers writes to the console. */
 async function warnings(context, handlers) {
   const { address } = await served(context, { [path]: [(response) => json(response, refusal, 400)] });
   const { mock } = context.mock.method(console, 'warn', () => {});

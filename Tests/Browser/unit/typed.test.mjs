@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { curl } from '../../../Public/explorer/curl.js';
-import { inUTC } from '../../../Public/explorer/date-picker.js';
+import { inUTC, partsOf } from '../../../Public/explorer/date-picker.js';
 import { editable, nearest, parse, rowsText, show } from '../../../Public/explorer/format.js';
 import { Decimal, stringify } from '../../../Public/explorer/json.js';
 import { equals } from '../../../Public/explorer/predicate-text.js';
@@ -79,6 +79,15 @@ test('lists whose elements have commas or quotation marks are sent as JSON', () 
 test('a date that is picked keeps its fraction of a second', () => {
   assert.equal(inUTC('2024-02-29T10:00', '.125'), '2024-02-29T10:00:00.125Z');
   assert.equal(inUTC('2024-02-29'), '2024-02-29T00:00:00Z');
+  assert.equal(inUTC('12024-02-29T10:00'), '+12024-02-29T10:00:00Z', 'a year of five digits has a sign');
+});
+
+test('the pickers show dates in UTC, whatever the time zone of the browser', () => {
+  process.env.TZ = 'Asia/Tokyo';
+  const cases = [['2024-02-29', '2024-02-29', '00:00:00'], ['2024-02-29 10:00', '2024-02-29', '10:00:00'], ['2024-02-29T10:00:00.25Z', '2024-02-29', '10:00:00.250'],
+    ['2024-02-29T00:30:00+02:00', '2024-02-28', '22:30:00'], ['+12024-01-01T00:00:00Z', '12024-01-01', '00:00:00'], ['March 3 2020', '', ''], ['', '', '']];
+  for (const [text, day, time] of cases) assert.deepEqual(partsOf(text), [day, time], text);
+  delete process.env.TZ;
 });
 
 test('rows are counted in words', () => {

@@ -1,9 +1,9 @@
-// The number that a table draws as bars behind its values.
+// The largest value of a column, to which the bars behind its values are relative.
 
 import { nearest } from './format.js';
 
-/** The largest value of an attribute; 0 where one is negative or none is a number. */
-export function largest(sections, name) {
+/** The largest value of an attribute; 0 if a value is negative or no value is a number. */
+export function largestValue(sections, name) {
   let most = 0;
   for (const { items } of sections) {
     for (const item of items) {
