@@ -48,9 +48,9 @@ struct LooseLinkTests {
       links: [["7", "'7'"], ["'a'"], ["70", "'A'"]], ids: ["\"7\"", "\"a\""]),
     Kind(
       owner: "TEXT PRIMARY KEY", member: "TEXT",
-      keys: ["'a' || char(0) || 'b'", "char(1) || '0' || char(0, 1)"],
-      links: [["'a' || char(0) || 'b'"], ["char(1) || '0' || char(0, 1)"], ["'a'", "'b'"]],
-      ids: [#""a\u0000b""#, #""\u00010\u0000\u0001""#], isExact: true),
+      keys: ["char(1) || '0' || char(0, 1)", "'a' || char(0) || 'b'"],
+      links: [["char(1) || '0' || char(0, 1)"], ["'a' || char(0) || 'b'"], ["'a'", "'b'"]],
+      ids: [#""\u00010\u0000\u0001""#, #""a\u0000b""#], isExact: true),
     Kind(
       owner: "TEXT PRIMARY KEY", member: "TEXT COLLATE NOCASE", keys: ["'A'", "'b'"],
       links: [["'A'"], ["'b'"], ["'a'", "'B'"]], ids: ["\"A\"", "\"b\""], isExact: true),

@@ -36,7 +36,8 @@ struct StatesBetweenTests {
     }
     var snapshot = try #require(ResultSnapshot(json: held))
     try snapshot.apply(try #require(Diff(json: diff), "\(target): \(diff)"))
-    #expect(snapshot.sections == (try #require(ResultSnapshot(json: fresh))).sections)
+    let current = try #require(ResultSnapshot(json: fresh))
+    #expect(snapshot.sections == current.sections, "\(target): \(diff)")
   }
 
   @Test("A client that read the state between gets the second change", arguments: targets)
@@ -50,7 +51,8 @@ struct StatesBetweenTests {
       try file.settle()
       let between = try file.ask(path).json
       try file.runExternally(
-        "UPDATE q SET v = 1 WHERE id = 1; UPDATE kind SET name = CASE id WHEN 1 THEN 'a' ELSE 'b' END")
+        "UPDATE q SET v = 1 WHERE id = 1; UPDATE kind SET name = CASE id WHEN 1 THEN 'a' ELSE 'b' END"
+      )
       try file.settle()
       _ = try file.ask("\(path)&since=\(start)&wait=0")
       try Self.expectDiff(file, target, from: between)
@@ -77,7 +79,8 @@ struct StatesBetweenTests {
     for round in 0..<40 {
       let waiting = file.begin("GET", "\(path)&since=now&wait=1")
       let first = file.begin("PATCH", "/v1/objects/q/1", body: #"{"v":5}"#)
-      let token = try #require(try #require(first.wait())["LiveFetch-Token"])
+      let saved = try #require(first.wait())
+      let token = try #require(saved["LiveFetch-Token"])
       _ = try #require(file.begin("PATCH", "/v1/objects/q/1", body: #"{"v":1}"#).wait())
       let diff = try file.ask("\(path)&since=\(token)&wait=0")
       #expect(
