@@ -232,7 +232,7 @@ extension DatabaseWatch {
   private func isIntact(_ connection: PostgresConnection) throws(PostgresError) -> Bool {
     guard try DatabaseOpening.isStandby(connection) == isStandby else { return false }
     if isTracked, try !history.isIntact(on: connection) { return false }
-    let current = try CatalogReader(connection: connection, schemas: history.schemas).read()
+    let current = try CatalogReader(connection: connection, schemas: [history.schema]).read()
     return current == catalog
   }
 

@@ -114,7 +114,8 @@ extension Problem {
     "`explain` shows SQL, and this server was not started with `--explain`.")
 
   package static let readOnly = Problem(
-    403, "read-only", "Read only", "This server does not save: its store is read only, or its role may not change this table.")
+    403, "read-only", "Read only",
+    "This server does not save: its store is read only, or its role may not change this table.")
 
   package static let unauthorized: Problem = {
     var problem = Problem(

@@ -6,12 +6,14 @@
 //     livefetch.hole      changes that could not be recorded; each begins a new epoch
 //     livefetch.mark      snapshots with their times, for pruning by age
 //     livefetch.answer    responses of idempotent saves; see PostgresIdempotencyTable
-//     livefetch.history_… the old rows; see CapturedTable
+//     livefetch.history_… the old rows, until they are pruned; see CapturedTable
+//     livefetch.model     the model that the database stores; see ModelInstallation
+//     livefetch.key       API keys; see PostgresAPIKeyTable
 
-/// The history of some schemas of a database.
+/// The history of a schema of a database.
 struct PostgresHistory: Sendable {
-  /// The schemas whose tables are served.
-  var schemas: [String] = ["public"]
+  /// The schema whose tables are served.
+  var schema = PostgresStoreOptions.defaultSchema
 
   /// The result of an installation.
   struct Installation: Hashable, Sendable {
@@ -31,8 +33,8 @@ struct PostgresHistory: Sendable {
   /// Creates what is missing and replaces what differs, in one transaction. Begins a new epoch if
   /// anything did. Servers that install at the same time wait for each other.
   ///
-  /// Throws SQLSTATE 42501 if the role may not create the schema or does not own what is in it, 55P03 if
-  /// a writer held a table for too long.
+  /// - Throws: SQLSTATE 42501 if the role may not create the schema or does not own its tables; 55P03
+  ///   if a writer held a table for too long.
   func install(on connection: PostgresConnection) throws(PostgresError) -> Installation {
     try connection.withTransaction { () throws(PostgresError) in
       try connection.execute(
@@ -41,12 +43,12 @@ struct PostgresHistory: Sendable {
         SELECT pg_advisory_xact_lock(\(Self.lockNumber));
         """)
       try createTables(on: connection)
-      let catalog = try CatalogReader(connection: connection, schemas: schemas).read()
+      let catalog = try CatalogReader(connection: connection, schemas: [schema]).read()
       return try update(catalog, on: connection)
     }
   }
 
-  /// Any number that other programs are unlikely to use: the letters "livefetc".
+  /// The key of the advisory lock: the bytes of "livefetc".
   static let lockNumber = 0x6C69_7665_6665_7463
 
   private func createTables(on connection: PostgresConnection) throws(PostgresError) {
@@ -118,7 +120,8 @@ struct PostgresHistory: Sendable {
       "DELETE FROM livefetch.captured WHERE relation = $1::oid", [.integer(Int64(table))])
   }
 
-  /// Tokens from before belong to another epoch.
+  /// Begins a new epoch: all earlier tokens expire. The rows of `history_…` stay until they are
+  /// pruned.
   private func beginEpoch(on connection: PostgresConnection) throws(PostgresError) {
     try connection.query(
       """

@@ -43,7 +43,8 @@ package struct ForeignKeyComparison: Sendable, Hashable {
 
   /// The comparison of typed columns whose equal values may have several texts.
   package static let inexact = ForeignKeyComparison(
-    conversion: .none, collation: nil, hasCoarserCollation: false, isExact: false, isTrimming: false)
+    conversion: .none, collation: nil, hasCoarserCollation: false, isExact: false, isTrimming: false
+  )
 }
 
 extension ForeignKeyComparison {

@@ -16,7 +16,8 @@ package struct TableDescription {
     package let isExact: Bool
 
     package init(
-      columns: [String], table: String, referenced: [String]?, onDelete: String, isExact: Bool = true
+      columns: [String], table: String, referenced: [String]?, onDelete: String,
+      isExact: Bool = true
     ) {
       self.columns = columns
       self.table = table
