@@ -43,9 +43,6 @@ extension HTTPHandler {
     of head: HTTPRequest, attach: (any ExchangeAttachment) -> Void
   ) -> HTTPResponse? { nil }
 
-  /// Returns the refusal of a request with a body; nil to accept it.
-  public func refusal(of head: HTTPRequest) -> HTTPResponse? { refusal(of: head) { _ in } }
-
   public func didBeginResponse(tag: UInt8, status: Int, nanosecondsSinceRequest: UInt64) {}
 
   public func completed(_ completion: HTTPCompletion) {}

@@ -69,7 +69,7 @@ public final class StaticFiles: Sendable {
     }
   }
 
-  /// The bytes of memory that the cached files use.
+  /// The bytes of memory that the cached files use. For tests.
   var cachedBytes: Int { cache.withLock { $0.byteCount } }
 
   private func file(_ path: Substring, readsLarge: Bool) -> StaticFile? {

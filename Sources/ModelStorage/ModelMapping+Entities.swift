@@ -7,7 +7,7 @@ extension ModelMapping {
   func entity(at index: Int) -> (entity: Entity, table: EntityTable) {
     let own = file.entities[index]
     let root = file.root(of: own.name)
-    guard let there = found[root], let planned = tables.table(of: own.name) else {
+    guard let existing = found[root], let planned = tables.table(of: own.name) else {
       return (
         Entity(name: own.name, attributes: [], relationships: [], idType: .integer),
         EntityTable(
@@ -15,21 +15,21 @@ extension ModelMapping {
           attributeColumns: [], relationships: [], uniqueIndexes: [], isObservable: false)
       )
     }
-    let columns = there.columns.map { typed($0, of: root) }
-    let attributes = attributes(of: own.name, planned, there)
+    let columns = existing.columns.map { typed($0, of: root) }
+    let attributes = attributes(of: own.name, planned, existing)
     let relationships = relationships(of: own.name)
-    let key = KeyFinder(table: there, dialect: dialect).key
-    let hasKey = !there.primaryKey.isEmpty
-    let isObservable = hasKey && there.isObservable
+    let key = KeyFinder(table: existing, dialect: dialect).key
+    let hasKey = !existing.primaryKey.isEmpty
+    let isObservable = hasKey && existing.isObservable
     let table = EntityTable(
-      name: there.name, isView: there.isView, key: key, columns: columns,
+      name: existing.name, isView: existing.isView, key: key, columns: columns,
       attributeColumns: attributes.map(\.column), relationships: relationships.map(\.storage),
-      uniqueIndexes: there.uniqueIndexes, isObservable: isObservable)
+      uniqueIndexes: existing.uniqueIndexes, isObservable: isObservable)
     return (
       Entity(
         name: own.name, attributes: attributes.map(\.attribute),
         relationships: relationships.map(\.relationship), idType: key.idType,
-        aliases: aliases(relationships.map(\.relationship), key, there),
+        aliases: aliases(relationships.map(\.relationship), key, existing),
         isObservable: isObservable,
         isWritable: hasKey, inheritance: inheritance(of: own, attributes.map(\.attribute)),
         unique: table.uniqueAttributes, keyProperties: table.keyProperties),
@@ -67,24 +67,25 @@ extension ModelMapping {
 
   /// Returns the table's own names that predicates may use, unless another property has the name.
   private func aliases(
-    _ relationships: [Relationship], _ key: Key, _ there: TableDescription
+    _ relationships: [Relationship], _ key: Key, _ existing: TableDescription
   ) -> [String: Property] {
     var aliases: [String: Property] = [:]
     if key.columns.count == 1, key.columns[0] != "id" { aliases[key.columns[0]] = .id }
     for (index, relationship) in relationships.enumerated() where !relationship.isToMany {
       let name = "\(relationship.name)_id"
-      if there.column(named: name) != nil { aliases[name] = .relationship(index) }
+      if existing.column(named: name) != nil { aliases[name] = .relationship(index) }
     }
     return aliases
   }
 
   private func attributes(
-    of entity: String, _ planned: PlannedTable, _ there: TableDescription
+    of entity: String, _ planned: PlannedTable, _ existing: TableDescription
   ) -> [(attribute: Attribute, column: Int)] {
     let lineage = Set(file.lineage(of: entity).map(\.name))
     var result: [(attribute: Attribute, column: Int)] = []
     for column in planned.columns {
-      guard let place = there.columns.firstIndex(where: { folded($0.name) == folded(column.name) })
+      guard
+        let place = existing.columns.firstIndex(where: { folded($0.name) == folded(column.name) })
       else { continue }
       switch column.role {
       case .discriminator:
@@ -96,7 +97,7 @@ extension ModelMapping {
         let declared = file.entity(named: key.entity)?.attributes
           .first { $0.name == key.property }
         guard let declared else { continue }
-        result.append((attribute(declared, there.columns[place], of: planned.name), place))
+        result.append((attribute(declared, existing.columns[place], of: planned.name), place))
       case .field(let key, let names, let type) where lineage.contains(key.entity):
         let attribute = Attribute(
           name: ([key.property] + names).joined(separator: "."), type: type, hasDefault: true,

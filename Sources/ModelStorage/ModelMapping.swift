@@ -1,4 +1,4 @@
-// A `ModelFile` and the catalog of a file → the model that is served and its tables, or every
+// A `ModelFile` and the catalog of a database → the model that is served and its tables, or every
 // difference between the two.
 //
 // A table that the model created has the planned names. An existing table may differ in details:
@@ -8,7 +8,7 @@
 import FetchModel
 import SQLComposer
 
-/// A model mapped to the tables of a file.
+/// A model mapped to the tables of a database.
 package struct ModelMapping {
   package let tables: ModelTables
   var file: ModelFile { tables.file }
@@ -64,12 +64,12 @@ package struct ModelMapping {
   /// True if every table is as the model would have created it.
   package var isAsPlanned: Bool {
     tables.tables.allSatisfy { planned in
-      guard let there = catalog.first(where: { folded($0.name) == folded(planned.name) }) else {
+      guard let existing = catalog.first(where: { folded($0.name) == folded(planned.name) }) else {
         return false
       }
       return planned.isJoin
-        ? planned.columns.allSatisfy { there.column(named: $0.name) != nil }
-        : isAsPlanned(there, planned)
+        ? planned.columns.allSatisfy { existing.column(named: $0.name) != nil }
+        : isAsPlanned(existing, planned)
     }
   }
 
@@ -77,42 +77,42 @@ package struct ModelMapping {
 
   private mutating func findTables() {
     for table in tables.tables where !table.isJoin {
-      if let there = catalog.first(where: { folded($0.name) == folded(table.name) }) {
-        found[table.name] = there
+      if let existing = catalog.first(where: { folded($0.name) == folded(table.name) }) {
+        found[table.name] = existing
       } else {
-        problems.append("\(table.name): the file has no table of this name")
+        problems.append("\(table.name): there is no table of this name")
       }
     }
   }
 
   private mutating func findColumns() {
     for table in tables.tables {
-      guard let there = found[table.name] else { continue }
-      if table.column(.discriminator) != nil, there.column(named: Inheritance.key) == nil {
+      guard let existing = found[table.name] else { continue }
+      if table.column(.discriminator) != nil, existing.column(named: Inheritance.key) == nil {
         problems.append(
           "\(table.name): the table has no column `\(Inheritance.key)` to distinguish its subentities"
         )
       }
-      if there.primaryKey.isEmpty, !there.isView {
+      if existing.primaryKey.isEmpty, !existing.isView {
         problems.append("\(table.name): the table has no primary key")
       }
-      for column in table.columns { check(column, of: table, there) }
-      checkUnknownColumns(table, there)
+      for column in table.columns { check(column, of: table, existing) }
+      checkUnknownColumns(table, existing)
     }
   }
 
   private mutating func check(
-    _ column: PlannedColumn, of table: PlannedTable, _ there: TableDescription
+    _ column: PlannedColumn, of table: PlannedTable, _ existing: TableDescription
   ) {
     switch column.role {
     case .key, .discriminator, .end: break
     case .position(let key):
-      guard there.column(named: column.name) == nil else { break }
+      guard existing.column(named: column.name) == nil else { break }
       problems.append(
         "\(key.entity).\(key.property) is ordered, and `\(table.name)` has no column "
           + "`\(column.name)` for its order")
     case .field(let key, let names, let type):
-      if there.column(named: column.name) != nil {
+      if existing.column(named: column.name) != nil {
         columnTypes[table.name, default: [:]][folded(column.name)] = (
           type, type == .date ? .iso8601 : nil
         )
@@ -125,9 +125,10 @@ package struct ModelMapping {
       if let attribute = file.entity(named: key.entity)?.attributes.first(where: {
         $0.name == key.property
       }) {
-        check(attribute, CheckedColumn(planned: column, key: key, table: table, existing: there))
+        check(attribute, CheckedColumn(planned: column, key: key, table: table, existing: existing))
       } else if let relationship = file.relationship(key.property, of: key.entity) {
-        check(relationship, CheckedColumn(planned: column, key: key, table: table, existing: there))
+        check(
+          relationship, CheckedColumn(planned: column, key: key, table: table, existing: existing))
       }
     }
   }
@@ -141,13 +142,13 @@ package struct ModelMapping {
   }
 
   private mutating func check(_ attribute: ModelFile.Attribute, _ checked: CheckedColumn) {
-    let (key, there) = (checked.key, checked.existing)
-    guard let column = there.column(named: checked.planned.name) else {
+    let (key, existing) = (checked.key, checked.existing)
+    guard let column = existing.column(named: checked.planned.name) else {
       return problems.append(
-        "\(key.entity).\(key.property): `\(there.name)` has no column `\(checked.planned.name)`")
+        "\(key.entity).\(key.property): `\(existing.name)` has no column `\(checked.planned.name)`")
     }
     if attribute.derivation == nil {
-      checkPresence(column, isOptional: attribute.isOptional, key, there)
+      checkPresence(column, isOptional: attribute.isOptional, key, existing)
     }
     let type = attribute.storedType
     let holds = dialect.hasTypedColumns ? column.isTyped(type) : column.holds(type)
@@ -161,31 +162,31 @@ package struct ModelMapping {
     )
   }
 
-  /// Checks that an optional property has a nullable column. Notes nullable columns of required
+  /// Checks that an optional property has a nullable column. Records nullable columns of required
   /// properties, whose rows must have values.
   private mutating func checkPresence(
-    _ column: Column, isOptional: Bool, _ key: PropertyKey, _ there: TableDescription
+    _ column: Column, isOptional: Bool, _ key: PropertyKey, _ existing: TableDescription
   ) {
     if isOptional, column.isNotNull, !column.isGenerated {
       problems.append(
         "\(key.entity).\(key.property) is optional, and the column `\(column.name)` of "
-          + "`\(there.name)` is NOT NULL")
+          + "`\(existing.name)` is NOT NULL")
     }
     // A subentity's column is NULL in the rows of its siblings.
     if !isOptional, !column.isNotNull, file.root(of: key.entity) == key.entity {
-      columnsToFill.append((there.name, column.name, key))
+      columnsToFill.append((existing.name, column.name, key))
     }
   }
 
   private mutating func check(_ relationship: ModelFile.Relationship, _ checked: CheckedColumn) {
-    let (key, there) = (checked.key, checked.existing)
+    let (key, existing) = (checked.key, checked.existing)
     let names = [checked.planned.name, "\(checked.planned.name)_id"]
-    guard let column = names.lazy.compactMap({ there.column(named: $0) }).first else {
+    guard let column = names.lazy.compactMap({ existing.column(named: $0) }).first else {
       return problems.append(
-        "\(key.entity).\(key.property): `\(there.name)` has no column `\(checked.planned.name)`")
+        "\(key.entity).\(key.property): `\(existing.name)` has no column `\(checked.planned.name)`")
     }
-    checkPresence(column, isOptional: relationship.isOptional, key, there)
-    let raw = there.foreignKeys.first { $0.columns.map(folded) == [folded(column.name)] }
+    checkPresence(column, isOptional: relationship.isOptional, key, existing)
+    let raw = existing.foreignKeys.first { $0.columns.map(folded) == [folded(column.name)] }
     let root = file.root(of: relationship.destination)
     guard let target = found[root] else { return }
     if let raw, folded(raw.table) != folded(target.name) {
@@ -205,7 +206,7 @@ package struct ModelMapping {
       columns: [column.name], table: target.name, referenced: referenced,
       referencesKey: referenced.map(folded) == target.primaryKey.map(folded),
       position: inverse.flatMap { tables.positions[$0] },
-      comparisons: comparisons(there, column.name, to: target, referenced))
+      comparisons: comparisons(existing, column.name, to: target, referenced))
   }
 
   /// Checks that a foreign key's delete action is the model's.
@@ -224,43 +225,43 @@ package struct ModelMapping {
       default: false
       }
     guard !fits else { return }
-    let whose = "\(relationship.destination).\(relationship.inverse ?? "")"
+    let inverseName = "\(relationship.destination).\(relationship.inverse ?? "")"
     let action = raw.map { "has ON DELETE \($0.onDelete)" } ?? "does not exist"
     problems.append(
-      "\(whose) has the delete rule \(rule.rawValue), and the foreign key of "
+      "\(inverseName) has the delete rule \(rule.rawValue), and the foreign key of "
         + "\(key.entity).\(key.property) \(action)")
   }
 
   /// Requires a unique index for each uniqueness constraint of the model.
   private mutating func findConstraints() {
     for entity in file.entities {
-      guard let there = found[file.root(of: entity.name)] else { continue }
+      guard let existing = found[file.root(of: entity.name)] else { continue }
       for names in entity.uniquenessConstraints {
-        let columns = names.compactMap { columnName($0, of: entity.name, in: there) }
-        guard columns.count == names.count, !there.hasUnique(columns) else { continue }
+        let columns = names.compactMap { columnName($0, of: entity.name, in: existing) }
+        guard columns.count == names.count, !existing.hasUnique(columns) else { continue }
         problems.append(
-          "\(entity.name).\(names.joined(separator: ", ")) has to be unique, and `\(there.name)` has "
+          "\(entity.name).\(names.joined(separator: ", ")) has to be unique, and `\(existing.name)` has "
             + "no unique index of \(columns.map { "`\($0)`" }.joined(separator: ", "))")
       }
     }
   }
 
   private func columnName(
-    _ property: String, of entity: String, in there: TableDescription
+    _ property: String, of entity: String, in existing: TableDescription
   ) -> String? {
     tables.column(property, of: entity).flatMap { name in
-      [name, "\(name)_id"].lazy.compactMap { there.column(named: $0)?.name }.first
+      [name, "\(name)_id"].lazy.compactMap { existing.column(named: $0)?.name }.first
     }
   }
 
   /// Requires that a column unknown to the model does not prevent inserts.
-  private mutating func checkUnknownColumns(_ table: PlannedTable, _ there: TableDescription) {
+  private mutating func checkUnknownColumns(_ table: PlannedTable, _ existing: TableDescription) {
     let known = Set(table.columns.flatMap { [folded($0.name), folded($0.name) + "_id"] })
-    for column in there.columns
-    where !known.contains(folded(column.name)) && !there.primaryKey.contains(column.name) {
+    for column in existing.columns
+    where !known.contains(folded(column.name)) && !existing.primaryKey.contains(column.name) {
       guard column.isNotNull, column.defaultSQL == nil, !column.isGenerated else { continue }
       problems.append(
-        "`\(there.name)`: the column `\(column.name)` needs a value, and the model has no such "
+        "`\(existing.name)`: the column `\(column.name)` needs a value, and the model has no such "
           + "property")
     }
   }
@@ -269,14 +270,14 @@ package struct ModelMapping {
   private mutating func checkTriggers() {
     guard problems.isEmpty else { return }
     for statement in ModelTriggers(tables).statements where !ModelTriggers.isRepetition(statement) {
-      let isFarReaching = statement.sql.contains(CascadeTriggers.table)
+      let cascades = statement.sql.contains(CascadeTriggers.table)
       for table in tables.tables where !table.isJoin {
-        guard let there = found[table.name],
-          isFarReaching || statement.sql.contains(" ON \(quoted(table.name))"),
-          !isAsPlanned(there, table)
+        guard let existing = found[table.name],
+          cascades || statement.sql.contains(" ON \(quoted(table.name))"),
+          !isAsPlanned(existing, table)
         else { continue }
         problems.append(
-          "`\(there.name)`: the rule \(statement.name) needs the key to be called "
+          "`\(existing.name)`: the rule \(statement.name) needs the key to be called "
             + "`\(ModelTables.keyName)` and relationships' columns to be called like them")
       }
     }
@@ -287,12 +288,12 @@ package struct ModelMapping {
 
 extension ModelMapping {
   /// True if the key and the links have the planned names.
-  private func isAsPlanned(_ there: TableDescription, _ planned: PlannedTable) -> Bool {
-    guard there.primaryKey.map(folded) == [ModelTables.keyName],
+  private func isAsPlanned(_ existing: TableDescription, _ planned: PlannedTable) -> Bool {
+    guard existing.primaryKey.map(folded) == [ModelTables.keyName],
       dialect.hasTypedColumns
-        ? there.column(named: ModelTables.keyName)?.type == .integer : there.isRowidAlias
+        ? existing.column(named: ModelTables.keyName)?.type == .integer : existing.isRowidAlias
     else { return false }
-    return planned.columns.allSatisfy { there.column(named: $0.name) != nil }
+    return planned.columns.allSatisfy { existing.column(named: $0.name) != nil }
   }
 
   /// Returns how the database compares a foreign key's column with the one that it refers to; nil if
@@ -314,7 +315,6 @@ extension TableDescription {
         return parts.count == index.parts.count && Set(parts) == requested
       }
   }
-
 }
 
 extension Column {

@@ -49,7 +49,7 @@ extension PatternNode {
     }
   }
 
-  /// The equivalent of `(?>…)` without backtracking; nil if that needs memory of earlier text.
+  /// The equivalent of `(?>…)` without backtracking; nil if that needs backtracking.
   var atomic: PatternNode? {
     if isDecided { return self }
     switch self {

@@ -12,7 +12,7 @@ extension PatternParser {
       return node
     }
     if (49...57).contains(scalar.value) || scalar == "k" {
-      throw failure("a back reference, which needs memory of earlier text", at: start)
+      throw failure("a back reference, which needs backtracking", at: start)
     }
     if let set = try parseProperty() { return .character(set) }
     return literal(try parseEscapedCharacter())

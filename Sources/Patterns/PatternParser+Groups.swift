@@ -25,7 +25,7 @@ extension PatternParser {
     if consume("+" as Unicode.Scalar) {
       guard node.firsts != nil else {
         throw failure(
-          "a possessive quantifier after more than one character, which needs memory of earlier text",
+          "a possessive quantifier after more than one character, which needs backtracking",
           at: start)
       }
       return .repetition(node, least: least, most: most, .possessive)
@@ -37,17 +37,19 @@ extension PatternParser {
 
   private mutating func parseCounts(at start: Int) throws(PatternError) -> (Int, Int?) {
     skipSpace()
-    guard let least = parseNumber() else { throw failure("no number after `{`", at: start) }
+    guard let least = parseNumber() else {
+      throw failure("no number after `{`, which is `\\{` as a character", at: start)
+    }
     var most: Int? = least
     skipSpace()
     if consume("," as Unicode.Scalar) {
       skipSpace()
-      most = next == "}" ? nil : parseNumber() ?? -1
+      most = parseNumber()
       skipSpace()
     }
     guard consume("}" as Unicode.Scalar) else { throw failure("no `}` after a count", at: start) }
     guard least <= 1_000, (most ?? 0) <= 1_000, (most ?? least) >= least else {
-      throw failure("counts that are not 0 to 1,000 and rising", at: start)
+      throw failure("counts that are not 0 to 1,000, or the first above the second", at: start)
     }
     return (least, most)
   }
@@ -84,7 +86,7 @@ extension PatternParser {
     flags = outer
     guard isAtomic else { return .sequence([node]) }
     guard let atomic = node.atomic else {
-      throw failure("an atomic group with a choice inside, which needs memory", at: start)
+      throw failure("an atomic group with a choice inside, which needs backtracking", at: start)
     }
     return .sequence([atomic])
   }
@@ -129,6 +131,7 @@ extension PatternParser {
       case "m": flags.isMultiline = isOn
       case "d": flags.usesUnixLines = isOn
       case "x": flags.skipsSpace = isOn
+      // Case folding is always that of Unicode.
       case "u": break
       case ":": return false
       case ")": return true

@@ -1,5 +1,5 @@
-// A connection string → what the store has to know of the database: its model, its history, and the
-// settings of every connection.
+// A connection string → the database's catalog and model, its history, and the settings of every
+// connection.
 
 import FetchModel
 import ModelStorage
@@ -22,12 +22,12 @@ struct DatabaseOpening {
   let connectionSetup: String
   let history: PostgresHistory
 
-  /// The oldest server that has everything that is used.
+  /// The oldest supported server.
   private static let oldestVersion = 140_000
 
   init(_ target: String, _ options: PostgresStoreOptions) throws(StoreError) {
     connectionSetup = "SET search_path = \(quoted(options.schema)); \(HistoryEpoch.setup)"
-    history = PostgresHistory(schemas: [options.schema])
+    history = PostgresHistory(schema: options.schema)
     let connection: PostgresConnection
     do {
       connection = try PostgresConnection(target, setup: connectionSetup)
@@ -46,10 +46,9 @@ struct DatabaseOpening {
     captured = found?.captured
     newlyTracked = found?.changed ?? []
     locked = found?.locked ?? []
-    let schemas = history.schemas
     (catalog, databaseName) = try storing { () throws(PostgresError) in
       (
-        try CatalogReader(connection: connection, schemas: schemas).read(),
+        try CatalogReader(connection: connection, schemas: [options.schema]).read(),
         try connection.query("SELECT current_database()").text(0, 0)
       )
     }

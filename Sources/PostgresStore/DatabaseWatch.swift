@@ -242,7 +242,7 @@ extension DatabaseWatch {
       guard try DatabaseOpening.isStandby(connection) == isStandby else { return false }
       let ids = Set(locked.map(\.oid))
       if isTracked, try !history.isIntact(except: ids, on: connection) { return false }
-      let current = try CatalogReader(connection: connection, schemas: history.schemas).read()
+      let current = try CatalogReader(connection: connection, schemas: [history.schema]).read()
       guard current == catalog else { return false }
       return try !history.canLock(anyOf: locked, on: connection)
     } catch {

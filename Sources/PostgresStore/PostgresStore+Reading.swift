@@ -206,8 +206,7 @@ extension PostgresStore {
     of id: ObjectID, entity: Int, attribute: Int, within plan: FetchPlan?, queryClass: QueryClass
   ) throws(StoreError) -> RawValue? {
     try query(queryClass) { transaction throws(StoreError) in
-      if let plan, try transaction.object(id, of: plan) == nil { return nil }
-      return try transaction.rawValue(of: id, entity: entity, attribute: attribute)
+      try transaction.rawValue(of: id, entity: entity, attribute: attribute, within: plan)
     }
   }
 

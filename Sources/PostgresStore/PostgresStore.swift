@@ -8,6 +8,9 @@ import Synchronization
 
 /// The options with which a database is served.
 public struct PostgresStoreOptions: Sendable {
+  /// The schema that imports, copies and migrations use, and ``schema`` unless it is changed.
+  static let defaultSchema = "public"
+
   /// The time limit of a query, in seconds.
   public var queryTimeout = 10.0
   /// The maximum number of bytes of a response: a snapshot, an object, a value, or the items of a diff.
@@ -17,7 +20,7 @@ public struct PostgresStoreOptions: Sendable {
   /// The age of the oldest changes that the history keeps, in seconds.
   public var keptSeconds = 7 * 86_400.0
   /// The schema whose tables are served.
-  public var schema = "public"
+  public var schema = PostgresStoreOptions.defaultSchema
   /// The model of the database; nil for the model that the database stores, or that its tables
   /// imply. In a schema without tables its tables are created.
   public var model: ModelFile?

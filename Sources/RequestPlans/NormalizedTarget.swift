@@ -37,12 +37,13 @@ public struct NormalizedTarget: Sendable {
 
 /// Copies a target, leaving out numbers.
 private struct LiteralExtractor {
-  /// Longer ones might not fit into an integer.
+  /// The maximum number of digits of an extracted number; more might not fit into an integer.
   private static let maxDigits = 18
+  /// The maximum number of extracted numbers.
   private static let maxNumbers = 32
 
   private(set) var numbers: [Value] = []
-  /// The quote that ends the text at the present place.
+  /// The quote that ends the string literal at the current offset; nil outside of literals.
   private var quote: UInt8?
   /// The byte before the current offset, decoded.
   private var previous: UInt8 = 0x20
@@ -101,7 +102,7 @@ private struct LiteralExtractor {
     return (end, false)
   }
 
-  /// Notices where texts begin and end.
+  /// Records where string literals begin and end.
   private mutating func trackQuotes(_ byte: UInt8) {
     if quote != nil, previous == UInt8(ascii: "\\") {
       previous = 0x20
@@ -145,7 +146,7 @@ private struct LiteralExtractor {
     return end
   }
 
-  /// The byte at `start`, decoded, and its end; a space at the end of the value.
+  /// The byte at `start`, decoded, and its end. At the end of the value the byte is a space.
   private static func decoded(
     _ bytes: Slice<UnsafeBufferPointer<UInt8>>, _ start: Int
   ) -> (byte: UInt8, end: Int) {

@@ -36,7 +36,7 @@ extension ResultRow {
   /// Appends the error of a transformable attribute whose stored value is a number.
   @usableFromInline
   func appendNoValue(to bytes: inout [UInt8]) {
-    TransformableReader.append(error: "what is stored is a number", to: &bytes)
+    TransformableReader.append(error: "the stored value is a number", to: &bytes)
   }
 
   @inlinable

@@ -72,10 +72,12 @@ extension ResultTransaction {
 }
 
 extension ResultTransaction {
-  /// Returns one attribute of an object; nil if the object does not exist.
+  /// Returns one attribute of an object; nil if the object does not exist, or is not an object of
+  /// `plan`.
   package func rawValue(
-    of id: ObjectID, entity: Int, attribute: Int
+    of id: ObjectID, entity: Int, attribute: Int, within plan: FetchPlan?
   ) throws(StoreError) -> RawValue? {
+    if let plan, try object(id, of: plan) == nil { return nil }
     let table = composer.schema.entities[entity]
     let column = table.column(ofAttribute: attribute)
     let restriction = IDRestriction(key: table.key, ids: [id])

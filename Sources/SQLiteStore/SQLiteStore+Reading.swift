@@ -120,8 +120,7 @@ extension SQLiteStore {
     queryClass: QueryClass
   ) throws(StoreError) -> RawValue? {
     try read(queryClass) { transaction throws(StoreError) in
-      if let plan, try transaction.object(id, of: plan) == nil { return nil }
-      return try transaction.rawValue(of: id, entity: entity, attribute: attribute)
+      try transaction.rawValue(of: id, entity: entity, attribute: attribute, within: plan)
     }
   }
 

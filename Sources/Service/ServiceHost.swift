@@ -16,7 +16,7 @@ public final class ServiceHost: HTTPHandler {
   /// An event for a log.
   public enum Event: Sendable {
     case reopened
-    /// Tried again until it succeeds.
+    /// Opening the store failed; it is repeated until it succeeds.
     case cannotReopen(StoreError)
   }
 
@@ -71,12 +71,12 @@ public final class ServiceHost: HTTPHandler {
     }
   }
 
-  /// Seconds of attempts to open the store before waiting requests are refused.
+  /// The duration of attempts to open the store after which waiting requests are refused.
   private static let longestWait = Duration.seconds(5)
   /// Seconds until a request that failed because of the schema is handled again.
   private static let retryDelay = 0.1
-  /// Microseconds between two tries until requests are refused. Then it doubles: a try may hold up
-  /// writers of the database.
+  /// Microseconds between two attempts until requests are refused. Then the pause doubles, because an
+  /// attempt may delay writers of the database.
   private static let pause: UInt32 = 100_000
   private static let longestPause: UInt32 = 5_000_000
 
@@ -175,7 +175,7 @@ public final class ServiceHost: HTTPHandler {
     served?.service.drain(within: seconds)
   }
 
-  /// Waits until the streams have sent their last events, for at most so many seconds.
+  /// Waits until the streams have sent their last events, for at most `seconds`.
   public func awaitStreams(seconds: Double) {
     let end = ContinuousClock.now + .seconds(seconds)
     while metrics.openStreams.value > 0, ContinuousClock.now < end { usleep(2_000) }
@@ -194,12 +194,12 @@ public final class ServiceHost: HTTPHandler {
 // MARK: - Other settings
 
 extension ServiceHost {
-  /// Serves the store by other settings: another service takes the place of the present one, as after
-  /// a change of the schema. Long-polls and streams end as when the server ends, and their clients go
-  /// on with their tokens.
+  /// Applies other settings: a new service replaces the current one, as after a change of the schema.
+  /// Long-polls and streams end as when the server ends, and their clients continue from their tokens.
   ///
   /// - Parameters:
-  ///   - configuration: the metrics of the host stay, and so do the accounts of equal quotas.
+  ///   - configuration: the new settings. The host keeps its metrics, and the accounts of quotas whose
+  ///     limits are the same.
   ///   - open: opens the store again.
   public func reload(_ configuration: ServiceConfiguration, open: @escaping Opening) {
     var configuration = configuration
@@ -296,11 +296,11 @@ extension ServiceHost {
       return try served(store, setup)
     } catch {
       store.close()
-      throw .failed("the system has no threads to give")
+      throw .failed("the system cannot create another thread")
     }
   }
 
-  /// Has the log say that the server is not ready. The next service logs when it is.
+  /// Logs that the server is not ready. The next service logs when it is.
   private func logFault() {
     let (configuration, fault) = state.withLock { ($0.setup.configuration, $0.fault) }
     configuration.readinessLog.record([fault ?? Health.reopening], configuration.errorLogger)

@@ -67,7 +67,7 @@ struct ValueDecodingTests {
     withExtendedLifetime(opened) {}
   }
 
-  @Test("that their type creates itself are created by it")
+  @Test("a type with its own `materialize` is created by it")
   func ownMethod() async throws {
     let (opened, context) = try context()
     let rows = try await context.fetch(FetchRequest<OwnRow>(sortedBy: [.ascending("id")]))

@@ -136,8 +136,9 @@ struct PatternLanguageTests {
       ("ab(", 2, "`(` without `)`"), ("a)b", 1, "`)` without `(`"), ("a[bc", 1, "`[` without `]`"),
       ("*a", 0, "`*` with nothing to repeat"), ("a**", 2, "`*` with nothing to repeat"),
       ("a|+", 2, "`+` with nothing to repeat"), ("a{2}{3}", 4, "`{` with nothing to repeat"),
-      ("a{", 1, "no number after `{`"), ("ab{2", 2, "no `}` after a count"),
-      ("a{3,2}", 1, "counts that are not 0 to 1,000 and rising"),
+      ("a{", 1, "no number after `{`, which is `\\{` as a character"),
+      ("ab{2", 2, "no `}` after a count"), ("ab{2,x}", 2, "no `}` after a count"),
+      ("a{3,2}", 1, "counts that are not 0 to 1,000, or the first above the second"),
       ("ab\\", 2, "`\\` with nothing after it"), ("ab\\y", 2, "an unknown escape `\\y`"),
       ("a\\p{Foo}b", 1, "an unknown property `Foo`"), ("a\\p{Lu", 1, "no `}` after a property"),
       ("x[z-a]", 2, "a range that runs backwards"), ("[a-\\d]", 1, "a range that ends in a set"),
@@ -152,13 +153,13 @@ struct PatternLanguageTests {
       ("a(?!b)", 1, "a lookahead, which a linear engine does not have"),
       ("a(?<=b)", 1, "a lookbehind, which a linear engine does not have"),
       ("a(?<!b)", 1, "a lookbehind, which a linear engine does not have"),
-      ("(a)\\1", 3, "a back reference, which needs memory of earlier text"),
-      ("(?<n>a)\\k<n>", 7, "a back reference, which needs memory of earlier text"),
+      ("(a)\\1", 3, "a back reference, which needs backtracking"),
+      ("(?<n>a)\\k<n>", 7, "a back reference, which needs backtracking"),
       (
         "x(ab)*+", 5,
-        "a possessive quantifier after more than one character, which needs memory of earlier text"
+        "a possessive quantifier after more than one character, which needs backtracking"
       ),
-      ("x(?>a|ab)", 1, "an atomic group with a choice inside, which needs memory"),
+      ("x(?>a|ab)", 1, "an atomic group with a choice inside, which needs backtracking"),
     ])
   func refusals(pattern: String, position: Int, reason: String) {
     #expect(throws: PatternError(position: position, reason: reason)) {

@@ -114,7 +114,7 @@ struct CatalogTests {
       try connection.execute(
         "CREATE SCHEMA \(quoted(schema)); CREATE TABLE \(quoted(schema)).\(quoted(name)) "
           + "(\(quoted(name)) text PRIMARY KEY)")
-      let history = PostgresHistory(schemas: [schema])
+      let history = PostgresHistory(schema: schema)
       let table = try #require(try history.install(on: connection).captured.first)
       let start = try position(connection)
       try connection.execute("INSERT INTO \(table.quotedName) VALUES (\(literal(name)))")

@@ -5,8 +5,8 @@ import Testing
 
 @testable import SQLiteStore
 
-/// Aggregates over several steps: each object that the path before the operator reaches counts
-/// once and gives the one value that the path after the operator reads.
+/// Aggregates over several steps: each object that the path before the operator reaches contributes
+/// one value, which the path after the operator reads.
 @Suite("Aggregates: each reached object contributes one value")
 struct AggregateChainTests {
   static let schema = """

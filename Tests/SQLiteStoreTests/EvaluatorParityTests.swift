@@ -151,7 +151,9 @@ struct ParityRow: EvaluatedRow, CustomStringConvertible {
 
   func elements(of collection: Int) -> [ParityRow]? {
     // Every collection of this fixture ends at the things of a team.
-    let isFromThing = evaluator.collections[collection].steps.count == 2
+    let steps = evaluator.collections[collection].steps
+    assert(steps.count == (table == "thing" ? 2 : 1))
+    let isFromThing = steps.count == 2
     let team = isFromThing ? values[fixture.column("team", of: table)] : values[0]
     guard fixture.rows(of: "team", for: evaluator).contains(where: { $0.values[0] == team }) else {
       return []

@@ -121,7 +121,8 @@ struct HistoryChangesTests {
   func bounds() throws {
     let store = try TrackedFile(fixture)
     try store.file.runExternally("UPDATE City SET name = 'a' WHERE id = 10")
-    #expect(try store.changes(after: nil) == ["~City 10(name)"], "not stamped yet")
+    #expect(
+      try store.changes(after: nil) == ["~City 10(name)"], "external commit without a position yet")
     #expect(
       try store.changes(after: Token(epoch: "x", position: HistoryPosition(1), nonce: 1)) == nil)
   }

@@ -49,7 +49,7 @@ struct NestedPredicateCases: SeededCaseGenerator {
   static let entities = ["o", "o", "c", "t", "p", "tag"]
 
   var random: SeededRandom
-  /// False to leave out UUIDs, which the generated predicates compare with other texts.
+  /// False to leave UUIDs out: the generated predicates compare them with other texts.
   var hasUUIDs = true
   private var origins: [Origin] = []
   private var variableCount = 0
@@ -69,19 +69,28 @@ struct NestedPredicateCases: SeededCaseGenerator {
 
   private mutating func condition(_ depth: Int) -> String {
     budget -= 1
-    switch number(0...(depth > 0 && budget > 0 ? 15 : 4)) {
-    case 0: return membership(depth)
-    case 1: return quantified(depth)
-    case 2: return containment(depth)
-    case 3, 4, 12, 13: return comparison(depth)
-    case 5: return interval(depth)
-    case 6: return "(\(condition(depth - 1)) AND \(condition(depth - 1)))"
-    case 7: return "(\(condition(depth - 1)) OR \(condition(depth - 1)))"
-    case 8: return "NOT (\(condition(depth - 1)))"
-    case 9: return search(depth)
-    case 10: return objects(depth)
-    default: return quantified(depth)
+    switch pick(depth > 0 && budget > 0 ? Form.all : Form.simple) {
+    case .membership: return membership(depth)
+    case .quantified: return quantified(depth)
+    case .containment: return containment(depth)
+    case .comparison: return comparison(depth)
+    case .interval: return interval(depth)
+    case .and: return "(\(condition(depth - 1)) AND \(condition(depth - 1)))"
+    case .or: return "(\(condition(depth - 1)) OR \(condition(depth - 1)))"
+    case .not: return "NOT (\(condition(depth - 1)))"
+    case .search: return search(depth)
+    case .objects: return objects(depth)
     }
+  }
+
+  /// The forms of conditions. In the lists, a form is as likely as often it occurs.
+  private enum Form {
+    case membership, quantified, containment, comparison, interval, and, or, not, search, objects
+
+    static let simple = [membership, quantified, containment, comparison, comparison]
+    static let all =
+      simple + [interval, and, or, not, search, objects, comparison, comparison]
+      + [quantified, quantified, quantified]
   }
 
   private mutating func relation() -> String { pick(["==", "!=", "<", "<=", ">", ">="]) }

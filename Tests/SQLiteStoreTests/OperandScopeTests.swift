@@ -60,7 +60,7 @@ struct OperandScopeTests {
     let fixture = try PredicateFixture(Self.schema)
     do {
       _ = try fixture.resolve("SUBQUERY(c, $c, $c.n > 1).t.@count > 0", entity: "o")
-      Issue.record("it was taken")
+      Issue.record("it was accepted")
     } catch let error as PredicateError {
       #expect(error.code == .typeMismatch)
       #expect(error.offset == 26)
@@ -76,7 +76,7 @@ struct OperandScopeTests {
     let fixture = try PredicateFixture(Self.schema)
     do {
       _ = try fixture.resolve(predicate, entity: entity)
-      Issue.record("\(predicate) was taken")
+      Issue.record("\(predicate) was accepted")
     } catch let error as PredicateError {
       #expect(error.code == .typeMismatch)
       #expect(error.offset == offset, "\(error)")

@@ -74,7 +74,7 @@ struct SaveExecutionGeneratedTests {
       }
       let body = "{\"changes\":[\(changes.joined(separator: ","))]}"
       let refusal = try fixture.refusal(body)
-      #expect((refusal == ["200"]) == isFine, "seed \(seed) round \(round) \(body) \(refusal)")
+      #expect(refusal.isEmpty == isFine, "seed \(seed) round \(round) \(body) \(refusal)")
       if isFine { (book, made) = (next, made + 1) }
       if book.teams.count < 2 {
         let id = book.teams.contains(1) ? 2 : 1

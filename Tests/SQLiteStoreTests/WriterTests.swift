@@ -1,6 +1,5 @@
 // The writer: groups of saves, refused saves, a full disk, closing.
 
-import Dispatch
 import FetchModel
 import Foundation
 import SQLComposer
@@ -29,21 +28,16 @@ struct WriterTests {
   func group() async throws {
     let store = try WrittenFile()
     let gate = store.hold()
-    let answers = Mutex<[Int64]>([])
-    let done = DispatchSemaphore(value: 0)
+    let answers = Mutex<[Int64?]>([])
     for id in 1...20 {
       store.save("INSERT INTO City VALUES (\(id), 'c', 1)") { result in
-        if case .success(let saved) = result {
-          answers.withLock { $0.append(saved.token.position.number) }
-        }
-        done.signal()
+        answers.withLock { $0.append((try? result.get())?.token.position.number) }
       }
     }
     gate.signal()
-    for _ in 1...20 { done.wait() }
-    let positions = answers.withLock { $0 }
-    #expect(positions == Array(2...21))
-    // The writer's own notices may come between.
+    #expect(try await becomesTrue(within: .seconds(60)) { answers.withLock { $0.count } == 20 })
+    #expect(answers.withLock { $0 } == Array(2...21))
+    // External-commit notices may be among them.
     #expect(store.commits.all.count < 5)
     #expect(try store.rows("SELECT position FROM livefetch_save").count == 21)
   }
@@ -56,7 +50,7 @@ struct WriterTests {
     async let second = store.save(
       "INSERT INTO City VALUES (2, 'b', NULL)", "INSERT INTO City VALUES (1, 'b', NULL)")
     async let third = store.save("INSERT INTO City VALUES (3, 'c', NULL)")
-    try await Task.sleep(for: .milliseconds(50))
+    #expect(try await store.hasQueued(3))
     gate.signal()
     let results = await [first, second, third].map { (try? $0.get()) != nil }
     #expect(results.filter { $0 }.count == 2)
@@ -71,7 +65,7 @@ struct WriterTests {
     let gate = store.hold()
     async let good = store.save("INSERT INTO City VALUES (1, 'a', 1)")
     async let bad = store.save("INSERT INTO City VALUES (2, 'b', 99)")
-    try await Task.sleep(for: .milliseconds(50))
+    #expect(try await store.hasQueued(2))
     gate.signal()
     let results = await (good, bad)
     #expect((try? results.0.get()) != nil)
@@ -83,21 +77,19 @@ struct WriterTests {
   func conflictRollback() async throws {
     let store = try WrittenFile()
     let gate = store.hold()
-    let done = DispatchSemaphore(value: 0)
-    let failures = Mutex<[Int]>([])
+    let outcomes = Mutex<[Int: Bool]>([:])
     let statements = [
       "INSERT INTO City VALUES (1, 'a', 1)", "INSERT INTO Country VALUES (2, 'China')",
       "INSERT INTO City VALUES (2, 'b', 1)",
     ]
     for (index, sql) in statements.enumerated() {
       store.save(sql) { result in
-        if case .failure = result { failures.withLock { $0.append(index) } }
-        done.signal()
+        outcomes.withLock { $0[index] = (try? result.get()) != nil }
       }
     }
     gate.signal()
-    for _ in statements { done.wait() }
-    #expect(failures.withLock { $0 } == [1])
+    #expect(try await becomesTrue(within: .seconds(60)) { outcomes.withLock { $0.count } == 3 })
+    #expect(outcomes.withLock { $0 } == [0: true, 1: false, 2: true])
     #expect(try store.rows("SELECT name FROM City ORDER BY id") == ["a", "b"])
     #expect(try store.rows("SELECT name FROM Country") == ["China"])
   }
@@ -115,11 +107,11 @@ struct WriterTests {
   func closing() async throws {
     let store = try WrittenFile()
     let gate = store.hold()
-    let done = DispatchSemaphore(value: 0)
-    store.save("INSERT INTO City VALUES (1, 'a', 1)") { _ in done.signal() }
+    let isAnswered = Mutex(false)
+    store.save("INSERT INTO City VALUES (1, 'a', 1)") { _ in isAnswered.withLock { $0 = true } }
     gate.signal()
     store.writer.close()
-    done.wait()
+    #expect(try await becomesTrue(within: .seconds(60)) { isAnswered.withLock { $0 } })
     #expect(try store.rows("SELECT name FROM City") == ["a"])
     let late = await store.save("DELETE FROM City")
     #expect(late == .failure(.store(.busy)))
@@ -173,7 +165,7 @@ struct WriterTests {
     let gate = store.hold()
     async let large = store.save("INSERT INTO City VALUES (2, hex(zeroblob(100000)), NULL)")
     async let other = store.save("INSERT INTO City VALUES (3, hex(zeroblob(100000)), NULL)")
-    try await Task.sleep(for: .milliseconds(50))
+    #expect(try await store.hasQueued(2))
     gate.signal()
     #expect(await [large, other] == [.failure(.store(.diskFull)), .failure(.store(.diskFull))])
     #expect(try store.rows("SELECT name FROM City") == ["a"])

@@ -4,6 +4,7 @@ import Dispatch
 import FetchModel
 import SQLComposer
 import Synchronization
+import TestSupport
 
 @testable import SQLiteStore
 
@@ -64,6 +65,11 @@ final class WrittenFile: Sendable {
         }
         return SaveResult(token: token)
       }, completion: completion)
+  }
+
+  /// True once `count` saves wait for the writer.
+  func hasQueued(_ count: Int) async throws -> Bool {
+    try await becomesTrue(within: .seconds(60)) { writer.waitingCount == count }
   }
 
   func rows(_ sql: String) throws -> [String] {

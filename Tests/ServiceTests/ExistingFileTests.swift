@@ -80,7 +80,7 @@ struct ExistingFileTests {
   }
 
   static let mismatches: [(sql: String, problems: [String])] = [
-    (country + city, ["Tag: the file has no table of this name"]),
+    (country + city, ["Tag: there is no table of this name"]),
     (
       country + tag + city.replacing(" people INTEGER,", with: ""),
       ["City.people: `City` has no column `people`"]
@@ -132,7 +132,7 @@ struct ExistingFileTests {
     ),
     (
       tag + city.replacing(" people INTEGER,", with: ""),
-      ["Country: the file has no table of this name"]
+      ["Country: there is no table of this name"]
     ),
   ]
 

@@ -150,3 +150,8 @@ struct CORSOriginTests {
     #expect(answer["Access-Control-Allow-Origin"] == nil)
   }
 }
+
+extension HTTPHandler {
+  /// The refusal of a request with a body, without an attachment; nil to accept it.
+  func refusal(of head: HTTPRequest) -> HTTPResponse? { refusal(of: head) { _ in } }
+}

@@ -151,7 +151,8 @@ struct TransformableRuleTests {
     let all = try file.ask("/v1/objects/Note?sort=id")
     #expect(all.status == 200)
     #expect(all.text.contains(#"{"$error":"`Gone` is not a declared class"}"#), "\(all.text)")
-    #expect(all.text.contains(#"{"$error":"`Shift` cannot read what is stored"}"#), "\(all.text)")
+    #expect(
+      all.text.contains(#"{"$error":"`Shift` cannot decode the stored bytes"}"#), "\(all.text)")
     #expect(try file.ask("/v1/objects/Note?where=secret.text=='abc'").code == "unknown-key-path")
   }
 }

@@ -86,7 +86,8 @@ struct Evaluation<Row: EvaluatedRow> {
 
   private func scoped(to element: Row) -> Evaluation { Evaluation(scopes: scopes + [element]) }
 
-  /// The value of each element that fulfils `test`, or of each `object` of these.
+  /// The value of each element that fulfils `test`. With `object`, elements that lead to the same object
+  /// give one value, and those without one none.
   private func values(
     of term: Term, in collection: Int, _ scope: Int, where test: Test, distinctBy object: Term?
   ) -> [StoredValue]? {
@@ -95,8 +96,8 @@ struct Evaluation<Row: EvaluatedRow> {
     var objects: Set<StoredValue> = []
     for element in elements {
       let inner = scoped(to: element)
-      guard let isMeant = inner.holds(test) else { return nil }
-      guard isMeant else { continue }
+      guard let fulfilsTest = inner.holds(test) else { return nil }
+      guard fulfilsTest else { continue }
       if let object {
         guard let id = inner.value(object) else { return nil }
         guard id != .null, objects.insert(id).inserted else { continue }

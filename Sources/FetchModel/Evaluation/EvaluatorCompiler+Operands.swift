@@ -52,7 +52,9 @@ struct EvaluatedOperand {
   static func aligned(
     _ left: EvaluatedOperand, _ right: EvaluatedOperand
   ) -> (EvaluatedOperand, EvaluatedOperand) {
-    let encoding = [left, right].lazy.compactMap { $0.encoding }.first { $0.hasSpellings }
+    let encoding = [left, right].lazy.compactMap { $0.encoding }.first {
+      $0.hasSeveralRepresentations
+    }
     return (left.put(in: encoding), right.put(in: encoding))
   }
 
@@ -217,7 +219,7 @@ extension EvaluatorCompiler {
       }
     }
     if formats.count > 1 { operands = operands.map(\.inSeconds) }
-    let encoding = operands.lazy.compactMap { $0.encoding }.first { $0.hasSpellings }
+    let encoding = operands.lazy.compactMap { $0.encoding }.first { $0.hasSeveralRepresentations }
     operands = operands.map { $0.put(in: encoding) }
     let precision = operands.map(\.precision).reduce(.adapting) { Precision($0, $1) }
     // Only the store adds up sums of decimals.

@@ -114,7 +114,7 @@ extension EvaluatorCompiler {
   /// A constant in the representation of `operand`.
   private func constant(_ value: Value, beside operand: EvaluatedOperand) -> StoredValue {
     let stored = StoredValue(value, operand.dateFormat)
-    guard let encoding = operand.encoding, encoding.hasSpellings else { return stored }
+    guard let encoding = operand.encoding, encoding.hasSeveralRepresentations else { return stored }
     return stored.comparisonKey(encoding)
   }
 

@@ -36,9 +36,9 @@ extension StoredValue {
     case .null, .integer, .double: self
     case .text(var text):
       instant.map { .double($0.secondsSince1970) }
-        ?? text.withUTF8 { utf8 in .foreign { $0.append(text: utf8, .ascending) } }
+        ?? text.withUTF8 { utf8 in .mistyped { $0.append(text: utf8, .ascending) } }
     case .blob(let bytes):
-      bytes.withUnsafeBufferPointer { bytes in .foreign { $0.append(binary: bytes, .ascending) } }
+      bytes.withUnsafeBufferPointer { bytes in .mistyped { $0.append(binary: bytes, .ascending) } }
     }
   }
 
@@ -65,8 +65,8 @@ extension StoredValue {
     return text.withUTF8 { Instant(comparable: $0) }
   }
 
-  private static func foreign(_ write: (inout OrderKeyEncoder) -> Void) -> StoredValue {
-    .blob(ColumnEncoding.foreignComparisonKey(write))
+  private static func mistyped(_ write: (inout OrderKeyEncoder) -> Void) -> StoredValue {
+    .blob(ColumnEncoding.mistypedComparisonKey(write))
   }
 }
 

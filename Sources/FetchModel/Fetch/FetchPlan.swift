@@ -17,7 +17,7 @@ public struct OrderTerm: Sendable, Hashable {
     case year
   }
 
-  /// To-one relationships only.
+  /// The key path of the value, over to-one relationships only.
   public let path: PropertyPath
   /// The function that is applied to the value before it is compared.
   public let derivation: Derivation
@@ -79,9 +79,9 @@ public struct ResultDefinition: Sendable, Hashable {
 public struct Window: Sendable, Hashable {
   /// The number of objects to skip; 0 begins with the first one.
   public let offset: Int
-  /// nil: to the end.
+  /// The maximum number of objects; nil for no limit.
   public let limit: Int?
-  /// The place after which `offset` begins to count: an order key without its id's successors.
+  /// The order key after which `offset` begins to count.
   public let after: OrderKey?
 
   /// Makes a window.

@@ -58,12 +58,12 @@ public struct GroupedQuery: Sendable, Hashable {
   /// Every key path to one value that the dictionaries depend on, each once.
   public let values: [PropertyPath]
   /// Every key path over to-many relationships that they depend on, each once.
-  public let ways: [PropertyPath]
+  public let toManyPaths: [PropertyPath]
   /// True if the query contains the time of the request.
   public let isNondeterministic: Bool
 
   /// Every key path that the dictionaries depend on.
-  public var paths: [PropertyPath] { values + ways }
+  public var paths: [PropertyPath] { values + toManyPaths }
 
   /// True if a dictionary represents a group of objects rather than one.
   public var isAggregated: Bool { !groups.isEmpty || !aggregates.isEmpty }

@@ -11,7 +11,7 @@ extension GroupedQueryResolver {
     return Expression(.function(String(text[colon...]), [path]), range: path.range)
   }
 
-  /// `founded:month` for `founded.month`; nil if that would be no part either.
+  /// `founded:month` for `founded.month`; nil if that is no part either.
   func correctedPart(_ text: String) -> String? {
     guard let dot = text.lastIndex(of: ".") else { return nil }
     let corrected = "\(text[..<dot]):\(text[text.index(after: dot)...])"

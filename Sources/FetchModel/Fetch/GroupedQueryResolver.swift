@@ -74,7 +74,7 @@ struct GroupedQueryResolver {
       columns: columns, aggregates: aggregates, firstAggregate: firstAggregate,
       groups: groupValues, having: having ?? .constant(true), isDistinct: request.isDistinct,
       order: order, values: paths.filter { !model.isToMany($0) },
-      ways: paths.filter { model.isToMany($0) }, isNondeterministic: isNondeterministic)
+      toManyPaths: paths.filter { model.isToMany($0) }, isNondeterministic: isNondeterministic)
     if groupedQuery.isAggregated { try checkGrouping(groupedQuery) }
     do throws(PredicateError) {
       try ParserStackBudget.check(

@@ -43,6 +43,15 @@ public enum ImportError: Error, Sendable, Hashable {
   case keyNotUnique([String])
   /// The key contains a property that the file does not have.
   case keyNotGiven(String)
+
+  /// The error of an import whose preparation threw `error`.
+  package init(_ error: any Error) {
+    switch error {
+    case let error as ImportError: self = error
+    case let error as StoreError: self = .store(error)
+    default: self = .store(.failed("\(error)"))
+    }
+  }
 }
 
 extension ImportedField {

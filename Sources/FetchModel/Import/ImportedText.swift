@@ -31,10 +31,10 @@ extension UnsafeBufferPointer<UInt8> {
   /// `12.0` and `1e3` are integers as well, as in JSON.
   private var wideInteger: Int64? { JSON.number(trimmedText).integer }
 
-  /// nil for anything but a number or an infinity.
+  /// nil for anything but a decimal number or an infinity.
   package var importedDouble: Double? {
     let text = trimmedText
-    guard let double = Double(text), !double.isNaN else { return nil }
+    guard let double = Double(decimal: text), !double.isNaN else { return nil }
     return double.isFinite || text.hasSuffix("Infinity") ? double : nil
   }
 

@@ -68,7 +68,8 @@ public struct TypeGuess: Sendable, Hashable {
   static func isPlainNumber(_ text: String) -> Bool {
     if isPlainInteger(text) { return true }
     guard let first = text.utf8.first(where: { $0 != 0x2D }), first >= 0x30, first <= 0x39,
-      text.utf8.contains(where: { [0x2E, 0x45, 0x65].contains($0) }), Double(text)?.isFinite == true
+      text.utf8.contains(where: { [0x2E, 0x45, 0x65].contains($0) }),
+      Double(decimal: text)?.isFinite == true
     else { return false }
     return !text.hasPrefix("00")
   }

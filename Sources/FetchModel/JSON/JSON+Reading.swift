@@ -6,7 +6,7 @@ import Bytes
 public struct JSONError: Error, Sendable, Hashable {
   /// The byte offset of the error.
   public let offset: Int
-  /// The expected syntax at that offset.
+  /// The end of the sentence "expected …", for people.
   public let expected: String
 }
 
@@ -14,7 +14,8 @@ extension JSON {
   /// The maximum nesting depth of arrays and objects.
   public static let maxDepth = 64
 
-  /// Parses a JSON text. O(length).
+  /// Parses JSON that a client sent or a user wrote: a request's body, a setting, a model file.
+  /// O(length).
   ///
   /// - Throws: ``JSONError`` for a violation of RFC 8259, for bytes that are not UTF-8, for a
   ///   repeated member name, and for nesting deeper than ``maxDepth``.
@@ -22,8 +23,8 @@ extension JSON {
     try self.init(parsing: bytes, allowsRepetition: false)
   }
 
-  /// Parses JSON from a store or a server. Keeps repeated members, as SQLite and PostgreSQL's `json` do.
-  /// O(length).
+  /// Parses JSON that a database or a server returned. Keeps repeated members, as SQLite and
+  /// PostgreSQL's `json` do. O(length).
   ///
   /// - Throws: ``JSONError`` as ``init(parsing:)``, except for repeated names.
   public init(stored bytes: [UInt8]) throws(JSONError) {
@@ -101,8 +102,8 @@ private struct JSONReader {
 
   private mutating func readValue() throws(JSONError) -> JSON {
     skipSpace()
-    // `isValid` discards the error.
-    if interruption.ends() { throw failure("an earlier end") }
+    // Only `isValid` cancels, and it discards the error.
+    if interruption.ends() { throw failure("cancellation") }
     switch next {
     case 0x7B: return try readObject()
     case 0x5B: return try readArray()
@@ -167,16 +168,22 @@ private struct JSONReader {
     return JSON.Member(name: name, value: try readValue())
   }
 
+  /// Compares names as `JSON`'s subscript does, so `é` and its decomposition are the same name.
   private func refuseRepetition(_ members: [JSON.Member]) throws(JSONError) {
+    guard let name = Self.repeatedName(in: members) else { return }
+    throw failure("each member once; `\(name)` is repeated")
+  }
+
+  /// The first name that an earlier member has. Few members are compared with each other, which
+  /// allocates no memory.
+  private static func repeatedName(in members: [JSON.Member]) -> String? {
     if members.count <= 8 {
-      for (index, member) in members.enumerated() {
-        guard !members[..<index].contains(where: { $0.name == member.name }) else {
-          throw failure("each member once; `\(member.name)` is repeated")
-        }
-      }
-    } else if Set(members.map(\.name)).count != members.count {
-      throw failure("each member once")
+      return members.indices.first { index in
+        members[..<index].contains { $0.name == members[index].name }
+      }.map { members[$0].name }
     }
+    var names: Set<String> = []
+    return members.first { !names.insert($0.name).inserted }?.name
   }
 
   private mutating func skipDigits() throws(JSONError) {

@@ -55,17 +55,19 @@ extension Model {
     let path = PropertyPath(root: entity, target: .attribute(discriminator))
     let value = ResolvedExpression.path(ScopedPath(scope: 0, path: path))
     let condition: Condition =
-      names.isEmpty
-      ? .constant(false)
-      : names.count == 1
-        ? .comparison(
+      switch names.count {
+      case 0: .constant(false)
+      case 1:
+        .comparison(
           Comparison(
             left: value, relation: .equal, right: .constant(.string(names[0])), options: [],
             isNegated: false))
-        : .membership(
+      default:
+        .membership(
           Membership(
             value: value, values: names.map { .string($0) }, includesNil: false, options: [],
             isNegated: false))
+      }
     return ResolvedPredicate(condition: condition, paths: [path], isNondeterministic: false)
   }
 }

@@ -18,6 +18,15 @@ extension ModelFile {
     guard problems.all.isEmpty else { throw ModelFileError(problems.all) }
   }
 
+  /// Reads the text that a store keeps of its model.
+  package init(stored text: String) throws(StoreError) {
+    do {
+      try self.init(parsing: Array(text.utf8))
+    } catch {
+      throw .unusable("the stored model cannot be read: \(error)")
+    }
+  }
+
   private init(_ reader: MemberReader) {
     self.init()
     _ = reader.string("$schema")

@@ -4,14 +4,14 @@
 extension ModelFile {
   /// The model as JSON.
   public var json: JSON {
-    var members: [JSON.Member] = []
-    members.add("version", version)
-    members.add(
-      "access", allowsByDefault.map { .object([.init(name: "default", value: .boolean($0))]) })
-    members.add("entities", entities.map(\.json))
-    members.add("classes", classes.map(\.json))
-    members.add("fetchTemplates", fetchTemplates.map(\.json))
-    return .object(members)
+    .object { members in
+      members.add("version", version)
+      members.add(
+        "access", allowsByDefault.map { .object([.init(name: "default", value: .boolean($0))]) })
+      members.add("entities", entities.map(\.json))
+      members.add("classes", classes.map(\.json))
+      members.add("fetchTemplates", fetchTemplates.map(\.json))
+    }
   }
 
   /// The model file's text, indented, with a final newline.
@@ -20,6 +20,14 @@ extension ModelFile {
     text.append(indented: json, depth: 0)
     text.append(0x0A)
     return text
+  }
+}
+
+extension JSON {
+  fileprivate static func object(building addMembers: (inout [JSON.Member]) -> Void) -> JSON {
+    var members: [JSON.Member] = []
+    addMembers(&members)
+    return .object(members)
   }
 }
 
@@ -45,140 +53,140 @@ extension [JSON.Member] {
   }
 
   /// Adds a flag that differs from its default.
-  fileprivate mutating func add(_ name: String, _ flag: Bool, unless usual: Bool) {
-    if flag != usual { add(name, JSON.boolean(flag)) }
+  fileprivate mutating func add(_ name: String, _ flag: Bool, unlessDefault defaultFlag: Bool) {
+    if flag != defaultFlag { add(name, JSON.boolean(flag)) }
   }
 }
 
 extension ModelFile.Entity {
   /// The entity's own part of a model file.
   public var json: JSON {
-    var members: [JSON.Member] = []
-    members.add("name", name)
-    members.add("parent", parent)
-    members.add("abstract", isAbstract, unless: false)
-    members.add("renamingIdentifier", renamingIdentifier)
-    members.add("attributes", attributes.map(\.json))
-    members.add("relationships", relationships.map(\.json))
-    members.add("fetchIndexes", fetchIndexes.map(\.json))
-    members.add(
-      "uniquenessConstraints",
-      uniquenessConstraints.map { .array($0.map { JSON.string($0) }) })
-    members.add("sort", sort)
-    members.add("access", access.isEmpty ? nil : accessJSON)
-    return .object(members)
+    .object { members in
+      members.add("name", name)
+      members.add("parent", parent)
+      members.add("abstract", isAbstract, unlessDefault: false)
+      members.add("renamingIdentifier", renamingIdentifier)
+      members.add("attributes", attributes.map(\.json))
+      members.add("relationships", relationships.map(\.json))
+      members.add("fetchIndexes", fetchIndexes.map(\.json))
+      members.add(
+        "uniquenessConstraints",
+        uniquenessConstraints.map { .array($0.map { JSON.string($0) }) })
+      members.add("sort", sort)
+      members.add("access", access.isEmpty ? nil : accessJSON)
+    }
   }
 
   private var accessJSON: JSON {
-    var members: [JSON.Member] = []
-    for action in AccessAction.allCases { members.add(action.rawValue, access[action]?.json) }
-    return .object(members)
+    .object { members in
+      for action in AccessAction.allCases { members.add(action.rawValue, access[action]?.json) }
+    }
   }
 }
 
 extension ModelFile.Attribute {
   /// The attribute as a model file contains it; defaults are omitted.
   public var json: JSON {
-    var members: [JSON.Member] = []
-    members.add("name", name)
-    members.add("type", type.rawValue)
-    members.add("optional", isOptional, unless: true)
-    members.add("default", defaultValue)
-    members.add("minimum", minimum)
-    members.add("maximum", maximum)
-    members.add("minimumLength", minimumLength)
-    members.add("maximumLength", maximumLength)
-    members.add("regex", pattern)
-    members.add("transient", isTransient, unless: false)
-    members.add("derivation", derivation?.text)
-    members.add("transformer", transformer)
-    members.add("class", className)
-    members.add("renamingIdentifier", renamingIdentifier)
-    members.add("hidden", hidden?.json)
-    members.add("readOnly", readOnly?.json)
-    return .object(members)
+    .object { members in
+      members.add("name", name)
+      members.add("type", type.rawValue)
+      members.add("optional", isOptional, unlessDefault: true)
+      members.add("default", defaultValue)
+      members.add("minimum", minimum)
+      members.add("maximum", maximum)
+      members.add("minimumLength", minimumLength)
+      members.add("maximumLength", maximumLength)
+      members.add("regex", pattern)
+      members.add("transient", isTransient, unlessDefault: false)
+      members.add("derivation", derivation?.text)
+      members.add("transformer", transformer)
+      members.add("class", className)
+      members.add("renamingIdentifier", renamingIdentifier)
+      members.add("hidden", hidden?.json)
+      members.add("readOnly", readOnly?.json)
+    }
   }
 }
 
 extension ModelFile.Relationship {
   /// The relationship as a model file contains it; defaults are omitted.
   public var json: JSON {
-    var members: [JSON.Member] = []
-    members.add("name", name)
-    members.add("destination", destination)
-    members.add("toMany", isToMany, unless: false)
-    members.add("ordered", isOrdered, unless: false)
-    members.add("optional", isOptional, unless: true)
-    members.add("inverse", inverse)
-    members.add("deleteRule", deleteRule == .nullify ? nil : deleteRule.rawValue)
-    members.add("minimumCount", minimumCount)
-    members.add("maximumCount", maximumCount)
-    members.add("renamingIdentifier", renamingIdentifier)
-    return .object(members)
+    .object { members in
+      members.add("name", name)
+      members.add("destination", destination)
+      members.add("toMany", isToMany, unlessDefault: false)
+      members.add("ordered", isOrdered, unlessDefault: false)
+      members.add("optional", isOptional, unlessDefault: true)
+      members.add("inverse", inverse)
+      members.add("deleteRule", deleteRule == .nullify ? nil : deleteRule.rawValue)
+      members.add("minimumCount", minimumCount)
+      members.add("maximumCount", maximumCount)
+      members.add("renamingIdentifier", renamingIdentifier)
+    }
   }
 }
 
 extension ModelFile.FetchIndex {
   /// The index as a model file contains it; defaults are omitted.
   public var json: JSON {
-    var members: [JSON.Member] = []
-    members.add("name", name)
-    members.add(
-      "elements",
-      elements.map { element in
-        var members: [JSON.Member] = []
-        members.add("property", element.property)
-        members.add("descending", element.isDescending, unless: false)
-        return .object(members)
-      })
-    return .object(members)
+    .object { members in
+      members.add("name", name)
+      members.add(
+        "elements",
+        elements.map { element in
+          .object { members in
+            members.add("property", element.property)
+            members.add("descending", element.isDescending, unlessDefault: false)
+          }
+        })
+    }
   }
 }
 
 extension ModelFile.Class {
   /// The class as a model file contains it; defaults are omitted.
   public var json: JSON {
-    var members: [JSON.Member] = []
-    members.add("name", name)
-    members.add("parent", parent)
-    members.add("abstract", isAbstract, unless: false)
-    members.add(
-      "fields",
-      fields.map { field in
-        var members: [JSON.Member] = []
-        members.add("name", field.name)
-        members.add("type", field.type.text)
-        members.add("optional", field.isOptional, unless: true)
-        members.add("list", field.isList, unless: false)
-        return .object(members)
-      })
-    return .object(members)
+    .object { members in
+      members.add("name", name)
+      members.add("parent", parent)
+      members.add("abstract", isAbstract, unlessDefault: false)
+      members.add(
+        "fields",
+        fields.map { field in
+          .object { members in
+            members.add("name", field.name)
+            members.add("type", field.type.text)
+            members.add("optional", field.isOptional, unlessDefault: true)
+            members.add("list", field.isList, unlessDefault: false)
+          }
+        })
+    }
   }
 }
 
 extension ModelFile.FetchTemplate {
   /// The template as a model file contains it; defaults are omitted.
   public var json: JSON {
-    var members: [JSON.Member] = []
-    members.add("name", name)
-    members.add("entity", entity)
-    members.add("predicate", predicate)
-    members.add("sort", sort)
-    members.add("limit", limit)
-    members.add("subentities", includesSubentities, unless: true)
-    return .object(members)
+    .object { members in
+      members.add("name", name)
+      members.add("entity", entity)
+      members.add("predicate", predicate)
+      members.add("sort", sort)
+      members.add("limit", limit)
+      members.add("subentities", includesSubentities, unlessDefault: true)
+    }
   }
 }
 
 // MARK: - Layout
 
 extension JSON {
-  /// True for a list of objects, or for an object that contains one.
-  fileprivate var hasParts: Bool {
+  /// True for an array with an object in it, and for an object with such an array.
+  fileprivate var isMultiline: Bool {
     switch self {
     case .array(let elements):
-      elements.contains { if case .object = $0 { true } else { $0.hasParts } }
-    case .object(let members): members.contains { $0.value.hasParts }
+      elements.contains { if case .object = $0 { true } else { $0.isMultiline } }
+    case .object(let members): members.contains { $0.value.isMultiline }
     default: false
     }
   }
@@ -186,7 +194,7 @@ extension JSON {
 
 extension [UInt8] {
   fileprivate mutating func append(indented value: JSON, depth: Int) {
-    guard value.hasParts else { return append(json: value) }
+    guard value.isMultiline else { return append(json: value) }
     switch value {
     case .array(let elements):
       appendLines(elements, "[", "]", depth: depth) { $0.append(indented: $1, depth: depth + 1) }

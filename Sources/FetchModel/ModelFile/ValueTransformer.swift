@@ -1,7 +1,7 @@
 // Conversion of transformable values to and from their stored bytes, and the reading of stored
 // bytes that may no longer be valid.
 
-/// A transformer of the program, registered under the name that attributes use.
+/// A value transformer that the embedding program registers under the name that attributes use.
 public struct ValueTransformer: Sendable {
   /// Converts a client's value to stored bytes.
   public let encode: @Sendable (JSON) throws -> [UInt8]
@@ -54,15 +54,15 @@ public struct TransformableReader: Sendable {
     let value: JSON
     if let name = attribute.transformer, !ModelFile.builtInTransformers.contains(name) {
       guard let transformer else {
-        return .failure(Reason(text: "there is no transformer `\(name)` here"))
+        return .failure(Reason(text: "no transformer `\(name)` is registered"))
       }
       guard let decoded = try? transformer.decode(Array(stored)) else {
-        return .failure(Reason(text: "`\(name)` cannot read what is stored"))
+        return .failure(Reason(text: "`\(name)` cannot decode the stored bytes"))
       }
       value = decoded
     } else {
-      guard let parsed = try? JSON(parsing: Array(stored)) else {
-        return .failure(Reason(text: "what is stored is not JSON"))
+      guard let parsed = try? JSON(stored: Array(stored)) else {
+        return .failure(Reason(text: "the stored value is not JSON"))
       }
       value = parsed
     }

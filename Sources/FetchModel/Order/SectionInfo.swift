@@ -171,8 +171,8 @@ private struct SectionWriter {
   }
 
   private mutating func write(binary bytes: [UInt8]) {
-    if let foreign = ColumnEncoding.foreignValue(of: bytes, type) {
-      write(foreign: foreign)
+    if let mistyped = ColumnEncoding.mistypedValue(of: bytes, type) {
+      write(mistyped: mistyped)
     } else if type == .uuid, bytes.count == 16 {
       name = String(decoding: UUIDText.text(of: bytes), as: UTF8.self)
       value.append(jsonString: name)
@@ -182,8 +182,8 @@ private struct SectionWriter {
   }
 
   /// Writes a value that the type does not include as stored.
-  private mutating func write(foreign: OrderKeyDecoder.Component) {
-    switch foreign {
+  private mutating func write(mistyped: OrderKeyDecoder.Component) {
+    switch mistyped {
     case .null: value.append(json: "null")
     case .integer(let integer):
       name = String(integer)

@@ -14,15 +14,15 @@ extension ResolvedPredicate {
 extension Set<PropertyPath> {
   /// The relationship paths to objects that must exist for these paths to have values. A foreign
   /// key may refer to no object.
-  public var ways: Set<[Int]> {
-    var ways: Set<[Int]> = []
+  public var relationshipPaths: Set<[Int]> {
+    var paths: Set<[Int]> = []
     for path in self {
       let last = path.target == .object ? path.steps.count - 1 : path.steps.count
       for length in stride(from: 1, through: last, by: 1) {
-        ways.insert([Int](path.steps[..<length]))
+        paths.insert([Int](path.steps[..<length]))
       }
     }
-    return ways
+    return paths
   }
 }
 

@@ -20,12 +20,3 @@ extension PredicateParser {
     return expression
   }
 }
-
-extension Predicate {
-  /// Parses `text` and counts the arguments of its placeholders.
-  static func parse(_ text: String) throws(PredicateError) -> (Predicate, placeholders: Int) {
-    var parser = try PredicateParser(text)
-    let predicate = try parser.parseWhole()
-    return (predicate, parser.placeholderCount)
-  }
-}

@@ -158,7 +158,7 @@ extension Operand {
     if let integer = Int64(text) { return .integer(integer) }
     if let infinity = infinity(text) { return infinity }
     // A number beyond the largest double is infinity, as in predicate text; `inf` and `nan` are none.
-    guard let double = Double(text), double.isFinite || text.last?.isNumber == true else {
+    guard let double = Double(decimal: text), double.isFinite || text.last?.isNumber == true else {
       return nil
     }
     return .double(double)

@@ -200,3 +200,26 @@ extension PredicateLexer {
     }
   }
 }
+
+extension PredicateLexer {
+  /// True if `text` is read as one name, reserved or not.
+  static func isName(_ text: String) -> Bool {
+    guard let first = text.utf8.first, isNameStart(first) else { return false }
+    return text.utf8.allSatisfy(isNamePart) && !containsNoBreakSpace(text)
+  }
+
+  /// True if `text` before a parenthesis is read as a function's name.
+  static func isCallable(_ text: String) -> Bool {
+    let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+    guard let first = parts.first, isName(String(Substring(first))), !containsNoBreakSpace(text)
+    else { return false }
+    if parts.count == 1 { return PredicateKeyword(spelling: text) == nil }
+    return parts.dropFirst().allSatisfy { $0.allSatisfy(isNamePart) }
+  }
+
+  /// A no-break space, which pasted text often contains, separates words like a space, although its
+  /// bytes are those of a letter to `isNamePart`.
+  private static func containsNoBreakSpace(_ text: String) -> Bool {
+    text.unicodeScalars.contains("\u{A0}")
+  }
+}

@@ -80,3 +80,12 @@ struct PredicateParser {
       .syntaxError, at: token.range.lowerBound, found: found, expected: expected, advice: advice)
   }
 }
+
+extension Predicate {
+  /// Parses `text` and counts the arguments of its placeholders.
+  static func parse(_ text: String) throws(PredicateError) -> (Predicate, placeholders: Int) {
+    var parser = try PredicateParser(text)
+    let predicate = try parser.parseWhole()
+    return (predicate, parser.placeholderCount)
+  }
+}

@@ -5,22 +5,24 @@ extension PredicatePrinter {
 
   mutating func write(_ expression: Expression) { write(expression, within: .additive) }
 
-  private mutating func write(_ expression: Expression, within outer: Precedence) {
+  private mutating func write(_ expression: Expression, within surrounding: Precedence) {
     guard case .arithmetic(let operation, let left, let right) = expression.kind else {
       return write(operand: expression)
     }
-    let own = operation.precedence
-    bracketed(own < outer) { printer in
-      printer.write(left, within: own)
+    let precedence = operation.precedence
+    parenthesized(if: precedence < surrounding) { printer in
+      printer.write(left, within: precedence)
       printer.text += " \(operation.rawValue) "
-      printer.write(right, within: own.next)
+      printer.write(right, within: precedence.next)
     }
   }
 
-  private mutating func bracketed(_ isBracketed: Bool, _ body: (inout Self) -> Void) {
-    if isBracketed { text += "(" }
+  private mutating func parenthesized(
+    if isParenthesized: Bool, _ body: (inout Self) -> Void
+  ) {
+    if isParenthesized { text += "(" }
     body(&self)
-    if isBracketed { text += ")" }
+    if isParenthesized { text += ")" }
   }
 
   /// Prints an expression that is not a binary operation.
@@ -65,16 +67,16 @@ extension PredicatePrinter {
     }
   }
 
-  /// A minus before a number would become part of it.
+  /// `-5` would be read as a literal, so a number is put in parentheses.
   private mutating func write(negated operand: Expression) {
     text += "-"
-    var isBracketed = false
+    var isParenthesized = false
     switch operand.kind {
-    case .arithmetic: isBracketed = true
-    case .literal(let literal): isBracketed = literal.isUnsignedNumber
+    case .arithmetic: isParenthesized = true
+    case .literal(let literal): isParenthesized = literal.isUnsignedNumber
     default: break
     }
-    bracketed(isBracketed) { $0.write(operand) }
+    parenthesized(if: isParenthesized) { $0.write(operand) }
   }
 
   // MARK: Key paths and brackets
@@ -115,13 +117,13 @@ extension PredicatePrinter {
 
   /// Prints an expression that a dot or a bracket follows.
   private mutating func write(base: Expression) {
-    var isBracketed = false
+    var isParenthesized = false
     switch base.kind {
-    case .arithmetic, .negation, .keyPath: isBracketed = true
-    case .literal(let literal): isBracketed = literal.isNumber
+    case .arithmetic, .negation, .keyPath: isParenthesized = true
+    case .literal(let literal): isParenthesized = literal.isNumber
     default: break
     }
-    bracketed(isBracketed) { $0.write(base) }
+    parenthesized(if: isParenthesized) { $0.write(base) }
   }
 
   // MARK: Calls
@@ -148,24 +150,6 @@ extension ArithmeticOperator {
   }
 }
 
-extension PredicateLexer {
-  /// True if `text` is read as one name, reserved or not.
-  static func isName(_ text: String) -> Bool {
-    guard let first = text.utf8.first, isNameStart(first) else { return false }
-    return text.utf8.allSatisfy(isNamePart) && !text.unicodeScalars.contains("\u{A0}")
-  }
-
-  /// True if `text` before a parenthesis is read as a function's name.
-  static func isCallable(_ text: String) -> Bool {
-    let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
-    guard let first = parts.first, isName(String(Substring(first))),
-      !text.unicodeScalars.contains("\u{A0}")
-    else { return false }
-    if parts.count == 1 { return PredicateKeyword(spelling: text) == nil }
-    return parts.dropFirst().allSatisfy { $0.allSatisfy(isNamePart) }
-  }
-}
-
 extension Literal {
   /// The literal in the language's syntax: exact numbers, text in double quotes.
   var text: String {
@@ -178,11 +162,10 @@ extension Literal {
     }
   }
 
-  /// The text that represents NaN; it is refused when resolved.
+  /// The text of NaN, which has no literal. It is printed as a cast, which the resolver refuses.
   static let notANumber = "NaN"
 
   private static func text(_ value: Double) -> String {
-    // NaN has no literal; this cast is refused when resolved.
     if value.isNaN { return "CAST(\(text(notANumber)), \(text("NSNumber")))" }
     // A literal beyond the largest double is read as infinity.
     if value.isInfinite { return value < 0 ? "-1e999" : "1e999" }

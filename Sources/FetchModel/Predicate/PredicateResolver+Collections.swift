@@ -163,8 +163,10 @@ extension PredicateResolver {
 extension PredicateResolver {
   /// The single value that an aggregate computes from a collection.
   mutating func aggregate(_ keyPath: ResolvedKeyPath) throws(PredicateError) -> Operand {
-    guard let applied = keyPath.aggregate else { throw tooMany(keyPath) }
-    return try aggregate(keyPath, applied.name.function, at: applied.range)
+    guard let applied = keyPath.aggregate, let function = applied.name.function else {
+      throw tooMany(keyPath)
+    }
+    return try aggregate(keyPath, function, at: applied.range)
   }
 
   mutating func aggregate(

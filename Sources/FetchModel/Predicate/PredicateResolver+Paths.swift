@@ -40,13 +40,13 @@ struct ResolvedKeyPath {
   let rootEntity: Int
   /// The index of the entity at which it ends.
   var endEntity: Int
-  /// The relationships on its way, each an index of the entity before it.
+  /// The indexes of the relationships, each into the `relationships` of the entity before it.
   var steps: [Int] = []
   /// The positions in `steps` of the to-many relationships, ascending.
   var toManyPositions: [Int] = []
   var target = PropertyPath.Target.object
   var operators: [Operator] = []
-  /// The condition that a SUBQUERY at its beginning puts on the elements.
+  /// The SUBQUERY that the key path begins with.
   var filter: Filter?
   /// The brackets at its beginning, which pick one element of the first to-many step.
   var element: Element?
@@ -92,10 +92,12 @@ extension AttributeType {
 enum CollectionOperator: String, CaseIterable {
   case count, sum, avg, min, max, distinctUnionOfObjects
 
-  /// The aggregate function. `distinctUnionOfObjects` is none: it makes the aggregate after it distinct.
-  var function: AggregateFunction {
+  /// The aggregate function; nil for `distinctUnionOfObjects`, which makes the aggregate after it
+  /// distinct.
+  var function: AggregateFunction? {
     switch self {
-    case .count, .distinctUnionOfObjects: .count
+    case .distinctUnionOfObjects: nil
+    case .count: .count
     case .sum: .sum
     case .avg: .average
     case .min: .min
@@ -176,10 +178,7 @@ extension PredicateResolver {
     _ component: KeyPathComponent, to keyPath: inout ResolvedKeyPath
   ) throws(PredicateError) {
     switch component.kind {
-    // `#"country.full name"` is what `%K` with this argument is; `@sum.population` is one attribute.
-    case .name(let name)
-    where name.hasPrefix("@")
-      ? !isProperty(name, after: keyPath) : name.utf8.contains(UInt8(ascii: ".")):
+    case .name(let name) where isKeyPath(name, after: keyPath):
       try append(try names(in: name, at: component.range), to: &keyPath, at: component.range)
     case .name(let name): try append(name, to: &keyPath, at: component.range)
     case .collectionOperator(let name):
@@ -188,6 +187,13 @@ extension PredicateResolver {
       let names = try names(in: placeholder, at: component.range)
       try append(names, to: &keyPath, at: component.range)
     }
+  }
+
+  /// True if an escaped name is to be split like the argument of `%K`: `#"country.full name"` and
+  /// `#"@max.population"` are, unless an attribute is called `@max.population`.
+  private func isKeyPath(_ name: String, after keyPath: ResolvedKeyPath) -> Bool {
+    if name.hasPrefix("@") { return !isProperty(name, after: keyPath) }
+    return name.utf8.contains(UInt8(ascii: "."))
   }
 
   private mutating func append(
@@ -220,7 +226,6 @@ extension PredicateResolver {
     case .json(let json):
       throw PredicateError(
         .typeMismatch, at: range.lowerBound, found: json.kind, expected: "a key path as a string")
-    // Parameters are numbers that are bound later.
     case .parameter:
       throw PredicateError(
         .typeMismatch, at: range.lowerBound, found: "a number", expected: "a key path as a string")
@@ -239,7 +244,8 @@ extension PredicateResolver {
   }
 
   /// Removes and returns the fewest first names that, joined by dots, are the name of a property;
-  /// without such a property, the first name.
+  /// without such a property, the first name. O(n²) for n names, of which there are at most
+  /// `PredicateLimits.depth`.
   private func popPropertyName(_ names: inout ArraySlice<String>, of entity: Entity) -> String {
     for count in 1...max(1, names.count) {
       let name = names.prefix(count).joined(separator: ".")
@@ -299,8 +305,9 @@ extension PredicateResolver {
         guard keyPath.filter == nil else { throw Self.toManyAfterSubquery(name, at: range) }
         keyPath.toManyPositions.append(keyPath.steps.count)
       }
-      // An alias of a relationship is the name of its foreign-key column, which holds the id.
-      if relationship.name == name { keyPath.reference = .relationship }
+      // An alias of the relationship is the name of its foreign-key column, which holds the id.
+      let isAlias = relationship.name != name
+      keyPath.reference = isAlias ? .id : .relationship
       keyPath.steps.append(index)
       keyPath.endEntity = relationship.destination
     case nil where PredicateKeyword(spelling: name) == .self: break

@@ -37,6 +37,17 @@ public struct APIKeyRecord: Sendable, Hashable {
     self.revoked = revoked
   }
 
+  /// True if the key may be stored beside `keys`: if it is revoked, or no active key has its name.
+  package func mayBeAdded(to keys: [APIKeyRecord]) -> Bool {
+    revoked != nil || !keys.contains { $0.name == name && $0.revoked == nil }
+  }
+
+  /// The key of `keys` that is not revoked and has this name or, if none has, this id.
+  package static func active(_ name: String, in keys: [APIKeyRecord]) -> APIKeyRecord? {
+    let active = keys.filter { $0.revoked == nil }
+    return active.first { $0.name == name } ?? active.first { $0.id == name }
+  }
+
   /// Returns the texts of a JSON array, the form in which stores keep scopes and roles.
   package static func texts(_ json: String) -> [String] {
     guard case .array(let elements)? = try? JSON(parsing: Array(json.utf8)) else { return [] }

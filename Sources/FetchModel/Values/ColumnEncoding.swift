@@ -12,8 +12,12 @@
 public enum ColumnEncoding: Sendable, Hashable {
   /// Dates as text.
   case date(DateStyle)
+  /// UUIDs as text or as 16 bytes.
   case uuid(UUIDStyle)
-  case boolean, binary
+  /// Booleans as 0 and 1.
+  case boolean
+  /// Blobs.
+  case binary
   /// Text in a column that may also hold numbers.
   case text
   /// JSON, in which `null` means nil.
@@ -35,7 +39,7 @@ public enum ColumnEncoding: Sendable, Hashable {
 extension ColumnEncoding {
   /// True if one value may be stored in several ways, so that constants compared with it need the
   /// same conversion.
-  public var hasSpellings: Bool {
+  public var hasSeveralRepresentations: Bool {
     switch self {
     case .date, .uuid: true
     case .boolean, .binary, .text, .json: false
@@ -43,7 +47,7 @@ extension ColumnEncoding {
   }
 }
 
-// MARK: - Stand-ins
+// MARK: - Comparison keys
 
 extension ColumnEncoding {
   /// Returns the comparison key of a stored text. O(length).
@@ -51,18 +55,18 @@ extension ColumnEncoding {
     switch self {
     case .date(let style):
       guard let date = Instant(comparable: utf8) else {
-        return foreign { $0.append(text: utf8, .ascending) }
+        return mistyped { $0.append(text: utf8, .ascending) }
       }
       let text = style.comparable(date)
       return text.elementsEqual(utf8) ? .itself : .text(text)
     case .uuid(let style):
       guard let uuid = UUIDText.bytes(of: utf8) else {
-        return foreign { $0.append(text: utf8, .ascending) }
+        return mistyped { $0.append(text: utf8, .ascending) }
       }
       if style == .bytes { return .binary(uuid) }
       let text = UUIDText.text(of: uuid, style)
       return text.elementsEqual(utf8) ? .itself : .text(text)
-    case .boolean, .binary: return foreign { $0.append(text: utf8, .ascending) }
+    case .boolean, .binary: return mistyped { $0.append(text: utf8, .ascending) }
     case .text: return .itself
     case .json: return Self.isNull(utf8) ? .null : .itself
     }
@@ -73,13 +77,13 @@ extension ColumnEncoding {
     switch self {
     case .json: .itself
     case .boolean where integer == 0 || integer == 1: .itself
-    default: foreign { $0.append(integer, .ascending) }
+    default: mistyped { $0.append(integer, .ascending) }
     }
   }
 
   /// Returns the comparison key of a stored double.
   public func comparisonKey(forDouble double: Double) -> ComparisonKey {
-    self == .json ? .itself : foreign { $0.append(double, .ascending) }
+    self == .json ? .itself : mistyped { $0.append(double, .ascending) }
   }
 
   /// Returns the comparison key of stored binary. O(length).
@@ -88,13 +92,15 @@ extension ColumnEncoding {
     case .binary, .json: return .itself
     case .uuid(let style) where bytes.count == 16:
       return style == .bytes ? .itself : .text(UUIDText.text(of: Array(bytes), style))
-    default: return foreign { $0.append(binary: bytes, .ascending) }
+    default: return mistyped { $0.append(binary: bytes, .ascending) }
     }
   }
 
+  /// True for `null`, which may have white space around it. O(length) of the white space.
   private static func isNull(_ utf8: UnsafeBufferPointer<UInt8>) -> Bool {
-    guard utf8.count < 64 else { return false }
-    return utf8.filter { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }.elementsEqual("null".utf8)
+    let isSpace: (UInt8) -> Bool = { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
+    let word = utf8.drop(while: isSpace)
+    return word.starts(with: "null".utf8) && word.dropFirst(4).allSatisfy(isSpace)
   }
 }
 
@@ -103,7 +109,7 @@ extension ColumnEncoding {
 extension ColumnEncoding {
   /// The prefix of a value of another type, which sorts it after every value of this type. Any blob
   /// sorts after text; for blobs the prefix is bytes that no stored value begins with.
-  private var border: [UInt8] {
+  private var mistypedPrefix: [UInt8] {
     switch self {
     case .uuid(.bytes): [UInt8](repeating: 0xFF, count: 16)
     case .binary: [UInt8](repeating: 0xFF, count: 64)
@@ -111,47 +117,43 @@ extension ColumnEncoding {
     }
   }
 
-  private func foreign(_ write: (inout OrderKeyEncoder) -> Void) -> ComparisonKey {
-    var encoder = OrderKeyEncoder()
-    write(&encoder)
-    return .binary(border + encoder.bytes)
+  private func mistyped(_ write: (inout OrderKeyEncoder) -> Void) -> ComparisonKey {
+    .binary(mistypedPrefix + Self.mistypedComparisonKey(write))
   }
 
-  /// Returns the comparison key, without a prefix, of a value that a column of any type should not
-  /// hold.
-  public static func foreignComparisonKey(_ write: (inout OrderKeyEncoder) -> Void) -> [UInt8] {
+  /// Returns the comparison key, without a prefix, of a value of another type than its column's.
+  public static func mistypedComparisonKey(_ write: (inout OrderKeyEncoder) -> Void) -> [UInt8] {
     var encoder = OrderKeyEncoder()
     write(&encoder)
     return encoder.bytes
   }
 
-  /// Returns the stored value of a comparison key that represents a value of another type; nil for
-  /// other bytes.
-  public static func foreignValue(
+  /// The stored value, of another type than this column's, that `comparisonKey` represents; nil for
+  /// the comparison key of a value of the column's type.
+  public func mistypedValue(of comparisonKey: [UInt8]) -> OrderKeyDecoder.Component? {
+    Self.mistypedValue(of: comparisonKey, after: mistypedPrefix)
+  }
+
+  /// As ``mistypedValue(of:)`` if only the column's type is known. A UUID column stores text or
+  /// bytes: only the bytes have a prefix, so the comparison key tells which.
+  public static func mistypedValue(
     of comparisonKey: [UInt8], _ type: AttributeType?
   ) -> OrderKeyDecoder.Component? {
-    var border = type == .binary ? 64 : 0
-    if type == .uuid, comparisonKey.count > 16, comparisonKey.prefix(16).allSatisfy({ $0 == 0xFF })
-    {
-      border = 16
-    }
-    return foreignValue(of: comparisonKey, after: border)
+    let prefix: [UInt8] =
+      switch type {
+      case .binary: Self.binary.mistypedPrefix
+      case .uuid: Self.uuid(.bytes).mistypedPrefix
+      default: []
+      }
+    let hasPrefix = comparisonKey.count > prefix.count && comparisonKey.starts(with: prefix)
+    return mistypedValue(of: comparisonKey, after: type == .uuid && !hasPrefix ? [] : prefix)
   }
 
-  /// The stored value that `comparisonKey` represents because a column of this encoding should not hold it;
-  /// nil for the bytes of a value that it may hold.
-  public func foreignValue(of comparisonKey: [UInt8]) -> OrderKeyDecoder.Component? {
-    Self.foreignValue(of: comparisonKey, after: border.count)
-  }
-
-  private static func foreignValue(
-    of comparisonKey: [UInt8], after border: Int
+  private static func mistypedValue(
+    of comparisonKey: [UInt8], after prefix: [UInt8]
   ) -> OrderKeyDecoder.Component? {
-    guard comparisonKey.count > border, comparisonKey.prefix(border).allSatisfy({ $0 == 0xFF })
-    else {
-      return nil
-    }
-    var decoder = OrderKeyDecoder(bytes: Array(comparisonKey[border...]))
+    guard comparisonKey.count > prefix.count, comparisonKey.starts(with: prefix) else { return nil }
+    var decoder = OrderKeyDecoder(bytes: Array(comparisonKey[prefix.count...]))
     guard let value = decoder.decode(), decoder.isAtEnd, value != .null else { return nil }
     return value
   }

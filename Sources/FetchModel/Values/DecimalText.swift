@@ -1,4 +1,4 @@
-// `-12.50e3` → its digits.
+// `-12.50e3` → its digits, or a double.
 
 /// The digits of a number in decimal notation.
 public struct DecimalText: Sendable {
@@ -42,5 +42,14 @@ public struct DecimalText: Sendable {
     return Int(String(decoding: text.dropFirst(), as: UTF8.self)).flatMap {
       (-400...400).contains($0) ? $0 : nil
     }
+  }
+}
+
+extension Double {
+  /// Reads a number in decimal notation, or the name of an infinity or of NaN. The initializer of the
+  /// standard library reads hexadecimal digits as well: `0xe1` as 225.
+  package init?(decimal text: String) {
+    guard !text.utf8.contains(where: { $0 | 0x20 == UInt8(ascii: "x") }) else { return nil }
+    self.init(text)
   }
 }

@@ -1,5 +1,5 @@
 // Bytewise equality of text. Swift's `==` treats a precomposed letter and its decomposition as
-// equal; a store does not.
+// equal; a store does not. Each `==` lists every case, so the compiler reports a new one.
 
 extension String {
   /// True if both have the same UTF-8.
@@ -11,17 +11,17 @@ extension String {
 extension Value {
   /// True if both are of the same case with equal contents; text is compared byte by byte.
   public static func == (left: Value, right: Value) -> Bool {
-    switch (left, right) {
-    case (.null, .null): true
-    case (.boolean(let left), .boolean(let right)): left == right
-    case (.integer(let left), .integer(let right)): left == right
-    case (.double(let left), .double(let right)): left == right
-    case (.string(let left), .string(let right)), (.json(let left), .json(let right)):
-      left.isExactly(right)
-    case (.date(let left), .date(let right)): left == right
-    case (.binary(let left), .binary(let right)): left == right
-    case (.id(let left), .id(let right)): left == right
-    default: false
+    switch left {
+    case .null: if case .null = right { true } else { false }
+    case .boolean(let left): if case .boolean(let right) = right { left == right } else { false }
+    case .integer(let left): if case .integer(let right) = right { left == right } else { false }
+    case .double(let left): if case .double(let right) = right { left == right } else { false }
+    case .string(let left):
+      if case .string(let right) = right { left.isExactly(right) } else { false }
+    case .json(let left): if case .json(let right) = right { left.isExactly(right) } else { false }
+    case .date(let left): if case .date(let right) = right { left == right } else { false }
+    case .binary(let left): if case .binary(let right) = right { left == right } else { false }
+    case .id(let left): if case .id(let right) = right { left == right } else { false }
     }
   }
 }
@@ -40,13 +40,13 @@ extension ObjectID {
 extension Literal {
   /// True if both are of the same case with equal contents; text is compared byte by byte.
   public static func == (left: Literal, right: Literal) -> Bool {
-    switch (left, right) {
-    case (.null, .null): true
-    case (.boolean(let left), .boolean(let right)): left == right
-    case (.integer(let left), .integer(let right)): left == right
-    case (.double(let left), .double(let right)): left == right
-    case (.string(let left), .string(let right)): left.isExactly(right)
-    default: false
+    switch left {
+    case .null: if case .null = right { true } else { false }
+    case .boolean(let left): if case .boolean(let right) = right { left == right } else { false }
+    case .integer(let left): if case .integer(let right) = right { left == right } else { false }
+    case .double(let left): if case .double(let right) = right { left == right } else { false }
+    case .string(let left):
+      if case .string(let right) = right { left.isExactly(right) } else { false }
     }
   }
 }

@@ -1,6 +1,7 @@
 // Filter, sections, order and window of a controller.
 
-/// Filter, sections, order and window of a ``DataStoreResultsController``.
+/// Filter, sections, order and window of a ``DataStoreResultsController``. The closures are called
+/// O(n log n) times for n results.
 public struct ResultArrangement<Result: InstanceIdentifiable> {
   /// Filters results in addition to the request; nil for all.
   public var filter: ((Result) -> Bool)?
@@ -11,8 +12,8 @@ public struct ResultArrangement<Result: InstanceIdentifiable> {
   /// True if a result precedes another one of its section; nil for the store's order, which also
   /// decides between equal results.
   public var itemOrder: ((Result, Result) -> Bool)?
-  /// The maximum number of results; nil for all. A result that leaves the window is replaced by the
-  /// next one. A negative limit or offset counts as 0.
+  /// The maximum number of results; nil for all. If a result leaves the window, the next
+  /// result moves up. A negative limit or offset counts as 0.
   public var limit: Int?
   /// The number of results to skip.
   public var offset = 0
@@ -38,7 +39,7 @@ public struct ResultArrangement<Result: InstanceIdentifiable> {
   }
 }
 
-/// A result with its section and sequence number.
+/// A result with its section and its position in the store's order.
 struct PlacedResult<Result: InstanceIdentifiable> {
   var result: Result
   let section: String
@@ -63,13 +64,16 @@ extension ResultArrangement {
   }
 
   func precedes(_ left: Placed, _ right: Placed) -> Bool {
-    isDecided(left, right) ?? (left.sequence < right.sequence)
+    precedesIfDistinct(left, right) ?? (left.sequence < right.sequence)
   }
 
   /// True if neither section nor order distinguishes the two.
-  func isSamePlace(_ left: Placed, _ right: Placed) -> Bool { isDecided(left, right) == nil }
+  func isSamePlace(_ left: Placed, _ right: Placed) -> Bool {
+    precedesIfDistinct(left, right) == nil
+  }
 
-  private func isDecided(_ left: Placed, _ right: Placed) -> Bool? {
+  /// True or false if section or order distinguishes the two; nil if they do not.
+  private func precedesIfDistinct(_ left: Placed, _ right: Placed) -> Bool? {
     if left.section != right.section {
       if sectionOrder?(left.section, right.section) == true { return true }
       if sectionOrder?(right.section, left.section) == true { return false }

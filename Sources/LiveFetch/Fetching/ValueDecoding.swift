@@ -84,7 +84,7 @@ extension ManagedObjectContext {
     }
     guard let values = read.values as? DecodedValues<Element> else { return nil }
     if let first = values.first, !isDecoded(type, first) { return nil }
-    await saveIsSettled(isolation: isolation)
+    await awaitRunningSave(isolation: isolation)
     root.recordToken(read.token)
     defer { processChangesOfTree() }
     return try readable(values).orThrow()

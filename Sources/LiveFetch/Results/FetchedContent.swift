@@ -23,33 +23,41 @@ struct FetchedContent<Element: Fetchable> {
     _ source: ResultState, isBatched: Bool, in context: ManagedObjectContext,
     decoded: DecodedValues<Element>? = nil
   ) {
-    var rest = decoded?.elements.makeIterator()
-    context.beginMaking(asOf: source.token)
-    defer { context.endMaking() }
-    var (elements, problems): ([[Element]], [ObjectID: MaterializationError]) = ([], [:])
+    var problems: [ObjectID: MaterializationError] = [:]
     for problem in decoded?.problems ?? [] { problems[problem.id] = problem }
-    for section in isBatched ? [] : source.sections {
-      var made: [Element] = []
-      made.reserveCapacity(section.items.count)
+    let sections = isBatched ? [] : source.sections
+    let elements = Self.elements(of: sections, in: context, at: source.token, decoded, &problems)
+    let visible = source.without(problems)
+    (visibleState, sourceState, self.problems) = (visible.state, source, problems)
+    self.elements = isBatched ? [] : visible.sectionIndexes.map { elements[$0] }
+    self.isBatched = isBatched
+  }
+
+  /// Creates the elements of `sections`, except those with a problem, and adds the problems of those
+  /// that cannot be created.
+  private static func elements(
+    of sections: [ResultState.Section], in context: ManagedObjectContext, at token: String,
+    _ decoded: DecodedValues<Element>?, _ problems: inout [ObjectID: MaterializationError]
+  ) -> [[Element]] {
+    var decodedElements = decoded?.elements.makeIterator()
+    context.beginMaterializing(asOf: token)
+    defer { context.endMaterializing() }
+    return sections.map { section in
+      var elements: [Element] = []
+      elements.reserveCapacity(section.items.count)
       for item in section.items where problems.isEmpty || problems[item.id] == nil {
         do throws(MaterializationError) {
           let element =
-            if let next = rest?.next() { next } else {
+            if let next = decodedElements?.next() { next } else {
               try Element.materialize(item, in: context)
             }
-          made.append(element)
+          elements.append(element)
         } catch {
           problems[item.id] = error
         }
       }
-      elements.append(made)
+      return elements
     }
-    sourceState = source
-    self.problems = problems
-    let shown = source.without(problems)
-    visibleState = shown.state
-    self.elements = isBatched ? [] : shown.kept.map { elements[$0] }
-    self.isBatched = isBatched
   }
 
   /// A content of existing elements, which no diff is applied to.
@@ -67,8 +75,8 @@ struct FetchedContent<Element: Fetchable> {
   /// Creates the elements that `diff`, which led from `old` to `source`, inserts or changes.
   /// Creates all elements if one is or was unreadable.
   init(_ source: ResultState, from old: Self, by diff: Diff, in context: ManagedObjectContext) {
-    context.beginMaking(asOf: source.token)
-    defer { context.endMaking() }
+    context.beginMaterializing(asOf: source.token)
+    defer { context.endMaterializing() }
     if old.isBatched {
       (visibleState, sourceState, elements, problems) = (source, source, [], [:])
       (isBatched, loaded) = (true, old.loaded)
@@ -86,7 +94,8 @@ struct FetchedContent<Element: Fetchable> {
   private static func elements(
     _ state: ResultState, from old: Self, by diff: Diff, in context: ManagedObjectContext
   ) throws(MaterializationError) -> [[Element]] {
-    // A diff that could be applied also applies to the elements.
+    // The diff was applied to the state, so it applies to the elements as well; if it did not, every
+    // element would be created again.
     let kept: [[Element?]] =
       (try? diff.rearranged(
         old.elements.map { $0.map(Optional.some) }, isObject: { _, _ in true },
@@ -125,8 +134,8 @@ struct FetchedContent<Element: Fetchable> {
     return isBatched ? loaded[item.id] : elements[position.section][position.item]
   }
 
-  /// The loaded elements that differ from those of a previous batched content, or that were not
-  /// loaded there.
+  /// The loaded elements that differ from those of `old`, which is batched, or that were not loaded
+  /// there.
   func changes(from old: Self, in context: ManagedObjectContext) -> Set<ObjectID> {
     let present =
       isBatched ? loaded : Dictionary(zip(ids, elements.flatMap { $0 })) { first, _ in first }
@@ -141,7 +150,8 @@ struct FetchedContent<Element: Fetchable> {
       }.keys)
   }
 
-  /// The visible changes of `diff`, which led here from `old`. An element that equals its
+  /// The visible changes of `diff`, which led here from `old`: with unreadable objects, the difference
+  /// of the visible states; without batches, the diff. In batch mode an element that equals its
   /// predecessor is not an update: a diff of ids reports every changed object, even if the element
   /// does not show the changed value.
   func change(by diff: Diff, from old: Self, in context: ManagedObjectContext) -> ContentChange<
@@ -169,21 +179,21 @@ struct FetchedContent<Element: Fetchable> {
 extension ResultState {
   /// The state without `objects` and without the sections that become empty.
   ///
-  /// - Returns: also the old indexes of the remaining sections.
+  /// - Returns: also the indexes that the remaining sections had.
   fileprivate func without(
     _ objects: [ObjectID: MaterializationError]
-  ) -> (state: ResultState, kept: [Int]) {
+  ) -> (state: ResultState, sectionIndexes: [Int]) {
     guard !objects.isEmpty else { return (self, Array(sections.indices)) }
     var state = self
     for index in sections.indices {
       state.sections[index].items.removeAll { objects[$0.id] != nil }
     }
-    let kept = sections.indices.filter { index in
+    let remaining = sections.indices.filter { index in
       !state.sections[index].items.isEmpty
         || sections.count == 1 && sections[index].info == .unsectioned
     }
-    state.sections = kept.map { state.sections[$0] }
-    return (state, kept)
+    state.sections = remaining.map { state.sections[$0] }
+    return (state, remaining)
   }
 }
 

@@ -107,8 +107,8 @@ extension FetchedResultsController {
 
   /// The elements of a state. Reports unreadable ones and leaves them out.
   private func made(of state: ResultState) -> [(ObjectID, Element)] {
-    context.beginMaking(asOf: state.token)
-    defer { context.endMaking() }
+    context.beginMaterializing(asOf: state.token)
+    defer { context.endMaterializing() }
     return state.items.compactMap { item in
       do throws(MaterializationError) {
         let element = try Element.materialize(item, in: context)

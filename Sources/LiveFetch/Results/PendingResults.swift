@@ -101,7 +101,7 @@ final class PendingResults<Element: Fetchable> {
     of base: ResultState, isolation: isolated (any Actor)?
   ) async throws(ContextError) -> FetchedContent<Element> {
     if !base.isStored, base.sections.contains(where: { $0.items.contains { made[$0.id] == nil } }) {
-      await context.saveIsSettled(isolation: isolation)
+      await context.awaitRunningSave(isolation: isolation)
     }
     let new = base.sections.flatMap(\.items).filter { made[$0.id]?.item != $0 }
     if !new.isEmpty { await complete(new, of: base, isolation: isolation) }
@@ -125,8 +125,8 @@ final class PendingResults<Element: Fetchable> {
 
   /// Creates the elements of items, and returns the problems of unreadable ones.
   private func make(_ items: [Item], of base: ResultState) -> [ObjectID: MaterializationError] {
-    context.beginMaking(asOf: base.token)
-    defer { context.endMaking() }
+    context.beginMaterializing(asOf: base.token)
+    defer { context.endMaterializing() }
     var problems: [ObjectID: MaterializationError] = [:]
     for item in items {
       do throws(MaterializationError) {

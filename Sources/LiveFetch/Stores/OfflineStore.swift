@@ -18,9 +18,10 @@ import Foundation
 /// ``LiveSnapshot/isStored`` is true.
 ///
 /// A save is stored before it is sent. Saves are sent one at a time in their order, each under one
-/// idempotency key, and again after a restart of the program until the server has answered, so that each is
-/// executed once. A save that inserts an object may be followed by saves that use its temporary id. A
-/// refused save whose caller waits no longer is kept until the application has received it.
+/// idempotency key, and again after a restart of the program until the server has answered, so that
+/// each is executed once. A save that inserts an object may be followed by saves that use its
+/// temporary id. If the call that submitted it has returned, a refused save is kept until the
+/// application has received it.
 ///
 /// ``ManagedObjectContext/save(isolation:)`` returns when the save is stored, if the server does not
 /// answer soon. The context then treats the changes as saved, with temporary ids until the answer.
@@ -40,11 +41,11 @@ public final class OfflineStore: ObjectStore {
   ///   - storage: where results and saves are kept. No other store may use it at the same time.
   ///   - onQueue: called after each change with the number of saves that wait, and with the error if the
   ///     first of them could not be sent.
-  ///   - onRefused: called for a save that the server refused if its caller waits no longer, because the
-  ///     task was cancelled, the program was started again, or the save of a context had returned. The
-  ///     application resolves the conflict, for example by another save. If a context of this run made the
-  ///     changes, they are unsaved again. Without this function, ``refusedSaves`` has these saves, and a later run may receive
-  ///     them.
+  ///   - onRefused: called for a save that the server refused after the call that submitted it had
+  ///     returned: the task was cancelled, the program was started again, or the save of a context had
+  ///     not waited. The application resolves the conflict, for example by another save. If a context
+  ///     of this run made the changes, they are unsaved again. If nil, these saves stay in
+  ///     ``refusedSaves``, also for later runs.
   /// - Throws: the storage's error if it cannot be read; ``ObjectStoreError/notUnderstood(_:)`` if
   ///   the remote store's address, token or headers are invalid, because no save could ever be sent.
   public init(
@@ -101,7 +102,8 @@ public final class OfflineStore: ObjectStore {
   // MARK: - ObjectStore
 
   /// Returns the stored result of a followed fetch until the server has answered it, and while the server
-  /// cannot be reached; otherwise the server's answer.
+  /// cannot be reached; otherwise the server's answer. A feed confirms a stored result; a caller that
+  /// does not follow the fetch gets the server's answer from ``remote``.
   ///
   /// - Throws: the server's refusal; its transient errors if no result is stored. A result that the
   ///   storage cannot read counts as not stored.

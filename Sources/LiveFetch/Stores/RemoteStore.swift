@@ -1,24 +1,25 @@
 // A LiveFetch server as an object store, over HTTP.
 
 import Bytes
+import FetchModel
 import Foundation
 import Synchronization
 
 /// A store behind a LiveFetch server.
 ///
 /// A network or a gateway may send something in place of the server's response: a 502, 503 or 504 of any
-/// form, a 429, a page, half a response. Each of these is ``ObjectStoreError/unreachable(_:)``: a results
-/// controller is offline then, tries again and continues from its token. A refusal of the server's own
-/// is final.
+/// form, a 429, an HTML page, a truncated response. Each of these is
+/// ``ObjectStoreError/unreachable(_:)``: a results controller is offline then, tries again and continues
+/// from its token. A problem response of the server itself is final.
 public final class RemoteStore: ObjectStore {
   /// The protocol by which the server reports the changes of a fetch.
   public enum Transport: Sendable {
-    /// A request for each change, held by the server until there is one. Gets through everywhere.
+    /// A request for each change, held by the server until there is one. Works through every proxy.
     case longPoll
     /// Server-sent events over a connection of its own for each fetch that is followed. Changes arrive
     /// without a request, and the connection closes as soon as the fetch is not followed any more.
     ///
-    /// While something between the server and this process holds the events back, long polls replace
+    /// While something between the server and this process buffers the events, long polls replace
     /// the stream for five minutes at a time.
     case stream
   }
@@ -26,8 +27,8 @@ public final class RemoteStore: ObjectStore {
   /// Headers and time limits of the requests.
   public struct Options: Sendable {
     /// Sent with each request, for example for a gateway. Headers that the library sets itself, such as
-    /// `Content-Type` and, with a token, `Authorization`, stay as they are. A store with an invalid name
-    /// or value refuses every request.
+    /// `Content-Type` and, with a token, `Authorization`, cannot be overridden. A store with an invalid
+    /// name or value refuses every request.
     public var headers: [String: String]
     /// Seconds without a byte after which the server counts as unreachable, up to a day; 90 if it is
     /// not positive. A request that the server holds gets 20 seconds more than its wait instead.
@@ -35,7 +36,8 @@ public final class RemoteStore: ObjectStore {
 
     /// - Parameters:
     ///   - headers: sent with each request.
-    ///   - timeout: seconds without a byte after which the server counts as unreachable.
+    ///   - timeout: seconds without a byte after which the server counts as unreachable, up to 86,400;
+    ///     90 if it is not positive.
     public init(headers: [String: String] = [:], timeout: Double = 90) {
       self.headers = headers
       self.timeout = timeout
@@ -58,8 +60,16 @@ public final class RemoteStore: ObjectStore {
   /// The protocol in use.
   public let transport: Transport
   private let timeout: Double
-  // Protects the destinations in the server's model; nil until they were requested.
-  private let destinations = Mutex<RelationshipDestinations??>(nil)
+  /// The destinations in the server's model.
+  private enum Destinations: Sendable {
+    case unknown
+    /// The server has refused to tell its model.
+    case unavailable
+    case known(RelationshipDestinations?)
+  }
+
+  /// Protects the destinations.
+  private let destinations = Mutex(Destinations.unknown)
   private let server: RemoteServer?
 
   /// - Parameters:
@@ -106,15 +116,25 @@ public final class RemoteStore: ObjectStore {
       ? RemoteServer(address, credential: credential, headers: options.headers) : nil
   }
 
+  /// Returns the server's response to a fetch. With `since`, the server holds the request until there is
+  /// a change.
+  ///
+  /// - Throws: the server's refusal; ``ObjectStoreError/unreachable(_:)`` if the server does not respond.
   public func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
     try await post(
       "/v1/fetch", request, timeout: request["since"] == nil ? nil : held(request))
   }
 
-  /// The timeout of a held request: that of its `wait`, within what a server could grant.
+  /// The seconds that a server holds a request without `wait`.
+  private static let defaultWait = 25.0
+  /// The seconds that the response to a held request may take after its wait.
+  private static let waitMargin = 20.0
+
+  /// The timeout of a held request.
   private func held(_ request: JSON) -> Double {
-    guard case .number(let text)? = request["wait"], let wait = Double(text) else { return 45 }
-    return min(max(0, wait), 3_600) + 20
+    var wait = Self.defaultWait
+    if case .number(let text)? = request["wait"], let seconds = Double(text) { wait = seconds }
+    return min(max(0, wait), FetchModel.FetchRequest.longestWait) + Self.waitMargin
   }
 
   /// Makes a save under an idempotency key of its own. If the response is lost (the connection broke,
@@ -156,29 +176,41 @@ public final class RemoteStore: ObjectStore {
     return receipt
   }
 
+  /// Makes a save as ``save(_:idempotencyKey:)`` does. This store has no queue: the result is that of the
+  /// server.
   public func submit(
     _ request: JSON, idempotencyKey: String
   ) async throws(ObjectStoreError) -> SubmittedSave {
     .made(try await save(request, idempotencyKey: idempotencyKey))
   }
 
+  /// Returns the saves since `token`, as `GET /v1/changes` lists them.
+  ///
+  /// - Throws: as ``fetch(_:)``.
   public func changes(since token: String) async throws(ObjectStoreError) -> JSON {
     try await send("GET", "/v1/changes?since=\(PercentEncoding.encodeComponent(token))&wait=0")
   }
 
-  /// The destinations in the server's model, which is requested once; nil if it cannot be had.
+  /// The destinations in the server's model; nil if the server does not provide it. The model is
+  /// requested until there is a response: calls at the same time and after a transient error each
+  /// request it.
   public func relationshipDestinations() async -> RelationshipDestinations? {
-    if let known = destinations.withLock({ $0 }) { return known }
+    switch destinations.withLock({ $0 }) {
+    case .known(let known): return known
+    case .unavailable: return nil
+    case .unknown: break
+    }
     do throws(ObjectStoreError) {
       let found = RelationshipDestinations(json: try await send("GET", "/v1/model"))
-      destinations.withLock { $0 = .some(found) }
+      destinations.withLock { $0 = .known(found) }
       return found
     } catch {
-      if !error.isTransient { destinations.withLock { $0 = .some(nil) } }
+      if !error.isTransient { destinations.withLock { $0 = .unavailable } }
       return nil
     }
   }
 
+  /// Returns a feed of the changes of a fetch, over the store's ``transport``.
   public func feed(of request: JSON) -> any FetchFeed {
     let polls = PolledFeed(store: self, request: request.members)
     guard transport == .stream, let server else { return polls }
@@ -194,8 +226,10 @@ public final class RemoteStore: ObjectStore {
   private func post(
     _ path: String, _ body: JSON, idempotencyKey: String? = nil, timeout: Double? = nil
   ) async throws(ObjectStoreError) -> JSON {
-    if let key = idempotencyKey, !key.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) {
-      throw .notUnderstood("an idempotency key is printable ASCII")
+    if let key = idempotencyKey,
+      !(1...255).contains(key.utf8.count) || !key.utf8.allSatisfy({ (0x20..<0x7F).contains($0) })
+    {
+      throw .notUnderstood("an idempotency key has 1 to 255 printable ASCII characters")
     }
     let headers = idempotencyKey.map { [(name: "Idempotency-Key", value: $0)] } ?? []
     return try await send("POST", path, headers, body.bytes, timeout: timeout)

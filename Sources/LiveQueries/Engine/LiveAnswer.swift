@@ -15,7 +15,7 @@ extension LiveWaiter {
 
 /// A client that follows a group of fetches.
 public protocol GroupWaiter: LiveWaiter {
-  /// Takes the results of the group's fetches that have any. The client is then up to date with
+  /// Receives the results of the group's fetches that have any. The client is then up to date with
   /// `token`, which is nil if the store could not be read.
   func receive(_ results: [GroupResult], at token: Token?)
 }
@@ -70,8 +70,8 @@ public struct LiveConfiguration: Sendable {
   /// The time limit on the engine's thread for one client's catch-up; a longer one continues on
   /// another thread.
   public var timeLimit = Duration.milliseconds(250)
-  /// The memory in bytes that the fetches may need together, about. Beyond it, those without waiters are
-  /// dropped, and then new ones get ``StoreError/overloaded``.
+  /// The approximate memory limit of all fetches together, in bytes. Beyond it, those without waiters
+  /// are dropped, and then new ones get ``StoreError/overloaded``.
   public var maxBytes = Int.max
   /// How long after the end of its own wait a request may wait for a catch-up on another thread.
   public var maxDelay = Duration.seconds(10)
@@ -89,7 +89,7 @@ public struct LiveConfiguration: Sendable {
 public struct LiveCounters: Sendable, Hashable {
   /// The number of distinct fetches.
   public var queries = 0
-  /// The memory that they need in bytes, about.
+  /// The approximate memory of these fetches, in bytes.
   public var bytes = 0
   /// The number of waiting clients.
   public var waiters = 0

@@ -221,7 +221,7 @@ extension LiveQueries {
   /// Answers all waiters with an empty diff.
   mutating func expireAll() {
     expire(Array(registrations.keys))
-    deadlines = DeadlineHeap()
+    deadlines = TicketDeadlines()
   }
 
   private mutating func expire(_ due: [UInt64]) {

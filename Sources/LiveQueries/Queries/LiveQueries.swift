@@ -59,7 +59,7 @@ struct LiveQueries {
   var registrations: [UInt64: Registration] = [:]
   var tickets: [ObjectIdentifier: UInt64] = [:]
   var nextTicket: UInt64 = 0
-  var deadlines = DeadlineHeap()
+  var deadlines = TicketDeadlines()
   var undelivered: [OutgoingAnswer] = []
   /// The steps past states that clients may know.
   let passed = PassedPositions()

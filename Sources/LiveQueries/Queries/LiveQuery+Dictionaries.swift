@@ -49,11 +49,11 @@ extension LiveQuery {
 extension GroupedQuery {
   /// The row values from which a change of the dictionaries is detected: the values of to-one key
   /// paths, and the to-many paths, at which every changed object counts.
-  var observed: (values: [SelectedValue], ways: [PropertyPath]) {
+  var observed: (values: [SelectedValue], toManyPaths: [PropertyPath]) {
     let values = values.enumerated().map {
       SelectedValue(key: String($0), source: .path($1))
     }
-    return (values, ways)
+    return (values, toManyPaths)
   }
 }
 

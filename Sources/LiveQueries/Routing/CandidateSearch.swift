@@ -48,6 +48,8 @@ struct CandidateSearch {
   /// The number of queries that were looked up and whose condition holds for no changed object.
   var filteredOut: Int { rejected.all.count { !found.contains($0) } }
 
+  /// - Parameter minNarrowed: the size of the change set from which affecting objects are recorded.
+  ///   Tests record them for smaller ones.
   init(
     _ index: QueryIndex, _ changed: ChangedObjects, after base: HistoryPosition,
     _ transaction: any ReadTransaction,

@@ -2,7 +2,7 @@
 
 import CPostgres
 
-/// The rows of a statement, or the number of rows that it changed. It never changes.
+/// The rows of a statement, or the number of rows that it changed. Immutable, therefore Sendable.
 final class QueryResult: @unchecked Sendable {
   /// The form in which the server sends values.
   enum Format: Int32 {
@@ -16,7 +16,7 @@ final class QueryResult: @unchecked Sendable {
   let rowCount: Int
   let columnCount: Int
 
-  /// Takes over the result.
+  /// Takes ownership of `pointer`, which `deinit` clears.
   init(_ pointer: OpaquePointer) {
     self.pointer = pointer
     rowCount = Int(PQntuples(pointer))
@@ -31,12 +31,8 @@ final class QueryResult: @unchecked Sendable {
   /// The number of rows that an INSERT, UPDATE, DELETE, COPY or SELECT affected.
   var affectedRows: Int { Int(String(cString: PQcmdTuples(pointer))) ?? 0 }
 
-  var columnNames: [String] {
-    (0..<columnCount).map { column in
-      PQfname(pointer, Int32(column)).map { String(cString: $0) } ?? ""
-    }
-  }
-
+  /// The OID of a column's type. The number of the column, here and below, and of the row must be in
+  /// range: libpq prints a warning otherwise, and returns 0 or NULL.
   func type(_ column: Int) -> UInt32 { PQftype(pointer, Int32(column)) }
 
   func isNull(_ row: Int, _ column: Int) -> Bool {
@@ -75,12 +71,14 @@ final class QueryResult: @unchecked Sendable {
     String(decoding: bytes(row, column), as: UTF8.self)
   }
 
-  /// The value of an integer column; 0 for NULL.
+  /// The value of an integer column; 0 for NULL. Throws for a value that is no integer.
   func integer(_ row: Int, _ column: Int) throws(PostgresError) -> Int64 {
     switch try value(row, column) {
     case .integer(let value): return value
     case .xid(let value): return Int64(clamping: value)
-    case .text(let text): return Int64(text) ?? 0
+    case .text(let text):
+      guard let value = Int64(text) else { throw .malformed("column \(column) is no integer") }
+      return value
     case .null: return 0
     default: throw .malformed("column \(column) is no integer")
     }

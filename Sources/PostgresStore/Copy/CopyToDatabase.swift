@@ -6,7 +6,7 @@ import SQLComposer
 
 /// Writes the tables of a database in one transaction. For one thread.
 public final class CopyToDatabase: CopyDestination, CopyConnection {
-  private static let schema = "public"
+  private static let schema = PostgresStoreOptions.defaultSchema
 
   private let connection: PostgresConnection
   private let save: PostgresSaveConnection
@@ -82,7 +82,7 @@ extension PostgresStore {
   public static func storedModel(_ target: String) throws(StoreError) -> ModelFile? {
     let connection = try storing { () throws(PostgresError) in try PostgresConnection(target) }
     defer { connection.close() }
-    return try ModelInstallation.remembered(on: connection)
+    return try ModelInstallation.storedModel(on: connection)
   }
 
   /// Returns the highest id that each table of the model has assigned, by root entity.
@@ -90,9 +90,10 @@ extension PostgresStore {
     _ target: String, of model: ModelFile
   ) throws(StoreError) -> [String: Int64] {
     try connected(target) { connection throws(PostgresError) in
-      try connection.execute("SET search_path = public")
+      let schema = PostgresStoreOptions.defaultSchema
+      try connection.execute("SET search_path = \(quoted(schema))")
       var highest: [String: Int64] = [:]
-      for table in ModelTables(model, .postgres(schema: "public")).tables {
+      for table in ModelTables(model, .postgres(schema: schema)).tables {
         guard let root = table.root else { continue }
         let result = try connection.query(
           "SELECT pg_sequence_last_value(pg_get_serial_sequence($1::text, $2::text)::regclass)",

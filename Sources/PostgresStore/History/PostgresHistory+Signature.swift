@@ -66,7 +66,7 @@ extension PostgresHistory {
       """)
     guard try result.bool(0, 0) else { return false }
     let captured = Set(result.text(0, 1).split(separator: ",").compactMap { UInt32($0) })
-    let catalog = try CatalogReader(connection: connection, schemas: schemas).read()
+    let catalog = try CatalogReader(connection: connection, schemas: [schema]).read()
     let tables = Set(catalog.tables.compactMap { CapturedTable($0)?.oid })
     return captured.subtracting(locked) == tables.subtracting(locked)
   }

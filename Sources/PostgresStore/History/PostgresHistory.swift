@@ -6,12 +6,14 @@
 //     livefetch.hole      changes that could not be recorded; each begins a new epoch
 //     livefetch.mark      snapshots with their times, for pruning by age
 //     livefetch.answer    responses of idempotent saves; see PostgresIdempotencyTable
-//     livefetch.history_… the old rows; see CapturedTable
+//     livefetch.history_… the old rows, until they are pruned; see CapturedTable
+//     livefetch.model     the model that the database stores; see ModelInstallation
+//     livefetch.key       API keys; see PostgresAPIKeyTable
 
-/// The history of some schemas of a database.
+/// The history of a schema of a database.
 struct PostgresHistory: Sendable {
-  /// The schemas whose tables are served.
-  var schemas: [String] = ["public"]
+  /// The schema whose tables are served.
+  var schema = PostgresStoreOptions.defaultSchema
 
   /// The result of an installation.
   struct Installation: Hashable, Sendable {
@@ -37,7 +39,7 @@ struct PostgresHistory: Sendable {
   ///
   /// A table that a transaction holds for longer than a moment is left for a later installation.
   ///
-  /// Throws SQLSTATE 42501 if the role may not create the schema or does not own what is in it.
+  /// - Throws: SQLSTATE 42501 if the role may not create the schema or does not own its tables.
   func install(on connection: PostgresConnection) throws(PostgresError) -> Installation {
     try connection.withTransaction { () throws(PostgresError) in
       try connection.execute(
@@ -46,12 +48,12 @@ struct PostgresHistory: Sendable {
         SELECT pg_advisory_xact_lock(\(Self.lockNumber));
         """)
       try createTables(on: connection)
-      let catalog = try CatalogReader(connection: connection, schemas: schemas).read()
+      let catalog = try CatalogReader(connection: connection, schemas: [schema]).read()
       return try update(catalog, on: connection)
     }
   }
 
-  /// Any number that other programs are unlikely to use: the letters "livefetc".
+  /// The key of the advisory lock: the bytes of "livefetc".
   static let lockNumber = 0x6C69_7665_6665_7463
 
   private func createTables(on connection: PostgresConnection) throws(PostgresError) {
@@ -160,7 +162,8 @@ struct PostgresHistory: Sendable {
       "DELETE FROM livefetch.captured WHERE relation = $1::oid", [.integer(Int64(table))])
   }
 
-  /// Tokens from before belong to another epoch.
+  /// Begins a new epoch: all earlier tokens expire. The rows of `history_…` stay until they are
+  /// pruned.
   private func beginEpoch(on connection: PostgresConnection) throws(PostgresError) {
     try connection.query(
       """

@@ -39,7 +39,7 @@ public final class DatabaseImport {
     let raw: [UInt8]
   }
 
-  private static let schema = "public"
+  private static let schema = PostgresStoreOptions.defaultSchema
   /// A statement has at most 65,535 parameters.
   private static let maxParameters = 60_000
   private static let maxRows = 500
@@ -82,12 +82,8 @@ public final class DatabaseImport {
       try storing { () throws(PostgresError) in
         _ = try connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
       }
-    } catch let error as StoreError {
-      throw .store(error)
-    } catch let error as ImportError {
-      throw error
     } catch {
-      throw .store(.failed("\(error)"))
+      throw ImportError(error)
     }
     makesTable = new != nil
     saveConnection = PostgresSaveConnection(

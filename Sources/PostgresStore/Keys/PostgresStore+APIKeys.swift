@@ -22,20 +22,14 @@ extension PostgresStore {
     }
   }
 
-  /// Stores `key` in a database; returns false if neither it nor another key
-  /// with its name is revoked.
+  /// Stores `key` in a database; returns false if an active key already has its name.
   public static func addAPIKey(
     _ key: APIKeyRecord, to target: String
   ) throws(StoreError) -> Bool {
     try changeAPIKeys(target) { connection throws(PostgresError) in
       try connection.execute(PostgresAPIKeyTable.creation)
       let keys = try PostgresAPIKeyTable.all(on: connection)
-      guard
-        key.revoked != nil
-          || !keys.contains(where: { $0.name == key.name && $0.revoked == nil })
-      else {
-        return false
-      }
+      guard key.mayBeAdded(to: keys) else { return false }
       try PostgresAPIKeyTable.insert(key, on: connection)
       return true
     }
@@ -47,8 +41,7 @@ extension PostgresStore {
     _ name: String, in target: String
   ) throws(StoreError) -> APIKeyRecord? {
     try changeAPIKeys(target) { connection throws(PostgresError) in
-      let live = try PostgresAPIKeyTable.all(on: connection).filter { $0.revoked == nil }
-      let key = live.first { $0.name == name } ?? live.first { $0.id == name }
+      let key = APIKeyRecord.active(name, in: try PostgresAPIKeyTable.all(on: connection))
       if let key { try PostgresAPIKeyTable.revoke(id: key.id, on: connection) }
       return key
     }

@@ -12,16 +12,17 @@ extension PostgresStore {
   ///
   /// - Parameters:
   ///   - target: as for ``init(_:options:)``.
-  ///   - options: `backup` is not used: `pg_dump` copies a database.
+  ///   - options: `backup` is not used: `pg_dump` copies a database. A dry run executes the scripts of
+  ///     `before` too, under the locks of their statements, and rolls them back at the end.
   ///   - progress: Called before each statement with the number of completed statements, their total
-  ///     number, and the name of the next one.
+  ///     number, and the name of the next one. The scripts of `before` are not counted.
   /// - Throws: ``StoreError/unusable(_:)`` with every reason for the refusal. The database is then
   ///   unchanged.
   public static func migrate(
     _ target: String, to model: ModelFile, options: MigrationOptions = .init(),
-    schema: String = "public",
     progress: (_ done: Int, _ all: Int, _ step: String) -> Void = { _, _, _ in }
   ) throws(StoreError) -> MigrationPlan {
+    let schema = PostgresStoreOptions.defaultSchema
     let connection = try storing { () throws(PostgresError) in
       try PostgresConnection(target, setup: "SET search_path = \(quoted(schema))")
     }
@@ -44,7 +45,7 @@ private struct DatabaseMigration {
   func run(_ progress: (Int, Int, String) -> Void) throws(StoreError) -> MigrationPlan {
     let installation = ModelInstallation(connection: connection, schema: schema, given: model)
     return try installation.transaction { () throws(StoreError) in
-      guard let old = try ModelInstallation.remembered(on: connection) else {
+      guard let old = try ModelInstallation.storedModel(on: connection) else {
         throw .unusable("the database stores no model to migrate from")
       }
       for script in options.before { try run(script) }
@@ -57,7 +58,7 @@ private struct DatabaseMigration {
       let plan = planner.plan
       if options.isDryRun { return (plan, false) }
       try check(plan)
-      try carryOut(planner.statements, progress)
+      try execute(planner.statements, progress)
       try installation.complete(ModelInstallation.tables(of: model, dialect))
       return (plan, true)
     }
@@ -70,7 +71,7 @@ private struct DatabaseMigration {
     guard reasons.isEmpty else { throw .unusable(reasons.joined(separator: "\n")) }
   }
 
-  private func carryOut(
+  private func execute(
     _ statements: [NamedStatement], _ progress: (Int, Int, String) -> Void
   ) throws(StoreError) {
     try ModelInstallation.dropTriggers(on: connection, schema)

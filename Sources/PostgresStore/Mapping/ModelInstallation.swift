@@ -26,26 +26,21 @@ struct ModelInstallation {
   private var dialect: ModelDialect { .postgres(schema: schema) }
 
   /// Returns the model that the database stores; nil without one.
-  static func remembered(on connection: PostgresConnection) throws(StoreError) -> ModelFile? {
+  static func storedModel(on connection: PostgresConnection) throws(StoreError) -> ModelFile? {
     let text = try storing { () throws(PostgresError) -> String? in
       let exists = try connection.query("SELECT to_regclass('livefetch.model') IS NOT NULL")
       guard try exists.bool(0, 0) else { return nil }
       return try connection.query("SELECT text FROM livefetch.model").rows().first?[0].string
     }
-    guard let text else { return nil }
-    do {
-      return try ModelFile(parsing: Array(text.utf8))
-    } catch {
-      throw .unusable("the stored model cannot be read: \(error)")
-    }
+    return try text.map { text throws(StoreError) in try ModelFile(stored: text) }
   }
 
   /// Returns the tables of the model; nil if neither the caller nor the database has one.
   func tables() throws(StoreError) -> ModelTables? {
-    let remembered = try Self.remembered(on: connection)
-    guard let model = given ?? remembered else { return nil }
+    let stored = try Self.storedModel(on: connection)
+    guard let model = given ?? stored else { return nil }
     let tables = try Self.tables(of: model, dialect)
-    if given != nil, let remembered, tables.tables != ModelTables(remembered, dialect).tables {
+    if given != nil, let stored, tables.tables != ModelTables(stored, dialect).tables {
       throw .unusable(
         "the database was created for another version of the model, with different tables")
     }
@@ -80,7 +75,7 @@ struct ModelInstallation {
     try transaction { () throws(StoreError) in
       guard let tables = try tables() else { return ((), true) }
       if try catalog().tables.isEmpty { try run(tables.creation) }
-      if try Self.remembered(on: connection) == nil {
+      if try Self.storedModel(on: connection) == nil {
         let problems = try mismatches(of: tables)
         guard problems.isEmpty else { throw Self.refusal(problems) }
       }

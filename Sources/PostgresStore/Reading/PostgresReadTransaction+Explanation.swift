@@ -7,24 +7,18 @@ import SQLResults
 
 extension PostgresReadTransaction {
   func explanation(of plan: FetchPlan) throws(StoreError) -> Explanation {
-    var statements: [Explanation.Statement] = []
-    for (purpose, sql) in self.statements(of: plan, cachingItems: false) {
+    try explanation(of: plan, cachingItems: false) { suggestion throws(StoreError) in
+      try indexes(of: suggestion.table).contains(where: suggestion.isServed)
+    } _: { purpose, sql throws(StoreError) in
       let statement = PostgresStatement(sql)
       let nodes = try queryPlan(of: statement)
       var reads = nodes.flatMap { TableRead.reads(in: $0) }
       // The objects whose related ones are included are found by their ids.
       if purpose == "included" { reads.removeAll { $0.alias == "t0" } }
-      let adviser = IndexAdviser(plan: plan, composer: composer, sql: sql.text)
-      let hints = try adviser.hints(for: reads) { suggestion throws(StoreError) in
-        try indexes(of: suggestion.table).contains(where: suggestion.isServed)
-      }
-      statements.append(
-        Explanation.Statement(
-          purpose: purpose, sql: statement.sql, types: statement.parameters.map(\.explainedType),
-          plan: nodes.map(Explanation.Step.init), hints: hints))
+      return ExplainedStatement(
+        sql: statement.sql, types: statement.parameters.map(\.explainedType),
+        steps: nodes.map(Explanation.Step.init), reads: reads)
     }
-    return Explanation(
-      entity: composer.model.entities[plan.definition.entity].name, statements: statements)
   }
 
   /// The generic plan, which has no value of a parameter in it, as `EXPLAIN (FORMAT JSON)` writes it.

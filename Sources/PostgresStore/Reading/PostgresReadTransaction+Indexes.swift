@@ -92,8 +92,8 @@ extension TableRead {
     let alias = node["Alias"]?.string?.split(separator: "_").first.map { String($0) } ?? ""
     let isSorted = isSorted || type == "Sort" || type == "Incremental Sort"
     var reads: [TableRead] = []
-    if let way = way(of: node, type, isSorted: isSorted), alias == "t0" || isRepeated {
-      reads.append(TableRead(alias: alias, way: way, isSorted: isSorted))
+    if let method = method(of: node, type, isSorted: isSorted), alias == "t0" || isRepeated {
+      reads.append(TableRead(alias: alias, method: method, isSorted: isSorted))
     }
     guard case .array(let children)? = node["Plans"] else { return reads }
     for child in children {
@@ -106,7 +106,7 @@ extension TableRead {
     return reads
   }
 
-  private static func way(of node: JSON, _ type: String, isSorted: Bool) -> Way? {
+  private static func method(of node: JSON, _ type: String, isSorted: Bool) -> Method? {
     switch type {
     case "Seq Scan": .everyRow
     case "Bitmap Heap Scan": .foundRows

@@ -51,21 +51,21 @@ final class PostgresSaveConnection: SaveConnection {
   func insertedID(in table: SaveTable) -> ObjectID? { returnedID }
 
   func run(_ command: String) throws(StoreError) {
-    try noting { () throws(PostgresError) in _ = try connection.execute(command) }
+    try recordingErrors { () throws(PostgresError) in _ = try connection.execute(command) }
   }
 
   /// Any number: changes have the id of this transaction instead.
   func historyPosition() throws(StoreError) -> Int64? { 0 }
 
   func changes(after start: Int64) throws(StoreError) -> ChangeSet {
-    let own = try noting { () throws(PostgresError) in
+    let own = try recordingErrors { () throws(PostgresError) in
       try connection.query("SELECT pg_current_xact_id_if_assigned()::text").text(0, 0)
     }
     guard let reader, let own = UInt64(own) else { return ChangeSet() }
     return try reader.everyChange(after: HistoryPosition(.before(own)))
   }
 
-  /// Notes an error after which the transaction has to be repeated.
+  /// Records an error after which the transaction has to be repeated.
   func record(_ error: PostgresError) {
     if error.isRetryable || error.isStaleStatement {
       repetition = .unchanged
@@ -77,7 +77,7 @@ final class PostgresSaveConnection: SaveConnection {
   /// Makes the executor repeat the transaction.
   func repeatUnchanged() { repetition = .unchanged }
 
-  private func noting<Result>(
+  private func recordingErrors<Result>(
     _ body: () throws(PostgresError) -> Result
   ) throws(StoreError) -> Result {
     do {

@@ -83,7 +83,7 @@ extension ConditionWriter {
   ) -> SQLOperand {
     let expressions = function.flattened(expressions)
     var operands = operandsOfOneDateFormat(expressions, dateFormat)
-    let encoding = operands.lazy.compactMap { $0.encoding }.first { $0.hasSpellings }
+    let encoding = operands.lazy.compactMap { $0.encoding }.first { $0.hasSeveralRepresentations }
     operands = operands.map { $0.put(in: encoding) }
     let precision = operands.map(\.precision).reduce(.adapting) { Precision($0, $1) }
     if precision == .decimal, function == .sum || function == .average {

@@ -102,7 +102,9 @@ extension ConditionWriter {
 
   /// Both sides in the same column encoding, if one of them has an encoding.
   func aligned(_ left: SQLOperand, _ right: SQLOperand) -> (SQLOperand, SQLOperand) {
-    let encoding = [left, right].lazy.compactMap { $0.encoding }.first { $0.hasSpellings }
+    let encoding = [left, right].lazy.compactMap { $0.encoding }.first {
+      $0.hasSeveralRepresentations
+    }
     return (left.put(in: encoding), right.put(in: encoding))
   }
 
@@ -203,7 +205,7 @@ extension ConditionWriter {
 
   /// The placeholder of a parameter, with the conversion into the encoding of `operand`.
   private func mark(_ value: Value?, beside operand: SQLOperand) -> String {
-    guard let encoding = operand.encoding, encoding.hasSpellings else {
+    guard let encoding = operand.encoding, encoding.hasSeveralRepresentations else {
       return value.map { placeholder($0, operand.dateFormat) } ?? "?"
     }
     return "livefetch_value(?, \(encoding.code))"

@@ -52,7 +52,7 @@ package struct FetchQuery {
       scope = JoinBuilder(
         context: context, entity: definition.entity, alias: alias,
         source: "\(table.quotedName) AS \(quoted(alias))",
-        required: required.ways)
+        required: required.relationshipPaths)
       if let restriction {
         add(SQLFragment(restriction.condition(alias), bindings: restriction.bindings))
       }

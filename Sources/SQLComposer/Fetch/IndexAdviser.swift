@@ -13,7 +13,8 @@ import FetchModel
 
 /// A step of a query plan that reads a table.
 package struct TableRead {
-  package enum Way {
+  /// How the step finds its rows.
+  package enum Method {
     case everyRow
     /// The rows that an index finds.
     case foundRows
@@ -22,13 +23,13 @@ package struct TableRead {
   }
 
   package let alias: String
-  let way: Way
+  let method: Method
   /// True if the rows are sorted afterwards.
   let isSorted: Bool
 
-  package init(alias: String, way: Way, isSorted: Bool) {
+  package init(alias: String, method: Method, isSorted: Bool) {
     self.alias = alias
-    self.way = way
+    self.method = method
     self.isSorted = isSorted
   }
 }
@@ -69,7 +70,7 @@ package struct IndexAdviser {
   private func suggestion(for read: TableRead) -> (IndexSuggestion, reason: String)? {
     guard let table = table(withAlias: read.alias) else { return nil }
     let root = schema.entities[plan.definition.entity]
-    switch read.way {
+    switch read.method {
     case .temporaryIndex(let columns):
       let terms = columns.map { IndexSuggestion.Term(column: $0) }
       return (

@@ -90,7 +90,7 @@ package struct Key: Sendable, Hashable {
   }
 
   /// True if the id has the same values as another text, which is the id: UUIDs in another case.
-  package func isOtherText(_ id: ObjectID) -> Bool {
+  package func isNonCanonical(_ id: ObjectID) -> Bool {
     guard kind == .composite, !hasSeveralTexts, parts.contains(where: { $0.form == .uuid }),
       let values = bindings(of: id)
     else { return false }

@@ -1,5 +1,4 @@
-// A path enters; an open connection with LiveFetch's settings, functions and prepared statements
-// leaves.
+// A path → an open connection with LiveFetch's settings, functions and prepared statements.
 
 import FetchModel
 import LiveFetchCSQLite
@@ -108,7 +107,7 @@ final class Connection: @unchecked Sendable {
     }
     // Only the writer copies the log into the file.
     if access == .read { keepLogOnClose() }
-    watchesDeadline(true)
+    setWatchesDeadline(true)
   }
 
   /// The number of bytes that the log must have; nil if unknown. The log's index must have its full
@@ -229,8 +228,8 @@ extension Connection {
     return entry
   }
 
-  /// Longer statements, in bytes, are not prepared on an HTTP worker, because SQLite checks no
-  /// deadline while it prepares one.
+  /// The longest statement, in bytes, that is prepared on an HTTP worker. SQLite checks no deadline
+  /// while it prepares one.
   static let longestQuickStatement = 4 << 10
 
   private func prepare(_ sql: String) throws(StoreError) -> OpaquePointer {
@@ -271,15 +270,16 @@ extension Connection {
 
   /// Makes every query end with ``StoreError/queryTimeout`` while `isCancelled` is true; nil disables
   /// this.
-  func cancels(_ isCancelled: (@Sendable () -> Bool)?) { self.isCancelled = isCancelled }
+  func setCancellation(_ isCancelled: (@Sendable () -> Bool)?) { self.isCancelled = isCancelled }
 
   /// True if the running query must end.
   var hasToEnd: Bool {
     deadline != 0 && monotonicNanoseconds() > deadline || isCancelled?() == true
   }
 
-  /// SQLite calls the handler every few thousand steps of its virtual machine.
-  func watchesDeadline(_ watches: Bool) {
+  /// Starts or stops checking the deadline and the cancellation: SQLite calls the handler every few
+  /// thousand steps of its virtual machine.
+  func setWatchesDeadline(_ watches: Bool) {
     let context = Unmanaged.passUnretained(self).toOpaque()
     sqlite3_progress_handler(handle, 2_000, watches ? isPastDeadline : nil, context)
   }

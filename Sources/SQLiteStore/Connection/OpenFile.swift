@@ -54,7 +54,7 @@ struct OpenFile {
     let durability = options.durability == .full ? "FULL" : "NORMAL"
     try connection.execute("PRAGMA synchronous = \(durability)")
     historySetup = try history.setUp(on: connection, journalMode: mode)
-    if let file = model.file { try ModelOpening.remember(file, on: connection) }
+    if let file = model.file { try ModelOpening.store(file, on: connection) }
     watch = try FileIdentityMonitor(path: path, on: connection)
     readAccess = .read
     writeConnection = connection

@@ -55,10 +55,10 @@ final class ReaderPool: Sendable {
       putBack(connection)
     }
     return try connection.withDeadline(after: limit) { () throws(StoreError) in
-      try noting { () throws(StoreError) in try connection.run("BEGIN") }
+      try recordingErrors { () throws(StoreError) in try connection.run("BEGIN") }
       connection.holdsReadTransaction = true
       defer { end(connection) }
-      let result = try noting { () throws(StoreError) in try body(connection) }
+      let result = try recordingErrors { () throws(StoreError) in try body(connection) }
       // The index may have been truncated while the body read.
       try checkFiles()
       return result
@@ -70,7 +70,7 @@ final class ReaderPool: Sendable {
     (idle.withLock { $0.connections.count }, busy.load(ordering: .relaxed))
   }
 
-  private func noting<Result>(
+  private func recordingErrors<Result>(
     _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     do {

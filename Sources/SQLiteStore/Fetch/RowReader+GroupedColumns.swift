@@ -18,9 +18,9 @@ extension RowReader {
       }
       appendDecimal(Array(utf8(index)), column, to: &json)
     } else if let encoding = column.encoding, sqlite3_column_type(statement, index) == SQLITE_BLOB,
-      let foreign = encoding.foreignValue(of: bytes(index))
+      let mistyped = encoding.mistypedValue(of: bytes(index))
     {
-      append(foreign, column, to: &json)
+      append(mistyped, column, to: &json)
     } else {
       append(index, column.format, to: &json)
     }
@@ -52,9 +52,9 @@ extension RowReader {
     {
       if json.last != 0x5B { json.append(0x2C) }
       if let encoding = column.encoding, case .binary(let comparisonKey) = value,
-        let foreign = encoding.foreignValue(of: comparisonKey)
+        let mistyped = encoding.mistypedValue(of: comparisonKey)
       {
-        append(foreign, column, to: &json)
+        append(mistyped, column, to: &json)
       } else {
         append(value, column, to: &json)
       }

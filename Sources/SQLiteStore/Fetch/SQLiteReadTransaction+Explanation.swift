@@ -8,24 +8,17 @@ import SQLResults
 extension SQLiteReadTransaction {
   /// Returns the statements that a fetch of `plan` would execute, with SQLite's query plans.
   func explanation(of plan: FetchPlan) throws(StoreError) -> Explanation {
-    var statements: [Explanation.Statement] = []
     // As in `writeItems(of:with:)`.
     let cachesItems = plan.cachedKind(composer.schema) != nil && token != .untracked
-    for (purpose, sql) in self.statements(of: plan, cachingItems: cachesItems) {
+    return try explanation(of: plan, cachingItems: cachesItems) { suggestion throws(StoreError) in
+      try indexes(of: suggestion.table).contains(where: suggestion.isServed)
+    } _: { _, sql throws(StoreError) in
       let lines = try queryPlanLines(of: sql)
       let isSorted = lines.contains { $0.detail.hasPrefix("USE TEMP B-TREE FOR ORDER BY") }
-      let reads = lines.compactMap { TableRead($0.detail, isSorted: isSorted) }
-      let adviser = IndexAdviser(plan: plan, composer: composer, sql: sql.text)
-      let hints = try adviser.hints(for: reads) { suggestion throws(StoreError) in
-        try indexes(of: suggestion.table).contains(where: suggestion.isServed)
-      }
-      statements.append(
-        Explanation.Statement(
-          purpose: purpose, sql: sql.text, types: sql.values.map(\.typeName),
-          plan: Self.tree(lines, below: 0), hints: hints))
+      return ExplainedStatement(
+        sql: sql.text, types: sql.values.map(\.typeName), steps: Self.tree(lines, below: 0),
+        reads: lines.compactMap { TableRead($0.detail, isSorted: isSorted) })
     }
-    return Explanation(
-      entity: composer.model.entities[plan.definition.entity].name, statements: statements)
   }
 
   // MARK: SQLite's query plan
@@ -70,17 +63,17 @@ extension TableRead {
   fileprivate init?(_ detail: String, isSorted: Bool) {
     let words = detail.split(separator: " ")
     guard words.count > 1 else { return nil }
-    let way: Way
+    let method: Method
     if detail.contains("USING AUTOMATIC") {
-      way = .temporaryIndex(Self.columns(inParentheses: detail))
+      method = .temporaryIndex(Self.columns(inParentheses: detail))
     } else if words[0] == "SCAN" {
-      way = .everyRow
+      method = .everyRow
     } else if words[0] == "SEARCH" {
-      way = .foundRows
+      method = .foundRows
     } else {
       return nil
     }
-    self.init(alias: String(words[1]), way: way, isSorted: isSorted)
+    self.init(alias: String(words[1]), method: method, isSorted: isSorted)
   }
 
   /// `… INDEX (country=? AND name=?)` → `country`, `name`.

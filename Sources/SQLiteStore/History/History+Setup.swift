@@ -152,7 +152,7 @@ extension History {
     try connection.execute("BEGIN IMMEDIATE")
     do {
       try begin(isStrict: false, on: connection)
-      if let file = model.file { try ModelOpening.remember(file, on: connection) }
+      if let file = model.file { try ModelOpening.store(file, on: connection) }
       try connection.execute("COMMIT")
     } catch {
       if !connection.isInAutocommit { try? connection.execute("ROLLBACK") }

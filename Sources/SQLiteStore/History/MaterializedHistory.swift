@@ -145,9 +145,9 @@ extension Connection {
     _ body: () throws(StoreError) -> Void
   ) throws(StoreError) {
     try execute("PRAGMA query_only = OFF")
-    watchesDeadline(false)
+    setWatchesDeadline(false)
     defer {
-      watchesDeadline(true)
+      setWatchesDeadline(true)
       try? execute("PRAGMA query_only = ON")
     }
     try body()

@@ -67,12 +67,8 @@ public final class TableImport {
       log =
         isTracked && key.isEmpty && new == nil && saver == nil
         ? try Self.log(of: table, introspection, on: connection) : nil
-    } catch let error as StoreError {
-      throw .store(error)
-    } catch let error as ImportError {
-      throw error
     } catch {
-      throw .store(.failed("\(error)"))
+      throw ImportError(error)
     }
   }
 

@@ -19,16 +19,10 @@ extension SQLiteStore {
     return try APIKeyTable.all(on: connection)
   }
 
-  /// Stores `key` in the file at `path`; returns false if neither it nor another key
-  /// with its name is revoked.
+  /// Stores `key` in the file at `path`; returns false if an active key already has its name.
   public static func addAPIKey(_ key: APIKeyRecord, path: String) throws(StoreError) -> Bool {
     try changeAPIKeys(path) { keys, connection throws(StoreError) in
-      guard
-        key.revoked != nil
-          || !keys.contains(where: { $0.name == key.name && $0.revoked == nil })
-      else {
-        return false
-      }
+      guard key.mayBeAdded(to: keys) else { return false }
       try connection.execute(APIKeyTable.tables)
       try APIKeyTable.insert(key, on: connection)
       return true
@@ -41,8 +35,7 @@ extension SQLiteStore {
     _ name: String, path: String
   ) throws(StoreError) -> APIKeyRecord? {
     try changeAPIKeys(path) { keys, connection throws(StoreError) in
-      let live = keys.filter { $0.revoked == nil }
-      let key = live.first { $0.name == name } ?? live.first { $0.id == name }
+      let key = APIKeyRecord.active(name, in: keys)
       if let key { try APIKeyTable.revoke(id: key.id, on: connection) }
       return key
     }

@@ -22,7 +22,7 @@ extension SQLiteStore {
     let connection = try Connection(path: path, access: .write)
     defer { connection.close() }
     guard try History.isPresent(on: connection),
-      try ModelOpening.remembered(on: connection) != nil
+      try ModelOpening.storedModel(on: connection) != nil
     else { return try connection.alter(script) }
     throw .unusable("the file has a model; use `livefetch migrate` to change its tables")
   }

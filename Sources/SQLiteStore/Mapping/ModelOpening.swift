@@ -15,21 +15,16 @@ struct ModelOpening {
   private static let key = "model"
 
   /// Returns the model that the file stores; nil without one.
-  static func remembered(on connection: Connection) throws(StoreError) -> ModelFile? {
+  static func storedModel(on connection: Connection) throws(StoreError) -> ModelFile? {
     guard try History.isPresent(on: connection) else { return nil }
     let text = try connection.first(
       "SELECT value FROM main.livefetch_store WHERE key = ?", [.text(key)]
     ) { $0.text(0) }
-    guard let text else { return nil }
-    do {
-      return try ModelFile(parsing: Array(text.utf8))
-    } catch {
-      throw .unusable("the stored model cannot be read: \(error)")
-    }
+    return try text.map { text throws(StoreError) in try ModelFile(stored: text) }
   }
 
   /// Stores `model` in the file. Requires the history's tables.
-  static func remember(_ model: ModelFile, on connection: Connection) throws(StoreError) {
+  static func store(_ model: ModelFile, on connection: Connection) throws(StoreError) {
     let text = SQLValue.text(String(decoding: model.text, as: UTF8.self))
     let isKnown = try connection.first(
       "SELECT value = ? FROM main.livefetch_store WHERE key = ?", [text, .text(key)]
@@ -42,10 +37,10 @@ struct ModelOpening {
 
   /// Returns the model and its tables; nil if neither the caller nor the file has a model.
   func open() throws(StoreError) -> Introspection? {
-    let remembered = try Self.remembered(on: connection)
-    guard let model = given ?? remembered else { return nil }
-    if let given, let remembered, given != remembered {
-      try refuseOtherTables(given, remembered)
+    let stored = try Self.storedModel(on: connection)
+    guard let model = given ?? stored else { return nil }
+    if let given, let stored, given != stored {
+      try refuseOtherTables(given, stored)
     }
     let tables = ModelTables(model, .sqlite)
     if try SchemaReader(connection: connection).tables().isEmpty {
@@ -58,7 +53,7 @@ struct ModelOpening {
       }
     }
     let introspection = try Self.introspection(of: tables, on: connection)
-    if remembered == nil {
+    if stored == nil {
       let problems = try Self.mismatches(of: tables, on: connection)
       guard problems.isEmpty else { throw Self.refusal(problems) }
     }
@@ -111,9 +106,9 @@ struct ModelOpening {
 
   /// Rules of a model may change freely; tables change only by a migration.
   private func refuseOtherTables(
-    _ given: ModelFile, _ remembered: ModelFile
+    _ given: ModelFile, _ stored: ModelFile
   ) throws(StoreError) {
-    guard ModelTables(given, .sqlite).tables != ModelTables(remembered, .sqlite).tables else {
+    guard ModelTables(given, .sqlite).tables != ModelTables(stored, .sqlite).tables else {
       return
     }
     throw .unusable("the file was created for another version of the model, with different tables")

@@ -14,7 +14,7 @@ extension SQLiteStore {
   public static func storedModel(path: String) throws(StoreError) -> ModelFile? {
     let connection = try Connection(path: path, access: .readOnlyFile)
     defer { connection.close() }
-    return try ModelOpening.remembered(on: connection)
+    return try ModelOpening.storedModel(on: connection)
   }
 
   /// Returns the model of a new file that is made for `model`. Leaves no file.
@@ -49,7 +49,7 @@ extension SQLiteStore {
     defer { withExtendedLifetime(lock) {} }
     let connection = try Connection(path: path, access: .write)
     defer { connection.close() }
-    guard let old = try ModelOpening.remembered(on: connection) else {
+    guard let old = try ModelOpening.storedModel(on: connection) else {
       throw .unusable("the file stores no model to migrate from")
     }
     let run = MigrationRun(connection: connection, old: old, model: model, options: options)
@@ -160,7 +160,7 @@ private struct MigrationRun {
       try connection.run(script)
     }
     try checkLinks()
-    try ModelOpening.remember(model, on: connection)
+    try ModelOpening.store(model, on: connection)
     progress(all, all, "done")
   }
 

@@ -46,10 +46,10 @@ private func setComparisonKey(
 }
 
 /// Sets the comparison key of a value that is not of the column's type. NULL stays NULL.
-func setForeign(_ context: OpaquePointer?, _ value: OpaquePointer?) {
+func setMistyped(_ context: OpaquePointer?, _ value: OpaquePointer?) {
   let type = sqlite3_value_type(value)
   guard type != SQLITE_NULL, RunningQuery.admits(value, context) else { return }
-  let bytes = ColumnEncoding.foreignComparisonKey { encoder in
+  let bytes = ColumnEncoding.mistypedComparisonKey { encoder in
     switch type {
     case SQLITE_INTEGER: encoder.append(sqlite3_value_int64(value), .ascending)
     case SQLITE_FLOAT: encoder.append(sqlite3_value_double(value), .ascending)

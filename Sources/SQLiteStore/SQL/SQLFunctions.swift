@@ -86,7 +86,7 @@ private func registerTextFunctions(on handle: OpaquePointer) {
   }
   register("livefetch_length", arguments: 1, on: handle) { utf16Length($0, $2) }
   register("livefetch_initial", arguments: 1, on: handle) { context, _, values in
-    guard let text = utf8(values?[0]) else { return setForeign(context, values?[0]) }
+    guard let text = utf8(values?[0]) else { return setMistyped(context, values?[0]) }
     setResult(context, initial(of: text))
   }
 }
@@ -155,7 +155,7 @@ private func registerDateFunctions(on handle: OpaquePointer) {
     switch sqlite3_value_type(values?[0]) {
     case SQLITE_INTEGER, SQLITE_FLOAT: sqlite3_result_value(context, values?[0])
     default:
-      guard let instant = instant(values?[0]) else { return setForeign(context, values?[0]) }
+      guard let instant = instant(values?[0]) else { return setMistyped(context, values?[0]) }
       sqlite3_result_double(context, seconds(instant))
     }
   }
@@ -180,7 +180,7 @@ private func registerDateFunctions(on handle: OpaquePointer) {
   register("livefetch_date_part", arguments: 3, on: handle) { context, _, values in
     let isText = sqlite3_value_type(values?[0]) == SQLITE_TEXT
     guard isText == (sqlite3_value_int(values?[2]) == 0), let instant = instant(values?[0]) else {
-      return setForeign(context, values?[0])
+      return setMistyped(context, values?[0])
     }
     var day: [UInt8] = []
     day.append(date: instant, as: .day)

@@ -8,7 +8,7 @@ extension Introspection {
   /// Uses the model that the file stores, mapped to its tables; without one, infers a model from
   /// the tables.
   init(of connection: Connection) throws(StoreError) {
-    if let model = try ModelOpening.remembered(on: connection) {
+    if let model = try ModelOpening.storedModel(on: connection) {
       self = try ModelOpening.introspection(of: ModelTables(model, .sqlite), on: connection)
     } else {
       try self.init(tablesOf: connection)

@@ -6,25 +6,29 @@
 /// until the other processes pause: a program that writes statement after statement and does not
 /// wait for locks would otherwise fail with SQLITE_BUSY.
 struct PendingExternalCommits {
-  /// The pause without commits that stamping waits for, and the longest time that it waits, in
-  /// nanoseconds.
+  /// The pause without commits that stamping waits for, in nanoseconds.
   private static let pause: UInt64 = 100_000_000
-  private static let longest: UInt64 = 1_000_000_000
-  /// The maximum number of pending positions; further commits replace the last one and are stamped together.
-  private static let most = 256
+  /// The longest time that stamping waits for a pause, in nanoseconds.
+  private static let longestWait: UInt64 = 1_000_000_000
+  /// The maximum number of pending positions; further commits replace the last one and are stamped
+  /// together.
+  private static let maxCount = 256
 
   private var positions: [Int64] = []
-  private var first: UInt64 = 0
+  /// The time at which the first pending position arrived.
+  private var start: UInt64 = 0
   /// The time of the next stamping, in nanoseconds of the monotonic clock.
   private(set) var due = UInt64.max
 
+  /// Adds a position that arrived at `now`, in nanoseconds of the monotonic clock.
   mutating func append(_ position: Int64, _ now: UInt64) {
-    if positions.isEmpty { first = now }
-    if positions.count >= Self.most { positions.removeLast() }
+    if positions.isEmpty { start = now }
+    if positions.count >= Self.maxCount { positions.removeLast() }
     positions.append(position)
-    due = min(now &+ Self.pause, first &+ Self.longest)
+    due = min(now &+ Self.pause, start &+ Self.longestWait)
   }
 
+  /// Removes and returns the pending positions.
   mutating func takeAll() -> [Int64] {
     defer { (positions, due) = ([], .max) }
     return positions

@@ -262,8 +262,8 @@ extension Writer {
     _ onCommit: (Commit) -> Void
   ) -> WriterGroup.Outcome {
     var remaining = group.connection.busyTimeout
-    group.connection.cancels { [self] in isCancelling.load(ordering: .relaxed) }
-    defer { group.connection.cancels(nil) }
+    group.connection.setCancellation { [self] in isCancelling.load(ordering: .relaxed) }
+    defer { group.connection.setCancellation(nil) }
     while true {
       let share = min(remaining, Self.lockPollMilliseconds)
       let outcome = group.run(jobs, busyTimeout: share)

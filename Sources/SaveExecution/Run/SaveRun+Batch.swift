@@ -154,8 +154,8 @@ extension SaveRun {
       default: continue
       }
       let found = Set(try ids(matches(predicate, table(change.entity))))
-      let permitted = try permitted(
-        found, of: change.entity, access.rule(action, change.entity))
+      let permitted = try idsFulfilling(
+        access.rule(action, change.entity), among: found, of: change.entity)
       batches[index] = .init(found: found, permitted: permitted)
     }
     return batches
@@ -206,7 +206,8 @@ extension SaveRun {
     try connection.run("SAVEPOINT livefetch_batch")
     var permitted: Set<ObjectID> = []
     if try update(ids, table, at: index), let access = request.access {
-      permitted = try self.permitted(ids, of: table.index, access.rule(.update, table.index))
+      permitted = try idsFulfilling(
+        access.rule(.update, table.index), among: ids, of: table.index)
     }
     guard !isRolledBack else { return permitted }
     try connection.run("ROLLBACK TO livefetch_batch")

@@ -41,7 +41,8 @@ extension SaveRun {
       wait(index, for: insert, property: property)
       return false
     }
-    // Without the id: that of an unreadable object has to give the answer of a free one.
+    // `id: nil`, because the id of an object that the caller may not read must get the same response
+    // as an unused one.
     guard setKey(table, id, at: index), try mayLink(table, at: index, id: nil) else {
       return false
     }
@@ -51,8 +52,8 @@ extension SaveRun {
     return true
   }
 
-  /// Refuses to replace an object that the caller may not read. Reports the problems that the change
-  /// would have if there were no such object; without any, that there is none. Writes nothing.
+  /// Refuses to replace an object that the caller may not read. Reports the problems of an insert of
+  /// this id as if it were unused, otherwise `no-such-object`. Writes nothing.
   mutating func refuseReplacement(
     _ change: Change, at index: Int, id: ObjectID
   ) throws(StoreError) {
@@ -78,11 +79,12 @@ extension SaveRun {
       return nil
     }
     guard connection.changedRows > 0 else {
-      report(.refused, nil, "the table refused the object", at: index)
+      report(
+        .refused, nil, "the database inserted no row (a trigger or ON CONFLICT IGNORE)", at: index)
       return nil
     }
     if let id = known ?? connection.insertedID(in: table) { return id }
-    report(.missing, "id", "the table gave the object no id", at: index)
+    report(.missing, "id", "the database returned no id", at: index)
     return nil
   }
 
@@ -107,7 +109,7 @@ extension SaveRun {
   }
 
   private mutating func hasKey(_ table: SaveTable, at index: Int) -> Bool {
-    var isWhole = true
+    var isComplete = true
     for column in table.keyColumns {
       let name = table.propertyNames[column]
       let shown = name == "id" ? table.entity.keyName ?? name : name
@@ -119,9 +121,9 @@ extension SaveRun {
           .missing, name, "`\(shown)` is required: the store does not generate this id", at: index)
       default: continue
       }
-      isWhole = false
+      isComplete = false
     }
-    return isWhole
+    return isComplete
   }
 
   /// Returns the id that `row` will have; nil if the store will assign it.

@@ -1,7 +1,7 @@
 // A save and its caller's access rules → the changes that the rules allow, or a refusal.
 //
-// `update` and `delete` hold before the save, `insert` and `update` after its last change. An object
-// outside `read` is one that does not exist. Objects that the model's delete rules change are not
+// `update` and `delete` are evaluated before the save, `insert` and `update` after its last change. An
+// object outside `read` counts as missing. Objects that the model's delete rules change are not
 // checked.
 
 import FetchModel
@@ -21,10 +21,10 @@ extension SaveRun {
       }
     }
     var permissions = SavePermissions(access: access)
-    let readable = try permitted(named.all, .read, access)
+    let readable = try objectsPermitted(named.all, .read, access)
     permissions.readable = readable
-    permissions.updatable = try permitted(named.updated, .update, access, among: readable)
-    permissions.deletable = try permitted(named.deleted, .delete, access, among: readable)
+    permissions.updatable = try objectsPermitted(named.updated, .update, access, among: readable)
+    permissions.deletable = try objectsPermitted(named.deleted, .delete, access, among: readable)
     permissions.unchangedLinks = try unchangedLinks(readable)
     permissions.batches = try foundByConditions(access)
     permissions.bases = try storedBases(readable)
@@ -41,12 +41,12 @@ extension SaveRun {
     }
   }
 
-  private func permitted(
+  private func objectsPermitted(
     _ named: [Int: Set<ObjectID>], _ action: AccessAction, _ access: CallerAccess
   ) throws(StoreError) -> Set<SavePermissions.Object> {
     var objects: Set<SavePermissions.Object> = []
     for (entity, ids) in named {
-      for id in try permitted(ids, of: entity, access.rule(action, entity)) {
+      for id in try idsFulfilling(access.rule(action, entity), among: ids, of: entity) {
         objects.insert(.init(entity: entity, id: id))
       }
     }
@@ -55,7 +55,7 @@ extension SaveRun {
 
   /// Returns the readable objects of `named` that an action is allowed for. A rule that is the one
   /// for `read`, or that always holds, is not evaluated.
-  private func permitted(
+  private func objectsPermitted(
     _ named: [Int: Set<ObjectID>], _ action: AccessAction, _ access: CallerAccess,
     among readable: Set<SavePermissions.Object>
   ) throws(StoreError) -> Set<SavePermissions.Object> {
@@ -69,20 +69,20 @@ extension SaveRun {
         others[entity] = ids
       }
     }
-    return try allowed.union(permitted(others, action, access)).intersection(readable)
+    return try allowed.union(objectsPermitted(others, action, access)).intersection(readable)
   }
 
   /// True if there is an object with this key whose id is another text, such as `1.5` for `1.50`.
-  func isOtherText(_ id: ObjectID, of entity: Int) throws(StoreError) -> Bool {
+  func isNonCanonicalID(_ id: ObjectID, of entity: Int) throws(StoreError) -> Bool {
     let key = table(entity).key
-    guard key.hasSeveralTexts else { return key.isOtherText(id) }
-    let found = try permitted([id], of: entity, .everything)
+    guard key.hasSeveralTexts else { return key.isNonCanonical(id) }
+    let found = try idsFulfilling(.everything, among: [id], of: entity)
     return !found.isEmpty && !found.contains(id)
   }
 
   /// Returns those of `ids` that exist and fulfil a rule.
-  func permitted(
-    _ ids: Set<ObjectID>, of entity: Int, _ rule: ResolvedPredicate
+  func idsFulfilling(
+    _ rule: ResolvedPredicate, among ids: Set<ObjectID>, of entity: Int
   ) throws(StoreError) -> Set<ObjectID> {
     guard !ids.isEmpty, rule.condition != .constant(false) else { return [] }
     let model = executor.model
@@ -93,8 +93,8 @@ extension SaveRun {
     return try connection.ids(of: statement)
   }
 
-  /// Returns the to-one relationships to unreadable objects that a change leaves as they are: a
-  /// client sends back what it read.
+  /// Returns the to-one relationships to unreadable objects that a change leaves as they are: clients
+  /// resend values that they have read.
   private func unchangedLinks(
     _ readable: Set<SavePermissions.Object>
   ) throws(StoreError) -> Set<SavePermissions.Link> {
@@ -121,8 +121,7 @@ extension SaveRun {
 // MARK: - A change
 
 extension SaveRun {
-  /// Returns true if the caller may change the object with `id`, or replace it as one that does not
-  /// exist. Reports a problem if not.
+  /// Returns true if the caller may change the object with `id`, or insert it by PUT. Reports a problem if not.
   mutating func mayChange(_ change: Change, at index: Int, id: ObjectID) -> Bool {
     guard let permissions else { return true }
     let object = SavePermissions.Object(entity: change.entity, id: id)
@@ -217,7 +216,8 @@ extension SaveRun {
 // MARK: - Problems
 
 extension SaveRun {
-  /// Returns a problem as the caller may see it: no attribute that is hidden from it is named.
+  /// Returns a problem without names of attributes that are hidden from the caller. A problem does not
+  /// list the attributes that its detail names, so the text is searched for names in back quotes.
   func shown(_ problem: ChangeProblem) -> ChangeProblem {
     // The name of an unknown property is in the request, and a hidden one is unknown to the caller.
     guard let access = request.access, problem.code != .unknownProperty,
@@ -255,13 +255,14 @@ extension SaveRun {
       let rule = access.rule(action, entity)
       guard rule.condition != .constant(true) else { continue }
       let ids = Set(group.map(\.key.id))
-      let permitted = try permitted(ids, of: entity, rule)
+      let permitted = try idsFulfilling(rule, among: ids, of: entity)
       guard permitted.count < ids.count else { continue }
       // A later change of the save may have deleted some.
-      let refused = try self.permitted(ids.subtracting(permitted), of: entity, .everything)
+      let refused = try idsFulfilling(
+        .everything, among: ids.subtracting(permitted), of: entity)
       for (object, change) in group where refused.contains(object.id) {
         if action == .insert, case .replace = request.changes[change].operation {
-          // As for an object that exists and that the caller may not read.
+          // The same response as for an object that exists and that the caller may not read.
           reportNoObject(at: change)
         } else {
           reportForbidden(action.rawValue, entity, at: change)

@@ -126,7 +126,7 @@ struct SaveRun {
     let change = request.changes[index]
     current = index
     if let id = change.namedID {
-      guard try !isOtherText(id, of: change.entity) else { return reportMissing(at: index) }
+      guard try !isNonCanonicalID(id, of: change.entity) else { return reportMissing(at: index) }
       guard mayChange(change, at: index, id: id) else { return }
     }
     if case .insert = change.operation, !mayInsert(change.entity) {

@@ -142,7 +142,7 @@ extension Authenticator {
     case .apiKey(let id): keys.withLock { $0.byID[id] }?.isValid(at: now()) ?? false
     // Before the end of the skew, so that it ends within 30 seconds.
     case .jwt(let key):
-      now() < caller.expires + JWTVerifier.skew - 5 && jwt?.hasKey(fingerprint: key) == true
+      now() < caller.expires + JWTVerifier.clockSkew - 5 && jwt?.hasKey(fingerprint: key) == true
     }
   }
 }

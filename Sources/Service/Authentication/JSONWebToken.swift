@@ -65,7 +65,7 @@ package struct JWTRules: Sendable {
   func caller(_ claims: JSON, of key: JWTKey?, at time: Double) -> Caller? {
     guard let expires = Self.date(claims["exp"], absent: .infinity),
       let begins = Self.date(claims["nbf"], absent: -.infinity),
-      time < expires + JWTVerifier.skew, time >= begins - JWTVerifier.skew,
+      time < expires + JWTVerifier.clockSkew, time >= begins - JWTVerifier.clockSkew,
       issuer.map({ claims["iss"] == .string($0) }) ?? true,
       audience.map({ Self.texts(claims["aud"]).contains($0) }) ?? true,
       claims["sub"].map({ $0.string != nil }) ?? true

@@ -1,8 +1,9 @@
 // JWT → caller.
 //
 // Promises: a verified token is kept until it expires, so that its signature is verified once. Every
-// refusal costs one signature, also of a text that is no JWT. Fetching keys never blocks a request's thread:
-// a request whose key is not there yet is handled again once the keys were fetched.
+// refusal verifies one signature, also of a text that is no JWT, so its duration reveals nothing.
+// Fetching keys never blocks a request's thread: a request with an unknown key is handled again after
+// the keys were fetched.
 
 import FetchModel
 import LiveFetchHTTPServer
@@ -44,10 +45,13 @@ package final class JWTVerifier: Sendable {
   }
 
   /// Seconds by which clocks may differ.
-  static let skew = 30.0
+  static let clockSkew = 30.0
+  /// The maximum number of verified tokens that are kept.
   private static let maxVerified = 10_000
-  /// The claims of a token take several times the memory of its text.
+  /// The maximum number of bytes of their texts. The claims of a token take several times the memory of
+  /// its text.
   package static let maxVerifiedBytes = 8 << 20
+  /// The maximum number of requests that wait for a fetch of keys.
   private static let maxWaiting = 1_000
   /// The maximum number of keys that a token is tried with.
   private static let maxTries = 8
@@ -78,7 +82,7 @@ package final class JWTVerifier: Sendable {
     let (known, fetched, lastFetch) = state.withLock {
       ($0.verified[digest], $0.fetched, $0.lastFetch)
     }
-    if let known, time < known.expires + Self.skew { return .caller(known) }
+    if let known, time < known.expires + Self.clockSkew { return .caller(known) }
     let keys = ownKeys + fetched
     guard let token = JSONWebToken(text) else { return refuse(keys, at: time) }
     let fitting = keys.filter { $0.fits(token) }.prefix(Self.maxTries)
@@ -156,7 +160,7 @@ extension JWTVerifier {
     state.lastFetch.map { ContinuousClock.now - $0 } ?? .seconds(1_000_000)
   }
 
-  /// Fetches the keys if none are there or they are old.
+  /// Fetches the keys if there are none yet or they are old.
   package func refreshIfDue() {
     guard let source else { return }
     let retry = min(Self.minInterval, source.interval)
@@ -166,7 +170,7 @@ extension JWTVerifier {
     if isDue { fetch {} }
   }
 
-  /// Fetches the keys unless that happens already, and calls `body` on another thread afterwards.
+  /// Fetches the keys unless a fetch is running, and calls `body` on another thread afterwards.
   func whenFetched(_ body: @escaping @Sendable () -> Void) {
     if mayFetch { fetch(body) } else { startThread(body) }
   }
@@ -189,7 +193,7 @@ extension JWTVerifier {
     }
   }
 
-  /// - Parameter keys: nil if fetching failed; the keys from before stay then.
+  /// - Parameter keys: nil if fetching failed; the earlier keys are kept then.
   private func finish(_ keys: [JWTKey]?) {
     let waiting = state.withLock { state in
       state.lastFetch = .now
@@ -197,7 +201,7 @@ extension JWTVerifier {
       state.hasFailed = keys == nil
       if let keys {
         state.fetched = keys
-        // Their keys may be gone.
+        // The keys that signed these tokens may have been withdrawn.
         (state.verified, state.verifiedBytes) = ([:], 0)
       }
       defer { state.waiting = [] }

@@ -9,8 +9,8 @@ import LiveQueries
 
 /// A client that waits for the diff of one fetch.
 protocol DiffWaiter: LiveWaiter {
-  /// Receives the answer. `delivery` has the responses that other clients of the answer share.
-  func receive(_ answer: LiveAnswer, _ delivery: AnswerDelivery)
+  /// Receives the answer, for which `responses` has those that its clients share.
+  func receive(_ answer: LiveAnswer, _ responses: SharedResponses)
 }
 
 /// Passes the engine's answers on to the clients that wait for them.
@@ -19,21 +19,21 @@ struct DiffDelivery: LiveDelivery {
 
   func deliver(_ answer: LiveAnswer, to waiters: [any LiveWaiter]) {
     pools.deliver(count: waiters.count) { [pools] in
-      let delivery = AnswerDelivery()
-      for case let waiter as any DiffWaiter in waiters { waiter.receive(answer, delivery) }
-      delivery.wakeups.wake()
+      let responses = SharedResponses()
+      for case let waiter as any DiffWaiter in waiters { waiter.receive(answer, responses) }
+      responses.wakeups.wake()
       pools.release(waiters)
     }
   }
 
-  /// A group gets nothing more until it follows again, so no delivery overtakes another.
+  /// A group receives one result per request, so deliveries need no order.
   func deliver(_ results: [GroupResult], at token: Token?, to waiter: any GroupWaiter) {
     pools.deliver(count: results.count) { waiter.receive(results, at: token) }
   }
 }
 
 /// The responses that the clients of one answer share. Used on one thread.
-final class AnswerDelivery {
+final class SharedResponses {
   /// Two clients with equal variants share a response.
   struct Variant: Hashable {
     /// The variant of the CORS headers.
@@ -63,15 +63,15 @@ final class FetchPoll: DiffWaiter {
     self.tags = tags
   }
 
-  func receive(_ answer: LiveAnswer, _ delivery: AnswerDelivery) {
+  func receive(_ answer: LiveAnswer, _ responses: SharedResponses) {
     context.begin(.respond)
     if !answer.hasChanges, let problem = context.service.pollProblem {
       return context.refuse(problem)
     }
-    let variant = AnswerDelivery.Variant(
+    let variant = SharedResponses.Variant(
       cors: context.service.corsOrigins.variant(of: context.request), tags: tags)
-    let response = delivery.response(for: variant) { self.response(to: answer) }
-    context.send(response, delivery.wakeups)
+    let response = responses.response(for: variant) { self.response(to: answer) }
+    context.send(response, responses.wakeups)
   }
 
   private func response(to answer: LiveAnswer) -> HTTPResponse {

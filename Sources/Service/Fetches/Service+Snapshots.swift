@@ -1,7 +1,7 @@
 // Snapshots: from the cache, or plan → snapshot → response, which may enter the cache.
 //
-// Promises: a cached response costs no parsing and no copy of its body. A snapshot is cached when its
-// target is requested repeatedly, and only if the store's token changes with everything it shows.
+// Promises: a cached response costs no parsing and no copy of its body. A snapshot is cached if its
+// target was requested before, and only if the store's token changes with everything it shows.
 
 import FetchModel
 import LiveFetchHTTPServer

@@ -105,7 +105,7 @@ public final class Quotas: Sendable {
     self.now = now
   }
 
-  /// The number of callers that are counted.
+  /// The number of callers that are counted. For tests.
   var accountCount: Int { state.withLock { $0.accounts.count } }
 
   // MARK: Rates

@@ -54,7 +54,7 @@ final class FetchStream: ServedStream, DiffWaiter {
     return .wait
   }
 
-  func receive(_ answer: LiveAnswer, _ delivery: AnswerDelivery) {
+  func receive(_ answer: LiveAnswer, _ responses: SharedResponses) {
     if case .diff(let diff) = answer, !diff.isEmpty {
       let json = diff.json(tags: state.withLock { $0.tags })
       return send("diff", json, position: diff.to)

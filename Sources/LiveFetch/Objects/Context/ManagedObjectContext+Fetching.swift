@@ -46,9 +46,9 @@ extension ManagedObjectContext {
   ) async throws(ContextError) -> Int {
     try Self.checkWindow(of: request)
     let view = try await unsavedView(of: request, isolation: isolation)
-    let left: Set = ["limit", "offset", "sort", "select", "expand"]
-    let body = (view?.rest ?? request).body().filter { !left.contains($0.name) }
-    let answer = try await ask(
+    let omitted: Set = ["limit", "offset", "sort", "select", "expand"]
+    let body = (view?.rest ?? request).body().filter { !omitted.contains($0.name) }
+    let answer = try await fetchResponse(
       body + [.init(name: "as", value: .string("count"))], isolation: isolation)
     guard let total = answer["total"]?.integer else { throw .store(.notUnderstood("no count")) }
     var count = Int(clamping: total)

@@ -157,7 +157,7 @@ extension ManagedObjectContext {
   }
 
   /// Waits while the server may have made a queued save with new objects, whose ids are unknown then.
-  func queueIsSettled(isolation: isolated (any Actor)?) async {
+  func awaitQueuedSaves(isolation: isolated (any Actor)?) async {
     settleAnswered()
     while let first = queuedSaves.first, first.hasInsertions, !first.save.isCertain {
       await first.save.certain()

@@ -4,7 +4,8 @@
 import FetchModel
 
 extension ManagedObjectContext {
-  func ask(
+  /// Fetches the store's response to a request.
+  func fetchResponse(
     _ body: [JSON.Member], isolation: isolated (any Actor)?
   ) async throws(ContextError) -> JSON {
     let answer: JSON
@@ -13,12 +14,12 @@ extension ManagedObjectContext {
     } catch {
       throw .store(error)
     }
-    await saveIsSettled(isolation: isolation)
+    await awaitRunningSave(isolation: isolation)
     return answer
   }
 
   /// Fetches a snapshot. Its items are read outside of the caller's actor.
-  func askState(
+  func fetchState(
     _ body: [JSON.Member], isolation: isolated (any Actor)?
   ) async throws(ContextError) -> (answer: JSON, state: ResultState) {
     let answer: (answer: JSON, state: ResultState)
@@ -27,7 +28,7 @@ extension ManagedObjectContext {
     } catch {
       throw .store(error)
     }
-    if !answer.state.isStored { await saveIsSettled(isolation: isolation) }
+    if !answer.state.isStored { await awaitRunningSave(isolation: isolation) }
     return answer
   }
 
@@ -43,7 +44,7 @@ extension ManagedObjectContext {
     let names = request.propertiesToFetch ?? Element.propertiesToFetch ?? []
     let extra = ordering.filter { !names.contains($0) }
     if !extra.isEmpty { asked.propertiesToFetch = names + extra }
-    let (answer, state) = try await askState(body(of: asked), isolation: isolation)
+    let (answer, state) = try await fetchState(body(of: asked), isolation: isolation)
     root.recordToken(state.token)
     await learnDestinations(for: Element.self, isolation: isolation)
     let reading = Reading(saves: start, token: state.token)
@@ -112,8 +113,8 @@ extension ManagedObjectContext {
     isolation: isolated (any Actor)?
   ) async throws(ContextError) -> Readable<ManagedObject> {
     var objects = Readable<ManagedObject>()
-    for some in ids.chunks(of: 1000) {
-      let (items, reading) = try await items(layout, ids: some, extra: extra, isolation: isolation)
+    for chunk in ids.chunks(of: 1000) {
+      let (items, reading) = try await items(layout, ids: chunk, extra: extra, isolation: isolation)
       try await completeItems(items, as: layout.type, isolation: isolation)
       objects += readable(items, of: layout.type, asOf: reading) {
         (item) throws(MaterializationError) in try register(item, as: layout.type)
@@ -136,12 +137,10 @@ extension ManagedObjectContext {
     if !names.isEmpty {
       body.append(.init(name: "select", value: .array(names.map { .string($0) })))
     }
-    let state = try await askState(body, isolation: isolation).state
+    let state = try await fetchState(body, isolation: isolation).state
     root.recordToken(state.token)
     await learnDestinations(for: layout.type, isolation: isolation)
-    return (
-      state.items, Reading(saves: start, token: state.token)
-    )
+    return (state.items, Reading(saves: start, token: state.token))
   }
 
   /// Reads the properties of subentities, which a fetch through a parent entity does not return.
@@ -156,7 +155,7 @@ extension ManagedObjectContext {
   func completeItems(
     _ items: [Item], as type: any ManagedEntity.Type, isolation: isolated (any Actor)?
   ) async throws(ContextError) {
-    wholeItems = [:]
+    completedItems = [:]
     guard !type.subentities.isEmpty else { return }
     var partial: [ObjectIdentifier: (layout: EntityLayout, ids: [ObjectID])] = [:]
     for item in items {
@@ -166,22 +165,24 @@ extension ManagedObjectContext {
     }
     var whole: [RegistryKey: Item] = [:]
     for (layout, ids) in partial.values {
-      for some in ids.chunks(of: 1000) {
-        let read = try await self.items(layout, ids: some, extra: [], isolation: isolation)
+      for chunk in ids.chunks(of: 1000) {
+        let read = try await self.items(layout, ids: chunk, extra: [], isolation: isolation)
         for item in read.items {
           whole[RegistryKey(root: layout.root, id: .permanent(item.id))] = item
         }
       }
     }
-    wholeItems = whole
+    completedItems = whole
   }
 
   // MARK: - For controllers
 
   /// Objects created from now on have values of `token`.
-  func beginMaking(asOf token: String) { currentReading = Reading(saves: saves, token: token) }
+  func beginMaterializing(asOf token: String) {
+    currentReading = Reading(saves: saves, token: token)
+  }
 
-  func endMaking() { (currentReading, checkedLayout, wholeItems) = (nil, nil, [:]) }
+  func endMaterializing() { (currentReading, checkedLayout, completedItems) = (nil, nil, [:]) }
 
   /// Reads missing properties before a controller creates the objects of `state`. Unreadable ones
   /// are reported when they are created.
@@ -190,7 +191,7 @@ extension ManagedObjectContext {
   ) async {
     root.recordToken(state.token)
     await learnDestinations(for: type, isolation: isolation)
-    if !state.isStored { await saveIsSettled(isolation: isolation) }
+    if !state.isStored { await awaitRunningSave(isolation: isolation) }
     let items = state.items
     try? await completeItems(items, as: type, isolation: isolation)
   }
@@ -201,7 +202,7 @@ extension ManagedObjectContext {
     of diff: Diff, in state: ResultState, as type: Element.Type, isolation: isolated (any Actor)?
   ) async {
     guard let type = type as? any ManagedEntity.Type else { return }
-    await saveIsSettled(isolation: isolation)
+    await awaitRunningSave(isolation: isolation)
     guard !type.subentities.isEmpty else { return }
     let positions = diff.inserted.map(\.to) + diff.moved.map(\.to) + diff.updated.map(\.to)
     try? await completeItems(

@@ -95,7 +95,7 @@ extension ManagedObjectContext {
     checkedLayout = layout
     let key = RegistryKey(root: layout.root, id: .permanent(item.id))
     var values = item.propertyValues
-    if !wholeItems.isEmpty, let whole = wholeItems[key] {
+    if !completedItems.isEmpty, let whole = completedItems[key] {
       values = whole.propertyValues.merging(values)
     }
     let reading = currentReading ?? Reading(saves: saves)

@@ -162,7 +162,7 @@ extension ManagedObjectContext {
   /// Waits until no save is in progress whose ids are unknown: changes reported in the meantime may
   /// concern objects with temporary ids. A save that waits in a queue is in progress once the server
   /// may have made it.
-  func saveIsSettled(isolation: isolated (any Actor)?) async {
+  func awaitRunningSave(isolation: isolated (any Actor)?) async {
     let root = root
     while root.isSending {
       await withCheckedContinuation(isolation: isolation) { continuation in
@@ -170,7 +170,7 @@ extension ManagedObjectContext {
         if root.isSending { root.saveWaiters.append(continuation) } else { continuation.resume() }
       }
     }
-    await root.queueIsSettled(isolation: isolation)
+    await root.awaitQueuedSaves(isolation: isolation)
   }
 
   func endSending() {

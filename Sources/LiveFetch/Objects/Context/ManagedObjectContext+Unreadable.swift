@@ -75,7 +75,7 @@ extension ManagedObjectContext {
         problems.append((item.id, error))
       }
     }
-    endMaking()
+    endMaterializing()
     report(problems, of: type)
     return read
   }

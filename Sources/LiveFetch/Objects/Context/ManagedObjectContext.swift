@@ -65,7 +65,7 @@ public final class ManagedObjectContext {
   /// The class of the last object that was made, which has no problem.
   var checkedLayout: EntityLayout?
   /// Complete items of subentities, while a parent entity's items are turned into objects.
-  var wholeItems: [RegistryKey: Item] = [:]
+  var completedItems: [RegistryKey: Item] = [:]
   /// Why objects could not be read, until a fetch reads them.
   var unreadable: [UnreadableKey: MaterializationError] = [:]
   var pending = ObjectsDidChange() { didSet { pendingDidChange() } }

@@ -168,7 +168,7 @@ extension ManagedObjectContext {
       var asked = request.withoutWindow
       asked.narrow(to: .ids(some))
       let body = asked.body(as: "ids").filter { $0.name != "select" }
-      let state = try await askState(body, isolation: isolation).state
+      let state = try await fetchState(body, isolation: isolation).state
       found.formUnion(state.sections.flatMap { $0.items.map(\.id) })
     }
     return found

@@ -4,7 +4,7 @@
 import HeapModule
 
 /// The deadlines of the tickets that wait. Inserting and removing one is O(log n).
-struct DeadlineHeap {
+struct TicketDeadlines {
   private struct Entry: Comparable {
     let deadline: ContinuousClock.Instant
     let ticket: UInt64
