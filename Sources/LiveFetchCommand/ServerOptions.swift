@@ -273,7 +273,7 @@ struct ServerOptions {
   }
 
   /// The model of the options; nil without one.
-  func model() throws -> ModelFile? { try modelPath.map { try modelAnywhere($0) } }
+  func model() throws -> ModelFile? { try modelPath.map { try ModelFile(anyFormatAtPath: $0) } }
 
   /// Ends the command if an option makes no sense for a PostgreSQL database.
   func checkDatabase() throws {
