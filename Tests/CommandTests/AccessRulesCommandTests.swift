@@ -60,7 +60,9 @@ struct AccessRulesCommandTests {
     #expect(missing.status == 66)
   }
 
-  @Test("A file without a rule is refused: it would allow everything", arguments: ["{}", #"{"entities":{}}"#])
+  @Test(
+    "A file without a rule is refused: it would allow everything",
+    arguments: ["{}", #"{"entities":{}}"#])
   func empty(_ rules: String) throws {
     let folder = try folder(rules: rules)
     for command in [["access", "check", "n.sqlite"], ["serve", "n.sqlite", "--port", "0"]] {
