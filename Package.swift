@@ -188,8 +188,8 @@ let package = Package(
     .executableTarget(
       name: "LiveFetchCommand",
       dependencies: [
-        "Bytes", "CoreDataModels", "FetchModel", "HTTPClient", "PostgresStore", "SQLiteStore",
-        "LiveQueries",
+        "Bytes", "CoreDataModels", "FetchModel", "HTTPClient", "LiveFetchCLibrary", "PostgresStore",
+        "SQLiteStore", "LiveQueries",
         "LiveFetchHTTPServer", "Service", "LiveFetchThreads", "WebPage",
         "CZlib",
         .product(name: "Logging", package: "swift-log"),

@@ -52,12 +52,7 @@ struct AccessCommand: ParsableCommand {
 extension AccessDeclaration {
   /// Reads the rules at `path`; problems are reported with the file's name in front.
   init(atPath path: String) throws {
-    let text = try contents(ofFile: path)
-    do throws(ModelFileError) {
-      try self.init(parsing: text)
-    } catch {
-      throw error.failure(path)
-    }
+    self = try parsed(path) { text throws(ModelFileError) in try AccessDeclaration(parsing: text) }
   }
 
   /// Returns the rules; ends the command if they do not fit the model.

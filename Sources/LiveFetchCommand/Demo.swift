@@ -44,7 +44,7 @@ struct Demo: ParsableCommand {
     let sample = sample
     let needsToken = options.needsToken
     var server = Server(
-      source: .file(path: path), options: options, readAgain: given.readAgain
+      source: .file(path: path), options: options, reloaded: given.reloaded
     ) { address in Self.greeting(sample, at: address, needsToken: needsToken) }
     try server.run()
   }

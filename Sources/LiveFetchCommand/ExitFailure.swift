@@ -17,7 +17,7 @@ enum ExitStatus: Int32 {
   case failed = 74
 }
 
-/// Prints `message` and ends the command with `status`.
+/// Prints `message`. Returns the error that ends the command with `status`.
 func failure(_ message: String, _ status: ExitStatus) -> ExitCode {
   printError(message)
   return ExitCode(status.rawValue)

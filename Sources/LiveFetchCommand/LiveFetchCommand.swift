@@ -51,16 +51,16 @@ struct LiveFetchCommand: ParsableCommand {
     } else {
       main(arguments)
     }
-    // A server has printed its address before, and ends with 0.
+    // The standard output of a server may be closed; it ends with 0 nevertheless.
     if !["serve", "demo"].contains(arguments.first), fflush(nil) != 0 {
       exit(withError: Terminal.unwritable())
     }
   }
 
-  /// The first of `topics` that is no command of the one before it.
+  /// The first of `topics` that names no subcommand of the one before it.
   private static func unknownTopic(_ topics: ArraySlice<String>) -> String? {
     var command: any ParsableCommand.Type = Self.self
-    for topic in topics.prefix(while: { !$0.hasPrefix("-") }) {
+    for topic in topics.prefix(while: { !$0.hasPrefix("-") }) where topic != "help" {
       let known = command.configuration.subcommands.first { $0._commandName == topic }
       guard let known else { return topic }
       command = known

@@ -7,12 +7,19 @@ import Foundation
 extension ModelFile {
   /// Reads the model at `path`. Its errors are printed after the file's name.
   init(atPath path: String) throws {
-    let text = try contents(ofFile: path)
-    do throws(ModelFileError) {
-      try self.init(parsing: text)
-    } catch {
-      throw error.failure(path)
-    }
+    self = try parsed(path) { text throws(ModelFileError) in try ModelFile(parsing: text) }
+  }
+}
+
+/// Parses the bytes of a file. Errors are printed after the file's name.
+func parsed<Result>(
+  _ path: String, _ parse: ([UInt8]) throws(ModelFileError) -> Result
+) throws -> Result {
+  let text = try contents(ofFile: path)
+  do throws(ModelFileError) {
+    return try parse(text)
+  } catch {
+    throw error.failure(path)
   }
 }
 
@@ -26,7 +33,7 @@ func contents(ofFile path: String) throws -> [UInt8] {
 }
 
 extension ModelFileError {
-  /// Says each problem with the name of the file that it is in.
+  /// Prints each problem after the file's name.
   func failure(_ path: String) -> ExitCode {
     refuse(problems.map { "\(path): \($0)" }.joined(separator: "\n"), .unusableStore)
   }

@@ -10,7 +10,7 @@ enum NPMPackage {
   static let path = "/livefetch.tgz"
 
   /// - Parameter files: the contents by path; each path begins with `/`.
-  /// - Returns: nil if there is no `package.json` with a list of files, or a name is too long.
+  /// - Returns: nil if there is no `package.json` with a list of files, or a path has more than 93 bytes.
   static func archive(of files: [String: [UInt8]]) -> [UInt8]? {
     guard let description = files["/package.json"], let json = try? JSON(parsing: description),
       case .array(let listed)? = json["files"]

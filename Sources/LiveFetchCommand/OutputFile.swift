@@ -1,6 +1,7 @@
 // The path of a file that a command is about to write → nothing, or a refusal: the file is one of the
 // command's inputs, a store (`check`), or a store that a server has open (`checkIsNotServed`).
 
+import ArgumentParser
 import Foundation
 import SQLiteStore
 
@@ -19,6 +20,21 @@ struct OutputFile {
     try checkIsNoInput(inputs)
     guard let server = SQLiteStore.server(of: path) else { return }
     throw failure("\(path): is being served by process \(server.process)", .unusableStore)
+  }
+
+  /// Creates the file, or empties an existing one. The caller closes the descriptor.
+  ///
+  /// - Parameter temporaryPath: The path until the file is complete; nil for its own.
+  func create(at temporaryPath: String? = nil) throws -> Terminal {
+    let descriptor = open(
+      temporaryPath ?? path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+    guard descriptor >= 0 else { throw unwritable() }
+    return Terminal(descriptor)
+  }
+
+  /// Prints the error in `errno`.
+  func unwritable() -> ExitCode {
+    failure("\(path): cannot be written: \(String(cString: strerror(errno)))", .failed)
   }
 
   private func checkIsNoInput(_ inputs: [String]) throws {

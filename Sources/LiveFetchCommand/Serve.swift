@@ -38,7 +38,7 @@ struct Serve: ParsableCommand {
     }
     if !isThere { try create(hasModel: model != nil) }
     do {
-      var server = Server(source: .file(path: store), options: options, readAgain: given.readAgain)
+      var server = Server(source: .file(path: store), options: options, reloaded: given.reloaded)
       try server.run()
     } catch {
       // It was never served.
@@ -53,7 +53,7 @@ struct Serve: ParsableCommand {
     try options.checkDatabase()
     try options.checkAccess(to: target.text)
     var server = Server(source: .database(target), options: options) { running in
-      let newer = try given.readAgain(running)
+      let newer = try given.reloaded(running)
       try newer.checkDatabase()
       return newer
     }

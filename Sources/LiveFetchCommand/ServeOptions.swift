@@ -92,12 +92,10 @@ struct ServeOptions: ParsableArguments {
   /// The value of every setting, from all sources.
   func settings() throws -> Settings {
     let environment = ProcessInfo.processInfo.environment
-    do {
-      return try Settings(
+    return try validated {
+      try Settings(
         flags: flags, environment: environment,
         file: try ConfigurationFile.read(flag: config, environment: environment))
-    } catch let error as SettingError {
-      throw ValidationError("\(error)")
     }
   }
 
@@ -110,22 +108,23 @@ struct ServeOptions: ParsableArguments {
     return options
   }
 
-  /// The settings that take effect on SIGHUP, with their files, as they are now, for a server that runs
-  /// by `options`. The other settings stay those of `options`.
-  func readAgain(_ options: ServerOptions) throws -> ServerOptions {
+  /// The settings that take effect on SIGHUP, with their files, as they are now. The other settings stay
+  /// those of the running server's `options`.
+  func reloaded(_ options: ServerOptions) throws -> ServerOptions {
     let given = try checked()
-    var newer = try checking { try given.reloaded(over: options) }
+    var newer = try validated { try given.reloaded(over: options) }
     try newer.readCredentials()
-    newer.takeOver(options)
+    newer.inherit(options)
     return newer
   }
 
   private func checked() throws -> ServerOptions {
     let settings = try settings()
-    return try checking { try ServerOptions(settings) }
+    return try validated { try ServerOptions(settings) }
   }
 
-  private func checking(_ make: () throws -> ServerOptions) throws -> ServerOptions {
+  /// Runs `make`. An error of a setting in it becomes one of the command line.
+  private func validated<Result>(_ make: () throws -> Result) throws -> Result {
     do {
       return try make()
     } catch let error as SettingError {

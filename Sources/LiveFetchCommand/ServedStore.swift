@@ -28,7 +28,7 @@ enum ServedStore: Sendable {
   /// The path of a file; nil for a database.
   var path: String? { if case .file(let path) = self { path } else { nil } }
 
-  /// Opens the store when the server starts, and prints what the user should know of it.
+  /// Opens the store when the server starts, and prints warnings.
   func open(_ options: ServerOptions) throws -> any ReopenableStore {
     do {
       switch self {
@@ -36,7 +36,7 @@ enum ServedStore: Sendable {
       case .database(let target): return try open(target, options)
       }
     } catch StoreError.busy {
-      // Passes by itself, so that a service manager tries again.
+      // Transient: this exit status makes a service manager start the program again.
       throw failure("\(name): \(StoreError.busy.message)", .failed)
     } catch let error as StoreError {
       throw error.failure(name)
@@ -45,16 +45,16 @@ enum ServedStore: Sendable {
 
   /// Returns the function that opens the store again.
   ///
-  /// - Parameter announced: the address of the server.
+  /// - Parameter serverAddress: Returns the address of the server once it listens.
   func reopening(
-    _ options: ServerOptions, announced: @escaping @Sendable () -> String?
+    _ options: ServerOptions, serverAddress: @escaping @Sendable () -> String?
   ) throws -> @Sendable () throws(StoreError) -> any ReopenableStore {
     switch self {
     case .file(let path):
       let options = options.store(try options.model())
       return { () throws(StoreError) in
         let store = try SQLiteStore(path: path, options: options)
-        if let address = announced() { store.announce(address: address) }
+        if let address = serverAddress() { store.announce(address: address) }
         return store
       }
     case .database(let target):
@@ -66,10 +66,12 @@ enum ServedStore: Sendable {
   private func open(_ path: String, _ options: ServerOptions) throws -> SQLiteStore {
     let model = try options.model()
     var storeOptions = options.store(model)
-    // Only at the start: a file that is empty later was cut short.
+    // Only at the start: a file that is empty later was truncated.
     storeOptions.acceptsEmptyFile = model != nil || options.createsFile
     let store = try SQLiteStore(path: path, options: storeOptions)
-    if let text = Self.text(of: store.historySetup, path) { printError("\(path): \(text)") }
+    if let message = Self.message(of: store.historySetup, path) {
+      printError("\(path): \(message)")
+    }
     if store.properties.isReadOnly, !options.isReadOnly {
       printError("\(path): the file or its directory may not be written: it is served read-only")
     }
@@ -99,7 +101,7 @@ enum ServedStore: Sendable {
     return store
   }
 
-  private static func text(of setup: HistorySetup, _ path: String) -> String? {
+  private static func message(of setup: HistorySetup, _ path: String) -> String? {
     let expired = "earlier tokens are 410, and clients fetch again"
     return switch setup {
     case .continued: nil

@@ -12,8 +12,8 @@ import Synchronization
 struct Server {
   let source: ServedStore
   var options: ServerOptions
-  /// Returns the settings as they are now; see ``ServeOptions/readAgain(_:)``.
-  let readAgain: (ServerOptions) throws -> ServerOptions
+  /// Returns the settings as they are now; see ``ServeOptions/reloaded(_:)``.
+  let reloaded: (ServerOptions) throws -> ServerOptions
   /// Returns the text to print after the ready line, given the address.
   var greeting: (String) -> String = { _ in "" }
 
@@ -60,7 +60,7 @@ struct Server {
     options.readFilesAgain()
     let newer: ServerOptions
     do {
-      newer = try readAgain(options)
+      newer = try reloaded(options)
       try newer.checkAccess(to: source.argument, at: options.host)
       if let model = host.model { try newer.checkRules(of: model, path: source.name) }
     } catch {
@@ -68,8 +68,9 @@ struct Server {
       if let error = error as? ValidationError { printError(error.message) }
       return printError("the settings from before stay in use")
     }
-    if !newer.waiting.isEmpty {
-      printError("take effect at the next start: \(newer.waiting.joined(separator: ", "))")
+    if !newer.changesThatNeedRestart.isEmpty {
+      printError(
+        "take effect at the next start: \(newer.changesThatNeedRestart.joined(separator: ", "))")
     }
     let changes = newer.changes(since: options)
     guard !changes.isEmpty else { return }

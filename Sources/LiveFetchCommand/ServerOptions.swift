@@ -22,11 +22,12 @@ struct ServerOptions {
   /// The content of the file with the key of JWTs.
   private var jwtKey: Data?
   private let quotas: Quotas?
+  private let trustedProxies: [AddressRange]
   private var access: AccessDeclaration?
   /// The socket that the service manager has opened; it takes the place of `--host` and `--port`.
   private(set) var inheritedListener: HTTPListener?
   /// The names of the settings that were read again and take effect at the next start only.
-  private(set) var waiting: [String] = []
+  private(set) var changesThatNeedRestart: [String] = []
   /// True if the file is one of the samples.
   var servesSample = false
 
@@ -37,7 +38,7 @@ struct ServerOptions {
     self.settings = settings
     tokenSource = try settings.tokenSource()
     certificateFiles = try settings.certificateFiles()
-    _ = try settings.trustedProxies()
+    trustedProxies = try settings.trustedProxies()
     quotas = try settings.quotas()
     try checkHosts()
     try checkOrigins()
@@ -55,25 +56,25 @@ struct ServerOptions {
   func changes(since earlier: ServerOptions) -> [String] {
     Setting.all.filter { setting in
       Setting.reloaded.contains(setting)
-        && (isOther(setting, than: earlier) || hasOtherContent(setting, than: earlier))
+        && (differs(setting, from: earlier) || fileDiffers(setting, from: earlier))
     }.map(\.name)
   }
 
-  private func isOther(_ setting: Setting, than earlier: ServerOptions) -> Bool {
+  private func differs(_ setting: Setting, from earlier: ServerOptions) -> Bool {
     settings[setting]?.value != earlier.settings[setting]?.value
   }
 
   /// Returns these settings where SIGHUP reads them again, and those of `running` otherwise.
   func reloaded(over running: ServerOptions) throws -> ServerOptions {
     var options = try ServerOptions(settings.reloaded(over: running.settings))
-    options.waiting = Setting.all.filter {
-      !Setting.reloaded.contains($0) && isOther($0, than: running)
+    options.changesThatNeedRestart = Setting.all.filter {
+      !Setting.reloaded.contains($0) && differs($0, from: running)
     }.map(\.name)
     return options
   }
 
   /// True if the file that a setting names contained something else in `earlier`.
-  private func hasOtherContent(_ setting: Setting, than earlier: ServerOptions) -> Bool {
+  private func fileDiffers(_ setting: Setting, from earlier: ServerOptions) -> Bool {
     switch setting {
     case .tokenFile: tokenSource.isFile && serverToken != earlier.serverToken
     case .jwtKey: jwtKey != earlier.jwtKey
@@ -103,8 +104,8 @@ struct ServerOptions {
     access = try settings.text(.access).map { try AccessDeclaration(atPath: $0) }
   }
 
-  /// Takes over what a running server keeps: its socket, its certificate and its audit file.
-  mutating func takeOver(_ running: ServerOptions) {
+  /// Copies the socket, the certificate and the audit file of the running server.
+  mutating func inherit(_ running: ServerOptions) {
     inheritedListener = running.inheritedListener
     certificate = running.certificate
     audit = running.audit
@@ -177,7 +178,7 @@ struct ServerOptions {
 
   private func checkMemory() throws(SettingError) {
     guard settings.integer(.maxMemoryInFlight) >= settings.integer(.maxBody) else {
-      throw SettingError("--max-memory-in-flight must be at least --max-body.")
+      throw SettingError("--max-memory-in-flight must be at least --max-body")
     }
   }
 
@@ -193,7 +194,7 @@ struct ServerOptions {
   private func checkBackups() throws(SettingError) {
     guard settings[.backupEvery] == nil else { return }
     for setting in [Setting.backupTo, .keep] where settings[setting]?.origin == .flag {
-      throw SettingError("--\(setting.name) needs --backup-every.")
+      throw SettingError("--\(setting.name) needs --backup-every")
     }
   }
 
@@ -213,6 +214,13 @@ struct ServerOptions {
     return HostNames(HostNames.loopback + [host] + allowed)
   }
 
+  /// The files of the web page, with the npm package that is made of them.
+  private static let builtInFiles: [String: [UInt8]] = {
+    var files = WebPage.files
+    files[NPMPackage.path] = NPMPackage.archive(of: files)
+    return files
+  }()
+
   var service: ServiceConfiguration {
     var service = ServiceConfiguration()
     service.maxItems = settings.integer(.maxItems)
@@ -229,9 +237,8 @@ struct ServerOptions {
     service.access = access
     service.corsOrigins = settings.texts(.corsOrigin)
     service.publicDirectory = settings.text(.publicDirectory)
-    var files = WebPage.files
-    files[NPMPackage.path] = NPMPackage.archive(of: files)
-    service.builtInFiles = StaticFiles(contents: files)
+    service.builtInFiles = StaticFiles(contents: Self.builtInFiles)
+    // Releases have the documentation of the Swift packages beside the program.
     service.swiftDocumentation = StaticFiles(
       directory: Bundle.main.bundlePath + "/swift-documentation")
     service.servesSample = servesSample
@@ -273,7 +280,7 @@ struct ServerOptions {
   }
 
   /// The model of the options; nil without one.
-  func model() throws -> ModelFile? { try modelPath.map { try modelAnywhere($0) } }
+  func model() throws -> ModelFile? { try modelPath.map { try ModelFile(anyFormatAtPath: $0) } }
 
   /// Ends the command if an option makes no sense for a PostgreSQL database.
   func checkDatabase() throws {
@@ -281,10 +288,12 @@ struct ServerOptions {
       .create, .durability, .keepHistory, .keepBytes, .backupEvery,
     ]
     for setting in refused {
-      guard let entry = settings[setting], entry.origin != .fallback else { continue }
+      guard let entry = settings[setting], entry.origin != .defaultValue else { continue }
       throw failure(
-        "--\(setting.name) concerns SQLite files; a PostgreSQL database takes no such option",
-        .usage)
+        """
+        \(entry.origin.name(of: setting)) concerns SQLite files; a PostgreSQL database takes no such \
+        option
+        """, .usage)
     }
   }
 
@@ -316,7 +325,7 @@ struct ServerOptions {
     http.hostNames = hostNames
     http.certificate = certificate
     http.reportsCompletions = settings.isOn(.logRequests)
-    http.trustedProxies = (try? settings.trustedProxies()) ?? []
+    http.trustedProxies = trustedProxies
     http.maxMemoryInFlight = settings.integer(.maxMemoryInFlight)
     let logger = settings.errorLogger
     http.renderProblem = { Problem.response(to: $0, logger) }

@@ -51,7 +51,7 @@ struct ConfigTests {
       (#"{"read-only": 1}"#, "livefetch.json: 'read-only' takes true or false, not a number"),
       (
         #"{"backup-every": 24}"#,
-        "livefetch.json: 'backup-every' takes a time such as 90s, 15m, 1h or 7d, not a number"
+        "livefetch.json: 'backup-every' takes a time such as 90s, 15m, 1h, 7d or 2w, not a number"
       ),
       (#"{"durability": "some"}"#, "takes 'full' or 'normal', not 'some'"),
       (#"[1]"#, "livefetch.json: takes a JSON object of settings, not an array"),
@@ -66,6 +66,56 @@ struct ConfigTests {
       #expect(shown.status == 64)
       #expect(shown.errors.contains(complaint), "\(shown.errors)")
     }
+  }
+
+  @Test(
+    "An empty host is refused, wherever it comes from",
+    arguments: [
+      (["--host", ""], [:], "{}", "--host is empty; give it a value, or leave it out"),
+      ([], ["LIVEFETCH_HOST": ""], "{}", "LIVEFETCH_HOST is empty; give it a value"),
+      ([], [:], #"{"host": ""}"#, "livefetch.json: 'host' is empty; give it a value"),
+    ])
+  func emptyHost(
+    flags: [String], environment: [String: String], file: String, complaint: String
+  ) throws {
+    let folder = try Folder()
+    try folder.write(file, to: "livefetch.json")
+    for arguments in [["config"], ["serve", "new.sqlite", "--create", "--insecure-open"]] {
+      let run = try folder.run(arguments + flags, environment: environment)
+      #expect(run.status == 64)
+      #expect(run.errors.contains(complaint), "\(run.errors)")
+    }
+    #expect(!folder.has("new.sqlite"))
+  }
+
+  @Test(
+    "The flag of every setting sets its value",
+    arguments: [[Setting.tokenFile, .jwtKey], [.token, .jwksURL]])
+  func flags(without left: [Setting]) throws {
+    let given = Setting.all.filter { !left.contains($0) }
+    let settings = try ServeOptions.parse(given.flatMap(Self.flag)).settings()
+    for setting in given { #expect(settings[setting]?.origin == .flag, "\(setting.name)") }
+  }
+
+  /// The flag of a setting with a valid value.
+  private static func flag(of setting: Setting) -> [String] {
+    let value =
+      switch setting {
+      case .publicDirectory: "."
+      case .jwksURL: "https://a.example/keys"
+      case .corsOrigin: "*"
+      case .trustProxy: "10.0.0.0/8"
+      case .limit: "requests-per-second=1"
+      default:
+        switch setting.kind {
+        case .integer(let range): "\(range.lowerBound)"
+        case .number: "1"
+        case .duration: "1h"
+        case .choice(let choices): choices[0]
+        case .text, .secret, .path, .list, .directory, .flag: "x"
+        }
+      }
+    return setting.kind == .flag ? ["--\(setting.name)"] : ["--\(setting.name)", value]
   }
 
   @Test("A misspelt variable is refused; a variable of another program is ignored")
@@ -105,9 +155,9 @@ struct ConfigTests {
       #expect(help.contains("--\(setting.name)"), "\(setting.name)")
       #expect(
         manual.contains(
-          "| `--\(setting.name)` | `\(setting.variable)` | \(setting.shownFallback) | \(setting.meaning) |"
+          "| `--\(setting.name)` | `\(setting.variable)` | \(setting.documentedDefault) | \(setting.meaning) |"
         ),
-        "| `--\(setting.name)` | `\(setting.variable)` | \(setting.shownFallback) | \(setting.meaning) |"
+        "| `--\(setting.name)` | `\(setting.variable)` | \(setting.documentedDefault) | \(setting.meaning) |"
       )
     }
     #expect(Set(Setting.all.map(\.name)).count == Setting.all.count)

@@ -103,10 +103,47 @@ struct ImportTests {
     let run = try folder.run("import", "w.sqlite", "c.csv", "--into", "Country", "--strict")
     #expect(run.status == 65)
     #expect(run.errors.contains("line 3: another Country has the same `code`"))
-    #expect(run.errors.contains("nothing was imported: 1 rows were refused"))
+    #expect(run.errors.contains("nothing was imported: 1 row was refused"))
     #expect(try folder.sql("SELECT count(*) FROM Country", on: "w.sqlite") == ["2"])
     try folder.write("id,n\n1,1\n1,2\n", to: "d.csv")
     #expect(try folder.run("import", "new.sqlite", "d.csv", "--into", "T", "--strict").status == 65)
+    #expect(!folder.has("new.sqlite"))
+  }
+
+  @Test(
+    "If a later file cannot be read, neither a new store nor a file of refused rows remains",
+    arguments: [
+      ("none.csv", Int32(66), "livefetch: none.csv: there is no such file\n"),
+      (
+        "bad.csv", 65,
+        "livefetch: bad.csv: line 1: columns 1 and 2 are both 'id': name one differently in the file\n"
+      ),
+      (
+        "open.json", 65,
+        "livefetch: open.json: the array is not closed: is the file whole?\n"
+      ),
+    ])
+  func laterFile(file: String, status: Int32, message: String) throws {
+    let folder = try Folder()
+    try folder.write("id,n\n1,2\n", to: "a.csv")
+    try folder.write("id,id\n", to: "bad.csv")
+    try folder.write("[{\"id\":3,\"n\":4}\n", to: "open.json")
+    let run = try folder.run(
+      "import", "new.sqlite", "a.csv", file, "--into", "T", "--rejects", "refused.csv")
+    #expect(run.status == status)
+    #expect(run.errors == message)
+    #expect(!folder.has("new.sqlite"))
+    #expect(!folder.has("refused.csv"))
+  }
+
+  @Test("A file of refused rows that cannot be created ends the import with the reason")
+  func rejectsFile() throws {
+    let folder = try Folder()
+    let run = try folder.run(
+      "import", "new.sqlite", "-", "--into", "T", "--rejects", "none/bad.csv", input: "id\n1\n")
+    #expect(run.status == 74)
+    #expect(
+      run.errors == "livefetch: none/bad.csv: cannot be written: No such file or directory\n")
     #expect(!folder.has("new.sqlite"))
   }
 
@@ -192,7 +229,10 @@ struct ImportTests {
   @Test(
     "An import that cannot begin is refused with a specific exit status",
     arguments: [
-      (["import", "w.sqlite", "none.csv", "--into", "City"], Int32(66), "none.csv: No such file"),
+      (
+        ["import", "w.sqlite", "none.csv", "--into", "City"], Int32(66),
+        "none.csv: there is no such file"
+      ),
       (["import", "w.sqlite", "e.csv", "--into", "City"], 65, "e.csv: it is empty"),
       (["import", "w.sqlite", "g.gz", "--into", "City"], 65, "the compressed data is damaged"),
       (["import", "t.txt", "c.csv", "--into", "City"], 65, "t.txt: the file is not an SQLite"),

@@ -41,6 +41,40 @@ struct ModelCommandTests {
     #expect(saved.errors.contains("holds at most 9 characters"), "\(saved.errors)")
   }
 
+  @Test func aBundleMayBeNamedWithSlashesAtItsEnd() throws {
+    let folder = try Folder()
+    try folder.write(Self.model, to: "shop.json")
+    for name in ["Shop.xcdatamodeld", "Shop.xcdatamodel"] {
+      let export = try folder.run("model", "export", "shop.json", "--output", "\(name)//")
+      #expect(export.status == 0, "\(export.errors)")
+      let read = try folder.run("model", "import", "\(name)/")
+      #expect(read.status == 0, "\(read.errors)")
+      let show = try folder.run("model", "show", "\(name)/")
+      #expect(show.output.hasPrefix("Shop\n  name: String\n"), "\(show.errors)")
+    }
+    #expect(folder.has("Shop.xcdatamodeld/Shop.xcdatamodel/contents"))
+    #expect(folder.has("Shop.xcdatamodel/contents"))
+  }
+
+  @Test func errorsOfABundleNameTheFile() throws {
+    let folder = try Folder()
+    let manager = FileManager.default
+    for path in ["Empty.xcdatamodeld", "Bad.xcdatamodel", "No.xcdatamodel"] {
+      try manager.createDirectory(
+        atPath: folder.file(path), withIntermediateDirectories: true)
+    }
+    try folder.write("<a/>", to: "Bad.xcdatamodel/contents")
+    for (path, status, message) in [
+      ("Empty.xcdatamodeld", 65, "Empty.xcdatamodeld: contains no .xcdatamodel"),
+      ("Bad.xcdatamodel/", 65, "Bad.xcdatamodel/contents: the root is `a`, not `model`"),
+      ("No.xcdatamodel", 66, "No.xcdatamodel/contents: there is no such file"),
+    ] {
+      let run = try folder.run("model", "show", path)
+      #expect(run.status == Int32(status))
+      #expect(run.errors == "livefetch: \(message)\n")
+    }
+  }
+
   @Test func aFileWithoutAModelHasTheModelOfItsTables() throws {
     let folder = try Folder()
     try folder.sql(

@@ -85,18 +85,20 @@ struct ScheduledBackupTests {
   @Test(
     "Settings that cannot be used end the start",
     arguments: [
-      (["--keep", "3"], "--keep needs --backup-every."),
-      (["--backup-to", "b"], "--backup-to needs --backup-every."),
+      (["--keep", "3"], "--keep needs --backup-every"),
+      (["--backup-to", "b"], "--backup-to needs --backup-every"),
       (
         ["--backup-every", "soon"],
-        "--backup-every takes a time such as 90s, 15m, 1h or 7d, not 'soon'"
+        "--backup-every takes a time such as 90s, 15m, 1h, 7d or 2w, not 'soon'"
       ),
       (
-        ["--backup-every", "0s"], "--backup-every takes a time such as 90s, 15m, 1h or 7d, not '0s'"
+        ["--backup-every", "0s"],
+        "--backup-every takes a time such as 90s, 15m, 1h, 7d or 2w, not '0s'"
       ),
       // Nobody could tell hours from seconds.
       (
-        ["--backup-every", "24"], "--backup-every takes a time such as 90s, 15m, 1h or 7d, not '24'"
+        ["--backup-every", "24"],
+        "--backup-every takes a time such as 90s, 15m, 1h, 7d or 2w, not '24'"
       ),
       (
         ["--backup-every", "1h", "--keep", "0"],

@@ -238,6 +238,48 @@ struct StoreCommandTests {
     #expect(!folder.has("x.csv.partial"))
   }
 
+  @Test("A limit that is not a whole number from 0 is refused, for a file and a server")
+  func exportLimit() throws {
+    let folder = try fixture()
+    let server = try folder.serve("w.sqlite")
+    for store in ["w.sqlite", server.address] {
+      for limit in ["abc", "+1", "2147483648", ""] {
+        let run = try folder.run("export", store, "City", "--limit", limit)
+        #expect(run.status == 64, "\(limit)")
+        #expect(run.output == "")
+        #expect(run.errors.contains("takes a whole number from 0 to 2147483647"), "\(run.errors)")
+      }
+      let none = try folder.run("export", store, "City", "--limit", "0", "--select", "name")
+      #expect(none.output == "id,name\n")
+      let unknown = try folder.run("export", store, "Cyti", "--limit", "0")
+      #expect(unknown.status == 64)
+    }
+  }
+
+  @Test("An export without objects has the heading of all columns, from a file and from a server")
+  func exportWithoutObjects() throws {
+    let folder = try fixture()
+    let server = try folder.serve("w.sqlite")
+    for (store, heading) in [
+      ("w.sqlite", "id,name,country,population,founded,capital"),
+      (server.address, "id,name,population,founded,capital,country"),
+    ] {
+      let all = try folder.run("export", store, "City", "--where", "id < 0")
+      #expect(all.output == heading + "\n", "\(store)")
+      let some = try folder.run(
+        "export", store, "City", "--where", "id < 0", "--select", "population, country.name,id")
+      #expect(some.output == "id,population,country.name\n", "\(store)")
+    }
+  }
+
+  @Test("An output that cannot be created is reported with the reason")
+  func exportOutput() throws {
+    let run = try fixture().run("export", "w.sqlite", "City", "--output", "none/x.csv")
+    #expect(run.status == 74)
+    #expect(
+      run.errors == "livefetch: none/x.csv: cannot be written: No such file or directory\n")
+  }
+
   // MARK: backup, restore, check, status
 
   @Test("A backup of a served file is a consistent snapshot; restoring it begins a new epoch")

@@ -106,6 +106,76 @@ struct TerminalTests {
     #expect("東京都".shortened(to: 4) == "東…")
   }
 
+  @Test("A non-blocking output is written completely, however slow its reader is")
+  func nonBlocking() throws {
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    let (reader, writer) = (ends[0], ends[1])
+    defer { close(reader) }
+    try #require(fcntl(writer, F_SETFL, O_NONBLOCK) == 0)
+    Thread.detachNewThread {
+      Terminal(writer).write([UInt8](repeating: 0x61, count: 1_000_000))
+      close(writer)
+    }
+    // The pipe is full.
+    var waiting: Int32 = 0
+    while waiting < 65_536, ioctl(reader, UInt(FIONREAD), &waiting) == 0 { usleep(1_000) }
+    var count = 0
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    while case let read = read(reader, &bytes, bytes.count), read > 0 { count += read }
+    #expect(count == 1_000_000)
+  }
+
+  @Test(
+    "An export to a file shows progress on a terminal, unless it is quiet",
+    arguments: [false, true]
+  )
+  func quietExport(isQuiet: Bool) throws {
+    let folder = try Folder()
+    try folder.sql(smallFixture, on: "w.sqlite")
+    let (terminal, other, path) = try Self.openTerminal()
+    // The open descriptor of the other end keeps the output after the program's end.
+    defer { for descriptor in [terminal, other] { close(descriptor) } }
+    let run = try folder.run(
+      ["export", "w.sqlite", "City", "--output", "c.csv"] + (isQuiet ? ["--quiet"] : []),
+      redirected: "2>\(path)")
+    #expect(run.status == 0)
+    #expect(run.output == (isQuiet ? "" : "City: 3 written to c.csv\n"))
+    var bytes = [UInt8](repeating: 0, count: 4_096)
+    let count = max(0, read(terminal, &bytes, bytes.count))
+    let shown = String(decoding: bytes.prefix(count), as: UTF8.self)
+    #expect(shown.contains("export  3 objects") == !isQuiet, "\(shown)")
+    #expect(!isQuiet || shown == "")
+  }
+
+  /// `openpty`, which Glibc's module leaves out.
+  private typealias OpenCall =
+    @convention(c) (
+      UnsafeMutablePointer<Int32>, UnsafeMutablePointer<Int32>, UnsafeMutablePointer<CChar>?,
+      UnsafeRawPointer?, UnsafeRawPointer?
+    ) -> Int32
+
+  /// Returns the two ends of a new terminal, and the path of the one for a program. Reads of the first
+  /// end do not block.
+  private static func openTerminal() throws -> (terminal: Int32, other: Int32, path: String) {
+    let call = unsafeBitCast(try #require(dlsym(nil, "openpty")), to: OpenCall.self)
+    var (terminal, other): (Int32, Int32) = (-1, -1)
+    var path = [CChar](repeating: 0, count: 1_024)
+    try #require(call(&terminal, &other, &path, nil, nil) == 0)
+    try #require(fcntl(terminal, F_SETFL, O_NONBLOCK) == 0)
+    return (terminal, other, path.withUnsafeBufferPointer { String(cString: $0.baseAddress!) })
+  }
+
+  @Test("The command help has help")
+  func helpOfHelp() throws {
+    let help = try Folder().run("help", "help")
+    #expect(help.status == 0)
+    #expect(help.output.contains("livefetch help"), "\(help.output)")
+    let unknown = try Folder().run("help", "model", "nosuch")
+    #expect(unknown.status == 64)
+    #expect(unknown.errors.contains("There is no command 'nosuch' to help with."))
+  }
+
   @Test("A progress bar shows the fraction, the rate and the remaining time")
   func bar() {
     #expect(
@@ -116,7 +186,16 @@ struct TerminalTests {
       ProgressBar.line("City", fraction: nil, count: 9, unit: "rows", seconds: 3, on: .errors)
         == "City  9 rows  3/s")
     #expect((-1_234_567).withThousandsSeparators == "-1,234,567")
-    #expect(18_312_000.asBytes == "18.3 MB")
+  }
+
+  @Test(
+    "Sizes have a unit that leaves at most three digits before the point",
+    arguments: [
+      (999, "999 bytes"), (1_000, "1.0 kB"), (999_949, "999.9 kB"), (999_999, "1.0 MB"),
+      (18_312_000, "18.3 MB"), (1_500_000_000_000, "1.5 TB"),
+    ])
+  func sizes(bytes: Int, text: String) {
+    #expect(bytes.asBytes == text)
   }
 
   private func result(_ rows: [(Int, String)]) -> FetchResult {

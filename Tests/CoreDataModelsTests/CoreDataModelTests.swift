@@ -66,12 +66,137 @@ struct CoreDataModelTests {
       "Person.place: composite attributes are not supported: left out",
       "Person.id: is called `id_` here",
       "Person: user info has no meaning here",
-      "Person.mood: the class `Mood` is not declared here: any JSON is taken",
+      "Person.mood: the class `Mood` is not declared here: any JSON is accepted",
       "Person.photo: external storage is not supported: values are kept in the store",
       "configuration Cloud: configurations have no meaning here",
     ] {
       #expect(remarks.contains(wanted), "\(remarks)")
     }
+  }
+
+  private static func read(_ parts: String) throws -> CoreDataModel {
+    try CoreDataModel(contents: Array("<model>\(parts)</model>".utf8))
+  }
+
+  /// The remarks about an attribute `a` of the entity `E`.
+  private static func remarks(_ attribute: String) throws -> [String] {
+    try read(#"<entity name="E"><attribute name="a" optional="YES" \#(attribute)/></entity>"#)
+      .remarks.map(\.description)
+  }
+
+  @Test func predicatesAndDerivationsHaveTheNewNamesOfProperties() throws {
+    let read = try Self.read(
+      """
+      <entity name="Country"><attribute name="id" attributeType="String"/>
+        <relationship name="cities" optional="YES" toMany="YES" deletionRule="Nullify" \
+          destinationEntity="City" inverseName="country"/></entity>
+      <entity name="City"><attribute name="id" attributeType="String"/>
+        <attribute name="upper" optional="YES" attributeType="String" derived="YES" \
+          derivationExpression="uppercase:(id)"/>
+        <attribute name="code" optional="YES" attributeType="String" derived="YES" \
+          derivationExpression="country.id"/>
+        <relationship name="country" optional="YES" deletionRule="Nullify" \
+          destinationEntity="Country" inverseName="cities"/></entity>
+      <fetchRequest name="one" entity="City" \
+        predicateString="country.id == $id AND #id ==[c] 'id' AND \
+      SUBQUERY(country.cities, $x, $x.id == &quot;5&quot;).@count &gt; 0"/>
+      """)
+    let city = try #require(read.model.entity(named: "City"))
+    #expect(city.attributes.map { $0.derivation?.text } == [nil, "uppercase:(id_)", "country.id_"])
+    let predicate =
+      "country.id_ == $id AND #id_ ==[c] 'id' AND "
+      + "SUBQUERY(country.cities, $x, $x.id_ == \"5\").@count > 0"
+    #expect(read.model.fetchTemplates.map(\.predicate) == [predicate])
+    #expect(
+      read.remarks.map(\.description) == [
+        "Country.id: is called `id_` here", "City.id: is called `id_` here",
+        "City.upper: the derivation is `uppercase:(id_)` here",
+        "City.code: the derivation is `country.id_` here",
+        "fetch request one: the predicate is `\(predicate)` here",
+      ])
+  }
+
+  @Test func aPredicateKeepsNamesThatNoPropertyHas() throws {
+    let read = try Self.read(
+      """
+      <entity name="E"><attribute name="a" attributeType="String"/></entity>
+      <fetchRequest name="all" entity="E" predicateString="entity != nil AND self != a"/>
+      """)
+    #expect(read.model.fetchTemplates.map(\.predicate) == ["entity != nil AND self != a"])
+    #expect(read.remarks.isEmpty)
+  }
+
+  @Test(arguments: [
+    (#"attributeType="Binary" defaultValueString="AAEC""#, ["`defaultValueString` (AAEC)"]),
+    (
+      #"attributeType="Integer 16" defaultValueString="abc" maxValueString="inf""#,
+      ["`defaultValueString` (abc)", "`maxValueString` (inf)"]
+    ),
+    (#"attributeType="Boolean" defaultValueString="maybe""#, ["`defaultValueString` (maybe)"]),
+    (#"attributeType="String" maxValueString="-1""#, ["`maxValueString` (-1)"]),
+    (#"attributeType="Date" minDateTimeInterval="nan""#, ["`minDateTimeInterval` (nan)"]),
+    (#"attributeType="UUID" defaultValueString="5""#, ["`defaultValueString` (5)"]),
+  ])
+  func valuesThatCannotBeReadAreReported(attribute: String, names: [String]) throws {
+    #expect(try Self.remarks(attribute) == names.map { "E.a: \($0) is not valid: left out" })
+  }
+
+  @Test(arguments: [
+    (
+      #"attributeType="String" valueTransformerName="T""#,
+      "E.a: `valueTransformerName` (T) is not supported"
+    ),
+    (
+      #"attributeType="String" defaultDateTimeInterval="0""#,
+      "E.a: `defaultDateTimeInterval` (0) is not supported"
+    ),
+    (
+      #"attributeType="String" derivationExpression="b""#,
+      "E.a: the derivation `b` is not supported"
+    ),
+  ])
+  func attributesThatDoNotConcernTheTypeAreReported(attribute: String, remark: String) throws {
+    #expect(try Self.remarks(attribute) == [remark])
+  }
+
+  @Test func numbersKeepTheirDigits() throws {
+    let read = try Self.read(
+      """
+      <entity name="E">
+        <attribute name="a" attributeType="Integer 16" defaultValueString="007"/>
+        <attribute name="b" attributeType="Decimal" defaultValueString="1.50"/>
+        <attribute name="c" attributeType="Double" defaultValueString=".5"/></entity>
+      """)
+    #expect(
+      read.model.entities[0].attributes.map(\.defaultValue)
+        == [.number("7"), .number("1.50"), .number("0.5")])
+    #expect(read.remarks.isEmpty)
+  }
+
+  @Test func unknownPartsOfIndexesConstraintsAndTemplatesAreReported() throws {
+    let read = try Self.read(
+      """
+      <entity name="E"><attribute name="a" attributeType="String"/>
+        <fetchIndex name="byA" speed="1"><fetchIndexElement property="a" collation="x"/>
+          <userInfo/></fetchIndex>
+        <uniquenessConstraints><uniquenessConstraint><constraint value="a"/><userInfo/>
+          </uniquenessConstraint></uniquenessConstraints>
+        <relationship name="r" optional="YES" toMany="YES" minCount="x" deletionRule="Weird" \
+          destinationEntity="E"/></entity>
+      <fetchRequest name="all" entity="E" fetchLimit="-3"><userInfo/></fetchRequest>
+      """)
+    #expect(
+      read.remarks.map(\.description) == [
+        "E, index byA: `collation` (x) is not supported",
+        "E, index byA: user info has no meaning here",
+        "E, index byA: `speed` (1) is not supported",
+        "E, uniqueness constraints: user info has no meaning here",
+        "E.r: `deletionRule` (Weird) is not valid: left out",
+        "E.r: `minCount` (x) is not valid: left out",
+        "fetch request all: `fetchLimit` (-3) is not valid: left out",
+        "fetch request all: user info has no meaning here",
+      ])
+    #expect(read.model.entities[0].relationships[0].deleteRule == .nullify)
   }
 
   @Test(arguments: [

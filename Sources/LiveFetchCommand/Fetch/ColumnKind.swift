@@ -1,9 +1,9 @@
-// Distinguishes a column's strings from its other values in CSV and TSV, so that `livefetch import` reads
-// the same values.
+// A column's type → how its strings are written in CSV and TSV, so that `livefetch import` reads the
+// same values.
 
 import FetchModel
 
-/// A kind of column.
+/// How a column's strings are written in CSV and TSV.
 enum ColumnKind {
   case plain
   /// A string is written as JSON, with JSON's quotes.
@@ -46,8 +46,12 @@ enum ColumnKind {
     }
   }
 
-  private static func member(_ name: String, of list: JSON?) -> JSON? {
-    guard case .array(let elements)? = list else { return nil }
-    return elements.first { $0["name"]?.string == name }
+  static func member(_ name: String, of list: JSON?) -> JSON? {
+    list?.elements.first { $0["name"]?.string == name }
   }
+}
+
+extension JSON {
+  /// The elements of an array; empty for other values.
+  var elements: [JSON] { if case .array(let elements) = self { elements } else { [] } }
 }

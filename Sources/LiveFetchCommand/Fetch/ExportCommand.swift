@@ -37,12 +37,13 @@ struct ExportCommand: ParsableCommand {
     completion: .file())
   var output: String?
 
-  @Flag(help: "Show no progress.")
+  @Flag(help: "Print nothing but errors.")
   var quiet = false
 
   func run() throws {
     if let output { try OutputFile(path: output).check(apartFrom: [target.store]) }
-    var sink = try ExportSink(path: output, format: format ?? RowFormat(path: output) ?? .csv)
+    var sink = try ExportSink(
+      path: output, format: format ?? RowFormat(path: output) ?? .csv, showsProgress: !quiet)
     do {
       if target.isAddress { try exportRemote(to: &sink) } else { try exportLocal(to: &sink) }
       try sink.finish()
@@ -63,12 +64,12 @@ struct ExportCommand: ParsableCommand {
       predicate: fetch.predicate)
     let names = ["id"] + plan.selection.map(\.key)
     let kinds = ColumnKind.kinds(of: plan, in: store.model)
-    sink.setKinds { kinds[$0] ?? .plain }
+    sink.describe(columnsIfEmpty: names) { kinds[$0] ?? .plain }
     var failed: (any Error)?
     do throws(StoreError) {
       try store.pages(of: plan, size: Self.pageSize) { page in
         do {
-          try sink.write(try JSON(stored: page.json), columns: names)
+          try sink.write(try JSON(stored: page.json))
           return true
         } catch {
           failed = error
@@ -86,87 +87,37 @@ struct ExportCommand: ParsableCommand {
     let path = "/v1/objects/\(PercentEncoding.encodeComponent(fetch.entity))"
     if sink.isDelimited {
       let model = try remote.json("GET", "/v1/model")
-      sink.setKinds { ColumnKind(of: $0, entity: fetch.entity, in: model) }
+      sink.describe(columnsIfEmpty: columns(in: model)) {
+        ColumnKind(of: $0, entity: fetch.entity, in: model)
+      }
     }
     var query = fetch.query.filter { $0.name != "limit" }
-    var left = fetch.limit.flatMap { Int($0) } ?? .max
-    while left > 0 {
+    var left = fetch.limit ?? .max
+    repeat {
       let size = min(left, Self.pageSize)
       let json = try remote.json(
         "GET", path, query: query + [("limit", String(size))], predicate: fetch.predicate)
-      try sink.write(json, columns: nil)
+      try sink.write(json)
       let count = Int(clamping: json["count"]?.integer ?? 0)
       guard let next = json["next"]?.string, count > 0 else { return }
       left -= count
       query = query.filter { $0.name != "after" && $0.name != "offset" } + [("after", next)]
-    }
-  }
-}
-
-/// The destination of an export: standard output, or a file that is created once it is complete.
-struct ExportSink {
-  private let path: String?
-  private let terminal: Terminal?
-  private var file: FileHandle?
-  private var writer: RowTextWriter
-  private var hasBegun = false
-  private(set) var count = 0
-  private var bar = ProgressBar("export")
-
-  init(path: String?, format: RowFormat) throws {
-    self.path = path
-    writer = RowTextWriter(format)
-    terminal = path == nil ? .output : nil
-    guard let path else { return }
-    guard FileManager.default.createFile(atPath: path + ".partial", contents: nil) else {
-      throw failure("\(path): cannot be written", .failed)
-    }
-    file = FileHandle(forWritingAtPath: path + ".partial")
+    } while left > 0
   }
 
-  /// True for CSV and TSV.
-  var isDelimited: Bool { writer.format == .csv || writer.format == .tsv }
-
-  /// Sets what the columns' strings look like, before the first page.
-  mutating func setKinds(_ kind: @escaping (_ column: String) -> ColumnKind) { writer.kind = kind }
-
-  /// - Parameter columns: nil selects the columns of the first item.
-  mutating func write(_ page: JSON, columns: [String]?) throws {
-    let items = FetchResult.sections(page).flatMap(\.items)
-    if !hasBegun {
-      hasBegun = true
-      try put(writer.begin(columns: columns ?? FetchResult.columns(of: items)))
+  /// The columns of the selected values, or of all attributes and to-one relationships.
+  ///
+  /// - Parameter model: The response to `/v1/model`.
+  private func columns(in model: JSON) -> [String] {
+    let entity = ColumnKind.member(fetch.entity, of: model["entities"])
+    let selected = fetch.select?.split(separator: ",").map { String($0.drop { $0 == " " }) }
+    let properties = [entity?["attributes"], entity?["relationships"]].flatMap {
+      $0?.elements ?? []
     }
-    count += items.count
-    try put(writer.write(items))
-    if file != nil { bar.show(nil, count: count, unit: "objects") }
-  }
-
-  mutating func finish() throws {
-    bar.clear()
-    if !hasBegun { try put(writer.begin(columns: [])) }
-    try put(writer.end())
-    guard let path else { return }
-    try? file?.close()
-    guard rename(path + ".partial", path) == 0 else {
-      throw failure("\(path): cannot be written", .failed)
-    }
-  }
-
-  mutating func cancel() {
-    bar.clear()
-    try? file?.close()
-    if let path { unlink(path + ".partial") }
-  }
-
-  private func put(_ bytes: [UInt8]) throws {
-    if let terminal {
-      return try terminal.put(bytes)
-    }
-    do {
-      try file?.write(contentsOf: Data(bytes))
-    } catch {
-      throw failure("\(path ?? ""): cannot be written", .failed)
-    }
+    let names =
+      selected
+      ?? properties.filter { $0["toMany"] != .boolean(true) }.compactMap { $0["name"]?.string }
+    let entityName = entity?["subentities"] == nil || names.contains("entity") ? [] : ["entity"]
+    return ["id"] + entityName + names.filter { $0 != "id" }
   }
 }

@@ -29,14 +29,23 @@ struct FetchArguments: ParsableArguments {
       "Key paths, '-' in front for descending: -population,name:cd.", valueName: "keys"))
   var sort: String?
 
-  @Option(help: ArgumentHelp("The maximum number of objects.", valueName: "n"))
-  var limit: String?
+  @Option(
+    help: ArgumentHelp("The maximum number of objects.", valueName: "n"), transform: Self.count)
+  var limit: Int?
 
   @Option(help: ArgumentHelp("The number of objects to skip.", valueName: "n"))
   var offset: String?
 
   @Option(help: ArgumentHelp("The values to show: name,country.name.", valueName: "keys"))
   var select: String?
+
+  /// Reads a number of objects, as the API does.
+  private static func count(_ text: String) throws -> Int {
+    guard text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), let count = Int32(text) else {
+      throw ValidationError("It takes a whole number from 0 to \(Int32.max).")
+    }
+    return Int(count)
+  }
 
   func validate() throws {
     guard variables.allSatisfy({ $0.contains("=") }) else {
@@ -48,7 +57,7 @@ struct FetchArguments: ParsableArguments {
   var query: [(name: String, value: String)] {
     var query: [(name: String, value: String)] = []
     let single = [
-      ("where", predicate), ("sort", sort), ("limit", limit), ("offset", offset),
+      ("where", predicate), ("sort", sort), ("limit", limit.map(String.init)), ("offset", offset),
       ("select", select),
     ]
     for (name, value) in single {

@@ -23,9 +23,10 @@ struct FetchResult {
   let sections: [Section]
   /// The number of matches without the window; nil if it was not requested.
   let total: Int?
+  /// True if more objects match than `--max-items`.
   let isTruncated: Bool
 
-  /// - Parameter columnsIfEmpty: The columns of a result without items.
+  /// - Parameter columnsIfEmpty: The columns if the result has no items.
   init(_ json: JSON, columnsIfEmpty: [String] = []) {
     entity = json["entity"]?.string ?? ""
     token = json["token"]?.string ?? ""
@@ -85,7 +86,7 @@ struct FetchResult {
 }
 
 extension JSON {
-  /// The text of a table cell: text without quotes, and nothing for nil.
+  /// The text of a table cell: text without quotes, empty for nil.
   var cellText: String {
     switch self {
     case .null: return ""

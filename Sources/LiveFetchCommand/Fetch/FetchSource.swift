@@ -12,15 +12,15 @@ import Service
 protocol FetchSource: AnyObject {
   /// Returns the current result in the API's JSON.
   func snapshot() throws -> JSON
-  /// Waits for a change, at most about 25 seconds. Returns the current result, which may equal the
-  /// previous one, or nil if nothing has changed.
+  /// Waits for a change until the source's own time limit, at most about 25 seconds. Returns the
+  /// current result, which may equal the previous one, or nil if nothing has changed.
   ///
   /// - Throws: ``ServerUnavailable`` if a server does not respond at present. The next call waits a while
   ///   and continues from the same token.
   func nextResult() throws -> JSON?
 }
 
-/// A server does not respond, or refuses what it may accept later.
+/// The server does not respond, or responds with a transient error.
 struct ServerUnavailable: Error {
   /// For a person.
   let reason: String
@@ -32,8 +32,8 @@ final class StoreFetch: FetchSource {
   private static let pause: UInt32 = 100_000
   /// The number of checks of one call.
   private static let checks = 50
-  /// Microseconds between two fetches of a PostgreSQL database. Without LiveFetch's own connection that
-  /// listens for commits, as a server has it, there is no cheap check.
+  /// Microseconds between two fetches of a PostgreSQL database. Only a server listens for commits;
+  /// without one the fetch is repeated.
   private static let databasePause: UInt32 = 1_000_000
 
   private let store: any ReopenableStore
@@ -104,7 +104,7 @@ final class ServerFetch: FetchSource {
   /// The result to which the next diff is applied; nil without objects, for a count for example.
   private var current: ResultSnapshot?
   private var token: String?
-  /// The number of requests since the last one with a response.
+  /// The number of requests since the last one with a usable response.
   private var failures = 0
 
   init(
@@ -118,7 +118,7 @@ final class ServerFetch: FetchSource {
   }
 
   func snapshot() throws -> JSON {
-    keep(try remote.json("GET", path, query: query, predicate: predicate))
+    adopt(try remote.json("GET", path, query: query, predicate: predicate))
   }
 
   func nextResult() throws -> JSON? {
@@ -129,7 +129,7 @@ final class ServerFetch: FetchSource {
       return try newSnapshot()
     }
     guard let diff = Diff(json: json), var snapshot = current else {
-      // Not a diff of objects: fetch again if the token moved on.
+      // A diff without objects, of a count or of dictionaries: fetch again if the token changed.
       return json["to"] == json["from"] ? nil : try newSnapshot()
     }
     guard (try? snapshot.apply(diff)) != nil else { return try newSnapshot() }
@@ -138,14 +138,15 @@ final class ServerFetch: FetchSource {
     return diff.isEmpty ? nil : try JSON(stored: snapshot.json)
   }
 
-  private func keep(_ json: JSON) -> JSON {
+  /// Makes a result the one to which the next diff is applied, and returns it.
+  private func adopt(_ json: JSON) -> JSON {
     current = ResultSnapshot(json: json)
     token = json["token"]?.string
     return json
   }
 
   /// Fetches the result again.
-  private func newSnapshot() throws -> JSON? { try response(to: query).map(keep) }
+  private func newSnapshot() throws -> JSON? { try response(to: query).map(adopt) }
 
   /// Sends a request and returns the JSON of its response; nil if the token has expired (410).
   private func response(to query: [(name: String, value: String)]) throws -> JSON? {

@@ -1,6 +1,7 @@
 // A file or standard input, compressed or not → its bytes, in pieces.
 
 import Foundation
+import LiveFetchCLibrary
 
 /// The reason why a file could not be read.
 struct ReadError: Error {
@@ -34,7 +35,10 @@ final class ByteSource {
     name = path == "-" ? "standard input" : path
     descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
-      throw failure("\(path): \(String(cString: strerror(errno)))", .noInput)
+      throw failure(
+        errno == ENOENT
+          ? "\(path): there is no such file" : "\(path): \(String(cString: strerror(errno)))",
+        .noInput)
     }
     var info = stat()
     let isRegular = fstat(descriptor, &info) == 0 && info.st_mode & S_IFMT == S_IFREG
@@ -103,7 +107,7 @@ final class ByteSource {
       let start = raw.count
       raw.append(contentsOf: repeatElement(0, count: Self.pieceSize))
       let count = raw.withUnsafeMutableBytes {
-        Glibc.read(descriptor, $0.baseAddress?.advanced(by: start), Self.pieceSize)
+        LiveFetchCLibrary.read(descriptor, $0.baseAddress?.advanced(by: start), Self.pieceSize)
       }
       raw.removeLast(Self.pieceSize - max(0, count))
       if count < 0, errno == EINTR { continue }

@@ -66,14 +66,13 @@ struct ImportInput {
     source.size.map { $0 == 0 ? 1 : Double(source.consumed) / Double($0) }
   }
 
-  /// Returns the next record without reporting errors.
-  func peek() throws(ReadError) -> RecordOutcome { try records.next() }
-
-  func next() throws -> RecordOutcome {
+  /// Returns the next record. Errors have the file's name and the line.
+  func next() throws(ReadError) -> RecordOutcome {
     do {
       return try records.next()
     } catch {
-      throw failure("\(source.name): line \(records.line + 1): \(error.detail)", error.status)
+      throw ReadError(
+        detail: "\(source.name): line \(records.line + 1): \(error.detail)", status: error.status)
     }
   }
 

@@ -10,7 +10,7 @@ import SQLiteStore
 struct ImportRun {
   private let command: ImportCommand
   private var rejects: Rejects
-  private let table: ImportDestination
+  private let destination: ImportDestination
   private let standardInput: ByteSource?
   private let isNewFile: Bool
   private let isNewTable: Bool
@@ -20,27 +20,22 @@ struct ImportRun {
   init(_ command: ImportCommand) throws {
     self.command = command
     isNewFile = try command.database == nil && !isFile(command.store)
+    standardInput = command.files.contains("-") ? try ByteSource(path: "-") : nil
     rejects = try Rejects(path: command.rejects)
     bar = ProgressBar(command.into)
-    standardInput = command.files.contains("-") ? try ByteSource(path: "-") : nil
     do {
-      isNewTable = try isNewFile || !Self.isKnown(command)
+      isNewTable = try isNewFile || !Self.tableExists(command)
       let new = isNewTable ? try Self.newTable(command, standardInput) : nil
-      table = try ImportDestination(command, creating: new)
+      destination = try ImportDestination(command, creating: new)
     } catch {
       rejects.close()
       if isNewFile { SQLiteStore.remove(path: command.store) }
-      switch error {
-      case let error as ImportError: throw Self.explain(error, command)
-      case let error as StoreError:
-        throw failure("\(command.storeName): \(error.message)", error.exitStatus)
-      default: throw error
-      }
+      throw Self.reported(error, command)
     }
   }
 
   /// True if the table exists.
-  private static func isKnown(_ command: ImportCommand) throws(StoreError) -> Bool {
+  private static func tableExists(_ command: ImportCommand) throws(StoreError) -> Bool {
     guard let target = command.database else {
       return try NewTable.isKnown(command.into, in: command.store)
     }
@@ -67,60 +62,61 @@ struct ImportRun {
   ) throws -> NewTable {
     let path = command.files[0]
     let input = try ImportInput(sample(path, standardInput), path, command)
-    var guesses = input.properties.map { _ in TypeGuess() }
-    var count = 0
-    while count < 10_000 {
-      // A sample of standard input may end within a record.
-      guard let outcome = path == "-" ? try? input.peek() : try input.next() else { break }
-      if case .end = outcome { break }
-      count += 1
-      if case .bad(let detail) = outcome, input.properties.isEmpty {
-        throw failure("\(input.source.name): line \(input.line): \(detail)", .unusableStore)
-      }
-      guard case .record = outcome else { continue }
-      for (index, field) in input.fields.enumerated() { guesses[index].add(field) }
-    }
+    let inferred = try inferredTypes(of: input, isSample: path == "-")
     guard !input.properties.isEmpty else {
       throw failure("\(input.source.name): no record to infer a table from", .unusableStore)
     }
     return NewTable(
-      name: command.into, columns: try columns(input.properties, guesses, command),
+      name: command.into, columns: try columns(input.properties, inferred, command),
       key: command.keyNames)
   }
 
+  /// - Parameter isSample: True if the input may end within a record. Its errors are reported when
+  ///   the whole input is loaded.
+  private static func inferredTypes(of input: ImportInput, isSample: Bool) throws -> [TypeGuess] {
+    var types = input.properties.map { _ in TypeGuess() }
+    for _ in 0..<10_000 {
+      guard let outcome = isSample ? try? input.next() : try input.next() else { break }
+      switch outcome {
+      case .end: return types
+      case .bad(let detail) where input.properties.isEmpty:
+        throw failure("\(input.source.name): line \(input.line): \(detail)", .unusableStore)
+      case .bad: continue
+      case .record:
+        for (index, field) in input.fields.enumerated() { types[index].add(field) }
+      }
+    }
+    return types
+  }
+
   private static func columns(
-    _ names: [String], _ guesses: [TypeGuess], _ command: ImportCommand
+    _ names: [String], _ inferred: [TypeGuess], _ command: ImportCommand
   ) throws -> [(name: String, declaration: String)] {
     let given = command.typesByProperty
     for name in given.keys.sorted() + command.keyNames where !names.contains(name) {
       let hint = nearestName(to: name, among: names).map { "; did you mean '\($0)'?" } ?? ""
       throw failure("the file has no column '\(name)'\(hint)", .usage)
     }
-    return zip(names, guesses).map { name, guess in
-      (name, given[name].map(TypeGuess.declaration(of:)) ?? guess.declaration)
+    return zip(names, inferred).map { name, type in
+      (name, given[name].map(TypeGuess.declaration(of:)) ?? type.declaration)
     }
   }
 
   // MARK: Loading
 
   mutating func load() throws {
-    for path in command.files {
-      let source = path == "-" ? standardInput : nil
-      let input = try ImportInput(source ?? ByteSource(path: path), path, command)
-      do {
-        try table.use(properties: input.properties)
+    do {
+      for path in command.files {
+        let source = path == "-" ? standardInput : nil
+        let input = try ImportInput(source ?? ByteSource(path: path), path, command)
+        try destination.use(properties: input.properties)
         rejects.heading = input.heading
         try load(input)
-      } catch let error as ImportError {
-        abandon()
-        throw Self.explain(error, command)
-      } catch let error as StoreError {
-        abandon()
-        throw failure("\(command.storeName): \(error.message)", error.exitStatus)
-      } catch {
-        abandon()
-        throw error
+        bar.clear()
       }
+    } catch {
+      abandon()
+      throw Self.reported(error, command)
     }
   }
 
@@ -128,15 +124,15 @@ struct ImportRun {
     var seen = 0
     while true {
       switch try input.next() {
-      case .end: return try reject(table.flush(), of: input)
+      case .end: return try reject(destination.flush(), of: input)
       case .bad(let detail):
-        try reject(table.flush(), of: input)
+        try reject(destination.flush(), of: input)
         try reject(input, line: input.line, input.raw, detail)
-      case .record: try reject(table.add(input), of: input)
+      case .record: try reject(destination.add(input), of: input)
       }
       seen += 1
       if seen & 1023 == 0, !command.quiet {
-        bar.show(input.fraction, count: table.inserted + table.updated, unit: "rows")
+        bar.show(input.fraction, count: destination.inserted + destination.updated, unit: "rows")
       }
     }
   }
@@ -158,7 +154,7 @@ struct ImportRun {
   private mutating func abandon() {
     bar.clear()
     rejects.close()
-    table.cancel()
+    destination.cancel()
     if isNewFile { SQLiteStore.remove(path: command.store) }
   }
 
@@ -169,60 +165,72 @@ struct ImportRun {
     rejects.close()
     if command.strict, rejects.count > 0 {
       abandon()
+      let rows = rejects.count == 1 ? "row was" : "rows were"
       throw failure(
-        "nothing was imported: \(rejects.count.withThousandsSeparators) rows were refused",
+        "nothing was imported: \(rejects.count.withThousandsSeparators) \(rows) refused",
         .unusableStore)
     }
-    if isNewTable, rejects.count > 0, table.inserted == 0 {
+    if isNewTable, rejects.count > 0, destination.inserted == 0 {
       abandon()
       throw failure("nothing was imported: every row was refused", .unusableStore)
     }
     let seconds = Double(DispatchTime.now().uptimeNanoseconds &- start) / 1e9
     do {
-      try table.commit()
+      try destination.commit()
     } catch {
       abandon()
-      throw failure("\(command.storeName): \(error.message)", error.exitStatus)
+      throw error.failure(command.storeName)
     }
     if !command.quiet { print(summary(seconds)) }
     if rejects.count > 0 { throw ExitCode(ExitStatus.unusableStore.rawValue) }
   }
 
   private func summary(_ seconds: Double) -> String {
-    var parts = ["\(table.inserted.withThousandsSeparators) inserted"]
-    if table.updated > 0 || command.key != nil {
-      parts.append("\(table.updated.withThousandsSeparators) updated")
+    var parts = ["\(destination.inserted.withThousandsSeparators) inserted"]
+    if destination.updated > 0 || command.key != nil {
+      parts.append("\(destination.updated.withThousandsSeparators) updated")
     }
     if rejects.count > 0 {
       parts.append(
         "\(rejects.count.withThousandsSeparators) refused"
           + (command.rejects.map { " (\($0))" } ?? ""))
     }
-    let rate = Int(Double(table.inserted + table.updated) / max(0.001, seconds))
+    let rate = Int(Double(destination.inserted + destination.updated) / max(0.001, seconds))
     let time = String(format: "%.1f", seconds)
-    let made = isNewTable ? " (a new table)" : ""
+    let suffix = isNewTable ? " (a new table)" : ""
     return
-      "\(command.into)\(made): \(parts.joined(separator: ", ")) in \(time) s, \(rate.withThousandsSeparators)/s"
+      "\(command.into)\(suffix): \(parts.joined(separator: ", ")) in \(time) s, \(rate.withThousandsSeparators)/s"
   }
 
-  private static func explain(_ error: ImportError, _ command: ImportCommand) -> ExitCode {
+  /// Prints an error of the input or of the store. Returns the error to throw.
+  private static func reported(_ error: any Error, _ command: ImportCommand) -> any Error {
+    switch error {
+    case let error as ReadError: failure(error.detail, error.status)
+    case let error as ImportError: report(error, command)
+    case let error as StoreError: error.failure(command.storeName)
+    default: error
+    }
+  }
+
+  /// Prints the error.
+  private static func report(_ error: ImportError, _ command: ImportCommand) -> ExitCode {
     func hinted(_ text: String, _ hint: String?) -> String {
       text + (hint.map { "; did you mean '\($0)'?" } ?? "")
     }
     let entity = command.into
     switch error {
     case .store(let error):
-      return failure("\(command.storeName): \(error.message)", error.exitStatus)
+      return error.failure(command.storeName)
     case .unknownEntity(let name, let hint):
       return failure(hinted("there is no entity '\(name)'", hint), .usage)
     case .readOnlyEntity(let name):
-      return failure("'\(name)' is a view: nothing can be loaded into it", .usage)
+      return failure("'\(name)' is a view or read-only: nothing can be loaded into it", .usage)
     case .unknownProperty(let name, let hint):
       let advice = hint == nil ? "; --map '\(name)=' leaves the column out" : ""
       return failure(
         hinted("\(entity) has no property '\(name)'", hint) + advice, .usage)
     case .notWritable(let name):
-      return failure("\(entity): '\(name)' is calculated by the store", .usage)
+      return failure("\(entity): '\(name)' is computed by the database", .usage)
     case .repeatedProperty(let name):
       return failure("\(entity): two columns are '\(name)'", .usage)
     case .keyNotUnique(let names):

@@ -11,7 +11,7 @@ struct CheckCommand: ParsableCommand {
     commandName: "check",
     abstract: "Check for damage, orphaned references and gaps in the history.",
     discussion: """
-      Changes nothing, and may be run while the store is served. Of a PostgreSQL database it checks \
+      Changes nothing, and may be run while the store is served. For a PostgreSQL database it checks \
       the constraints that are not valid and LiveFetch's history; PostgreSQL's own pg_amcheck looks \
       for damage.
 
@@ -42,7 +42,7 @@ struct CheckCommand: ParsableCommand {
     }
     guard let size = try FileManager.default.attributesOfItem(atPath: store)[.size] as? Int,
       size > 0
-    else { throw failure("\(store): is empty; a database has at least one page", .unusableStore) }
+    else { throw failure("\(store): is empty: it contains no tables", .unusableStore) }
     try report(findings.map(Self.line), store)
   }
 

@@ -48,7 +48,7 @@ struct MigrateCommand: ParsableCommand {
     if database != nil, backup != nil {
       throw failure("--backup concerns SQLite files; pg_dump copies a PostgreSQL database", .usage)
     }
-    let model = try modelAnywhere(model)
+    let model = try ModelFile(anyFormatAtPath: model)
     let options = try options()
     let name = database?.name ?? store
     var bar = ProgressBar(name)
@@ -80,10 +80,7 @@ struct MigrateCommand: ParsableCommand {
   }
 
   private static func script(_ path: String) throws -> MigrationScript {
-    guard let data = FileManager.default.contents(atPath: path) else {
-      throw failure("\(path): there is no such file", .noInput)
-    }
-    return try MigrationScript(path, data)
+    try MigrationScript(path, Data(try contents(ofFile: path)))
   }
 
   /// Returns the requested path, or the first unused one with the current time.

@@ -35,7 +35,7 @@ struct ModelCommand: ParsableCommand {
       for remark in read.remarks {
         printError("\(path): \(remark)")
       }
-      try write(read.model.text)
+      try Terminal.output.put(read.model.text)
     }
   }
 
@@ -47,9 +47,9 @@ struct ModelCommand: ParsableCommand {
           livefetch model show shop.sqlite
         """)
 
-    @Argument(help: "The model.") var path: String
+    @Argument(help: "The MODEL: a JSON file, a Core Data model or a store.") var path: String
 
-    func run() throws { print(try modelAnywhere(path, reportsRemarks: true).outline) }
+    func run() throws { print(try ModelFile(anyFormatAtPath: path, reportsRemarks: true).outline) }
   }
 
   struct Check: ParsableCommand {
@@ -61,11 +61,11 @@ struct ModelCommand: ParsableCommand {
           livefetch model check shop.json shop.sqlite
         """)
 
-    @Argument(help: "The model.") var path: String
+    @Argument(help: "The MODEL: a JSON file, a Core Data model or a store.") var path: String
     @Argument(help: "The SQLite file.") var store: String?
 
     func run() throws {
-      let model = try modelAnywhere(path)
+      let model = try ModelFile(anyFormatAtPath: path)
       try checkTemplates(of: model)
       guard let store else { return print("\(path): it has no errors") }
       let mismatches = try reportingErrors(of: store) {
@@ -99,7 +99,8 @@ struct ModelCommand: ParsableCommand {
     @Argument(help: "The new version.") var new: String
 
     func run() throws {
-      let difference = ModelDifference(from: try modelAnywhere(old), to: try modelAnywhere(new))
+      let difference = ModelDifference(
+        from: try ModelFile(anyFormatAtPath: old), to: try ModelFile(anyFormatAtPath: new))
       if !difference.changes.isEmpty { print(difference) }
     }
   }
@@ -116,21 +117,23 @@ struct ModelCommand: ParsableCommand {
           livefetch model export shop.json --output Shop.xcdatamodeld
         """)
 
-    @Argument(help: "The model.") var path: String
+    @Argument(help: "The MODEL: a JSON file, a Core Data model or a store.") var path: String
     @Option(help: "The new file to write: X.json, or X.xcdatamodeld.")
     var output: String?
 
     func run() throws {
-      let model = try modelAnywhere(path, reportsRemarks: true)
-      guard let output else { return try write(model.text) }
+      let model = try ModelFile(anyFormatAtPath: path, reportsRemarks: true)
+      guard let output else { return try Terminal.output.put(model.text) }
       guard !FileManager.default.fileExists(atPath: output) else {
         throw failure("\(output): already exists and would be overwritten", .unusableStore)
       }
       do {
-        if output.hasSuffix(".xcdatamodeld") || output.hasSuffix(".xcdatamodel") {
-          try writeBundle(CoreDataContents(model), to: output)
-        } else {
-          try Data(model.text).write(to: URL(fileURLWithPath: output))
+        switch ModelPath(output) {
+        case .file(let path): try Data(model.text).write(to: URL(fileURLWithPath: path))
+        case .bundle(let bundle):
+          try write(CoreDataContents(model), to: URL(fileURLWithPath: bundle, isDirectory: true))
+        case .versionedBundle(let bundle):
+          try write(CoreDataContents(model), toVersion: URL(fileURLWithPath: bundle))
         }
       } catch let error as CocoaError {
         throw failure("\(output): cannot be written (\(error.code.rawValue))", .failed)
@@ -138,82 +141,20 @@ struct ModelCommand: ParsableCommand {
     }
 
     /// Writes a versioned bundle with one version, which has the bundle's name.
-    private func writeBundle(_ contents: CoreDataContents, to output: String) throws {
+    private func write(_ contents: CoreDataContents, toVersion bundle: URL) throws {
+      let version = bundle.deletingPathExtension().lastPathComponent + ".xcdatamodel"
+      let list = try PropertyListSerialization.data(
+        fromPropertyList: ["_XCCurrentVersionName": version], format: .xml, options: 0)
+      try FileManager.default.createDirectory(at: bundle, withIntermediateDirectories: true)
+      try list.write(to: bundle.appendingPathComponent(".xccurrentversion"))
+      try write(contents, to: bundle.appendingPathComponent(version, isDirectory: true))
+    }
+
+    private func write(_ contents: CoreDataContents, to bundle: URL) throws {
       for remark in contents.remarks { printError("\(path): \(remark)") }
-      var folder = URL(fileURLWithPath: output, isDirectory: true)
-      if output.hasSuffix(".xcdatamodeld") {
-        let version = folder.deletingPathExtension().lastPathComponent + ".xcdatamodel"
-        let named = ["_XCCurrentVersionName": version]
-        let list = try PropertyListSerialization.data(
-          fromPropertyList: named, format: .xml, options: 0)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        try list.write(to: folder.appendingPathComponent(".xccurrentversion"))
-        folder.appendPathComponent(version, isDirectory: true)
-      }
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-      try Data(contents.text).write(to: folder.appendingPathComponent("contents"))
+      try FileManager.default.createDirectory(at: bundle, withIntermediateDirectories: true)
+      try Data(contents.text).write(to: bundle.appendingPathComponent("contents"))
     }
-  }
-}
-
-private func write(_ bytes: [UInt8]) throws { try Terminal.output.put(bytes) }
-
-/// Returns the model of a JSON file, of a Core Data model, or of a store.
-///
-/// - Parameter reportsRemarks: True to print everything that was left out to standard error.
-func modelAnywhere(_ path: String, reportsRemarks: Bool = false) throws -> ModelFile {
-  if path.hasSuffix(".xcdatamodeld") || path.hasSuffix(".xcdatamodel") {
-    let read = try CoreDataModel(atPath: path)
-    if reportsRemarks { for remark in read.remarks { printError("\(path): \(remark)") } }
-    return read.model
-  }
-  try requireFile(path)
-  guard let file = FileHandle(forReadingAtPath: path) else {
-    throw failure("\(path): cannot be read", .noInput)
-  }
-  let start = (try? file.read(upToCount: 16)) ?? Data()
-  guard start.starts(with: "SQLite format 3".utf8) else { return try ModelFile(atPath: path) }
-  return try reportingErrors(of: path) {
-    if let model = try SQLiteStore.storedModel(path: path) { return model }
-    let inferred = try SQLiteStore.inferredModel(path: path)
-    if reportsRemarks { for remark in inferred.remarks { printError("\(path): \(remark)") } }
-    return inferred.model
-  }
-}
-
-extension CoreDataModel {
-  /// Reads a model bundle, the current version of a versioned one.
-  init(atPath path: String) throws {
-    guard FileManager.default.fileExists(atPath: path) else {
-      throw failure("\(path): there is no such model", .noInput)
-    }
-    let folder = try path.hasSuffix(".xcdatamodeld") ? Self.currentVersion(of: path) : path
-    guard let data = FileManager.default.contents(atPath: folder + "/contents") else {
-      throw failure("\(folder)/contents: there is no such file", .noInput)
-    }
-    do throws(ModelFileError) {
-      try self.init(contents: [UInt8](data))
-    } catch {
-      throw error.failure(folder)
-    }
-  }
-
-  /// Returns the version that `.xccurrentversion` names, or the only one.
-  private static func currentVersion(of bundle: String) throws -> String {
-    if let data = FileManager.default.contents(atPath: bundle + "/.xccurrentversion"),
-      let list = try? PropertyListSerialization.propertyList(from: data, format: nil),
-      let name = (list as? [String: Any])?["_XCCurrentVersionName"] as? String
-    {
-      return "\(bundle)/\(name)"
-    }
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: bundle)) ?? []
-    let versions = names.filter { $0.hasSuffix(".xcdatamodel") }
-    guard versions.count == 1 else {
-      throw failure(
-        "\(bundle): \(versions.count) versions, and none is marked as the current one",
-        .unusableStore)
-    }
-    return "\(bundle)/\(versions[0])"
   }
 }
 

@@ -6,8 +6,8 @@ enum DurationText {
     "s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800,
   ]
 
-  /// Returns the seconds of a number with a unit; nil for any other text, also for one without a
-  /// unit, and for a duration that is not above zero.
+  /// Returns the seconds of a number with a unit; nil if the unit is missing or the duration is not
+  /// positive.
   static func seconds(of text: String) -> Double? {
     guard let unit = text.last.flatMap({ units[$0] }), let number = Double(text.dropLast()),
       number > 0, number.isFinite

@@ -16,7 +16,7 @@ extension Setting {
     if text.isEmpty, isNeverEmpty { throw emptiness(from: origin) }
     let value: SettingValue? =
       switch kind {
-      case .text, .secret, .nonEmptyText, .path, .directory: .text(text)
+      case .text, .secret, .path, .directory: .text(text)
       case .list: Self.list(text).map { .list($0) }
       case .integer(let range):
         Int(text).flatMap { range.contains($0) ? .integer($0) : nil }
@@ -34,18 +34,17 @@ extension Setting {
   func value(of json: JSON, from origin: SettingOrigin) throws(SettingError) -> SettingValue {
     switch (kind, json) {
     case (.text, .string(let text)), (.secret, .string(let text)), (.path, .string(let text)),
-      (.nonEmptyText, .string(let text)), (.directory, .string(let text)),
-      (.choice, .string(let text)), (.duration, .string(let text)),
-      (.list, .string(let text)):
+      (.directory, .string(let text)), (.choice, .string(let text)),
+      (.duration, .string(let text)), (.list, .string(let text)):
       return try value(of: text, from: origin)
     case (.integer, .number), (.number, .number):
-      guard let double = json.double else { throw refusal("that number", from: origin) }
+      guard let double = json.double else { throw refusal("'\(json.text)'", from: origin) }
       return try value(of: json.integer.map { String($0) } ?? String(double), from: origin)
     case (.flag, .boolean(let isOn)): return .flag(isOn)
     case (.list, .array(let elements)):
       let texts = elements.compactMap(\.string)
       guard texts.count == elements.count, !texts.contains("") else {
-        throw refusal("that array", from: origin)
+        throw refusal("'\(json.text)'", from: origin)
       }
       return .list(texts)
     default: throw refusal(json.kind, from: origin)
@@ -53,12 +52,12 @@ extension Setting {
   }
 
   /// True if an empty value is refused, wherever it comes from: a server that is started with an
-  /// unset variable for a token, a host or a restriction must not serve without it. An empty
-  /// variable of any other setting counts as absent.
+  /// unset variable in a text, a secret, a path, a list or a flag must not serve without it. An
+  /// empty variable of any other kind counts as absent.
   var isNeverEmpty: Bool {
     switch kind {
-    case .secret, .nonEmptyText, .path, .list, .flag: true
-    case .text, .directory, .integer, .number, .duration, .choice: false
+    case .text, .secret, .path, .list, .flag: true
+    case .directory, .integer, .number, .duration, .choice: false
     }
   }
 
@@ -89,14 +88,14 @@ extension Setting {
 
   private var expectation: String {
     switch kind {
-    case .text, .secret, .nonEmptyText, .path, .directory: "a text"
+    case .text, .secret, .path, .directory: "a text"
     case .list: "one or more texts"
     case .integer(let range):
       range.upperBound == .max
         ? "a whole number from \(range.lowerBound)"
         : "a whole number from \(range.lowerBound) to \(range.upperBound)"
     case .number: "a number above zero, at most 1000000000"
-    case .duration: "a time such as 90s, 15m, 1h or 7d"
+    case .duration: "a time such as 90s, 15m, 1h, 7d or 2w"
     case .choice(let choices): choices.map { "'\($0)'" }.joined(separator: " or ")
     case .flag: "true or false"
     }

@@ -7,20 +7,20 @@ import Foundation
 struct Setting: Sendable, Hashable {
   /// The type of a setting's value.
   enum Kind: Sendable, Hashable {
-    case text
     /// A text that restricts or grants access; never empty.
-    case nonEmptyText
+    case text
     /// A text that is never printed and never empty.
     case secret
     /// The path of a file; never empty.
     case path
-    /// Texts: a flag that is repeated, a variable with commas, an array in the file.
-    case list
+    /// Texts: a flag that is repeated, a variable with commas, an array in the file. The associated
+    /// value is the placeholder of one of them in a flag's help.
+    case list(String)
     case directory
     case integer(ClosedRange<Int>)
     /// A number greater than zero.
     case number
-    /// A time greater than zero, with its unit: `90s`, `15m`, `1h`, `7d`.
+    /// A time greater than zero, with its unit: `90s`, `15m`, `1h`, `7d`, `2w`.
     case duration
     case choice([String])
     case flag
@@ -30,19 +30,19 @@ struct Setting: Sendable, Hashable {
   let name: String
   let kind: Kind
   /// The default; nil without one.
-  let fallback: SettingValue?
+  let defaultValue: SettingValue?
   /// The default as the documentation shows it.
-  let shownFallback: String
+  let documentedDefault: String
   let meaning: String
 
   init(
-    _ name: String, _ kind: Kind, _ fallback: SettingValue?, shown: String? = nil,
+    _ name: String, _ kind: Kind, _ defaultValue: SettingValue?, shown: String? = nil,
     _ meaning: String
   ) {
     self.name = name
     self.kind = kind
-    self.fallback = fallback
-    shownFallback = shown ?? fallback?.description ?? "none"
+    self.defaultValue = defaultValue
+    documentedDefault = shown ?? defaultValue?.description ?? "none"
     self.meaning = meaning
   }
 
@@ -54,15 +54,9 @@ struct Setting: Sendable, Hashable {
   /// The placeholder of the value in a flag's help.
   var placeholder: String {
     switch kind {
-    case .text, .nonEmptyText, .secret: name
+    case .text, .secret: name
     case .path: "file"
-    case .list:
-      switch name {
-      case "cors-origin": "origin"
-      case "trust-proxy": "address"
-      case "limit": "name=value"
-      default: "name"
-      }
+    case .list(let placeholder): placeholder
     case .directory: "directory"
     case .integer, .number: "n"
     case .duration: "time"
@@ -111,20 +105,20 @@ extension Setting {
     "a directory of files to serve in place of the program's own web page")
   static let token = Setting(
     "token", .secret, nil,
-    "the token that may do everything; as a flag it shows in the list of processes")
+    "the token that may do everything; the list of processes shows it if it is given as a flag")
   static let tokenFile = Setting(
     "token-file", .path, nil, "a file that holds the token")
   static let jwtKey = Setting(
     "jwt-key", .path, nil,
     "a file with the key of JWTs: a PEM public key, a JWKS, or the secret of HS256")
   static let jwksURL = Setting(
-    "jwks-url", .nonEmptyText, nil, "the `https` address of a JWKS with the keys of JWTs")
+    "jwks-url", .text, nil, "the `https` address of a JWKS with the keys of JWTs")
   static let jwtIssuer = Setting(
-    "jwt-issuer", .nonEmptyText, nil, "the `iss` that JWTs must have")
+    "jwt-issuer", .text, nil, "the `iss` that JWTs must have")
   static let jwtAudience = Setting(
-    "jwt-audience", .nonEmptyText, nil, "what the `aud` of JWTs must be or contain")
+    "jwt-audience", .text, nil, "what the `aud` of JWTs must be or contain")
   static let jwtRolesClaim = Setting(
-    "jwt-roles-claim", .nonEmptyText, .text("roles"),
+    "jwt-roles-claim", .text, .text("roles"),
     "the claim with the roles of a JWT; dots lead into objects")
   static let access = Setting(
     "access", .path, nil,
@@ -132,10 +126,11 @@ extension Setting {
   static let insecureOpen = Setting(
     "insecure-open", .flag, .flag(false), "start on any address without a way to authenticate")
   static let allowHost = Setting(
-    "allow-host", .list, nil,
+    "allow-host", .list("name"), nil,
     "a host name that requests may name, besides those of loopback; may be repeated")
   static let corsOrigin = Setting(
-    "cors-origin", .list, nil, "an origin that browsers may call from, or `*`; may be repeated")
+    "cors-origin", .list("origin"), nil,
+    "an origin that browsers may call from, or `*`; may be repeated")
   static let tlsCert = Setting(
     "tls-cert", .path, nil,
     "the certificate for HTTPS with those of the authorities behind it, a PEM file; needs `--tls-key`"
@@ -143,16 +138,17 @@ extension Setting {
   static let tlsKey = Setting(
     "tls-key", .path, nil, "the private key of `--tls-cert`, a PEM file without a password")
   static let trustProxy = Setting(
-    "trust-proxy", .list, nil,
-    "the address or range of a proxy whose `Forwarded` or `X-Forwarded-…` counts; may be repeated")
+    "trust-proxy", .list("address"), nil,
+    "the address or range of a proxy whose `Forwarded` or `X-Forwarded-…` is trusted; may be repeated"
+  )
   static let logRequests = Setting(
     "log-requests", .flag, .flag(false), "log one line for each request to standard error")
   static let logFormat = Setting(
-    "log-format", .choice(["text", "json"]), .text("text"), "the form of these lines")
+    "log-format", .choice(["text", "json"]), .text("text"), "the format of log lines")
   static let audit = Setting(
     "audit", .path, nil, "a file to which a line of JSON is appended for each save")
   static let limit = Setting(
-    "limit", .list, nil,
+    "limit", .list("name=value"), nil,
     "a quota of each caller: `requests-per-second`, `saves-per-second`, `bytes-per-second`, `waiting-requests` or `live-fetches`; may be repeated"
   )
   static let maxItems = Setting(
@@ -194,9 +190,9 @@ extension Setting {
     "the time between two checked backups of the file while it is served: `30m`, `1h`, `1d`")
   static let backupTo = Setting(
     "backup-to", .path, nil, shown: "`STORE.backups`",
-    "the directory of these backups, which is created if it is missing")
+    "the directory of the backups of `--backup-every`, which is created if it is missing")
   static let keep = Setting(
-    "keep", .integer(1...100_000), .integer(24), "how many of these backups are kept")
+    "keep", .integer(1...100_000), .integer(24), "how many backups of `--backup-every` are kept")
   static let workers = Setting(
     "workers", .integer(1...64),
     .integer(max(2, min(16, ProcessInfo.processInfo.activeProcessorCount))),

@@ -29,8 +29,9 @@ extension Flag where Value == Bool? {
 
 extension Setting {
   fileprivate var help: ArgumentHelp {
-    let fallback = shownFallback == "none" || kind == .flag ? "" : " (default: \(shownFallback))"
-    let sentence = meaning.prefix(1).uppercased() + meaning.dropFirst() + "." + fallback
+    let defaultValue =
+      documentedDefault == "none" || kind == .flag ? "" : " (default: \(documentedDefault))"
+    let sentence = meaning.prefix(1).uppercased() + meaning.dropFirst() + "." + defaultValue
     return ArgumentHelp(stringLiteral: "\(sentence) [env: \(variable)]")
       .withPlaceholder(placeholder)
   }

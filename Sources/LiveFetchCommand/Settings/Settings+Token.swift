@@ -74,7 +74,7 @@ extension SettingOrigin {
     case .flag: 3
     case .environment: 2
     case .file: 1
-    case .fallback: 0
+    case .defaultValue: 0
     }
   }
 }

@@ -9,7 +9,7 @@ enum SettingOrigin: Sendable, Hashable {
   case flag
   case environment
   case file(String)
-  case fallback
+  case defaultValue
 
   /// Returns the name at the origin: `--port`, `LIVEFETCH_PORT`, `livefetch.json: port`.
   func name(of setting: Setting) -> String {
@@ -17,7 +17,7 @@ enum SettingOrigin: Sendable, Hashable {
     case .flag: "--\(setting.name)"
     case .environment: setting.variable
     case .file(let path): "\(path): '\(setting.name)'"
-    case .fallback: "default"
+    case .defaultValue: "default"
     }
   }
 }
@@ -39,8 +39,8 @@ struct Settings: Sendable {
     file: (path: String, text: [UInt8])? = nil
   ) throws(SettingError) {
     for setting in Setting.all {
-      if let fallback = setting.fallback {
-        entries[setting.name] = Entry(value: fallback, origin: .fallback)
+      if let defaultValue = setting.defaultValue {
+        entries[setting.name] = Entry(value: defaultValue, origin: .defaultValue)
       }
     }
     if let file { try readFile(file.path, file.text) }

@@ -2,8 +2,9 @@
 
 import ArgumentParser
 import Foundation
+import LiveFetchCLibrary
 
-/// An output of the process.
+/// An output of the process, or a file.
 struct Terminal: Sendable {
   let descriptor: Int32
   let isTerminal: Bool
@@ -13,7 +14,7 @@ struct Terminal: Sendable {
   static let output = Terminal(STDOUT_FILENO)
   static let errors = Terminal(STDERR_FILENO)
 
-  private init(_ descriptor: Int32) {
+  init(_ descriptor: Int32) {
     let environment = ProcessInfo.processInfo.environment
     self.descriptor = descriptor
     isTerminal = isatty(descriptor) == 1
@@ -30,7 +31,7 @@ struct Terminal: Sendable {
     return (Int(size.ws_col), Int(size.ws_row))
   }
 
-  /// Writes all of `text`; returns false if the reader closed the output.
+  /// Writes all of `text`; returns false and sets `errno` if it cannot be written.
   @discardableResult
   func write(_ text: String) -> Bool { write(Array(text.utf8)) }
 
@@ -38,12 +39,22 @@ struct Terminal: Sendable {
   func write(_ bytes: [UInt8]) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count < 0, errno == EINTR { continue }
+      let count = rest.withUnsafeBytes {
+        LiveFetchCLibrary.write(descriptor, $0.baseAddress, $0.count)
+      }
+      if count < 0, errno == EINTR || awaitsSpace() { continue }
       guard count > 0 else { return false }
       rest = rest.dropFirst(count)
     }
     return true
+  }
+
+  /// If `errno` says that a non-blocking output is full, waits until its reader has read, and
+  /// returns true.
+  private func awaitsSpace() -> Bool {
+    guard errno == EAGAIN else { return false }
+    var state = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    return poll(&state, 1, -1) > 0 || errno == EINTR
   }
 
   /// Writes all of `bytes`, or ends the command.
@@ -52,7 +63,7 @@ struct Terminal: Sendable {
     throw Self.unwritable()
   }
 
-  /// Returns the exit code of a command whose output failed, and prints the error in `errno`.
+  /// Prints the error in `errno`. Returns the exit code of a command whose output failed.
   static func unwritable() -> ExitCode {
     failure("standard output: \(String(cString: strerror(errno)))", .failed)
   }
@@ -61,7 +72,7 @@ struct Terminal: Sendable {
     hasColors ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
   }
 
-  /// Text styles: bold, dim and the colours of the standard palette.
+  /// Text attributes and colours, as parameters of the escape sequence `ESC [ … m`.
   enum Style: String {
     case bold = "1"
     case dim = "2"

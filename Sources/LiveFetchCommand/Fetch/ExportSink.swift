@@ -1,0 +1,76 @@
+// The destination of `livefetch export`: standard output, or a file that gets its name once it is
+// complete.
+
+import FetchModel
+import Foundation
+
+/// Writes the pages of an export.
+struct ExportSink {
+  /// nil for standard output.
+  private let file: OutputFile?
+  /// The path of the file until it is complete.
+  private let partialPath: String?
+  private let output: Terminal
+  private var writer: RowTextWriter
+  private var hasBegun = false
+  private var columnsIfEmpty: [String] = []
+  private(set) var count = 0
+  /// nil if no progress is shown.
+  private var bar: ProgressBar?
+
+  /// - Parameter path: The file to write; nil for standard output.
+  init(path: String?, format: RowFormat, showsProgress: Bool) throws {
+    file = path.map { OutputFile(path: $0) }
+    partialPath = path.map { $0 + ".partial" }
+    output = try file?.create(at: partialPath) ?? .output
+    writer = RowTextWriter(format)
+    bar = path != nil && showsProgress ? ProgressBar("export") : nil
+  }
+
+  /// True for CSV and TSV.
+  var isDelimited: Bool { writer.format == .csv || writer.format == .tsv }
+
+  /// Sets the columns of a result without items, and how strings of each column are quoted. Call it
+  /// before the first page.
+  mutating func describe(
+    columnsIfEmpty: [String], _ kind: @escaping (_ column: String) -> ColumnKind
+  ) {
+    self.columnsIfEmpty = columnsIfEmpty
+    writer.kind = kind
+  }
+
+  mutating func write(_ page: JSON) throws {
+    let items = FetchResult.sections(page).flatMap(\.items)
+    try begin(items)
+    count += items.count
+    try put(writer.write(items))
+    bar?.show(nil, count: count, unit: "objects")
+  }
+
+  /// Writes the heading, before the first items or without any.
+  private mutating func begin(_ items: [JSON]) throws {
+    guard !hasBegun else { return }
+    hasBegun = true
+    try put(writer.begin(columns: items.isEmpty ? columnsIfEmpty : FetchResult.columns(of: items)))
+  }
+
+  mutating func finish() throws {
+    bar?.clear()
+    try begin([])
+    try put(writer.end())
+    guard let file, let partialPath else { return }
+    guard close(output.descriptor) == 0, rename(partialPath, file.path) == 0 else {
+      throw file.unwritable()
+    }
+  }
+
+  mutating func cancel() {
+    bar?.clear()
+    if let partialPath { unlink(partialPath) }
+  }
+
+  private func put(_ bytes: [UInt8]) throws {
+    guard !output.write(bytes) else { return }
+    throw file?.unwritable() ?? Terminal.unwritable()
+  }
+}
