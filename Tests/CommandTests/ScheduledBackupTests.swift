@@ -62,6 +62,23 @@ struct ScheduledBackupTests {
     #expect(try folder.sql("SELECT count(*) FROM City", on: "r.sqlite") == ["3"])
   }
 
+  @Test(
+    "A copy of a later time neither counts nor is removed, and a removed directory is made again")
+  func laterCopy() throws {
+    let folder = try Folder()
+    try folder.sql(smallFixture, on: "w.sqlite")
+    let later = "w-20991231T000000Z.sqlite"
+    try FileManager.default.createDirectory(
+      atPath: folder.file("w.sqlite.backups"), withIntermediateDirectories: false)
+    try folder.write("x", to: "w.sqlite.backups/\(later)")
+    _ = try folder.serve("w.sqlite", ["--backup-every", "1s", "--keep", "1"])
+    let others = { copies(folder).filter { $0.hasSuffix(".sqlite") && $0 != later } }
+    #expect(eventually(within: .seconds(300)) { others().count == 1 })
+    #expect(copies(folder).contains(later))
+    try FileManager.default.removeItem(atPath: folder.file("w.sqlite.backups"))
+    #expect(eventually(within: .seconds(300)) { others().count == 1 })
+  }
+
   @Test("The copies of an earlier run count, and other files are left alone")
   func earlierRun() throws {
     let folder = try Folder()

@@ -211,7 +211,7 @@ enum RequestsArticle {
       // Put together.
       FetchRequest<City>(
         where: FetchPredicate("population > 1000") && !FetchPredicate("country == nil"),
-        sortedBy: [.ascending("name", options: .cd)]),
+        sortedBy: [.ascending("name", options: [.caseInsensitive, .diacriticInsensitive])]),
     ]
   }
 }

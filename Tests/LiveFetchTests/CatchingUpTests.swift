@@ -52,6 +52,17 @@ struct CatchingUpTests {
     #expect(controller.fetchedObjects?.count == 4)
   }
 
+  @Test("throws the error of a fetch that was refused")
+  func refusedFetch() async throws {
+    let cities = try Cities(.local)
+    let controller = FetchedResultsController(
+      fetchRequest: FetchRequest<City>(where: FetchPredicate("nothing == 1")),
+      context: ManagedObjectContext(store: cities.store))
+    await #expect(throws: FetchError.self) { try await controller.performFetch() }
+    let receipt = try await cities.save(#"{"delete":"City","id":1}"#)
+    await #expect(throws: FetchError.self) { try await controller.caughtUp(to: receipt.token) }
+  }
+
   @Test("throws for a text that is not a token, when it is cancelled, and after stop")
   func refusals() async throws {
     let cities = try Cities(.local)

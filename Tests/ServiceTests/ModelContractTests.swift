@@ -205,4 +205,16 @@ struct ModelContractTests {
     let problems = FetchResolver(model: file.store.model, maxItems: 1).templateProblems
     #expect(problems.map(\.place) == (isGood ? [] : ["fetchTemplates/mine"]))
   }
+
+  @Test("A request's `subentities` takes the place of the template's")
+  func templateWithoutSubentities() throws {
+    var model = try SampleModel.named("heroes")
+    var template = ModelFile.FetchTemplate(name: "mine", entity: "Human")
+    template.includesSubentities = false
+    model.fetchTemplates = [template]
+    let file = try SampleModel.served(model)
+    _ = try file.insert("Hero", #"{"name":"Ann"}"#)
+    #expect(try file.ask("/v1/fetches/mine").json["count"]?.integer == 0)
+    #expect(try file.ask("/v1/fetches/mine?subentities=true").json["count"]?.integer == 1)
+  }
 }

@@ -89,7 +89,7 @@ extension FetchRequest {
     case "having": having = try parameter.text()
     case "distinct": isDistinct = try parameter.flag()
     case "count": withTotal = try parameter.flag(named: "exact")
-    case "subentities": withSubentities = try parameter.flag()
+    case "subentities": subentities = try parameter.flag()
     case "digest": withDigest = try parameter.flag()
     case "int64": integersAsStrings = try parameter.flag(named: "string")
     case "since": since = try parameter.since()

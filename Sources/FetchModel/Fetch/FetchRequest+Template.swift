@@ -3,7 +3,7 @@
 
 extension ModelFile.FetchTemplate {
   /// The request that the template makes with `query`: values for its variables as `var.NAME`, and
-  /// whatever else a fetch takes but a predicate. A `sort` and a `limit` take the place of its own.
+  /// whatever else a fetch takes but a predicate. What the template has too takes the place of its own.
   public func request(
     query: [(name: String, value: String)]
   ) throws(FetchRequestError) -> FetchRequest {
@@ -14,7 +14,7 @@ extension ModelFile.FetchTemplate {
     request.predicate = predicate
     if request.sort.isEmpty { request.sort = sort }
     request.limit = request.limit ?? limit
-    request.withSubentities = request.withSubentities && includesSubentities
+    request.subentities = request.subentities ?? includesSubentities
     return request
   }
 }

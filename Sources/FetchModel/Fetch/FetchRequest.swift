@@ -34,8 +34,8 @@ public struct FetchRequest: Sendable {
   public var isDistinct = false
   /// True if the response counts the result without its window.
   public var withTotal = false
-  /// True if objects of subentities belong to the result.
-  public var withSubentities = true
+  /// True if objects of subentities belong to the result; nil if the request does not say it.
+  public var subentities: Bool?
   /// True if the response has a digest of the result.
   public var withDigest = false
   /// True if integers beyond ±2^53 are sent as strings.

@@ -27,7 +27,7 @@ extension FetchResolver {
   ) throws(FetchRequestError) -> FetchPlan {
     let (objects, groups) = try Self.divided(request)
     let predicate = try predicate(of: objects, entity: entity).and(
-      model.membership(of: entity, subentities: request.withSubentities))
+      model.membership(of: entity, subentities: request.subentities ?? true))
     try checkDepth(of: predicate, atMost: ParserStackBudget.ofGroupedQuery)
     var resolver = GroupedQueryResolver(model: model, entity: entity)
     let groupedQuery = try resolver.resolve(

@@ -39,7 +39,7 @@ public struct FetchResolver: Sendable {
     let definition = ResultDefinition(
       entity: entity,
       predicate: try predicate(of: request, entity: entity).and(
-        model.membership(of: entity, subentities: request.withSubentities)),
+        model.membership(of: entity, subentities: request.subentities ?? true)),
       section: section,
       order: try order(of: request, entity: entity, section: section))
     let selection = try selection(of: request, entity: entity)

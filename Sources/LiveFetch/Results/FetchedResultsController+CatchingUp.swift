@@ -11,7 +11,8 @@ extension FetchedResultsController {
   /// try await controller.caughtUp(to: receipt.token)
   /// ```
   ///
-  /// - Throws: ``FetchError/superseded`` if the controller follows nothing, or stops; the store's
+  /// - Throws: ``FetchError/superseded`` if the controller follows nothing, or stops; the error of a
+  ///   fetch that failed; the store's
   ///   error if `token` is none, or belongs to another history. `cancelled` as the store's error if
   ///   the task is cancelled. While the store cannot be reached, the call waits.
   public func caughtUp(
@@ -55,6 +56,7 @@ extension FetchedResultsController {
     to target: Token, hold: Int, isolation: isolated (any Actor)?
   ) async throws(FetchError) -> Progress {
     guard isBegun else { throw .superseded }
+    if case .failed(let error) = state { throw error }
     guard let text = storedContent?.visibleState.token, let current = Token(text) else {
       return .changing
     }

@@ -9,7 +9,8 @@ import Service
 /// Makes backups of a served store on a thread of its own.
 ///
 /// The copies are named `NAME-20261123T140500Z.sqlite` after their time. A copy has its name only when it
-/// is complete and checked. Other files in the directory are left alone.
+/// is complete and checked. Other files in the directory are left alone, and copies of a later time, which
+/// a clock that was ahead has left.
 final class ScheduledBackups: Sendable {
   /// The path of the served file.
   let path: String
@@ -75,6 +76,9 @@ final class ScheduledBackups: Sendable {
   /// True if the copy was made.
   private func make(at time: Date) -> Bool {
     let copy = "\(directory)/\(stem)-\(Self.text(time))\(Self.ending)"
+    // Somebody may have removed it.
+    try? FileManager.default.createDirectory(
+      atPath: directory, withIntermediateDirectories: true)
     do {
       _ = try SQLiteStore.backUp(path: path, to: copy)
       return true
@@ -111,12 +115,14 @@ extension ScheduledBackups {
     names(ending: Self.ending).last.flatMap { Self.date($0.dropFirst(stem.count + 1).prefix(16)) }
   }
 
-  /// The copies of this store, oldest first.
+  /// The copies of this store up to now, oldest first.
   private func names(ending: String) -> [String] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+    let now = Date()
     return names.filter { name in
       guard name.hasPrefix("\(stem)-"), name.hasSuffix(ending) else { return false }
-      return Self.date(name.dropFirst(stem.count + 1).dropLast(ending.count)) != nil
+      let date = Self.date(name.dropFirst(stem.count + 1).dropLast(ending.count))
+      return date.map { $0 <= now } ?? false
     }.sorted()
   }
 

@@ -81,7 +81,9 @@ struct CatalogReader {
         t.typtype, CASE WHEN t.typcategory = 'A' THEN e.oid END,
         CASE WHEN t.typcategory = 'A' THEN e.typtype END,
         NOT a.attnotnull AND r.isrequired IS NOT TRUE,
-        a.attgenerated <> '', nullif(a.attidentity, ''), pg_get_expr(d.adbin, d.adrelid),
+        a.attgenerated <> '', nullif(a.attidentity, ''),
+        -- With the table's id it would wait for others' locks of the table. A default names no column.
+        CASE WHEN a.attgenerated = '' THEN pg_get_expr(d.adbin, 0) END,
         t.typname = 'citext' OR l.collisdeterministic IS FALSE
       FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid
         JOIN pg_namespace AS n ON n.oid = c.relnamespace

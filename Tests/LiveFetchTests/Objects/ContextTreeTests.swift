@@ -243,6 +243,22 @@ struct ContextTreeTests {
     #expect(country.objectID == mali.objectID && !country.objectID.isTemporary)
   }
 
+  @Test("a child finds its parent's new object, also once it has changed it")
+  func editedNewObjects() async throws {
+    let (sample, _) = try await SampleCities.store(.local)
+    let parent = ManagedObjectContext(store: sample.store)
+    let mali: Country = parent.insertObject()
+    (mali.code, mali.name) = ("ML", "Mali")
+    let child = ManagedObjectContext(parent: parent)
+    let request = FetchRequest<Country>(where: FetchPredicate("code == 'ML'"))
+    let found = try #require(try await child.fetch(request).first)
+    found.name = "République du Mali"
+    #expect(try await child.fetch(request).map(\.name) == ["République du Mali"])
+    #expect(try await child.count(request) == 1)
+    child.delete(found)
+    #expect(try await child.fetch(request).isEmpty)
+  }
+
   @Test(
     "an observer of a child's new object begins when the store has it", arguments: [true, false])
   func observing(obtainsID: Bool) async throws {

@@ -82,6 +82,33 @@ struct DeclaredModelTests {
     store.close()
   }
 
+  final class Stamp: ManagedObject, ManagedObjectType {
+    static let entityName = "Stamp"
+    enum Key: String, KeyCodable { case code, made, price }
+
+    @Managed(.code) var code = UUID()
+    @Managed(.made) var made = Date()
+    @Managed(.price) var price = 5
+  }
+
+  @Test("each object has its own initial values, and only constant ones are defaults of the model")
+  func initialValues() async throws {
+    let model = try ModelFile(of: [Stamp.self])
+    #expect(model.entities[0].attributes.map(\.defaultValue) == [nil, nil, .number("5")])
+    #expect(try ModelFile(of: [Stamp.self]) == model)
+    let store = try LocalStore.inMemory(model)
+    let context = ManagedObjectContext(store: store)
+    let first: Stamp = context.insertObject()
+    try await Task.sleep(for: .milliseconds(5))
+    let second: Stamp = context.insertObject()
+    #expect(first.code != second.code && first.made < second.made)
+    try await context.save()
+    let found = try await ManagedObjectContext(store: store).fetch(Stamp.sortedFetchRequest)
+    #expect(Set(found.map(\.code)) == [first.code, second.code])
+    #expect(found.map(\.price) == [5, 5])
+    store.close()
+  }
+
   @Test("lists what does not fit another model, and problems of the declaration")
   func differences() throws {
     let model = try ModelFile(

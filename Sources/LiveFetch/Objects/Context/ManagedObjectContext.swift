@@ -138,7 +138,7 @@ public final class ManagedObjectContext {
   public func insert(_ object: some ManagedObjectType) {
     guard object.stage == .detached else { return }
     let layout = layout(of: object)
-    object.edits = layout.initialValues.merging(object.edits) { $1 }
+    object.edits = EntityLayout.initialValues(of: object).merging(object.edits) { $1 }
     object.stage = .inserted
     register(object, layout)
     insertions.insert(object)

@@ -63,21 +63,14 @@ final class EntityLayout {
   init(_ type: any ManagedEntity.Type) {
     self.type = type
     entityName = type.entityName
-    var root = ObjectIdentifier(type)
-    var levels: [[PropertyLayout]] = []
-    var mirror: Mirror? = Mirror(reflecting: type.init())
-    while let level = mirror {
-      if level.subjectType is any ManagedEntity.Type { root = ObjectIdentifier(level.subjectType) }
-      levels.append(level.children.compactMap { ($0.value as? any DeclaredProperty)?.layout })
-      mirror = level.superclassMirror
-    }
+    let (declared, root) = Self.declarations(of: type.init())
     var properties: [PropertyLayout] = []
     var indexes: [String: Int] = [:]
-    for property in levels.reversed().joined() where indexes[property.name] == nil {
+    for property in declared where indexes[property.name] == nil {
       indexes[property.name] = properties.count
       properties.append(property)
     }
-    self.root = root
+    self.root = root.map { ObjectIdentifier($0) } ?? ObjectIdentifier(type)
     self.properties = properties
     self.indexes = indexes
   }
@@ -87,13 +80,29 @@ final class EntityLayout {
   /// The names of the properties in an item: all except to-many relationships.
   var itemNames: [String] { properties.filter { !$0.isToMany }.map(\.name) }
 
-  /// The initial values of a new object.
-  var initialValues: [String: JSON] {
+  /// The initial values of a new object, as its class declares them: each object has its own `UUID()`.
+  static func initialValues(of object: AnyObject) -> [String: JSON] {
     var values: [String: JSON] = [:]
-    for property in properties {
+    for property in declarations(of: object).properties where values[property.name] == nil {
       if case .attribute(let initial?) = property.kind { values[property.name] = initial }
     }
     return values
+  }
+
+  /// The properties that an object's classes declare, those of superclasses first, and the topmost class
+  /// that is an entity.
+  private static func declarations(
+    of object: AnyObject
+  ) -> (properties: [PropertyLayout], root: (any ManagedEntity.Type)?) {
+    var root: (any ManagedEntity.Type)?
+    var levels: [[PropertyLayout]] = []
+    var mirror: Mirror? = Mirror(reflecting: object)
+    while let level = mirror {
+      if let entity = level.subjectType as? any ManagedEntity.Type { root = entity }
+      levels.append(level.children.compactMap { ($0.value as? any DeclaredProperty)?.layout })
+      mirror = level.superclassMirror
+    }
+    return (Array(levels.reversed().joined()), root)
   }
 
   /// Returns why `values` do not form a complete object; nil if they do.

@@ -141,7 +141,10 @@ private struct ClassReader {
     var attribute = ModelFile.Attribute(name: property.name, type: type)
     attribute.isOptional = property.problem(.null) == nil
     attribute.transformer = property.transformer
-    if case .attribute(let initial?) = property.kind, initial != .null {
+    // A value that is another one for each object, such as `UUID()`, is no default of the model.
+    if case .attribute(let initial?) = property.kind, initial != .null,
+      EntityLayout.initialValues(of: layout.type.init())[property.name] == initial
+    {
       attribute.defaultValue = initial
     }
     if property.isDerived {

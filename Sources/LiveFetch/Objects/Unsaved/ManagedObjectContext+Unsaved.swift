@@ -68,9 +68,11 @@ extension ManagedObjectContext {
       if request.includesSubentities == false, object.entityName != type.entityName { continue }
       switch (object.stage, object.objectID.permanentID) {
       case (.deleted, let id?): deleted.append(id)
-      case (.inserted, _): candidates += adoptFromAbove(type, object.objectID).map { [$0] } ?? []
+      case (.deleted, nil): break
+      // An object that is new in a parent may be edited here.
+      case (.inserted, _), (_, nil):
+        candidates += adoptFromAbove(type, object.objectID).map { [$0] } ?? []
       case (_, let id?): updated.append(id)
-      default: break
       }
     }
     let gone = Set(deleted)
