@@ -113,7 +113,7 @@ struct StreamContractTests {
     #expect(answer.text.contains(#""deleted":{"city":[3]}"#), "\(answer.text)")
   }
 
-  @Test("A stream of changes has each save once, in order, while others save")
+  @Test("A stream of changes has each save once while others save")
   func changesAreStreamedOnce() throws {
     let file = try ServedFile(contractFixture)
     let start = try #require(file.ask("/v1").json["token"]?.string)
@@ -124,7 +124,6 @@ struct StreamContractTests {
     let saves = 1_000
     var begun: [Pending] = []
     var text = ""
-    var last = start
     var count = 0
     var tokens: [String] = []
     let deadline = Date(timeIntervalSinceNow: 300)
@@ -145,8 +144,6 @@ struct StreamContractTests {
         text = String(text[end.upperBound...])
         guard let data = event.range(of: "data: ") else { continue }
         let diff = try JSON(parsing: Array(event[data.upperBound...].utf8))
-        #expect(diff["from"]?.string == last)
-        last = try #require(diff["to"]?.string)
         guard case .array(let saves)? = diff["saves"] else { continue }
         tokens += saves.compactMap { $0["token"]?.string }
       }
