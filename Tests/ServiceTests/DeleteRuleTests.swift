@@ -163,6 +163,37 @@ struct DeleteRuleTests {
     #expect(try SQLiteShell.integer(links, path: file.path) == 0)
   }
 
+  @Test("A Deny that a cascade meets refuses the delete, not another change of the save")
+  func denyBehindToMany() throws {
+    let file = try SampleModel.served(
+      text: """
+        {"entities":[
+        {"name":"Place","relationships":[{"name":"teams","destination":"Team","toMany":true,
+          "inverse":"hq","deleteRule":"Cascade"}]},
+        {"name":"Team","relationships":[{"name":"hq","destination":"Place","inverse":"teams"},
+          {"name":"members","destination":"Hero","toMany":true,"inverse":"team",
+            "deleteRule":"Deny"}]},
+        {"name":"Hero","attributes":[{"name":"power","type":"Integer 32"}],
+          "relationships":[{"name":"team","destination":"Team","inverse":"members"}]}]}
+        """)
+    for (entity, values) in [
+      ("Place", "{}"), ("Team", #"{"hq":1}"#), ("Hero", #"{"team":1}"#),
+    ] { _ = try file.insert(entity, values) }
+    let alone = try file.ask("DELETE", "/v1/objects/Place/1")
+    #expect(alone.status == 409 && alone.text.contains("still-referenced"), "\(alone.text)")
+    let both = try file.ask(
+      "POST", "/v1/save",
+      body: """
+        {"changes":[{"update":"Hero","id":1,"values":{"power":3}},{"delete":"Place","id":1}]}
+        """)
+    #expect(both.status == 409)
+    #expect(both.text.contains(#""errors":[{"change":1,"#), "\(both.text)")
+    #expect(both.text.contains(#""code":"still-referenced""#), "\(both.text)")
+    let batch = try file.ask("DELETE", "/v1/objects/Place?where=TRUEPREDICATE")
+    #expect(batch.status == 409 && batch.text.contains("still-referenced"), "\(batch.text)")
+    #expect(try Self.count(file, "Team") == 1)
+  }
+
   /// Deleting a cascades to its b, and Deny protects b while it has a c.
   static let denied = """
     {"entities":[

@@ -254,6 +254,28 @@ struct LooseLinkTests {
     }
   }
 
+  @Test("a row that refers to itself and is changed by its own foreign key is reported whole")
+  func ownCascade() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE dept(id INTEGER PRIMARY KEY, code TEXT UNIQUE, name TEXT,
+        boss_code TEXT REFERENCES dept(code) ON UPDATE CASCADE);
+      INSERT INTO dept VALUES (1, 'A', NULL, NULL), (2, 'B', 'y', NULL);
+      """)
+    var held = try ["dept?sort=id", "dept?where=name+!=+nil&sort=code", "dept?select=dept"].map {
+      try Held(file, $0)
+    }
+    for change in [
+      "UPDATE dept SET boss_code = 'A', name = 'x', code = NULL WHERE id = 1",
+      "UPDATE dept SET boss_code = 'B', name = NULL, code = 'C' WHERE id = 2",
+      "UPDATE dept SET code = 'D', boss_code = 'D' WHERE id = 1", "UPDATE dept SET id = id + 5",
+    ] {
+      try file.runExternally("PRAGMA foreign_keys = ON; \(change)")
+      try file.settle()
+      for index in held.indices { try held[index].advance(file, change) }
+    }
+  }
+
   @Test("an observed object reports the target of its link")
   func oneObject() throws {
     let file = try ServedFile(Self.filled(Self.kinds[0]))

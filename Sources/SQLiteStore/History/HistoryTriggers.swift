@@ -1,7 +1,9 @@
 // A tracked table → the SQL of its history table and of the triggers that fill it.
 //
 //     AFTER INSERT     records the new key
-//     AFTER UPDATE     records the old row if a column differs; and the new key if the key differs
+//     AFTER UPDATE     records the old row if a column differs; and the new key if the key differs.
+//                      In a table that refers to itself the old row is recorded BEFORE UPDATE: foreign key
+//                      actions, which may update the same row again, run before AFTER triggers
 //     AFTER DELETE     records the old row
 //     BEFORE INSERT    records rows that REPLACE deletes without firing a delete trigger
 //     BEFORE UPDATE    the same
@@ -46,8 +48,9 @@ struct HistoryTriggers {
     let differs =
       tableInfo.columns.filter { !$0.isGenerated }.map { difference(of: $0) }
       + (hasRowid ? keys.map { "OLD.\(quoted($0.table)) IS NOT NEW.\(quoted($0.table))" } : [])
+    let refersToItself = table.links.contains { folded($0.key.table) == folded(name) }
     return trigger(
-      "update", "AFTER UPDATE", when: Self.any(of: differs),
+      "update", refersToItself ? "BEFORE UPDATE" : "AFTER UPDATE", when: Self.any(of: differs),
       [positionInsert, oldRowInsert])
   }
 

@@ -182,25 +182,30 @@ extension SaveRun {
         guard let name = try referring(toKey: key, of: table) else { continue }
         report(.stillReferenced, name, "other objects in `\(name)` refer to it", at: index)
       } else {
-        try reportDanglingStored(table, key, at: index)
+        try reportDanglingStored(change, table, key, at: index)
         try reportDanglingMembers(change, table, at: index)
       }
     }
     guard problems.count == before else { return }
+    if let index = request.changes.firstIndex(where: \.isDeletion) {
+      return report(
+        .stillReferenced, nil, "other objects refer to what would be deleted with it", at: index)
+    }
     report(
       .noSuchObject, nil, "a relationship refers to an object that does not exist",
       at: max(0, request.changes.count - 1))
   }
 
   private mutating func reportDanglingStored(
-    _ table: SaveTable, _ key: [SQLValue], at change: Int
+    _ change: Change, _ table: SaveTable, _ key: [SQLValue], at index: Int
   ) throws(StoreError) {
-    for (relationship, link) in zip(table.entity.relationships, table.links) {
-      guard let link, let stored = try storedValues(of: link, table, key),
+    for (place, relationship) in table.entity.relationships.enumerated() {
+      guard let link = table.links[place], change.mayWrite(place, link, table),
+        let stored = try storedValues(of: link, table, key),
         !stored.contains(.null),
         try !exists(stored, in: link.key.referenced, of: link.key.table)
       else { continue }
-      reportNoSuchObject(relationship.name, self.table(link.destination), at: change)
+      reportNoSuchObject(relationship.name, self.table(link.destination), at: index)
     }
   }
 
@@ -231,5 +236,29 @@ extension SaveRun {
       if try isReferred(values, by: key, of: holder) { return relationship.name }
     }
     return nil
+  }
+}
+
+extension Change {
+  fileprivate var isDeletion: Bool {
+    switch operation {
+    case .delete, .deleteAll: true
+    case .insert, .update, .replace, .updateAll, .nothing: false
+    }
+  }
+
+  /// False for an update that writes no column of a to-one relationship, which an attribute may share.
+  fileprivate func mayWrite(
+    _ relationship: Int, _ link: SaveTable.Link, _ table: SaveTable
+  ) -> Bool {
+    guard case .update = operation else { return true }
+    return values.contains { value in
+      switch value.content {
+      case .attribute(let index, _):
+        link.columns.contains(table.table.attributeColumns[index])
+      case .toOne(let place, _): place == relationship
+      case .toMany: false
+      }
+    }
   }
 }
