@@ -131,8 +131,9 @@ extension LiveQueries {
     now: ContinuousClock.Instant
   ) {
     let query = prepared.query
-    guard let view = query.views[key.view], var waiting = pendingCatchUps.removeValue(forKey: key)
-    else {
+    guard var waiting = pendingCatchUps.removeValue(forKey: key) else { return }
+    guard let view = query.views[key.view] else {
+      for one in waiting.all { send(.expired, to: one.request.waiter) }
       return
     }
     for member in waiting.removeGroups() { send(.expired, to: member) }
