@@ -76,7 +76,8 @@ struct ReloadTests {
     let log = try hangUp(server, folder, until: "the settings from before stay in use\n")
     #expect(
       log.contains(
-        "--keep-history concerns SQLite files; a PostgreSQL database takes no such option"),
+        "livefetch.json: 'keep-history' concerns SQLite files; a PostgreSQL database takes no such "
+          + "option"),
       "\(log)")
     #expect(!log.contains("read again: "), "\(log)")
     #expect(try client(address, "/v1").receiveHead().hasPrefix("HTTP/1.1 200"))

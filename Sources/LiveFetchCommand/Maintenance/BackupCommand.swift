@@ -34,7 +34,8 @@ struct BackupCommand: ParsableCommand {
     try refuseDatabase(store)
     guard !store.hasPrefix("http://"), !store.hasPrefix("https://") else {
       throw failure(
-        "\(store): `backup` copies a file; run it on the machine that has the file", .usage)
+        "\(store): give the path of the SQLite file; a server cannot be backed up over HTTP", .usage
+      )
     }
     try requireFile(store)
     let folder = URL(fileURLWithPath: copy).deletingLastPathComponent().path
@@ -129,13 +130,15 @@ extension Int {
   /// `18.3 MB`, in powers of 1,000.
   var asBytes: String {
     var value = Double(self)
-    for unit in ["bytes", "kB", "MB", "GB"] {
-      if value < 1000 || unit == "GB" {
-        return unit == "bytes" ? "\(self) bytes" : String(format: "%.1f %@", value, unit)
-      }
+    guard self >= 1000 else { return "\(self) bytes" }
+    var units = ["kB", "MB", "GB", "TB"]
+    value /= 1000
+    // 999.95 would be written as 1000.0.
+    while value >= 999.95, units.count > 1 {
       value /= 1000
+      units.removeFirst()
     }
-    return "\(self) bytes"
+    return String(format: "%.1f %@", value, units[0])
   }
 }
 
