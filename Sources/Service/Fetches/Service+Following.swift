@@ -103,14 +103,21 @@ extension Service {
 
 extension Store {
   /// True if an object that does not exist, or that the caller may not see, was visible at `token`, or
-  /// if the token has expired: the engine then responds with that.
+  /// existed later for a caller who may see all, or if the token has expired: the engine then responds
+  /// with that.
   fileprivate func hadObject(
     _ id: ObjectID, of plan: FetchPlan, since token: Token?
   ) throws(StoreError) -> Bool {
     guard let token else { return false }
     return try read { transaction throws(StoreError) in
       guard try transaction.validity(of: token) != .expired else { return true }
-      return try !transaction.rows(of: plan, ids: [id], at: .past(token.position)).isEmpty
+      if try !transaction.rows(of: plan, ids: [id], at: .past(token.position)).isEmpty {
+        return true
+      }
+      // Another caller's object is none, also if it changed since.
+      guard plan.definition.access == nil else { return false }
+      let changes = try transaction.changes(after: token.position)
+      return changes.objects[plan.definition.entity]?.contains(id) ?? false
     }
   }
 }
