@@ -111,9 +111,9 @@ extension Store {
     guard let token else { return false }
     return try read { transaction throws(StoreError) in
       guard try transaction.validity(of: token) != .expired else { return true }
-      if try !transaction.rows(of: plan, ids: [id], at: .past(token.position)).isEmpty {
-        return true
-      }
+      // Another text of a number finds the row, but is no id of it.
+      let rows = try transaction.rows(of: plan, ids: [id], at: .past(token.position))
+      if rows[id] != nil { return true }
       // Another caller's object is none, also if it changed since.
       guard plan.definition.access == nil else { return false }
       let changes = try transaction.changes(after: token.position)
