@@ -213,8 +213,8 @@ extension DatabaseWatch {
       if let known = connection, known.isQuiet {
         current = known
       } else {
-        // A table that another transaction holds is looked at later: whoever waits for a lock of it
-        // makes others wait.
+        // A table that another transaction holds is looked at later: a waiting lock request
+        // holds up later ones.
         let timeout = "SET lock_timeout = '\(PostgresHistory.tableLockTimeout)'"
         current = try PostgresConnection(target, setup: "\(setup); \(timeout)")
         connection = current

@@ -106,13 +106,16 @@ extension Problem {
         + "is called `true` or `false`, or is served read only.")
   }
 
-  package static let locked: Problem = {
-    var problem = Problem(
-      503, "busy", "Service unavailable",
-      "Another transaction holds a table, so that its changes cannot be followed yet; try again.")
+  /// A 503 that the client repeats after a second.
+  private static func unavailable(_ code: String, _ detail: String) -> Problem {
+    var problem = Problem(503, code, "Service unavailable", detail)
     problem.headers = [("Retry-After", "1")]
     return problem
-  }()
+  }
+
+  package static let locked = unavailable(
+    "busy",
+    "Another transaction holds a table, so that its changes cannot be followed yet; try again.")
 
   package static let volatilePredicate = badRequest(
     "not-observable", "`now()` changes without a save, so the fetch cannot be followed.")
@@ -133,17 +136,11 @@ extension Problem {
     return problem
   }()
 
-  package static let shuttingDown: Problem = {
-    var problem = Problem(
-      503, "shutting-down", "Service unavailable", "The server is shutting down; try again.")
-    problem.headers = [("Retry-After", "1")]
-    return problem
-  }()
+  package static let shuttingDown = unavailable(
+    "shutting-down", "The server is shutting down; try again.")
 
   package static func overloaded(_ detail: String) -> Problem {
-    var problem = Problem(503, "overloaded", "Service unavailable", detail)
-    problem.headers = [("Retry-After", "1")]
-    return problem
+    unavailable("overloaded", detail)
   }
 
   package static let notJSON = Problem(
@@ -215,8 +212,7 @@ extension Problem {
       self.init(
         504, "query-timeout", "Query timeout", "The query ran past the server's time limit.")
     case .busy:
-      self.init(503, "busy", "Service unavailable", "The store is busy; try again.")
-      headers = [("Retry-After", "1")]
+      self = .unavailable("busy", "The store is busy; try again.")
     case .overloaded:
       self = .overloaded("The server has too much to do; try again.")
     case .shuttingDown: self = .shuttingDown
