@@ -47,11 +47,10 @@ test: deps ## build everything and run the tests
 	@swift build --build-tests
 	@echo "The tests of the contract, over PostgreSQL:"
 	@# One at a time: a commit in any database of a server moves the tokens of all of them.
-	@# PostgreSQL's own commits do so too, in the middle of a test: a second run confirms a failure.
-	@export LIVEFETCH_TESTED_STORE=postgres SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=1; \
-	  run() { swift test --skip-build --filter 'ServiceTests\.($(BOTH_STORES))Tests'; }; run || run
+	@LIVEFETCH_TESTED_STORE=postgres SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=1 \
+	  python3 .ci/tests.py --filter 'ServiceTests\.($(BOTH_STORES))Tests'
 	@echo "All tests, over SQLite files:"
-	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) swift test --skip-build
+	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) python3 .ci/tests.py
 
 browser: deps ## run the web page's tests in headless Chromium; screenshots in .build-shots
 	@bash .ci/install --optional chromium nodejs node-typescript node-react node-react-dom python3-pip postgresql
