@@ -61,23 +61,31 @@ extension FetchedResultsController {
       return .changing
     }
     if current.epoch == target.epoch, current.position >= target.position { return .reached }
-    let request = followedBody
-    let since: [JSON.Member] = [
-      .init(name: "since", value: .string(text)), .init(name: "wait", value: .number("\(hold)")),
-    ]
     do throws(ObjectStoreError) {
-      let answer = try await context.store.fetch(.object(request + since))
       // A content that arrived in the meantime resumes the caller's loop.
-      guard storedContent?.visibleState.token == text, let diff = Diff(json: answer),
-        let to = Token(diff.to)
+      guard let reached = try await unchangedState(since: text, hold: hold, isolation: isolation),
+        storedContent?.visibleState.token == text
       else { return .changing }
-      guard to.epoch == target.epoch else { throw .refused(.badToken) }
-      guard diff.isEmpty else { return .changing }
-      return to.position >= target.position ? .reached : .behind
+      guard reached.epoch == target.epoch else { throw .refused(.badToken) }
+      return reached.position >= target.position ? .reached : .behind
     } catch {
       // The controller fetches again, or waits for the store.
       if error.endsHistory || error.isTransient { return .changing }
       throw .store(error)
     }
+  }
+
+  /// The store's state, if the followed result has not changed since `token`; nil if it has.
+  ///
+  /// - Parameter hold: the seconds for which the store may wait for a change.
+  func unchangedState(
+    since token: String, hold: Int, isolation: isolated (any Actor)?
+  ) async throws(ObjectStoreError) -> Token? {
+    let since: [JSON.Member] = [
+      .init(name: "since", value: .string(token)), .init(name: "wait", value: .number("\(hold)")),
+    ]
+    let answer = try await context.store.fetch(.object(followedBody + since))
+    guard let diff = Diff(json: answer), diff.isEmpty else { return nil }
+    return Token(diff.to)
   }
 }

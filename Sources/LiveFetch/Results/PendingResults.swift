@@ -34,6 +34,8 @@ final class PendingResults<Element: Fetchable> {
   /// The elements of `base` and the items from which they were created.
   private var made: [ObjectID: (item: Item, element: Element)] = [:]
   private var recentSaves: [RecentSave] = []
+  /// True while the store is asked whether `base` contains the recent saves.
+  var isConfirming = false
   /// The new objects of the last created content, by the ids that they have there.
   private var temporaries: [ObjectID: ManagedObject] = [:]
   /// Those of the shown content.
@@ -157,6 +159,14 @@ final class PendingResults<Element: Fetchable> {
       recentSaves.flatMap { $0.changed.compactMap(\.objectID.permanentID) },
       recentSaves.flatMap(\.deleted)
     )
+  }
+
+  /// The token of the last save that `base` may lack.
+  var lastRecentSave: Token? { recentSaves.last?.token }
+
+  /// `base` contains the saves up to `token`.
+  func forgetSaves(upTo token: Token) {
+    recentSaves.removeAll { $0.token.position <= token.position }
   }
 
   private func content(
@@ -306,6 +316,7 @@ extension FetchedResultsController {
 
   private func pendingDidChange(_ reference: IsolatedReference<FetchedResultsController>) {
     guard let results = pendingResults else { return }
+    startConfirmingSaves(reference)
     results.isStale = true
     guard !results.isRefreshing else { return }
     results.isRefreshing = true
@@ -332,5 +343,45 @@ extension FetchedResultsController {
       show(content, change, from: old)
     }
     results.isRefreshing = false
+  }
+
+  /// Starts ``confirmSaves(isolation:)`` if it does not run.
+  private func startConfirmingSaves(_ reference: IsolatedReference<FetchedResultsController>) {
+    guard let results = pendingResults, results.lastRecentSave != nil, !results.isConfirming else {
+      return
+    }
+    results.isConfirming = true
+    Task {
+      await reference.run { controller, isolation in
+        await controller.confirmSaves(isolation: isolation)
+      }
+    }
+  }
+
+  /// Asks the store whether the stored result contains the recent saves, because its token advances
+  /// with its changes only. Without that, the saved objects would count as unsaved until something
+  /// else changes the result. After an error, the next change asks again.
+  private func confirmSaves(isolation: isolated any Actor) async {
+    guard let results = pendingResults else { return }
+    defer { results.isConfirming = false }
+    var hold = 0
+    while results === pendingResults, isBegun, let save = results.lastRecentSave,
+      let token = results.base?.token
+    {
+      do throws(ObjectStoreError) {
+        guard
+          let state = try await unchangedState(since: token, hold: hold, isolation: isolation)
+        else {
+          // The diff that the controller receives asks again, unless it was received in the meantime.
+          if results.base?.token == token { return }
+          continue
+        }
+        results.forgetSaves(upTo: state)
+        pendingDidChange(IsolatedReference(self, on: isolation))
+        hold = state.position >= save.position ? 0 : 1
+      } catch {
+        return
+      }
+    }
   }
 }

@@ -124,6 +124,43 @@ struct PendingResultsTests {
     try await eventually { names(below) == ["Ait", "Tokyo", "Ube", "Xam"] }
   }
 
+  @Test(
+    "judges a saved object by the store again, also if the save did not change the result",
+    arguments: Kind.allCases)
+  func savesOutsideTheResult(kind: Kind) async throws {
+    let (sample, ids) = try await SampleCities.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let cusco = try await context.materializedObject(City.self, with: #require(ids["cusco"]))
+    let country = try #require(try await cusco.country?.materialize())
+    let controller = try await controller(
+      context, City.sortedFetchRequest(where: "country.name == 'Mali'"))
+    #expect(names(controller) == [])
+    cusco.population = 5
+    try await context.save()
+    country.name = "Mali"
+    let nara: City = context.insertObject()
+    (nara.name, nara.country) = ("Nara", Fault(country))
+    // An object that was not changed is judged by its stored values.
+    try await eventually { names(controller) == ["Nara"] }
+    #expect(try await context.fetch(controller.fetchRequest).map(\.name) == ["Nara"])
+  }
+
+  @Test("retains no saved object that its result does not contain", arguments: Kind.allCases)
+  func retainedObjects(kind: Kind) async throws {
+    let (sample, _) = try await SampleCities.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let controller = try await controller(context, City.sortedFetchRequest(where: "name == 'Nara'"))
+    weak var saved: City?
+    do {
+      let city: City = context.insertObject()
+      city.name = "Ube"
+      try await context.save()
+      saved = city
+    }
+    try await eventually { saved == nil }
+    #expect(names(controller) == [])
+  }
+
   @Test("refuses sections by parts of values, which it cannot compute")
   func derivedSections() async throws {
     let (sample, _) = try await SampleCities.store(.local)
