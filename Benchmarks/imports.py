@@ -35,7 +35,7 @@ def p9(bench):
         seen["ours"],
         seen["theirs"],
         "sqlite3 .import, without",
-        at_most=2.5,
+        at_most=0.6,
     )
 
 

@@ -64,9 +64,9 @@ def p3(bench):
     seen = bench.contest(
         ours=lambda: poll_livefetch(bench, ours, 1, 50)[2], commit=commits, trip=trips
     )
-    bound = 2 * (seen["commit"] + seen["trip"]) + 200
-    name = f"2 × ({seen['commit']:.0f} commit + {seen['trip']:.0f} trip) + 200"
-    table.row("P3", p3.__doc__, "µs", seen["ours"], bound, "= " + name, at_most=1.0)
+    bare = seen["commit"] + seen["trip"]
+    name = f"= {seen['commit']:.0f} commit + {seen['trip']:.0f} trip"
+    table.row("P3", p3.__doc__, "µs", seen["ours"], bare, name, at_most=1.25)
 
 
 def p4(bench):
@@ -81,7 +81,6 @@ def p4(bench):
             limit=lambda: poll_limit(limit, *bare)[2] / 1e3,
         )
         last[clients] = seen["ours"]
-        bound = 1.3 if clients == 10_000 else None
         table.row(
             "P4" if clients == 1_000 else "",
             f"one save until the last of {clients:,} has its diff",
@@ -89,7 +88,7 @@ def p4(bench):
             seen["ours"],
             seen["limit"],
             "bare resume",
-            at_most=bound,
+            at_most=1.15,
         )
     limit.stop()
     peer = peer_or_none(pocketbase.start, bench.base)
@@ -223,7 +222,7 @@ def p6(bench):
 
     connection = grown("same.sqlite", lambda i: city_fetch(1_000_000, wait=60))
     both = grown("distinct.sqlite", lambda i: city_fetch(1_000_000 + i, wait=60))
-    table.row("P6", p6.__doc__, "KiB", connection, None, "", "≤ 10 KiB", at_most=10)
+    table.row("P6", p6.__doc__, "KiB", connection, None, "", "≤ 6 KiB", at_most=6)
     table.row(
         "",
         "  of a distinct live fetch of 50, with its cache",
@@ -231,8 +230,8 @@ def p6(bench):
         both - connection,
         None,
         "",
-        "≤ 12 KiB",
-        at_most=12,
+        "≤ 2 KiB",
+        at_most=2,
     )
 
 
@@ -247,7 +246,7 @@ def p7(bench):
         window=lambda: poll_livefetch(bench, server, 1, 50)[2],
     )
     beyond = seen["ours"] - seen["window"]
-    table.row("P7", p7.__doc__, "µs", beyond, None, "", "≤ 100 µs", at_most=100)
+    table.row("P7", p7.__doc__, "µs", beyond, None, "", "≤ 50 µs", at_most=50)
 
 
 def p11(bench):
@@ -266,4 +265,4 @@ def p11(bench):
         token = json.loads(diff)["to"]
         diffs += len(diff)
         snapshots += len(ask(path)[1])
-    table.row("P11", p11.__doc__, "bytes", diffs, snapshots, "as snapshots", at_most=0.05)
+    table.row("P11", p11.__doc__, "bytes", diffs, snapshots, "as snapshots", at_most=0.04)

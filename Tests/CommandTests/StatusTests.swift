@@ -139,9 +139,15 @@ struct StatusTests {
     let errors = try folder.read("serve.log.err")
     #expect(errors.contains("database corruption"), "\(errors)")
     #expect(errors.contains("`livefetch check t.sqlite` looks for damage"))
-    let second = try folder.run("serve", "t.sqlite", "--port", "0")
-    #expect(second.status == 65)
-    #expect(second.errors.hasPrefix("livefetch: t.sqlite: the file is damaged: "))
-    #expect(second.errors.hasSuffix(" (restore it from a backup)\n"))
+    // Started again, it looks for damage by itself before the first save.
+    let (second, again) = try folder.serve("t.sqlite")
+    let found = try folder.wait(for: "serve.log.err") {
+      $0.contains("(restore it from a backup)")
+    }
+    #expect(try folder.run("status", again).status == 69)
+    second.terminate()
+    second.waitUntilExit()
+    #expect(found.contains("t.sqlite: the file is damaged"), "\(found)")
+    #expect(found.contains(" (restore it from a backup); `livefetch check t.sqlite`"), "\(found)")
   }
 }

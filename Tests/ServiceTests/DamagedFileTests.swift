@@ -72,7 +72,24 @@ struct DamagedFileTests {
     #expect(try content(file.path) == before)
   }
 
-  @Test("A file with damaged pages is not opened, and stays as it is")
+  @Test("A file that was served before is served at once; damage is found before the first save")
+  func openingAgain() throws {
+    let file = try ServedFile(fixture)
+    var before = Data()
+    try file.restart { file in
+      try zero(file.path, from: 40 * 4_096, bytes: 4_096)
+      before = try content(file.path)
+    }
+    let save = try file.ask("POST", "/v1/objects/city", body: #"{"name":"Oslo"}"#)
+    #expect(save.status == 503 && save.code == "storage-failed", "\(save.text)")
+    let ready = try file.ask("/health/ready")
+    #expect(ready.status == 503 && ready.text.contains(#""file-damaged""#), "\(ready.text)")
+    #expect(try file.ask("/v1/objects/city?as=count").json["total"]?.integer == 2)
+    file.stop()
+    #expect(try content(file.path) == before)
+  }
+
+  @Test("A file with damaged pages is not followed, and stays as it is")
   func opening() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("damaged.sqlite")

@@ -37,9 +37,13 @@ struct OpenFile {
     lock = try FileLock(beside: path)
     let connection = try Connection(path: path, access: .write)
     try Self.checkPages(connection)
-    try Self.checkContent(connection)
     // This precedes every change, so a file of a newer version stays unchanged.
-    if try History.isPresent(on: connection) { try History.checkFormat(on: connection) }
+    if try History.isPresent(on: connection) {
+      try History.checkFormat(on: connection)
+    } else {
+      // The writer's thread checks a file that was served before, so that it is served at once.
+      try Self.checkContent(connection)
+    }
     // No table is created for a model that cannot be served.
     try options.model?.checkTransformers(among: options.transformers)
     let opening = ModelOpening(connection: connection, given: options.model)
@@ -86,12 +90,12 @@ struct OpenFile {
       "the file was cut short: it has fewer pages than its header says (restore it from a backup)")
   }
 
-  /// Nanoseconds for which the content of a file is checked when it is opened: enough for some
+  /// Nanoseconds for which the content of a file is checked before its first save: enough for some
   /// 100 MB. Of a larger file only the first tables are checked.
   private static let contentCheckLimit: UInt64 = 250_000_000
 
   /// Refuses a file that contains damaged pages. Saves to it could be lost.
-  private static func checkContent(_ connection: Connection) throws(StoreError) {
+  static func checkContent(_ connection: Connection) throws(StoreError) {
     let findings: [String]
     do throws(StoreError) {
       findings = try connection.withDeadline(after: contentCheckLimit) { () throws(StoreError) in

@@ -101,7 +101,10 @@ final class ReaderPool: Sendable {
     let (known, isClosed) = idle.withLock { ($0.connections.popLast(), $0.isClosed) }
     if isClosed { throw .busy }
     if let known { return known }
-    if let fault = files?.condition.fault { throw .storageFailed(fault.detail) }
+    // The path may name other files than those that are served.
+    if let condition = files?.condition, condition != .damaged, let fault = condition.fault {
+      throw .storageFailed(fault.detail)
+    }
     return try Connection(path: path, access: access)
   }
 

@@ -96,9 +96,20 @@ final class Writer: Sendable {
       let group = WriterGroup(
         connection: connection, history: history, files: watch?.files, token: token,
         duration: settings.groupDuration)
+      Self.checkContent(connection, watch?.files)
       work(group, maintenance, pollInterval: settings.pollInterval, onCommit)
     }
     guard isStarted else { throw .failed("no thread could be started") }
+  }
+
+  /// Looks for damaged pages before the first save, which is then refused.
+  private static func checkContent(_ connection: Connection, _ files: ServedFiles?) {
+    do {
+      try OpenFile.checkContent(connection)
+    } catch {
+      files?.recordDamage(error)
+      if case .damaged(let reason) = error { SQLiteStore.report(.reported(reason)) }
+    }
   }
 
   /// The newest token whose commit this writer made or detected.

@@ -98,8 +98,7 @@ extension RequestContext {
       (name: "Cache-Control", value: "no-cache"), (name: "ETag", value: etag),
     ]
     if !query.hasFoundReferences, request.namesETag(etag) {
-      let body = HTTPBody.omitted(count: object.json.count)
-      return respond(HTTPResponse(status: 304, headers: headers, body: body))
+      return respond(HTTPResponse(status: 304, headers: headers))
     }
     respond(HTTPResponse(headers: headers, body: .bytes(object.json)))
   }

@@ -57,10 +57,7 @@ extension RequestContext {
       (name: "X-Content-Type-Options", value: "nosniff"),
       (name: "ETag", value: etag),
     ]
-    if request.namesETag(etag) {
-      let body = HTTPBody.omitted(count: bytes.count)
-      return respond(HTTPResponse(status: 304, headers: headers, body: body))
-    }
+    if request.namesETag(etag) { return respond(HTTPResponse(status: 304, headers: headers)) }
     let isCurrent = request.header("If-Range").map { EntityTag.ifMatch($0, names: etag) } ?? true
     // RFC 9110, section 14.2, defines ranges for GET only.
     let header = isCurrent && request.method == "GET" ? request.header("Range") : nil
