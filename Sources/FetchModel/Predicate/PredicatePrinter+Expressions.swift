@@ -95,8 +95,7 @@ extension PredicatePrinter {
     case .collectionOperator(let name): text += "@" + name
     case .placeholder(let placeholder): write(placeholder)
     case .name(let name) where !PredicateLexer.isName(name):
-      text += "%K"
-      arguments.append(.json(.string(name)))
+      text += "#" + Literal.string(name).text
     case .name(let name):
       text += isFirst && PredicateKeyword(spelling: name) != nil ? "#" + name : name
     }

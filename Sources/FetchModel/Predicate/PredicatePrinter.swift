@@ -1,6 +1,6 @@
 // Syntax tree → canonical text. The text parses to the same tree; there is one way to write each
 // tree: operators spelt as in ``ComparisonPredicate/Operator``, double quotes, one space around
-// operators, no parenthesis that is not needed, reserved words after `#`.
+// operators, no parenthesis that is not needed, reserved words and other names after `#`.
 
 /// Canonical predicate text, and the arguments of its placeholders.
 public struct PredicateText: Sendable, Hashable {
@@ -15,8 +15,7 @@ extension Predicate: CustomStringConvertible {
   ///
   /// Parsing the text gives an equal tree if text can represent the tree: chains have at least two
   /// operands and no operand of their own kind, placeholders are numbered in order of appearance,
-  /// and there is no NaN (which has no spelling and is written `nil`). A name that predicates
-  /// cannot spell becomes `%K`; ``formatted(arguments:)`` returns its argument.
+  /// and there is no NaN (which has no spelling and is written `nil`).
   public var description: String { formatted().text }
 
   /// The predicate as canonical text, with the arguments of its placeholders.
