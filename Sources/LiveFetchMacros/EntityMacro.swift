@@ -33,7 +33,13 @@
           "@Entity is for a class that inherits from ManagedObject directly; "
             + "another class declares entityName, Key and its property wrappers itself")
       }
-      let properties = declaration.memberBlock.members.flatMap { names(of: $0.decl) }
+      if declaration.is(ClassDeclSyntax.self) { try checkVariables(of: declaration) }
+      let stored = declaration.memberBlock.members.flatMap { names(of: $0.decl) }
+      let codingKeys = declaration.is(StructDeclSyntax.self) ? codingKeys(of: declaration) : nil
+      let properties = stored.compactMap { name -> Property? in
+        guard let codingKeys else { return Property(name: name, key: name) }
+        return codingKeys.first { $0.name == name }
+      }
       guard !properties.isEmpty else {
         throw MacroExpansionErrorMessage("@Entity needs a property with a type or a value")
       }
@@ -42,14 +48,15 @@
         .first { ["public", "package"].contains($0) || $0 == "open" }
         .map { $0 == "open" ? "public " : "\($0) " } ?? ""
       let text = entityName(in: node) ?? "\"\(name)\""
-      let list = properties.map { "`\($0)`" }.joined(separator: ", ")
-      let paths = properties.map { "\\\(name).`\($0)`: \"\($0)\"" }.joined(separator: ", ")
+      let list = properties.map(\.enumCase).joined(separator: ", ")
+      let paths = properties.map { "\\\(name).`\($0.name)`: \"\($0.key)\"" }
+        .joined(separator: ", ")
       var members: [DeclSyntax] = [
         "\(raw: access)static let entityName = \(raw: text)",
         "\(raw: access)enum Key: String, KeyCodable { case \(raw: list) }",
         "\(raw: access)static var predicateKeyPaths: [AnyKeyPath: String] { [\(raw: paths)] }",
       ]
-      if declaration.is(StructDeclSyntax.self),
+      if declaration.is(StructDeclSyntax.self), codingKeys == nil,
         declaration.memberBlock.members.contains(where: { isTransient($0.decl) })
       {
         // Transient properties are neither decoded nor encoded.
@@ -80,6 +87,46 @@
       return ["@\(raw: wrapper(of: variable))(Key.`\(raw: name)`)"]
     }
 
+    /// A stored property, and its name in the store.
+    private struct Property {
+      let name: String
+      let key: String
+
+      var enumCase: String { name == key ? "`\(name)`" : "`\(name)` = \"\(key)\"" }
+    }
+
+    /// The cases of the enumeration `CodingKeys` of a structure; nil if it has none.
+    private static func codingKeys(of declaration: some DeclGroupSyntax) -> [Property]? {
+      let keys = declaration.memberBlock.members.lazy.compactMap { $0.decl.as(EnumDeclSyntax.self) }
+        .first { $0.name.text == "CodingKeys" }
+      return keys?.memberBlock.members.compactMap { $0.decl.as(EnumCaseDeclSyntax.self) }
+        .flatMap(\.elements).map { element in
+          let name = withoutBackticks(element.name.text)
+          let value = element.rawValue?.value.as(StringLiteralExprSyntax.self)
+          return Property(name: name, key: value?.representedLiteralValue ?? name)
+        }
+    }
+
+    /// Refuses stored properties of a class that no wrapper can be given to.
+    private static func checkVariables(of declaration: some DeclGroupSyntax) throws {
+      for member in declaration.memberBlock.members {
+        guard let variable = member.decl.as(VariableDeclSyntax.self),
+          case let names = names(of: member.decl), let name = names.first
+        else { continue }
+        if names.count > 1 {
+          throw MacroExpansionErrorMessage(
+            "@Entity needs a declaration of its own for each of: "
+              + names.joined(separator: ", "))
+        }
+        let isWeak = variable.modifiers.contains { ["weak", "unowned"].contains($0.name.text) }
+        if isWeak || variable.bindingSpecifier.text == "let" {
+          throw MacroExpansionErrorMessage(
+            "@Entity stores no property that is let, weak or unowned: declare `\(name)` with var, "
+              + "or mark it @Transient")
+        }
+      }
+    }
+
     /// False for a class with a superclass other than ManagedObject.
     private static func hasSupportedSuperclass(_ declaration: some DeclGroupSyntax) -> Bool {
       guard let type = declaration.as(ClassDeclSyntax.self) else { return true }
@@ -106,8 +153,12 @@
       return variable.bindings.compactMap { binding in
         guard isStored(binding) else { return nil }
         let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier.text
-        return name.map { $0.hasPrefix("`") ? String($0.dropFirst().dropLast()) : $0 }
+        return name.map(withoutBackticks)
       }
+    }
+
+    private static func withoutBackticks(_ name: String) -> String {
+      name.hasPrefix("`") ? String(name.dropFirst().dropLast()) : name
     }
 
     private static func isTransient(_ member: some DeclSyntaxProtocol) -> Bool {

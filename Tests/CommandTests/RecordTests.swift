@@ -101,6 +101,23 @@ struct RecordTests {
     server.waitUntilExit()
   }
 
+  @Test("A user's name cannot make a line look like another one", arguments: ["text", "json"])
+  func invisibleCharacters(format: String) throws {
+    let folder = try folder()
+    // An HS256 token whose `sub` has U+202E, U+2028 and U+0085.
+    let token =
+      "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhXHUyMDJlYlx1MjAyOGNcdTAwODVcdTAwZTkiLCJzY29wZSI6InJlYWQifQ."
+      + "jSyN1wv_5v8pYUoRaRebkhL8SB_MVywIvW9-BF2mApo"
+    try folder.write("a secret of at least thirty-two bytes\n", to: "key")
+    let (server, address) = try folder.serve(
+      "w.sqlite", ["--jwt-key", "key", "--log-requests", "--log-format", format])
+    #expect(try ask(address, "/v1", "Authorization: Bearer \(token)\r\n").contains("200 OK"))
+    let log = try folder.wait(for: "serve.log.err") { $0.contains("/v1") && $0.hasSuffix("\n") }
+    #expect(log.contains(#"a\u202Eb\u2028c\u0085é"#), "\(log)")
+    server.terminate()
+    server.waitUntilExit()
+  }
+
   @Test("The audit file has a line for each committed save")
   func audit() throws {
     let folder = try folder()

@@ -15,7 +15,7 @@ import Foundation
 /// ```
 ///
 /// Related types in a predicate's key paths conform as well.
-public protocol PredicateKeyPathProviding {
+public protocol PredicateKeyPathProviding: SendableMetatype {
   /// The name of each property in the store's model.
   static var predicateKeyPaths: [AnyKeyPath: String] { get }
 }

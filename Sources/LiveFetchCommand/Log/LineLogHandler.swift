@@ -1,7 +1,7 @@
 // Events of swift-log → lines on standard error, as text or as JSON.
 //
 // Promises: logging never waits for the reader of standard error: lines that it is behind with are
-// dropped beyond a bound, and their number is logged. A line holds no line break.
+// dropped beyond a bound, and their number is logged. A line holds no line break and no invisible character.
 
 import FetchModel
 import Foundation
@@ -34,9 +34,28 @@ struct LineLogHandler: LogHandler {
   func log(event: LogEvent) {
     let time = Instant.now.iso8601Milliseconds
     let entries = metadata.merging(event.metadata ?? [:]) { $1 }
-    output.write(
-      format == .json
-        ? Self.json(time, event, entries) : Self.text(time, event, entries))
+    let line =
+      format == .json ? Self.json(time, event, entries) : Self.text(time, event, entries)
+    output.write(Self.escapingInvisible(line))
+  }
+
+  /// Writes characters that are not seen, or that change the order of those beside them, as `\u202E`:
+  /// a name that a client chose must not make a line look like another one.
+  private static func escapingInvisible(_ line: [UInt8]) -> [UInt8] {
+    guard line.contains(where: { $0 >= 0x80 }) else { return line }
+    var text = ""
+    for scalar in String(decoding: line, as: UTF8.self).unicodeScalars {
+      switch scalar.properties.generalCategory {
+      case .format, .lineSeparator, .paragraphSeparator,
+        .control where scalar.value >= 0x80:
+        for unit in String(scalar).utf16 {
+          let digits = String(unit, radix: 16, uppercase: true)
+          text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        }
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    return Array(text.utf8)
   }
 
   /// The entries of a request in the order of a line; others follow, sorted.

@@ -18,7 +18,8 @@
   /// ```
   ///
   /// A property with an attribute of its own keeps it. Static, lazy and computed properties are left
-  /// out, and those with ``Transient()``. `ModelFile(of:)` is the model that the classes declare.
+  /// out, and those with ``Transient()``. The `CodingKeys` of a structure, if it declares them, are the
+  /// names in the store. `ModelFile(of:)` is the model that the classes declare.
   ///
   /// A class inherits from ``ManagedObject`` directly and states ``ManagedObjectType`` itself, as a
   /// structure states `Codable` and ``Fetchable``: what a declaration states decides about its isolation

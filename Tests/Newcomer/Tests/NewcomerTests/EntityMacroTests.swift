@@ -27,7 +27,33 @@ import Testing
   @Transient var isMarked = true
 }
 
+@Entity("Book") struct BookTitle: Codable, Fetchable, Identifiable {
+  let id: Int
+  var text: String
+  var cover = "plain"
+
+  enum CodingKeys: String, CodingKey {
+    case id
+    case text = "title"
+  }
+}
+
 struct `An entity that is declared once` {
+  @Test func `has the names of CodingKeys if a structure declares them`() async throws {
+    #expect(BookTitle.Key.allCases.map(\.rawValue) == ["id", "title"])
+    #expect(BookTitle.predicateKeyPaths == [\BookTitle.id: "id", \BookTitle.text: "title"])
+    let store = try LocalStore.inMemory(ModelFile(of: [Shelf.self]))
+    let context = ManagedObjectContext(store: store)
+    for title in ["Leaves", "Howl"] {
+      let book: Book = context.insertObject()
+      book.title = title
+    }
+    try await context.save()
+    let request = try FetchRequest(where: #Predicate<BookTitle> { $0.text == "Howl" })
+    let found = try await ManagedObjectContext(store: store).fetch(request)
+    #expect(found.map(\.text) == ["Howl"])
+  }
+
   @Test func `has its name, keys and key paths from the properties`() {
     #expect(Book.entityName == "Book")
     #expect(Book.Key.allCases.map(\.rawValue) == ["title", "default", "printed", "shelf"])

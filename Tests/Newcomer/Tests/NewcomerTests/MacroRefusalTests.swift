@@ -10,6 +10,27 @@ struct `The macro @Entity` {
 
   @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: plugin)))
   func `refuses a class below another entity with one message`() throws {
+    let errors = try errors("@Entity final class City: Place { var size = 1 }")
+    #expect(errors.count == 1)
+    #expect(
+      errors.first?.contains("@Entity is for a class that inherits from ManagedObject directly")
+        == true)
+  }
+
+  @Test(
+    .enabled(if: FileManager.default.isExecutableFile(atPath: plugin)),
+    arguments: [
+      ("var x = 0, y = 0", "@Entity needs a declaration of its own for each of: x, y"),
+      ("let size = 5", "declare `size` with var, or mark it @Transient"),
+      ("weak var owner: City?", "declare `owner` with var, or mark it @Transient"),
+    ])
+  func `refuses properties that it could not store`(property: String, message: String) throws {
+    let errors = try errors("@Entity final class City: ManagedObject { \(property) }")
+    #expect(errors.contains { $0.contains(message) }, "\(errors)")
+  }
+
+  /// The errors of the compiler for a declaration.
+  private func errors(_ declaration: String) throws -> [Substring] {
     let file = FileManager.default.temporaryDirectory
       .appendingPathComponent("\(UUID().uuidString).swift")
     defer { try? FileManager.default.removeItem(at: file) }
@@ -19,7 +40,7 @@ struct `The macro @Entity` {
       macro Entity() = #externalMacro(module: "LiveFetchMacros", type: "EntityMacro")
       class ManagedObject {}
       class Place: ManagedObject {}
-      @Entity final class City: Place { var size = 1 }
+      \(declaration)
       """.utf8
     ).write(to: file)
     let compiler = Process()
@@ -33,11 +54,7 @@ struct `The macro @Entity` {
     try compiler.run()
     let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
     compiler.waitUntilExit()
-    let errors = String(decoding: output, as: UTF8.self).split(separator: "\n")
+    return String(decoding: output, as: UTF8.self).split(separator: "\n")
       .filter { $0.hasPrefix("\(file.path):5:") && $0.contains("error: ") }
-    #expect(errors.count == 1)
-    #expect(
-      errors.first?.contains("@Entity is for a class that inherits from ManagedObject directly")
-        == true)
   }
 }
