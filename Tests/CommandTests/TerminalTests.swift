@@ -83,11 +83,12 @@ struct TerminalTests {
     let folder = try Folder()
     try folder.sql(
       "CREATE TABLE T(id INTEGER PRIMARY KEY, a, n INTEGER); "
-        + "INSERT INTO T(a) VALUES (char(27) || '[2Jx' || char(7, 155, 10) || 'y')", on: "w.sqlite")
+        + "INSERT INTO T(a) VALUES (char(27) || '[2Jx' || char(7, 155, 8238, 10) || 'y')",
+      on: "w.sqlite")
     let table = try folder.run("fetch", "w.sqlite", "T", "--select", "a")
-    #expect(table.output == "id  a\n 1  ␛[2Jx␇\u{FFFD} y\n")
+    #expect(table.output == "id  a\n 1  ␛[2Jx␇\u{FFFD}\u{FFFD} y\n")
     let sections = try folder.run("fetch", "w.sqlite", "T", "--section", "a", "--select", "n")
-    #expect(sections.output.contains("␛[2Jx␇\u{FFFD} y (1)"))
+    #expect(sections.output.contains("␛[2Jx␇\u{FFFD}\u{FFFD} y (1)"))
     let load = try folder.run(
       "import", "w.sqlite", "-", "--into", "T", input: "n\n\u{1B}[2J\n")
     #expect(load.errors.contains("not '␛[2J'"))

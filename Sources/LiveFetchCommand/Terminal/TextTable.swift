@@ -86,12 +86,13 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// The visible symbol of a control character: `␛`.
+  /// The visible symbol of a control character: `␛`. One that changes the direction of the text beside
+  /// it has none.
   fileprivate var visible: Unicode.Scalar {
     switch value {
     case 0..<0x20: Unicode.Scalar(0x2400 + value) ?? self
     case 0x7F: "\u{2421}"
-    case 0x80..<0xA0: "\u{FFFD}"
+    case 0x80..<0xA0, 0x202A...0x202E, 0x2066...0x2069: "\u{FFFD}"
     default: self
     }
   }
