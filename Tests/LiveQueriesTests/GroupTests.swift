@@ -53,6 +53,29 @@ import Testing
     #expect(group.next() == (1..<8).map { "\($0): expired" }.joined(separator: "; "))
   }
 
+  @Test("A wait that ends after the group was answered gets no second answer")
+  func endAfterAnswer() {
+    let (group, marker) = (RecordingWaiter(), RecordingWaiter())
+    engine.follow(fetches, isFinal: true, group)
+    #expect(group.next() == (1..<8).map { "\($0): expired" }.joined(separator: "; "))
+    engine.endWait(of: group)
+    engine.cancel(group)
+    engine.endWait(of: group)
+    engine.follow(fetches[0].plan, since: .token(store.token), until: .now, marker)
+    #expect(marker.next().contains(#""count":1"#))
+    #expect(!group.hasAnswers)
+  }
+
+  @Test("A wait that ends without changes is answered with no results")
+  func endWithoutChanges() throws {
+    let group = RecordingWaiter()
+    engine.follow(fetches, isFinal: false, group)
+    try #require(eventually(within: .seconds(300)) { engine.counters.waiters == 8 })
+    #expect(!group.hasAnswers)
+    engine.endWait(of: group)
+    #expect(group.next() == "")
+  }
+
   @Test("A client that disconnects cancels its postponed fetches")
   func left() throws {
     let (gone, kept) = (RecordingWaiter(), RecordingWaiter())

@@ -86,7 +86,8 @@ struct CatchUpLimitTests {
     var held = try Self.fetches.map { try Self.snapshot(file, $0) }
     for round in 0..<6 {
       let place = Comment("seed \(seed), round \(round)")
-      let waiting = try Self.follow(held, file, wait: 1)
+      let waiting = try Self.follow(
+        held, file, wait: Double.random(in: 0.05...1, using: &random))
       for _ in 0..<Int.random(in: 1...3, using: &random) {
         try file.runExternally(Self.change(&random))
         Thread.sleep(forTimeInterval: Double.random(in: 0...0.2, using: &random))
@@ -106,7 +107,7 @@ struct CatchUpLimitTests {
   }
 
   private static func follow(
-    _ held: [ResultSnapshot], _ file: ServedFile, wait: Int
+    _ held: [ResultSnapshot], _ file: ServedFile, wait: Double
   ) throws -> Pending {
     var members: [String] = []
     for (index, (fetch, held)) in zip(fetches, held).enumerated() {

@@ -11,6 +11,7 @@ struct CommandBatch: Sendable {
   enum Command: Sendable {
     case follow(FollowRequest)
     case followGroup(GroupCommand)
+    case endWait(any GroupWaiter)
     case cancel(any LiveWaiter)
   }
 

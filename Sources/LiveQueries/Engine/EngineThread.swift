@@ -127,6 +127,7 @@ final class EngineThread {
         if isStale || !queries.followFromMemory(request, now: now) {
           unserved.append(request)
         }
+      case .endWait(let waiter): groups.endWait(of: waiter)
       case .followGroup(let group):
         for request in groups.follow(group)
         where isStale || !queries.followFromMemory(request, now: now) {

@@ -66,6 +66,12 @@ public final class LiveEngine: Sendable {
     commandQueue.update { $0.commands.append(.followGroup(command)) }
   }
 
+  /// Answers a group that waits, also without changes. Has no effect if an answer is already being
+  /// delivered: the client is not up to date with a later token then.
+  public func endWait(of waiter: any GroupWaiter) {
+    commandQueue.update { $0.commands.append(.endWait(waiter)) }
+  }
+
   /// Removes `waiter` without an answer, unless one is already being delivered.
   public func cancel(_ waiter: any LiveWaiter) {
     commandQueue.update { $0.commands.append(.cancel(waiter)) }

@@ -40,7 +40,7 @@ public struct GroupResult: Sendable {
 struct GroupCommand: Sendable {
   /// Fetches that are new to the group, or followed from another token than before.
   let fetches: [GroupFetch]
-  /// True to answer at once, even without changes.
+  /// True to answer at once, also without changes.
   let isFinal: Bool
   let caller: String
   let waiter: any GroupWaiter
@@ -229,6 +229,14 @@ struct LiveGroups {
     group.isArmed = true
     group.mustAnswer = group.mustAnswer || command.isFinal
     return group.takeRequests()
+  }
+
+  /// Answers a group that is armed as soon as possible, also without changes.
+  mutating func endWait(of waiter: any GroupWaiter) {
+    let identity = ObjectIdentifier(waiter)
+    guard let group = groups[identity], group.isArmed else { return }
+    group.mustAnswer = true
+    pending[identity] = group
   }
 
   /// Removes a client's group and returns its registered and requested members.

@@ -101,7 +101,8 @@ extension LiveQuery {
   ) throws(StoreError) -> [RowChange] {
     if passed?.contains(start) != true, let logged = log.changes(after: start) { return logged }
     let found = try rowChanges(after: start, context) ?? FoundChanges(changes: [])
-    if found.isWhole, log.start == position {
+    // An active query that no change has affected may be at an earlier position than the client.
+    if found.isWhole, log.start == position, start <= position {
       log = RowChangeLog(start: start)
       log.append(found.changes, from: start, to: position)
     }

@@ -52,7 +52,7 @@ final class FetchGroupPoll: GroupWaiter, CredentialHolder {
     engine.follow(starts, isFinal: wait <= 0, for: context.callerID.name, self)
     guard wait > 0 else { return }
     let end = context.service.deadlines.schedule(after: wait) { [weak self] in
-      if let self { engine.follow([], isFinal: true, self) }
+      if let self { engine.endWait(of: self) }
     }
     deadline.withLock { $0 = end }
   }
