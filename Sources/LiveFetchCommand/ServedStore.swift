@@ -35,11 +35,12 @@ enum ServedStore: Sendable {
       case .file(let path): return try open(path, options)
       case .database(let target): return try open(target, options)
       }
-    } catch StoreError.busy {
-      // Transient: this exit status makes a service manager start the program again.
-      throw failure("\(name): \(StoreError.busy.message)", .failed)
     } catch let error as StoreError {
-      throw error.failure(name)
+      switch error {
+      // Transient: this exit status makes a service manager start the program again.
+      case .busy, .inUse: throw failure("\(name): \(error.message)", .failed)
+      default: throw error.failure(name)
+      }
     }
   }
 

@@ -199,7 +199,7 @@ extension StoreError {
   /// A phrase for users.
   var message: String {
     switch self {
-    case .unusable(let reason), .damaged(let reason): reason
+    case .unusable(let reason), .damaged(let reason), .inUse(let reason): reason
     case .busy: "another process holds the file"
     case .overloaded: "too much waits already"
     case .shuttingDown: "the store is being closed"
@@ -218,7 +218,7 @@ extension StoreError {
 
   var exitStatus: ExitStatus {
     switch self {
-    case .unusable, .damaged, .busy, .schemaChanged: .unusableStore
+    case .unusable, .damaged, .inUse, .busy, .schemaChanged: .unusableStore
     default: .failed
     }
   }

@@ -129,7 +129,6 @@ struct StaticFile: Sendable {
     var headers = [
       (name: "Content-Type", value: type), (name: "ETag", value: variant.tag),
       (name: "Cache-Control", value: "no-cache"),
-      (name: "X-Content-Type-Options", value: "nosniff"),
       (name: "Accept-Ranges", value: "bytes"),
     ]
     if gzipped != nil { headers.append(("Vary", "Accept-Encoding")) }

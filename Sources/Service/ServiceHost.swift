@@ -151,8 +151,8 @@ public final class ServiceHost: HTTPHandler {
   }
 
   public var commonHeaders: [(name: String, value: String)] {
-    guard let service = state.withLock({ $0.served?.service }) else { return [] }
-    return [service.tokenHeader(service.tokenTag(of: nil))]
+    guard let service = state.withLock({ $0.served?.service }) else { return [Service.noSniff] }
+    return [service.tokenHeader(service.tokenTag(of: nil)), Service.noSniff]
   }
 
   public func didBeginResponse(tag: UInt8, status: Int, nanosecondsSinceRequest: UInt64) {

@@ -43,6 +43,10 @@ extension ImportTests {
     #expect(refused.status == 65)
     #expect(refused.errors.contains("is being served by process"))
     #expect(refused.errors.contains(server.address))
+    // A service manager tries this status again: an import ends.
+    let second = try folder.run("serve", "a.sqlite", "--port", "0")
+    #expect(second.status == 74)
+    #expect(second.errors.contains("is being served by process"))
     server.process.terminate()
     server.process.waitUntilExit()
     try folder.write("id,name\n3,Bjørgvin\n9,Voss\n", to: "c.csv")

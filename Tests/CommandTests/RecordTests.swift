@@ -285,8 +285,12 @@ struct RecordTests {
         head.contains(
           "Content-Security-Policy: default-src 'self'; base-uri 'none'; form-action 'self'; "
             + "frame-ancestors 'none'\r\n"), "\(head)")
-      #expect(head.contains("X-Content-Type-Options: nosniff\r\n"))
       #expect(head.contains("Referrer-Policy: no-referrer\r\n"))
+    }
+    for target in ["/", "/docs/", "/v1/model", "/v1/objects/country", "/nope", "/v1/%zz"] {
+      let head = try ask(address, target)
+      #expect(
+        head.components(separatedBy: "X-Content-Type-Options: nosniff\r\n").count == 2, "\(head)")
     }
     for origin in ["https://a.example", "https://b.example"] {
       let head = try ask(address, "/v1", "Origin: \(origin)\r\n")

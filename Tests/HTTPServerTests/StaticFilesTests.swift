@@ -153,7 +153,6 @@ extension HTTPServerTests {
       #expect(response.status == 200)
       #expect(response.header("content-type") == "text/javascript; charset=utf-8")
       #expect(response.header("cache-control") == "no-cache")
-      #expect(response.header("x-content-type-options") == "nosniff")
       #expect(response.header("vary") == "Accept-Encoding")
       #expect(response.header("content-encoding") == nil)
     }

@@ -211,7 +211,7 @@ extension Problem {
     case .queryTimeout, .tooSlow:
       self.init(
         504, "query-timeout", "Query timeout", "The query ran past the server's time limit.")
-    case .busy:
+    case .busy, .inUse:
       self = .unavailable("busy", "The store is busy; try again.")
     case .overloaded:
       self = .overloaded("The server has too much to do; try again.")

@@ -21,6 +21,8 @@ public enum StoreError: Error, Sendable, Hashable {
   case readOnly
   /// The table of this entity was removed or changed; the model has to be read again.
   case schemaChanged(entity: String)
+  /// Another process serves the file, or writes to it for longer. The text says which.
+  case inUse(String)
   /// The file cannot be opened: it cannot be a store, or has a newer format.
   case unusable(String)
   /// The file is not a database, or its content is damaged. The text says which.

@@ -31,7 +31,7 @@ final class FileLock: Sendable {
     identity = try IdentityLock(file)
   }
 
-  /// - Throws: ``StoreError/unusable(_:)`` if another process serves the file.
+  /// - Throws: ``StoreError/inUse(_:)`` if another process serves the file.
   init(beside file: String) throws(StoreError) {
     path = resolvedPath(file) + "-livefetch"
     while true {
@@ -40,7 +40,7 @@ final class FileLock: Sendable {
       guard Self.lock(descriptor) else {
         close(descriptor)
         let holder = Self.holder(beside: file)?.description ?? "another process"
-        throw .unusable("the file is being served by \(holder)")
+        throw .inUse("the file is being served by \(holder)")
       }
       // The previous holder may have removed the file in the meantime.
       guard Self.isSame(descriptor, path) else {

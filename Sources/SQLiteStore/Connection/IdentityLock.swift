@@ -27,7 +27,7 @@ import Synchronization
 
     /// Returns nil if there is no such file, or its file system has no such locks.
     ///
-    /// - Throws: ``StoreError/unusable(_:)`` if the file is already locked.
+    /// - Throws: ``StoreError/inUse(_:)`` if the file is already locked.
     init?(_ path: String) throws(StoreError) {
       let outcome = Self.entries.withLock { entries in
         Self.closeRemoved(&entries)
@@ -36,7 +36,7 @@ import Synchronization
       switch outcome {
       case .locked(let file): self.file = file
       case .unsupported: return nil
-      case .held: throw .unusable("the file is being served by another process")
+      case .held: throw .inUse("the file is being served by another process")
       }
     }
 

@@ -22,6 +22,9 @@ extension Service {
     return accessRules?.access(of: AccessCaller(caller ?? .anonymous)).tokenTag ?? 0
   }
 
+  /// Makes browsers treat a response as what its `Content-Type` says.
+  static var noSniff: (name: String, value: String) { ("X-Content-Type-Options", "nosniff") }
+
   /// The header with the store's newest token.
   func tokenHeader(_ tag: UInt32?) -> (name: String, value: String) {
     ("LiveFetch-Token", store.newestToken.tagged(tag).description)

@@ -54,7 +54,6 @@ extension RequestContext {
       (name: "Content-Type", value: value.contentType),
       (name: "Cache-Control", value: "no-cache"),
       (name: "Accept-Ranges", value: "bytes"),
-      (name: "X-Content-Type-Options", value: "nosniff"),
       (name: "ETag", value: etag),
     ]
     if request.namesETag(etag) { return respond(HTTPResponse(status: 304, headers: headers)) }

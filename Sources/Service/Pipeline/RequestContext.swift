@@ -58,10 +58,10 @@ struct RequestContext: Sendable {
 // MARK: - Responses
 
 extension RequestContext {
-  /// `LiveFetch-Token`, and the headers for browsers of other origins.
+  /// `LiveFetch-Token`, the headers for browsers, and those for browsers of other origins.
   var commonHeaders: [(name: String, value: String)] {
     let varies = service.hasAccessRules ? [(name: "Vary", value: "Authorization")] : []
-    return [tokenHeader] + varies + service.corsOrigins.headers(for: request)
+    return [tokenHeader, Service.noSniff] + varies + service.corsOrigins.headers(for: request)
   }
 
   /// The store's newest token.
