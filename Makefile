@@ -46,8 +46,7 @@ test: deps ## build everything and run the tests
 	@swift test --package-path Tests/Newcomer --scratch-path .build-newcomer
 	@swift build --build-tests
 	@echo "The tests of the contract, over PostgreSQL:"
-	@# One at a time: a commit in any database of a server moves the tokens of all of them.
-	@LIVEFETCH_TESTED_STORE=postgres SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=1 \
+	@LIVEFETCH_TESTED_STORE=postgres SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) \
 	  python3 .ci/tests.py --filter 'ServiceTests\.($(BOTH_STORES))Tests'
 	@echo "All tests, over SQLite files:"
 	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) python3 .ci/tests.py

@@ -123,10 +123,12 @@ struct Server {
     _ store: any ReopenableStore, at address: ServedAddress
   ) throws -> ServiceHost {
     let name = source.name
+    let changed =
+      source.path == nil ? "its tables have changed" : "its tables or the file have changed"
     let open = try source.reopening(options) { address.text }
     return try ServiceHost(store, configuration: options.service) { event in
       switch event {
-      case .reopened: printError("\(name): its tables or the file have changed; opened again")
+      case .reopened: printError("\(name): \(changed); opened again")
       case .cannotReopen(let error):
         let reason = error.message.withoutFullStop
         printError("\(name): cannot be opened again: \(reason); trying again")
@@ -200,7 +202,7 @@ extension StoreError {
   var message: String {
     switch self {
     case .unusable(let reason), .damaged(let reason), .inUse(let reason): reason
-    case .busy: "another process holds the file"
+    case .busy: "another process has it locked"
     case .overloaded: "too much waits already"
     case .shuttingDown: "the store is being closed"
     case .diskFull: "the disk is full"

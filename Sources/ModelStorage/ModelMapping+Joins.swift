@@ -17,7 +17,7 @@ extension ModelMapping {
             && joinOrder.allSatisfy { $0.name != table.name }
         }
       guard let existing, ends.count == 2, existing.foreignKeys.count == 2 else {
-        problems.append("the file has no table `\(planned.name)` for a to-many relationship")
+        problems.append("there is no table `\(planned.name)` for a to-many relationship")
         continue
       }
       add(planned, ends, existing)

@@ -23,7 +23,7 @@ struct CommandTests {
       let server = try RunningProgram(["serve", path, "--port", "0"])
       #expect(server.line.wholeMatch(of: /LiveFetch listening on http:\/\/127.0.0.1:\d+/) != nil)
       let second = try RunningProgram(["serve", path, "--port", "0"])
-      #expect(second.end() == 65)
+      #expect(second.end() == 74)
       server.process.terminate()
       #expect(server.end() == 0)
       #expect(try RunningProgram(["detach", path]).end() == 0)

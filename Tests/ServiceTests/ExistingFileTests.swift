@@ -118,7 +118,7 @@ struct ExistingFileTests {
     ),
     (
       country + city + "CREATE TABLE Tag(id INTEGER PRIMARY KEY);",
-      ["the file has no table `City_tags` for a to-many relationship"]
+      ["there is no table `City_tags` for a to-many relationship"]
     ),
     (
       country + city + tag.replacing("Tag(id) ON DELETE CASCADE", with: "Tag(id)"),

@@ -12,15 +12,20 @@ import Testing
 
 /// The copy of a file, which a ``ServedFile`` serves in its place.
 final class TestedDatabase {
+  private let server: PostgresServer
   private let target: String
   private let connection: PostgresConnection
 
   init(copying path: String) throws {
-    target = try PostgresServer.shared().newDatabase(copying: path)
+    server = try PostgresServer.takeIdle()
+    target = try server.newDatabase(copying: path)
     connection = try PostgresConnection(target)
   }
 
-  deinit { connection.close() }
+  deinit {
+    connection.close()
+    server.giveBack()
+  }
 
   func open(_ options: SQLiteStoreOptions) throws -> PostgresStore {
     var own = PostgresStoreOptions()

@@ -4,6 +4,7 @@
 
 import CPostgres
 import Foundation
+import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -19,6 +20,18 @@ public final class PostgresServer: Sendable {
   public static func shared() throws -> PostgresServer { try sharedResult.get() }
 
   private static let sharedResult = Result { try PostgresServer() }
+
+  /// Servers that no test uses.
+  private static let idle = Mutex<[PostgresServer]>([])
+
+  /// A server that no other test uses until it is given back: a commit in any database of a server moves the
+  /// tokens of all of them.
+  public static func takeIdle() throws -> PostgresServer {
+    try idle.withLock { $0.popLast() } ?? PostgresServer()
+  }
+
+  /// Gives back a server of ``takeIdle()``.
+  public func giveBack() { Self.idle.withLock { $0.append(self) } }
 
   /// The folder of the socket, the data and the log.
   public let directory: String

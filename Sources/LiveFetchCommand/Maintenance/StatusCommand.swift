@@ -127,7 +127,7 @@ struct StatusCommand: ParsableCommand {
     guard let history = status.history else { return lines + [("history", .null)] }
     return lines + [
       ("epoch", .string(history.token.epoch)), ("token", .string(history.token.description)),
-      ("history rows", Self.number(history.rows)),
+      ("estimated history rows", Self.number(history.rows)),
       ("history bytes", Self.number(history.bytes)),
       ("oldest change", Self.date(history.oldest)),
       ("oldest transaction", Self.date(history.oldestTransaction)),
