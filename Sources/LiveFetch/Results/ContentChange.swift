@@ -69,7 +69,7 @@ public struct SectionChange: Sendable, Hashable {
   /// The index in the old content of a deleted section, in the new content of an inserted one.
   public let index: Int
 
-  /// - Parameter index: in the old content for a deletion, in the new content for an insertion.
+  /// Makes a section change.
   public init(type: SectionChangeType, name: String, index: Int) {
     self.type = type
     self.name = name
