@@ -94,7 +94,8 @@ extension EvaluatorCompiler {
     case .parameter: EvaluatedOperand(term: uncovered())
     case .path(let path): column(path)
     case .arithmetic(let operation, let left, let right):
-      arithmetic(operation, operand(left), operand(right))
+      arithmetic(
+        operation, operand(left), operand(right), keepsIntegers: operation.keepsIntegers(right))
     case .function(let function, let arguments):
       call(function, arguments.map { operand($0).text.asStored })
     case .conditional(let condition, let yes, let no):
@@ -139,9 +140,10 @@ extension EvaluatorCompiler {
   // MARK: Calculations
 
   private func arithmetic(
-    _ operation: ArithmeticOperator, _ left: EvaluatedOperand, _ right: EvaluatedOperand
+    _ operation: ArithmeticOperator, _ left: EvaluatedOperand, _ right: EvaluatedOperand,
+    keepsIntegers: Bool
   ) -> EvaluatedOperand {
-    let isInteger = left.isInteger && right.isInteger && operation != .power
+    let isInteger = left.isInteger && right.isInteger && keepsIntegers
     let precision = Precision(left.precision, right.precision)
     let (first, second) = (left.stored ?? left.term, right.stored ?? right.term)
     if precision == .decimal, operation != .power {
@@ -172,7 +174,7 @@ extension EvaluatorCompiler {
         term: .arithmetic(.add, first.term, seconds2001, isReal: true), dateFormat: .unixSeconds)
     case .secondsSinceReference:
       return EvaluatedOperand(term: .reference(first.term))
-    case .abs: return result.counting(first.isInteger)
+    case _ where function.keepsIntegers: return result.counting(first.isInteger)
     case .length, .bitwiseAnd, .bitwiseOr, .bitwiseXor, .leftShift, .rightShift, .onesComplement:
       return result.counting(true)
     default: return result

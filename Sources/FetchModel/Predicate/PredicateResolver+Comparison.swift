@@ -44,7 +44,7 @@ extension PredicateResolver {
       return try search(left, relation, right, options)
     }
     let (relation, isNegated) = Self.relation(operation)
-    let (leftValue, rightValue, kind) = try unified(left, right)
+    let (leftValue, rightValue, kind) = try unified(left, right, options)
     let options = kind == .text ? options.folding : []
     let condition =
       leftValue.isFixed && !rightValue.isFixed
@@ -227,13 +227,27 @@ extension PredicateResolver {
 
   /// Both operands as values that compare with each other, and their common kind.
   func unified(
-    _ left: Operand, _ right: Operand
+    _ left: Operand, _ right: Operand, _ options: StringOptions = []
   ) throws(PredicateError) -> (ResolvedExpression, ResolvedExpression, Operand.Kind) {
-    let (left, right) = (left.asText(against: right), right.asText(against: left))
+    let left = try keyAsText(left.asText(against: right), options)
+    let right = try keyAsText(right.asText(against: left), options)
     if isDecisive(left, against: right) {
       return (try typed(left), try converted(right, to: left.kind, because: left), left.kind)
     }
     return (try converted(left, to: right.kind, because: right), try typed(right), right.kind)
+  }
+
+  /// A text key as a text if options apply to it: ids are compared exactly.
+  private func keyAsText(
+    _ operand: Operand, _ options: StringOptions
+  ) throws(PredicateError) -> Operand {
+    guard !options.folding.isEmpty, case .object(let entity) = operand.kind,
+      model.entities[entity].idType == .string
+    else { return operand }
+    var text = operand
+    text.expression = try self.text(operand)
+    text.kind = .text
+    return text
   }
 
   /// True if `left`'s type decides: the operand that is not a constant, or the only operand with a

@@ -136,7 +136,8 @@ extension PredicateResolver {
       return Operand(.null, .null, at: range)
     }
     let isInteger =
-      operation != .power && isInteger(left, leftValue) && isInteger(right, rightValue)
+      isInteger(left, leftValue) && isInteger(right, rightValue)
+      && operation.keepsIntegers(rightValue)
     return Operand(
       expression: .arithmetic(operation, leftValue, rightValue),
       kind: .number(isInteger: isInteger), range: range)

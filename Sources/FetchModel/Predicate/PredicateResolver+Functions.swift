@@ -110,7 +110,7 @@ extension PredicateResolver {
       values.append(value)
     }
     var result = signature.result
-    if areIntegers, [.abs, .modulus].contains(signature.function) {
+    if areIntegers, signature.function == .modulus || signature.function.keepsIntegers {
       result = .number(isInteger: true)
     }
     return Operand(expression: .function(signature.function, values), kind: result, range: range)

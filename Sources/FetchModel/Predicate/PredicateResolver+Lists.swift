@@ -49,7 +49,7 @@ extension PredicateResolver {
     var value = left.expression
     var kind = left.kind
     for element in elements {
-      let (leftValue, rightValue, unifiedKind) = try unified(left, element)
+      let (leftValue, rightValue, unifiedKind) = try unified(left, element, options)
       guard let constant = rightValue.constant, leftValue.constant == nil else {
         try countCopy(of: left.expression, at: left.range)
         others.append(try compare(left, .equal, element, options))

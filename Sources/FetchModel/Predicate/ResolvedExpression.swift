@@ -127,3 +127,22 @@ public enum ResolvedFunction: String, Sendable, Hashable, CaseIterable {
   /// The derivation of a section: the first letter of a text; the day, month or year of a date.
   case initial, day, month, year
 }
+
+// Integers divide as integers, also those that are the result of a calculation.
+
+extension ResolvedFunction {
+  /// True if the result for an integer is one.
+  package var keepsIntegers: Bool { [.floor, .ceiling, .trunc, .abs].contains(self) }
+}
+
+extension ArithmeticOperator {
+  /// True if the result for two integers is one. A power by a negative exponent is none.
+  package func keepsIntegers(_ right: ResolvedExpression) -> Bool {
+    guard self == .power else { return true }
+    return switch right {
+    case .constant(.integer(let exponent)): exponent >= 0
+    case .parameter(let parameter): parameter.isInteger && !parameter.isNegated
+    default: false
+    }
+  }
+}

@@ -18,7 +18,8 @@ extension ConditionWriter {
     case .path(let path): return column(path)
     case .arithmetic(let operation, let left, let right):
       let first = operand(left)
-      return arithmetic(operation, first, operand(right))
+      return arithmetic(
+        operation, first, operand(right), keepsIntegers: operation.keepsIntegers(right))
     case .function(let function, let arguments): return call(function, arguments)
     case .conditional(let condition, let yes, let no):
       return conditional(condition, then: yes, else: no, dateFormat)
@@ -79,7 +80,8 @@ extension ConditionWriter {
   // MARK: Calculations
 
   private func arithmetic(
-    _ operation: ArithmeticOperator, _ left: SQLOperand, _ right: SQLOperand
+    _ operation: ArithmeticOperator, _ left: SQLOperand, _ right: SQLOperand,
+    keepsIntegers: Bool
   ) -> SQLOperand {
     let (left, right) = (left.asStored, right.asStored)
     let isInteger = left.isInteger && right.isInteger
@@ -93,7 +95,8 @@ extension ConditionWriter {
     }
     if operation == .power, dialect.arithmetic == nil {
       let call = SQLFragment("livefetch_power(") + left.sql + ", " + right.sql + ")"
-      return SQLOperand(sql: call, mayBeNull: true, isNumber: true)
+      return SQLOperand(
+        sql: call, mayBeNull: true, isInteger: isInteger && keepsIntegers, isNumber: true)
     }
     if let arithmetic = dialect.arithmetic {
       let sql = arithmetic(
@@ -101,7 +104,8 @@ extension ConditionWriter {
           operation: operation, left: left.quantity, right: right.quantity, isInteger: isInteger,
           isExact: isInteger || precision == .decimal))
       guard operation != .power else {
-        return SQLOperand(sql: sql, mayBeNull: true, isNumber: true)
+        return SQLOperand(
+          sql: sql, mayBeNull: true, isInteger: isInteger && keepsIntegers, isNumber: true)
       }
       return SQLOperand(
         sql: sql, mayBeNull: true, isInteger: isInteger, isNumber: true, ownPrecision: precision)
@@ -181,7 +185,7 @@ extension ConditionWriter {
     let isInteger: Bool
     switch function {
     case .length, .bitwiseXor: isInteger = true
-    case .abs: isInteger = operands.allSatisfy(\.isInteger)
+    case _ where function.keepsIntegers: isInteger = operands.allSatisfy(\.isInteger)
     default: isInteger = false
     }
     return SQLOperand(

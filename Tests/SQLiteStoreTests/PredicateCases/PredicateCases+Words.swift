@@ -42,6 +42,25 @@ extension PredicateCases {
     SUBQUERY(word, $w, $w.label CONTAINS[c] 'E').@count == 2 → 1
     word.@max.label ==[c] 'RED' → 1 2 5 6
     'RED' IN[d] word.label →
+    # Keys that are texts
+    word: id ==[c] 'W1' → w1
+    word: id !=[c] 'W1' → w2 w3 w4
+    word: 'W1' ==[c] id → w1
+    word: SELF ==[c] 'W2' → w2
+    word: id IN[c] {'W1', 'W3', 'x'} → w1 w3
+    word: id <[c] 'W2' → w1
+    word: id BETWEEN[c] {'W2', 'W3'} → w2 w3
+    word: id ==[d] 'ẃ1' → w1
+    word: id ==[n] 'W1' →
+    word: id ==[c] %@ ← ["W4"] → w4
+    word: label ==[c] id →
+    word: id ==[c] label →
+    ANY word ==[c] 'W1' → 1 5
+    ANY word.id ==[c] 'W3' → 4 5 6
+    'W2' IN[c] word.id → 1 2 6
+    NONE word.id IN[c] {'W1', 'W2'} → 3 4
+    word.@min.id ==[c] 'W1' → 1 5
+    SUBQUERY(word, $w, $w ==[c] 'W3').@count == 1 → 4 5 6
     # One character that folds to two
     t LIKE[c] '?' → 6
     t LIKE '?' → 6
