@@ -14,7 +14,7 @@ BOTH_STORES := AccessProof|Access(Leak|Live|Partner|PartnerProof|Reading|Saving|
   )DictionariesContract|DictionariesLive|DisconnectedClients|EntityName|$(strip \
   )ErrorContract|EveryFailure|FetchContract|FetchedKeys|GroupedDate|HeadRefusal|Idempotency|$(strip \
   )JSONValues|LongPoll|ManyFetches|ManyFetchesStream|MergePolicy|Migration(Loss)?|$(strip \
-  )Model(Contract|Promise|Rules)|Nesting|OrderedElement|OtherWriter|PlanCache|$(strip \
+  )Model(Contract|Promise|Rules)|Nesting|OrderedElement|OtherWriter|OutdatedToken|PlanCache|$(strip \
   )PreconditionForm|PredicateContract|Quota|RequiredKey|SaveContract|ScopeMatrix|$(strip \
   )SectionOption|ServerTiming|SinceNow|StalledReader|StatesBetween|StreamContract|TermLimit|$(strip \
   )Transformable(Contract|Rule)|ViewKey|WindowContract

@@ -124,6 +124,24 @@ private final class Delivery: LiveDelivery {
       deleted == #"{"id":1,"from":"t1-3-daa66d13","to":"t1-4-78dde6c4","deleted":true}"#)
   }
 
+  @Test("An observed object that is not in the result says nothing, and comes back whole")
+  func objectThatLeft() {
+    let waiter = RecordingWaiter()
+    store.save { $0.cities[1] = nil }
+    engine.follow(plan(), object: .integer(1), since: .token(store.token), until: nil, waiter)
+    // Inserted and deleted between two reads of the engine: nothing has changed.
+    store.save { $0.cities[1] = City(name: "a", population: 1, isCapital: false, country: nil) }
+    store.save { $0.cities[1] = nil }
+    engine.storeDidChange()
+    let marker = RecordingWaiter()
+    engine.follow(plan(shape: .count), since: .token(store.token), until: .now, marker)
+    _ = marker.next()
+    #expect(!waiter.hasAnswers)
+    store.save { $0.cities[1] = City(name: "b", population: 2, isCapital: false, country: nil) }
+    engine.storeDidChange()
+    #expect(waiter.next().hasSuffix(#""changed":{"name":"b","population":2}}"#))
+  }
+
   @Test("A wait that ends without a change is answered with an advanced token")
   func expiry() {
     let waiter = RecordingWaiter()

@@ -29,8 +29,8 @@ final class ServedFile {
   let path: String
   private(set) var store: any ReopenableStore
   private(set) var service: Service
-  private let configuration: ServiceConfiguration
-  private let options: SQLiteStoreOptions
+  private var configuration: ServiceConfiguration
+  private var options: SQLiteStoreOptions
   /// nil for a file.
   private let database: TestedDatabase?
 
@@ -75,9 +75,18 @@ final class ServedFile {
   }
 
   /// Ends the server and starts another one on the same file.
-  func restart(whileDown change: (ServedFile) throws -> Void = { _ in }) throws {
+  ///
+  /// - Parameters:
+  ///   - maxItems: the other maximum of items of a snapshot; nil for the same.
+  ///   - model: the other model; nil for the same.
+  func restart(
+    maxItems: Int? = nil, model: ModelFile? = nil,
+    whileDown change: (ServedFile) throws -> Void = { _ in }
+  ) throws {
     stop()
     try change(self)
+    configuration.maxItems = maxItems ?? configuration.maxItems
+    options.model = model ?? options.model
     store = try Self.open(path, database, options)
     service = try Service(store: store, configuration: configuration)
   }

@@ -41,11 +41,13 @@ struct RowChange {
     }
   }
 
-  /// The selected values that differ as a JSON object, with the keys of items.
+  /// The selected values that differ as a JSON object, with the keys of items: all of them if there was
+  /// no row before.
   func changedJSON(_ selection: [SelectedValue]) -> [UInt8] {
     var json: [UInt8] = [0x7B]
-    if let old, let new {
-      for index in Self.differing(old, new) where index < selection.count {
+    if let new {
+      let differing = old.map { Self.differing($0, new) } ?? Array(new.values.indices)
+      for index in differing where index < selection.count {
         if json.count > 1 { json.append(0x2C) }
         json.append(jsonString: selection[index].key)
         json.append(0x3A)

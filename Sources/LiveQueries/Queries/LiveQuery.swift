@@ -162,8 +162,7 @@ final class LiveQuery {
     let old = try oldRows(ids, at: start, context)
     let changes = ids.compactMap { id -> RowChange? in
       let change = RowChange(id: id, old: old[id], new: new[id])
-      // An object that was inserted and deleted is deleted for a client that observes its id.
-      if change.old == nil && change.new == nil { return key.only == nil ? nil : change }
+      if change.old == nil && change.new == nil { return nil }
       return change.isSameRow && key.expansion.isEmpty ? nil : change
     }
     return FoundChanges(changes: changes, isWhole: ids.count == affected.count)

@@ -174,6 +174,14 @@ struct PostgresHistory: Sendable {
     try connection.execute("DELETE FROM livefetch.hole; DELETE FROM livefetch.mark")
   }
 
+  /// Begins a new epoch if there is a history.
+  static func expireTokens(on connection: PostgresConnection) throws(PostgresError) {
+    let exists = try connection.query("SELECT to_regclass('livefetch.store') IS NOT NULL")
+    guard try exists.bool(0, 0) else { return }
+    try connection.execute(
+      "UPDATE livefetch.store SET nonce = gen_random_uuid(), horizon = pg_current_snapshot()")
+  }
+
   private func storedSignatures(
     on connection: PostgresConnection
   ) throws(PostgresError) -> [UInt32: String] {

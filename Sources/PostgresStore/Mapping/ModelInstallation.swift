@@ -108,11 +108,15 @@ struct ModelInstallation {
     }
   }
 
-  /// Creates the triggers, and stores the model.
+  /// Creates the triggers, and stores the model. If fetches have other results than with the model before,
+  /// a new epoch begins.
   func complete(_ tables: ModelTables) throws(StoreError) {
     let triggers = ModelTriggers(tables).statements.filter { !ModelTriggers.isRepetition($0) }
     try ensure(triggers)
+    let stored = try Self.storedModel(on: connection)
+    let isOutdated = (stored?.fetchDefaults ?? []) != tables.file.fetchDefaults
     try storing { () throws(PostgresError) -> Void in
+      if isOutdated { try PostgresHistory.expireTokens(on: connection) }
       try connection.execute("CREATE SCHEMA IF NOT EXISTS livefetch; \(Self.creation)")
       try connection.query(
         """

@@ -20,6 +20,7 @@ struct SchemaSignature {
       lines += Self.relationships(of: entity, table, model, schema)
     }
     for table in schema.joinTables { lines += Self.lines(of: TableInfo(table)) }
+    lines += model.file?.fetchDefaults ?? []
     var hash = FNV1a64()
     for line in lines.map({ $0.joined(separator: "\u{1F}") }).sorted() {
       hash.combine(line.utf8)

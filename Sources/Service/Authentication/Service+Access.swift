@@ -1,5 +1,6 @@
 // The caller of a request → the access rules that restrict it.
 
+import Bytes
 import FetchModel
 
 extension Service {
@@ -18,8 +19,29 @@ extension Service {
   /// The tag of the tokens in responses for which no rules are needed. An unknown caller gets the one of
   /// the anonymous caller. If the rules do not fit the model, the tag is that of no caller.
   func tokenTag(of caller: Caller?) -> UInt32? {
-    guard hasAccessRules, caller?.kind != .serverToken else { return nil }
-    return accessRules?.access(of: AccessCaller(caller ?? .anonymous)).tokenTag ?? 0
+    guard hasAccessRules, caller?.kind != .serverToken else { return settingsTag }
+    let access = accessRules?.access(of: AccessCaller(caller ?? .anonymous))
+    return tokenTag(under: access) ?? 0
+  }
+
+  /// The tag of the tokens that a caller with these permissions receives; nil if nothing restricts it.
+  func tokenTag(under access: CallerAccess?) -> UInt32? {
+    access.map { $0.tokenTag ^ (settingsTag ?? 0) } ?? settingsTag
+  }
+
+  /// The tag of callers without rules. A snapshot that is cut at another maximum of items has other diffs,
+  /// so its token has another tag.
+  private var settingsTag: UInt32? {
+    guard resolver.maxItems != ServiceConfiguration().maxItems else { return nil }
+    var hash = FNV1a64()
+    hash.combine("max-items \(resolver.maxItems)".utf8)
+    return UInt32(hash.value >> 32)
+  }
+
+  /// True if a token with this tag names the state of a client whose diffs the caller may receive. A token
+  /// of a caller without rules may be handed to others.
+  func admits(_ token: Token, of tag: UInt32?) -> Bool {
+    token.tag == tag || token.tag == settingsTag
   }
 
   /// Makes browsers treat a response as what its `Content-Type` says.
@@ -42,18 +64,19 @@ extension Service {
 
 extension RequestContext {
   /// The tag of the tokens that the caller receives; nil if no access rules restrict it.
-  var tokenTag: UInt32? { access?.tokenTag ?? service.tokenTag(of: caller) }
+  var tokenTag: UInt32? {
+    access.flatMap { service.tokenTag(under: $0) } ?? service.tokenTag(of: caller)
+  }
 
   /// Returns where a client's diffs start from, without a tag, and the tags of their tokens. Returns no
   /// start for a token that was given under other access rules: its client may hold objects that the
-  /// caller may not read, or lack some, and a diff would not show that. A token without a tag is one of a
-  /// caller without rules.
+  /// caller may not read, or lack some, and a diff would not show that.
   func admitted(
     _ since: FetchRequest.Since?
   ) -> (since: FetchRequest.Since?, tags: TokenTags) {
     let own = TokenTags(from: tokenTag, to: tokenTag)
     guard case .token(let token)? = since else { return (since, own) }
-    guard token.tag == nil || token.tag == tokenTag else { return (nil, own) }
+    guard service.admits(token, of: tokenTag) else { return (nil, own) }
     return (.token(token.tagged(nil)), TokenTags(from: token.tag, to: tokenTag))
   }
 

@@ -32,7 +32,7 @@ extension Service {
     guard query.limit > 0 else {
       throw .badRequest("bad-parameter", "`limit`: a whole number above 0")
     }
-    query.start = try context.lastEventID() ?? query.start
+    query.start = try context.lastEventID()?.tagged(nil) ?? query.start
     return query
   }
 
@@ -41,7 +41,7 @@ extension Service {
     if let text = items["since"] {
       switch try Parameter(name: "since", value: .text(text)).since() {
       case .now: query.start = store.newestToken
-      case .token(let token): query.start = token
+      case .token(let token): query.start = token.tagged(nil)
       }
       query.wait = configuration.defaultWait
     }

@@ -81,7 +81,7 @@ extension Service {
     let compressed = isCompressed ? Gzip.compress(json, level: 3) : nil
     let isTracked = isTracked(plan)
     let suffix = (context.access.map { "-" + $0.tag } ?? "") + (compressed == nil ? "" : "-gzip")
-    let etag = etag(of: snapshot, isTracked: isTracked, suffix: suffix)
+    let etag = etag(of: snapshot, isTracked: isTracked, context.tokenTag, suffix: suffix)
     let headers = headers(etag, isCompressed: compressed != nil, context)
     let full = HTTPResponse(headers: headers, body: .bytes(compressed ?? json))
     // With length 0: older HTTP parsers, such as that of wrk, wait for as many bytes as are named.
@@ -113,9 +113,12 @@ extension Service {
     return fixed + caching + coding + context.commonHeaders
   }
 
-  private func etag(of snapshot: EncodedSnapshot, isTracked: Bool, suffix: String) -> String {
+  private func etag(
+    of snapshot: EncodedSnapshot, isTracked: Bool, _ tag: UInt32?, suffix: String
+  ) -> String {
     isTracked
-      ? "\"\(snapshot.token)\(suffix)\"" : EntityTag.strong(snapshot.json, suffix: suffix)
+      ? "\"\(snapshot.token.tagged(tag))\(suffix)\""
+      : EntityTag.strong(snapshot.json, suffix: suffix)
   }
 
   /// True if the token changes with everything that `plan` shows. False for a store without a

@@ -58,7 +58,7 @@ extension Service {
     to save: SaveOperation, _ outcome: SaveResult, _ preferences: Preferences, _ read: ObjectReader
   ) throws(StoreError) -> HTTPResponse {
     var outcome = outcome
-    outcome.token = outcome.token.tagged(save.access?.tokenTag)
+    outcome.token = outcome.token.tagged(tokenTag(under: save.access))
     let token = [(name: "LiveFetch-Token", value: outcome.token.description)]
     switch save.form {
     case .summary:
