@@ -21,7 +21,8 @@ struct OutdatedTokenTests {
     #expect(cut.json["truncated"] == .boolean(true))
     #expect(try follow(file, whole).status == 410)
     #expect(try follow(file, cut).status == 200)
-    let group = #"{"fetches":{"a":{"entity":"doc","as":"ids","since":"\#(token(whole))"}},"wait":0}"#
+    let since = token(whole)
+    let group = #"{"fetches":{"a":{"entity":"doc","as":"ids","since":"\#(since)"}},"wait":0}"#
     let answer = try file.ask("POST", "/v1/live", body: group)
     #expect(answer.json["results"]?["a"]?["truncated"] == .boolean(true))
     #expect(try file.ask("/v1/changes?since=\(token(cut))&wait=0").status == 200)
