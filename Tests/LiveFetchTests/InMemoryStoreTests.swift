@@ -30,22 +30,6 @@ struct InMemoryStoreTests {
     #expect(created.contains { !folders().contains($0) })
   }
 
-  @Test("removes what a process left that ended without closing its store")
-  func abandoned() throws {
-    let parent =
-      FileManager.default.isWritableFile(atPath: "/dev/shm")
-      ? URL(fileURLWithPath: "/dev/shm") : FileManager.default.temporaryDirectory
-    let left = parent.appendingPathComponent("livefetch-memory-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: left, withIntermediateDirectories: false)
-    try Data().write(to: left.appendingPathComponent("memory.sqlite"))
-    try FileManager.default.setAttributes(
-      [.modificationDate: Date(timeIntervalSinceNow: -3_600)], ofItemAtPath: left.path)
-    var model = ModelFile()
-    model.entities = [ModelFile.Entity(name: "City")]
-    try LocalStore.inMemory(model).close()
-    #expect(!folders().contains(left.lastPathComponent))
-  }
-
   private func folders() -> Set<String> {
     let parents = ["/dev/shm", FileManager.default.temporaryDirectory.path]
     let names = parents.flatMap { (try? FileManager.default.contentsOfDirectory(atPath: $0)) ?? [] }

@@ -27,7 +27,9 @@ final class LocalFile: Sendable {
     path: String, options: LocalStore.Options
   ) throws(StoreError) -> LocalFile {
     guard let identity = SQLiteStore.identity(of: path) else {
-      throw .unusable("there is no file `\(path)`, or it may not be read")
+      // Reports why it cannot be opened.
+      try SQLiteStore(path: path, options: options).close()
+      throw .unusable("the file cannot be opened")
     }
     let opened = entries.withLock { entries in
       Result { () throws(StoreError) -> LocalFile in

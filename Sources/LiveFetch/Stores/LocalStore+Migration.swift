@@ -73,8 +73,7 @@ extension LocalStore {
   /// - Parameters:
   ///   - values: the values. The first one determines the properties that are written.
   ///   - path: the path of a file that no store has open.
-  ///   - key: the properties that identify existing objects, which are updated; empty inserts all. They
-  ///     have to be the model's uniqueness constraint, or `id`.
+  ///   - key: the properties that identify existing objects, which are updated; empty inserts all.
   /// - Returns: the numbers of inserted and updated objects.
   /// - Throws: `StoreError` with the first value that is refused, by its number from 1; nothing was
   ///   written then.
@@ -154,22 +153,6 @@ extension TableImport {
 
 extension StoreError {
   fileprivate init(_ error: ImportError) {
-    func hinted(_ text: String, _ hint: String?) -> String {
-      text + (hint.map { "; did you mean `\($0)`?" } ?? "")
-    }
-    switch error {
-    case .store(let error): self = error
-    case .unknownEntity(let name, let hint):
-      self = .unusable(hinted("there is no entity `\(name)`", hint))
-    case .readOnlyEntity(let name): self = .unusable("`\(name)` is a view, or read-only")
-    case .unknownProperty(let name, let hint):
-      self = .unusable(hinted("there is no property `\(name)`", hint))
-    case .notWritable(let name): self = .unusable("`\(name)` is computed by the store")
-    case .repeatedProperty(let name): self = .unusable("two properties are `\(name)`")
-    case .keyNotUnique(let names):
-      let list = names.map { "`\($0)`" }.joined(separator: ", ")
-      self = .unusable("`key`: no uniqueness constraint has exactly \(list)")
-    case .keyNotGiven(let name): self = .unusable("`key`: the values have no `\(name)`")
-    }
+    if case .store(let error) = error { self = error } else { self = .unusable("\(error)") }
   }
 }

@@ -85,8 +85,7 @@ public final class LocalStore: ObjectStore {
 
   /// Creates an empty store with the tables of `model` that leaves nothing behind, for tests and
   /// previews. Its file is in `/dev/shm`, which is memory, or in the temporary folder where there is
-  /// no such folder; closing or releasing the store removes it. That of a process that ended before is
-  /// removed when the next such store is made.
+  /// no such folder; closing or releasing the store removes it.
   ///
   /// - Throws: `StoreError`, with every problem of the model.
   public static func inMemory(_ model: ModelFile) throws(StoreError) -> LocalStore {
@@ -119,8 +118,7 @@ public final class LocalStore: ObjectStore {
     let parent =
       FileManager.default.isWritableFile(atPath: memory.path)
       ? memory : FileManager.default.temporaryDirectory
-    removeAbandonedFolders(in: parent)
-    let folder = parent.appendingPathComponent(memoryPrefix + UUID().uuidString)
+    let folder = parent.appendingPathComponent("livefetch-memory-\(UUID().uuidString)")
     var options = Options()
     options.durability = .normal
     do {
@@ -129,7 +127,7 @@ public final class LocalStore: ObjectStore {
       throw .unusable("the folder of the store cannot be created")
     }
     do throws(StoreError) {
-      let path = folder.appendingPathComponent(memoryFile).path
+      let path = folder.appendingPathComponent("memory.sqlite").path
       try LocalStore(creating: path, model: model, options: options).close()
       try fill(path)
       let store = try LocalStore(path: path, options: options)
@@ -138,23 +136,6 @@ public final class LocalStore: ObjectStore {
     } catch {
       try? FileManager.default.removeItem(at: folder)
       throw error
-    }
-  }
-
-  private static let memoryPrefix = "livefetch-memory-"
-  private static let memoryFile = "memory.sqlite"
-
-  /// Removes the folders of stores in memory whose process ended without closing them: a store of a global
-  /// variable is not released. A folder that is younger than a minute may be one that is being made.
-  private static func removeAbandonedFolders(in parent: URL) {
-    let folders = try? FileManager.default.contentsOfDirectory(
-      at: parent, includingPropertiesForKeys: [.contentModificationDateKey])
-    for folder in folders ?? [] where folder.lastPathComponent.hasPrefix(memoryPrefix) {
-      let values = try? folder.resourceValues(forKeys: [.contentModificationDateKey])
-      guard let age = values?.contentModificationDate?.timeIntervalSinceNow, age < -60,
-        SQLiteStore.server(of: folder.appendingPathComponent(memoryFile).path) == nil
-      else { continue }
-      try? FileManager.default.removeItem(at: folder)
     }
   }
 
@@ -289,43 +270,17 @@ public final class LocalStore: ObjectStore {
   ///
   /// - Parameters:
   ///   - sql: the statement. Rows are decoded by the names of its columns.
-  ///   - arguments: the values of `?`, in their order. A `Date` and `Data` are refused, because a column of
-  ///     dates has texts or numbers, and JSON has no binary: give what the column has.
-  ///   - type: the type of a row, a structure.
+  ///   - arguments: the values of `?`, in their order.
+  ///   - type: the type of a row.
   /// - Throws: `StoreError` if the statement is invalid, does not only read, or takes longer than the
-  ///   options' `queryTimeout`; ``UnreadableValue`` if a row does not fit the type;
-  ///   ``ObjectStoreError/cancelled`` if the task is cancelled, which ends the statement.
+  ///   options' `queryTimeout`; ``UnreadableValue`` if a row does not fit the type.
   public func rows<Row: Decodable & Sendable>(
     _ sql: String, _ arguments: any PredicateArgumentConvertible..., as type: Row.Type
   ) async throws -> [Row] {
     guard !isClosed.withLock({ $0 }) else { throw ObjectStoreError.cancelled }
-    let values = try arguments.map { argument throws(StoreError) in
-      try Self.checkIsColumnValue(argument)
-      return argument.predicateArgument
-    }
-    let isCancelled = Mutex(false)
-    let rows = await withTaskCancellationHandler {
-      await result { store throws(StoreError) in
-        try store.withCancellation({ isCancelled.withLock { $0 } }, until: nil) {
-          () throws(StoreError) in try store.rows(of: sql, values)
-        }
-      }
-    } onCancel: {
-      isCancelled.withLock { $0 = true }
-    }
-    if isCancelled.withLock({ $0 }) { throw ObjectStoreError.cancelled }
+    let values = arguments.map(\.predicateArgument)
+    let rows = await result { store throws(StoreError) in try store.rows(of: sql, values) }
     return try rows.get().map { try ItemCoding.decode(type, from: $0) }
-  }
-
-  private static func checkIsColumnValue(_ argument: Any) throws(StoreError) {
-    switch argument {
-    case is Date, is Instant:
-      throw .failed(
-        "a date is no argument of SQL: give the column's text, or its number, such as "
-          + "`timeIntervalSince1970`")
-    case is Data: throw .failed("binary is no argument of SQL: write it as `x'…'`")
-    default: break
-    }
   }
 
   /// The time for which a request without `wait` waits for a diff, in seconds.

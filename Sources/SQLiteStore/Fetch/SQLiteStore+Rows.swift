@@ -16,32 +16,23 @@ extension SQLiteStore {
   package func rows(
     of sql: String, _ arguments: [JSON]
   ) throws(StoreError) -> [ItemValues] {
-    // A table that is missing is a mistake of the statement, and no change of the schema.
     try read(.full) { transaction throws(StoreError) in
-      Result { () throws(StoreError) in
-        try Self.rows(of: sql, arguments, on: transaction.connection)
+      let statement = try Self.readingStatement(sql, on: transaction.connection)
+      defer { sqlite3_finalize(statement.pointer) }
+      guard sqlite3_bind_parameter_count(statement.pointer) == arguments.count else {
+        throw .failed("the statement takes another number of arguments")
       }
-    }.get()
-  }
-
-  private static func rows(
-    of sql: String, _ arguments: [JSON], on connection: Connection
-  ) throws(StoreError) -> [ItemValues] {
-    let statement = try readingStatement(sql, on: connection)
-    defer { sqlite3_finalize(statement.pointer) }
-    guard sqlite3_bind_parameter_count(statement.pointer) == arguments.count else {
-      throw .failed("the statement takes another number of arguments")
+      statement.bind(try arguments.map { argument throws(StoreError) in try argument.sqlValue })
+      let names = (0..<statement.columnCount).map {
+        String(cString: sqlite3_column_name(statement.pointer, $0))
+      }
+      var rows: [ItemValues] = []
+      while try statement.step() {
+        rows.append(
+          ItemValues(names: names, values: names.indices.map { statement.value(Int32($0)).item }))
+      }
+      return rows
     }
-    statement.bind(try arguments.map { argument throws(StoreError) in try argument.sqlValue })
-    let names = (0..<statement.columnCount).map {
-      String(cString: sqlite3_column_name(statement.pointer, $0))
-    }
-    var rows: [ItemValues] = []
-    while try statement.step() {
-      rows.append(
-        ItemValues(names: names, values: names.indices.map { statement.value(Int32($0)).item }))
-    }
-    return rows
   }
 
   private static func readingStatement(

@@ -109,37 +109,6 @@ struct DeclaredModelTests {
     store.close()
   }
 
-  final class Knight: ManagedObject, ManagedObjectType {
-    static let entityName = "Knight"
-    enum Key: String, KeyCodable { case weapon }
-
-    @Managed(.weapon) var weapon: Weapon?
-  }
-
-  @Test("values of declared classes are saved, and a class that is not declared is a problem")
-  func classes() async throws {
-    var weapon = ModelFile.Class(name: "Weapon")
-    weapon.fields = [
-      ModelFile.Class.Field(name: "title", type: .value(.string)),
-      ModelFile.Class.Field(name: "damage", type: .value(.integer64)),
-    ]
-    let model = try ModelFile(of: [Knight.self], classes: [weapon])
-    let store = try LocalStore.inMemory(model)
-    let context = ManagedObjectContext(store: store)
-    let knight: Knight = context.insertObject()
-    knight.weapon = Weapon(title: "Excalibur", damage: 9)
-    try await context.save()
-    let found = try await ManagedObjectContext(store: store).fetch(
-      FetchRequest<Knight>(where: FetchPredicate("weapon.damage > 5")))
-    #expect(found.map(\.weapon?.title) == ["Excalibur"])
-    store.close()
-    let error = #expect(throws: ModelFileError.self) { try ModelFile(of: [Knight.self]) }
-    #expect(
-      error?.problems.map(\.description) == [
-        "entities/Knight/attributes/weapon/class: there is no class `Weapon`"
-      ])
-  }
-
   @Test("lists what does not fit another model, and problems of the declaration")
   func differences() throws {
     let model = try ModelFile(

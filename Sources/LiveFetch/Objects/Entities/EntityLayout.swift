@@ -29,8 +29,6 @@ struct PropertyLayout {
   var derivation: String?
   /// The name of an attribute's registered transformer.
   var transformer: String?
-  /// The name of the base class of an attribute's polymorphic values.
-  var className: String?
   /// The name of a relationship's inverse, if the declaration has one.
   var inverse: String?
   /// The effect of a deletion on a relationship's objects.

@@ -104,8 +104,7 @@ public struct ManagedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
     return PropertyLayout(
       name: name, kind: .attribute(initial: initialJSON),
       kinds: coding.isOwn ? ItemValue.Kinds(fitting: Value.self) : [],
-      type: coding.isOwn ? AttributeType(of: Value.self) : nil, transformer: coding.transformer,
-      className: coding.isOwn ? PropertyLayout.className(of: Value.self) : nil
+      type: coding.isOwn ? AttributeType(of: Value.self) : nil, transformer: coding.transformer
     ) { [coding] in coding.problem(with: $0) }
   }
 }

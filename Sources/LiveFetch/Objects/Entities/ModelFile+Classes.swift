@@ -11,20 +11,15 @@ extension ModelFile {
   /// ```
   ///
   /// An attribute has the type of its Swift property, is optional if that is, and has its initial
-  /// value as default; a ``PolymorphicValue``, a `Codable` one or one with a transformer is
+  /// value as default; a value of declared classes, a `Codable` one or one with a transformer is
   /// `Transformable`. A class that is only a ``ManagedEntity`` is abstract. Two relationships are
   /// inverse to each other if they say so (`inverse`), or if they are the only ones between their
   /// classes. Rules, indexes and access are added to the result.
   ///
-  /// - Parameter classes: the classes of ``PolymorphicValue``s with their fields, which a store checks in
-  ///   each value.
   /// - Throws: `ModelFileError` with every problem, such as a derived attribute without its
-  ///   expression, or a class of values that is not among `classes`.
-  public init(
-    of types: [any ManagedEntity.Type], classes: [Class] = []
-  ) throws(ModelFileError) {
+  ///   expression.
+  public init(of types: [any ManagedEntity.Type]) throws(ModelFileError) {
     self.init()
-    self.classes = classes
     var reader = ClassReader()
     for type in types { reader.add(type) }
     entities = reader.entities()
@@ -146,7 +141,6 @@ private struct ClassReader {
     var attribute = ModelFile.Attribute(name: property.name, type: type)
     attribute.isOptional = property.problem(.null) == nil
     attribute.transformer = property.transformer
-    attribute.className = property.className
     // A value that is another one for each object, such as `UUID()`, is no default of the model.
     if case .attribute(let initial?) = property.kind, initial != .null,
       EntityLayout.initialValues(of: layout.type.init())[property.name] == initial
