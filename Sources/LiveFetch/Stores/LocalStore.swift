@@ -83,53 +83,36 @@ public final class LocalStore: ObjectStore {
     }
   }
 
-  /// Creates an empty store with the tables of `model` that leaves nothing behind, for tests and
-  /// previews. Its file is in `/dev/shm`, which is memory, or in the temporary folder where there is
-  /// no such folder; closing or releasing the store removes it.
-  ///
-  /// - Throws: `StoreError`, with every problem of the model.
-  public static func inMemory(_ model: ModelFile) throws(StoreError) -> LocalStore {
-    try inMemory(model) { _ throws(StoreError) in }
-  }
-
-  /// Creates a store as ``inMemory(_:)`` does, with rows: structures whose properties are named as
-  /// the model's attributes, for each entity a list, destinations before those that refer to them.
+  /// Creates a store in memory with the tables of `model`, for tests and previews, with rows:
+  /// structures whose properties are named as the model's attributes, for each entity a list,
+  /// destinations before those that refer to them.
   ///
   /// ```swift
   /// let store = try LocalStore.inMemory(model, [City(id: 1, name: "Oslo", population: 700_000)])
   /// ```
   ///
-  /// - Throws: `StoreError`, also for a value that does not fit the model.
+  /// Its file is in `/dev/shm`, which is memory, or in the temporary folder where there is no such
+  /// folder. Closing or releasing the store removes it. What a program leaves there that ends with an
+  /// open store is removed when a program makes the next one.
+  ///
+  /// - Parameters:
+  ///   - model: the entities.
+  ///   - options: how the file is read and written, such as `queryTimeout`; `model`, `durability` and
+  ///     `isReadOnly` have no effect.
+  ///   - values: the rows.
+  /// - Throws: `StoreError`, with every problem of the model, also for a value that does not fit it.
   public static func inMemory<each Value: Fetchable & Encodable>(
-    _ model: ModelFile, _ values: repeat [each Value]
+    _ model: ModelFile, options: Options = .init(), _ values: repeat [each Value]
   ) throws(StoreError) -> LocalStore {
-    try inMemory(model) { path throws(StoreError) in
-      for list in repeat each values {
-        if !list.isEmpty { try LocalStore.importValues(list, path: path) }
-      }
-    }
-  }
-
-  /// - Parameter fill: called with the path of the new file, which no store has open.
-  private static func inMemory(
-    _ model: ModelFile, _ fill: (String) throws(StoreError) -> Void
-  ) throws(StoreError) -> LocalStore {
-    let memory = URL(fileURLWithPath: "/dev/shm")
-    let parent =
-      FileManager.default.isWritableFile(atPath: memory.path)
-      ? memory : FileManager.default.temporaryDirectory
-    let folder = parent.appendingPathComponent("livefetch-memory-\(UUID().uuidString)")
-    var options = Options()
-    options.durability = .normal
-    do {
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-    } catch {
-      throw .unusable("the folder of the store cannot be created")
-    }
+    let folder = try memoryFolder()
     do throws(StoreError) {
-      let path = folder.appendingPathComponent("memory.sqlite").path
+      var options = options
+      (options.model, options.isReadOnly, options.durability) = (nil, false, .normal)
+      let path = folder.appendingPathComponent(memoryFile).path
       try LocalStore(creating: path, model: model, options: options).close()
-      try fill(path)
+      for list in repeat each values {
+        if !list.isEmpty { try importValues(list, path: path) }
+      }
       let store = try LocalStore(path: path, options: options)
       store.folder.withLock { $0 = folder }
       return store
@@ -137,6 +120,36 @@ public final class LocalStore: ObjectStore {
       try? FileManager.default.removeItem(at: folder)
       throw error
     }
+  }
+
+  /// The beginning of the names of folders of stores in memory; the id of their process follows.
+  private static let memoryPrefix = "livefetch-memory-"
+  private static let memoryFile = "memory.sqlite"
+
+  /// Makes a folder, and removes those of processes that ended with an open store.
+  private static func memoryFolder() throws(StoreError) -> URL {
+    let files = FileManager.default
+    let memory = URL(fileURLWithPath: "/dev/shm")
+    let parent = files.isWritableFile(atPath: memory.path) ? memory : files.temporaryDirectory
+    for name in (try? files.contentsOfDirectory(atPath: parent.path)) ?? [] {
+      guard name.hasPrefix(memoryPrefix),
+        let process = pid_t(name.dropFirst(memoryPrefix.count).prefix { $0 != "-" }),
+        kill(process, 0) != 0, errno == ESRCH
+      else { continue }
+      let folder = parent.appendingPathComponent(name)
+      // A process of another container has the file locked.
+      guard SQLiteStore.server(of: folder.appendingPathComponent(memoryFile).path) == nil else {
+        continue
+      }
+      try? files.removeItem(at: folder)
+    }
+    let folder = parent.appendingPathComponent("\(memoryPrefix)\(getpid())-\(UUID().uuidString)")
+    do {
+      try files.createDirectory(at: folder, withIntermediateDirectories: false)
+    } catch {
+      throw .unusable("the folder of the store cannot be created")
+    }
+    return folder
   }
 
   deinit { close() }
