@@ -278,22 +278,56 @@ public final class LocalStore: ObjectStore {
   /// ```
   ///
   /// Tables and columns have their own names, and values are those that SQLite stores: a Boolean is
-  /// 0 or 1, a date a text or a number, binary is read as `Data`. Access rules and subentities do
-  /// not apply, and rows are not live.
+  /// 0 or 1 and is read as `Int`; a date is a number, the seconds since 1970, in files of a model, and
+  /// a text or a number in others; binary is read as `Data`. Access rules and subentities do not apply,
+  /// and rows are not live.
   ///
   /// - Parameters:
-  ///   - sql: the statement. Rows are decoded by the names of its columns.
-  ///   - arguments: the values of `?`, in their order.
+  ///   - sql: the statement. Rows are decoded by the names of its columns; one column alone may be
+  ///     decoded as a value: `as: Int.self`.
+  ///   - arguments: the values of `?`, in their order. Dates and data are refused: pass what the
+  ///     column stores, such as `date.timeIntervalSince1970`.
   ///   - type: the type of a row.
-  /// - Throws: `StoreError` if the statement is invalid, does not only read, or takes longer than the
-  ///   options' `queryTimeout`; ``UnreadableValue`` if a row does not fit the type.
+  /// - Throws: `StoreError` if the statement is invalid, with SQLite's message, does not only read, or
+  ///   takes longer than the options' `queryTimeout`; ``UnreadableValue`` if a row does not fit the
+  ///   type; `ObjectStoreError.cancelled` if the task is cancelled or the store closed.
   public func rows<Row: Decodable & Sendable>(
     _ sql: String, _ arguments: any PredicateArgumentConvertible..., as type: Row.Type
   ) async throws -> [Row] {
     guard !isClosed.withLock({ $0 }) else { throw ObjectStoreError.cancelled }
+    for argument in arguments { try Self.checkArgument(argument) }
     let values = arguments.map(\.predicateArgument)
-    let rows = await result { store throws(StoreError) in try store.rows(of: sql, values) }
-    return try rows.get().map { try ItemCoding.decode(type, from: $0) }
+    let cancellation = Cancellation()
+    let rows = await withTaskCancellationHandler {
+      await result { store throws(StoreError) in
+        try store.rows(of: sql, values) { cancellation.isCancelled.withLock { $0 } }
+      }
+    } onCancel: {
+      cancellation.isCancelled.withLock { $0 = true }
+    }
+    if Task.isCancelled, case .failure(.queryTimeout) = rows { throw ObjectStoreError.cancelled }
+    return try rows.get().map { row in
+      if row.values.count == 1, type is any PredicateArgumentConvertible.Type {
+        return try ItemCoding.decode(type, from: row.values[0].json)
+      }
+      return try ItemCoding.decode(type, from: row)
+    }
+  }
+
+  private final class Cancellation: Sendable { let isCancelled = Mutex(false) }
+
+  /// Refuses a value that files store in several forms, so that a comparison with it would find nothing.
+  private static func checkArgument(
+    _ argument: any PredicateArgumentConvertible
+  ) throws(StoreError) {
+    if argument is Date || argument is Instant {
+      throw .failed(
+        "a date is no argument of SQL: pass what the column stores, in files of a model "
+          + "`date.timeIntervalSince1970`")
+    }
+    if argument is Data {
+      throw .failed("data is no argument of SQL: compare `hex(column)` with a text")
+    }
   }
 
   /// The time for which a request without `wait` waits for a diff, in seconds.
