@@ -92,4 +92,30 @@ struct LocalStoreSQLTests {
     }
     store.close()
   }
+
+  @Test("in a trigger lets a save end at the time limit, and the error names the option")
+  func slowSave() async throws {
+    let directory = try TemporaryDirectory()
+    let path = try directory.emptyFile()
+    try sqlite(
+      path,
+      Cities.schema + """
+        CREATE TRIGGER slow AFTER DELETE ON City BEGIN
+          UPDATE country SET name = (\(Self.endless));
+        END;
+        """)
+    var options = LocalStore.Options()
+    options.queryTimeout = 0.5
+    let store = try LocalStore(path: path, options: options)
+    let save = try JSON(parsing: Array(#"{"changes":[{"delete":"City","id":1}]}"#.utf8))
+    await #expect {
+      try await store.save(save)
+    } throws: { error in
+      "\(error)"
+        == "the store refuses for now: the save took longer than the option queryTimeout; nothing was changed"
+    }
+    #expect(try await store.rows("SELECT count(*) FROM City", as: Int.self) == [5])
+    store.close()
+    withExtendedLifetime(directory) {}
+  }
 }

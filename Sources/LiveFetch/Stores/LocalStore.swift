@@ -254,9 +254,14 @@ public final class LocalStore: ObjectStore {
     }
     switch result {
     case .success(let result): return SaveReceipt(result)
+    case .failure(.store(.queryTimeout)): throw .unreachable(Self.saveTimeout)
     case .failure(let error): throw ObjectStoreError(Problem(error, model: store.model))
     }
   }
+
+  private static let saveTimeout = ServiceUnavailable(
+    "the save took longer than the option queryTimeout; nothing was changed", status: 504,
+    code: "query-timeout")
 
   public func changes(since token: String) async throws(ObjectStoreError) -> JSON {
     guard !isClosed.withLock({ $0 }) else { throw .cancelled }
