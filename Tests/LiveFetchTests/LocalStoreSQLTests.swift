@@ -17,6 +17,14 @@ struct LocalStoreSQLTests {
     return (cities, try #require(cities.store as? LocalStore))
   }
 
+  private func model() -> ModelFile {
+    var city = ModelFile.Entity(name: "City")
+    city.attributes = [.init(name: "name", type: .string)]
+    var model = ModelFile()
+    model.entities = [city]
+    return model
+  }
+
   @Test(
     "takes numbers and texts as arguments, and refuses dates and data, which files store in several forms"
   )
@@ -66,7 +74,9 @@ struct LocalStoreSQLTests {
 
   @Test("ends when its task is cancelled")
   func cancellation() async throws {
-    let (cities, store) = try cities()
+    var options = LocalStore.Options()
+    options.queryTimeout = 600
+    let store = try LocalStore.inMemory(model(), options: options)
     let task = Task { try await store.rows(Self.endless, as: Int.self) }
     try await Task.sleep(for: .milliseconds(20))
     task.cancel()
@@ -75,18 +85,14 @@ struct LocalStoreSQLTests {
     } throws: { error in
       if case .cancelled? = error as? ObjectStoreError { true } else { false }
     }
-    withExtendedLifetime(cities) {}
+    store.close()
   }
 
   @Test("ends at the time limit that a store in memory was made with")
   func timeLimit() async throws {
     var options = LocalStore.Options()
     options.queryTimeout = 0.01
-    var city = ModelFile.Entity(name: "City")
-    city.attributes = [.init(name: "name", type: .string)]
-    var model = ModelFile()
-    model.entities = [city]
-    let store = try LocalStore.inMemory(model, options: options)
+    let store = try LocalStore.inMemory(model(), options: options)
     await #expect(throws: StoreError.queryTimeout) {
       try await store.rows(Self.endless, as: Int.self)
     }
