@@ -17,7 +17,7 @@ public struct SQLiteStoreOptions: Sendable {
     case normal
   }
 
-  /// The time limit of a query, in seconds.
+  /// The time limit of a query, and of a save, in seconds.
   public var queryTimeout = 10.0
   /// The maximum number of bytes of a response: a snapshot, an object, a value, or the items of a diff.
   public var maxResponseBytes = Int.max

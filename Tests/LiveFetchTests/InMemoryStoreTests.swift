@@ -30,6 +30,30 @@ struct InMemoryStoreTests {
     #expect(created.contains { !folders().contains($0) })
   }
 
+  @Test("removes what stores of ended processes left, and no store of this process")
+  func sweep() throws {
+    let memory = URL(fileURLWithPath: "/dev/shm")
+    let parent =
+      FileManager.default.isWritableFile(atPath: memory.path)
+      ? memory : FileManager.default.temporaryDirectory
+    // No process has this id.
+    let left = "livefetch-memory-999999999-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(
+      at: parent.appendingPathComponent(left), withIntermediateDirectories: false)
+    #expect(folders().contains(left))
+    var item = ModelFile.Entity(name: "Item")
+    item.attributes = [.init(name: "title", type: .string)]
+    var model = ModelFile()
+    model.entities = [item]
+    let own = "livefetch-memory-\(getpid())-"
+    let store = try LocalStore.inMemory(model)
+    let next = try LocalStore.inMemory(model)
+    #expect(!folders().contains(left))
+    #expect(folders().filter { $0.hasPrefix(own) }.count >= 2)
+    store.close()
+    next.close()
+  }
+
   private func folders() -> Set<String> {
     let parents = ["/dev/shm", FileManager.default.temporaryDirectory.path]
     let names = parents.flatMap { (try? FileManager.default.contentsOfDirectory(atPath: $0)) ?? [] }

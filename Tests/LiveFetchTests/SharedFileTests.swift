@@ -142,7 +142,9 @@ struct MaintainedFileTests {
       JSON(
         parsing: Array(
           #"{"changes":[{"insert":"City","values":{"name":"Lima","size":8}}]}"#.utf8)))
-    #expect(throws: StoreError.self) { try LocalStore.migrate(path: path, to: new) }
+    #expect(throws: StoreError.inUse("this process has the file open as a store")) {
+      try LocalStore.migrate(path: path, to: new)
+    }
     store.close()
     #expect(try LocalStore.storedModel(path: path)?.entities == old.entities)
     var options = LocalStore.MigrationOptions()
@@ -183,5 +185,58 @@ struct MaintainedFileTests {
     #expect(throws: StoreError.self) { try LocalStore.importValues(places, path: path) }
     store.close()
     withExtendedLifetime(directory) {}
+  }
+
+  private struct Misspelt: Codable, Fetchable {
+    static let entityName = "Citty"
+    var name: String
+  }
+
+  private struct Wide: Codable, Fetchable {
+    static let entityName = "City"
+    var name: String
+    var popullation: Int?
+  }
+
+  @Test("say in sentences why an import cannot begin")
+  func refusedImports() throws {
+    let directory = try TemporaryDirectory()
+    let path = try directory.emptyFile()
+    try sqlite(path, Cities.schema)
+    func reason(_ body: () throws(StoreError) -> Void) -> String {
+      do {
+        try body()
+        return "no refusal"
+      } catch {
+        if case .unusable(let reason) = error { return reason }
+        return "\(error)"
+      }
+    }
+    #expect(
+      reason { () throws(StoreError) in
+        try LocalStore.importValues([Misspelt(name: "Lima")], path: path)
+      } == "there is no entity `Citty`; did you mean `City`?")
+    #expect(
+      reason { () throws(StoreError) in
+        try LocalStore.importValues([Wide(name: "Lima")], path: path)
+      } == "there is no property `popullation`; did you mean `population`?")
+    #expect(
+      reason { () throws(StoreError) in
+        try LocalStore.importValues([Place(name: "Lima")], path: path, key: ["name"])
+      } == "key: `name` is no uniqueness constraint of the entity, so objects cannot be found by it"
+    )
+    withExtendedLifetime(directory) {}
+  }
+
+  @Test("name the path of a file that is missing, or is a folder")
+  func missingFile() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path + "/none.sqlite"
+    #expect(throws: StoreError.unusable("there is no file at \(path)")) {
+      try LocalStore(path: path)
+    }
+    #expect(throws: StoreError.unusable("\(directory.path) is a folder")) {
+      try LocalStore(path: directory.path)
+    }
   }
 }

@@ -102,7 +102,7 @@ struct WriterOthersTests {
     let lock = try FileLock(beside: file.path)
     symlink(file.path, file.path + "-link")
     for path in [file.path, file.path + "-link"] {
-      #expect(throws: StoreError.inUse("the file is being served by process \(getpid())")) {
+      #expect(throws: StoreError.inUse("this process has the file open as a store")) {
         try FileLock(beside: path)
       }
     }

@@ -296,6 +296,9 @@ extension FetchedResultsController {
   }
 
   private func receive(_ diff: Diff, isolation: isolated (any Actor)?) async -> Step {
+    let generation = fetchGeneration
+    await context.rereadRemoved(diff, of: Element.self, isolation: isolation)
+    guard generation == fetchGeneration else { return .stop }
     guard let old = storedContent else { return .refetch }
     if let pendingResults {
       guard apply(diff, to: pendingResults, isolation: isolation) else { return refetch() }
@@ -303,7 +306,6 @@ extension FetchedResultsController {
       return .continue(token: diff.to)
     }
     guard let state = old.sourceState.applying(diff) else { return refetch() }
-    let generation = fetchGeneration
     // A load in progress must not install values that are older than this diff.
     for number in changedWhileLoading.keys {
       changedWhileLoading[number]?.formUnion(diff.stale)

@@ -1,6 +1,7 @@
 // An open SQLite file with its engine. The local stores of one file in this process share it.
 
 import FetchModel
+import Foundation
 import LiveQueries
 import SQLiteStore
 import Synchronization
@@ -26,11 +27,11 @@ final class LocalFile: Sendable {
   static func open(
     path: String, options: LocalStore.Options
   ) throws(StoreError) -> LocalFile {
-    guard let identity = SQLiteStore.identity(of: path) else {
-      // Reports why it cannot be opened.
-      try SQLiteStore(path: path, options: options).close()
-      throw .unusable("the file cannot be opened")
-    }
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
+      let identity = SQLiteStore.identity(of: path)
+    else { throw .unusable("there is no file at \(path)") }
+    guard !isFolder.boolValue else { throw .unusable("\(path) is a folder") }
     let opened = entries.withLock { entries in
       Result { () throws(StoreError) -> LocalFile in
         if let file = entries[identity]?.file {

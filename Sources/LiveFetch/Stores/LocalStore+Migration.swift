@@ -73,7 +73,8 @@ extension LocalStore {
   /// - Parameters:
   ///   - values: the values. The first one determines the properties that are written.
   ///   - path: the path of a file that no store has open.
-  ///   - key: the properties that identify existing objects, which are updated; empty inserts all.
+  ///   - key: the properties that identify existing objects, which are updated: `id`, or those of a
+  ///     uniqueness constraint of the entity. Empty inserts all.
   /// - Returns: the numbers of inserted and updated objects.
   /// - Throws: `StoreError` with the first value that is refused, by its number from 1; nothing was
   ///   written then.
@@ -153,6 +154,23 @@ extension TableImport {
 
 extension StoreError {
   fileprivate init(_ error: ImportError) {
-    if case .store(let error) = error { self = error } else { self = .unusable("\(error)") }
+    func list(_ names: [String]) -> String { names.map { "`\($0)`" }.joined(separator: ", ") }
+    func hint(_ name: String?) -> String { name.map { "; did you mean `\($0)`?" } ?? "" }
+    self =
+      switch error {
+      case .store(let error): error
+      case .unknownEntity(let name, let near):
+        .unusable("there is no entity `\(name)`\(hint(near))")
+      case .readOnlyEntity(let name): .unusable("`\(name)` is a view or a table of links")
+      case .unknownProperty(let name, let near):
+        .unusable("there is no property `\(name)`\(hint(near))")
+      case .notWritable(let name): .unusable("`\(name)` is computed by the database")
+      case .repeatedProperty(let name): .unusable("`\(name)` is given twice")
+      case .keyNotUnique(let names):
+        .unusable(
+          "key: \(list(names)) is no uniqueness constraint of the entity, so objects cannot be found by it"
+        )
+      case .keyNotGiven(let name): .unusable("key: the values have no `\(name)`")
+      }
   }
 }

@@ -83,53 +83,36 @@ public final class LocalStore: ObjectStore {
     }
   }
 
-  /// Creates an empty store with the tables of `model` that leaves nothing behind, for tests and
-  /// previews. Its file is in `/dev/shm`, which is memory, or in the temporary folder where there is
-  /// no such folder; closing or releasing the store removes it.
-  ///
-  /// - Throws: `StoreError`, with every problem of the model.
-  public static func inMemory(_ model: ModelFile) throws(StoreError) -> LocalStore {
-    try inMemory(model) { _ throws(StoreError) in }
-  }
-
-  /// Creates a store as ``inMemory(_:)`` does, with rows: structures whose properties are named as
-  /// the model's attributes, for each entity a list, destinations before those that refer to them.
+  /// Creates a store in memory with the tables of `model`, for tests and previews, with rows:
+  /// structures whose properties are named as the model's attributes, for each entity a list,
+  /// destinations before those that refer to them.
   ///
   /// ```swift
   /// let store = try LocalStore.inMemory(model, [City(id: 1, name: "Oslo", population: 700_000)])
   /// ```
   ///
-  /// - Throws: `StoreError`, also for a value that does not fit the model.
+  /// Its file is in `/dev/shm`, which is memory, or in the temporary folder where there is no such
+  /// folder. Closing or releasing the store removes it. What a program leaves there that ends with an
+  /// open store is removed when a program makes the next one.
+  ///
+  /// - Parameters:
+  ///   - model: the entities.
+  ///   - options: how the file is read and written, such as `queryTimeout`; `model`, `durability` and
+  ///     `isReadOnly` have no effect.
+  ///   - values: the rows.
+  /// - Throws: `StoreError`, with every problem of the model, also for a value that does not fit it.
   public static func inMemory<each Value: Fetchable & Encodable>(
-    _ model: ModelFile, _ values: repeat [each Value]
+    _ model: ModelFile, options: Options = .init(), _ values: repeat [each Value]
   ) throws(StoreError) -> LocalStore {
-    try inMemory(model) { path throws(StoreError) in
-      for list in repeat each values {
-        if !list.isEmpty { try LocalStore.importValues(list, path: path) }
-      }
-    }
-  }
-
-  /// - Parameter fill: called with the path of the new file, which no store has open.
-  private static func inMemory(
-    _ model: ModelFile, _ fill: (String) throws(StoreError) -> Void
-  ) throws(StoreError) -> LocalStore {
-    let memory = URL(fileURLWithPath: "/dev/shm")
-    let parent =
-      FileManager.default.isWritableFile(atPath: memory.path)
-      ? memory : FileManager.default.temporaryDirectory
-    let folder = parent.appendingPathComponent("livefetch-memory-\(UUID().uuidString)")
-    var options = Options()
-    options.durability = .normal
-    do {
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-    } catch {
-      throw .unusable("the folder of the store cannot be created")
-    }
+    let folder = try memoryFolder()
     do throws(StoreError) {
-      let path = folder.appendingPathComponent("memory.sqlite").path
+      var options = options
+      (options.model, options.isReadOnly, options.durability) = (nil, false, .normal)
+      let path = folder.appendingPathComponent(memoryFile).path
       try LocalStore(creating: path, model: model, options: options).close()
-      try fill(path)
+      for list in repeat each values {
+        if !list.isEmpty { try importValues(list, path: path) }
+      }
       let store = try LocalStore(path: path, options: options)
       store.folder.withLock { $0 = folder }
       return store
@@ -137,6 +120,36 @@ public final class LocalStore: ObjectStore {
       try? FileManager.default.removeItem(at: folder)
       throw error
     }
+  }
+
+  /// The beginning of the names of folders of stores in memory; the id of their process follows.
+  private static let memoryPrefix = "livefetch-memory-"
+  private static let memoryFile = "memory.sqlite"
+
+  /// Makes a folder, and removes those of processes that ended with an open store.
+  private static func memoryFolder() throws(StoreError) -> URL {
+    let files = FileManager.default
+    let memory = URL(fileURLWithPath: "/dev/shm")
+    let parent = files.isWritableFile(atPath: memory.path) ? memory : files.temporaryDirectory
+    for name in (try? files.contentsOfDirectory(atPath: parent.path)) ?? [] {
+      guard name.hasPrefix(memoryPrefix),
+        let process = pid_t(name.dropFirst(memoryPrefix.count).prefix { $0 != "-" }),
+        kill(process, 0) != 0, errno == ESRCH
+      else { continue }
+      let folder = parent.appendingPathComponent(name)
+      // A process of another container has the file locked.
+      guard SQLiteStore.server(of: folder.appendingPathComponent(memoryFile).path) == nil else {
+        continue
+      }
+      try? files.removeItem(at: folder)
+    }
+    let folder = parent.appendingPathComponent("\(memoryPrefix)\(getpid())-\(UUID().uuidString)")
+    do {
+      try files.createDirectory(at: folder, withIntermediateDirectories: false)
+    } catch {
+      throw .unusable("the folder of the store cannot be created")
+    }
+    return folder
   }
 
   deinit { close() }
@@ -241,9 +254,14 @@ public final class LocalStore: ObjectStore {
     }
     switch result {
     case .success(let result): return SaveReceipt(result)
+    case .failure(.store(.queryTimeout)): throw .unreachable(Self.saveTimeout)
     case .failure(let error): throw ObjectStoreError(Problem(error, model: store.model))
     }
   }
+
+  private static let saveTimeout = ServiceUnavailable(
+    "the save took longer than the option queryTimeout; nothing was changed", status: 504,
+    code: "query-timeout")
 
   public func changes(since token: String) async throws(ObjectStoreError) -> JSON {
     guard !isClosed.withLock({ $0 }) else { throw .cancelled }
@@ -265,22 +283,56 @@ public final class LocalStore: ObjectStore {
   /// ```
   ///
   /// Tables and columns have their own names, and values are those that SQLite stores: a Boolean is
-  /// 0 or 1, a date a text or a number, binary is read as `Data`. Access rules and subentities do
-  /// not apply, and rows are not live.
+  /// 0 or 1 and is read as `Int`; a date is a number, the seconds since 1970, in files of a model, and
+  /// a text or a number in others; binary is read as `Data`. Access rules and subentities do not apply,
+  /// and rows are not live.
   ///
   /// - Parameters:
-  ///   - sql: the statement. Rows are decoded by the names of its columns.
-  ///   - arguments: the values of `?`, in their order.
+  ///   - sql: the statement. Rows are decoded by the names of its columns; one column alone may be
+  ///     decoded as a value: `as: Int.self`.
+  ///   - arguments: the values of `?`, in their order. Dates and data are refused: pass what the
+  ///     column stores, such as `date.timeIntervalSince1970`.
   ///   - type: the type of a row.
-  /// - Throws: `StoreError` if the statement is invalid, does not only read, or takes longer than the
-  ///   options' `queryTimeout`; ``UnreadableValue`` if a row does not fit the type.
+  /// - Throws: `StoreError` if the statement is invalid, with SQLite's message, does not only read, or
+  ///   takes longer than the options' `queryTimeout`; ``UnreadableValue`` if a row does not fit the
+  ///   type; `ObjectStoreError.cancelled` if the task is cancelled or the store closed.
   public func rows<Row: Decodable & Sendable>(
     _ sql: String, _ arguments: any PredicateArgumentConvertible..., as type: Row.Type
   ) async throws -> [Row] {
     guard !isClosed.withLock({ $0 }) else { throw ObjectStoreError.cancelled }
+    for argument in arguments { try Self.checkArgument(argument) }
     let values = arguments.map(\.predicateArgument)
-    let rows = await result { store throws(StoreError) in try store.rows(of: sql, values) }
-    return try rows.get().map { try ItemCoding.decode(type, from: $0) }
+    let cancellation = Cancellation()
+    let rows = await withTaskCancellationHandler {
+      await result { store throws(StoreError) in
+        try store.rows(of: sql, values) { cancellation.isCancelled.withLock { $0 } }
+      }
+    } onCancel: {
+      cancellation.isCancelled.withLock { $0 = true }
+    }
+    if Task.isCancelled, case .failure(.queryTimeout) = rows { throw ObjectStoreError.cancelled }
+    return try rows.get().map { row in
+      if row.values.count == 1, type is any PredicateArgumentConvertible.Type {
+        return try ItemCoding.decode(type, from: row.values[0].json)
+      }
+      return try ItemCoding.decode(type, from: row)
+    }
+  }
+
+  private final class Cancellation: Sendable { let isCancelled = Mutex(false) }
+
+  /// Refuses a value that files store in several forms, so that a comparison with it would find nothing.
+  private static func checkArgument(
+    _ argument: any PredicateArgumentConvertible
+  ) throws(StoreError) {
+    if argument is Date || argument is Instant {
+      throw .failed(
+        "a date is no argument of SQL: pass what the column stores, in files of a model "
+          + "`date.timeIntervalSince1970`")
+    }
+    if argument is Data {
+      throw .failed("data is no argument of SQL: compare `hex(column)` with a text")
+    }
   }
 
   /// The time for which a request without `wait` waits for a diff, in seconds.

@@ -97,7 +97,10 @@ extension ObjectStoreError: CustomStringConvertible {
     switch self {
     case .refused(let problem): problem.detail
     case .tokenExpired: "the history does not reach back to this token"
-    case .unreachable(let unavailability): "the store cannot be reached: \(unavailability.reason)"
+    case .unreachable(let unavailability):
+      unavailability.code == nil
+        ? "the store cannot be reached: \(unavailability.reason)"
+        : "the store refuses for now: \(unavailability.reason)"
     case .notUnderstood(let reason): "the store's answer was not understood: \(reason)"
     case .cancelled: "cancelled"
     }

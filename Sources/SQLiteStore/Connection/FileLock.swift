@@ -39,8 +39,9 @@ final class FileLock: Sendable {
       guard descriptor >= 0 else { throw .readOnly }
       guard Self.lock(descriptor) else {
         close(descriptor)
-        let holder = Self.holder(beside: file)?.description ?? "another process"
-        throw .inUse("the file is being served by \(holder)")
+        let holder = Self.holder(beside: file)
+        if holder?.process == getpid() { throw .inUse("this process has the file open as a store") }
+        throw .inUse("the file is being served by \(holder?.description ?? "another process")")
       }
       // The previous holder may have removed the file in the meantime.
       guard Self.isSame(descriptor, path) else {

@@ -10,29 +10,40 @@ extension SQLiteStore {
   /// Runs a `SELECT`, `WITH` or `VALUES` on the newest committed state, with the time limit of
   /// queries.
   ///
-  /// - Parameter arguments: the values of `?`, in their order: null, booleans, numbers and texts.
+  /// - Parameters:
+  ///   - arguments: the values of `?`, in their order: null, booleans, numbers and texts.
+  ///   - isCancelled: true to end the query, with ``StoreError/queryTimeout``.
   /// - Returns: for each row its columns: binary as base64.
-  /// - Throws: ``StoreError/failed(_:)`` if the statement is invalid, writes, or is not the only one.
+  /// - Throws: ``StoreError/failed(_:)`` if the statement is invalid, with SQLite's reason, writes, or is
+  ///   not the only one.
   package func rows(
-    of sql: String, _ arguments: [JSON]
+    of sql: String, _ arguments: [JSON], cancelledWhen isCancelled: @escaping @Sendable () -> Bool
   ) throws(StoreError) -> [ItemValues] {
     try read(.full) { transaction throws(StoreError) in
-      let statement = try Self.readingStatement(sql, on: transaction.connection)
-      defer { sqlite3_finalize(statement.pointer) }
-      guard sqlite3_bind_parameter_count(statement.pointer) == arguments.count else {
-        throw .failed("the statement takes another number of arguments")
+      try transaction.connection.withCancellation(isCancelled) { () throws(StoreError) in
+        try Self.rows(of: sql, arguments, on: transaction.connection)
       }
-      statement.bind(try arguments.map { argument throws(StoreError) in try argument.sqlValue })
-      let names = (0..<statement.columnCount).map {
-        String(cString: sqlite3_column_name(statement.pointer, $0))
-      }
-      var rows: [ItemValues] = []
-      while try statement.step() {
-        rows.append(
-          ItemValues(names: names, values: names.indices.map { statement.value(Int32($0)).item }))
-      }
-      return rows
     }
+  }
+
+  private static func rows(
+    of sql: String, _ arguments: [JSON], on connection: Connection
+  ) throws(StoreError) -> [ItemValues] {
+    let statement = try readingStatement(sql, on: connection)
+    defer { sqlite3_finalize(statement.pointer) }
+    guard sqlite3_bind_parameter_count(statement.pointer) == arguments.count else {
+      throw .failed("the statement takes another number of arguments")
+    }
+    statement.bind(try arguments.map { argument throws(StoreError) in try argument.sqlValue })
+    let names = (0..<statement.columnCount).map {
+      String(cString: sqlite3_column_name(statement.pointer, $0))
+    }
+    var rows: [ItemValues] = []
+    while try statement.step() {
+      rows.append(
+        ItemValues(names: names, values: names.indices.map { statement.value(Int32($0)).item }))
+    }
+    return rows
   }
 
   private static func readingStatement(
@@ -50,7 +61,12 @@ extension SQLiteStore {
       if let tail { rest = String(cString: tail) }
       return code
     }
-    guard code == SQLITE_OK, let pointer else { throw StoreError(of: connection.handle) }
+    // The program wrote the names: a missing one is no change of the schema.
+    guard code != SQLITE_ERROR else {
+      throw .failed(String(cString: sqlite3_errmsg(connection.handle)))
+    }
+    guard code == SQLITE_OK else { throw StoreError(of: connection.handle) }
+    guard let pointer else { throw problem }
     guard sqlite3_stmt_readonly(pointer) != 0, rest.allSatisfy({ $0.isWhitespace || $0 == ";" })
     else {
       sqlite3_finalize(pointer)

@@ -44,6 +44,28 @@ extension ContextTests {
     try await context.save()
   }
 
+  @Test("says that an object of a relationship is not in the save")
+  func foreignObject() async throws {
+    let (sample, _) = try await SampleCities.store(.local)
+    let context = ManagedObjectContext(store: sample.store)
+    let other = ManagedObjectContext(store: sample.store)
+    let country: Country = other.insertObject()
+    let city: City = context.insertObject()
+    city.name = "Ys"
+    city.country = Fault(country)
+    do {
+      try await context.save()
+      Issue.record("it was not refused")
+    } catch {
+      guard case .refused(let refusal) = error else { throw error }
+      #expect(refusal.failures.map(\.property) == ["country"])
+      #expect(
+        refusal.failures.map(\.reason) == [
+          "refers to a new object that this save does not contain: insert it in this context, or save it first"
+        ])
+    }
+  }
+
   @Test("runs custom validation first, for a key, an object, a deletion, a value")
   func ownRules() async throws {
     let (sample, ids) = try await SampleCities.store(.local)

@@ -181,6 +181,66 @@ struct ObservingTests {
   }
 
   @Test(
+    "an object that another client deleted is deleted, and one that left has its values, when its controller reports it",
+    arguments: Kind.allCases)
+  func departures(kind: Kind) async throws {
+    let (sample, ids) = try await SampleCities.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let osaka = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
+    let cusco = try await context.materializedObject(City.self, with: #require(ids["cusco"]))
+    let controller = FetchedResultsController(
+      fetchRequest: City.sortedFetchRequest(where: "population > 1000"), context: context)
+    try await controller.performFetch()
+    var seen: [String] = []
+    let callbacks = FetchedResultsControllerCallbacks(controller)
+    callbacks.didChangeObject = { change, city in
+      seen.append(
+        "\(change.type) \(city?.name ?? "") \(city?.population ?? 0) \(city?.isDeleted == true)")
+    }
+    try await sample.save(
+      #"{"update":"City","id":\#(try #require(ids["cusco"])),"values":{"population":7}}"#)
+    try await eventually { seen.count == 1 }
+    #expect(cusco.population == 7)
+    try await sample.save(#"{"delete":"City","id":\#(try #require(ids["osaka"]))}"#)
+    try await eventually { seen.count == 2 }
+    #expect(seen == ["delete Cusco 7 false", "delete Osaka 2700000 true"])
+    #expect(osaka.isDeleted && osaka.managedObjectContext == nil)
+    #expect(!cusco.isDeleted)
+    withExtendedLifetime(callbacks) {}
+  }
+
+  @Test("an observer of unsaved values reports a change of another client once")
+  func onceEach() async throws {
+    let (sample, ids) = try await SampleCities.store(.local)
+    let context = ManagedObjectContext(store: sample.store)
+    let osaka = try #require(ids["osaka"])
+    let city = try await context.materializedObject(City.self, with: osaka)
+    var (plain, pending): ([String], [String]) = ([], [])
+    let observers = [
+      ManagedObjectObserver(city) { plain.append("\($0) \(city.name)") },
+      ManagedObjectObserver(city, includesPendingChanges: true) {
+        pending.append("\($0) \(city.name)")
+      },
+    ]
+    try await sample.save(#"{"update":"City","id":\#(osaka),"values":{"name":"Ōsaka"}}"#)
+    try await eventually { plain.count == 1 && pending.count == 1 }
+    city.name = "Naniwa"
+    context.processPendingChanges()
+    #expect(pending == ["update Ōsaka", "update Naniwa"])
+    try await context.save()
+    try await eventually { plain.count == 2 }
+    try await Task.sleep(for: .milliseconds(100))
+    let before = pending.count
+    for name in ["Edo", "Nara"] {
+      try await sample.save(#"{"update":"City","id":\#(osaka),"values":{"name":"\#(name)"}}"#)
+      try await eventually { plain.last == "update \(name)" && pending.last == "update \(name)" }
+    }
+    try await Task.sleep(for: .milliseconds(100))
+    #expect(pending.dropFirst(before) == ["update Edo", "update Nara"])
+    withExtendedLifetime(observers) {}
+  }
+
+  @Test(
     "an observer ends when its object matches its default predicate no more",
     arguments: Kind.allCases)
   func leaving(kind: Kind) async throws {

@@ -20,6 +20,18 @@ extension ManagedObjectContext {
     processChangesOfTree()
   }
 
+  /// Reads the objects in memory again that a controller's diff removed from its result: they were
+  /// deleted, or have other values. One request for a thousand of them, none if no object is in memory.
+  func rereadRemoved<Element: Fetchable>(
+    _ diff: Diff, of type: Element.Type, isolation: isolated (any Actor)?
+  ) async {
+    guard !diff.deleted.isEmpty, let type = Element.self as? any ManagedEntity.Type else { return }
+    var changes = RemoteChanges()
+    changes.ids[type.entityName] = Set(diff.deleted.map(\.id))
+    await root.awaitRunningSave(isolation: isolation)
+    try? await root.reread(changes, isolation: isolation)
+  }
+
   /// Reads an object again.
   ///
   /// - Parameters:

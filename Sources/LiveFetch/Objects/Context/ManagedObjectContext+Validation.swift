@@ -92,9 +92,13 @@ extension SaveRefusal {
           stored: error["stored"], given: error["given"], base: property.flatMap(origin.base),
           isDeletion: isMissing))
     } else {
+      // The context made the id itself: the program knows the object, not the name.
+      let detail =
+        code == "unknown-temporary-id"
+        ? "refers to a new object that this save does not contain: insert it in this context, or save it first"
+        : error["detail"]?.string
       var failure = ValidationFailure(
-        property: property, code: code, reason: error["detail"]?.string ?? code,
-        hint: error["hint"]?.string)
+        property: property, code: code, reason: detail ?? code, hint: error["hint"]?.string)
       failure.entity = origin.entity
       failure.objectID = origin.objectID
       failures.append(failure)

@@ -37,7 +37,7 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
   private var listener: Listener?
   private var start: Task<Void, Never>?
   private var saveToken: ObservationToken?
-  private var pendingToken: ObservationToken?
+  private var pendingTokens: [ObservationToken] = []
   /// The unsaved values that the handler knows, by property.
   private var pendingValues: [String: JSON] = [:]
 
@@ -56,8 +56,10 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
     guard let context = object.managedObjectContext else { return }
     if includesPendingChanges {
       pendingValues = object.changedValuesByName
-      pendingToken = context.observe(ObjectsDidChange.self) { [weak self] _ in self?.lookAtPending()
-      }
+      pendingTokens = [
+        context.observe(ObjectsDidChange.self) { [weak self] _ in self?.lookAtPending() },
+        context.observe(DidSave.self) { [weak self] _ in self?.forgetSaved() },
+      ]
     }
     if let id = context.storedID(of: object) {
       begin(id, in: context, isolation: isolation)
@@ -82,7 +84,7 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
     start?.cancel()
     controller?.stop()
     controller = nil
-    (saveToken, pendingToken) = (nil, nil)
+    (saveToken, pendingTokens) = (nil, [])
   }
 
   /// Reports unsaved values that changed since the last call. A save reports its values itself.
@@ -92,6 +94,12 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
     pendingValues = now
     let isSaved = now.isEmpty && before.allSatisfy { object.row[$0.key] == $0.value }
     if !isSaved { notify(.update) }
+  }
+
+  /// Saved values are no unsaved ones that a later change of another program could end.
+  private func forgetSaved() {
+    let unsaved = object.changedValuesByName
+    pendingValues = pendingValues.filter { unsaved[$0.key] != nil }
   }
 
   private func begin(

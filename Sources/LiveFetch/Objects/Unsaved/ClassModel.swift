@@ -127,6 +127,6 @@ extension ItemValue.Kinds {
   }
 }
 
-private protocol AnyOptional { static var wrappedType: Any.Type { get } }
+protocol AnyOptional { static var wrappedType: Any.Type { get } }
 
 extension Optional: AnyOptional { static var wrappedType: Any.Type { Wrapped.self } }
