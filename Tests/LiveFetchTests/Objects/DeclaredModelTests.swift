@@ -109,148 +109,35 @@ struct DeclaredModelTests {
     store.close()
   }
 
-  class Power: PolymorphicValue {
-    class var concreteClasses: [any PolymorphicValue.Type] { [Flight.self, Alliance.self] }
-    class var className: String { "Power" }
-    let name: String
+  final class Knight: ManagedObject, ManagedObjectType {
+    static let entityName = "Knight"
+    enum Key: String, KeyCodable { case weapon }
 
-    init(name: String) { self.name = name }
+    @Managed(.weapon) var weapon: Weapon?
   }
 
-  final class Flight: Power {
-    enum Mood: String, Codable, CaseIterable { case calm, wild }
-    override class var className: String { "Flight" }
-    let ceiling: Int
-    let mood: Mood
-
-    init(name: String, ceiling: Int, mood: Mood) {
-      (self.ceiling, self.mood) = (ceiling, mood)
-      super.init(name: name)
-    }
-
-    private enum CodingKeys: String, CodingKey { case ceiling, mood }
-
-    required init(from decoder: any Decoder) throws {
-      let container = try decoder.container(keyedBy: CodingKeys.self)
-      ceiling = try container.decode(Int.self, forKey: .ceiling)
-      mood = try container.decode(Mood.self, forKey: .mood)
-      try super.init(from: decoder)
-    }
-
-    override func encode(to encoder: any Encoder) throws {
-      try super.encode(to: encoder)
-      var container = encoder.container(keyedBy: CodingKeys.self)
-      try container.encode(ceiling, forKey: .ceiling)
-      try container.encode(mood, forKey: .mood)
-    }
-  }
-
-  final class Alliance: Power {
-    override class var className: String { "Alliance" }
-    let rank: Int?
-    let powers: [Polymorphic<Power>]
-
-    init(name: String, rank: Int?, powers: [Power]) {
-      (self.rank, self.powers) = (rank, powers.map(Polymorphic.init))
-      super.init(name: name)
-    }
-
-    private enum CodingKeys: String, CodingKey { case rank, powers }
-
-    required init(from decoder: any Decoder) throws {
-      let container = try decoder.container(keyedBy: CodingKeys.self)
-      rank = try container.decodeIfPresent(Int.self, forKey: .rank)
-      powers = try container.decode([Polymorphic<Power>].self, forKey: .powers)
-      try super.init(from: decoder)
-    }
-
-    override func encode(to encoder: any Encoder) throws {
-      try super.encode(to: encoder)
-      var container = encoder.container(keyedBy: CodingKeys.self)
-      try container.encodeIfPresent(rank, forKey: .rank)
-      try container.encode(powers, forKey: .powers)
-    }
-  }
-
-  final class Badge: PolymorphicValue {
-    let text: String
-    init(text: String) { self.text = text }
-  }
-
-  struct Belongings: CodableAttributeValue { var badge: Polymorphic<Badge>? }
-
-  final class Hero: ManagedObject, ManagedObjectType {
-    static let entityName = "Hero"
-    enum Key: String, KeyCodable { case power, past, belongings }
-
-    @Managed(.power) var power: Power?
-    @Managed(.past) var past: [Power]?
-    @Managed(.belongings) var belongings: Belongings?
-  }
-
-  @Test("declares polymorphic classes with the fields that they decode")
-  func valueClasses() throws {
-    let model = try ModelFile(of: [Hero.self])
-    #expect(model.entities[0].attributes.map(\.className) == ["Power", "Power", nil])
-    #expect(model.entities[0].attributes.map(\.transformer) == [nil, "Array", nil])
-    #expect(model.classes.map(\.name) == ["Power", "Flight", "Alliance", "Badge"])
-    #expect(model.classes.map(\.parent) == [nil, "Power", "Power", nil])
-    #expect(model.classes.map(\.isAbstract) == [true, false, false, false])
-    #expect(model.classes[1].fields.map(\.name) == ["ceiling", "mood", "name"])
-    #expect(
-      model.classes[1].fields.map(\.type) == [
-        .value(.integer64), .value(.string), .value(.string),
-      ])
-    #expect(model.classes[2].fields.map(\.name) == ["rank", "powers", "name"])
-    #expect(model.classes[2].fields.map(\.isOptional) == [true, false, false])
-    #expect(model.classes[2].fields.map(\.isList) == [false, true, false])
-    #expect(model.classes[2].fields[1].type == .object("Power"))
-    #expect(try ModelFile(parsing: model.text) == model)
-  }
-
-  @Test(
-    "makes a store that keeps polymorphic values, finds by their fields and refuses other classes")
-  func polymorphicValues() async throws {
-    let store = try LocalStore.inMemory(ModelFile(of: [Hero.self]))
-    let context = ManagedObjectContext(store: store)
-    let hero: Hero = context.insertObject()
-    hero.power = Flight(name: "Wind", ceiling: 3000, mood: .wild)
-    hero.past = [
-      Alliance(name: "Two", rank: nil, powers: [Flight(name: "Air", ceiling: 5, mood: .calm)])
+  @Test("values of declared classes are saved, and a class that is not declared is a problem")
+  func classes() async throws {
+    var weapon = ModelFile.Class(name: "Weapon")
+    weapon.fields = [
+      ModelFile.Class.Field(name: "title", type: .value(.string)),
+      ModelFile.Class.Field(name: "damage", type: .value(.integer64)),
     ]
-    hero.belongings = Belongings(badge: Polymorphic(Badge(text: "Nr. 1")))
-    let _: Hero = context.insertObject()
+    let model = try ModelFile(of: [Knight.self], classes: [weapon])
+    let store = try LocalStore.inMemory(model)
+    let context = ManagedObjectContext(store: store)
+    let knight: Knight = context.insertObject()
+    knight.weapon = Weapon(title: "Excalibur", damage: 9)
     try await context.save()
     let found = try await ManagedObjectContext(store: store).fetch(
-      Hero.sortedFetchRequest(where: "power.ceiling > 1000 AND power.mood == 'wild'"))
-    #expect(found.map { ($0.power as? Flight)?.ceiling } == [3000])
-    let alliance = try #require(found[0].past?.first as? Alliance)
-    #expect((alliance.powers.first?.value as? Flight)?.name == "Air")
-    #expect(found[0].belongings?.badge?.value.text == "Nr. 1")
-    hero.power = Power(name: "Any")
-    await #expect(throws: ContextError.self) { try await context.save() }
+      FetchRequest<Knight>(where: FetchPredicate("weapon.damage > 5")))
+    #expect(found.map(\.weapon?.title) == ["Excalibur"])
     store.close()
-  }
-
-  final class Sealed: PolymorphicValue {
-    enum Kind: String, Codable { case one }
-    let kind: Kind
-    init(kind: Kind) { self.kind = kind }
-  }
-
-  final class Envelope: ManagedObject, ManagedObjectType {
-    static let entityName = "Envelope"
-    enum Key: String, KeyCodable { case content }
-    @Managed(.content) var content: Sealed?
-  }
-
-  @Test("is refused with the class whose fields cannot be found")
-  func unknownFields() {
-    #expect {
-      try ModelFile(of: [Envelope.self])
-    } throws: { error in
-      (error as? ModelFileError)?.problems.map(\.place) == ["classes/Sealed"]
-    }
+    let error = #expect(throws: ModelFileError.self) { try ModelFile(of: [Knight.self]) }
+    #expect(
+      error?.problems.map(\.description) == [
+        "entities/Knight/attributes/weapon/class: there is no class `Weapon`"
+      ])
   }
 
   @Test("lists what does not fit another model, and problems of the declaration")

@@ -23,14 +23,14 @@ struct PropertyLayout {
   var kinds: ItemValue.Kinds = []
   /// The type of an attribute's stored values, if its Swift type determines it.
   var type: AttributeType?
-  /// The Swift type of an attribute without a transformer.
-  var valueType: Any.Type?
   /// True for an attribute that the store computes.
   var isDerived = false
   /// The expression of a derived attribute, if the declaration has one.
   var derivation: String?
   /// The name of an attribute's registered transformer.
   var transformer: String?
+  /// The name of the base class of an attribute's polymorphic values.
+  var className: String?
   /// The name of a relationship's inverse, if the declaration has one.
   var inverse: String?
   /// The effect of a deletion on a relationship's objects.

@@ -12,18 +12,22 @@ extension ModelFile {
   ///
   /// An attribute has the type of its Swift property, is optional if that is, and has its initial
   /// value as default; a ``PolymorphicValue``, a `Codable` one or one with a transformer is
-  /// `Transformable`. Polymorphic classes are declared with the fields that they decode. A class that is only a ``ManagedEntity`` is abstract. Two relationships are
+  /// `Transformable`. A class that is only a ``ManagedEntity`` is abstract. Two relationships are
   /// inverse to each other if they say so (`inverse`), or if they are the only ones between their
   /// classes. Rules, indexes and access are added to the result.
   ///
+  /// - Parameter classes: the classes of ``PolymorphicValue``s with their fields, which a store checks in
+  ///   each value.
   /// - Throws: `ModelFileError` with every problem, such as a derived attribute without its
-  ///   expression.
-  public init(of types: [any ManagedEntity.Type]) throws(ModelFileError) {
+  ///   expression, or a class of values that is not among `classes`.
+  public init(
+    of types: [any ManagedEntity.Type], classes: [Class] = []
+  ) throws(ModelFileError) {
     self.init()
+    self.classes = classes
     var reader = ClassReader()
     for type in types { reader.add(type) }
     entities = reader.entities()
-    classes = reader.classes()
     guard reader.problems.isEmpty else { throw ModelFileError(reader.problems) }
     try check()
   }
@@ -105,10 +109,7 @@ extension ModelFile.AttributeType {
 private struct ClassReader {
   private var layouts: [EntityLayout] = []
   private var parents: [String: String] = [:]
-  private var valueClasses = ValueClasses()
   private(set) var problems: [ModelFileProblem] = []
-
-  mutating func classes() -> [ModelFile.Class] { valueClasses.classes(&problems) }
 
   mutating func add(_ type: any ManagedEntity.Type) {
     guard !layouts.contains(where: { $0.entityName == type.entityName }) else { return }
@@ -145,10 +146,7 @@ private struct ClassReader {
     var attribute = ModelFile.Attribute(name: property.name, type: type)
     attribute.isOptional = property.problem(.null) == nil
     attribute.transformer = property.transformer
-    if let value = valueClasses.add(property.valueType) {
-      attribute.className = value.className
-      if value.isList { attribute.transformer = "Array" }
-    }
+    attribute.className = property.className
     // A value that is another one for each object, such as `UUID()`, is no default of the model.
     if case .attribute(let initial?) = property.kind, initial != .null,
       EntityLayout.initialValues(of: layout.type.init())[property.name] == initial
@@ -198,7 +196,7 @@ private struct ClassReader {
 
 extension ModelFile.AttributeType {
   /// The type of a column as a model file names it.
-  init(_ type: AttributeType) {
+  fileprivate init(_ type: AttributeType) {
     self =
       switch type {
       case .integer: .integer64

@@ -127,6 +127,17 @@ extension ItemValue.Kinds {
   }
 }
 
-protocol AnyOptional { static var wrappedType: Any.Type { get } }
+extension PropertyLayout {
+  /// The name of a class of polymorphic values; nil for other types.
+  static func className(of type: Any.Type) -> String? {
+    switch type {
+    case let type as any PolymorphicValue.Type: type.className
+    case let optional as any AnyOptional.Type: className(of: optional.wrappedType)
+    default: nil
+    }
+  }
+}
+
+private protocol AnyOptional { static var wrappedType: Any.Type { get } }
 
 extension Optional: AnyOptional { static var wrappedType: Any.Type { Wrapped.self } }
