@@ -10,7 +10,8 @@ public struct ServiceConfiguration: Sendable {
   /// The version in `GET /v1`.
   public var version = LiveFetchVersion.number
   /// The maximum number of items of a snapshot.
-  public var maxItems = 10_000
+  public var maxItems = Self.defaultMaxItems
+  static let defaultMaxItems = 10_000
   /// The number of seconds that a request without `wait` waits for a change.
   public var defaultWait = 25.0
   /// The number of seconds that a fetch without waiting clients is kept in memory. Clients that return

@@ -262,17 +262,22 @@ extension ModelFile {
 }
 
 extension ModelFile {
-  /// What the model adds to fetches: orders and templates, a list of texts for each. With others, the same
-  /// request has another result, so that earlier tokens expire.
+  /// What the model adds to fetches: orders, templates and transformers, a list of texts for each. With
+  /// others, the same request has another result, so that earlier tokens expire.
   package var fetchDefaults: [[String]] {
     let orders = entities.filter { !$0.sort.isEmpty }.map { ["sort", $0.name] + $0.sort }
+    let transformers = entities.flatMap { entity in
+      entity.attributes.compactMap { attribute in
+        attribute.transformer.map { ["transformer", entity.name, attribute.name, $0] }
+      }
+    }
     let templates = fetchTemplates.map { template in
       [
         "template", template.name, template.entity, template.predicate ?? "",
         template.limit.map(String.init) ?? "", template.includesSubentities ? "all" : "own",
       ] + template.sort
     }
-    return (orders + templates).sorted { $0.lexicographicallyPrecedes($1) }
+    return (orders + templates + transformers).sorted { $0.lexicographicallyPrecedes($1) }
   }
 }
 

@@ -29,12 +29,12 @@ extension Service {
     access.map { $0.tokenTag ^ (settingsTag ?? 0) } ?? settingsTag
   }
 
-  /// The tag of callers without rules. A snapshot that is cut at another maximum of items has other diffs,
-  /// so its token has another tag.
-  private var settingsTag: UInt32? {
-    guard resolver.maxItems != ServiceConfiguration().maxItems else { return nil }
+  /// The tag of callers without rules; nil with the default maximum of items. A snapshot that is cut at
+  /// another maximum has other diffs, so its token has another tag.
+  static func tokenTag(forSnapshotsOf maxItems: Int) -> UInt32? {
+    guard maxItems != ServiceConfiguration.defaultMaxItems else { return nil }
     var hash = FNV1a64()
-    hash.combine("max-items \(resolver.maxItems)".utf8)
+    hash.combine("max-items \(maxItems)".utf8)
     return UInt32(hash.value >> 32)
   }
 

@@ -28,6 +28,8 @@ public final class Service: HTTPHandler {
   let cache: SnapshotCache
   let planCache: PlanCache
   let resolver: FetchResolver
+  /// The tag of the tokens of callers without rules.
+  let settingsTag: UInt32?
   let saveResolver: SaveResolver
   let engine: LiveEngine
   let history: HistoryFeed
@@ -80,6 +82,7 @@ public final class Service: HTTPHandler {
       configuration, connections: store.properties.connections, deadlines)
     cache = SnapshotCache(maxBytes: configuration.cacheBytes)
     resolver = FetchResolver(model: store.model, maxItems: configuration.maxItems)
+    settingsTag = Self.tokenTag(forSnapshotsOf: configuration.maxItems)
     planCache = PlanCache(resolver: resolver)
     saveResolver = SaveResolver(model: store.model)
     var live = configuration.engine
