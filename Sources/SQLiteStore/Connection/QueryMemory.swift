@@ -15,8 +15,7 @@ enum QueryMemory {
   ///
   /// - Returns: SQLite's code.
   static func install() -> Int32 {
-    let code = csqlite_get_allocator(&standard)
-    guard code == SQLITE_OK, standard.xMalloc != nil else { return code }
+    guard standard.xMalloc != nil else { return SQLITE_ERROR }
     var methods = standard
     methods.xMalloc = allocate
     methods.xFree = free
@@ -32,8 +31,12 @@ enum QueryMemory {
   }
 }
 
-/// SQLite's own functions. Written once, before the library is used.
-nonisolated(unsafe) private var standard = sqlite3_mem_methods()
+/// SQLite's own functions; without functions if SQLite does not tell them. A constant, because every
+/// access to a global variable is checked for overlapping ones.
+nonisolated(unsafe) private let standard: sqlite3_mem_methods = {
+  var methods = sqlite3_mem_methods()
+  return csqlite_get_allocator(&methods) == SQLITE_OK ? methods : sqlite3_mem_methods()
+}()
 
 private func size(_ block: UnsafeMutableRawPointer?) -> Int {
   block.map { Int(standard.xSize($0)) } ?? 0

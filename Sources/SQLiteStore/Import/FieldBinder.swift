@@ -7,21 +7,28 @@ import FetchModel
 import LiveFetchCSQLite
 import SQLComposer
 
+/// A column of the table. A class, because it is much larger than most of its values.
+final class ImportedColumn {
+  let column: Column
+  /// The attribute of a column without a declared type; nil for other columns.
+  let untyped: Attribute?
+
+  init(_ column: Column, untyped: Attribute? = nil) {
+    self.column = column
+    self.untyped = untyped
+  }
+}
+
 /// Binds one field.
 struct FieldBinder {
   private let statement: OpaquePointer
   private let parameter: Int32
-  private let column: Column
-  /// The attribute of a column without a declared type; nil for other columns.
-  private let untyped: Attribute?
+  private let imported: ImportedColumn
 
-  init(
-    _ statement: OpaquePointer, _ parameter: Int32, _ column: Column, untyped: Attribute? = nil
-  ) {
+  init(_ statement: OpaquePointer, _ parameter: Int32, _ imported: ImportedColumn) {
     self.statement = statement
     self.parameter = parameter
-    self.column = column
-    self.untyped = untyped
+    self.imported = imported
   }
 
   /// Binds a value that the column's type does not include, unconverted: SQLite columns hold any
@@ -59,16 +66,18 @@ struct FieldBinder {
     switch field {
     case .missing: return true
     case .null, .json(.null): return bindNull()
-    case _ where untyped != nil: return bindUntyped(field)
+    case _ where imported.untyped != nil: return bindUntyped(field)
     case .text(let utf8), .quoted(let utf8): return bind(utf8)
-    case .json(let json): return bind(json.imported(as: column.type), as: column.type)
+    case .json(let json):
+      return bind(json.imported(as: imported.column.type), as: imported.column.type)
     }
   }
 
   /// Stores a number or a text as a save does.
   private func bindUntyped(_ field: ImportedField) -> Bool {
-    guard let untyped, let json = field.untypedJSON, let value = Value(json, of: untyped),
-      let stored = value.stored(in: column)
+    guard let untyped = imported.untyped, let json = field.untypedJSON,
+      let value = Value(json, of: untyped),
+      let stored = value.stored(in: imported.column)
     else { return false }
     Statement(pointer: statement).bind(stored, at: parameter)
     return true
@@ -76,7 +85,7 @@ struct FieldBinder {
 
   /// A required text column stores an empty field as the empty text.
   private func bindNull() -> Bool {
-    if column.isNotNull, column.type == .string {
+    if imported.column.isNotNull, imported.column.type == .string {
       sqlite3_bind_text(statement, parameter, "", 0, copiedBytes)
     } else {
       sqlite3_bind_null(statement, parameter)
@@ -87,7 +96,7 @@ struct FieldBinder {
   // MARK: Text
 
   private func bind(_ utf8: UnsafeBufferPointer<UInt8>) -> Bool {
-    switch column.type {
+    switch imported.column.type {
     case .integer: return bindInteger(utf8)
     case .double: return bindDouble(utf8)
     case .string, .uri: return bindText(utf8)
@@ -97,9 +106,9 @@ struct FieldBinder {
       guard let json = try? JSON(stored: Array(utf8)) else { return false }
       return bind(json, as: .json)
     case .date:
-      if column.dateFormat == .unixSeconds, bindDouble(utf8) { return true }
+      if imported.column.dateFormat == .unixSeconds, bindDouble(utf8) { return true }
       return bind(.string(utf8.string), as: .date)
-    case .binary, .uuid: return bind(.string(utf8.string), as: column.type)
+    case .binary, .uuid: return bind(.string(utf8.string), as: imported.column.type)
     }
   }
 
@@ -133,7 +142,7 @@ struct FieldBinder {
 
   private func bind(_ json: JSON, as type: AttributeType, isText: Bool = false) -> Bool {
     if isText, json.double == nil { return false }
-    guard let value = Value(json, as: type), let stored = value.stored(in: column) else {
+    guard let value = Value(json, as: type), let stored = value.stored(in: imported.column) else {
       return false
     }
     Statement(pointer: statement).bind(stored, at: parameter)

@@ -28,8 +28,8 @@ struct RowWriter {
   private let key: [Int]
   /// The table's column of each field.
   private(set) var columns: [Int] = []
-  /// The attribute of each field whose column has no declared type; nil for other fields.
-  private var untyped: [Attribute?] = []
+  /// The column of each field, to bind it.
+  private var imported: [ImportedColumn] = []
   /// The fields of the key, in key order.
   private var keyFields: [Int] = []
   private var lookup: HeldStatement?
@@ -56,8 +56,10 @@ extension RowWriter {
   mutating func use(_ names: [String], on connection: Connection) throws(ImportError) {
     columns = try table.columns(imported: names)
     keyFields = try table.fields(of: key, in: columns)
-    untyped = columns.map { column in
-      table.attribute(inColumn: column).flatMap { $0.isUntyped ? $0 : nil }
+    imported = columns.map { column in
+      ImportedColumn(
+        table.columns[column],
+        untyped: table.attribute(inColumn: column).flatMap { $0.isUntyped ? $0 : nil })
     }
     close()
     given = Array(repeating: true, count: columns.count)
@@ -195,10 +197,9 @@ extension RowWriter {
   private func bind(
     _ field: ImportedField, _ index: Int, to statement: HeldStatement
   ) -> RowRefusal? {
-    let column = table.columns[columns[index]]
     let parameter = Int32(truncatingIfNeeded: index + 1)
     guard let pointer = statement.pointer else { return nil }
-    let binder = FieldBinder(pointer, parameter, column, untyped: untyped[index])
+    let binder = FieldBinder(pointer, parameter, imported[index])
     if binder.bind(field) || isLenient && binder.bindUnconverted(field) { return nil }
     return table.refusal(of: field, in: columns[index])
   }

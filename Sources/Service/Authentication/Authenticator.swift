@@ -100,7 +100,7 @@ extension Authenticator {
 
   private static func bearerToken(_ header: String) -> String? {
     guard header.utf8.count <= maxBytes else { return nil }
-    let parts = header.split(separator: " ")
+    let parts = header.split(separator: " ", maxSplits: 1)
     guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
     return String(parts[1])
   }
