@@ -166,7 +166,7 @@ struct ReloadTests {
   @Test("Long-polls end without changes, streams with a reason, and their tokens stay valid")
   func waiting() throws {
     let folder = try folder()
-    try folder.write(#"{"max-items": 100}"#, to: "livefetch.json")
+    try folder.write(#"{"query-timeout": 100}"#, to: "livefetch.json")
     let (server, address) = try folder.serve("w.sqlite")
     let about = try client(address, "/v1").receiveHead()
     let token = try #require(about.firstMatch(of: /LiveFetch-Token: (\S+)/)?.1)
@@ -186,7 +186,7 @@ struct ReloadTests {
         return String(decoding: metrics, as: UTF8.self)
           .contains("\nlivefetch_connections_waiting 5\n")
       })
-    try folder.write(#"{"max-items": 50}"#, to: "livefetch.json")
+    try folder.write(#"{"query-timeout": 50}"#, to: "livefetch.json")
     _ = try hangUp(server, folder, until: "read again: ")
     for (waiting, last) in [
       (poll, #""items":{"deleted":[],"inserted":[],"moved":[],"updated":[]}}"#),

@@ -162,7 +162,11 @@ final class LiveQuery {
     let old = try oldRows(ids, at: start, context)
     let changes = ids.compactMap { id -> RowChange? in
       let change = RowChange(id: id, old: old[id], new: new[id])
-      if change.old == nil && change.new == nil { return nil }
+      // An object that was inserted and deleted since a client's token is deleted for that client. One
+      // that is not in the result says nothing to those that wait.
+      if change.old == nil && change.new == nil {
+        return key.only == nil || start == position ? nil : change
+      }
       return change.isSameRow && key.expansion.isEmpty ? nil : change
     }
     return FoundChanges(changes: changes, isWhole: ids.count == affected.count)
