@@ -107,8 +107,6 @@ export class Feed {
       const concerned = event.name === undefined ? subscriptions : [byName.get(event.name)];
       if (event.kind === 'open') concerned.forEach((subscription) => subscription?.connected());
       else if (event.kind === 'lost') this.#lost(concerned, event.data && new LiveFetchError(event.data));
-      // The credential has ended. The next connection has the one that the application then gives.
-      else if (event.kind === 'error' && event.data.status === 401) return;
       else if (event.kind === 'error') this.#erred(new LiveFetchError(event.data), event.name, byName);
       else await this.#deliver(event, byName.get(event.name));
     }

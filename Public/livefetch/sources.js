@@ -44,6 +44,8 @@ async function* stream(transport, request, signal, nameOf) {
     yield { kind: 'open' };
     for await (const { event, data } of events(response.body, () => watch.received())) {
       const parsed = transport.parse(data);
+      // The credential has ended. The next connection has the one that the application then gives.
+      if (event === 'error' && parsed.status === 401) return;
       yield { name: nameOf(parsed), kind: event, data: parsed, bytes: byteLength(data) };
     }
   } catch (error) {

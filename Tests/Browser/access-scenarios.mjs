@@ -63,7 +63,34 @@ async function ownRows({ browser, server, shoot }) {
   await page.close();
 }
 
+/** Two pages share one connection, whose refusal each of them reports; a valid key then connects it. */
+async function refusedKey({ browser, server }) {
+  const pages = [];
+  for (const key of ['wrong', 'wrong']) {
+    const page = await browser.open(`${server.address}/explorer/style.css`);
+    await page.run(async (wrong) => {
+      const { connect } = await import('/livefetch.js');
+      globalThis.key = wrong;
+      const client = connect('', { token: () => globalThis.key });
+      globalThis.follow = () => { globalThis.live = client.live({ entity: 'note' }, { onError: () => {} }); };
+      globalThis.follow();
+    }, key);
+    pages.push(page);
+  }
+  for (const page of pages) {
+    await page.until(() => globalThis.live.state === 'failed', { what: 'the refusal is reported' });
+    assert.deepEqual(await page.run(() => [globalThis.live.error.status, globalThis.live.error.code]), [401, 'unauthorized']);
+    await page.run(() => { globalThis.key = 'secret'; globalThis.follow(); });
+  }
+  for (const page of pages) {
+    await page.until(() => globalThis.live.state === 'live');
+    await page.close();
+  }
+}
+
 export const accessScenarios = {
+  'pages with a refused key say so, and connect with a valid one': {
+    run: refusedKey, fixture: notes, environment: { LIVEFETCH_TOKEN: 'secret' } },
   'a caller sees and changes its own rows, live': {
     run: ownRows, fixture: notes, files: { 'rules.json': rules }, options: ['--access', 'rules.json'], environment: { LIVEFETCH_TOKEN: 'secret' } },
 };

@@ -5,7 +5,7 @@ import { hasRows } from './hostile-scenarios.mjs';
 import { openCell, openPage, stagedValues } from './pages.mjs';
 
 const texts = `CREATE TABLE data (id INTEGER PRIMARY KEY, data BLOB);
-  INSERT INTO data VALUES (1, 'text in blob'), (2, 'abcd'), (3, x'00ff'), (4, 7);
+  INSERT INTO data VALUES (1, 'text in blob'), (2, 'abcd'), (3, x'00ff'), (4, 7), (5, randomblob(6000000));
   CREATE TABLE lines (id INTEGER PRIMARY KEY, text TEXT);
   INSERT INTO lines VALUES (1, 'one' || char(13, 10) || 'two' || char(10) || 'three');`;
 
@@ -24,9 +24,9 @@ async function mixedLineEnds(page) {
 /** A text in a column of bytes is shown as text; its download has the stored bytes, also if the text looks like base64. */
 async function textInBlobColumn({ browser, server, shoot }) {
   const page = await openPage(browser, `${server.address}/?entity=data&sort=id`, { width: 1920, height: 1080 });
-  await page.until(hasRows, { args: [4] });
+  await page.until(hasRows, { args: [5] });
   const cell = (id) => page.run((row) => globalThis.livefetch.page.grid.row(row).cell(0).textContent, id);
-  assert.deepEqual([await cell(1), await cell(3), await cell(4)], ['text in blob', '2 B of data', '7']);
+  assert.deepEqual([await cell(1), await cell(3), await cell(4), await cell(5)], ['text in blob', '2 B of data', '7', '6.0 MB of data']);
   await page.run(() => {
     globalThis.saved = [];
     const create = URL.createObjectURL;
