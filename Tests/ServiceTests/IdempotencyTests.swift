@@ -67,15 +67,27 @@ struct IdempotencyTests {
     let others = [
       try file.ask("PATCH", target, body: #"{"population":26}"#, headers: key("k")),
       try file.ask("PATCH", "/v1/objects/city/2", body: #"{"population":25}"#, headers: key("k")),
-      try file.ask(
-        "PATCH", target, body: #"{"population":25}"#,
-        headers: key("k") + [(name: "Prefer", value: "return=minimal")]),
+      try file.ask("PUT", target, body: #"{"population":25}"#, headers: key("k")),
     ]
     for answer in others {
       #expect(answer.status == 422)
       #expect(answer.code == "idempotency-key-reused")
     }
     #expect(try file.ask("/v1/objects/city/1").json["population"]?.integer == 25)
+  }
+
+  @Test func theSameBodyWithOtherHeadersIsNotSavedAgain() throws {
+    let file = try ServedFile(contractFixture)
+    let (target, body) = ("/v1/objects/city/1", #"{"population":25}"#)
+    let first = try file.ask("PATCH", target, body: body, headers: key("k"))
+    _ = try file.ask("PATCH", target, body: #"{"population":26}"#)
+    for (name, value) in [("Prefer", "return=minimal"), ("If-Match", #""0""#)] {
+      let second = try file.ask(
+        "PATCH", target, body: body, headers: key("k") + [(name: name, value: value)])
+      #expect(second.status == 200 && second.text == first.text)
+      #expect(second["Idempotency-Replayed"] == "true")
+    }
+    #expect(try file.ask(target).json["population"]?.integer == 26)
   }
 
   @Test func anIdempotencyKeyIsCheckedBeforeTheBody() throws {

@@ -26,9 +26,10 @@ struct StreamContractTests {
   }
 
   @Test(
-    "A client that does not take streams gets none",
+    "A client that does not take streams, or prefers JSON, gets none",
     arguments: [
       "text/event-stream;q=0, application/json", "application/json, text/event-stream; q=0.0",
+      "application/json, text/event-stream;q=0.5",
     ])
   func refusedStream(accept: String) throws {
     let answer = try ServedFile(contractFixture).ask(

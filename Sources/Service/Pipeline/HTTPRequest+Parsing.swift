@@ -53,13 +53,15 @@ extension HTTPRequest {
     guard type == "application/json" || type.hasSuffix("+json") else { throw .notJSON }
   }
 
-  /// True if the client requests a stream.
+  /// True if the client requests a stream, and prefers no other type to it.
   var wantsStream: Bool {
     let stream = "text/event-stream"
     guard hasHeader("Accept", containing: stream), let accept = header("Accept") else {
       return false
     }
-    return WeightedList.elements(of: accept).contains { $0.name == stream && $0.weight > 0 }
+    let elements = WeightedList.elements(of: accept)
+    let weight = elements.first { $0.name == stream }?.weight ?? 0
+    return weight > 0 && elements.allSatisfy { $0.weight <= weight }
   }
 
   /// True if the client has the representation that `etag` identifies.

@@ -1,5 +1,5 @@
 // The `Idempotency-Key` header. Promises: a save with a key is executed once, and every request with the
-// same key and content gets the same response.
+// same key and body gets the same response.
 
 import Bytes
 import FetchModel
@@ -11,7 +11,7 @@ struct IdempotencyKey: Sendable {
   static let maxBytes = 255
 
   let key: String
-  /// A hash of the method, the target, the headers that affect the save or its response, and the body.
+  /// A hash of the method, the target and the body.
   let fingerprint: String
 
   /// Returns nil without the header. Equal keys of different callers are different keys. A caller whose
@@ -43,9 +43,6 @@ struct IdempotencyKey: Sendable {
     var hash = WideHash()
     hash.combine(request.method.utf8)
     hash.combine(request.target.utf8)
-    for name in ["If-Match", "If-None-Match", "Prefer"] {
-      hash.combine(request.headerValues(name).joined(separator: ",").utf8)
-    }
     hash.combine(request.body)
     return hash.text
   }
