@@ -20,8 +20,8 @@ extension Service {
   /// the anonymous caller. If the rules do not fit the model, the tag is that of no caller.
   func tokenTag(of caller: Caller?) -> UInt32? {
     guard hasAccessRules, caller?.kind != .serverToken else { return settingsTag }
-    let access = accessRules?.access(of: AccessCaller(caller ?? .anonymous))
-    return tokenTag(under: access) ?? 0
+    guard let accessRules else { return 0 }
+    return tokenTag(under: accessRules.access(of: AccessCaller(caller ?? .anonymous)))
   }
 
   /// The tag of the tokens that a caller with these permissions receives; nil if nothing restricts it.
@@ -29,12 +29,15 @@ extension Service {
     access.map { $0.tokenTag ^ (settingsTag ?? 0) } ?? settingsTag
   }
 
-  /// The tag of callers without rules; nil with the default maximum of items. A snapshot that is cut at
-  /// another maximum has other diffs, so its token has another tag.
-  static func tokenTag(forSnapshotsOf maxItems: Int) -> UInt32? {
-    guard maxItems != ServiceConfiguration.defaultMaxItems else { return nil }
+  /// The tag of callers without rules; nil in a server without rules and with the default maximum of
+  /// items. A snapshot that is cut at another maximum has other diffs, so its token has another tag; and
+  /// a token that was given before there were rules may belong to a snapshot of everything.
+  static func settingsTag(maxItems: Int, hasAccessRules: Bool) -> UInt32? {
+    let isDefault = maxItems == ServiceConfiguration.defaultMaxItems
+    guard !isDefault || hasAccessRules else { return nil }
     var hash = FNV1a64()
-    hash.combine("max-items \(maxItems)".utf8)
+    if !isDefault { hash.combine("max-items \(maxItems)".utf8) }
+    if hasAccessRules { hash.combine("access".utf8) }
     return UInt32(hash.value >> 32)
   }
 

@@ -13,8 +13,7 @@ final class ChangeStream: ServedStream, HistoryObserver {
   let service: Service
   let callerID: CallerID
   let identity: RequestIdentity
-  private let limit: Int
-  private let integersAsStrings: Bool
+  private let query: ChangesQuery
   // Protects the state; never held while the store or the socket is called.
   private let state: Mutex<State>
 
@@ -22,9 +21,9 @@ final class ChangeStream: ServedStream, HistoryObserver {
     service = context.service
     callerID = context.callerID
     identity = RequestIdentity(context)
-    limit = query.limit
-    integersAsStrings = query.integersAsStrings
-    state = Mutex(State(position: query.start ?? context.service.store.newestToken))
+    self.query = query
+    let newest = context.service.store.newestToken.tagged(query.tokenTag)
+    state = Mutex(State(position: query.start ?? newest))
   }
 
   func withOutput<Result: Sendable>(_ change: (inout EventOutput) -> Result) -> Result {
@@ -66,7 +65,8 @@ final class ChangeStream: ServedStream, HistoryObserver {
   private func read(after start: Token) throws(Problem) -> ([UInt8], Token)? {
     let history: ChangeHistory?
     do throws(StoreError) {
-      history = try service.store.changes(after: start, limit: limit)
+      history = try service.store.changes(after: start.tagged(nil), limit: query.limit)?
+        .tagged(query.tokenTag, from: start)
     } catch {
       throw service.endProblem ?? Problem(error)
     }
@@ -76,7 +76,7 @@ final class ChangeStream: ServedStream, HistoryObserver {
       state.withLock { if $0.position == start { $0.position = history.to } }
       return nil
     }
-    return (try service.json(of: history, integersAsStrings: integersAsStrings), history.to)
+    return (try service.json(of: history, query), history.to)
   }
 
   /// Sends the saves after `start`, unless another thread has sent them meanwhile.

@@ -9,6 +9,8 @@ import Synchronization
 struct ChangesQuery: Sendable {
   /// nil for the whole history.
   var start: Token?
+  /// The tag of the tokens of the response, from which the caller's fetches go on.
+  var tokenTag: UInt32?
   /// The maximum number of saves of one response.
   var limit = 1_000
   /// Seconds to wait if there are no saves yet.
@@ -32,7 +34,8 @@ extension Service {
     guard query.limit > 0 else {
       throw .badRequest("bad-parameter", "`limit`: a whole number above 0")
     }
-    query.start = try context.lastEventID()?.tagged(nil) ?? query.start
+    query.start = try context.lastEventID() ?? query.start
+    query.tokenTag = context.tokenTag
     return query
   }
 
@@ -41,7 +44,7 @@ extension Service {
     if let text = items["since"] {
       switch try Parameter(name: "since", value: .text(text)).since() {
       case .now: query.start = store.newestToken
-      case .token(let token): query.start = token.tagged(nil)
+      case .token(let token): query.start = token
       }
       query.wait = configuration.defaultWait
     }
@@ -85,8 +88,8 @@ extension Service {
   }
 
   /// - Throws: 400 if the response would be too large.
-  func json(of history: ChangeHistory, integersAsStrings: Bool) throws(Problem) -> [UInt8] {
-    let json = history.json(store.model, integersAsStrings: integersAsStrings)
+  func json(of history: ChangeHistory, _ query: ChangesQuery) throws(Problem) -> [UInt8] {
+    let json = history.json(store.model, integersAsStrings: query.integersAsStrings)
     guard json.count > configuration.maxResponseBytes else { return json }
     var problem = Problem.answerTooLarge(configuration.maxResponseBytes)
     problem.hint = "a smaller `limit` asks for fewer saves"
@@ -118,7 +121,8 @@ private final class ChangePoll: HistoryObserver, CredentialHolder {
     let result: Result<ChangeHistory?, StoreError>
     do {
       let start = position.withLock { $0 }
-      result = .success(try service.store.changes(after: start, limit: query.limit))
+      let history = try service.store.changes(after: start?.tagged(nil), limit: query.limit)
+      result = .success(history?.tagged(query.tokenTag, from: query.start))
     } catch {
       result = .failure(error)
     }
@@ -152,12 +156,22 @@ private final class ChangePoll: HistoryObserver, CredentialHolder {
     of result: Result<ChangeHistory?, StoreError>
   ) throws(Problem) -> [UInt8] {
     switch result {
-    case .success(let read?):
-      let history = ChangeHistory(from: query.start ?? read.from, to: read.to, saves: read.saves)
-      return try context.service.json(of: history, integersAsStrings: query.integersAsStrings)
+    case .success(let history?): return try context.service.json(of: history, query)
     case .success(nil): throw .tokenExpired
     case .failure(let error): throw Problem(error)
     }
+  }
+}
+
+extension ChangeHistory {
+  /// The same saves with tagged tokens, after the token that the client sent.
+  func tagged(_ tag: UInt32?, from start: Token?) -> ChangeHistory {
+    let saves = saves.map { save in
+      SaveRecord(
+        token: save.token.tagged(tag), at: save.at, inserted: save.inserted, updated: save.updated,
+        deleted: save.deleted)
+    }
+    return ChangeHistory(from: start ?? from.tagged(tag), to: to.tagged(tag), saves: saves)
   }
 }
 

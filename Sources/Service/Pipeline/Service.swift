@@ -82,7 +82,8 @@ public final class Service: HTTPHandler {
       configuration, connections: store.properties.connections, deadlines)
     cache = SnapshotCache(maxBytes: configuration.cacheBytes)
     resolver = FetchResolver(model: store.model, maxItems: configuration.maxItems)
-    settingsTag = Self.tokenTag(forSnapshotsOf: configuration.maxItems)
+    settingsTag = Self.settingsTag(
+      maxItems: configuration.maxItems, hasAccessRules: accessRules != nil || accessFault != nil)
     planCache = PlanCache(resolver: resolver)
     saveResolver = SaveResolver(model: store.model)
     var live = configuration.engine

@@ -121,9 +121,12 @@ struct AccessTokenTests {
   }
 
   @Test("A token of the server's own token goes on for every caller")
-  func untagged() throws {
+  func ofTheServer() throws {
     let token = try #require(file.ask("/v1", headers: server).json["token"]?.string)
-    #expect(token.split(separator: "-").count == 3)
+    let changes = try file.ask("/v1/changes?since=\(token)&wait=0", headers: server).json
+    #expect(changes["from"]?.string == token && changes["to"]?.string == token)
+    let parts = token.split(separator: "-")
+    #expect(parts.count == 4)
     #expect(
       try file.ask(
         "POST", "/v1/objects/note", body: #"{"title":"n","owner":1}"#, headers: server
@@ -131,10 +134,29 @@ struct AccessTokenTests {
     let diff = try file.ask("\(notes)&since=\(token)", headers: plain).json
     #expect(diff["from"]?.string == token)
     #expect(diff["to"]?.string?.split(separator: "-").count == 4)
-    #expect(try file.ask("\(notes)&since=\(token)-0000000", headers: plain).code == "bad-token")
-    #expect(try file.ask("\(notes)&since=\(token)-0000000g", headers: plain).code == "bad-token")
-    #expect(try file.ask("\(notes)&since=\(token)-00000000-1", headers: plain).code == "bad-token")
-    #expect(try file.ask("\(notes)&since=\(token)-00000000", headers: server).status == 410)
+    let untagged = parts.dropLast().joined(separator: "-")
+    #expect(
+      try file.ask("\(notes)&since=\(untagged)-0000000", headers: plain).code == "bad-token")
+    #expect(
+      try file.ask("\(notes)&since=\(untagged)-0000000g", headers: plain).code == "bad-token")
+    #expect(
+      try file.ask("\(notes)&since=\(untagged)-00000000-1", headers: plain).code == "bad-token")
+    #expect(
+      try file.ask("\(notes)&since=\(untagged)-00000000", headers: server).status == 410)
+  }
+
+  @Test("A token from before there were rules, or from after their removal, is not continued from")
+  func firstRules() throws {
+    let open = try ServedFile(AccessFixture.sql)
+    let old = try #require(open.ask(notes).json["token"]?.string)
+    #expect(old.split(separator: "-").count == 3)
+    let new = try #require(file.ask("/v1", headers: server).json["token"]?.string)
+    let untagged = new.split(separator: "-").dropLast().joined(separator: "-")
+    for caller in [plain, boss, server] {
+      let answer = try file.ask("\(notes)&since=\(untagged)&wait=0", headers: caller)
+      #expect(answer.status == 410 && answer.code == "token-expired")
+    }
+    #expect(try open.ask("\(notes)&since=\(old)-00000001&wait=0").status == 410)
   }
 
   @Test(
@@ -159,7 +181,8 @@ struct AccessTokenTests {
       #expect(answers == statuses, "\(token)")
     }
     let whole = try #require(file.ask(method, target, headers: server)["LiveFetch-Token"])
-    #expect(whole.split(separator: "-").count == 3)
+    let diff = try file.ask("\(notes)&since=\(whole)&wait=0", headers: plain)
+    #expect(diff.json["from"]?.string == whole)
   }
 
   @Test("Each event of a group's stream goes on from the one before")
