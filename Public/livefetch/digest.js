@@ -1,4 +1,4 @@
-// Sections → the digest of API.md section 4, to check that what is held is what the server holds.
+// Sections → their digest (`digest=true`), to check that the client holds what the server holds.
 
 import { idOf } from './apply.js';
 import { stringify } from './json.js';

@@ -42,7 +42,7 @@ export function withIDs(changes, ids) {
 
 /**
  * A copy of a change as it is sent: without what is undefined, a Date as its text, an infinity of an
- * attribute as API.md writes it. Throws a TypeError for what JSON does not have.
+ * attribute as `"Infinity"`. Throws a TypeError for what JSON does not have.
  */
 export function sendable({ values, base, ...change }) {
   const copy = asJSON(change, []);

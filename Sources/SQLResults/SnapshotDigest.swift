@@ -1,5 +1,4 @@
-// The items of a snapshot, in the order in which they are written → the snapshot's digest (API.md,
-// section 4).
+// The items of a snapshot, in the order in which they are written → the snapshot's digest.
 
 import FetchModel
 

@@ -1,5 +1,4 @@
-// Access rules in the program: `--access`, `livefetch access check` and `livefetch fetch --as`
-// (API.md, section 9).
+// Access rules in the program: `--access`, `livefetch access check` and `livefetch fetch --as`.
 
 import Foundation
 import TestSupport

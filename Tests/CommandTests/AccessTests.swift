@@ -1,5 +1,4 @@
-// The token, the addresses and the host names that a server is started with (API.md, sections 9 and
-// 10).
+// The token, the addresses and the host names that a server is started with.
 
 import Foundation
 import Testing

@@ -1,4 +1,4 @@
-// API keys and JWTs in the program: `livefetch key`, and the flags of `serve` (API.md, section 9).
+// API keys and JWTs in the program: `livefetch key`, and the flags of `serve`.
 
 import FetchModel
 import Foundation

@@ -1,4 +1,4 @@
-// The log of requests, the audit file, quotas and proxies of a server (API.md, sections 9 and 10).
+// The log of requests, the audit file, quotas and proxies of a server.
 
 import FetchModel
 import Foundation

@@ -1,4 +1,4 @@
-// The limits of API.md section 5, at the limit and one beyond it; and parsing time linear in the text.
+// The limits of predicates, at the limit and one beyond it; and parsing time linear in the text.
 
 import FetchModel
 import TestSupport

@@ -55,7 +55,7 @@ private final class Delivery: LiveDelivery {
 
   private var soon: ContinuousClock.Instant { .now + .milliseconds(20) }
 
-  @Test("A save is sent as a diff with every array, in API.md's order of members")
+  @Test("A save is sent as a diff with every array, in the order of the page Protocol")
   func diff() {
     let waiter = RecordingWaiter()
     engine.follow(plan(isSectioned: true), since: .token(store.token), until: nil, waiter)

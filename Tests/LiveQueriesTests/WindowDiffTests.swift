@@ -111,7 +111,7 @@ private struct Case {
 }
 
 @Suite(.mayBlock) struct WindowDiffTests {
-  /// Applies a diff as API.md describes.
+  /// Applies a diff in the steps of the page Protocol.
   private func apply(_ diff: WindowDiff, to old: [[Int]]) -> [[Int]] {
     var sections = old
     var taken = diff.deleted + diff.moved

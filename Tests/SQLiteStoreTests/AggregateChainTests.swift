@@ -1,4 +1,4 @@
-// Aggregates over key paths of several steps (API.md, section 5).
+// Aggregates over key paths of several steps.
 
 import FetchModel
 import Testing

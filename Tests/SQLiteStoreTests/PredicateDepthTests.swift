@@ -1,4 +1,4 @@
-// Predicates as deep as API.md section 5 allows and as the resolver accepts: SQLite prepares and runs
+// Predicates as deep as the resolver accepts: SQLite prepares and runs
 // each of them in every statement that holds a predicate.
 
 import FetchModel

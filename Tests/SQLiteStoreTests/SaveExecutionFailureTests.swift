@@ -1,4 +1,4 @@
-// Saves that constraints, triggers or the disk refuse (API.md, section 6).
+// Saves that constraints, triggers or the disk refuse.
 
 import FetchModel
 import TestSupport

@@ -1,4 +1,4 @@
-// Saves with temporary ids, relationships and members (API.md, section 6).
+// Saves with temporary ids, relationships and members.
 
 import FetchModel
 import TestSupport

@@ -1,4 +1,4 @@
-// ETags, base values, merge policies and batches (API.md, section 6).
+// ETags, base values, merge policies and batches.
 
 import FetchModel
 import TestSupport

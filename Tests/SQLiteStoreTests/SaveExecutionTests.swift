@@ -1,4 +1,4 @@
-// Saves of values, keys and defaults (API.md, section 6).
+// Saves of values, keys and defaults.
 
 import FetchModel
 import TestSupport

@@ -1,4 +1,4 @@
-// Introspection of SQLite files: tables → entities, relationships, names and keys (API.md, section 8).
+// Introspection of SQLite files: tables → entities, relationships, names and keys.
 
 import FetchModel
 import SQLComposer

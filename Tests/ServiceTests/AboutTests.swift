@@ -1,4 +1,4 @@
-// `GET /v1` and `GET /v1/model` (API.md, section 2).
+// `GET /v1` and `GET /v1/model`.
 
 import FetchModel
 import SQLiteStore

@@ -1,4 +1,4 @@
-// A schema that changes while it is served (API.md, section 4, "Tokens that cannot be continued").
+// A schema that changes while it is served.
 
 import FetchModel
 import Foundation
@@ -6,7 +6,6 @@ import SQLiteStore
 import TestSupport
 import Testing
 
-/// API.md, section 4, "Tokens that cannot be continued": a schema that changes while it is served.
 @Suite(
   "Another program changes the tables of a served file", .mayBlock,
   .enabled(if: Sqlite3.isInstalled),

@@ -1,4 +1,4 @@
-// The maximum number of bytes of a response, `--max-answer` (API.md, section 3).
+// The maximum number of bytes of a response, `--max-answer`.
 
 import FetchModel
 import Foundation

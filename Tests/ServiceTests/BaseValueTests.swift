@@ -1,5 +1,4 @@
-// Saves with `base` over values that do not fit the declared types of their columns (API.md, section
-// 6).
+// Saves with `base` over values that do not fit the declared types of their columns.
 
 import FetchModel
 import TestSupport

@@ -1,4 +1,4 @@
-// ETags, `Cache-Control` and ranges (API.md, section 4, "Caching").
+// ETags, `Cache-Control` and ranges.
 
 import Foundation
 import LiveFetchHTTPServer

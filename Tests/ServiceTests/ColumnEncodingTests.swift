@@ -1,4 +1,4 @@
-// Values that their columns' declared types cannot hold (API.md, section 8).
+// Values that their columns' declared types cannot hold.
 
 import FetchModel
 import Foundation
@@ -6,7 +6,7 @@ import Service
 import TestSupport
 import Testing
 
-/// API.md, section 8: a value that its declared type cannot hold is served as stored, equals
+/// A value that its declared type cannot hold is served as stored, equals
 /// nothing of that type and sorts after it; values of a type compare by meaning, in any notation.
 @Suite("Column values of other types", .mayBlock)
 struct ColumnEncodingTests {

@@ -1,4 +1,4 @@
-// The program `livefetch serve`: its ready line, its exit statuses and its end (API.md, section 8).
+// The program `livefetch serve`: its ready line, its exit statuses and its end.
 
 import Foundation
 import HTTPClient

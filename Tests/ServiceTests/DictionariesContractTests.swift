@@ -1,4 +1,4 @@
-// `as=dictionaries`: columns, groups, aggregates and their order (API.md, section 3).
+// `as=dictionaries`: columns, groups, aggregates and their order.
 
 import FetchModel
 import Foundation

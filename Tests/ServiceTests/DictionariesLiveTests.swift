@@ -1,4 +1,4 @@
-// `as=dictionaries` while saves are made (API.md, section 4).
+// `as=dictionaries` while saves are made.
 
 import FetchModel
 import Foundation

@@ -1,4 +1,4 @@
-// The member `entity` of a change, for entities with subentities (API.md, section 6).
+// The member `entity` of a change, for entities with subentities.
 
 import FetchModel
 import TestSupport

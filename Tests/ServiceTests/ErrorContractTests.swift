@@ -1,4 +1,4 @@
-// Refused paths, methods and bodies (API.md, sections 2 and 7).
+// Refused paths, methods and bodies.
 
 import Foundation
 import LiveFetchHTTPServer

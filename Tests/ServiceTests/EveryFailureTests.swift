@@ -1,4 +1,4 @@
-// Refused saves: the response is 422 and lists every validation failure (API.md, section 6).
+// Refused saves: the response is 422 and lists every validation failure.
 
 import FetchModel
 import TestSupport

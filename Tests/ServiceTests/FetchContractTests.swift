@@ -1,4 +1,4 @@
-// Fetches: parameters, types of values and the forms of results (API.md, sections 3 and 4).
+// Fetches: parameters, types of values and the forms of results.
 
 import Foundation
 import Service

@@ -1,4 +1,4 @@
-// Every parameter in the query string and in the body of `POST /v1/fetch` (API.md, section 3).
+// Every parameter in the query string and in the body of `POST /v1/fetch`.
 
 import FetchModel
 import Foundation

@@ -1,4 +1,4 @@
-// Requests whose head is invalid are refused before their body is read (API.md, section 7); CORS of
+// Requests whose head is invalid are refused before their body is read; CORS of
 // several origins.
 
 import FetchModel

@@ -1,4 +1,4 @@
-// Saves with an `Idempotency-Key` (API.md, section 6).
+// Saves with an `Idempotency-Key`.
 
 import FetchModel
 import Foundation

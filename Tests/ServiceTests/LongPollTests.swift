@@ -1,4 +1,4 @@
-// Long polls (API.md, section 4).
+// Long polls.
 
 import FetchModel
 import Foundation

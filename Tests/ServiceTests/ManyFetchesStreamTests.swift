@@ -1,4 +1,4 @@
-// `/v1/live` as one stream (API.md, section 4).
+// `/v1/live` as one stream.
 
 import FetchModel
 import Foundation

@@ -1,4 +1,4 @@
-// `/v1/live`: many fetches in one request (API.md, section 4).
+// `/v1/live`: many fetches in one request.
 
 import FetchModel
 import Foundation

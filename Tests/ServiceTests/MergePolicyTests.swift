@@ -1,5 +1,4 @@
-// `ifMatch`, `base` and merge policies over HTTP, with two clients that read the same object (API.md,
-// section 6).
+// `ifMatch`, `base` and merge policies over HTTP, with two clients that read the same object.
 
 import FetchModel
 import TestSupport

@@ -1,4 +1,4 @@
-// A model over HTTP: inheritance, order, rules and templates (API.md, sections 4 to 6).
+// A model over HTTP: inheritance, order, rules and templates.
 
 import FetchModel
 import Foundation

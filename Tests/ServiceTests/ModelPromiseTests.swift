@@ -1,4 +1,4 @@
-// The promises of diffs over a model's objects, under generated saves (API.md, section 4).
+// The promises of diffs over a model's objects, under generated saves.
 
 import FetchModel
 import Foundation

@@ -1,4 +1,4 @@
-// The rules of a model, which no save can break (API.md, section 6).
+// The rules of a model, which no save can break.
 
 import FetchModel
 import Foundation

@@ -1,4 +1,4 @@
-// The names of entities and properties of any file (API.md, section 8).
+// The names of entities and properties of any file.
 
 import FetchModel
 import Foundation

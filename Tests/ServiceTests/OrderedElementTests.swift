@@ -1,4 +1,4 @@
-// Elements of ordered relationships, `[FIRST] [LAST] [SIZE] [n]` (API.md, section 5).
+// Elements of ordered relationships, `[FIRST] [LAST] [SIZE] [n]`.
 
 import FetchModel
 import Foundation

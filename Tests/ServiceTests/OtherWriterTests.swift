@@ -6,7 +6,7 @@ import SQLiteStore
 import TestSupport
 import Testing
 
-/// API.md, section 4, promise 10, and writes by programs other than LiveFetch.
+/// A response contains every commit of another program that is older than 200 ms.
 @Suite(
   "Another program writes the same file", .mayBlock, .enabled(if: Sqlite3.isInstalled), .serialized)
 struct OtherWriterTests {

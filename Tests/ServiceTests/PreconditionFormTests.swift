@@ -1,4 +1,4 @@
-// Malformed `If-Match`, `If-None-Match` and `Prefer` are refused (API.md, section 10).
+// Malformed `If-Match`, `If-None-Match` and `Prefer` are refused.
 
 import FetchModel
 import Foundation

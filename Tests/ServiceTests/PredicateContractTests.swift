@@ -1,5 +1,4 @@
-// Predicates over a file: the ids found, or the code, offset and hint of the refusal (API.md, section
-// 5).
+// Predicates over a file: the ids found, or the code, offset and hint of the refusal.
 
 import Foundation
 import TestSupport

@@ -1,4 +1,4 @@
-// The promises of every diff, over a real file, under generated saves (API.md, section 4).
+// The promises of every diff, over a real file, under generated saves.
 
 import FetchModel
 import Foundation

@@ -1,4 +1,4 @@
-// The responses to saves (API.md, section 6).
+// The responses to saves.
 
 import FetchModel
 import TestSupport

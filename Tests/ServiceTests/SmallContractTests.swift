@@ -1,4 +1,4 @@
-// Single rules of API.md, sections 2, 6 and 8.
+// Single rules of the HTTP API: paths, saves, names.
 
 import TestSupport
 import Testing

@@ -1,4 +1,4 @@
-// The events of streams and of `/v1/changes` (API.md, section 4).
+// The events of streams and of `/v1/changes`.
 
 import FetchModel
 import Foundation

@@ -1,4 +1,4 @@
-// The maximum number of terms in each list of a fetch (API.md, section 3).
+// The maximum number of terms in each list of a fetch.
 
 import FetchModel
 import SQLiteStore

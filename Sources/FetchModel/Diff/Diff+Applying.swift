@@ -1,4 +1,4 @@
-// Applies a diff, in the steps of API.md, to a client's representation of each object: bytes,
+// Applies a diff, in the steps of the page Protocol, to a client's representation of each object: bytes,
 // values, or elements created from them.
 
 extension Diff {

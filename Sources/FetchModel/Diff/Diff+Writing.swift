@@ -1,4 +1,4 @@
-// Writes a diff as JSON, with members in API.md's order.
+// Writes a diff as JSON, with members in the order of the page Protocol.
 
 extension Diff {
   /// The diff as JSON.

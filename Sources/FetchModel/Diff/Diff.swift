@@ -1,4 +1,4 @@
-// The difference between two snapshots of one fetch, with the promises of API.md section 4. The
+// The difference between two snapshots of one fetch, with the guarantees of the page Protocol. The
 // live engine computes it, JSON transports it, a snapshot applies it.
 
 /// A position in a snapshot: `[section, item]`.

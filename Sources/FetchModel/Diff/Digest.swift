@@ -1,4 +1,4 @@
-// The digest of API.md section 4, computed from section values and ids.
+// The digest of a snapshot (`digest=true`), computed from section values and ids.
 
 import Bytes
 

@@ -1,5 +1,5 @@
-// Computes the difference between two arrangements of objects in sections, with the promises of
-// API.md section 4: sections are only deleted and inserted, an object is listed at most once, a
+// Computes the difference between two arrangements of objects in sections, with the guarantees of
+// the page Protocol: sections are only deleted and inserted, an object is listed at most once, a
 // fixed object does not move, and the fewest possible others move.
 
 /// Objects in sections, both by identifier.

@@ -1,4 +1,4 @@
-// Applies a diff to a snapshot, in the steps of API.md.
+// Applies a diff to a snapshot, in the steps of the page Protocol.
 
 /// The reason why a diff does not apply to a snapshot.
 public enum DiffApplicationError: Error, Sendable, Hashable {

@@ -39,7 +39,7 @@ public struct ResultSnapshot: Sendable, Hashable {
     self.included = included
   }
 
-  /// The digest of API.md section 4 over these items. It equals ``ResultSummary/digest`` if no diff
+  /// The digest of these items (`digest=true`). It equals ``ResultSummary/digest`` if no diff
   /// was lost.
   public var digest: String {
     var digest = Digest()

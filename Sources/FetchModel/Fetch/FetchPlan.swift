@@ -137,7 +137,7 @@ public struct FetchPlan: Sendable, Hashable {
   public var expansion: [PropertyPath]
   /// True to send the number of objects without a window.
   public var withTotal: Bool
-  /// True to send the digest of API.md section 4.
+  /// True to send the digest of the items, see ``Digest``.
   public var withDigest: Bool
   /// True if integers beyond ±2^53 are sent as strings.
   public var integersAsStrings: Bool

@@ -64,7 +64,7 @@ public struct RawValue: Sendable, Hashable {
 
 /// An open read transaction that also builds responses.
 public protocol StoreReadTransaction: ReadTransaction {
-  /// Returns a fetch's snapshot as the JSON of API.md section 4.
+  /// Returns a fetch's snapshot as the JSON of the HTTP API.
   func snapshot(of plan: FetchPlan) throws(StoreError) -> EncodedSnapshot
   /// Returns an object with the values of `plan.selection`; nil if it does not exist.
   func object(_ id: ObjectID, of plan: FetchPlan) throws(StoreError) -> ObjectSnapshot?
@@ -89,7 +89,7 @@ public protocol Store: LiveStore, AnyObject {
     _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result
 
-  /// Returns a fetch's snapshot as the JSON of API.md section 4.
+  /// Returns a fetch's snapshot as the JSON of the HTTP API.
   func snapshot(of plan: FetchPlan, queryClass: QueryClass) throws(StoreError) -> EncodedSnapshot
   /// Returns the snapshot of a bound plan. Statements prepared for the same parameterized plan are
   /// reused.

@@ -1,4 +1,4 @@
-// An open file → its model, and the tables and columns that hold it (API.md section 8).
+// An open file → its model, and the tables and columns that hold it.
 //
 // Tables and views become entities, columns attributes, foreign keys relationships with inverses,
 // and primary keys ids. A table with exactly two foreign keys and at most a key of its own becomes

@@ -1,4 +1,4 @@
-// Access rules: reading, checking and resolving for a caller (API.md, section 9).
+// Access rules: reading, checking and resolving for a caller.
 
 import FetchModel
 import Testing

@@ -1,4 +1,4 @@
-// Access rules that no longer fit the tables of a served file (API.md, section 9).
+// Access rules that no longer fit the tables of a served file.
 
 import FetchModel
 import LiveFetchHTTPServer

@@ -1,4 +1,4 @@
-// Hidden attributes in dictionaries, problems, ETags and saves (API.md, section 9).
+// Hidden attributes in dictionaries, problems, ETags and saves.
 
 import FetchModel
 import TestSupport

@@ -1,4 +1,4 @@
-// Access rules and one-to-one relationships, whose partners a save changes too (API.md, section 9).
+// Access rules and one-to-one relationships, whose partners a save changes too.
 
 import FetchModel
 import LiveFetchHTTPServer

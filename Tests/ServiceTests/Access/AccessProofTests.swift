@@ -1,5 +1,4 @@
-// Access rules over generated stores, compared with a copy without the unreadable rows (API.md,
-// section 9).
+// Access rules over generated stores, compared with a copy without the unreadable rows.
 
 import FetchModel
 import Foundation

@@ -1,4 +1,4 @@
-// Read rules in fetches, single objects, the model and live results (API.md, section 9).
+// Read rules in fetches, single objects, the model and live results.
 
 import FetchModel
 import LiveFetchHTTPServer

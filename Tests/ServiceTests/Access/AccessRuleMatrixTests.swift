@@ -1,4 +1,4 @@
-// Every combination of access rules, routes and methods (API.md, section 9).
+// Every combination of access rules, routes and methods.
 
 import FetchModel
 import LiveFetchHTTPServer

@@ -1,4 +1,4 @@
-// Insert, update and delete rules in saves (API.md, section 9).
+// Insert, update and delete rules in saves.
 
 import FetchModel
 import LiveFetchHTTPServer

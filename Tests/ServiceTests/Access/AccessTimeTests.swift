@@ -1,4 +1,4 @@
-// The time of a response tells nothing about unreadable objects (API.md, section 9).
+// The time of a response tells nothing about unreadable objects.
 
 import FetchModel
 import Foundation

@@ -1,4 +1,4 @@
-// Tokens and the access rules under which they were given (API.md, sections 4 and 9).
+// Tokens and the access rules under which they were given.
 
 import FetchModel
 import LiveFetchHTTPServer

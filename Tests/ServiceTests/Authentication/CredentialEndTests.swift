@@ -1,4 +1,4 @@
-// Credentials that are revoked or expire while a request waits or a stream runs (API.md, section 9).
+// Credentials that are revoked or expire while a request waits or a stream runs.
 
 import FetchModel
 import LiveFetchHTTPServer

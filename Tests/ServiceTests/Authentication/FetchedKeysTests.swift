@@ -1,4 +1,4 @@
-// Keys that a server fetches from an address, `--jwks-url` (API.md, section 9).
+// Keys that a server fetches from an address, `--jwks-url`.
 
 import FetchModel
 import LiveFetchHTTPServer

@@ -1,4 +1,4 @@
-// JWTs: algorithms, claims, signatures and key files (API.md, section 9).
+// JWTs: algorithms, claims, signatures and key files.
 
 import Crypto
 import CryptoExtras

@@ -1,4 +1,4 @@
-// Every combination of credentials, scopes, routes and methods (API.md, section 9).
+// Every combination of credentials, scopes, routes and methods.
 
 import FetchModel
 import LiveFetchHTTPServer
