@@ -334,6 +334,8 @@ export class LiveFetchError extends Error {
   readonly status: number;
   /** Stable, in kebab-case; with status 0 `unreachable`, `not-an-answer`, `token-failed` or `failed`. */
   readonly code: string;
+  /** The server's sentence; the message too. */
+  readonly detail: string;
   /** The byte of a predicate at which it went wrong. */
   readonly offset?: number;
   readonly hint?: string;

@@ -185,16 +185,16 @@ class Client:
             connection.close()
 
     def save(self, changes: List[Dict[str, Any]], key: Optional[str] = None, **more: Any) -> Any:
-        """Saves all changes or none. Repeats the request while there is no answer, under one
-        idempotency key, so that it is made once."""
+        """Saves all changes or none. Repeats the request while there is no answer, seven times in
+        about 11 s, under one idempotency key, so that it is made once."""
         headers = {"Idempotency-Key": key or str(uuid.uuid4())}
-        for attempt in range(5):
+        for attempt in range(8):
             try:
                 return self._call("POST", "/v1/save", {"changes": changes, **more}, headers)
             except LiveFetchError as error:
-                if not error.is_transient or attempt == 4:
+                if not error.is_transient or attempt == 7:
                     raise
-                time.sleep(error.retry_after or SHORTEST_PAUSE * 2**attempt)
+                time.sleep(error.retry_after or min(SHORTEST_PAUSE * 2**attempt, LONGEST_PAUSE))
 
     def object(self, entity: str, id: Any) -> Dict[str, Any]:
         """One object."""

@@ -34,14 +34,21 @@ function windowed(sections, { limit, section: path }) {
   return path ? list.filter(({ items }) => items.length > 0) : list;
 }
 
-/** The changes of each object: `edits` by id (null: deleted), `inserts` by temporary id. */
+/** The changes of each object by its id: `edits` (null: deleted), and `inserts` of objects that are new. */
 function collect(changes, entity) {
   const edits = new Map();
   const inserts = new Map();
+  // Later changes have the temporary id, or the one that the store gave.
+  const ids = new Map();
+  const keyOf = (id) => {
+    const name = String(id !== null && typeof id === 'object' ? id.temporaryID : id);
+    return ids.get(name) ?? name;
+  };
   for (const change of changes) {
     if (change.insert === entity) {
       const id = change.id ?? change.values?.id ?? change.temporaryID;
-      inserts.set(change.temporaryID, { id, ...plain(change.values) });
+      ids.set(change.temporaryID, String(id));
+      inserts.set(String(id), { id, ...plain(change.values) });
     } else if (change.update === entity) {
       const key = keyOf(change.id);
       if (inserts.has(key)) inserts.set(key, { ...inserts.get(key), ...plain(change.values) });
@@ -53,8 +60,6 @@ function collect(changes, entity) {
   }
   return { edits, inserts };
 }
-
-const keyOf = (id) => String(id !== null && typeof id === 'object' ? id.temporaryID : id);
 
 /** Values as an item shows them: temporary ids as they are, edits of to-many lists left out. */
 function plain(values = {}) {

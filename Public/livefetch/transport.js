@@ -16,6 +16,8 @@ export class LiveFetchError extends Error {
     this.status = problem.status ?? 0;
     /** Stable, in kebab-case; with status 0 `unreachable`, `not-an-answer`, `token-failed` or `failed`. */
     this.code = problem.code ?? 'unknown';
+    /** The server's sentence, which is the message too. */
+    this.detail = this.message;
     /** The byte of a predicate at which it went wrong. */
     this.offset = problem.offset;
     this.hint = problem.hint;

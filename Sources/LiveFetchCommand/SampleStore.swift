@@ -102,11 +102,17 @@ enum Sample: String, CaseIterable, ExpressibleByArgument {
   }
 
   private static func resource(_ name: String) throws -> [UInt8] {
-    let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
-    guard
-      let url = Bundle.module.url(
-        forResource: parts[0], withExtension: parts[1], subdirectory: "models")
-    else { throw Failure.missingResource(name) }
-    return [UInt8](try Data(contentsOf: url))
+    [UInt8](try Data(contentsOf: resource(name, in: "models")))
+  }
+
+  /// Returns the address of a file in the folder of resources, which stands beside the program.
+  /// `Bundle.module` would end the process without that folder.
+  static func resource(_ name: String, in folder: String) throws -> URL {
+    let file = Bundle.main.bundleURL
+      .appendingPathComponent("LiveFetch_LiveFetchCommand.resources/\(folder)/\(name)")
+    guard FileManager.default.fileExists(atPath: file.path) else {
+      throw Failure.missingResource(name)
+    }
+    return file
   }
 }

@@ -10,15 +10,12 @@ enum SampleWorld {
   static func load(into path: String) throws {
     try load("countries", into: "Country", of: path)
     try load("cities", into: "City", of: path)
-    // The cities come by population, not by id, which leaves a fifth of the file unused.
+    // Cities are inserted by population, not by id, so a fifth of the file's pages is unused.
     try SQLiteStore.compact(path: path)
   }
 
   private static func load(_ file: String, into entity: String, of path: String) throws {
-    guard
-      let url = Bundle.module.url(
-        forResource: file, withExtension: "csv", subdirectory: "world")
-    else { throw Sample.Failure.missingResource("\(file).csv") }
+    let url = try Sample.resource("\(file).csv", in: "world")
     let records = try DelimitedSource(SlidingBuffer(ByteSource(path: url.path)), delimiter: 0x2C)
     let table = try TableImport(path: path, entity: entity)
     do {

@@ -131,6 +131,19 @@ struct CopyCommandTests {
     }
   }
 
+  @Test("A copy to a file that exists is refused and leaves it as it is")
+  func existingFile() throws {
+    let folder = try Folder()
+    try folder.write("not a database", to: "app.sqlite")
+    try folder.write("its log", to: "app.sqlite-wal")
+    let path = folder.file("app.sqlite")
+    #expect(throws: StoreError.self) {
+      try CopyToFile(path: path, model: ModelFile(parsing: Array(Self.model.utf8)))
+    }
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "not a database")
+    #expect(try String(contentsOfFile: path + "-wal", encoding: .utf8) == "its log")
+  }
+
   @Test("A revoked key is revoked in the copy, and its name can be another key's")
   func revokedKeys() throws {
     let folder = try Self.folder()

@@ -1,11 +1,33 @@
 // The text that `livefetch demo` prints.
 
+import Foundation
+import TestSupport
 import Testing
 
 @testable import LiveFetchCommand
 
-@Suite("What `livefetch demo` prints")
+@Suite("What `livefetch demo` prints", .mayBlock)
 struct DemoTests {
+  @Test("A program without its folder of resources names the missing file")
+  func withoutResources() throws {
+    let folder = try Folder()
+    try FileManager.default.copyItem(
+      at: BuiltProgram.named("livefetch"), to: URL(fileURLWithPath: folder.file("livefetch")))
+    let program = Process()
+    program.executableURL = URL(fileURLWithPath: folder.file("livefetch"))
+    program.arguments = ["demo", "--data", folder.file("demo.sqlite"), "--port", "0"]
+    let errors = Pipe()
+    program.standardError = errors
+    try program.run()
+    let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    program.waitUntilExit()
+    #expect(program.terminationStatus == 74)
+    #expect(
+      text.hasSuffix(
+        "the program's own file world.json is missing; it belongs beside the program\n"))
+    #expect(!folder.has("demo.sqlite"))
+  }
+
   @Test("The commands name an address of this machine, and the token if there is one")
   func greeting() {
     #expect(

@@ -56,7 +56,7 @@ struct DerivedChainTests {
   @Test func aDistantChangeReachesSubscribersOfTheLastAttribute() throws {
     let file = try Self.file()
     let token = try file.ask(Self.houses).json["token"]?.string ?? ""
-    let waiting = file.begin("GET", "\(Self.houses)&since=\(token)&wait=15")
+    let waiting = file.begin("GET", "\(Self.houses)&since=\(token)&wait=60")
     _ = try file.ask("PATCH", "/v1/objects/Land/1", body: #"{"name":"Chile"}"#)
     let diff = try #require(waiting.wait()).json
     #expect(diff["items"]?["updated"] != nil)
@@ -93,7 +93,7 @@ struct DerivedChainTests {
     #expect(output == "")
     var to = token
     var text = ""
-    for _ in 0..<5
+    for _ in 0..<60
     where !(text.contains(#""landName":"Cuba""#) && text.contains(#""landPeople":17"#)) {
       let diff = try file.ask("\(Self.houses)&since=\(to)&wait=5")
       to = diff.json["to"]?.string ?? to

@@ -14,12 +14,10 @@ struct SentEvent: Equatable {
   var name: String? { json["name"]?.string }
 }
 
-/// Reads a stream without a socket, when the test requests bytes.
+/// Requests the bytes of a stream, without a socket, and reads the events.
 final class EventReader {
   private let stream: HTTPStream
-  private var text = ""
-  /// The last received `id`, with an event or without one.
-  private(set) var lastID: String?
+  private var received: [UInt8] = []
   private(set) var isOver = false
   /// The largest number of bytes received at once.
   private(set) var largest = 0
@@ -34,7 +32,7 @@ final class EventReader {
       switch stream.next(maxBytes: 64 << 10) {
       case .bytes(let bytes):
         largest = max(largest, bytes.count)
-        text += String(decoding: bytes, as: UTF8.self)
+        received += bytes
       case .wait: Thread.sleep(forTimeInterval: 0.002)
       case .end:
         isOver = true
@@ -48,9 +46,9 @@ final class EventReader {
   func next(_ count: Int) -> [SentEvent] { (0..<count).compactMap { _ in next() } }
 
   private func takeEvent() -> SentEvent? {
-    while let end = text.range(of: "\n\n") {
-      let block = text[..<end.lowerBound]
-      text = String(text[end.upperBound...])
+    while let end = received.firstRange(of: [0x0A, 0x0A]) {
+      let block = String(decoding: received[..<end.lowerBound], as: UTF8.self)
+      received.removeSubrange(..<end.upperBound)
       var event = SentEvent()
       for line in block.split(separator: "\n") {
         let parts = line.split(separator: ":", maxSplits: 1)
@@ -63,7 +61,6 @@ final class EventReader {
         default: break
         }
       }
-      if let id = event.id { lastID = id }
       if !event.data.isEmpty { return event }
     }
     return nil

@@ -6,14 +6,9 @@ import Testing
 
 @Suite("A refused save lists its failures", .mayBlock)
 struct EveryFailureTests {
-  private struct NoList: Error { let text: String }
-
   /// `change property code` of each failure.
   private static func failures(_ answer: Answer) throws -> [String] {
-    guard case .array(let errors)? = answer.json["errors"] else {
-      throw NoList(text: answer.text)
-    }
-    return errors.map { error in
+    try answer.errors().map { error in
       "\(error["change"]?.integer ?? -1) \(error["property"]?.string ?? "-") "
         + (error["code"]?.string ?? "")
     }.sorted()
@@ -28,7 +23,7 @@ struct EveryFailureTests {
     INSERT INTO Product(sku, code) VALUES ('abc', 'X'), ('def', 'Y');
     """
 
-  /// `NOCASE` is a collation of SQLite.
+  /// SQLite alone finds 'x' equal to 'X' in a column with `NOCASE`.
   @Test(.onlyForFiles) func everyConstraintOfARowIsListed() throws {
     let file = try ServedFile(Self.tables)
     let answer = try file.ask(
@@ -164,10 +159,7 @@ struct EveryFailureTests {
     let changes = (1...20_000).map { #"{"delete":"City","id":\#(-$0)}"# }.joined(separator: ",")
     let answer = try Self.cities().ask("POST", "/v1/save", body: #"{"changes":[\#(changes)]}"#)
     #expect(answer.status == 409)
-    guard case .array(let errors)? = answer.json["errors"] else {
-      Issue.record("\(answer.text.prefix(200))")
-      return
-    }
+    let errors = try answer.errors()
     #expect(errors.count == 1_000)
     #expect(errors.last?["change"]?.integer == 999)
     let detail = "20000 failures; `errors` lists the first 1000."
@@ -180,10 +172,7 @@ struct EveryFailureTests {
     let changes = [String](repeating: change, count: 200).joined(separator: ",")
     let answer = try Self.cities().ask("POST", "/v1/save", body: #"{"changes":[\#(changes)]}"#)
     #expect(answer.status == 422)
-    guard case .array(let errors)? = answer.json["errors"] else {
-      Issue.record("\(answer.text.prefix(200))")
-      return
-    }
+    let errors = try answer.errors()
     #expect(errors.count == 200)
     let hints = errors.map { $0["hint"]?.string }
     #expect(hints.prefix(100).allSatisfy { $0 == "name" })
@@ -198,10 +187,7 @@ struct EveryFailureTests {
       "POST", "/v1/save", body: #"{"changes":[{"update":"City","id":1,"values":{\#(values)}}]}"#)
     #expect(answer.status == 422)
     #expect(answer.json["detail"]?.string == "3 failures; `errors` lists the first 1.")
-    guard case .array(let errors)? = answer.json["errors"] else {
-      Issue.record("\(answer.text.prefix(200))")
-      return
-    }
+    let errors = try answer.errors()
     #expect(errors.map { $0["property"]?.string } == [name + "0"])
   }
 }

@@ -55,7 +55,10 @@ struct KeyFormTests {
     let listed = try file.ask("/v1/objects/thing?as=ids")
     #expect(listed.text.contains(#""items":\#(ids)}"#), "\(listed.text)")
     let all = try JSON(parsing: Array(ids.utf8))
-    guard case .array(let elements) = all else { return }
+    guard case .array(let elements) = all else {
+      Issue.record("\(ids) is no array")
+      return
+    }
     for id in elements {
       let text = id.string ?? id.integer.map { "\($0)" } ?? ""
       #expect(try file.ask("/v1/objects/thing/\(text)").json["id"] == id)

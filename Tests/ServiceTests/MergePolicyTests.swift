@@ -80,10 +80,7 @@ struct MergePolicyTests {
         {"update":"Hero","id":2,"values":{"power":3},"base":{"name":"Bob","power":1}},
         {"delete":"Hero","id":2,"base":{"name":"Bob"}}]}
         """)
-    guard case .array(let errors)? = answer.json["errors"] else {
-      Issue.record("\(answer.text)")
-      return
-    }
+    let errors = try answer.errors()
     #expect(
       errors.map { "\($0["change"]?.integer ?? 9) \($0["property"]?.string ?? "")" }
         == ["0 power", "1 name", "1 power", "2 name"])

@@ -64,7 +64,7 @@ struct ModelRulesTests {
         {"changes":[{"insert":"Hero","values":{"name":"","power":-1,"motto":"x"}},
         {"insert":"Villain","values":{"evilness":2}}]}
         """)
-    guard case .array(let errors)? = answer.json["errors"] else { throw Missing() }
+    let errors = try answer.errors()
     #expect(
       errors.map { "\($0["change"]?.integer ?? 9) \($0["code"]?.string ?? "")" }.sorted() == [
         "0 pattern-mismatch", "0 too-short", "0 too-small", "1 missing", "1 too-large",
@@ -79,14 +79,12 @@ struct ModelRulesTests {
           {"name":"size","type":"Integer 16","maximum":9}]}]}
         """)
     let answer = try file.ask("POST", "/v1/objects/P", body: #"{"code":"a","size":70000}"#)
-    guard case .array(let errors)? = answer.json["errors"] else { throw Missing() }
+    let errors = try answer.errors()
     #expect(
       errors.map { "\($0["property"]?.string ?? "") \($0["code"]?.string ?? "")" } == [
         "code too-short", "code pattern-mismatch", "size out-of-range", "size too-large",
       ])
   }
-
-  struct Missing: Error {}
 
   @Test func batchesKeepTheRulesToo() throws {
     let file = try SampleModel.served("heroes")

@@ -163,6 +163,16 @@ struct Answer {
   var json: JSON { (try? JSON(parsing: bytes)) ?? .null }
   var code: String? { json["code"]?.string }
 
+  /// The failures of a refused save.
+  func errors() throws -> [JSON] {
+    guard case .array(let errors)? = json["errors"] else { throw NoErrors(text: text) }
+    return errors
+  }
+
+  private struct NoErrors: Error {
+    let text: String
+  }
+
   subscript(header: String) -> String? {
     headers.last { $0.name.lowercased() == header.lowercased() }?.value
   }

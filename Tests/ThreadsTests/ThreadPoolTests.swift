@@ -82,7 +82,7 @@ private final class Gate: Sendable {
   @Test func `callers take turns for a thread`() throws {
     let (pool, gate) = (ThreadPool(threads: 1, queue: 100), Gate())
     #expect(pool.run { gate.pass(0) })
-    try #require(gate.entered.wait(seconds: 10))
+    try #require(gate.entered.wait(seconds: 300))
     for (caller, number) in [("a", 1), ("a", 3), ("a", 4), ("b", 2)] {
       pool.run(for: QueueKey(caller: caller), until: nil, refused: ignore) { gate.pass(number) }
     }
@@ -124,7 +124,7 @@ private final class Gate: Sendable {
     let (pool, gate) = (ThreadPool(threads: 1, queue: 100), Gate())
     let refused = Mutex<[ThreadPool.Refusal]>([])
     #expect(pool.run { gate.pass(0) })
-    try #require(gate.entered.wait(seconds: 10))
+    try #require(gate.entered.wait(seconds: 300))
     let now = ContinuousClock.now
     let note = { @Sendable (why: ThreadPool.Refusal) in refused.withLock { $0.append(why) } }
     pool.run(for: QueueKey(), until: now, refused: note) { gate.pass(9) }
@@ -142,7 +142,7 @@ private final class Gate: Sendable {
     let refused = Mutex<[ThreadPool.Refusal]>([])
     let note = { @Sendable (why: ThreadPool.Refusal) in refused.withLock { $0.append(why) } }
     #expect(pool.run { gate.pass(0) })
-    try #require(gate.entered.wait(seconds: 10))
+    try #require(gate.entered.wait(seconds: 300))
     for _ in 0..<2 { pool.run(for: QueueKey(), until: nil, refused: note) { gate.pass(9) } }
     pool.close(refusesWaiting: true)
     pool.run(for: QueueKey(), until: nil, refused: note) { gate.pass(9) }

@@ -10,15 +10,9 @@ extension Dialect {
   ///
   /// - Parameter captured: the tables whose changes are recorded.
   static func postgres(schema: String, captured: [CapturedTable] = []) -> Dialect {
-    let tables = Dictionary(
+    let captured = Dictionary(
       captured.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-    return postgres(schema: schema, tables)
-  }
-
-  private static func postgres(
-    schema: String, _ captured: [String: CapturedTable]
-  ) -> Dialect {
-    Dialect(
+    return Dialect(
       collation: { isText($0) ? " COLLATE \"C\"" : "" },
       comparisonKey: { column in
         if isText(column.type) { return "((\(column.sql))::text COLLATE \"C\")" }
@@ -57,8 +51,8 @@ extension Dialect {
       pattern: pattern, distinctValues: distinctValues)
   }
 
-  /// The values that are compared, and not their comparison keys, are in an index. A decimal compares
-  /// with a fraction as a `float8`.
+  /// Returns the column as an index must have it: the column itself, not its comparison key. Returns
+  /// nil for equality with a decimal, which PostgreSQL may compare as `float8`.
   private static func indexTerm(_ column: Column, _ use: IndexUse) -> IndexSuggestion.Term? {
     switch column.type {
     case .integer, .double, .date, .binary: .init(column: column.name, order: use.order)
@@ -74,8 +68,8 @@ extension Dialect {
     }
   }
 
-  /// A pattern of MATCHES is an expression of PostgreSQL; a pattern of LIKE is one for the texts in which
-  /// a character folds to several.
+  /// Translates MATCHES to a regular expression of PostgreSQL. LIKE that ignores case needs one for the
+  /// texts in which a character folds to several.
   private static func pattern(
     _ text: SQLFragment, _ relation: Comparison.Relation, _ pattern: String,
     _ options: StringOptions
@@ -87,19 +81,19 @@ extension Dialect {
     }
   }
 
-  /// nil for a pattern that PostgreSQL cannot express: there is no function for it.
+  /// Returns nil if PostgreSQL has no equivalent expression.
   private static func matches(
     _ text: SQLFragment, _ pattern: String, _ options: StringOptions
   ) -> SQLFragment? {
-    let marks = options.intersection(.diacriticInsensitive)
+    let diacritics = options.intersection(.diacriticInsensitive)
     guard pattern.utf8.count <= TextSearch.maxPatternBytes else { return SQLFragment("FALSE") }
     let translated = PostgresExpression(
-      Folding.fold(pattern, marks), ignoresCase: options.contains(.caseInsensitive))
+      Folding.fold(pattern, diacritics), ignoresCase: options.contains(.caseInsensitive))
     switch translated {
     case .nothing: return SQLFragment("FALSE")
     case .inexpressible: return nil
     case .expression(let expression):
-      return call("livefetch_expression", text, [.text(expression)], "\(marks.rawValue)")
+      return call("livefetch_expression", text, parameter(expression), literal(diacritics))
     }
   }
 
@@ -109,34 +103,39 @@ extension Dialect {
     guard pattern.utf8.count <= TextSearch.maxPatternBytes else { return SQLFragment("FALSE") }
     switch LikePattern.simplified(Folding.fold(pattern, options)) {
     case (.beginsWith, let part)?:
-      return call("livefetch_begins", text, [.text(part)], "\(options.rawValue)")
+      return call("livefetch_begins", text, parameter(part), literal(options))
     case (.endsWith, let part)?:
-      return call("livefetch_ends", text, [.text(part)], "\(options.rawValue)")
+      return call("livefetch_ends", text, parameter(part), literal(options))
     case (.contains, let part)?:
-      return call("livefetch_contains", text, [.text(part)], "\(options.rawValue)")
+      return call("livefetch_contains", text, parameter(part), literal(options))
     case (.equal, _)?, nil: break
     }
-    let marks = options.intersection(.diacriticInsensitive)
-    let plain = Folding.fold(pattern, marks).precomposedText
+    let diacritics = options.intersection(.diacriticInsensitive)
+    let plain = Folding.fold(pattern, diacritics).precomposedText
     guard case .expression(let expression) = PostgresExpression(like: plain) else { return nil }
-    var test = call("livefetch_like", text, [.text(pattern)], "\(options.rawValue), ")
-    test.text.removeLast()
-    test.bind(.text(expression))
-    test.append(", \(marks.rawValue))")
-    return test
+    return call(
+      "livefetch_like", text, parameter(pattern), literal(options), parameter(expression),
+      literal(diacritics))
   }
 
-  private static func call(
-    _ function: String, _ text: SQLFragment, _ values: [SQLValue], _ rest: String
-  ) -> SQLFragment {
-    var call = SQLFragment("\(function)(")
-    call.append(text)
-    for value in values {
-      call.append(", ")
-      call.bind(value)
+  private static func call(_ function: String, _ arguments: SQLFragment...) -> SQLFragment {
+    var sql = SQLFragment("\(function)(")
+    for (index, argument) in arguments.enumerated() {
+      if index > 0 { sql.append(", ") }
+      sql.append(argument)
     }
-    call.append(", \(rest))")
-    return call
+    sql.append(")")
+    return sql
+  }
+
+  private static func parameter(_ text: String) -> SQLFragment {
+    var sql = SQLFragment()
+    sql.bind(.text(text))
+    return sql
+  }
+
+  private static func literal(_ options: StringOptions) -> SQLFragment {
+    SQLFragment("\(options.rawValue)")
   }
 
   /// An array of texts for dates and bytes, which JSON does not have, in their order.
@@ -225,49 +224,45 @@ extension Dialect {
     }
   }
 
-  private static func doubles(_ calculation: Calculation) -> SQLFragment {
+  /// Calculates with doubles unless both operands and the result are exact. Integers are `numeric`
+  /// while they are calculated with, so that nothing overflows. A division by zero is NULL.
+  private static func arithmetic(_ calculation: Calculation) -> SQLFragment {
+    let isFraction = calculation.operation == .divide || calculation.operation == .power
+    guard isFraction ? calculation.isInteger : calculation.isExact else {
+      return doubleArithmetic(calculation)
+    }
+    let (left, right) = (numeric(calculation.left), numeric(calculation.right))
+    switch calculation.operation {
+    case .power: return call("livefetch_power", left, right)
+    case .divide: return call("div", left, call("nullif", right, SQLFragment("0")))
+    default:
+      var sql = SQLFragment("(")
+      sql.append(left)
+      sql.append(" \(calculation.operation.rawValue) ")
+      sql.append(right)
+      sql.append(")")
+      return sql
+    }
+  }
+
+  private static func doubleArithmetic(_ calculation: Calculation) -> SQLFragment {
     let name =
       switch calculation.operation {
       case .add: "plus"
       case .subtract: "minus"
       case .multiply: "times"
-      default: "over"
+      case .divide: "over"
+      case .power: "power"
       }
-    return call("livefetch_\(name)", calculation)
+    return call(
+      "livefetch_\(name)", call("livefetch_double", calculation.left),
+      call("livefetch_double", calculation.right))
   }
 
-  /// A call of a function of two doubles.
-  private static func call(_ function: String, _ calculation: Calculation) -> SQLFragment {
-    var sql = SQLFragment("\(function)(livefetch_double(")
-    sql.append(calculation.left)
-    sql.append("), livefetch_double(")
-    sql.append(calculation.right)
-    sql.append("))")
-    return sql
-  }
-
-  /// Integers are `numeric` while they are calculated with, so that nothing overflows. A division by
-  /// zero is NULL.
-  private static func arithmetic(_ calculation: Calculation) -> SQLFragment {
-    let divides = calculation.operation == .divide
-    if calculation.operation == .power {
-      guard calculation.isInteger else { return call("livefetch_power", calculation) }
-      var sql = SQLFragment("livefetch_power((")
-      sql.append(calculation.left)
-      sql.append(")::numeric, (")
-      sql.append(calculation.right)
-      sql.append(")::numeric)")
-      return sql
-    }
-    let type = calculation.isExact && !(divides && !calculation.isInteger) ? "numeric" : "float8"
-    if type == "float8" { return doubles(calculation) }
-    var sql = SQLFragment(divides && calculation.isInteger ? "div(" : "(")
-    sql.append(calculation.left)
-    let symbol = calculation.isInteger ? "," : " /"
-    sql.append(
-      "::\(type)" + (divides ? "\(symbol) nullif(" : " \(calculation.operation.rawValue) "))
-    sql.append(calculation.right)
-    sql.append("::\(type)" + (divides ? ", 0))" : ")"))
+  private static func numeric(_ operand: SQLFragment) -> SQLFragment {
+    var sql = SQLFragment("(")
+    sql.append(operand)
+    sql.append(")::numeric")
     return sql
   }
 }

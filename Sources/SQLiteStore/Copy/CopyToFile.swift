@@ -1,5 +1,5 @@
-// The objects of another store → a new SQLite file. A copy also takes over the highest ids and the
-// responses for idempotency keys, which the extension of `SQLiteStore` reads and writes.
+// The objects of another store → a new SQLite file. The extension of `SQLiteStore` reads and writes
+// the highest ids and the responses for idempotency keys, which a copy keeps.
 
 import FetchModel
 import ModelStorage
@@ -10,16 +10,25 @@ import SQLComposer
 public final class CopyToFile: CopyDestination, CopyConnection {
   private let path: String
   private let connection: Connection
-  private let model: ModelFile
+  private let tables: ModelTables
 
-  /// Creates the file, which must not exist, with the tables of `model`.
+  /// Creates the file with the tables of `model`.
   ///
-  /// - Throws: ``StoreError/unusable(_:)`` if the model cannot be stored in a file.
+  /// - Throws: ``StoreError/unusable(_:)`` if the file exists, which is then left as it is, or if the
+  ///   model cannot be stored in a file.
   public init(path: String, model: ModelFile) throws(StoreError) {
     self.path = path
-    self.model = model
-    try NewTable.createFile(path)
-    connection = try Connection(path: path, access: .write)
+    tables = ModelTables(model, .sqlite)
+    try OrphanedLog.check(path)
+    guard SQLiteStore.makeEmptyFile(path) else {
+      throw .unusable("the file exists already, or cannot be created")
+    }
+    do throws(StoreError) {
+      connection = try Connection(path: path, access: .write)
+    } catch {
+      SQLiteStore.removeFiles(path)
+      throw error
+    }
     do throws(StoreError) {
       try connection.execute("PRAGMA foreign_keys = OFF")
       try connection.enableTrustedSchema()
@@ -32,7 +41,7 @@ public final class CopyToFile: CopyDestination, CopyConnection {
   }
 
   /// Composes the statements of the copy and runs them on this connection. It has no state.
-  private var copy: ModelCopy { ModelCopy(ModelTables(model, .sqlite), on: self) }
+  private var copy: ModelCopy { ModelCopy(tables, on: self) }
 
   package func run(_ sql: String) throws(StoreError) { try connection.execute(sql) }
 
@@ -40,7 +49,7 @@ public final class CopyToFile: CopyDestination, CopyConnection {
     try connection.run(sql, values)
   }
 
-  /// Inserts objects of an entity, as ``Store`` exports them.
+  /// Inserts objects of an entity: the JSON of items, with their `id`.
   public func write(_ items: [JSON], of entity: String) throws(StoreError) {
     try copy.write(items, of: entity)
   }
@@ -60,7 +69,7 @@ public final class CopyToFile: CopyDestination, CopyConnection {
     connection.close()
   }
 
-  /// Closes the file and deletes it.
+  /// Closes the file and deletes it, in place of ``finish(highestIDs:)`` or after its failure.
   public func cancel() {
     connection.close()
     SQLiteStore.removeFiles(path)

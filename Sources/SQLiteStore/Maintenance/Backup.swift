@@ -138,13 +138,14 @@ extension SQLiteStore {
   static func removeFiles(_ path: String) {
     for end in ["", "-wal", "-shm", "-journal"] { unlink(path + end) }
   }
-}
 
-private func makeEmptyFile(_ path: String) -> Bool {
-  let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
-  guard descriptor >= 0 else { return false }
-  close(descriptor)
-  return true
+  /// Returns false if the file exists or cannot be created.
+  static func makeEmptyFile(_ path: String) -> Bool {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { return false }
+    _ = LiveFetchCLibrary.close(descriptor)
+    return true
+  }
 }
 
 // MARK: - Copying

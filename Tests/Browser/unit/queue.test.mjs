@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { connect, isPending, memoryStorage } from '../../../Public/livefetch.js';
 import { fileStorage } from '../../../Public/livefetch/node.js';
+import { overlay } from '../../../Public/livefetch/overlay.js';
 import { json, served, until } from './script.mjs';
 
 const answer = (number, ids = {}) => ({ token: `a-${number}-x`, ids, inserted: 0, updated: 0, deleted: 0 });
@@ -128,6 +129,17 @@ test('a save that names an object which another one inserts is sent with its id'
   assert.deepEqual(saves(requests)[1].body.changes, [{ update: 'T', id: 17, values: { n: 2, other: 17, list: { add: [17] } } }]);
   await client.delete('T', temporaryID);
   assert.deepEqual(saves(requests)[2].body.changes, [{ delete: 'T', id: 17 }]);
+});
+
+test('an update of an inserted object is shown while the insert is answered', () => {
+  const empty = [{ name: '', value: null, items: [] }];
+  const shown = (...changes) => overlay(empty, { entity: 'T' }, changes)[0].items;
+  const inserted = { insert: 'T', temporaryID: 't1', values: { n: 1 } };
+  const updated = { update: 'T', id: { temporaryID: 't1' }, values: { n: 2 } };
+  assert.deepEqual(shown(inserted, updated), [{ id: 't1', n: 2 }]);
+  assert.deepEqual(shown({ ...inserted, id: 17 }, updated), [{ id: 17, n: 2 }]);
+  assert.deepEqual(shown({ ...inserted, id: 17 }, { ...updated, id: 17 }), [{ id: 17, n: 2 }]);
+  assert.deepEqual(shown({ ...inserted, id: 17 }, { delete: 'T', id: 17 }), []);
 });
 
 test('saves that wait are shown as pending, also by the page that comes after a reload', async (context) => {
