@@ -1,9 +1,9 @@
-// An HTTP response: its head, and with its body as one value.
+// The head of an HTTP response, and a complete response.
 
 /// The status line and the headers of a response.
 package struct ResponseHead: Sendable, Equatable {
   package let status: Int
-  /// By lower-case name, without blanks around the value; of several with one name the last.
+  /// By lower-case name, without blanks around the value; the last one of several with one name.
   package let headers: [String: String]
 
   package init(status: Int, headers: [String: String]) {

@@ -40,8 +40,8 @@ final class Connection: Sendable {
   /// True once the peer has closed its sending side, or the whole connection. Used only by the
   /// disconnect monitor.
   nonisolated(unsafe) var peerHasFinished = false
-  /// The body's bytes at the disconnect monitor's last look, and how many looks in a row found no
-  /// further ones although the socket has bytes. Used only by the disconnect monitor.
+  /// The body's bytes at the last check, and the number of consecutive checks that found no further
+  /// ones although the socket has bytes. Used only by the disconnect monitor.
   nonisolated(unsafe) private var progress = (bytes: -1, stalls: 0)
   /// The exchange that is, or last was, suspended here. Protected by the lock of the table's
   /// stripe.
@@ -71,9 +71,10 @@ final class Connection: Sendable {
     coarseMilliseconds() << 2 | activity.rawValue
   }
 
-  /// True if the peer has closed its sending side, as the kernel reports. Call only while the
-  /// descriptor cannot be closed.
-  var hasHungUp: Bool {
+  /// True if the peer has closed its sending side or the connection, as the kernel reports. Call
+  /// only while the descriptor cannot be closed.
+  var peerHasClosed: Bool {
+    // POLLRDHUP, which Glibc's module does not export.
     var query = pollfd(fd: descriptor, events: Int16(truncatingIfNeeded: 0x2000), revents: 0)
     return poll(&query, 1, 0) > 0
   }
@@ -82,8 +83,8 @@ final class Connection: Sendable {
 // MARK: - Bodies that are not read
 
 extension Connection {
-  /// Looks whether bytes of the body were read since the last look. Returns the number of looks in a
-  /// row that found none although the socket has bytes.
+  /// Checks whether bytes of the body were read since the last check. Returns the number of
+  /// consecutive checks that found none although the socket has bytes.
   ///
   /// libmicrohttpd 0.9.75 reads no more if a chunk's size line is longer than its buffer: it neither
   /// refuses the request nor sees its end.
@@ -107,7 +108,7 @@ extension Connection {
   /// a response if it reads a FIN. Only for a suspended connection, before it is resumed: its
   /// descriptor is then in no epoll set of libmicrohttpd. The epoll set of the disconnect monitor
   /// keeps the connection's own socket under its old number.
-  func hideEnd() -> Int32? {
+  func silenceSocket() -> Int32? {
     let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
     let silent = socket(AF_UNIX, kind | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard silent >= 0 else { return nil }
@@ -118,8 +119,8 @@ extension Connection {
     return own
   }
 
-  /// Restores the socket that ``hideEnd()`` returned.
-  func showEnd(_ own: Int32) {
+  /// Restores the socket that ``silenceSocket()`` returned.
+  func restoreSocket(_ own: Int32) {
     replaceSocket(by: own)
     close(own)
   }

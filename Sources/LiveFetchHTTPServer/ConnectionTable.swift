@@ -65,7 +65,9 @@ final class ConnectionTable: Sendable {
   /// because the descriptor belongs to another connection now.
   func hungUp(on descriptor: Int32) -> Connection? {
     stripe(descriptor).rows.withLock { rows in
-      guard let connection = rows.connections[descriptor], connection.hasHungUp else { return nil }
+      guard let connection = rows.connections[descriptor], connection.peerHasClosed else {
+        return nil
+      }
       return connection
     }
   }

@@ -1,6 +1,6 @@
 // Chooses the content coding of a response from `Accept-Encoding` (RFC 9110, section 12.5.3).
 
-/// The supported codings.
+/// A content coding of a response body.
 public enum ContentCoding: Sendable, Equatable {
   case identity
   case gzip
@@ -23,7 +23,7 @@ public enum ContentCoding: Sendable, Equatable {
       }
     }
     let gzipWeight = gzip ?? rest ?? 0
-    // If identity is not named, it is acceptable and least preferred.
+    // If identity is not named, it is least preferred, and acceptable unless `*;q=0` excludes it.
     let identityWeight = identity ?? (rest == 0 ? 0 : 1)
     return gzipWeight > 0 && gzipWeight >= identityWeight ? .gzip : .identity
   }

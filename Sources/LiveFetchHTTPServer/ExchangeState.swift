@@ -93,7 +93,7 @@ final class ExchangeState: Sendable {
       state.response = admits(response, &state) ? response : .response(server.render(.overloaded))
       if state.phase == .suspended {
         // Saves a system call for each of many waiters that are woken together.
-        if wakeups == nil, connection.hasHungUp { state.ownSocket = connection.hideEnd() }
+        if wakeups == nil, connection.peerHasClosed { state.ownSocket = connection.silenceSocket() }
         Self.resume(&state, wakeups)
       }
       if response.stream != nil { return (true, nil) }
@@ -182,7 +182,7 @@ final class ExchangeState: Sendable {
 
   private func restoreSocket(_ state: inout State) {
     guard let ownSocket = state.ownSocket else { return }
-    connection.showEnd(ownSocket)
+    connection.restoreSocket(ownSocket)
     state.ownSocket = nil
   }
 
@@ -264,7 +264,7 @@ extension ExchangeState {
   func hangUp(isReset: Bool) {
     let (stream, onDisconnect): (HTTPStream?, (@Sendable () -> Void)?) = state.withLock { state in
       guard state.phase == .suspended || state.stream != nil, !state.isGone,
-        state.phase != .completed, connection.hasHungUp, isReset || !state.forbidsRefusal
+        state.phase != .completed, connection.peerHasClosed, isReset || !state.forbidsRefusal
       else { return (nil, nil) }
       state.isGone = true
       if state.phase == .suspended { Self.resume(&state) }

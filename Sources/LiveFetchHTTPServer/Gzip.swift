@@ -5,13 +5,14 @@ import CZlib
 
 /// Gzip compression in memory.
 public enum Gzip {
-  /// A gzip member of `bytes`; nil if out of memory.
+  /// A gzip member of `bytes`; nil beyond 2 GiB, or if zlib has no memory.
   ///
   /// - Parameter level: 1 (fastest) to 9 (smallest).
   public static func compress(_ bytes: [UInt8], level: Int = 6) -> [UInt8]? {
     guard bytes.count <= Int(UInt32.max) / 2 else { return nil }
     var stream = z_stream()
     let size = Int32(MemoryLayout<z_stream>.size)
+    // The largest window, and the gzip format.
     let windowBits: Int32 = 15 + 16
     let level = Int32(min(max(level, 1), 9))
     guard

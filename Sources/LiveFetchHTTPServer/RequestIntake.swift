@@ -12,14 +12,14 @@ struct RequestIntake {
     /// Refused already: further bytes are discarded, so that the client reads the refusal before
     /// the connection closes.
     case discarding
-    /// The handler has it, or it was answered.
+    /// It was passed to the handler, or answered.
     case handled
   }
 
   var stage = Stage.head
-  /// The start of the target in libmicrohttpd's buffer. The gate compares this address and does not
-  /// read from it: libmicrohttpd splits the query in place.
-  let targetPlace: UnsafePointer<CChar>
+  /// The start of the target in libmicrohttpd's buffer. Only the address is compared: libmicrohttpd
+  /// splits the query in place.
+  let targetStart: UnsafePointer<CChar>
   /// Bytes of the target as sent.
   let targetCount: Int
   var method = ""
@@ -35,21 +35,21 @@ struct RequestIntake {
   /// either.
   var decoder: ChunkDecoder?
   var body: [UInt8] = []
-  /// Counts the body's bytes; nil before the first one.
+  /// Reserves memory for the body's bytes; nil before the first one.
   var reservation: MemoryReservation?
   var discarded = 0
 
   /// - Parameter last: the target of the connection's last request. A client that polls sends it again:
   ///   then it is neither checked nor copied.
   init(target: UnsafePointer<CChar>, last: String) {
-    targetPlace = target
+    targetStart = target
     targetCount = strlen(target)
     let bytes = UnsafeRawBufferPointer(start: target, count: targetCount)
       .assumingMemoryBound(to: UInt8.self)
     if last.hasBytes(bytes) {
       self.target = last
     } else {
-      self.target = isTarget(bytes) ? String(decoding: bytes, as: UTF8.self) : ""
+      self.target = areTargetBytes(bytes) ? String(decoding: bytes, as: UTF8.self) : ""
     }
   }
 
@@ -67,13 +67,13 @@ struct RequestIntake {
 
 /// True if the bytes are all allowed in a target: visible ASCII except `#`, because clients remove a
 /// fragment before they send a target. One pass without a branch.
-private func isTarget(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-  var others: UInt8 = 0
+private func areTargetBytes(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+  var invalid: UInt8 = 0
   for index in 0..<bytes.count {
     let byte = bytes[index]
-    others |= (byte &- 0x21 < 0x5E ? 0 : 1) | (byte == 0x23 ? 1 : 0)
+    invalid |= (byte &- 0x21 < 0x5E ? 0 : 1) | (byte == 0x23 ? 1 : 0)
   }
-  return others == 0
+  return invalid == 0
 }
 
 extension String {

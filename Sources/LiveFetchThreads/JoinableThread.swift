@@ -3,7 +3,7 @@
 import CThreads
 import LiveFetchCLibrary
 
-/// A running thread. It must be either joined or detached, once.
+/// A running thread. Call ``join()`` or ``detach()`` exactly once.
 package struct JoinableThread: @unchecked Sendable {
   private final class Body: Sendable {
     let name: String
@@ -17,7 +17,7 @@ package struct JoinableThread: @unchecked Sendable {
 
   private let thread: pthread_t
 
-  /// Starts the thread. Returns nil if the system has none left.
+  /// Starts the thread. Returns nil if the system cannot create one.
   ///
   /// - Parameter stackSize: in bytes; nil for the system's default.
   package init?(_ name: String, stackSize: Int? = nil, _ run: @escaping @Sendable () -> Void) {
@@ -34,6 +34,7 @@ package struct JoinableThread: @unchecked Sendable {
     let failure = pthread_create(
       &handle, &attributes,
       { context in
+        // Optional in Glibc, not optional in Darwin; so is the handle.
         let context: UnsafeMutableRawPointer? = context
         guard let context else { return nil }
         let body = Unmanaged<Body>.fromOpaque(context).takeRetainedValue()
@@ -49,6 +50,7 @@ package struct JoinableThread: @unchecked Sendable {
     thread = started
   }
 
+  /// Waits until the thread ends.
   package func join() {
     pthread_join(thread, nil)
   }

@@ -1,6 +1,7 @@
 // Refused saves → problems with every failure listed.
 
 extension Problem {
+  /// The problem of a refused save.
   package init(_ error: SaveError, model: Model) {
     switch error {
     case .malformed(let detail): self = .badRequest("malformed-save", detail)
@@ -47,11 +48,12 @@ extension Problem {
     return "\(problems.count) failures; `errors` lists \(list)."
   }
 
-  /// The maximum number of failures that are listed, and the number of bytes from which no more are listed.
+  /// The maximum number of failures that are listed.
   private static let maxListed = 1_000
+  /// No more failures are listed after this many bytes.
   private static let maxListedBytes = 1 << 20
 
-  /// The failures that a response lists: so many that it stays small.
+  /// Returns the first failures, up to both limits.
   private static func listed(_ problems: [ChangeProblem]) -> ArraySlice<ChangeProblem> {
     var bytes = 0
     return problems.prefix(maxListed).prefix { problem in

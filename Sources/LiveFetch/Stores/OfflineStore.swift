@@ -142,14 +142,17 @@ public final class OfflineStore: ObjectStore {
     try await queue.submit(request, idempotencyKey).get()
   }
 
+  /// The saves after a token, which the server alone knows.
   public func changes(since token: String) async throws(ObjectStoreError) -> JSON {
     try await remote.changes(since: token)
   }
 
+  /// The destinations of the server's relationships; nil while it cannot be reached.
   public func relationshipDestinations() async -> RelationshipDestinations? {
     await remote.relationshipDestinations()
   }
 
+  /// Returns a feed that also stores its results.
   public func feed(of request: JSON) -> any FetchFeed {
     let feed = remote.feed(of: request)
     guard OfflineResults.keeps(request) else { return feed }

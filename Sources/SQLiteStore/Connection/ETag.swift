@@ -1,6 +1,5 @@
-// A row's stored values enter; the hash that is the row's ETag leaves: FNV-1a of 64 bits, 16
-// hexadecimal digits. It is computed in Swift over a statement's row, and in SQL as
-// livefetch_etag(…). Both hash the same bytes.
+// Computes the ETag of a row: the FNV-1a hash of its stored values, as 16 hexadecimal digits. It is
+// computed in Swift over a statement's row, and in SQL as livefetch_etag(…). Both hash the same bytes.
 
 import Bytes
 import FetchModel
@@ -8,26 +7,29 @@ import LiveFetchCSQLite
 
 /// Hashes stored values in order.
 struct ETagHasher {
+  // The first byte of each value.
+  private static let (integer, double, text, binary, null): (UInt8, UInt8, UInt8, UInt8, UInt8) =
+    (1, 2, 3, 4, 5)
   private var hash = FNV1a64()
 
   /// An integer and a double of equal value have the same hash, because clients cannot distinguish
   /// them.
   mutating func combine(_ value: OpaquePointer?) {
     switch sqlite3_value_type(value) {
-    case SQLITE_INTEGER: combine(0x01, word: UInt64(bitPattern: sqlite3_value_int64(value)))
+    case SQLITE_INTEGER: combine(Self.integer, word: UInt64(bitPattern: sqlite3_value_int64(value)))
     case SQLITE_FLOAT:
       let double = sqlite3_value_double(value)
       if let integer = Int64(exactly: double) {
-        combine(0x01, word: UInt64(bitPattern: integer))
+        combine(Self.integer, word: UInt64(bitPattern: integer))
       } else {
-        combine(0x02, word: double.bitPattern)
+        combine(Self.double, word: double.bitPattern)
       }
     case SQLITE_TEXT:
-      combine(0x03, sqlite3_value_text(value), count: sqlite3_value_bytes(value))
+      combine(Self.text, sqlite3_value_text(value), count: sqlite3_value_bytes(value))
     case SQLITE_BLOB:
       let start = sqlite3_value_blob(value)?.assumingMemoryBound(to: UInt8.self)
-      combine(0x04, start, count: sqlite3_value_bytes(value))
-    default: hash.combine(0x05)
+      combine(Self.binary, start, count: sqlite3_value_bytes(value))
+    default: hash.combine(Self.null)
     }
   }
 
@@ -45,6 +47,7 @@ struct ETagHasher {
 
   /// 16 lower-case hexadecimal digits.
   var text: String {
+    // Without leading zeros.
     let hex = hash.text
     return String(repeating: "0", count: 16 - hex.count) + hex
   }

@@ -1,5 +1,4 @@
-// The objects of another store → a new SQLite file. The extension of `SQLiteStore` reads and writes
-// the highest ids and the responses for idempotency keys, which a copy keeps.
+// The objects of another store → a new SQLite file.
 
 import FetchModel
 import ModelStorage
@@ -73,42 +72,5 @@ public final class CopyToFile: CopyDestination, CopyConnection {
   public func cancel() {
     connection.close()
     SQLiteStore.removeFiles(path)
-  }
-}
-
-extension SQLiteStore {
-  /// Returns by root entity the highest id that was ever assigned (`sqlite_sequence`).
-  public static func highestIDs(
-    path: String, of model: ModelFile
-  ) throws(StoreError) -> [String: Int64] {
-    let (connection, _) = try OpenFile.openForReading(path)
-    defer { connection.close() }
-    var highest: [String: Int64] = [:]
-    for table in ModelTables(model, .sqlite).tables {
-      guard let root = table.root else { continue }
-      highest[root] = try connection.first(
-        "SELECT seq FROM main.sqlite_sequence WHERE name = ?", [.text(table.name)]
-      ) { $0.integer(0) }
-    }
-    return highest
-  }
-
-  /// Returns the responses that the file at `path` keeps for idempotency keys.
-  public static func idempotencyRecords(path: String) throws(StoreError) -> [IdempotencyRecord] {
-    let (connection, _) = try OpenFile.openForReading(path)
-    defer { connection.close() }
-    guard try History.isPresent(on: connection) else { return [] }
-    return try IdempotencyTable.all(on: connection)
-  }
-
-  /// Stores responses in the file at `path`, which has a history.
-  public static func addIdempotencyRecords(
-    _ records: [IdempotencyRecord], path: String
-  ) throws(StoreError) {
-    let connection = try Connection(path: path, access: .write)
-    defer { connection.close() }
-    try connection.execute("BEGIN IMMEDIATE")
-    for record in records { try IdempotencyTable.insert(record, on: connection) }
-    try connection.execute("COMMIT")
   }
 }

@@ -16,6 +16,7 @@ struct LiveCities {
       }
     }
     try await controller.performFetch()
+    // The callbacks are called as long as the object that has them exists.
     for await _ in controller.changes {}
     withExtendedLifetime(callbacks) {}
   }

@@ -117,7 +117,7 @@ extension ManagedObjectContext {
     _ type: Object.Type = Object.self, with ids: [ObjectID],
     isolation: isolated (any Actor)? = #isolation
   ) async throws(ContextError) -> [Object] {
-    let new = ids.compactMap { adoptFromAbove(type, .permanent($0)) }
+    let new = ids.compactMap { registerFromParent(type, .permanent($0)) }
     let missing = ids.filter { registeredObject(type, .permanent($0)) == nil }
     let read = try await read(layout(of: type), ids: missing, isolation: isolation)
     if new.isEmpty, missing.count == ids.count { _ = try read.orThrow() }

@@ -86,7 +86,7 @@ extension ManagedObjectContext {
 
   /// The object of this context for a new one of a parent context; nil if there is none.
   @discardableResult
-  func adoptFromAbove(
+  func registerFromParent(
     _ type: any ManagedEntity.Type, _ id: ManagedObjectID
   ) -> ManagedObject? {
     if let own = registeredObject(type, id) { return own }

@@ -13,9 +13,10 @@
 public struct Fault<Destination: ManagedEntity>: Hashable {
   /// The id of the related object.
   public let id: ManagedObjectID
-  /// The object whose relationship this is.
+  /// The object whose relationship this is; nil without one.
   private let owner: ManagedObject?
-  private let name: String
+  /// The relationship of the owner; empty without one.
+  private let relationshipName: String
   private let target: Destination?
   private let context: ManagedObjectContext?
 
@@ -24,14 +25,14 @@ public struct Fault<Destination: ManagedEntity>: Hashable {
     id = object.objectID
     target = object
     owner = nil
-    name = ""
+    relationshipName = ""
     context = object.managedObjectContext
   }
 
   init(id: ManagedObjectID, owner: ManagedObject, name: String) {
     self.id = id
     self.owner = owner
-    self.name = name
+    relationshipName = name
     target = nil
     context = nil
   }
@@ -39,16 +40,16 @@ public struct Fault<Destination: ManagedEntity>: Hashable {
   init(id: ManagedObjectID, in context: ManagedObjectContext) {
     self.id = id
     owner = nil
-    name = ""
+    relationshipName = ""
     target = nil
     self.context = context
   }
 
-  private var home: ManagedObjectContext? { context ?? owner?.managedObjectContext }
+  private var resolvedContext: ManagedObjectContext? { context ?? owner?.managedObjectContext }
 
   /// The object if it is in memory.
   public var object: Destination? {
-    target ?? home?.registeredObject(Destination.self, id) as? Destination
+    target ?? resolvedContext?.registeredObject(Destination.self, id) as? Destination
   }
 
   /// True if the object is not in memory.
@@ -63,29 +64,32 @@ public struct Fault<Destination: ManagedEntity>: Hashable {
     isolation: isolated (any Actor)? = #isolation
   ) async throws(ContextError) -> Destination {
     if let object {
-      keep(object)
+      retainByOwner(object)
       return object
     }
-    guard let home else { throw .detached }
-    if let new = home.adoptFromAbove(Destination.self, id) as? Destination {
-      keep(new)
+    guard let resolvedContext else { throw .detached }
+    if let new = resolvedContext.registerFromParent(Destination.self, id) as? Destination {
+      retainByOwner(new)
       return new
     }
     guard let permanentID = id.permanentID else {
       throw .notFound(entity: Destination.entityName, id: id)
     }
-    let object = try await home.materializedObject(
+    let object = try await resolvedContext.materializedObject(
       Destination.self, with: permanentID, isolation: isolation)
-    keep(object)
+    retainByOwner(object)
     return object
   }
 
-  private func keep(_ object: Destination) {
-    guard let owner, owner.current(name) == id.json else { return }
-    owner.retain([object], as: name)
+  /// Makes the owner retain the object if the relationship still has its id.
+  private func retainByOwner(_ object: Destination) {
+    guard let owner, owner.current(relationshipName) == id.json else { return }
+    owner.retain([object], as: relationshipName)
   }
 
+  /// Faults with one id are equal, whatever their contexts.
   public static func == (left: Fault, right: Fault) -> Bool { left.id == right.id }
 
+  /// Hashes the id.
   public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }

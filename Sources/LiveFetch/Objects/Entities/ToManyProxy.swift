@@ -74,7 +74,7 @@ public struct ToManyProxy<Destination: ManagedEntity> {
       try await context.fetchMembers(of: owner, name, isolation: isolation)
     }
     let ids = owner.memberIDs(of: name) ?? []
-    let new = ids.compactMap { context.adoptFromAbove(Destination.self, $0) }
+    let new = ids.compactMap { context.registerFromParent(Destination.self, $0) }
     let wanted = ids.compactMap(\.permanentID)
     let kept = try await context.objects(Destination.self, with: wanted, isolation: isolation)
     // A member that was deleted meanwhile is none any more.

@@ -71,7 +71,7 @@ extension ManagedObjectContext {
       case (.deleted, nil): break
       // An object that is new in a parent may be edited here.
       case (.inserted, _), (_, nil):
-        candidates += adoptFromAbove(type, object.objectID).map { [$0] } ?? []
+        candidates += registerFromParent(type, object.objectID).map { [$0] } ?? []
       case (_, let id?): updated.append(id)
       }
     }

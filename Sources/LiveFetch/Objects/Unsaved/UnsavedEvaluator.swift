@@ -163,7 +163,7 @@ final class UnsavedEvaluator {
   }
 
   private func object(_ type: any ManagedEntity.Type, _ id: ManagedObjectID) -> ManagedObject? {
-    if let object = context.adoptFromAbove(type, id) { return object }
+    if let object = context.registerFromParent(type, id) { return object }
     guard let permanentID = id.permanentID else { return nil }
     missing.objects[RegistryKey(root: context.layout(of: type).root, id: id)] = (
       type, permanentID
