@@ -16,7 +16,10 @@ export class Cursor {
   /** True if the row at `#at` becomes the current one as soon as it has been fetched. */
   #isAwaited = false;
   #column = 0;
-  /** The open editors by their cells: `{key, editor, layer}`; one with an invalid value stays open. */
+  /**
+   * The open editors by their cells: `{key, editor, layer, next}`. One with an invalid value stays open. `next` is
+   * the control that the focus has gone to.
+   */
   #editors = new Map();
 
   constructor(grid, handlers) {
@@ -245,7 +248,9 @@ export class Cursor {
     const layer = h('div', { class: 'editor' }, editor.element);
     layer.style.left = `${cell.offsetLeft}px`;
     layer.style.width = `${Math.max(cell.offsetWidth, 150)}px`;
-    this.#editors.set(place, { key: this.#heldKey, editor, layer });
+    const open = { key: this.#heldKey, editor, layer, next: null };
+    layer.addEventListener('blur', ({ relatedTarget }) => { open.next = relatedTarget; }, true);
+    this.#editors.set(place, open);
     row.element.append(layer);
     editor.focus();
   }
@@ -263,10 +268,17 @@ export class Cursor {
     const open = this.#editors.get(place);
     if (!open) return;
     this.#editors.delete(place);
+    const isLeft = hasLeft(open);
     open.layer.remove();
-    this.#grid.element.focus({ preventScroll: true });
+    if (!isLeft) this.#grid.element.focus({ preventScroll: true });
     if (step === 0) return;
     this.#move(0, step);
     this.edit();
   }
+}
+
+/** True if the user has gone from an open editor to another control. During a `blur` event the body has the focus. */
+function hasLeft({ layer, next }) {
+  const { activeElement } = document;
+  return activeElement === document.body ? next !== null : !layer.contains(activeElement);
 }

@@ -8,6 +8,7 @@ import { chinookScenarios } from './chinook-scenarios.mjs';
 import { clientScenarios } from './client-scenarios.mjs';
 import { columnScenarios } from './column-scenarios.mjs';
 import { controlScenarios } from './control-scenarios.mjs';
+import { cursorScenarios } from './cursor-scenarios.mjs';
 import { editingScenarios } from './editing-scenarios.mjs';
 import { fileScenarios } from './file-scenarios.mjs';
 import { findingScenarios } from './finding-scenarios.mjs';
@@ -343,7 +344,7 @@ export const scenarios = {
   ...todoScenarios,
   ...clientScenarios, ...packageScenarios,
   ...frameworksScenarios,
-  ...editingScenarios, ...newRowScenarios,
+  ...editingScenarios, ...cursorScenarios, ...newRowScenarios,
   ...fileScenarios, ...rowScenarios, ...findingScenarios, ...tableScenarios, ...columnScenarios, ...groupScenarios, ...apiScenarios, ...accessibilityScenarios, ...hostileScenarios, ...blobScenarios,
   ...openScenarios, ...storeScenarios, ...sessionScenarios, ...chinookScenarios, ...postgresScenarios, ...accessScenarios, ...viewScenarios,
   'a table of many rows scrolls': { run: manyRows, options: ['--max-items', '200000', '--durability', 'normal'] },

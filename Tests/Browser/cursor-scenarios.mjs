@@ -1,0 +1,46 @@
+// The current cell of the table: where the focus goes, and which presses and keys reach it.
+
+import assert from 'node:assert/strict';
+import { connect } from '../../Public/livefetch.js';
+import { isSaved, openCell, openPage, stagedValues } from './pages.mjs';
+
+const items = `
+  CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, amount INTEGER);
+  WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) INSERT INTO item SELECT i, 'one two three ' || i, i FROM n;`;
+
+const focused = () => document.activeElement.id || document.activeElement.className;
+
+/** Types a text over the value of a cell. */
+async function write(page, id, column, text) {
+  await openCell(page, id, column);
+  await page.run(() => document.activeElement.select());
+  await page.type(text);
+}
+
+/** An editor that closes leaves the focus where the user has put it; one that is ended by a key gives it to the table. */
+async function focusAfterEdit({ browser, server }) {
+  const page = await openPage(browser, `${server.address}/?entity=item&sort=id`);
+  await write(page, 1, 'name', 'first');
+  await page.key('Enter');
+  assert.equal(await page.run(focused), 'grid');
+  await write(page, 1, 'amount', '11');
+  await page.key('s', { ctrl: true });
+  await page.until(isSaved);
+  assert.equal(await page.run(focused), 'grid', 'after a save');
+  await write(page, 2, 'name', 'second');
+  await page.click('#where');
+  assert.equal(await page.run(focused), 'where', 'after a press elsewhere');
+  assert.deepEqual(await page.run(stagedValues), [{ name: 'second' }]);
+  await write(page, 3, 'amount', 'many');
+  await page.click('#where');
+  assert.equal(await page.run(() => document.querySelectorAll('.editor').length), 1, 'an invalid value stays open');
+  await connect(server.address).delete('item', 3);
+  await page.until(() => document.querySelector('.editor') === null, { what: 'the editor of the deleted row closes' });
+  assert.equal(await page.run(focused), 'where', 'after the row is deleted');
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+export const cursorScenarios = {
+  'a cell that closes leaves the focus where the user has put it': { run: focusAfterEdit, fixture: items },
+};
