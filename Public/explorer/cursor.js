@@ -174,7 +174,10 @@ export class Cursor {
    */
   follow(isOther) {
     if (isOther) this.#isAwaited = false;
-    if (this.#isAwaited && this.#take()) return this.#grid.reveal(this.#at);
+    if (this.#isAwaited && this.#take()) {
+      this.#grid.reveal(this.#at);
+      return this.#report(false);
+    }
     const index = this.#find();
     if (index >= 0) this.#at = index;
     else if (isOther) this.reset();

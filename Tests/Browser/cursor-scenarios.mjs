@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
-import { isSaved, openCell, openPage, stagedValues } from './pages.mjs';
+import { isSaved, openCell, openPage, stagedValues, still } from './pages.mjs';
 
 const items = `
   CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, amount INTEGER);
-  WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) INSERT INTO item SELECT i, 'one two three ' || i, i FROM n;`;
+  WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) INSERT INTO item SELECT i, 'one two three ' || i, i FROM n;`;
 
 const focused = () => document.activeElement.id || document.activeElement.className;
 
@@ -41,6 +41,23 @@ async function focusAfterEdit({ browser, server }) {
   await page.close();
 }
 
+/** The row panel shows the current row also if the row is fetched after the key. */
+async function panelFollows({ browser, server }) {
+  const page = await openPage(browser, `${server.address}/?entity=item&sort=id`);
+  const shows = (id) => page.until((wanted) => globalThis.livefetch.page.rowPanel.shows('item', wanted), { args: [id], what: `the panel shows ${id}` });
+  await still(page);
+  await page.click('.row .cell');
+  await page.key(' ');
+  await shows(1);
+  await page.run(() => document.querySelector('.grid').focus());
+  await page.key('End');
+  await page.until(() => globalThis.livefetch.page.grid.cursor.id === 20000);
+  await shows(20000);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 export const cursorScenarios = {
   'a cell that closes leaves the focus where the user has put it': { run: focusAfterEdit, fixture: items },
+  'the row panel follows to a row that is fetched after the key': { run: panelFollows, fixture: items },
 };
