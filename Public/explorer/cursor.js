@@ -28,7 +28,7 @@ export class Cursor {
     const { element } = grid;
     element.addEventListener('keydown', (event) => this.#key(event));
     element.addEventListener('pointerdown', (event) => this.#press(event));
-    element.addEventListener('dblclick', () => this.edit());
+    element.addEventListener('dblclick', ({ target }) => target.closest('.cell') && this.edit());
     element.addEventListener('click', (event) => this.#clicked(event));
     element.addEventListener('contextmenu', (event) => this.#menu(event));
     element.addEventListener('wheel', () => { this.#isAwaited = false; }, { passive: true });
@@ -156,7 +156,8 @@ export class Cursor {
 
   /** The menu of the current cell, by the pointer or the key for menus. */
   #menu(event) {
-    if (!this.#handlers.onCell || !this.#item || event.target.closest('.editor, .grid-head')) return;
+    const isKey = event.target === this.#grid.element && event.button !== 2;
+    if (!this.#handlers.onCell || !this.#item || !(isKey || event.target.closest('.cell'))) return;
     event.preventDefault();
     const cell = this.#grid.row(this.#heldKey).cell(this.#column);
     this.#handlers.onCell(event.button === 2 ? { x: event.clientX, y: event.clientY } : cell, this.#columnNow, this.#item);

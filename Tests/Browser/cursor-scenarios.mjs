@@ -57,7 +57,41 @@ async function panelFollows({ browser, server }) {
   await page.close();
 }
 
+async function press(page, selector, button, count = 1) {
+  const place = await page.run((wanted) => {
+    const box = document.querySelector(wanted).getBoundingClientRect();
+    return { x: box.x + box.width / 2, y: box.bottom - 8 };
+  }, selector);
+  for (let clickCount = 1; clickCount <= count; clickCount += 1) {
+    for (const type of ['mousePressed', 'mouseReleased']) await page.send('Input.dispatchMouseEvent', { type, ...place, button, clickCount });
+  }
+}
+
+/** A press that is not on a cell neither opens the current cell nor its menu. */
+async function pressesElsewhere({ browser, server }) {
+  const page = await openPage(browser, `${server.address}/?entity=item&sort=id&where=id+%3C+4`);
+  await openCell(page, 1, 'name');
+  await page.click('.editor textarea', { count: 2 });
+  const [start, end] = await page.run(() => [document.activeElement.selectionStart, document.activeElement.selectionEnd]);
+  assert.ok(end > start && end - start < 'one two three 1'.length, `a word is selected, not ${start} to ${end}`);
+  await page.key('Escape');
+  for (const selector of ['.head-name', '.head-grip', '.row-check']) {
+    await page.click(selector, { count: 2 });
+    assert.equal(await page.run(() => document.querySelector('.editor') === null), true, `a double click on ${selector} opens no cell`);
+  }
+  await press(page, '.grid', 'right');
+  assert.equal(await page.run(() => document.querySelector('.cell-menu') === null), true, 'empty space has no menu');
+  await press(page, '.row .cell', 'right');
+  await page.until(() => document.querySelector('.cell-menu'), { what: 'the menu of the pressed cell' });
+  await page.key('Escape');
+  await page.run(() => document.querySelector('.grid').dispatchEvent(new MouseEvent('contextmenu', { bubbles: true, cancelable: true })));
+  await page.until(() => document.querySelector('.cell-menu'), { what: 'the menu of the current cell by its key' });
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 export const cursorScenarios = {
   'a cell that closes leaves the focus where the user has put it': { run: focusAfterEdit, fixture: items },
   'the row panel follows to a row that is fetched after the key': { run: panelFollows, fixture: items },
+  'a press that is not on a cell opens no cell': { run: pressesElsewhere, fixture: items },
 };
