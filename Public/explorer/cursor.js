@@ -81,7 +81,7 @@ export class Cursor {
     if (event.target !== this.#grid.element) return;
     if ((event.ctrlKey || event.metaKey) && this.#command(event)) return event.preventDefault();
     if (event.altKey || ((event.ctrlKey || event.metaKey) && !isEnd)) return;
-    if (event.shiftKey && moves[event.key]?.[0]) this.#extend(moves[event.key][0]);
+    if (event.shiftKey && moves[event.key]?.[0] && this.#canSelect) this.#extend(moves[event.key][0]);
     else if (moves[event.key]) this.#move(...moves[event.key]);
     else if (event.key === 'Enter' || event.key === 'F2') this.edit();
     else if (event.key === ' ' && event.shiftKey) this.toggle();
@@ -120,13 +120,18 @@ export class Cursor {
   #clicked({ target, altKey, ctrlKey, metaKey, shiftKey }) {
     if (!target.closest?.('.cell') || !this.#item) return;
     if (altKey) this.#handlers.onFilter?.(target.closest('.cell'), this.#columnNow, this.#item);
-    else if (this.#handlers.onOpen && (ctrlKey || metaKey || shiftKey)) this.select(this.#item, shiftKey);
+    else if (this.#canSelect && (ctrlKey || metaKey || shiftKey)) this.select(this.#item, shiftKey);
     else this.#report(true);
+  }
+
+  /** The table of a second client shows rows only: none is opened or selected. */
+  get #canSelect() {
+    return this.#handlers.onOpen !== undefined;
   }
 
   /** Selects the current row, or no longer. */
   toggle() {
-    if (this.#item) this.select(this.#item, false);
+    if (this.#item && this.#canSelect) this.select(this.#item, false);
   }
 
   /** Selects a row, or no longer; `isRange` selects all rows from the last one to it. */
@@ -219,7 +224,7 @@ export class Cursor {
 
   /** Ctrl C copies, Ctrl A selects all rows. Returns true if the key was one of them. */
   #command({ key }) {
-    if (key === 'a' && this.#handlers.onOpen) {
+    if (key === 'a' && this.#canSelect) {
       this.#grid.selection.all(this.#grid.layout);
       return true;
     }

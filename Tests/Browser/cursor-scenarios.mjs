@@ -90,8 +90,27 @@ async function pressesElsewhere({ browser, server }) {
   await page.close();
 }
 
+/** The second client's table is moved in, and has no selection. */
+async function keysOfTables({ browser, server }) {
+  const page = await openPage(browser, `${server.address}/?entity=item&sort=id&where=id+%3C+4`);
+  await still(page);
+  await page.run(() => globalThis.livefetch.page.second.toggle());
+  await page.until(() => document.querySelectorAll('.second .row').length === 3);
+  await page.click('.second .row .cell');
+  const current = () => page.run(() => globalThis.livefetch.page.second.grid.cursor.id);
+  const first = await current();
+  await page.key('ArrowDown', { shift: true });
+  assert.notEqual(await current(), first, 'the key moves');
+  for (const [key, modifiers] of [['Delete'], ['c', { ctrl: true }], [' ', { shift: true }], ['Delete'], ['c', { ctrl: true }]]) await page.key(key, modifiers);
+  assert.equal(await page.run(() => globalThis.livefetch.page.second.grid.selection.size), 0);
+  assert.deepEqual(await page.run(stagedValues), []);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 export const cursorScenarios = {
   'a cell that closes leaves the focus where the user has put it': { run: focusAfterEdit, fixture: items },
   'the row panel follows to a row that is fetched after the key': { run: panelFollows, fixture: items },
   'a press that is not on a cell opens no cell': { run: pressesElsewhere, fixture: items },
+  'the second client has no selection': { run: keysOfTables, fixture: items },
 };
