@@ -58,8 +58,8 @@ export function startDrawers() {
 export function startKeys(actions) {
   document.getElementById('open-help').addEventListener('click', helpDialog);
   addEventListener('keydown', (event) => {
-    const { key, ctrlKey, metaKey, altKey, target } = event;
-    if ((ctrlKey || metaKey) && key === 's') {
+    const { key, ctrlKey, metaKey, shiftKey, altKey, target } = event;
+    if ((ctrlKey || metaKey) && !shiftKey && key.toLowerCase() === 's') {
       event.preventDefault();
       // A field stages its value when it is left; the grid keeps the focus.
       if (target.matches?.('input, textarea, select')) target.blur();

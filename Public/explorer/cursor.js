@@ -222,8 +222,9 @@ export class Cursor {
     if (row) this.#handlers.onRemove(row.item);
   }
 
-  /** Ctrl C copies, Ctrl A selects all rows. Returns true if the key was one of them. */
-  #command({ key }) {
+  /** Ctrl C copies, Ctrl A selects all rows. Returns true if the key was one of them. With Caps Lock the key is a capital letter. */
+  #command(event) {
+    const key = event.shiftKey ? '' : event.key.toLowerCase();
     if (key === 'a' && this.#canSelect) {
       this.#grid.selection.all(this.#grid.layout);
       return true;

@@ -90,10 +90,30 @@ async function pressesElsewhere({ browser, server }) {
   await page.close();
 }
 
+/** With Caps Lock the keys are capital letters. */
+async function capitals(page, server) {
+  await page.run(() => {
+    globalThis.copied = [];
+    navigator.clipboard.writeText = async (text) => { globalThis.copied.push(text); };
+  });
+  await page.click('.row .cell');
+  await page.key('C', { ctrl: true });
+  assert.deepEqual(await page.run(() => globalThis.copied), ['one two three 1']);
+  await page.key('A', { ctrl: true });
+  assert.equal(await page.run(() => globalThis.livefetch.page.grid.selection.size), 3);
+  await page.key('Escape');
+  await write(page, 1, 'name', 'capital');
+  await page.key('S', { ctrl: true });
+  await page.until(() => document.querySelector('.editor') === null);
+  await page.until(isSaved);
+  assert.equal((await connect(server.address).object('item', 1)).object.name, 'capital');
+}
+
 /** The second client's table is moved in, and has no selection. */
 async function keysOfTables({ browser, server }) {
   const page = await openPage(browser, `${server.address}/?entity=item&sort=id&where=id+%3C+4`);
   await still(page);
+  await capitals(page, server);
   await page.run(() => globalThis.livefetch.page.second.toggle());
   await page.until(() => document.querySelectorAll('.second .row').length === 3);
   await page.click('.second .row .cell');
@@ -112,5 +132,5 @@ export const cursorScenarios = {
   'a cell that closes leaves the focus where the user has put it': { run: focusAfterEdit, fixture: items },
   'the row panel follows to a row that is fetched after the key': { run: panelFollows, fixture: items },
   'a press that is not on a cell opens no cell': { run: pressesElsewhere, fixture: items },
-  'the second client has no selection': { run: keysOfTables, fixture: items },
+  'keys are the same with Caps Lock, and the second client has no selection': { run: keysOfTables, fixture: items },
 };
