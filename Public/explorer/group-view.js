@@ -40,14 +40,14 @@ export class GroupView {
     change(view.values ? noGroups : firstGroups(view, schema));
   }
 
-  /** Follows the view; without groups in it there is nothing to show. */
+  /** Follows the view. Nothing is shown without groups in it, or without its table. */
   follow() {
     const { view, schema, where, client, isLive } = this.#page;
     this.#live?.close();
     this.#live = null;
     this.#problem = undefined;
-    this.element.hidden = !view.values;
-    if (!view.values) return;
+    this.element.hidden = !view.values || !schema.entity(view.entity);
+    if (this.element.hidden) return;
     this.#drawControls();
     const request = groupRequest(view, schema, where);
     this.#request = request;

@@ -121,7 +121,6 @@ export class Page {
     else this.grid.heading(view.sort);
     this.#follow();
     this.groups.follow();
-    byID('result').classList.toggle('has-groups', this.groups.isOpen);
     if (this.view.second && this.isLive) this.second.follow();
     else if (this.second.isOpen) this.second.close();
   }
@@ -146,6 +145,7 @@ export class Page {
     this.live?.close();
     this.live = null;
     if (this.second.isOpen) this.second.close();
+    this.groups.follow();
     this.#begin([], null);
     this.model.show(this.schema, null, this.counts);
     showConnection('idle');

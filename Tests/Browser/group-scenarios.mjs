@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
 import { openPage } from './pages.mjs';
 import { library } from './row-scenarios.mjs';
+import { script } from './server.mjs';
 
 const press = (name) => [...document.querySelectorAll('.action')].find(({ ariaLabel }) => ariaLabel === name).click();
 const bars = () => [...document.querySelectorAll('.group-bars li')].map((line) =>
@@ -125,7 +126,20 @@ async function oddGroups({ browser, server, shoot }) {
   await page.close();
 }
 
+/** Groups end with their table. */
+async function droppedTable({ browser, server }) {
+  const page = await openPage(browser, `${server.address}/?entity=note&group=book&values=@count&chart=bars`);
+  await page.until(() => document.querySelectorAll('.group-bars li').length === 2);
+  script(server.file, 'DROP TABLE note');
+  await page.until(() => document.querySelector('.empty')?.checkVisibility() && /^There is no table note/.test(document.querySelector('.empty').textContent),
+    { what: 'the page says that the table is gone' });
+  assert.equal(await page.run(() => document.querySelector('.groups').checkVisibility()), false);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 export const groupScenarios = {
+  'groups end with their table': { run: droppedTable, fixture: library },
   'groups of odd values and odd columns lead to their rows, or say why not': { run: oddGroups, fixture: odd },
   'rows are grouped with aggregates, live': { run: groups, fixture: library },
   'groups are drawn as bars and as a line': { run: charts },
