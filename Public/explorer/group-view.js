@@ -47,6 +47,8 @@ export class GroupView {
     this.#live = null;
     this.#problem = undefined;
     this.element.hidden = !view.values || !schema.entity(view.entity);
+    // What was typed into "having" a moment ago is not for these groups.
+    if (this.element.hidden || view.entity !== this.#request?.entity) this.#having.cancel();
     if (this.element.hidden) return;
     this.#drawControls();
     const request = groupRequest(view, schema, where);

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
+import { pause } from './browser.mjs';
 import { openPage } from './pages.mjs';
 import { library } from './row-scenarios.mjs';
 import { script } from './server.mjs';
@@ -126,6 +127,32 @@ async function oddGroups({ browser, server, shoot }) {
   await page.close();
 }
 
+/** Types a condition of the groups, and does something else before it is applied. @param run code in the page. */
+const typeHaving = (page, text, run) => page.run(`(text) => {
+  const input = document.querySelector('.having');
+  input.value = text;
+  input.dispatchEvent(new Event('input'));
+  (${run})();
+}`, text);
+
+/** A condition that is typed is applied to the view in which it was typed, and to no other. */
+async function typedCondition({ browser, server }) {
+  const page = await openPage(browser, `${server.address}/?entity=note&group=book&values=@count&chart=bars`);
+  const view = () => page.run(() => globalThis.livefetch.page.view);
+  await page.until(() => document.querySelectorAll('.group-bars li').length === 2);
+  await typeHaving(page, 'count > 1', () => globalThis.livefetch.page.change({ chart: 'table' }));
+  await page.until(() => globalThis.livefetch.page.view.having === 'count > 1');
+  for (const leave of [() => globalThis.livefetch.page.groups.toggle(),
+    () => globalThis.livefetch.page.go({ ...globalThis.livefetch.page.view, entity: 'book', group: 'title', having: '' })]) {
+    await page.run(() => globalThis.livefetch.page.change({ group: 'book', values: '@count', having: '' }));
+    await typeHaving(page, 'count > 7', leave);
+    await pause(600);
+    assert.equal((await view()).having, '');
+  }
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 /** Groups end with their table. */
 async function droppedTable({ browser, server }) {
   const page = await openPage(browser, `${server.address}/?entity=note&group=book&values=@count&chart=bars`);
@@ -140,6 +167,7 @@ async function droppedTable({ browser, server }) {
 
 export const groupScenarios = {
   'groups end with their table': { run: droppedTable, fixture: library },
+  'a condition of groups is applied to the view in which it is typed': { run: typedCondition, fixture: library },
   'groups of odd values and odd columns lead to their rows, or say why not': { run: oddGroups, fixture: odd },
   'rows are grouped with aggregates, live': { run: groups, fixture: library },
   'groups are drawn as bars and as a line': { run: charts },
