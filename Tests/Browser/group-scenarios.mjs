@@ -165,9 +165,26 @@ async function droppedTable({ browser, server }) {
   await page.close();
 }
 
+/** On a phone names and their head begin at one place, numbers and theirs end at one. */
+async function alignedOnPhone({ browser, server }) {
+  const page = await openPage(browser, `${server.address}/?entity=book&group=title&values=@count,@sum.price&chart=table`,
+    { width: 390, height: 844, isTouch: true });
+  await page.until(() => document.querySelectorAll('.group-table tbody tr').length === 5);
+  const ends = await page.run(() => [0, 1, 2].map((column) => [...document.querySelectorAll('.group-table tr')].map((line) => {
+    const range = document.createRange();
+    range.selectNodeContents(line.cells[column].querySelector('button') ?? line.cells[column]);
+    const { left, right } = range.getBoundingClientRect();
+    return Math.round(column === 0 ? left : right);
+  })));
+  for (const list of ends) assert.equal(new Set(list).size, 1, list.join());
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 export const groupScenarios = {
   'groups end with their table': { run: droppedTable, fixture: library },
   'a condition of groups is applied to the view in which it is typed': { run: typedCondition, fixture: library },
+  'the columns of groups are aligned on a phone': { run: alignedOnPhone, fixture: `${library} INSERT INTO book (id, title) VALUES (5, 'It');` },
   'groups of odd values and odd columns lead to their rows, or say why not': { run: oddGroups, fixture: odd },
   'rows are grouped with aggregates, live': { run: groups, fixture: library },
   'groups are drawn as bars and as a line': { run: charts },
