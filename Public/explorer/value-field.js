@@ -85,6 +85,7 @@ export class ValueField {
     this.input.classList.add('is-wrong');
     this.#complaint.textContent = sentence;
     this.#complaint.hidden = false;
+    keepInTable(this.#complaint);
   }
 
   /** Takes Alt N and Alt T; whether it did. */
@@ -104,6 +105,18 @@ export class ValueField {
     this.input.style.height = 'auto';
     this.input.style.height = `${Math.min(this.input.scrollHeight, MOST_HEIGHT)}px`;
   }
+}
+
+/** Moves the sentence below a cell to the left, or above the cell, if the edge of the table would cut it. */
+function keepInTable(complaint) {
+  const table = complaint.closest('.grid');
+  if (!table) return;
+  complaint.style.left = '0';
+  complaint.classList.remove('is-above');
+  const { left, top } = table.getBoundingClientRect();
+  const { right, bottom } = complaint.getBoundingClientRect();
+  complaint.style.left = `${Math.min(0, left + table.clientWidth - right)}px`;
+  complaint.classList.toggle('is-above', bottom > top + table.clientHeight);
 }
 
 /**

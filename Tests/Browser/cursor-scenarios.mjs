@@ -5,8 +5,8 @@ import { connect } from '../../Public/livefetch.js';
 import { isSaved, openCell, openPage, stagedValues, still } from './pages.mjs';
 
 const items = `
-  CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, amount INTEGER);
-  WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) INSERT INTO item SELECT i, 'one two three ' || i, i FROM n;`;
+  CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, amount INTEGER, price REAL);
+  WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) INSERT INTO item SELECT i, 'one two three ' || i, i, i FROM n;`;
 
 const focused = () => document.activeElement.id || document.activeElement.className;
 
@@ -128,7 +128,39 @@ async function keysOfTables({ browser, server }) {
   await page.close();
 }
 
+/** Where a sentence is cut by the edges of the table: the pixels beyond each edge. */
+const cut = () => {
+  const box = document.querySelector('.editor .complaint').getBoundingClientRect();
+  const frame = document.querySelector('.grid').getBoundingClientRect();
+  return [frame.left - box.left, box.right - frame.right, box.bottom - frame.bottom].map((pixels) => Math.max(0, Math.round(pixels)));
+};
+
+/** The sentence about a wrong value is whole at each edge of the table, and in a window that is narrower than it. */
+async function wholeSentence({ browser, server, shoot }) {
+  const page = await openPage(browser, `${server.address}/?entity=item&sort=id`, { width: 1440, height: 800 });
+  await still(page);
+  const last = await page.run(() => globalThis.livefetch.page.grid.visible.at(-1).id);
+  const isWhole = async (place) => {
+    await page.key('Enter');
+    await page.until(() => document.querySelector('.editor .complaint:not([hidden])'));
+    assert.deepEqual(await page.run(cut), [0, 0, 0], place);
+    await shoot(page, `wrong-${place}`);
+    await page.key('Escape');
+  };
+  for (const [id, column] of [[2, 'amount'], [2, 'price'], [last, 'price']]) {
+    await write(page, id, column, '12,5 and more');
+    await isWhole(`${column}-${id}`);
+  }
+  await page.size(320, 800);
+  for (const key of ['Home', 'ArrowDown', 'Enter']) await page.key(key);
+  await page.type('12,5');
+  await isWhole('narrow');
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 export const cursorScenarios = {
+  'the sentence about a wrong value is whole at the edges of the table': { run: wholeSentence, fixture: items },
   'a cell that closes leaves the focus where the user has put it': { run: focusAfterEdit, fixture: items },
   'the row panel follows to a row that is fetched after the key': { run: panelFollows, fixture: items },
   'a press that is not on a cell opens no cell': { run: pressesElsewhere, fixture: items },
