@@ -8,6 +8,9 @@ const WAIT = 25;
 /** Milliseconds between two requests of a page that cannot share the one that the server holds. */
 const PAUSE = 5_000;
 
+/** The history of the store that a token belongs to. */
+const historyOf = (token) => token.split('-')[0];
+
 /**
  * Calls `onSaves(count)` for every answer that names some, while the page is seen. Calls `onReset()` after
  * the tables may have changed, with the answer of `GET /v1` and whether it is still the same store
@@ -21,7 +24,7 @@ export async function watchSaves(client, token, { onSaves, onReset, onUnauthoriz
   for (;;) {
     const { signal, end } = await whileSeen();
     try {
-      const { data } = await turns.ask(signal, (wait) => client.transport.json({
+      const { data } = await turns.ask(signal, since, (wait) => client.transport.json({
         path: `/v1/changes?since=${encodeURIComponent(since)}&wait=${wait}`, signal }));
       since = data.to;
       backoff.succeeded();
@@ -32,7 +35,7 @@ export async function watchSaves(client, token, { onSaves, onReset, onUnauthoriz
         continue;
       }
       if (error.status !== 410 && error.isTransient === false) return;
-      since = (error.status === 410 && await newestToken(client, onReset, error.code === 'schema-changed')) || since;
+      since = (error.status === 410 && await newestToken(client, onReset, turns.isSchemaChange(error, since))) || since;
       await backoff.wait(signal, error.retryAfter);
     } finally {
       end();
@@ -48,17 +51,33 @@ class Turns {
   #channel = canShare() ? new BroadcastChannel(NAME) : null;
   /** Aborted when another page was answered after this one had asked; the first request waits for nothing. */
   #told = new AbortController();
+  /** The history that a change of the tables has ended, as another page was told. */
+  #ended = '';
 
   constructor() {
     this.#told.abort();
-    if (this.#channel) this.#channel.onmessage = () => this.#told.abort();
+    if (this.#channel) this.#channel.onmessage = ({ data }) => this.#hear(data);
+  }
+
+  /** Another page was answered. @param ended the history that its answer has ended; null if none was. */
+  #hear(ended) {
+    this.#ended = ended ?? this.#ended;
+    this.#told.abort();
+  }
+
+  /**
+   * True if the token has ended because the tables have changed, and the store is the same. The server says so to the
+   * page that waits; a page that asks afterwards hears only that its token has ended.
+   */
+  isSchemaChange({ code }, since) {
+    return code === 'schema-changed' || historyOf(since) === this.#ended;
   }
 
   /** The answer of `read(wait)` to the next request; `wait` is the seconds that the server may hold it. */
-  async ask(signal, read) {
+  async ask(signal, since, read) {
     const told = this.#told.signal;
     try {
-      if (!told.aborted) return await this.#wait(AbortSignal.any([signal, told]), read);
+      if (!told.aborted) return await this.#wait(AbortSignal.any([signal, told]), since, read);
     } catch (error) {
       if (signal.aborted || !told.aborted) throw error;
     }
@@ -66,17 +85,21 @@ class Turns {
     return read(0);
   }
 
-  async #wait(signal, read) {
-    if (this.#channel) return navigator.locks.request(NAME, { signal }, () => this.#lead(read));
+  async #wait(signal, since, read) {
+    if (this.#channel) return navigator.locks.request(NAME, { signal }, () => this.#lead(since, read));
     await new Promise((resolve) => setTimeout(resolve, PAUSE));
     return read(0);
   }
 
-  async #lead(read) {
+  async #lead(since, read) {
+    let ended = null;
     try {
       return await read(WAIT);
+    } catch (error) {
+      if (error.status === 410) ended = this.isSchemaChange(error, since) ? historyOf(since) : '';
+      throw error;
     } finally {
-      this.#channel.postMessage(null);
+      this.#channel.postMessage(ended);
     }
   }
 }

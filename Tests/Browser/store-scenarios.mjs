@@ -71,6 +71,26 @@ async function schemaChange({ browser, server }) {
   await page.close();
 }
 
+/** Of several windows one hears of the change first, and tells the others: each keeps what is staged in it. */
+async function schemaChangeInWindows({ browser, server }) {
+  const pages = [];
+  for (let number = 0; number < 3; number += 1) pages.push(await openPage(browser, `${server.address}/?entity=t`));
+  for (const [index, page] of pages.entries()) await stage(page, `edited in ${index}`);
+  for (const column of ['note', 'remark']) {
+    // The windows wait for news again.
+    await pause(1000);
+    script(server.file, `ALTER TABLE t ADD COLUMN ${column} TEXT`);
+    for (const [index, page] of pages.entries()) {
+      await page.until((name) => globalThis.livefetch.page.schema.attribute('t', name), { args: [column], what: `the column ${column} is there` });
+      assert.deepEqual(await page.run(stagedValues), [{ name: `edited in ${index}` }], `after ${column}`);
+    }
+  }
+  for (const page of pages) {
+    assert.deepEqual(page.problems, []);
+    await page.close();
+  }
+}
+
 /** A column that another program renames: the open row follows, and what was staged for it is seen and does not block the rest. */
 async function renamedColumn({ browser, server, shoot }) {
   const page = await openPage(browser, `${server.address}/?entity=t`);
@@ -205,6 +225,7 @@ export const storeScenarios = {
   'what is staged for one database is not saved into another at the same address': { run: otherStore, fixture },
   'a save that meets another database at the same address saves nothing': { run: saveMeetsOtherStore, fixture },
   'what is staged outlives a change of the tables': { run: schemaChange, fixture },
+  'what is staged in several windows outlives a change of the tables': { run: schemaChangeInWindows, fixture },
   'a column that is renamed is one in the open row as well, and blocks no save': { run: renamedColumn, fixture },
   'staged changes that the browser does not keep are said, and leaving asks': { run: tooMuch, fixture },
   'a save whose answer is lost is made once': { run: lostAnswer, fixture },
