@@ -221,7 +221,50 @@ async function longLabel({ browser, server, shoot }) {
   await page.close();
 }
 
+const moments = `
+  CREATE TABLE moment (id INTEGER PRIMARY KEY, at DATETIME);
+  INSERT INTO moment VALUES (1, '2024-02-29T10:00:00.25Z'), (2, '2024-02-29T10:00:00.25Z'), (3, '+12024-02-29T10:00:00Z'), (4, NULL), (5, '-00012-02-29T10:00:00Z');`;
+
+/** A picker shows what is in the field, and keeps the fraction of a second with the time that it belongs to. */
+async function pickedTimes({ browser, server }) {
+  const page = await openPage(browser, `${server.address}/?entity=moment`);
+  const open = async (id) => {
+    await page.run((row) => globalThis.livefetch.page.rowPanel.open('moment', row), id);
+    await page.until((row) => globalThis.livefetch.page.rowPanel.shows('moment', row) && document.querySelector('.date-source'), { args: [id] });
+  };
+  const shown = () => document.querySelector('.date-source').value;
+  const pick = async (text) => {
+    await page.run((value) => {
+      const source = document.querySelector('.date-source');
+      source.focus();
+      source.value = value;
+      source.dispatchEvent(new Event('change'));
+    }, text);
+    await page.run(() => globalThis.livefetch.page.grid.element.focus());
+    return (await page.run(stagedValues)).at(-1).at;
+  };
+  await open(1);
+  assert.equal(await page.run(shown), '2024-02-29T10:00');
+  assert.equal(await pick('2024-02-29T12:30'), '2024-02-29T12:30:00Z');
+  await open(2);
+  assert.equal(await pick('2024-03-01T10:00'), '2024-03-01T10:00:00.25Z');
+  await open(3);
+  assert.equal(await page.run(shown), '12024-02-29T10:00');
+  assert.equal(await pick('12024-03-01T10:00'), '+12024-03-01T10:00:00Z');
+  await open(5);
+  assert.equal(await page.run(shown), '');
+  await open(4);
+  await page.click('[data-property=at] input');
+  await page.type('2024-05-06T07:08:09.5Z');
+  await page.run(() => document.querySelector('.date-source').focus());
+  assert.equal(await page.run(shown), '2024-05-06T07:08:09', 'the picker shows what is typed');
+  assert.equal(await pick('2024-05-07T07:08:09'), '2024-05-07T07:08:09.5Z');
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 export const rowScenarios = {
+  'a date picker shows what is in the field, and keeps the fraction of an unchanged time': { run: pickedTimes, fixture: moments },
   'a row with a long name has two lines of it as its title': { run: longLabel, fixture: long },
   'a row is shown in full beside the table, and edited there': { run: rowInFull, fixture: library },
   'related rows are added, removed and followed in the row panel': { run: relatedRows, fixture: library },
