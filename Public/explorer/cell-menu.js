@@ -2,6 +2,7 @@
 
 import { h } from './dom.js';
 import { editable } from './format.js';
+import { own } from './json.js';
 import { closePopover, menuItem, popover } from './popover.js';
 import { equals, filterProblem, isComparable } from './predicate-text.js';
 
@@ -13,7 +14,7 @@ import { equals, filterProblem, isComparable } from './predicate-text.js';
  */
 export function cellMenu(anchor, column, item, text, page) {
   const act = (run) => () => { closePopover(); run(); };
-  const value = item[column.name];
+  const value = own(item, column.name) ?? null;
   const canFilter = isComparable(column, value);
   const short = text.length > 28 ? `${text.slice(0, 27)}…` : text === '' ? "''" : text;
   const filter = (isNot) => act(() => page.addCondition(equals(column, value, isNot)));

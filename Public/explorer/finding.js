@@ -5,6 +5,7 @@ import { cellMenu } from './cell-menu.js';
 import { columnMenu } from './column-menu.js';
 import { FilterBuilder } from './filter-builder.js';
 import { show } from './format.js';
+import { own } from './json.js';
 import { equals, isComparable, joined } from './predicate-text.js';
 import { predicateOf } from './search-words.js';
 import { narrowed } from './view-changes.js';
@@ -31,7 +32,7 @@ export class Finding {
   get handlers() {
     return { onColumn: (column, anchor) => this.#columnMenu(column, anchor),
       onCell: (...cell) => this.#cellMenu(...cell),
-      onFilter: (anchor, column, item) => (isComparable(column, item[column.name]) ? this.add(equals(column, item[column.name]))
+      onFilter: (anchor, column, item) => (isComparable(column, own(item, column.name)) ? this.add(equals(column, own(item, column.name)))
         : this.#cellMenu(anchor, column, item)) };
   }
 
@@ -60,7 +61,7 @@ export class Finding {
 
   #cellMenu(anchor, column, item) {
     const { names, isReadOnly, grid, editing, rowPanel, view } = this.#page;
-    const value = item[column.name];
+    const value = own(item, column.name) ?? null;
     const text = value === null ? 'NULL' : column.type === 'relationship'
       ? names.nameOf(column.destination, value) ?? String(value) : show(value, column.type);
     cellMenu(anchor, column, item, text, { isReadOnly, addCondition: (condition) => this.add(condition),

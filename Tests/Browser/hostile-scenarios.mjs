@@ -125,9 +125,29 @@ const inheritedNames = ['constructor', 'toString', '__proto__', 'valueOf', 'hasO
 const inherited = `
   CREATE TABLE "constructor" (id INTEGER PRIMARY KEY, name TEXT);
   INSERT INTO "constructor" VALUES (7, 'seven');
+  CREATE TABLE blank (id INTEGER PRIMARY KEY, label TEXT, "toString" TEXT);
   CREATE TABLE things (id INTEGER PRIMARY KEY, ${inheritedNames.map((name) => `"${name}" TEXT`).join(', ')},
     made_by INTEGER REFERENCES "constructor"(id));
   INSERT INTO things VALUES (1, ${inheritedNames.map((name) => `'${name} of 1'`).join(', ')}, 7), (2, NULL, NULL, NULL, NULL, NULL, NULL);`;
+
+/** The first row of an empty table has only the values that it was given until it is saved: the menu of another cell shows NULL. */
+async function unsavedRow(page) {
+  await page.run(() => globalThis.livefetch.page.goTo('blank'));
+  await page.until(() => globalThis.livefetch.page.live.current?.count === 0);
+  await page.run(() => {
+    const send = globalThis.fetch;
+    globalThis.fetch = (url, init) => (String(url).endsWith('/v1/save') ? new Promise(() => {}) : send(url, init));
+    globalThis.livefetch.client.insert('blank', { label: 'x' });
+  });
+  await page.until(() => globalThis.livefetch.page.grid.visible[0]?.label === 'x');
+  const menu = await page.run(() => {
+    const { finding, grid } = globalThis.livefetch.page;
+    const column = grid.columns.find(({ name }) => name === 'toString');
+    finding.handlers.onCell({ x: 100, y: 100 }, column, grid.visible[0]);
+    return document.querySelector('.cell-menu').textContent;
+  });
+  assert.match(menu, /^Only toString = NULL/);
+}
 
 /** Shows and edits columns whose names are properties of every JavaScript object. */
 async function inheritedColumns({ browser, server, shoot }) {
@@ -171,6 +191,7 @@ async function inheritedColumns({ browser, server, shoot }) {
   const made = await connect(server.address).transport.json({ path: '/v1/objects/things/3' });
   assert.deepEqual(Object.entries(made.data).filter(([name]) => names.includes(name)).sort(),
     names.map((name) => [name, `made ${name}`]).sort());
+  await unsavedRow(page);
   assert.deepEqual(page.problems, []);
   await page.close();
 }
