@@ -84,7 +84,8 @@ export class ColumnSettings {
   #read(entity) {
     try {
       const { order, hidden, widths } = JSON.parse(this.#storage.read(prefix + entity));
-      return { order: [...order], hidden: [...hidden], widths: { ...widths } };
+      const whole = Object.entries(widths).filter(([, width]) => Number.isInteger(width));
+      return { order: [...order], hidden: [...hidden], widths: Object.fromEntries(whole) };
     } catch {
       return { order: [], hidden: [], widths: {} };
     }

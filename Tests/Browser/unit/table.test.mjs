@@ -45,6 +45,8 @@ test('a stored text that is not of the page counts as nothing', () => {
     store.write('livefetch.columns.t', text);
     assert.equal(new ColumnSettings(store).arrange('t', columns).length, 4, text);
   }
+  store.write('livefetch.columns.t', '{"order":[],"hidden":[],"widths":{"a":"x","b":12.5,"c":120}}');
+  assert.deepEqual(new ColumnSettings(store).arrange('t', columns).map(({ width }) => width), [undefined, undefined, 120, undefined]);
 });
 
 const texts = (source) => parseCSV(source).rows.map(({ fields }) => fields.map(({ text, isQuoted }) => (isQuoted ? `"${text}"` : text)));
