@@ -70,7 +70,8 @@ export function formatters(list, isWhole = false) {
 }
 
 /**
- * Draws bins `{from, to, count}` as bars.
+ * Draws bins `{from, to, count}` as bars. The height of a bar is in proportion to the square root of its count, so that
+ * small counts are seen beside large ones.
  *
  * @param options `onPick(from, to)`; `text(value)` for a bar, `end(value)` for the two ends.
  */

@@ -1,5 +1,5 @@
-// The widths of the columns. A column is at least as wide as its longest number that has been shown and,
-// up to WIDEST_HEAD pixels, as its heading, unless the user makes it narrower.
+// The widths of the columns. A column is at least as wide as the longest of its numbers that have been shown. Unless
+// the user has set its width, it is also as wide as its heading, up to WIDEST_HEAD pixels.
 
 import { isNumeric } from './format.js';
 

@@ -1,4 +1,4 @@
-// The cell that the keyboard is at, and the field that edits it.
+// Tracks the current cell of the table, handles its keys and opens its editors.
 
 import { copyText } from './cell-menu.js';
 import { h } from './dom.js';
@@ -9,9 +9,9 @@ import { keyOf } from './row-key.js';
 export class Cursor {
   #grid;
   #handlers;
-  /** The current row as it was when it became that; the cursor stays with it when it moves. */
+  /** The current row, with the values that it had when it was chosen. It stays current when it moves. */
   #held = null;
-  /** The last index of the row, from which the cursor continues when the row is gone. */
+  /** The last known index of the current row. The cursor continues there if the row is deleted. */
   #at = -1;
   /** True if the row at `#at` becomes the current one as soon as it has been fetched. */
   #isAwaited = false;
@@ -42,12 +42,12 @@ export class Cursor {
     return this.#held && keyOf(this.#held);
   }
 
-  /** The rows whose cells are edited, by their ids as text. */
+  /** The keys of the rows with an open editor. */
   get editedRows() {
     return new Set([...this.#editors.values()].map(({ key }) => key));
   }
 
-  /** Marks the current cell among the rows that show now. */
+  /** Marks the current row and cell, if they are visible. */
   draw() {
     const { element } = this.#grid;
     element.querySelector('.cell.is-current')?.classList.remove('is-current');
@@ -107,7 +107,7 @@ export class Cursor {
     this.#report(false);
   }
 
-  /** Makes another row the current one, so many rows further. */
+  /** Moves the cursor by `rows` rows. */
   step(rows) {
     this.#move(rows, 0);
   }
@@ -129,12 +129,12 @@ export class Cursor {
     return this.#handlers.onOpen !== undefined;
   }
 
-  /** Selects the current row, or no longer. */
+  /** Toggles the selection of the current row. */
   toggle() {
     if (this.#item && this.#canSelect) this.select(this.#item, false);
   }
 
-  /** Selects a row, or no longer; `isRange` selects all rows from the last one to it. */
+  /** Toggles the selection of a row. `isRange` selects all rows from the last selected one to it. */
   select(item, isRange) {
     this.#held = item;
     this.#at = this.#find();
@@ -174,7 +174,7 @@ export class Cursor {
   }
 
   /**
-   * After another result: stays with its row, or takes the one that it waits for.
+   * Keeps the current row after another result, or makes the awaited row the current one if it has been fetched.
    *
    * @param isOther true if it is the result of another request, in which indexes mean other rows.
    */
@@ -235,7 +235,7 @@ export class Cursor {
     return true;
   }
 
-  /** Moves the cursor and selects the rows on the way. */
+  /** Moves the cursor and selects the rows that it passes. */
   #extend(rows) {
     const { selection, layout } = this.#grid;
     if (selection.size === 0) selection.extend(layout, this.#at);
@@ -245,6 +245,7 @@ export class Cursor {
 
   // MARK: Editing
 
+  /** Opens an editor over the current cell. */
   edit() {
     const row = this.#held && this.#grid.row(this.#heldKey);
     const column = this.#grid.columns[this.#column];
@@ -265,7 +266,7 @@ export class Cursor {
     editor.focus();
   }
 
-  /** Ends the editors of a row, or all, before their elements go: what was typed is staged if it is a value. */
+  /** Closes the editors of a row, or all, before the rows are removed. A typed text is staged if it is a value. */
   finish(key) {
     for (const [place, open] of this.#editors) {
       if (key !== undefined && open.key !== key) continue;

@@ -5,8 +5,8 @@ const SVG = 'http://www.w3.org/2000/svg';
 const svgTags = new Set(['svg', 'path', 'rect', 'circle', 'line', 'polyline', 'g', 'text', 'svg:title']);
 
 /**
- * An element. `on…` are listeners, `class`, `dataset` and attributes are set, false and null ones
- * left out; children are nodes or text, nested lists are flattened, null and false left out.
+ * Returns an element. Properties that begin with `on` are listeners, the others attributes. Children are nodes or
+ * texts; nested lists of them are flattened. Properties and children that are null or false are left out.
  */
 export function h(tag, properties = {}, ...children) {
   const element = svgTags.has(tag) ? document.createElementNS(SVG, tag.replace('svg:', ''))
@@ -24,7 +24,7 @@ function set(element, name, value) {
   else element.setAttribute(name, value === true ? '' : value);
 }
 
-/** Puts other children into an element; the focus stays at the control with the same label, or in the same place. */
+/** Replaces the children of an element. The focus returns to the control with the same label, or in the same place. */
 export function replace(parent, ...children) {
   const focused = document.activeElement;
   const place = focused && focused !== parent && parent.contains(focused) ? placeOf(focused, parent) : null;
@@ -47,14 +47,14 @@ function focusAt(parent, { kind, label, path }) {
   (same ?? (there?.localName === kind ? there : null))?.focus({ preventScroll: true });
 }
 
-/** A sentence of the server's, with the parts in backticks as code. */
+/** Returns the nodes of a sentence of the server. Parts in backticks become `code` elements. */
 export function sentence(text) {
   return text.split(/`([^`]*)`/).map((part, index) => (index % 2 === 1 ? h('code', {}, part) : part));
 }
 
 export const prefersCalm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 
-/** Calls `run` at once and then at most every `interval` milliseconds, the last time too. */
+/** Calls `run` at once and then at most every `interval` milliseconds. The last call is never lost. */
 export function throttle(run, interval) {
   let last = -Infinity;
   let timer = null;

@@ -1,5 +1,5 @@
-// Ways to a filter other than writing it: the menus of columns and cells, and the filter builder. Each
-// changes the text of the search field.
+// Makes filters from the menus of columns and cells, and from the filter builder. Each changes the text of the
+// search field.
 
 import { cellMenu } from './cell-menu.js';
 import { columnMenu } from './column-menu.js';
@@ -14,7 +14,7 @@ export class Finding {
   #page;
   #builder;
 
-  /** @param page `{client, schema, names, view, isReadOnly, grid, editing, rowPanel, change(patch)}`. */
+  /** @param page `{client, schema, names, view, isReadOnly, grid, editing, rowPanel, tools, sortPath(column), change(patch)}`. */
   constructor(page) {
     this.#page = page;
     const finding = this;
@@ -22,7 +22,7 @@ export class Finding {
       get where() { return finding.where; }, change: (patch) => page.change(patch) });
   }
 
-  /** The predicate of the view; words in the search field become one. */
+  /** The predicate of the view. Words in the search field are converted to a predicate. */
   get where() {
     const { view, schema } = this.#page;
     return schema.entity(view.entity) ? predicateOf(view.where, schema, view.entity) : '';

@@ -24,7 +24,7 @@ export class GroupView {
   #body = h('div', { class: 'group-body', tabindex: 0, role: 'region', 'aria-label': 'Groups' });
   #having = debounce((having) => this.#page.change({ having }), TYPING);
 
-  /** @param page `{client, schema, view, where, isLive, change(patch), inspect(request, result)}`. */
+  /** @param page `{client, schema, view, where, isLive, change(patch), joined(where, condition), inspect(request, result)}`. */
   constructor(page) {
     this.#page = page;
     this.element = h('div', { class: 'groups', hidden: true }, this.#controls, this.#status, this.#body);
@@ -34,13 +34,13 @@ export class GroupView {
     return !this.element.hidden;
   }
 
-  /** Shows groups, or the rows again. */
+  /** Switches between groups and rows. */
   toggle() {
     const { view, schema, change } = this.#page;
     change(view.values ? noGroups : firstGroups(view, schema));
   }
 
-  /** Follows the view. Nothing is shown without groups in it, or without its table. */
+  /** Shows the groups of the view, or nothing if it has no groups or its table does not exist. */
   follow() {
     const { view, schema, where, client, isLive } = this.#page;
     this.#live?.close();
