@@ -10,7 +10,7 @@ PACKAGES := libmicrohttpd-dev libsqlite3-dev libcurl4-openssl-dev zlib1g-dev lib
 # The suites of the service that run over both stores. Not CachingContract: a commit in any database of a
 # PostgreSQL server moves the tokens of all of them, and so do log flushes.
 BOTH_STORES := AccessProof|Access(Leak|Live|Partner|PartnerProof|Reading|Saving|RuleMatrix|Time|Token)|$(strip \
-  )AlteredTable|BatchInSave|CacheBound|CredentialEnd|DeleteRule|DerivedChain|$(strip \
+  )AlteredTable|BatchInSave|CacheBound|CodePointOrder|CredentialEnd|DeleteRule|DerivedChain|$(strip \
   )DictionariesContract|DictionariesLive|DisconnectedClients|EntityName|$(strip \
   )ErrorContract|EveryFailure|FetchContract|FetchedKeys|GroupedDate|HeadRefusal|Idempotency|$(strip \
   )JSONValues|LongPoll|ManyFetches|ManyFetchesStream|MergePolicy|Migration(Loss)?|$(strip \

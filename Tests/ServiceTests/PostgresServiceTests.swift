@@ -42,6 +42,35 @@ struct PostgresServiceTests {
     #expect(diff.text.contains(#""deleted":[]"#))
   }
 
+  @Test(
+    "A column whose collation ignores case compares by code point, and changes of case are sent")
+  func nondeterministicCollation() throws {
+    let database = try ServedDatabase(
+      """
+      CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+      CREATE TABLE word(id int PRIMARY KEY, text text COLLATE folded, list text[] COLLATE folded);
+      INSERT INTO word VALUES (1, 'a', '{x}'), (2, 'A', '{x}'), (3, 'b', '{x}');
+      """)
+    for (predicate, ids) in [
+      ("text == 'a'", "[1]"), ("text != 'a'", "[2,3]"), ("text IN {'A','c'}", "[2]"),
+      ("text BETWEEN {'A','Z'}", "[2]"), ("text ==[c] 'A'", "[1,2]"),
+      ("length(text) == 1", "[1,2,3]"),
+      ("uppercase(text) == 'A'", "[1,2]"), ("text BEGINSWITH 'a'", "[1]"),
+      ("text CONTAINS[c] 'A'", "[1,2]"), ("text MATCHES '[a-z]'", "[1,3]"),
+    ] {
+      let query = DictionariesContractTests.encoded(predicate)
+      let answer = try database.ask("/v1/objects/word?as=ids&sort=id&where=\(query)")
+      #expect(answer.text.contains(#""items":\#(ids)}"#), "\(predicate): \(answer.text)")
+    }
+    let token = try database.ask("/v1/objects/word").json["token"]?.string ?? ""
+    let pending = database.begin("GET", "/v1/objects/word?since=\(token)&wait=60")
+    try database.runExternally("UPDATE word SET text = 'B', list = '{X}' WHERE id = 3")
+    let diff = try #require(pending.wait())
+    #expect(diff.text.contains(#""changed":{"text":"B","list":["X"]}"#), "\(diff.text)")
+    let object = try database.ask("/v1/objects/word/3?since=\(token)&wait=0")
+    #expect(object.text.contains(#""changed":{"text":"B","list":["X"]}"#), "\(object.text)")
+  }
+
   @Test("An id and a text that PostgreSQL cannot store are refused, and nothing is cut")
   func impossibleValues() throws {
     let database = try ServedDatabase(Self.fixture)

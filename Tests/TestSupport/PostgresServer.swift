@@ -129,17 +129,22 @@ public final class PostgresServer: Sendable {
     "host=\(directory) user=tester dbname=\(database)"
   }
 
-  /// Creates an empty database. Returns its connection string.
+  /// Creates an empty database in which texts sort as in English, as in most databases, and not by code
+  /// point. Returns its connection string.
   public func newDatabase() throws -> String {
+    target(try createDatabase())
+  }
+
+  private func createDatabase() throws -> String {
     let name = "t_" + UUID().uuidString.prefix(8).lowercased()
-    try run("CREATE DATABASE \(name) TEMPLATE template0", on: "postgres")
-    return target(name)
+    let locale = "LOCALE_PROVIDER icu ICU_LOCALE 'en-US'"
+    try run("CREATE DATABASE \(name) TEMPLATE template0 \(locale)", on: "postgres")
+    return name
   }
 
   /// Creates a database with the tables and rows of an SQLite file. Returns its connection string.
   public func newDatabase(copying path: String) throws -> String {
-    let name = "t_" + UUID().uuidString.prefix(8).lowercased()
-    try run("CREATE DATABASE \(name) TEMPLATE template0", on: "postgres")
+    let name = try createDatabase()
     let script = try PostgresCopy.script(ofFile: path)
     if !script.isEmpty { try run(script, on: name) }
     return target(name)

@@ -42,7 +42,7 @@ extension Dialect {
       array: { "json_build_array(\($0))::text" },
       idArray: idArray, keyText: keyText, keyPartText: keyPartText, output: output,
       etag: { "substr(md5(ROW(\($0.joined(separator: ", ")))::text), 1, 16)" },
-      derivedText: { "(\($0) COLLATE \"C\")" },
+      derivedText: { "((\($0))::text COLLATE \"C\")" },
       arithmetic: arithmetic,
       overlay: { layout, position in
         captured[layout.table]?.overlay(layout.overlayName, at: position) ?? SQLFragment()
@@ -161,9 +161,11 @@ extension Dialect {
     }
   }
 
-  /// Some types have no equality, so their texts are compared.
+  /// Some types have no equality, and different texts may be equal by the column's collation: their
+  /// texts are compared by code point.
   private static func difference(_ old: String, _ new: String, of column: Column) -> String {
-    let cast = column.output != .stored || column.type == .json ? "::text" : ""
+    let isText = column.type == .string || column.type == .uri || column.type == .json
+    let cast = column.output != .stored || isText ? "::text COLLATE \"C\"" : ""
     return "((\(old))\(cast) IS DISTINCT FROM (\(new))\(cast))::int::bigint"
   }
 

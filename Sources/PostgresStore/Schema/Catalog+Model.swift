@@ -110,7 +110,7 @@ extension CatalogColumn {
   /// other have types that PostgreSQL compares.
   private var affinity: Affinity {
     switch type {
-    case TypeID.text, TypeID.varchar: .text
+    case TypeID.text, TypeID.varchar: ignoresCase ? .blob : .text
     case TypeID.float4, TypeID.float8: .real
     case TypeID.int2, TypeID.int4, TypeID.int8: .integer
     case TypeID.numeric: .numeric

@@ -158,7 +158,7 @@ extension ConditionWriter {
     let sql = DerivedValueSQL.derived(
       derivation, from: value.sql.text, dateFormat: value.dateFormat)
     var operand = SQLOperand(
-      sql: SQLFragment(sql, bindings: value.sql.bindings), mayBeNull: true)
+      sql: SQLFragment(dialect.derivedText(sql), bindings: value.sql.bindings), mayBeNull: true)
     operand.encoding = dialect.hasTypedColumns ? nil : .text
     return operand
   }
@@ -179,9 +179,10 @@ extension ConditionWriter {
     var sql = SQLFragment(name + "(")
     for (index, operand) in operands.enumerated() {
       if index > 0 { sql.append(", ") }
-      sql.append(operand.sql)
+      sql.append(function.takesText ? derivedText(operand.sql) : operand.sql)
     }
     sql.append(")")
+    if function.returnsText { sql = derivedText(sql) }
     let isInteger: Bool
     switch function {
     case .length, .bitwiseXor: isInteger = true
@@ -191,6 +192,11 @@ extension ConditionWriter {
     return SQLOperand(
       sql: sql, mayBeNull: true, isInteger: isInteger, isNumber: function.isNumeric,
       ownPrecision: function.precision(of: operands.first?.precision ?? .binary))
+  }
+
+  /// A text that compares by code point, whatever collation its column declares.
+  private func derivedText(_ sql: SQLFragment) -> SQLFragment {
+    SQLFragment(dialect.derivedText(sql.text), bindings: sql.bindings)
   }
 
   private mutating func conditional(
@@ -230,4 +236,14 @@ extension ConditionWriter {
 
 extension SQLFragment: ExpressibleByStringLiteral {
   public init(stringLiteral text: String) { self.init(text) }
+}
+
+extension ResolvedFunction {
+  fileprivate var takesText: Bool {
+    [.uppercase, .lowercase, .canonical, .length].contains(self)
+  }
+
+  fileprivate var returnsText: Bool {
+    [.uppercase, .lowercase, .canonical, .text, .dateText].contains(self)
+  }
 }

@@ -51,7 +51,7 @@ extension FetchQuery {
     let key = context.schema.entities[definition.entity].key
     let id = OrderColumn(
       sql: scope.idExpression, direction: .ascending, nils: .first,
-      isBinaryCollated: key.idType == .integer || !key.isPlain, type: key.idType, mayBeNull: false)
+      isBinaryCollated: key.isBinaryCollated, type: key.idType, mayBeNull: false)
     return " ORDER BY "
       + (order == .terms ? orderTerms : orderTerms + [id]).map { term in
         var sql = term.sql

@@ -187,10 +187,9 @@ package struct GroupedQueryComposer {
 
   private var id: SQLFragment {
     let key = query.context.schema.entities[plan.definition.entity].key
-    let isBinaryCollated = key.idType == .integer || !key.isPlain
     return SQLFragment(
       writer.scopes[0].objects.idExpression
-        + (isBinaryCollated ? "" : dialect.collation(key.idType)))
+        + (key.isBinaryCollated ? "" : dialect.collation(key.idType)))
   }
 
   // MARK: Columns

@@ -97,6 +97,10 @@ package struct Key: Sendable, Hashable {
     return self.id(of: values) != id
   }
 
+  /// True if the ids' expression compares by code point without a COLLATE clause. In SQLite a calculated
+  /// text does; in PostgreSQL it has the collation of its columns or of the database.
+  package var isBinaryCollated: Bool { idType == .integer || !isPlain && !dialect.hasTypedColumns }
+
   /// True if the id's expression is the plain column, so that an index serves comparisons with it.
   package var isPlain: Bool {
     switch kind {

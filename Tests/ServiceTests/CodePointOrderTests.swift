@@ -1,0 +1,69 @@
+// Texts compare by code point, whatever collation a column or a database has.
+
+import TestSupport
+import Testing
+
+@Suite("Texts compare by code point", .mayBlock)
+struct CodePointOrderTests {
+  private static let texts = """
+    CREATE TABLE word(id INTEGER PRIMARY KEY, text TEXT);
+    INSERT INTO word VALUES (1, 'a'), (2, 'B'), (3, 'é'), (4, 'z'), (5, '_');
+    CREATE TABLE pair(a TEXT NOT NULL, b INTEGER NOT NULL, v INTEGER, PRIMARY KEY (a, b));
+    INSERT INTO pair VALUES ('a', 1, 1), ('B', 1, 1), ('c', 1, 1), ('D', 1, 1), ('_', 1, 1);
+    """
+
+  @Test(
+    "the results of functions",
+    arguments: [
+      ("uppercase(text) < '_'", "[1,2,4]"), ("lowercase(text) BETWEEN {'a','z'}", "[1,2,4]"),
+      ("uppercase(text) >= 'É'", "[3]"), ("canonical(text) < 'a'", "[5]"),
+      ("text < 'a'", "[2,5]"), ("text BETWEEN {'B','a'}", "[1,2,5]"),
+    ])
+  func functions(predicate: String, ids: String) throws {
+    let file = try ServedFile(Self.texts)
+    let answer = try file.ask(
+      "/v1/objects/word?as=ids&sort=id&where=\(DictionariesContractTests.encoded(predicate))")
+    #expect(answer.text.contains(#""items":\#(ids)}"#), "\(answer.text)")
+  }
+
+  @Test("groups and dictionaries by the result of a function")
+  func groups() throws {
+    let file = try ServedFile(Self.texts)
+    for query in [
+      "select=u:uppercase(text),n:@count&group=u&sort=u", "select=u:uppercase(text)&sort=u",
+    ] {
+      let answer = try file.ask("/v1/objects/word?as=dictionaries&\(query)")
+      guard case .array(let sections)? = answer.json["sections"],
+        case .array(let items)? = sections.first?["items"]
+      else {
+        Issue.record("\(answer.text)")
+        continue
+      }
+      #expect(items.map { $0["u"]?.string } == ["A", "B", "Z", "_", "É"], "\(query)")
+    }
+  }
+
+  @Test("composite ids in snapshots, diffs and pages")
+  func compositeIDs() throws {
+    let file = try ServedFile(Self.texts)
+    let all = try file.ask("/v1/objects/pair?as=ids&sort=v&digest=true")
+    #expect(all.text.contains(#""items":["B,1","D,1","_,1","a,1","c,1"]"#), "\(all.text)")
+    let token = all.json["token"]?.string ?? ""
+    _ = try file.ask("PATCH", "/v1/objects/pair/c,1", body: #"{"v":0}"#)
+    let diff = try file.ask("/v1/objects/pair?as=ids&sort=v&digest=true&since=\(token)")
+    #expect(
+      diff.text.contains(#""moved":[{"from":[0,4],"to":[0,0],"id":"c,1"}]"#), "\(diff.text)")
+    let now = try file.ask("/v1/objects/pair?as=ids&sort=v&digest=true")
+    #expect(now.text.contains(#""items":["c,1","B,1","D,1","_,1","a,1"]"#), "\(now.text)")
+    #expect(diff.json["digest"] == now.json["digest"])
+    var pages: [String] = []
+    var next: String? = ""
+    while let cursor = next {
+      let after = cursor.isEmpty ? "" : "&after=\(cursor)"
+      let page = try file.ask("/v1/objects/pair?as=ids&limit=2\(after)")
+      pages.append(page.text.firstMatch(of: /"items":(\[.*?\])/).map { String($0.1) } ?? "")
+      next = page.json["next"]?.string
+    }
+    #expect(pages == [#"["B,1","D,1"]"#, #"["_,1","a,1"]"#, #"["c,1"]"#])
+  }
+}
