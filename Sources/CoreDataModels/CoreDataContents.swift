@@ -69,6 +69,9 @@ private struct CoreDataWriter {
     return text
   }
 
+  private static let withoutRules =
+    "Core Data has no access rules: left out. A model that is made of this file allows everything"
+
   private static func yes(_ flag: Bool) -> String? { flag ? "YES" : nil }
 
   // MARK: The model
@@ -78,6 +81,7 @@ private struct CoreDataWriter {
     for found in model.classes {
       remark("classes/\(found.name)", "classes of values are code in Core Data: left out")
     }
+    if model.allowsByDefault != nil { remark("access", Self.withoutRules) }
     element(
       "model",
       [
@@ -93,6 +97,13 @@ private struct CoreDataWriter {
   private mutating func write(_ entity: ModelFile.Entity, of model: ModelFile) {
     let place = "entities/\(entity.name)"
     if !entity.sort.isEmpty { remark("\(place)/sort", "Core Data has no default order: left out") }
+    if !entity.access.isEmpty { remark("\(place)/access", Self.withoutRules) }
+    for attribute in entity.attributes {
+      for (name, rule) in [("hidden", attribute.hidden), ("readOnly", attribute.readOnly)]
+      where rule != nil {
+        remark("\(place)/attributes/\(attribute.name)/\(name)", Self.withoutRules)
+      }
+    }
     element(
       "entity",
       [

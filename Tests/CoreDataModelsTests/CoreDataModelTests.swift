@@ -116,6 +116,22 @@ struct CoreDataModelTests {
       ])
   }
 
+  @Test func accessRulesThatAreNotWrittenAreReported() throws {
+    let text = """
+      {"access":{"default":false},"entities":[{"name":"Note","access":{"read":"owner == $user.id"},
+        "attributes":[{"name":"owner","type":"String","readOnly":true},
+          {"name":"salary","type":"Double","hidden":true}]}]}
+      """
+    let remarks = CoreDataContents(try ModelFile(parsing: Array(text.utf8))).remarks
+    #expect(
+      remarks.map { $0.description.split(separator: ":")[0] } == [
+        "access", "entities/Note/access", "entities/Note/attributes/owner/readOnly",
+        "entities/Note/attributes/salary/hidden",
+      ])
+    #expect(
+      remarks.allSatisfy { $0.description.contains("Core Data has no access rules: left out") })
+  }
+
   @Test func aPredicateKeepsNamesThatNoPropertyHas() throws {
     let read = try Self.read(
       """

@@ -197,7 +197,15 @@ struct EvaluatorCases: SeededCaseGenerator {
   private mutating func dateExpression(_ entity: String) -> String {
     let paths =
       entity == "team" ? ["since"] : ["made", "seen", "day", "stamp", "born", "team.since"]
-    switch number(0...7) {
+    switch number(0...9) {
+    case 8:
+      let function = pick(["max", "min"])
+      return "\(function)({\(pick(["CAST('2020-01-01', 'NSDate')", pick(paths)])), \(pick(paths))})"
+    case 9:
+      return """
+        TERNARY(\(predicate(entity, depth: 0)), CAST(\(number(-1...1)), 'NSDate'), \
+        \(pick(["CAST('2020-01-01', 'NSDate')", pick(paths)])))
+        """
     case 0: return "CAST(\(count(entity, depth: 1)), 'NSDate')"
     case 1: return "TERNARY(\(predicate(entity, depth: 0)), \(pick(paths)), \(pick(paths)))"
     case 2: return "CAST(CAST(\(pick(paths)), 'NSNumber'), 'NSDate')"

@@ -48,4 +48,46 @@ struct UnlockableFileTests {
     connection.close()
     withExtendedLifetime(file) {}
   }
+
+  @Test("with the journal of a transaction that was not completed is refused")
+  func journal() throws {
+    let file = try ScratchFile("CREATE TABLE city(name TEXT); INSERT INTO city VALUES ('Rome');")
+    let connection = try file.connect()
+    try connection.execute(
+      """
+      PRAGMA cache_size = 1; BEGIN;
+      INSERT INTO city SELECT hex(randomblob(2000)) FROM (VALUES (1), (2), (3), (4), (5), (6));
+      UPDATE city SET name = 'half';
+      """)
+    let copy = file.path + "-copy"
+    for suffix in ["", "-journal"] {
+      try FileManager.default.copyItem(atPath: file.path + suffix, toPath: copy + suffix)
+    }
+    connection.close()
+    let error = #expect(throws: StoreError.self) { try OpenFile.openForReading(copy) }
+    guard case .unusable(let reason)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(reason.contains("-journal belongs to a transaction that was not completed"))
+    // A journal that SQLite kept and cleared is none.
+    try Data(count: 512).write(to: URL(fileURLWithPath: file.path + "-journal"))
+    let (reader, access) = try OpenFile.openForReading(file.path)
+    #expect(access == .readOnlyFile)
+    #expect(try reader.all("SELECT name FROM city", []) { $0.text(0) } == ["Rome"])
+    reader.close()
+  }
+
+  @Test("that another program locks is busy, and not read without locks")
+  func lockedByOthers() throws {
+    let file = try ScratchFile("CREATE TABLE city(name TEXT);")
+    let other = try file.connect()
+    try other.execute("BEGIN EXCLUSIVE")
+    #expect(throws: StoreError.busy) { try OpenFile.openForReading(file.path) }
+    try other.execute("ROLLBACK")
+    let (reader, access) = try OpenFile.openForReading(file.path)
+    #expect(access == .readOnlyFile)
+    reader.close()
+    other.close()
+  }
 }

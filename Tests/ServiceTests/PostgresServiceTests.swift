@@ -71,6 +71,22 @@ struct PostgresServiceTests {
     #expect(object.text.contains(#""changed":{"text":"B","list":["X"]}"#), "\(object.text)")
   }
 
+  @Test("A PUT computes the defaults of columns that it leaves out")
+  func defaults() throws {
+    let database = try ServedDatabase(
+      """
+      CREATE TABLE note(id int PRIMARY KEY, title text, owner text DEFAULT CURRENT_USER,
+        at timestamp DEFAULT LOCALTIMESTAMP, state text DEFAULT 'open', number int DEFAULT 1 + 1);
+      INSERT INTO note VALUES (1, 'a', 'x', NULL, 'y', 0);
+      """)
+    let put = try database.ask("PUT", "/v1/objects/note/1", body: #"{"title":"b"}"#)
+    #expect(put.status == 200, "\(put.text)")
+    #expect(put.json["owner"]?.string == "tester")
+    #expect(put.json["at"]?.string?.hasPrefix("20") == true)
+    #expect(put.json["state"]?.string == "open")
+    #expect(put.json["number"]?.integer == 2)
+  }
+
   @Test("An id and a text that PostgreSQL cannot store are refused, and nothing is cut")
   func impossibleValues() throws {
     let database = try ServedDatabase(Self.fixture)

@@ -54,6 +54,27 @@ struct TermLimitTests {
       + (isTabulated ? ",\"as\":\"dictionaries\"" : "") + select + "}"
   }
 
+  @Test("Names of thousands of points and colons are refused at once")
+  func longNames() throws {
+    let file = try ServedFile(Self.fixture)
+    let (points, colons) = (
+      String(repeating: ".", count: 30_000), String(repeating: ":", count: 30_000)
+    )
+    for name in ["sort", "section", "select", "expand", "group"] {
+      for text in [points, colons, points + colons, "-" + points + colons + "c0"] {
+        let value = name == "section" ? "\"\(text)\"" : "[\"\(text)\"]"
+        for shape in ["objects", "dictionaries"] {
+          let answer = try file.ask(
+            "POST", "/v1/fetch", body: #"{"entity":"wide","as":"\#(shape)","\#(name)":\#(value)}"#)
+          #expect(answer.status == 400, "\(name), \(shape)")
+        }
+      }
+    }
+    let long = String(repeating: ":", count: 65_537)
+    let answer = try file.ask("POST", "/v1/fetch", body: #"{"entity":"wide","sort":["\#(long)"]}"#)
+    #expect(answer.json["detail"]?.string?.contains("at most 65536 bytes") == true)
+  }
+
   @Test(arguments: lists.indices)
   func oneTermMoreIsRefusedOnEveryRoute(index: Int) throws {
     let file = try ServedFile(Self.fixture)

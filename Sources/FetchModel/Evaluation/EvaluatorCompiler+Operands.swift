@@ -98,11 +98,16 @@ extension EvaluatorCompiler {
         operation, operand(left), operand(right), keepsIntegers: operation.keepsIntegers(right))
     case .function(let function, let arguments):
       call(function, arguments.map { operand($0).text.asStored })
+    case .conditional(_, let yes, let no) where yes.isConstantDate || no.isConstantDate:
+      EvaluatedOperand(term: uncovered())
     case .conditional(let condition, let yes, let no):
       conditional(condition, yes, no, dateFormat)
     case .aggregate(let aggregation): aggregate(aggregation)
     // The order of a collection's objects is the store's to know.
     case .element: EvaluatedOperand(term: uncovered())
+    case .listAggregate(_, let expressions)
+    where expressions.contains { $0.isConstantDate || $0.isNested }:
+      EvaluatedOperand(term: uncovered())
     case .listAggregate(let function, let expressions):
       list(function, expressions, dateFormat)
     }
@@ -276,6 +281,22 @@ extension ColumnTraits {
       let holder = PropertyPath(
         root: path.root, steps: Array(path.steps.dropLast()), target: .object)
       return comparisonRule(of: .relationship(last), in: model.walk(holder).end)
+    }
+  }
+}
+
+extension ResolvedExpression {
+  /// True for a date. The format in which the store compares it is that of its column, which such an
+  /// expression may not have: the store evaluates the few that have a date beside columns.
+  fileprivate var isConstantDate: Bool {
+    if case .date? = constant { true } else { false }
+  }
+
+  /// True for an expression whose type depends on the values of the row.
+  fileprivate var isNested: Bool {
+    switch self {
+    case .conditional, .listAggregate: true
+    default: false
     }
   }
 }

@@ -15,6 +15,9 @@ struct OrderTermText {
   init(
     _ text: String, parameter: String, isKnown: (String) -> Bool = { _ in false }
   ) throws(FetchRequestError) {
+    guard text.utf8.count <= Self.maxBytes else {
+      throw .badValue(parameter: parameter, detail: "a term has at most \(Self.maxBytes) bytes")
+    }
     let words: [String]
     (name, direction, words) = Self.split(text, isKnown)
     for option in words { try read(option, parameter) }
@@ -29,12 +32,17 @@ struct OrderTermText {
     "c", "d", "cd", "nullsfirst", "nullslast", "initial", "day", "month", "year",
   ]
 
+  /// The maximum length of a term.
+  private static let maxBytes = 1 << 16
+  /// The maximum number of valid options: a place of nil, folding, and a derivation.
+  private static let maxOptions = 3
+
   private static func split(
     _ text: String, _ isKnown: (String) -> Bool
   ) -> (name: String, direction: Direction, options: [String]) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
     let isDescending = text.hasPrefix("-")
-    for count in 1...parts.count {
+    for count in max(1, parts.count - maxOptions)...parts.count {
       let name = parts[..<count].joined(separator: ":")
       let options = Array(parts[count...])
       if isDescending, isKnown(String(name.dropFirst())) {

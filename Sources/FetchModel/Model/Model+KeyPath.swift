@@ -15,12 +15,18 @@ extension Model {
   /// Finds a key path's properties: names or aliases separated by dots, starting at the entity with
   /// the index `root`. Shorter names take precedence over names that contain dots themselves.
   ///
-  /// - Throws: ``KeyPathError`` for an unknown name, or for a name after an attribute.
+  /// - Throws: ``KeyPathError`` for an unknown name, for a name after an attribute, and for more than
+  ///   ``PredicateLimits/depth`` names.
   public func path(_ text: String, from root: Int) throws(KeyPathError) -> PropertyPath {
     var entity = root
     var steps: [Int] = []
     var target = PropertyPath.Target.object
-    let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    let names = text.split(
+      separator: ".", maxSplits: PredicateLimits.depth, omittingEmptySubsequences: false
+    ).map(String.init)
+    guard names.count <= PredicateLimits.depth else {
+      throw KeyPathError(name: String(text.prefix(100)), entity: entities[root].name, hint: nil)
+    }
     var index = 0
     while index < names.count {
       let rest = names[index...]

@@ -83,9 +83,11 @@ extension CatalogColumn {
   }
 
   fileprivate var composed: Column {
-    Column(
+    // In parentheses, because a default that is one word is a function here: CURRENT_USER.
+    let expression = defaultExpression.map { "(\($0))" } ?? "DEFAULT"
+    return Column(
       name: name, declaredType: typeName, affinity: affinity, isNotNull: !isNullable,
-      defaultSQL: hasDefault ? defaultExpression ?? "DEFAULT" : nil, isGenerated: !isWritable,
+      defaultSQL: hasDefault ? expression : nil, isGenerated: !isWritable,
       type: attributeType, dateFormat: attributeType == .date ? .iso8601 : nil,
       encoding: attributeType == .uuid ? .uuid(.lower) : nil, output: output,
       input: input)

@@ -139,8 +139,11 @@ struct OpenFile {
     return before
   }
 
-  /// Opens a file for reading. In a directory that is not writable, SQLite has no place for its
-  /// locks, and the file is opened without them.
+  /// Opens a file for reading. In a directory that is not writable, SQLite has no place for the index
+  /// of the log, and the file is opened without locks.
+  ///
+  /// - Throws: ``StoreError/unusable(_:)`` if a log or a journal has to be applied first;
+  ///   ``StoreError/busy`` if another program locks the file.
   static func openForReading(
     _ path: String
   ) throws(StoreError) -> (Connection, Connection.Access) {
@@ -150,18 +153,19 @@ struct OpenFile {
       return (connection, .readOnlyFile)
     } catch .readOnly {
       return try openWithoutLocks(path)
-    } catch .unusable(let reason) {
-      throw .unusable(reason)
+    } catch .storageFailed {
+      return try openWithoutLocks(path)
     } catch .damaged(let reason) {
       throw .damaged("\(reason) (restore it from a backup)")
     } catch {
-      return try openWithoutLocks(path)
+      throw error
     }
   }
 
-  /// Opens a file without its log, which SQLite then ignores.
+  /// Opens a file without its log and its journal, which SQLite then ignores.
   ///
-  /// - Throws: ``StoreError/unusable(_:)`` if the log has data: the newest saves may be in it alone.
+  /// - Throws: ``StoreError/unusable(_:)`` if the log has data: the newest saves may be in it alone. The
+  ///   same if the journal has data: the file contains a part of a transaction that was not completed.
   private static func openWithoutLocks(
     _ path: String
   ) throws(StoreError) -> (Connection, Connection.Access) {
@@ -173,8 +177,26 @@ struct OpenFile {
         writable, or copy both files to one that is)
         """)
     }
+    let journal = resolvedPath(path) + "-journal"
+    guard !hasContent(journal: journal) else {
+      throw .unusable(
+        """
+        its journal \(journal) belongs to a transaction that was not completed (let `sqlite3` open the \
+        file for writing, which rolls it back)
+        """)
+    }
     return (try Connection(path: path, access: .immutableFile), .immutableFile)
   }
+}
+
+/// True if a rollback journal has a header. SQLite clears it at the end of a transaction if it keeps
+/// the journal.
+private func hasContent(journal path: String) -> Bool {
+  let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+  guard descriptor >= 0 else { return false }
+  defer { close(descriptor) }
+  var header = [UInt8](repeating: 0, count: 8)
+  return read(descriptor, &header, header.count) > 0 && header.contains { $0 != 0 }
 }
 
 extension ModelFile {

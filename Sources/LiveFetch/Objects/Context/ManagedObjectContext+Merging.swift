@@ -14,8 +14,15 @@ extension ManagedObjectContext {
     await processAnswers(isolation: isolation)
     guard let start = lastToken else { return }
     let found = try await remoteChanges(since: start, isolation: isolation)
-    try await reread(found.changes, isolation: isolation)
-    lastToken = found.token
+    // Without the history, the first read after this one has the token from which to go on.
+    if found.token == nil { lastToken = nil }
+    do throws(ContextError) {
+      try await reread(found.changes, isolation: isolation)
+    } catch {
+      lastToken = start
+      throw error
+    }
+    if let token = found.token { lastToken = token }
     unregisterMissing()
     processChangesOfTree()
   }
@@ -55,6 +62,7 @@ extension ManagedObjectContext {
     if mergeChanges {
       for name in object.edits.keys { object.bases[name] = object.row[name] ?? .null }
     } else {
+      revert(object)
       object.showQueued()
       updates.remove(object)
       pending.updatedObjects.remove(object)
@@ -74,8 +82,8 @@ extension ManagedObjectContext {
     guard !read.isEmpty else { throw .notFound(entity: layout.entityName, id: object.objectID) }
   }
 
-  /// Reads what a save changed beyond the values sent. Unreadable objects are read again after the
-  /// next save or merge, because the context's token does not advance.
+  /// Reads what a save changed beyond the values sent. If the history or an object cannot be read, it
+  /// is read after the next save or merge, because the context's token does not advance.
   func takeOverSave(
     _ draft: ContextSave, _ receipt: SaveReceipt, isolation: isolated (any Actor)?
   ) async {
@@ -92,12 +100,20 @@ extension ManagedObjectContext {
     let start = lastToken
     lastToken = start ?? receipt.token
     do throws(ContextError) {
-      var found: (changes: RemoteChanges, token: String?)?
-      if let start { found = try? await remoteChanges(since: start, isolation: isolation) }
-      // The history contains net differences only; sent values that had no effect are read as well.
-      if let found { own.merge(found.changes) }
+      var token: String? = receipt.token
+      if let start {
+        do throws(ContextError) {
+          let found = try await remoteChanges(since: start, isolation: isolation)
+          // The history contains net differences only; sent values that had no effect are read too.
+          own.merge(found.changes)
+          token = found.token ?? token
+        } catch {
+          // A store without a history has no other changes to read.
+          if case .store(let reason) = error, reason.isTransient { token = nil }
+        }
+      }
       try await reread(own, isolation: isolation)
-      lastToken = found?.token ?? receipt.token
+      if let token { lastToken = token }
     } catch {
       return
     }

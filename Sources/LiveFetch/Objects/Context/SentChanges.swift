@@ -4,6 +4,8 @@
 struct SentChanges {
   private var insertions: [ObjectIdentifier: ContextSave.Sent] = [:]
   private var temporaryNames: Set<String> = []
+  /// The sent properties of each object.
+  private var names: [ObjectIdentifier: Set<String>] = [:]
   /// The insertions that were rolled back in the meantime.
   private(set) var rolledBack: Set<ObjectIdentifier> = []
   /// The number of sent changes of values that are still pending.
@@ -11,10 +13,25 @@ struct SentChanges {
 
   init(_ draft: ContextSave) {
     valueCount = draft.valueCount
-    for case .insertion(let sent) in draft.origins {
-      insertions[ObjectIdentifier(sent.object)] = sent
-      temporaryNames.insert(sent.name)
+    for origin in draft.origins {
+      switch origin {
+      case .insertion(let sent):
+        insertions[ObjectIdentifier(sent.object)] = sent
+        temporaryNames.insert(sent.name)
+        record(sent)
+      case .update(let sent): record(sent)
+      case .deletion, .value: break
+      }
     }
+  }
+
+  private mutating func record(_ sent: ContextSave.Sent) {
+    names[ObjectIdentifier(sent.object)] = Set(sent.edits.keys).union(sent.memberEdits.keys)
+  }
+
+  /// True if a value of this property was sent: the stored value is about to change.
+  func contains(_ name: String, of object: ManagedObject) -> Bool {
+    names[ObjectIdentifier(object)]?.contains(name) == true
   }
 
   /// The sent state of a new object; nil if it was not sent as new.

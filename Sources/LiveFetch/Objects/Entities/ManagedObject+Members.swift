@@ -59,7 +59,7 @@ extension ManagedObject {
     of name: String, _ ids: [ManagedObjectID], _ edit: (inout MemberEdits) -> Void
   ) {
     edit(&memberEdits[name, default: MemberEdits()])
-    if queued?.memberEdits[name] == nil, let stored = storedMembers(of: name) {
+    if queued?.memberEdits[name] == nil, !isBeingSaved(name), let stored = storedMembers(of: name) {
       for id in ids { memberEdits[name]?.cancelOut(id, isStored: stored.contains(id)) }
     }
     if memberEdits[name]?.isEmpty == true { memberEdits[name] = nil }

@@ -42,7 +42,7 @@ extension ManagedObject {
     related[name] = nil
     if stage == .inserted || stage == .detached {
       edits[name] = json
-    } else if row[name] == json, queued?.edits[name] == nil {
+    } else if row[name] == json, queued?.edits[name] == nil, !isBeingSaved(name) {
       edits[name] = nil
       bases[name] = nil
     } else {
@@ -53,6 +53,11 @@ extension ManagedObject {
       managedObjectContext?.registerReference(to: id, from: self)
     }
     notifyContext()
+  }
+
+  /// True if a save in progress contains a value of this property.
+  func isBeingSaved(_ name: String) -> Bool {
+    managedObjectContext?.sending?.contains(name, of: self) == true
   }
 
   /// Notifies the context of a change.
