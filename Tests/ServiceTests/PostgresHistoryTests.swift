@@ -44,6 +44,34 @@ struct PostgresHistoryTests {
     return try #require(database.ask("/v1/objects/tag?as=count").json["token"]?.string)
   }
 
+  @Test("pages of one save list every transaction that was open at the token")
+  func openTransactions() throws {
+    let database = try ServedDatabase(
+      "CREATE TABLE t(id int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 0), (2, 0), (3, 0), (4, 0)"
+    )
+    let open = try [1, 3, 4].map { id in
+      let connection = try PostgresConnection(database.target)
+      try connection.execute("BEGIN; UPDATE t SET v = 1 WHERE id = \(id)")
+      return connection
+    }
+    try database.runExternally("UPDATE t SET v = 1 WHERE id = 2")
+    try database.settle()
+    var token = try #require(database.ask("/v1/objects/t?sort=id").json["token"]?.string)
+    for connection in open.reversed() {
+      try connection.execute("COMMIT")
+      connection.close()
+    }
+    try database.settle()
+    var saves: [String] = []
+    for _ in 0..<4 {
+      let answer = try database.ask("/v1/changes?since=\(token)&wait=0&limit=1").json
+      saves += try Self.saves(answer)
+      token = try #require(answer["to"]?.string)
+    }
+    let expected = [1, 3, 4].map { #"{} {"t":[{"id":\#($0),"properties":["v"]}]} {}"# }
+    #expect(saves.sorted() == expected)
+  }
+
   @Test("each transaction is a save with the objects that it inserted, updated and deleted")
   func transactions() throws {
     let database = try ServedDatabase(Self.fixture)

@@ -87,6 +87,25 @@ struct PostgresServiceTests {
     #expect(put.json["number"]?.integer == 2)
   }
 
+  @Test("The null of a JSON column is nil", arguments: ["json", "jsonb"])
+  func jsonNull(type: String) throws {
+    let database = try ServedDatabase(
+      """
+      CREATE TABLE t(id int PRIMARY KEY, k \(type));
+      INSERT INTO t VALUES (1, NULL), (2, 'null'), (3, '1'), (4, '"null"');
+      """)
+    for (predicate, ids) in [("k == nil", "[1,2]"), ("k != nil", "[3,4]")] {
+      let query = DictionariesContractTests.encoded(predicate)
+      let answer = try database.ask("/v1/objects/t?as=ids&sort=id&where=\(query)")
+      #expect(answer.text.contains(#""items":\#(ids)}"#), "\(predicate): \(answer.text)")
+    }
+    let sections = try database.ask("/v1/objects/t?as=ids&section=k&sort=id").text
+    #expect(
+      sections.contains(#"{"name":"","value":null,"indexTitle":"","items":[1,2]}"#), "\(sections)")
+    let groups = try database.ask("/v1/objects/t?as=dictionaries&select=k,n:@count&group=k").text
+    #expect(groups.contains(#"{"k":null,"n":2}"#), "\(groups)")
+  }
+
   @Test("An id and a text that PostgreSQL cannot store are refused, and nothing is cut")
   func impossibleValues() throws {
     let database = try ServedDatabase(Self.fixture)

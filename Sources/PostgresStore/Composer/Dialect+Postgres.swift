@@ -15,6 +15,10 @@ extension Dialect {
     return Dialect(
       collation: { isText($0) ? " COLLATE \"C\"" : "" },
       comparisonKey: { column in
+        // The `null` of JSON is nil.
+        if column.type == .json {
+          return "(nullif((\(column.sql))::text, 'null') COLLATE \"C\")"
+        }
         if isText(column.type) { return "((\(column.sql))::text COLLATE \"C\")" }
         return column.type == .boolean ? "((\(column.sql))::int)" : nil
       },

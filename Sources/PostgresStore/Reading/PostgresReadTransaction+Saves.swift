@@ -42,8 +42,8 @@ extension PostgresReadTransaction {
   private struct TransactionOrder {
     /// The saves of the response, in their order.
     var page: [(transaction: Int64, at: Double)] = []
-    /// Transactions that come after these saves although their ids are smaller than one of them. A token
-    /// before them must list them as in progress.
+    /// Transactions that come after these saves although their ids are smaller than one of them, or than
+    /// the end of the position. A token before them must list them as in progress.
     var overtaking: Set<Int64> = []
   }
 
@@ -67,7 +67,7 @@ extension PostgresReadTransaction {
       SELECT xid::text::bigint, 1 AS is_in_page, extract(epoch FROM at)::float8, seq FROM page \
       UNION ALL SELECT xid::text::bigint, 0, 0, seq FROM transactions \
       WHERE seq > (SELECT max(seq) FROM page) \
-      AND xid < (SELECT xid FROM page ORDER BY xid DESC LIMIT 1) ORDER BY 4
+      AND xid < (SELECT greatest(page.xid, p.e) FROM page, p ORDER BY page.xid DESC LIMIT 1) ORDER BY 4
       """
     let bindings = ChangeQueries.bindings(position) + [.integer(Int64(limit))]
     var order = TransactionOrder()
