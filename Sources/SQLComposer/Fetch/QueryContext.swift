@@ -310,11 +310,11 @@ extension QueryContext {
   }
 
   private func readableRows(_ table: TableInfo) -> String {
-    quoted("livefetch_readable_\(table.name)")
+    boundedName("livefetch_readable_", of: table.name)
   }
 
   private func readablePastRows(_ table: TableInfo) -> String {
-    quoted("livefetch_readable_shadow_\(table.name)")
+    boundedName("livefetch_past_", of: table.name)
   }
 }
 

@@ -30,7 +30,7 @@ package struct HistoryLayout: Sendable, Hashable {
   package var quotedName: String { quoted("livefetch_history_\(table)") }
   /// The name of the overlay: of the common table expression ``overlayExpression(at:)``, or of the
   /// temporary table that replaces it when the overlay is materialized; quoted.
-  package var overlayName: String { quoted("livefetch_shadow_\(table)") }
+  package var overlayName: String { boundedName("livefetch_shadow_", of: table) }
 
   /// The key's columns in the table and in its history.
   package var keyColumns: [(table: String, history: String)] {
@@ -99,7 +99,7 @@ extension HistoryLayout {
   package func overlayTable(indexedBy links: [[String]]) -> String {
     let key = keyColumns.map { "\(quoted($0.history)) COLLATE BINARY" }
     let indexes = Set(links).enumerated().map { number, columns in
-      let name = quoted("livefetch_shadow_\(table)_\(number)")
+      let name = boundedName("livefetch_links_\(number)_", of: table)
       return "CREATE INDEX temp.\(name) ON \(overlayName)(\(Self.list(columns.map(quoted))));"
     }
     return """

@@ -1,5 +1,7 @@
 // Names → SQL identifiers. Every name enters SQL text through these functions.
 
+import Bytes
+
 /// Returns `name` as an SQL identifier: in double quotes, with its own quotes doubled.
 package func quoted(_ name: String) -> String {
   guard name.utf8.contains(0x22) else { return "\"\(name)\"" }
@@ -9,6 +11,15 @@ package func quoted(_ name: String) -> String {
     result.unicodeScalars.append(character)
   }
   return result + "\""
+}
+
+/// Returns the name of something that belongs to a table, as an SQL identifier. PostgreSQL cuts names at
+/// 63 bytes, so a hash takes the place of a long table's name.
+func boundedName(_ prefix: String, of table: String) -> String {
+  guard prefix.utf8.count + table.utf8.count > 63 else { return quoted(prefix + table) }
+  var hash = FNV1a64()
+  hash.combine(table.utf8)
+  return quoted(prefix + hash.text)
 }
 
 /// Returns `text` as an SQL string literal. PostgreSQL reads it so with `standard_conforming_strings`.

@@ -218,4 +218,35 @@ struct AccessLiveTests {
     #expect(try fixture.ids("2", "/v1/objects/doc?sort=id") == [2, 3])
     #expect(try fixture.ids("3", "/v1/objects/doc?sort=id") == [3])
   }
+
+  @Test(
+    "Diffs over two tables whose names are alike, or long and equal in their beginning",
+    arguments: [
+      ("note", "shadow_note"),
+      (String(repeating: "a", count: 50) + "_1", String(repeating: "a", count: 50) + "_2"),
+    ])
+  func similarNames(first: String, second: String) throws {
+    let fixture = try AccessFixture(
+      """
+      CREATE TABLE \(second)(id INTEGER PRIMARY KEY, v INTEGER);
+      CREATE TABLE \(first)(id INTEGER PRIMARY KEY, v INTEGER, other INTEGER REFERENCES \(second)(id));
+      INSERT INTO \(second) VALUES (1, 1), (2, 1), (3, 9);
+      INSERT INTO \(first) VALUES (1, 1, 1), (2, 1, 2), (3, 1, 3);
+      """,
+      rules: """
+        {"entities":{"\(first)":{"access":{"read":"v > 0"}},
+          "\(second)":{"access":{"read":"v > 0","update":true}}}}
+        """)
+    let target = "/v1/objects/\(first)?as=ids&sort=-other.v,id&where=other.v+%3E+1"
+    let snapshot = try fixture.ask("1", "GET", target)
+    #expect(snapshot.text.contains(#""items":[3]"#), "\(snapshot.text)")
+    let token = try #require(snapshot.json["token"]?.string)
+    #expect(
+      try fixture.ask("1", "PATCH", "/v1/objects/\(second)/2", #"{"v":10}"#).status == 200)
+    let diff = try fixture.ask("1", "GET", "\(target)&since=\(token)")
+    #expect(diff.text.contains(#""inserted":[{"to":[0,0],"id":2}]"#), "\(diff.text)")
+    try fixture.file.restart()
+    let again = try fixture.ask("1", "GET", "\(target)&since=\(token)")
+    #expect(again.text.contains(#""inserted":[{"to":[0,0],"id":2}]"#), "\(again.text)")
+  }
 }
