@@ -411,7 +411,7 @@ struct StoreCommandTests {
     #expect(try folder.run("check", "w.sqlite").status == 0)
   }
 
-  @Test("`alter` refuses SQL that is not UTF-8, and changes nothing")
+  @Test("`alter` refuses SQL that is not UTF-8 or contains U+0000, and changes nothing")
   func alterByOtherBytes() throws {
     let folder = try fixture()
     let sql = Array("UPDATE City SET name = 'caf".utf8) + [0xE9] + Array("' WHERE id = 1;".utf8)
@@ -420,6 +420,10 @@ struct StoreCommandTests {
       ["alter", folder.file("w.sqlite"), "-"], redirected: "< '\(folder.file("latin.sql"))'")
     #expect(done.status == 65)
     #expect(done.errors == "livefetch: SQL: is not UTF-8\n")
+    let cut = try folder.run(
+      "alter", "w.sqlite", "-", input: "UPDATE City SET name = 'a';\n\0UPDATE City SET name = 'b';")
+    #expect(cut.status == 65)
+    #expect(cut.errors.hasSuffix("SQL, line 2: the character U+0000 would end the script\n"))
     #expect(try folder.sql("SELECT name FROM City WHERE id = 1", on: "w.sqlite") == ["Lima"])
   }
 

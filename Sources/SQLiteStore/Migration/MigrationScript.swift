@@ -14,6 +14,10 @@ extension Connection {
     sqlite3_set_authorizer(handle, keepsTransaction, nil)
     defer { sqlite3_set_authorizer(handle, nil, nil) }
     let text = ScriptText(script.sql)
+    if let zero = text.bytes.dropLast().firstIndex(of: 0) {
+      throw ScriptFailure(reason: "the character U+0000 would end the script", offset: zero)
+        .error(in: script, text)
+    }
     var offset = 0
     while let start = text.statement(from: offset) {
       let (statement, end, failure) = prepare(text, at: start)
