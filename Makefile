@@ -39,8 +39,8 @@ run: deps ## build and serve the sample data on http://127.0.0.1:$(PORT) (PORT=8
 	@exec "$$(swift build -c release --show-bin-path)/livefetch" demo --port $(PORT)
 
 test: deps ## build everything and run the tests
-	@echo "Builds the package with its tests, then runs about 1,900 tests. On two cores the first"
-	@echo "build takes about 9 minutes and the tests take about 22; a loaded machine takes longer."
+	@echo "Builds the package with its tests, then runs about 2,000 tests. On two cores the first"
+	@echo "build takes about 9 minutes and the tests take about 17; a loaded machine takes longer."
 	@bash .ci/install curl jq openssl postgresql python3 sqlite3
 	@swift build
 	@swift test --package-path Tests/Newcomer --scratch-path .build-newcomer
