@@ -195,8 +195,11 @@ struct OfflineStoreTests {
     let store = try open()
     let saving = Task { try await store.save(grow(3, to: 1)) }
     try await eventually { reports.errors > 1 }
-    let data = try #require(storage.value(forKey: "save-1"))
-    #expect(try JSON(parsing: Array(data))["sent"] == nil)
+    // While an attempt is made, the save counts as sent.
+    try await eventually {
+      let data = storage.value(forKey: "save-1") ?? Data()
+      return (try? JSON(parsing: Array(data))).map { $0["sent"] == nil } ?? false
+    }
     if case .unreachable? = store.queueError {} else { Issue.record("no reason") }
     try server.start()
     #expect(try await saving.value.updated == 1)
@@ -229,10 +232,9 @@ struct OfflineStoreTests {
     let address = try #require(URL(string: "http://127.0.0.1:\(proxy.port)"))
     let store = try OfflineStore(RemoteStore(address), storage: storage)
     let saving = Task { try await store.save(grow(3, to: 1)) }
-    try await eventually { store.queueError != nil }
-    guard case .notUnderstood? = store.queueError else {
-      Issue.record("\(store.queueError.debugDescription)")
-      return
+    // On a busy machine the first connection may end before the answer is read.
+    try await eventually {
+      if case .notUnderstood? = store.queueError { true } else { false }
     }
     #expect(store.queuedSaves.count == 1)
     store.close()

@@ -1,4 +1,5 @@
-// A store that delays its responses: requests are executed at once, responses wait for the test.
+// A store that delays its responses: requests are executed at once, responses wait for the test. Its
+// history can be made to fail.
 
 import LiveFetch
 import Synchronization
@@ -8,6 +9,8 @@ final class PausingStore: ObjectStore {
   enum Gate: Hashable { case diffs, saves, snapshots }
 
   private struct State {
+    /// The error of every request for the history; nil if it is answered.
+    var historyFailure: ObjectStoreError?
     var closed: Set<Gate> = []
     var waiting: [Gate: [CheckedContinuation<Void, Never>]] = [:]
   }
@@ -19,6 +22,9 @@ final class PausingStore: ObjectStore {
   init(_ store: any ObjectStore) { self.store = store }
 
   func close(_ gate: Gate) { state.withLock { _ = $0.closed.insert(gate) } }
+
+  /// Makes every request for the history fail, until it is called with nil.
+  func failHistory(_ error: ObjectStoreError?) { state.withLock { $0.historyFailure = error } }
 
   /// Releases the waiting responses and all later ones.
   func open(_ gate: Gate) {
@@ -63,6 +69,7 @@ final class PausingStore: ObjectStore {
   }
 
   func changes(since token: String) async throws(ObjectStoreError) -> JSON {
-    try await store.changes(since: token)
+    if let failure = state.withLock({ $0.historyFailure }) { throw failure }
+    return try await store.changes(since: token)
   }
 }

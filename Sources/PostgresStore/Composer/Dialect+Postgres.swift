@@ -124,10 +124,7 @@ extension Dialect {
 
   private static func call(_ function: String, _ arguments: SQLFragment...) -> SQLFragment {
     var sql = SQLFragment("\(function)(")
-    for (index, argument) in arguments.enumerated() {
-      if index > 0 { sql.append(", ") }
-      sql.append(argument)
-    }
+    sql.append(arguments.joined())
     sql.append(")")
     return sql
   }

@@ -176,12 +176,8 @@ extension ConditionWriter {
   private func call(
     _ name: String, _ function: ResolvedFunction, _ operands: [SQLOperand]
   ) -> SQLOperand {
-    var sql = SQLFragment(name + "(")
-    for (index, operand) in operands.enumerated() {
-      if index > 0 { sql.append(", ") }
-      sql.append(function.takesText ? derivedText(operand.sql) : operand.sql)
-    }
-    sql.append(")")
+    let arguments = operands.map { function.takesText ? derivedText($0.sql) : $0.sql }
+    var sql = SQLFragment(name + "(") + arguments.joined() + ")"
     if function.returnsText { sql = derivedText(sql) }
     let isInteger: Bool
     switch function {

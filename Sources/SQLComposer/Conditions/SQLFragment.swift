@@ -53,5 +53,17 @@ public struct SQLFragment: Sendable, Hashable {
   }
 }
 
+extension Sequence<SQLFragment> {
+  /// Returns the fragments with `separator` between them.
+  package func joined(separator: String = ", ") -> SQLFragment {
+    var joined = SQLFragment()
+    for (index, fragment) in enumerated() {
+      if index > 0 { joined.append(separator) }
+      joined.append(fragment)
+    }
+    return joined
+  }
+}
+
 /// A value as the store's database stores it.
 public typealias SQLValue = StoredValue

@@ -61,9 +61,9 @@ package struct GroupedQueryComposer {
       columns.append(shown(column, operand, at: index))
     }
     let order = orderTerms()
-    var sql = select(Self.list(values))
+    var sql = select(values.joined())
     sql.append(" ORDER BY ")
-    sql.append(Self.list(order))
+    sql.append(order.joined())
     let limit = plan.window.limit.map { $0 + (plan.isCapped ? 1 : 0) }
     sql.appendWindow(limit: limit, offset: plan.window.offset, dialect)
     return GroupedQueryStatement(sql: finished(sql), columns: columns)
@@ -79,7 +79,7 @@ package struct GroupedQueryComposer {
       // object.
       values = [SQLFragment("count(*)")]
     }
-    let rows = select(Self.list(values))
+    let rows = select(values.joined())
     return finished(SQLFragment("SELECT count(*) FROM (") + rows + ")\(dialect.subqueryName)")
   }
 
@@ -98,7 +98,7 @@ package struct GroupedQueryComposer {
     sql.append(query.body)
     if !groups.isEmpty {
       sql.append(" GROUP BY ")
-      sql.append(Self.list(groups))
+      sql.append(groups.joined())
     }
     if let having {
       sql.append(" HAVING ")
@@ -109,15 +109,6 @@ package struct GroupedQueryComposer {
 
   private func finished(_ sql: SQLFragment) -> SQLFragment {
     query.context.withClause() + sql
-  }
-
-  private static func list(_ parts: [SQLFragment]) -> SQLFragment {
-    var list = SQLFragment()
-    for (index, part) in parts.enumerated() {
-      if index > 0 { list.append(", ") }
-      list.append(part)
-    }
-    return list
   }
 
   /// Values with different code points are distinct, whatever collation their column declares.

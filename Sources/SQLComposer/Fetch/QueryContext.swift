@@ -74,13 +74,7 @@ package final class QueryContext {
       return SQLFragment("\(table.name) AS \(hint)MATERIALIZED (") + table.rows + ")"
     }
     guard !expressions.isEmpty else { return SQLFragment() }
-    var fragment = SQLFragment("WITH ")
-    for (index, expression) in expressions.enumerated() {
-      if index > 0 { fragment.append(", ") }
-      fragment.append(expression)
-    }
-    fragment.append(" ")
-    return fragment
+    return SQLFragment("WITH ") + expressions.joined() + " "
   }
 
   /// Returns the rows of `table` at this query's position that satisfy `condition`, as a FROM item.

@@ -290,29 +290,4 @@ struct ContextTests {
     #expect(fresh.population == 3)
     #expect(!context.hasChanges)
   }
-
-  @Test(
-    "keeps a value that is set back, and a member that is removed again, during a save",
-    arguments: Kind.allCases)
-  func reversedDuringSave(kind: Kind) async throws {
-    let (sample, ids) = try await SampleCities.store(kind)
-    let context = ManagedObjectContext(store: sample.store)
-    let city = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
-    let before = city.population
-    city.population = 1
-    let first = Task { try await context.save() }
-    let second = Task {
-      city.population = before
-      let hadChanges = context.hasChanges
-      try await context.save()
-      return hadChanges
-    }
-    _ = try await first.value
-    #expect(try await second.value)
-    #expect(city.population == before)
-    #expect(!context.hasChanges)
-    let fresh = try await ManagedObjectContext(store: sample.store)
-      .materializedObject(City.self, with: #require(ids["osaka"]))
-    #expect(fresh.population == before)
-  }
 }

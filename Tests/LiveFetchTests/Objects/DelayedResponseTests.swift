@@ -177,4 +177,79 @@ struct DelayedResponseTests {
     try await context.save()
     #expect(try await names(sample) == ["Cusco", "Kobe", "Nara", "Osaka", "Tokyo"])
   }
+
+  @Test("a value that is set back, and a member that is removed again, stay unsaved")
+  func setBack() async throws {
+    let (sample, store, context) = try await fixture()
+    let cities = try await context.fetch(City.sortedFetchRequest)
+    let japan = try #require(
+      await context.fetch(SampleCities.Country.sortedFetchRequest(where: "code == 'JP'")).first)
+    let (cusco, osaka) = (cities[0], cities[1])
+    try await japan.cities.materialize()
+    osaka.population = 1
+    japan.cities.insert(cusco)
+    let save = try await saving(context, store)
+    osaka.population = 2_700_000
+    japan.cities.remove(cusco)
+    store.open(.saves)
+    try await save.value
+    #expect(osaka.population == 2_700_000 && context.hasChanges)
+    try await context.save()
+    #expect(!context.hasChanges)
+    let other = ManagedObjectContext(store: sample.store)
+    let inJapan = try await other.fetch(City.sortedFetchRequest(where: "country.code == 'JP'"))
+    #expect(inJapan.map(\.name) == ["Osaka", "Tokyo"])
+    #expect(inJapan.map(\.population) == [2_700_000, 9_700_000])
+  }
+
+  // MARK: - A history that cannot be read
+
+  @Test("another client's save is merged once the history can be read again")
+  func unreadHistory() async throws {
+    let (sample, store, context) = try await fixture()
+    let cities = try await context.fetch(City.sortedFetchRequest)
+    let tokyo = cities[2]
+    let id = try #require(tokyo.objectID.permanentID)
+    try await sample.save(#"{"update":"City","id":\#(id),"values":{"population":5}}"#)
+    store.failHistory(.unreachable(ServiceUnavailable("no network")))
+    context.delete(cities[0])
+    try await context.save()
+    #expect(tokyo.population == 9_700_000)
+    #expect(
+      try await context.batchUpdate(
+        City.self, where: FetchPredicate("name == 'Osaka'"), set: [.population: 7]) == 1)
+    store.failHistory(nil)
+    try await context.mergeChanges()
+    #expect(tokyo.population == 5)
+    #expect(cities[1].population == 7)
+  }
+
+  @Test("saves after an expired history are merged")
+  func expiredHistory() async throws {
+    let (sample, store, context) = try await fixture()
+    let tokyo = try await context.fetch(City.sortedFetchRequest)[2]
+    let id = try #require(tokyo.objectID.permanentID)
+    try await sample.save(#"{"update":"City","id":\#(id),"values":{"population":5}}"#)
+    store.failHistory(.tokenExpired)
+    try await context.mergeChanges()
+    #expect(tokyo.population == 5)
+    try await sample.save(#"{"update":"City","id":\#(id),"values":{"population":6}}"#)
+    store.failHistory(nil)
+    try await context.mergeChanges()
+    #expect(tokyo.population == 6)
+  }
+
+  @Test("a refresh that discards changes discards them in child contexts too")
+  func discarded() async throws {
+    let (sample, _, context) = try await fixture()
+    defer { withExtendedLifetime(sample) {} }
+    let osaka = try await context.fetch(City.sortedFetchRequest)[1]
+    osaka.population = 1
+    let child = ManagedObjectContext(parent: context)
+    let twin = try await child.fetch(City.sortedFetchRequest(where: "name == 'Osaka'"))[0]
+    #expect(twin.population == 1)
+    try await context.refresh(osaka, mergeChanges: false)
+    #expect(osaka.population == 2_700_000 && twin.population == 2_700_000)
+    #expect(!context.hasChanges && !child.hasChanges)
+  }
 }

@@ -108,8 +108,13 @@ extension ManagedObjectContext {
           own.merge(found.changes)
           token = found.token ?? token
         } catch {
-          // A store without a history has no other changes to read.
-          if case .store(let reason) = error, reason.isTransient { token = nil }
+          switch error {
+          // A store without a history, or one that this caller may not read: there is only the own save.
+          case .store(.refused(let problem)) where problem.status != 401: break
+          case .store(.notUnderstood): break
+          // The next merge reads it.
+          default: token = nil
+          }
         }
       }
       try await reread(own, isolation: isolation)
