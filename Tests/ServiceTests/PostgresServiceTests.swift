@@ -87,6 +87,17 @@ struct PostgresServiceTests {
     #expect(put.json["number"]?.integer == 2)
   }
 
+  @Test(
+    "The sum of a very large number and nil is nil",
+    arguments: ["1e308 + n", "n + 1e308", "1e308 - n"])
+  func largeSums(expression: String) throws {
+    let database = try ServedDatabase(
+      "CREATE TABLE t(id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, NULL)")
+    let query = DictionariesContractTests.encoded("as=dictionaries&select=v:\(expression)")
+    let answer = try database.ask("/v1/objects/t?\(query)")
+    #expect(answer.text.contains(#"[{"v":null}]"#), "\(answer.text)")
+  }
+
   @Test("The null of a JSON column is nil", arguments: ["json", "jsonb"])
   func jsonNull(type: String) throws {
     let database = try ServedDatabase(

@@ -122,7 +122,7 @@ enum PostgresFunctions {
     function(
       "plus", "x float8, y float8", result: "float8",
       """
-      CASE WHEN greatest(abs(x), abs(y)) < 8e307 THEN x + y
+      CASE WHEN y IS NULL OR greatest(abs(x), abs(y)) < 8e307 THEN x + y
         WHEN 'Infinity' IN (abs(x), abs(y)) THEN nullif(x + y, 'NaN')
         WHEN abs(x * 0.5 + y * 0.5) < 8.988465674311579e307 THEN x + y
         WHEN x > 0 THEN 'Infinity' WHEN x < 0 THEN '-Infinity' END
