@@ -188,8 +188,9 @@
       let rest = url.drop { $0 != ":" }.dropFirst(3)
       let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
       let host = authority.split(separator: "@").last.map(String.init)?.lowercased() ?? ""
-      return host.hasPrefix("[::1]") || host.hasPrefix("127.")
-        || host.prefix { $0 != ":" } == "localhost"
+      let name = host.prefix { $0 != ":" }
+      return host.hasPrefix("[::1]") || name == "localhost"
+        || name.hasPrefix("127.") && name.allSatisfy { $0.isNumber || $0 == "." }
     }
   }
 

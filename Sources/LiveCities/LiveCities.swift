@@ -77,7 +77,9 @@ struct LiveCities {
       let table = CityTable(controller)
       let callbacks = FetchedResultsControllerCallbacks(controller)
       callbacks.didChangeContentWithSnapshot = { table.draw($0) }
-      controller.stateDidChange = { _ in controller.snapshot.map { table.draw($0) } }
+      controller.stateDidChange = { [weak controller] _ in
+        controller?.snapshot.map { table.draw($0) }
+      }
       try await controller.performFetch()
       for await _ in controller.changes {}
       withExtendedLifetime((callbacks, interrupt)) {}

@@ -16,3 +16,4 @@
 @_exported import struct FetchModel.ResultSummary
 @_exported import enum FetchModel.StoreError
 @_exported import struct FetchModel.StringOptions
+@_exported import struct SQLiteStore.SQLiteStoreOptions

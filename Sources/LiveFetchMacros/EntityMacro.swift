@@ -135,8 +135,9 @@
     }
 
     private static func typeName(of declaration: some DeclGroupSyntax) -> String? {
-      declaration.as(ClassDeclSyntax.self)?.name.text
-        ?? declaration.as(StructDeclSyntax.self)?.name.text
+      let name =
+        declaration.as(ClassDeclSyntax.self)?.name ?? declaration.as(StructDeclSyntax.self)?.name
+      return name.map { withoutBackticks($0.text) }
     }
 
     /// The literal between the parentheses of `@Entity("City")`, with its quotation marks.

@@ -100,5 +100,12 @@ struct EvaluatorTests {
     for (left, right) in zip(values, values.dropFirst()) { #expect(left < right) }
     #expect(StoredValue.integer(1) == .double(1))
     #expect(StoredValue.integer(1).hashValue == StoredValue.double(1).hashValue)
+    // Swift calls these texts equal.
+    let (left, right) = ("e\u{301}\u{323}", "e\u{323}\u{301}")
+    #expect(left == right && ObjectID.text(left) != .text(right))
+    #expect(ObjectID.text(left).hashValue != ObjectID.text(right).hashValue)
+    #expect(StoredValue.text(left).hashValue != StoredValue.text(right).hashValue)
+    #expect(Value.string(left).hashValue != Value.string(right).hashValue)
+    #expect(JSON.string(left) != .string(right) && JSON.string(left) == .string(left))
   }
 }

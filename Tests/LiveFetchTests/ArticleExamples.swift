@@ -76,11 +76,12 @@ class Screen {
   var rows: [String] = []
   func beginUpdates() { rows.append("begin") }
   func endUpdates() { rows.append("end") }
-  func insertSection(_ index: Int) {}
-  func deleteSection(_ index: Int) {}
-  func insertRow(_ city: City, _ place: Position) {}
-  func deleteRow(_ place: Position) { rows.append("delete \(place.item)") }
-  func moveRow(_ old: Position, _ new: Position) {}
+  func insertSection(_ index: Int) { rows.append("insert section \(index)") }
+  func deleteSection(_ index: Int) { rows.append("delete section \(index)") }
+  func insertRow(_ city: City, _ place: Position) {
+    rows.append("insert \(city.name) \(place.section).\(place.item)")
+  }
+  func deleteRow(_ place: Position) { rows.append("delete \(place.section).\(place.item)") }
   func showRow(_ city: City, _ place: Position) {}
 }
 
@@ -107,7 +108,9 @@ enum DelegatesArticle {
       switch (type, indexPath, newIndexPath) {
       case (.insert, _, let new?): insertRow(object, new)
       case (.delete, let old?, _): deleteRow(old)
-      case (.move, let old?, let new?): moveRow(old, new)
+      case (.move, let old?, let new?):
+        deleteRow(old)
+        insertRow(object, new)
       case (.update, _, let new?): showRow(object, new)
       default: break
       }

@@ -37,6 +37,24 @@ struct ArticleExamplesTests {
     try await newFiles()
   }
 
+  @Test("delete and insert a row that moves into a new section")
+  func rowInNewSection() async throws {
+    let cities = try Cities(.local)
+    let controller = FetchedResultsController(
+      fetchRequest: FetchRequest<City>(sortedBy: [.ascending("name")]),
+      context: ManagedObjectContext(store: cities.store),
+      section: .grouped(by: .initial, of: "name"))
+    try await controller.performFetch()
+    let screen = DelegatesArticle.CitiesScreen()
+    controller.delegate = screen
+    try await cities.save(#"{"update":"City","id":3,"values":{"name":"Xima"}}"#)
+    try await eventually { screen.rows.last == "end" }
+    #expect(
+      screen.rows == [
+        "begin", "delete section 2", "insert section 4", "delete 2.0", "insert Xima 4.0", "end",
+      ])
+  }
+
   private func newFiles() async throws {
     let directory = try TemporaryDirectory()
     let towns = try await StoresArticle.creating(directory.file("towns.sqlite"))

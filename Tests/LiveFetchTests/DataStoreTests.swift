@@ -225,6 +225,33 @@ struct DataStoreTests {
     }
   }
 
+  @Test("results that come after a suspension end it, and no error of many is lost")
+  func suspendedReader() async throws {
+    let store = ManualDataStore()
+    let controller = TownsController(store: store, request: FilterRequest())
+    let log = TownLog(controller)
+    let fetch = Task { @MainActor in try await controller.performFetch() }
+    try await eventually { store.query != nil }
+    let query = try #require(store.query)
+    query.processPendingChanges()
+    try await fetch.value
+    // The reader waits for this actor with the first of these results.
+    for people in 1...2 {
+      query.suspend(DataStoreError.readOnly)
+      query.enqueue(all: [Town(id: 1, name: "Aba", people: people)])
+      query.processPendingChanges()
+    }
+    for number in 0..<100 { query.report(DataStoreError.missing("\(number)")) }
+    query.suspend(DataStoreError.readOnly)
+    query.resume()
+    try await eventually { log.lines.count { $0.contains("does not exist") } == 100 }
+    guard case .following = controller.state else {
+      Issue.record("\(controller.state)")
+      return
+    }
+    #expect(controller.fetchedResults.map(\.people) == [2])
+  }
+
   @Test("a store that processes after it rejected does not take the error's place")
   func rejectedBeforeItIsRead() async throws {
     let rejecting = RejectingStore()

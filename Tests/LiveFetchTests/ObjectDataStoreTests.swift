@@ -225,6 +225,40 @@ struct ObjectDataStoreTests {
     try await eventually { drafted.fetchedResults.last?.population == 1 }
   }
 
+  @Test("changes that are made during a draft's commit are on top of the committed ones")
+  func changedDuringCommit() async throws {
+    let cities = try Cities(.local)
+    let pausing = PausingStore(cities.store)
+    let store = ObjectDataStore<City>(pausing)
+    let (controller, _) = try await loaded(store)
+    let draft = store.draft()
+    try await draft.insert(City(id: 9, name: "Ur", population: 1, country: 3))
+    try await draft.update(City(id: 2, name: "Osaka", population: 5, country: 1))
+    try await draft.delete(City(id: 3, name: "Lima"))
+    pausing.close(.saves)
+    let commit = Task { @MainActor in try await draft.commit() }
+    try await eventually { pausing.waiting(.saves) == 1 }
+    // A second click: everything is committed once.
+    let second = Task { @MainActor in try await draft.commit() }
+    let changes = Task { @MainActor in
+      try await draft.update(City(id: 9, name: "Uruk", population: 1, country: 3))
+      try await draft.update(
+        City(id: 2, name: "Osaka", population: 6, country: 1),
+        from: City(id: 2, name: "Osaka", population: 5, country: 1))
+      try await draft.insert(City(id: 3, name: "Lima", population: 7, country: 2))
+    }
+    try await Task.sleep(for: .milliseconds(20))
+    pausing.open(.saves)
+    try await commit.value
+    try await second.value
+    try await changes.value
+    #expect(draft.changes.map(\.type) == [.update, .update, .insert])
+    try await draft.commit()
+    try await eventually { controller.fetchedResults.suffix(3).map(\.id) == [3, 2, 9] }
+    #expect(controller.fetchedResults.suffix(3).map(\.name) == ["Lima", "Osaka", "Uruk"])
+    #expect(controller.fetchedResults.suffix(3).map(\.population) == [7, 6, 1])
+  }
+
   @Test("a refusal of the store is thrown")
   func refusals() async throws {
     let cities = try Cities(.local)

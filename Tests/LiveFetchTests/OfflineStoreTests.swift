@@ -243,6 +243,24 @@ struct OfflineStoreTests {
     #expect(throws: ObjectStoreError.self) { try OfflineStore(invalid, storage: storage) }
   }
 
+  @Test(
+    "refuses an address with a user, a password or a query, which requests would not contain",
+    arguments: [
+      "http://me:secret@127.0.0.1:1", "http://me@127.0.0.1:1", "http://127.0.0.1:1/api?key=secret",
+    ])
+  func credentialInAddress(address: String) async throws {
+    let remote = RemoteStore(try #require(URL(string: address)))
+    let error = await #expect(throws: ObjectStoreError.self) {
+      try await remote.fetch(JSON.object([]))
+    }
+    guard case .notUnderstood(let reason)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(reason.contains("has a user, a password or a query"))
+    #expect(throws: ObjectStoreError.self) { try OfflineStore(remote, storage: storage) }
+  }
+
   @Test("is replaced in previews by a store in memory with rows")
   func canned() async throws {
     let model = try ModelFile(

@@ -68,6 +68,32 @@ struct RemoteSaveTests {
     #expect(!ur.objectID.isTemporary)
   }
 
+  @Test("is executed once if a draft commits again, or a batch is made again")
+  func committedAgain() async throws {
+    let fixture = try await FaultFixture(.longPoll, isFollowing: false)
+    let draft = ObjectDataStore<City>(fixture.store).draft()
+    try await draft.insert(City(id: 99, name: "Ur", population: 1, country: nil))
+    fixture.proxy.set(.cut(after: 0))
+    await #expect(throws: ObjectStoreError.self) { try await draft.commit() }
+    #expect(draft.hasChanges)
+    fixture.proxy.set(.none)
+    try await draft.commit()
+    #expect(!draft.hasChanges)
+    #expect(try await count("Ur", in: fixture) == 1)
+
+    let context = ManagedObjectContext(store: fixture.store)
+    func rename() async throws -> Int {
+      try await context.batchUpdate(
+        ManagedCity.self, where: FetchPredicate("name == 'Ur'"), set: [.name: "Uruk"])
+    }
+    fixture.proxy.set(.cut(after: 0))
+    await #expect(throws: ContextError.self) { try await rename() }
+    #expect(try await count("Uruk", in: fixture) == 1)
+    fixture.proxy.set(.none)
+    // The response to the first request: made again, it would find nothing to rename.
+    #expect(try await rename() == 1)
+  }
+
   @Test("is not repeated if the server refused it, but if the server was overloaded")
   func refused() async throws {
     let fixture = try await FaultFixture(.longPoll, isFollowing: false)

@@ -78,7 +78,7 @@ extension StoredValue: Hashable, Comparable {
       } else {
         hasher.combine(double)
       }
-    case .text(let text): hasher.combine(text)
+    case .text(let text): hasher.combine(exactly: text)
     case .blob(let bytes): hasher.combine(bytes)
     }
   }

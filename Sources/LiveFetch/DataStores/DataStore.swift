@@ -52,8 +52,11 @@ where Request.Result == Result {
   /// - Throws: the source's error; ``DataStoreError/readOnly`` unless overridden.
   open func save(_ changes: [Change]) async throws { throw DataStoreError.readOnly }
 
+  /// Inserts a result. Throws as ``save(_:)``.
   open func insert(_ result: Result) async throws { try await save([Change(.insert, result)]) }
 
+  /// Updates the result with this id. Throws as ``save(_:)``.
+  ///
   /// - Parameters:
   ///   - result: the result with its new values.
   ///   - base: the values that the caller had read, for stores that detect conflicts.
@@ -61,6 +64,7 @@ where Request.Result == Result {
     try await save([Change(.update, result, base: base)])
   }
 
+  /// Deletes the result with this id. Throws as ``save(_:)``.
   open func delete(_ result: Result) async throws { try await save([Change(.delete, result)]) }
 
   /// Creates and executes a query. Rejects it if only this class's method executed it and no code

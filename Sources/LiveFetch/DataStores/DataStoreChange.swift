@@ -21,6 +21,10 @@ public struct DataStoreChange<Result: InstanceIdentifiable> {
   }
 }
 
+extension DataStoreChange {
+  var id: Result.InstanceID { result.instanceID }
+}
+
 extension DataStoreChange: Sendable where Result: Sendable {}
 
 /// The errors of data stores.

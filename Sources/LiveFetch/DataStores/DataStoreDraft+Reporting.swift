@@ -3,7 +3,7 @@
 
 extension DataStoreDraft.Overlay {
   typealias ID = Result.InstanceID
-  typealias Changes = [DraftChange<Result>]
+  typealias Changes = [DataStoreChange<Result>]
   typealias Report = ResultChange<Result>
   typealias Previous = StoredResults<Result>.Previous
 
@@ -77,7 +77,7 @@ extension DataStoreDraft.Overlay {
     var (reports, isNew) = ([Report](), Set<ID>())
     for id in order.filter(ids.contains) + Array(ids.subtracting(order)) {
       let transition = transition(of: id, under: byID[id], previous)
-      switch transition.place(isDraftEmpty: added.isEmpty) {
+      switch transition.place(addsNothing: added.isEmpty) {
       case .known: break
       case .last: isNew.insert(id)
       case .unknown: return nil
@@ -88,11 +88,11 @@ extension DataStoreDraft.Overlay {
     guard areLast(isNew, in: changes) else { return nil }
     return reports.filter { !isNew.contains($0.id) }
       + own.lazy.filter { isNew.contains($0.id) }
-      .map { Report(id: $0.id, result: $0.change.result) }
+      .map { Report(id: $0.id, result: $0.result) }
   }
 
   private func transition(
-    of id: ID, under change: DraftChange<Result>?, _ previous: Previous
+    of id: ID, under change: DataStoreChange<Result>?, _ previous: Previous
   ) -> Transition {
     let entry = base.entries[id]
     let isStored = entry != nil
@@ -124,13 +124,13 @@ extension DataStoreDraft.Overlay {
 
     var isReported: Bool { result != nil || wasShown || isArrival }
 
-    /// - Parameter isDraftEmpty: True if the draft adds no results.
-    func place(isDraftEmpty: Bool) -> Place {
+    /// - Parameter addsNothing: true if the draft adds no results.
+    func place(addsNothing: Bool) -> Place {
       guard result != nil else { return .known }
       // It moves between the source's results and the draft's.
       if wasShown { return wasStored == isStored ? .known : .unknown }
       if !isStored { return .last }
-      return isArrival && isDraftEmpty ? .known : .unknown
+      return isArrival && addsNothing ? .known : .unknown
     }
   }
 
@@ -141,19 +141,19 @@ extension DataStoreDraft.Overlay {
   }
 }
 
-extension DraftChange {
+extension DataStoreChange {
   /// The result with the change; nil if it is not shown.
   ///
   /// - Parameter isStored: true if the source has the result.
   func shown<Request: DataStoreRequest>(
     isStored: Bool, _ request: Request
   ) -> Result? where Request.Result == Result {
-    let isIncluded = request.includes(change.result)
-    return switch change.type {
+    let isIncluded = request.includes(result)
+    return switch type {
     case .delete: nil
-    case .insert: isIncluded ?? true ? change.result : nil
+    case .insert: isIncluded ?? true ? result : nil
     // Only the store can decide whether the request includes a result that it did not return.
-    case .update: isIncluded ?? isStored ? change.result : nil
+    case .update: isIncluded ?? isStored ? result : nil
     }
   }
 }
@@ -163,7 +163,7 @@ extension StoredResults where Result: Sendable {
   ///
   /// - Parameter window: the part of the store's results, if it is limited here.
   func ordered<Request: DataStoreRequest>(
-    under changes: [DraftChange<Result>], _ request: Request, in window: Range<Int>? = nil
+    under changes: [DataStoreChange<Result>], _ request: Request, in window: Range<Int>? = nil
   ) -> [Result] where Request.Result == Result {
     let byID = Dictionary(changes.map { ($0.id, $0) }) { $1 }
     let kept = ordered.compactMap { result -> Result? in
@@ -179,7 +179,7 @@ extension StoredResults where Result: Sendable {
 
   /// Applies saved changes before the parent reports them.
   mutating func commit<Request: DataStoreRequest>(
-    _ changes: [DraftChange<Result>], _ request: Request
+    _ changes: [DataStoreChange<Result>], _ request: Request
   ) where Request.Result == Result {
     var batch = DataStoreBatch<Result>()
     batch.replace(with: ordered(under: changes, request), changed: nil)

@@ -16,9 +16,8 @@ public final class DataStoreDraft<
 
   private struct State {
     /// In the order of each result's first change.
-    var changes: [DraftChange<Result>] = []
+    var changes: [Change] = []
     var overlays: [Overlay] = []
-    var version = 0
   }
 
   /// A query of this store and the parent's query below it.
@@ -48,7 +47,9 @@ public final class DataStoreDraft<
   // Protected by `order`.
   private var state = State()
   // The changes for readers, which may be requests; never held while a request decides.
-  private let recorded = Mutex<[DraftChange<Result>]>([])
+  private let recorded = Mutex<[Change]>([])
+  // A save waits for the end of a commit, so that its changes are on top of the committed ones.
+  private let saves = Mutex(SaveQueue())
 
   init(parent: DataStore<Result, Request>) {
     source = parent
@@ -56,7 +57,7 @@ public final class DataStoreDraft<
   }
 
   /// The changes that a commit saves, in order.
-  public var changes: [Change] { recorded.withLock { $0 }.map(\.change) }
+  public var changes: [Change] { recorded.withLock { $0 } }
   /// True if there are changes to commit.
   public var hasChanges: Bool { recorded.withLock { !$0.isEmpty } }
 
@@ -66,58 +67,68 @@ public final class DataStoreDraft<
   }
 
   /// Replaces the changes, also for readers.
-  private func record(_ changes: [DraftChange<Result>], _ state: inout State) {
+  private func record(_ changes: [Change], _ state: inout State) {
     state.changes = changes
     recorded.withLock { $0 = changes }
   }
 
   // MARK: - Changes
 
-  /// Records the changes. An update of a deleted result and an insert of an existing one are
-  /// refused.
+  /// Records the changes. Refuses to update or delete a result that this draft deletes, and to insert
+  /// one that it inserts or updates; the parent checks the others at the commit. Waits for the end of a
+  /// commit.
   public override func save(_ changes: [Change]) async throws {
+    await enterQueue()
+    defer { leaveQueue() }
     try withState { state in
-      var draft = state.changes
-      for change in changes {
-        state.version += 1
-        try Self.add(change, base: Self.base(of: change, in: state), state.version, to: &draft)
+      let based = changes.map { change in
+        let base = change.type == .insert ? nil : Self.base(of: change, in: state)
+        return Change(change.type, change.result, base: base)
       }
-      record(draft, &state)
-      notify(Set(changes.map(\.result.instanceID)), &state)
+      record(try Self.merge(based, into: state.changes), &state)
+      notify(Set(changes.map(\.id)), &state)
     }
     widen()
   }
 
-  /// Saves the changes to the parent, all or none.
+  /// Saves the changes to the parent, all or none. Changes that are made meanwhile are recorded
+  /// afterwards.
   ///
   /// - Throws: the parent's error; the draft then keeps its changes.
   public func commit() async throws {
-    let committed = recorded.withLock { $0 }
+    await enterQueue()
+    defer { leaveQueue() }
+    let committed = changes
     guard !committed.isEmpty else { return }
-    try await source.save(committed.map(\.change))
+    try await source.save(committed)
     let replacements = withState { state -> [Replacement] in
-      let versions = Set(committed.map(\.version))
-      record(state.changes.filter { !versions.contains($0.version) }, &state)
+      record([], &state)
       // The draft shows the committed changes until the parent reports them.
       for index in state.overlays.indices {
         let request = state.overlays[index].query.request
         state.overlays[index].base.commit(committed, request)
         guard state.overlays[index].hasBase else { continue }
-        state.overlays[index].reportAll(Set(committed.map(\.id)), under: state.changes)
+        state.overlays[index].reportAll(Set(committed.map(\.id)), under: [])
       }
       // The source does not report a result that it leaves out and the draft could not decide about. A
       // draft whose insertion is deleted shows its own source's result with the same id again.
       return state.overlays.indices.compactMap { index in
         let request = state.overlays[index].query.request
         let isOpen = committed.contains { change in
-          request.includes(change.change.result) == nil
-            || change.change.type == .delete && source is DataStoreDraft
+          request.includes(change.result) == nil
+            || change.type == .delete && source is DataStoreDraft
         }
         return isOpen ? state.overlays[index].fetchAgain() : nil
       }
     }
     replace(replacements)
   }
+
+  private func enterQueue() async {
+    await withCheckedContinuation { continuation in saves.withLock { $0.enter(continuation) } }
+  }
+
+  private func leaveQueue() { saves.withLock { $0.leave() } }
 
   /// Discards the changes.
   public func reset() {
@@ -134,31 +145,31 @@ public final class DataStoreDraft<
       ?? state.overlays.lazy.compactMap { $0.base.entries[change.result.instanceID]?.result }.first
   }
 
-  private static func add(
-    _ change: Change, base: Result?, _ version: Int, to changes: inout [DraftChange<Result>]
-  ) throws {
-    let id = change.result.instanceID
-    guard let place = changes.firstIndex(where: { $0.id == id }) else {
-      let base = change.type == .insert ? nil : base
-      changes.append(
-        DraftChange(change: Change(change.type, change.result, base: base), version: version))
-      return
-    }
-    let (old, new) = (changes[place].change, change.result)
-    let merged: Change? =
-      switch (old.type, change.type) {
-      case (.insert, .update): Change(.insert, new)
-      case (.insert, .delete): nil
-      case (.update, .update): Change(.update, new, base: old.base)
-      case (.update, .delete): Change(.delete, new, base: old.base)
-      case (.delete, .insert): Change(.update, new, base: old.base)
-      case (.insert, .insert), (.update, .insert): throw DataStoreError.exists("\(id)")
-      case (.delete, .update), (.delete, .delete): throw DataStoreError.missing("\(id)")
+  /// The changes of a draft with later ones. O(changes).
+  private static func merge(_ later: [Change], into earlier: [Change]) throws -> [Change] {
+    var changes: [Change?] = earlier
+    var places = Dictionary(uniqueKeysWithValues: zip(earlier.map(\.id), earlier.indices))
+    for change in later {
+      guard let place = places[change.id], let old = changes[place] else {
+        places[change.id] = changes.count
+        changes.append(change)
+        continue
       }
-    if let merged {
-      changes[place] = DraftChange(change: merged, version: version)
-    } else {
-      changes.remove(at: place)
+      changes[place] = try merge(change, into: old)
+    }
+    return changes.compactMap(\.self)
+  }
+
+  /// One change in place of two; nil if nothing is left of them.
+  private static func merge(_ later: Change, into old: Change) throws -> Change? {
+    switch (old.type, later.type) {
+    case (.insert, .update): Change(.insert, later.result)
+    case (.insert, .delete): nil
+    case (.update, .update): Change(.update, later.result, base: old.base)
+    case (.update, .delete): Change(.delete, later.result, base: old.base)
+    case (.delete, .insert): Change(.update, later.result, base: old.base)
+    case (.insert, .insert), (.update, .insert): throw DataStoreError.exists("\(later.id)")
+    case (.delete, .update), (.delete, .delete): throw DataStoreError.missing("\(later.id)")
     }
   }
 
@@ -243,6 +254,8 @@ public final class DataStoreDraft<
     for query in queries.compactMap(\.ended) { end(query) }
     for (begun, _) in queries {
       source.execute(begun)
+      // Another thread may have ended the query before it was executed.
+      if begun.isFinished { source.stop(begun) }
       read(begun)
     }
   }
@@ -276,12 +289,12 @@ extension DataStoreDraft.Overlay {
 
   /// The wider query that `changes` require, and the one that it makes superfluous.
   mutating func widen(
-    for changes: [DraftChange<Result>]
+    for changes: [DataStoreChange<Result>]
   ) -> DataStoreDraft<Result, Request>.Replacement? {
     guard let window = query.request.window else { return nil }
     let needed = changes.count { change in
-      change.change.type == .delete
-        || change.change.type == .update && query.request.includes(change.change.result) == false
+      change.type == .delete
+        || change.type == .update && query.request.includes(change.result) == false
     }
     guard needed > slack ?? 0 else { return nil }
     // Request more than necessary, so that not every deletion sends a request.
@@ -299,12 +312,4 @@ extension DataStoreDraft.Overlay {
     defer { wider = begun }
     return (begun, wider)
   }
-}
-
-/// The change of one result in a draft. The version shows whether it was changed again.
-struct DraftChange<Result: InstanceIdentifiable & Sendable>: Sendable {
-  let change: DataStoreChange<Result>
-  let version: Int
-
-  var id: Result.InstanceID { change.result.instanceID }
 }

@@ -27,6 +27,8 @@ public final class DataStoreQuery<
   private struct Content: EventBufferContent {
     var pending = DataStoreBatch<Result>()
     var ready: DataStoreBatch<Result>?
+    /// The last offline or online event; results replace it.
+    var connection: Event?
     var notices: Deque<Event> = []
     var isFinished = false
     var isFlushing = false
@@ -36,6 +38,10 @@ public final class DataStoreQuery<
       if let batch = ready {
         ready = nil
         return .batch(batch)
+      }
+      if let connection {
+        self.connection = nil
+        return connection
       }
       return notices.popFirst()
     }
@@ -115,26 +121,26 @@ public final class DataStoreQuery<
 
   /// Reports that the source cannot be reached. The store retries by itself, and then calls
   /// ``resume()`` or enqueues results.
-  public func suspend(_ error: any Error) { notify(.offline(error)) }
+  public func suspend(_ error: any Error) { notify { $0.connection = .offline(error) } }
 
   /// Reports that the source is reachable again and nothing changed in the meantime.
-  public func resume() { notify(.online) }
+  public func resume() { notify { $0.connection = .online } }
 
-  /// Reports an error that the store recovered from.
-  public func report(_ error: any Error) { notify(.notice(error)) }
-
-  private func notify(_ event: Event) {
-    box.put { content in
-      guard !content.isFinished else { return }
-      // Only the last of the offline and online events is relevant.
-      if case .notice = event {} else { content.notices.removeAll { !$0.isNotice } }
-      if content.notices.count < 16 { content.notices.append(event) }
+  /// Reports an error that the store recovered from. At most 1,000 unread errors are kept.
+  public func report(_ error: any Error) {
+    notify { content in
+      if content.notices.count < 1_000 { content.notices.append(.notice(error)) }
     }
+  }
+
+  private func notify(_ change: (inout Content) -> Void) {
+    box.put { content in if !content.isFinished { change(&content) } }
   }
 
   private func change(_ body: (inout DataStoreBatch<Result>) -> Void) {
     let mustFlush = box.withLock { content in
       guard !content.isFinished else { return false }
+      content.connection = nil
       body(&content.pending)
       defer { content.isFlushing = true }
       return !content.isFlushing
@@ -161,7 +167,7 @@ public final class DataStoreQuery<
   var isLeftToSuperclass: Bool {
     box.withLock { content in
       content.reachedSuperclass && content.pending.isEmpty && content.ready == nil
-        && content.notices.isEmpty && !content.isFinished
+        && content.connection == nil && content.notices.isEmpty && !content.isFinished
     }
   }
 
@@ -176,11 +182,7 @@ public final class DataStoreQuery<
   func finish() {
     box.put { content in
       content.isFinished = true
-      (content.ready, content.notices) = (nil, [])
+      (content.ready, content.connection, content.notices) = (nil, nil, [])
     }
   }
-}
-
-extension DataStoreQuery.Event {
-  fileprivate var isNotice: Bool { if case .notice = self { true } else { false } }
 }

@@ -4,7 +4,9 @@
 ///
 /// For `Identifiable` types it is the `id`.
 public protocol InstanceIdentifiable {
+  /// The type of the identity.
   associatedtype InstanceID: Hashable & Sendable
+  /// The identity; it stays the same when values change.
   var instanceID: InstanceID { get }
 }
 
@@ -14,6 +16,7 @@ extension InstanceIdentifiable where Self: Identifiable, ID: Sendable {
 
 /// Describes which results a store returns. Each kind of store defines its own.
 public protocol DataStoreRequest<Result>: Sendable {
+  /// The type of the results.
   associatedtype Result: InstanceIdentifiable
 
   /// True if the request includes `result`; nil if only the store can decide.

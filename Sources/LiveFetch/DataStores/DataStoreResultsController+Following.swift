@@ -5,12 +5,13 @@ extension DataStoreResultsController {
   /// deallocated.
   ///
   /// A second call executes the request again and reports the differences. The earlier results are
-  /// followed until the first new ones arrive, and further on if the task is cancelled.
+  /// followed until the first new ones arrive, and further on if the task is cancelled. A refusal ends
+  /// them.
   ///
   /// - Throws: ``FetchError/outsideActor`` outside an actor, where there is no isolation domain in
-  ///   which to report changes; the store's error. If the source cannot be reached, the controller keeps waiting.
-  ///   `CancellationError` if the task was cancelled before results arrived or a later call
-  ///   replaced this one. The current content is kept.
+  ///   which to report changes; `CancellationError` if the task was cancelled before results arrived
+  ///   or a later call replaced this one; the store's error. If the source cannot be reached, that is
+  ///   thrown, and the controller keeps waiting. The current content is kept.
   public func performFetch(isolation: isolated (any Actor)? = #isolation) async throws {
     try await fetch(request, isolation: isolation)
   }

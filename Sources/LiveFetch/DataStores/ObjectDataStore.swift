@@ -24,6 +24,7 @@ public final class ObjectDataStore<
 
   // The tasks of the running queries.
   private let tasks = Mutex<[ObjectIdentifier: Task<Void, Never>]>([:])
+  private let unansweredSave = Mutex(UnansweredSave())
 
   /// - Parameters:
   ///   - objects: a file in this process, or a server.
@@ -51,7 +52,9 @@ public final class ObjectDataStore<
   /// Saves the changes as one transaction.
   ///
   /// An update with a base, such as a draft's, sends the values that differ and detects conflicts.
-  /// An update without a base sends every value, and null for optionals that are nil.
+  /// An update without a base sends every value, and null for optionals that are nil. If the answer was
+  /// lost (`unreachable` without a ``ServiceUnavailable/code``), a second call with the same changes
+  /// saves them once.
   ///
   /// - Throws: ``ObjectStoreError``, or the error of encoding an element.
   public override func save(_ changes: [Change]) async throws {
@@ -59,7 +62,16 @@ public final class ObjectDataStore<
       .init(name: "changes", value: .array(try changes.map(Self.json))),
       .init(name: "mergePolicy", value: .string(mergePolicy.rawValue)),
     ])
-    _ = try await objects.save(body)
+    let save = unansweredSave.withLock { $0.begin(body) }
+    do throws(ObjectStoreError) {
+      switch try await objects.submit(body, idempotencyKey: save.key) {
+      case .made: break
+      case .queued(let queued): _ = try await queued.receipt()
+      }
+    } catch {
+      unansweredSave.withLock { $0.end(save, error) }
+      throw error
+    }
   }
 
   private static func json(_ change: Change) throws -> JSON {

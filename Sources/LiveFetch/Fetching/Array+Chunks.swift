@@ -1,4 +1,5 @@
-// Splits lists of ids for predicates, which accept at most 10,000 values (`PredicateLimits.values`).
+// Splits lists of ids: a predicate accepts at most 10,000 values (`PredicateLimits.values`), and a request
+// reads at most 1,000 objects.
 
 extension Array {
   /// The elements in order, in parts of at most `size`.

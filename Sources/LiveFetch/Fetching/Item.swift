@@ -2,7 +2,7 @@
 
 import FetchModel
 
-/// An object's id and values. Two items are equal if all values are.
+/// An object's id and values. Two items are equal if their ids and all their values are.
 public struct Item: Sendable, Hashable, Identifiable {
   /// The object's id.
   public let id: ObjectID

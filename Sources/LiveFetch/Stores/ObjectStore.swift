@@ -23,8 +23,8 @@ public protocol ObjectStore: Sendable {
     _ request: JSON, idempotencyKey: String
   ) async throws(ObjectStoreError) -> SubmittedSave
 
-  /// Returns saves after `token`, oldest first, as `GET /v1/changes` gives them: some of them, up to the
-  /// token `to`; none if there are no more.
+  /// Returns saves after `token`, oldest first, as `GET /v1/changes` gives them, up to the token `to`:
+  /// 1,000 of them, or fewer if there are no more.
   ///
   /// - Throws: ``ObjectStoreError/tokenExpired`` if history does not reach back to `token`. A store
   ///   without a history refuses, as the default does; contexts then merge their own saves only.
@@ -114,6 +114,14 @@ extension ObjectStoreError: CustomStringConvertible {
     case .unreachable(let unavailability): unavailability.code
     case .notUnderstood, .cancelled: nil
     }
+  }
+
+  /// The reasons of a refused save, each with the number of its change; nil for every other error.
+  var refusedChanges: [JSON]? {
+    guard case .refused(let problem) = self,
+      case .array(let errors)? = problem.members.first(where: { $0.name == "errors" })?.value
+    else { return nil }
+    return errors
   }
 
   /// True if the history that a token belongs to ended, by age or by a change of the schema. The

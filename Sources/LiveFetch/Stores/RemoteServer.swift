@@ -10,13 +10,15 @@ struct RemoteServer: Sendable {
   private let credential: Credential?
   private let headers: [(name: String, value: String)]
 
-  /// nil if the address is not `http` or `https`.
+  /// nil if the address is not `http` or `https`, or has a user, a password or a query, which requests
+  /// would not contain.
   ///
   /// - Parameter headers: sent with each request, except those that the request sets itself.
   init?(_ address: URL, credential: Credential?, headers: [String: String] = [:]) {
     guard let parts = URLComponents(url: address, resolvingAgainstBaseURL: true),
       let scheme = parts.scheme?.lowercased(), scheme == "http" || scheme == "https",
-      let host = parts.encodedHost ?? parts.host, !host.isEmpty
+      let host = parts.encodedHost ?? parts.host, !host.isEmpty,
+      parts.user == nil, parts.password == nil, (parts.percentEncodedQuery ?? "").isEmpty
     else { return nil }
     let isBare = host.contains(":") && !host.hasPrefix("[")
     let port = parts.port.map { ":\($0)" } ?? ""

@@ -74,7 +74,7 @@ public final class RemoteStore: ObjectStore {
 
   /// - Parameters:
   ///   - address: of the server: `http://127.0.0.1:8080` or `https://…`, with a path if a gateway
-  ///     serves the API under one.
+  ///     serves the API under one. A store with a user, a password or a query in it refuses every request.
   ///   - token: the bearer token, if the server requires one.
   ///   - transport: how fetches are followed.
   ///   - options: headers and time limits.
@@ -221,7 +221,10 @@ public final class RemoteStore: ObjectStore {
   var isValid: Bool { server != nil }
 
   static let invalid = ObjectStoreError.notUnderstood(
-    "the address is not http or https, or the token or a header is invalid")
+    """
+    the address is not http or https, or has a user, a password or a query, or the token or a header is \
+    invalid
+    """)
 
   private func post(
     _ path: String, _ body: JSON, idempotencyKey: String? = nil, timeout: Double? = nil

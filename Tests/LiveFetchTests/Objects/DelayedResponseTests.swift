@@ -202,6 +202,43 @@ struct DelayedResponseTests {
     #expect(inJapan.map(\.population) == [2_700_000, 9_700_000])
   }
 
+  @Test("what is rolled back during its save is reported when the save has ended")
+  func rolledBack() async throws {
+    let (sample, store, context) = try await fixture()
+    defer { withExtendedLifetime(sample) {} }
+    let cities = try await context.fetch(City.sortedFetchRequest)
+    let (cusco, osaka) = (cities[0], cities[1])
+    osaka.population = 1
+    context.delete(cusco)
+    let save = try await saving(context, store)
+    context.rollback()
+    #expect(osaka.population == 2_700_000 && !cusco.isDeleted)
+    var changes: [ObjectsDidChange] = []
+    let token = context.observe(ObjectsDidChange.self) { changes.append($0) }
+    context.processPendingChanges()
+    changes = []
+    store.open(.saves)
+    try await save.value
+    #expect(osaka.population == 1 && cusco.isDeleted && !context.hasChanges)
+    #expect(changes.flatMap(\.deletedObjects) == [cusco])
+    #expect(changes.flatMap(\.refreshedObjects).contains(osaka))
+    token.cancel()
+  }
+
+  @Test("a new object whose save ends during a count is counted once")
+  func countedDuringSave() async throws {
+    let (sample, store, context) = try await fixture()
+    defer { withExtendedLifetime(sample) {} }
+    let nara: City = context.insertObject()
+    nara.name = "Nara"
+    let save = try await saving(context, store)
+    let count = Task { @MainActor in try await context.count(City.sortedFetchRequest) }
+    try await Task.sleep(for: .milliseconds(20))
+    store.open(.saves)
+    try await save.value
+    #expect(try await count.value == 4)
+  }
+
   // MARK: - A history that cannot be read
 
   @Test("another client's save is merged once the history can be read again")

@@ -153,6 +153,47 @@ struct ObservingTests {
     #expect(await task.value == 1)
   }
 
+  @Test("a sequence of events ends with its context; a cancelled observer hears nothing more")
+  func ends() async throws {
+    let (sample, _) = try await SampleCities.store(.local)
+    var context: ManagedObjectContext? = ManagedObjectContext(store: sample.store)
+    let events = try #require(context).events(DidSave.self)
+    let reader = Task { @MainActor in
+      var count = 0
+      for await _ in events { count += 1 }
+      return count
+    }
+    var heard = 0
+    var second: ObservationToken?
+    let first = try #require(context).observe(WillSave.self) { _ in second?.cancel() }
+    second = try #require(context).observe(WillSave.self) { _ in heard += 1 }
+    let city: City = try #require(context).insertObject()
+    city.name = "Nara"
+    _ = try await context?.save()
+    first.cancel()
+    context = nil
+    #expect(await reader.value == 1)
+    #expect(heard == 0)
+  }
+
+  @Test("a child's save reports the deletion of an object that is new in its parent")
+  func deletionInChild() async throws {
+    let (sample, _) = try await SampleCities.store(.local)
+    let parent = ManagedObjectContext(store: sample.store)
+    let nara: City = parent.insertObject()
+    nara.name = "Nara"
+    let child = ManagedObjectContext(parent: parent)
+    let twin = try #require(
+      try await child.fetch(City.sortedFetchRequest(where: "name == 'Nara'")).first)
+    var deleted: [Int] = []
+    let token = child.observe(DidSave.self) { deleted.append($0.deletedObjects.count) }
+    child.delete(twin)
+    try await child.save()
+    #expect(deleted == [1])
+    #expect(parent.insertedObjects.isEmpty)
+    token.cancel()
+  }
+
   @Test(
     "an observer follows one object, changed by this program or another", arguments: Kind.allCases)
   func observer(kind: Kind) async throws {

@@ -32,7 +32,7 @@ extension ContextError: CustomStringConvertible {
   }
 }
 
-/// The reasons why a save was refused, by object and key.
+/// The reasons why a save was refused.
 ///
 /// ```swift
 /// do {
@@ -129,8 +129,8 @@ public struct ValidationFailures: Error, Sendable, Hashable {
 public struct MergeConflict: Sendable, Hashable, CustomStringConvertible {
   /// The entity's name.
   public let entity: String
-  /// The object's id; nil if it is not known.
-  public let objectID: ManagedObjectID?
+  /// The object's id.
+  public let objectID: ManagedObjectID
   /// The property that both changed; nil for the object itself.
   public let property: String?
   /// The stored value; nil if the object was deleted.
@@ -148,7 +148,7 @@ public struct MergeConflict: Sendable, Hashable, CustomStringConvertible {
   }
 
   public var description: String {
-    let name = "\(entity) \(objectID?.description ?? "")"
+    let name = "\(entity) \(objectID)"
     if isDeletion { return "\(name) was deleted" }
     return "\(name): another save changed \(property.map { "`\($0)`" } ?? "it")"
   }

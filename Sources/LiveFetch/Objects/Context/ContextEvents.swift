@@ -8,8 +8,11 @@ public protocol ContextEvent {}
 
 /// An event that lists objects.
 public protocol ObjectChangesEvent: ContextEvent {
+  /// The inserted objects.
   var insertedObjects: Set<ManagedObject> { get }
+  /// The objects whose properties changed.
   var updatedObjects: Set<ManagedObject> { get }
+  /// The deleted objects.
   var deletedObjects: Set<ManagedObject> { get }
 }
 
@@ -70,7 +73,7 @@ public struct WillSave: ContextEvent {
 
 /// A save completed. Lists the objects that this context inserted, updated and deleted.
 public struct DidSave: ObjectChangesEvent {
-  /// The context that saves.
+  /// The context that saved.
   public let context: ManagedObjectContext
   /// The objects that the save inserted.
   public internal(set) var insertedObjects: Set<ManagedObject> = []
@@ -105,13 +108,13 @@ extension ManagedObjectContext {
     return ObservationToken { [weak self] in self?.observers.remove(number) }
   }
 
-  /// The events of a kind from now on. The newest 1,000 unread events are buffered.
+  /// The events of a kind from now on, until the context is released. The newest 1,000 unread events are buffered.
   public func events<Event: ContextEvent>(
     _ event: Event.Type, isolation: isolated (any Actor)? = #isolation
   ) -> ContextEvents<Event> {
-    let buffer = EventBuffer(UnreadEvents<Event>())
-    let token = observe(event) { event in buffer.put { $0.append(event) } }
-    return ContextEvents(buffer: buffer, token: token)
+    let sender = EventSender<Event>()
+    let token = observe(event) { event in sender.buffer.put { $0.append(event) } }
+    return ContextEvents(buffer: sender.buffer, token: token)
   }
 
   /// Sends pending changes from now on when `isolation` has finished its current code.
@@ -160,20 +163,24 @@ public final class ObservationToken {
   }
 }
 
-/// The observers of a context.
-struct ContextObservers {
-  private var handlers: [(number: Int, handler: (any ContextEvent) -> Void)] = []
+/// The observers of a context, by number.
+final class ContextObservers {
+  private var handlers: [Int: (any ContextEvent) -> Void] = [:]
   private var last = 0
 
-  mutating func add(_ handler: @escaping (any ContextEvent) -> Void) -> Int {
+  func add(_ handler: @escaping (any ContextEvent) -> Void) -> Int {
     last += 1
-    handlers.append((last, handler))
+    handlers[last] = handler
     return last
   }
 
-  mutating func remove(_ number: Int) { handlers.removeAll { $0.number == number } }
+  func remove(_ number: Int) { handlers[number] = nil }
 
-  func notify(_ event: any ContextEvent) { for entry in handlers { entry.handler(event) } }
+  /// Calls the observers in the order in which they were added, except those that an earlier one
+  /// removes.
+  func notify(_ event: any ContextEvent) {
+    for number in handlers.keys.sorted() { handlers[number]?(event) }
+  }
 }
 
 // MARK: - Sequences
@@ -199,6 +206,13 @@ public struct ContextEvents<Event: ContextEvent>: AsyncSequence {
       await buffer.next()?.event
     }
   }
+}
+
+/// Owned by the observer of a sequence: the sequence ends with it.
+private final class EventSender<Event: ContextEvent> {
+  let buffer = EventBuffer(UnreadEvents<Event>())
+
+  deinit { buffer.finish() }
 }
 
 /// The newest events that a reader has not received.

@@ -39,9 +39,7 @@ struct ContextSave {
   /// Removes deletions of objects that do not exist any more. Returns false if the refusal has
   /// other reasons as well.
   mutating func dropMissingDeletions(_ error: ObjectStoreError) -> Bool {
-    guard case .refused(let problem) = error,
-      case .array(let errors)? = problem.members.first(where: { $0.name == "errors" })?.value
-    else { return false }
+    guard let errors = error.refusedChanges else { return false }
     var dropped: Set<Int> = []
     for error in errors {
       let index = error["change"]?.integer.map { Int(clamping: $0) } ?? -1
@@ -119,7 +117,8 @@ struct ValueChange {
     }
   }
 
-  func change(_ policy: MergePolicy) -> [JSON.Member] {
+  /// The change in the form of `POST /v1/save`.
+  var json: [JSON.Member] {
     switch kind {
     case .insert(let name):
       [
@@ -162,7 +161,7 @@ extension ManagedObjectContext {
         draft.appendUpdate(sent, values)
       }
     }
-    for change in valueChanges { draft.append(.value(change), change.change(mergePolicy)) }
+    for change in valueChanges { draft.append(.value(change), change.json) }
     for object in deletions {
       draft.append(
         .deletion(object),

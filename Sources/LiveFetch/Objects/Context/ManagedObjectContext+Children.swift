@@ -6,6 +6,10 @@ extension ManagedObjectContext {
   /// Transfers the changes of this context to `parent`, which writes them when it is saved.
   func push(into parent: ManagedObjectContext) {
     var summary = DidSave(context: self)
+    // Deleting an object that is new in the parent takes it out of this context's deletions.
+    summary.insertedObjects = insertedObjects
+    summary.updatedObjects = updatedObjects
+    summary.deletedObjects = deletedObjects
     for object in insertions { parent.adoptInsertion(object, layout(of: object)) }
     for object in updates { parent.adoptEdits(of: object, layout(of: object)) }
     for object in deletions {
@@ -14,9 +18,6 @@ extension ManagedObjectContext {
     }
     parent.valueChanges += valueChanges
     valueChanges = []
-    summary.insertedObjects = insertedObjects
-    summary.updatedObjects = updatedObjects
-    summary.deletedObjects = deletedObjects
     saves += 1
     settleInParent()
     parent.processPendingChanges()
@@ -46,12 +47,9 @@ extension ManagedObjectContext {
   }
 
   private func adoptInsertion(_ object: ManagedObject, _ layout: EntityLayout) {
-    guard let twin = layout.type.init() as ManagedObject? else { return }
-    twin.objectID = object.objectID
-    twin.stage = .inserted
+    let twin = registerTwin(of: object, layout, .inserted)
     twin.edits = object.edits
     twin.memberEdits = object.memberEdits
-    register(twin, self.layout(of: layout.type))
     insertions.insert(twin)
     pending.insertedObjects.insert(twin)
   }
@@ -66,11 +64,17 @@ extension ManagedObjectContext {
 
   /// An object of this context for one that only a child knows.
   private func twin(of object: ManagedObject, _ layout: EntityLayout) -> ManagedObject {
-    let twin: ManagedObject = layout.type.init()
-    twin.objectID = object.objectID
-    twin.stage = .stored
+    let twin = registerTwin(of: object, layout, .stored)
     twin.row = object.row
     (twin.rowReading, twin.readings) = (object.rowReading, object.readings)
+    return twin
+  }
+
+  private func registerTwin(
+    of object: ManagedObject, _ layout: EntityLayout, _ stage: ManagedObject.Stage
+  ) -> ManagedObject {
+    let twin: ManagedObject = layout.type.init()
+    (twin.objectID, twin.stage) = (object.objectID, stage)
     register(twin, self.layout(of: layout.type))
     return twin
   }

@@ -45,15 +45,28 @@ extension ManagedObjectContext {
     _ request: FetchRequest<Element>, isolation: isolated (any Actor)? = #isolation
   ) async throws(ContextError) -> Int {
     try Self.checkWindow(of: request)
+    var saved: Int
+    var count: Int
+    repeat {
+      saved = saves
+      count = try await countMatches(request, isolation: isolation)
+      // If a save ended meanwhile, its objects may have been counted as stored and as unsaved.
+    } while saves != saved
+    return min(max(0, count - request.fetchOffset), request.fetchLimit ?? .max)
+  }
+
+  private func countMatches<Element: Fetchable>(
+    _ request: FetchRequest<Element>, isolation: isolated (any Actor)?
+  ) async throws(ContextError) -> Int {
     let view = try await unsavedView(of: request, isolation: isolation)
     let omitted: Set = ["limit", "offset", "sort", "select", "expand"]
     let body = (view?.rest ?? request).body().filter { !omitted.contains($0.name) }
     let answer = try await fetchResponse(
       body + [.init(name: "as", value: .string("count"))], isolation: isolation)
     guard let total = answer["total"]?.integer else { throw .store(.notUnderstood("no count")) }
-    var count = Int(clamping: total)
-    if let view { count += try await unsavedMatches(view, isolation: isolation).count }
-    return min(max(0, count - request.fetchOffset), request.fetchLimit ?? .max)
+    let stored = Int(clamping: total)
+    guard let view else { return stored }
+    return stored + (try await unsavedMatches(view, isolation: isolation).count)
   }
 
   private static func checkWindow<Element>(
@@ -130,7 +143,8 @@ extension ManagedObjectContext {
   // MARK: - By a value
 
   /// Finds an object whose property has this value: first in memory, including unsaved ones, then
-  /// in the store. The class's default predicate applies, and deleted objects are ignored.
+  /// in the store. The class's default predicate applies, and deleted objects are ignored. O(objects in
+  /// memory).
   ///
   /// ```swift
   /// let japan = try await context.findOrFetch(Country.self, where: .code, equals: "JP")

@@ -177,20 +177,17 @@ extension ManagedObjectContext {
   ) async throws(ContextError) {
     for concerned in concerned(by: changes) {
       let layout = concerned.layout
-      var missing = concerned.ids
       for some in concerned.ids.sorted().chunks(of: 1000) {
         let (items, reading) = try await items(
           layout, ids: some, extra: concerned.loaded, isolation: isolation)
-        missing.subtract(items.map(\.id))
         _ = readable(items, of: layout.type, asOf: reading) { item throws(MaterializationError) in
           try check(item.propertyValues, layout, item)
           let key = RegistryKey(root: layout.root, id: .permanent(item.id))
           update(item.propertyValues, of: key, asOf: reading)
         }
-      }
-      for id in missing {
-        objectIsGone(
-          RegistryKey(root: layout.root, id: .permanent(id)), asOf: Reading(saves: saves))
+        for id in Set(some).subtracting(items.map(\.id)) {
+          objectIsGone(RegistryKey(root: layout.root, id: .permanent(id)), asOf: reading)
+        }
       }
     }
   }

@@ -1,7 +1,6 @@
 // Saves the changes of a context. After a refusal, all changes are kept; after a success, objects
 // get the values that the store computed.
 
-import DequeModule
 import FetchModel
 import Foundation
 
@@ -143,18 +142,14 @@ extension ManagedObjectContext {
   }
 
   /// Submits a save, under the key of the last one if that is the same and its answer was lost.
-  private func submit(
+  func submit(
     _ body: JSON, isolation: isolated (any Actor)?
   ) async throws(ObjectStoreError) -> SubmittedSave {
-    let known = unansweredSave.flatMap { $0.body == body ? $0.key : nil }
-    let key = known ?? UUID().uuidString
-    unansweredSave = (body, key)
+    let save = unansweredSave.begin(body)
     do throws(ObjectStoreError) {
-      let submitted = try await store.submit(body, idempotencyKey: key)
-      unansweredSave = nil
-      return submitted
+      return try await store.submit(body, idempotencyKey: save.key)
     } catch {
-      if known == nil, !error.mayBeMade { unansweredSave = nil }
+      unansweredSave.end(save, error)
       throw error
     }
   }
@@ -214,7 +209,11 @@ extension ManagedObjectContext {
     guard object.managedObjectContext === self else { return }
     for (name, json) in sent.edits {
       let stored = json.resolved { givenIDs[$0] }
-      if object.edits[name] == nil, object.row[name] != stored { object.clearValue(of: name) }
+      if object.edits[name] == nil, object.row[name] != stored {
+        // The edit was discarded during the save.
+        object.clearValue(of: name)
+        pending.refreshedObjects.insert(object)
+      }
       object.row[name] = stored
       if object.edits[name] == stored, object.queued?.edits[name] == nil {
         object.edits[name] = nil
@@ -294,6 +293,8 @@ extension ManagedObjectContext {
   func unregisterEverywhere(_ object: ManagedObject) {
     let key = key(of: object)
     for child in children { child.context?.unregister(key) }
+    // The deletion was discarded during the save.
+    if !object.isDeleted { pending.deletedObjects.insert(object) }
     unregister(object, as: .gone)
   }
 
@@ -303,22 +304,6 @@ extension ManagedObjectContext {
     if !object.isDeleted { pending.deletedObjects.insert(object) }
     unregister(object, as: .gone)
     processPendingChanges()
-  }
-}
-
-/// Serialises the saves of one context.
-struct SaveQueue {
-  private var isBusy = false
-  private var waiting: Deque<CheckedContinuation<Void, Never>> = []
-
-  mutating func leave() {
-    if let next = waiting.popFirst() { next.resume() } else { isBusy = false }
-  }
-
-  /// Resumes `continuation` when no earlier save is in progress. The queue is busy afterwards.
-  mutating func enter(_ continuation: CheckedContinuation<Void, Never>) {
-    if isBusy { waiting.append(continuation) } else { continuation.resume() }
-    isBusy = true
   }
 }
 

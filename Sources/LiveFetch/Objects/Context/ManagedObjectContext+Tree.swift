@@ -51,9 +51,11 @@ extension ManagedObjectContext {
   }
 
   /// Handles a deletion in the store. A context with unsaved changes of the object keeps it, as do
-  /// its descendants, so that saving them reports a conflict.
+  /// its descendants, so that saving them reports a conflict. An object that was read or saved after
+  /// `reading` has the id of the deleted one and stays.
   func objectIsGone(_ key: RegistryKey, asOf reading: Reading? = nil) {
     if let object = registry[key]?.object {
+      if let reading, reading.isOlder(than: object.latestReading) { return }
       guard !object.hasEdits else {
         object.missing = reading ?? Reading(saves: saves)
         return

@@ -46,7 +46,7 @@ struct Readable<Element> {
 }
 
 extension ManagedObjectContext {
-  /// The reasons why fetches of this context left out objects, by entity and id. An object is no
+  /// The reasons why fetches of this context left out objects, in the order of entities and ids. An object is no
   /// longer listed once a fetch reads it. See ``DidFindUnreadableObjects``.
   public var unreadableObjects: [MaterializationError] {
     Set(unreadable.values).sorted { ($0.entity, $0.id) < ($1.entity, $1.id) }

@@ -64,9 +64,7 @@ extension ManagedObjectType {
 extension ContextError {
   /// Converts the store's refusal of a save into failures and conflicts by object.
   init(_ error: ObjectStoreError, _ draft: ContextSave) {
-    guard case .refused(let problem) = error,
-      case .array(let errors)? = problem.members.first(where: { $0.name == "errors" })?.value
-    else {
+    guard let errors = error.refusedChanges else {
       self = .store(error)
       return
     }

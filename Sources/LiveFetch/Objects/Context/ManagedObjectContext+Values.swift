@@ -89,7 +89,7 @@ extension [JSON.Member] {
 
 extension ManagedObjectContext {
   /// Sets the same values in every matching object, in the store. Objects in memory show the new
-  /// values afterwards.
+  /// values afterwards, if the store has a history. The context's unsaved changes are not saved.
   ///
   /// ```swift
   /// try await context.batchUpdate(
@@ -97,7 +97,8 @@ extension ManagedObjectContext {
   /// ```
   ///
   /// - Returns: the number of changed objects.
-  /// - Throws: ``ContextError``. The context's unsaved changes are not saved with it.
+  /// - Throws: ``ContextError``. If the answer was lost, a second call with the same values makes the
+  ///   batch once, as with ``save(isolation:)``.
   @discardableResult
   public func batchUpdate<Object: ManagedObjectType>(
     _ type: Object.Type, where predicate: FetchPredicate,
@@ -119,9 +120,11 @@ extension ManagedObjectContext {
     return receipt.updated
   }
 
-  /// Deletes every matching object in the store.
+  /// Deletes every matching object in the store. Objects in memory are reported as deleted, if the
+  /// store has a history.
   ///
   /// - Returns: the number of deleted objects, without cascades.
+  /// - Throws: as ``batchUpdate(_:where:set:isolation:)``.
   @discardableResult
   public func batchDelete<Element: Fetchable>(
     _ type: Element.Type, where predicate: FetchPredicate,
@@ -137,7 +140,10 @@ extension ManagedObjectContext {
     let body = JSON.object([.init(name: "changes", value: .array([.object(change)]))])
     let receipt: SaveReceipt
     do throws(ObjectStoreError) {
-      receipt = try await store.save(body)
+      switch try await submit(body, isolation: isolation) {
+      case .made(let made): receipt = made
+      case .queued(let save): receipt = try await save.receipt()
+      }
     } catch {
       throw ContextError(error, ContextSave())
     }

@@ -23,7 +23,7 @@ public final class ManagedObjectContext {
   ///
   /// `error` refuses the save and reports both versions, `storeWins` keeps the stored values of
   /// conflicting properties, `objectWins` writes the object's, `overwrite` does not detect
-  /// conflicts.
+  /// conflicts. Only a root context's counts.
   public var mergePolicy = MergePolicy.error
 
   var children: [WeakContext] = []
@@ -81,7 +81,7 @@ public final class ManagedObjectContext {
   /// Answered saves of the queue whose effects were not read yet.
   var settledSaves: [(draft: ContextSave, receipt: SaveReceipt)] = []
   /// The last save whose answer was lost: submitting it again uses the same key.
-  var unansweredSave: (body: JSON, key: String)?
+  var unansweredSave = UnansweredSave()
   var saveWaiters: [CheckedContinuation<Void, Never>] = []
 
   /// Creates a context that saves to `store`.
@@ -98,7 +98,6 @@ public final class ManagedObjectContext {
   public init(parent: ManagedObjectContext) {
     store = parent.store
     self.parent = parent
-    mergePolicy = parent.mergePolicy
     parent.children.removeAll { $0.context == nil }
     parent.children.append(reference)
   }

@@ -30,6 +30,11 @@ extension ManagedObject {
     row[name] == nil ? nil : readings[name] ?? rowReading
   }
 
+  /// When the latest of the values in `row` was read.
+  var latestReading: Reading {
+    readings.values.reduce(rowReading) { $0.isOlder(than: $1) ? $1 : $0 }
+  }
+
   /// True if `row` has a newer value of the property than `reading`.
   func isNewer(_ name: String, than reading: Reading) -> Bool {
     self.reading(of: name).map { reading.isOlder(than: $0) } ?? false

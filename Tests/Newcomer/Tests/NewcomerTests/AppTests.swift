@@ -14,6 +14,8 @@ struct ListRow: Codable, Fetchable, Identifiable, Sendable {
   var itemCount: Int?
 }
 
+nonisolated extension ListRow: InstanceIdentifiable {}
+
 /// A row of ``List`` without what the store computes.
 struct CannedList: Codable, Fetchable {
   static let entityName = "List"
@@ -54,6 +56,16 @@ struct `An app over a file` {
     for await snapshot in controller.snapshots where snapshot.numberOfItems == 1 { break }
     #expect(controller.fetchedObjects?.first?.title == "Groceries")
     #expect(controller.fetchedObjects?.first?.itemCount == 1)
+  }
+
+  @Test func `shows structures by a data store`() async throws {
+    let sample = try SampleStore()
+    let lists = ObjectDataStore<ListRow>(sample.store)
+    let controller = DataStoreResultsController(
+      store: lists, request: FetchRequest<ListRow>(sortedBy: [.ascending("title")]))
+    try await lists.insert(ListRow(id: 7, title: "Groceries"))
+    try await controller.performFetch()
+    #expect(controller.fetchedResults.map(\.title) == ["Groceries"])
   }
 
   @Test func `shows what is not saved yet in a live list`() async throws {

@@ -22,6 +22,9 @@ struct `The library's names` {
     #expect(MergePolicy.storeWins.rawValue == "storeWins")
     #expect(throws: ModelFileError.self) { try ModelFile(parsing: Array("[]".utf8)) }
     #expect(throws: StoreError.self) { try LocalStore(path: "/nowhere/at/all.sqlite") }
+    var storeOptions = LocalStore.Options()
+    storeOptions.queryTimeout = 3
+    #expect(storeOptions.queryTimeout == 3)
   }
 
   @Test func `leave those of the program alone`() {
