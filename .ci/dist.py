@@ -149,7 +149,8 @@ def lay_out(program, prefix, version, date):
     write(prefix / "share/doc/livefetch/README.md", README.format(version=version))
     for name in ("CHANGELOG.md", "SECURITY.md"):
         shutil.copy(ROOT / name, prefix / "share/doc/livefetch" / name)
-    shutil.copy(ROOT / "LICENSE", prefix / "share/doc/livefetch/copyright")
+    # With the licences of the libraries that are linked into the program.
+    shutil.copy(program / "copyright", prefix / "share/doc/livefetch/copyright")
 
 
 def write(path, contents):

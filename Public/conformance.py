@@ -354,6 +354,9 @@ class Run:
             if client.relay.requests > count + 2:
                 asked = client.relay.requests - count
                 raise Failed(f"{client.name}: asked {asked} times in 3 s in which nothing changed")
+        # A client that never asks again does not wait.
+        self.step(2)
+        self.check()
 
     def lost_connections(self):
         """connections that are lost while the client waits, and answers that are cut short"""
@@ -493,6 +496,8 @@ def passes(run, phase):
     try:
         if not run.clients:
             run.start_clients()
+            # Each check begins with clients that have printed the snapshot.
+            run.check()
         method()
     except (Failed, OSError) as failure:
         print(f"FAIL  {method.__doc__}: {failure}", flush=True)

@@ -22,6 +22,19 @@ mkdir -p "$home" "$destination/usr/local/bin"
 cp "$built/livefetch" "$home/"
 cp -R "$built/LiveFetch_LiveFetchCommand.resources" "$home/"
 cp docker/entrypoint.sh docker/health.sh "$home/"
+
+# The licences of the project and of what is linked into the program. The libraries of Debian that
+# it loads have theirs in their own packages.
+notice() { printf '\n---- %s ----\n\n' "$1"; cat "$2"; }
+swift=$(swift -print-target-info | sed -n 's/.*"runtimeResourcePath": "\(.*\)".*/\1/p')
+checkouts=.build-image/checkouts
+{
+  cat LICENSE
+  for file in "$checkouts"/*/LICENSE* "$checkouts"/*/NOTICE*; do
+    notice "${file#"$checkouts/"}" "$file"
+  done
+  notice swift/LICENSE.txt "$swift/../../share/swift/LICENSE.txt"
+} >"$home/copyright"
 bash .ci/docs "$home/swift-documentation" "$@"
 chmod 755 "$home/livefetch" "$home/entrypoint.sh" "$home/health.sh"
 ln -sf /opt/livefetch/livefetch "$destination/usr/local/bin/livefetch"

@@ -3,7 +3,7 @@
 # the run stage in a fresh minimal Debian, starts the entry point there as the image's user, and
 # checks the refusal without a token, the start on an empty volume, readiness, also with TLS, the page,
 # one fetch, the import of a file, a token from a mounted secret, a read-only root, another user, the
-# exit after SIGTERM, and the compressed size.
+# exit after SIGTERM, the licences, and the compressed size.
 #
 # usage: prove.sh [BUILT]
 # BUILT is a folder that docker/build.sh has laid out already, such as `make dist`'s .build-dist.
@@ -60,6 +60,14 @@ cp -R /etc/apt/apt.conf.d "$root/etc/apt/"
 cp docker/prepare.sh "$root/tmp/"
 (in_stage 0:0 sh /tmp/prepare.sh) >"$work/log" 2>&1 || { tail "$work/log"; fail "prepare.sh"; }
 cp -R "$work/out/." "$root/"
+
+step "has the licence of each library in the program"
+licences=$root/opt/livefetch/copyright
+grep -q '^MIT License$' "$licences" || fail "not the licence of the project"
+for name in $(sed -n 's/.*"identity" : "\(.*\)",/\1/p' Package.resolved) swift; do
+  grep -q "^---- $name/LICENSE" "$licences" || fail "no licence of $name"
+done
+grep -q '^---- swift-crypto/NOTICE' "$licences" || fail "no notices"
 
 # What the registry stores: the files of the base image, without what the slim one leaves out, and ours.
 step "compressed size"

@@ -70,14 +70,28 @@ export function throttle(run, interval) {
   };
 }
 
-/** Calls `run` when nothing has called it for `delay` milliseconds. */
+/**
+ * Calls `run` when nothing has called it for `delay` milliseconds. `cancel()` forgets a waiting call,
+ * `flush()` makes it now.
+ */
 export function debounce(run, delay) {
   let timer;
+  let waiting = null;
+  const flush = () => {
+    const call = waiting;
+    later.cancel();
+    call?.();
+  };
   const later = (...args) => {
     clearTimeout(timer);
-    timer = setTimeout(() => run(...args), delay);
+    waiting = () => run(...args);
+    timer = setTimeout(flush, delay);
   };
-  later.cancel = () => clearTimeout(timer);
+  later.cancel = () => {
+    clearTimeout(timer);
+    waiting = null;
+  };
+  later.flush = flush;
   return later;
 }
 

@@ -40,7 +40,7 @@ export class FilterBuilder {
       this.#rest && h('p', { class: 'quiet' }, 'and ', h('code', {}, this.#rest)),
       h('p', { class: 'builder-foot' }, h('button', { class: 'button', type: 'button', onclick: add }, 'Add a condition'),
         h('button', { class: 'text-button', type: 'button', onclick: () => this.#clear() }, 'Clear'))],
-    { label: 'Filter', className: 'filter-builder', onClose: () => this.#apply.cancel() });
+    { label: 'Filter', className: 'filter-builder', onClose: () => this.#apply.flush() });
   }
 
   #read() {
@@ -73,6 +73,7 @@ export class FilterBuilder {
   }
 
   #changed() {
+    this.#apply.cancel();
     const texts = this.#conditions.filter(({ values, operator }) =>
       valueCount(operator) === 0 || values.some((value) => value !== '')).map(conditionText).filter(Boolean);
     const text = texts.join(` ${this.#word} `);
@@ -96,7 +97,8 @@ export class FilterBuilder {
 
   #line(condition, index) {
     const set = (patch) => {
-      this.#conditions[index] = { ...condition, ...patch };
+      // The values may be newer than the line: typing draws nothing.
+      this.#conditions[index] = { ...this.#conditions[index], ...patch };
       this.#draw();
       this.#changed();
     };

@@ -191,6 +191,11 @@ async function builder({ browser, server, shoot }) {
   await page.type('invis');
   await page.until(settled, { args: [1] });
   assert.equal(await page.run(() => document.querySelector('#where').value), "title CONTAINS[cd] 'invis'");
+  await page.run(choose, '.conditions [aria-label=Comparison]', 0, 'begins with');
+  assert.equal(await page.run(() => document.querySelector('.conditions input').value), 'invis', 'another comparison keeps the value');
+  await page.until(() => document.querySelector('#where').value === "title BEGINSWITH[cd] 'invis'");
+  await page.run(choose, '.conditions [aria-label=Comparison]', 0, 'contains');
+  await page.until(() => document.querySelector('#where').value === "title CONTAINS[cd] 'invis'");
   await page.click('.builder-foot .button');
   await page.run(choose, '.conditions [aria-label=Column]', 1, 'author.last_name');
   await page.run(choose, '.conditions [aria-label=Comparison]', 1, 'is');
@@ -211,7 +216,15 @@ async function builder({ browser, server, shoot }) {
   await page.run(() => document.querySelectorAll('.conditions input')[1].focus());
   await page.type('5');
   await page.until(() => document.querySelector('#where').value === "tag.@count BETWEEN {2, 5} OR author.last_name == 'Le Guin'");
-  await page.key('Escape');
+  // What was typed just before the panel is closed holds.
+  assert.equal(await page.run(() => {
+    const input = document.querySelectorAll('.conditions input')[1];
+    input.value = '7';
+    input.dispatchEvent(new Event('input'));
+    input.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }));
+    return document.querySelector('.filter-builder');
+  }), null);
+  await page.until(() => document.querySelector('#where').value === "tag.@count BETWEEN {2, 7} OR author.last_name == 'Le Guin'");
   // A date has its time.
   await page.run(() => globalThis.livefetch.page.change({ where: "lent >= '2024-02-29T09:30:00Z'" }));
   await page.click('.control-button');

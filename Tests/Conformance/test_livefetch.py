@@ -1,7 +1,10 @@
-"""The pure functions of livefetch.py on literal values, and its requests to a socket that answers badly."""
+"""The pure functions of livefetch.py on literal values, its requests to a socket that answers badly, and
+what conformance.py says of a client that prints nothing."""
 
 import asyncio
+import contextlib
 import copy
+import io
 import json
 import socket
 import sys
@@ -11,6 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "Public"))
 
+import conformance  # noqa: E402
 import livefetch  # noqa: E402
 
 SNAPSHOT = {
@@ -299,6 +303,33 @@ class Requesting(unittest.TestCase):
 
         answer = asyncio.run(asyncio.wait_for(follow(), 120))
         self.assertEqual(answer, {"token": "a", "total": 1})
+
+
+class Silent:
+    """A run whose clients, when they start again, print nothing."""
+
+    clients = ()
+
+    def start_clients(self):
+        self.clients = ("all",)
+
+    def end_clients(self):
+        self.clients = ()
+
+    def check(self):
+        raise conformance.Failed("all: did not print the last state")
+
+    def schema(self):
+        """a schema that changes"""
+
+
+class ConformanceTests(unittest.TestCase):
+    def test_a_check_with_clients_that_started_again_fails_without_their_snapshot(self):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            self.assertFalse(conformance.passes(Silent(), "schema"))
+        self.assertEqual(
+            printed.getvalue(), "FAIL  a schema that changes: all: did not print the last state\n")
 
 
 if __name__ == "__main__":

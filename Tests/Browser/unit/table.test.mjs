@@ -59,6 +59,13 @@ test('CSV is read with quotes, line breaks in fields, and other separators', () 
   assert.deepEqual(texts(''), []);
 });
 
+test('the separator is found where the heading has a stray quote, and where it is a long text', () => {
+  assert.deepEqual(texts('size 5";b\n1;"x;y"\n'), [['size 5"', 'b'], ['1', '"x;y"']]);
+  assert.deepEqual(texts('"a,b""c,d"\te\n1\t2\n'), [['"a,b"c,d"', 'e'], ['1', '2']]);
+  const long = 'x'.repeat(20_000_000);
+  assert.deepEqual(parseCSV(`"${long}",b\n1,2\n`).rows.map(({ fields }) => fields.map(({ text }) => text.length)), [[20_000_000, 1], [1, 1]]);
+});
+
 test('what is written is read again, NULL and an empty text apart', () => {
   const rows = [['a', null, ''], ['x,y', '"q"', 'l\r\nm'], [' s', '1;2', 'é']];
   assert.deepEqual(parseCSV(csvText(rows)).rows.map(({ fields }) => fields.map(({ text, isQuoted }) => (text === '' && !isQuoted ? null : text))), rows);
