@@ -5,7 +5,10 @@
 //     cities.@sum.people    the same, and after changes of the summed attribute
 //     now()                 after every change of a stored value of the object itself
 //
-// A statement writes only values that differ, so that no row counts as changed without a change.
+// A statement writes only values that differ, so that no row counts as changed without a change. Where
+// transactions run at the same time, a trigger first locks the rows that it reads or updates: the members
+// of an object are counted by one transaction at a time, and an object does not change while its value is
+// copied.
 
 import FetchModel
 import SQLComposer
@@ -100,17 +103,57 @@ package struct DerivedTriggers {
     }
     let own = update(value, where: "\(id) = NEW.\(id)")
     var result = [
-      triggers.trigger("\(name)_insert", "AFTER INSERT", on: table, [own]),
       triggers.trigger(
-        "\(name)_update", "AFTER UPDATE OF \(quoted(steps[0].column))", on: table, [own]),
+        "\(name)_insert", "AFTER INSERT", on: table, locks(names, after: steps[...]) + [own]),
+      triggers.trigger(
+        "\(name)_update", "AFTER UPDATE OF \(quoted(steps[0].column))", on: table,
+        locks(names, after: steps[...], ifChanged: true) + [own]),
     ]
     for index in steps.indices.dropFirst() {
       result.append(
         triggers.trigger(
           "\(name)_step\(index)", "AFTER UPDATE OF \(quoted(steps[index].column))",
-          on: steps[index].table, [update(value, where: reaching(steps[..<index]))]))
+          on: steps[index].table,
+          locks(names, after: steps[index...], ifChanged: true)
+            + [update(value, where: reaching(steps[..<index]))]))
     }
     return result
+  }
+
+  /// Returns the statements that lock the rows that a path reads after the changed row, which is a row
+  /// of the table of the first step.
+  private func locks(
+    _ names: [String], after steps: ArraySlice<Step>, ifChanged: Bool = false
+  ) -> [String] {
+    guard let first = steps.first else { return [] }
+    let column = quoted(first.column)
+    let changed = ifChanged ? " AND OLD.\(column)\(triggers.isDifferent)NEW.\(column)" : ""
+    var reference = "NEW.\(column)"
+    var statements: [String] = []
+    for index in steps.indices.dropFirst() {
+      let step = steps[index]
+      statements += triggers.dialect.lock(
+        step.table, "\(id) = \(reference)\(changed)",
+        isUpdated(step.table, by: names[index - 1]) ? .update : .read)
+      reference =
+        "(SELECT \(quoted(step.column)) FROM \(quoted(step.table)) WHERE \(id) = \(reference))"
+    }
+    return statements
+  }
+
+  /// True if triggers update the row to which a relationship is set: it has an inverse to-one
+  /// relationship, or attributes that are derived from its members. Of two transactions that both hold
+  /// a lock for reading, none could update it.
+  private func isUpdated(_ table: String, by relationship: String) -> Bool {
+    let entities = file.entities.filter { file.root(of: $0.name) == table }
+    let isCounted = entities.flatMap(\.attributes).contains { attribute in
+      switch attribute.derivation {
+      case .count, .sum: true
+      case .text, .path, .now, nil: false
+      }
+    }
+    return isCounted
+      || entities.flatMap(\.relationships).contains { $0.inverse == relationship && !$0.isToMany }
   }
 
   /// Returns the condition for rows from which the path reaches the changed row.
@@ -160,16 +203,22 @@ package struct DerivedTriggers {
     let owner = quoted(place.owner)
     let summed = attribute.flatMap { tables.column($0, of: destination) }.map(quoted)
     let changed = [owner] + (place.isJoin ? [] : summed.map { [$0] } ?? [])
+    func locked(_ condition: String, if changed: String = "") -> [String] {
+      triggers.dialect.lock(table, condition + changed, .update) + [update(value, where: condition)]
+    }
+    let differences = changed.map { "OLD.\($0)\(triggers.isDifferent)NEW.\($0)" }
     var result = [
       triggers.trigger(
         "\(name)_insert", "AFTER INSERT", on: place.table, when: "NEW.\(owner) IS NOT NULL",
-        [update(value, where: "\(id) = NEW.\(owner)")]),
+        locked("\(id) = NEW.\(owner)")),
       triggers.trigger(
         "\(name)_update", "AFTER UPDATE OF \(changed.joined(separator: ", "))", on: place.table,
-        [update(value, where: "\(id) IN (OLD.\(owner), NEW.\(owner))")]),
+        locked(
+          "\(id) IN (OLD.\(owner), NEW.\(owner))",
+          if: " AND (\(differences.joined(separator: " OR ")))")),
       triggers.trigger(
         "\(name)_delete", "AFTER DELETE", on: place.table, when: "OLD.\(owner) IS NOT NULL",
-        [update(value, where: "\(id) = OLD.\(owner)")]),
+        locked("\(id) = OLD.\(owner)")),
     ]
     if place.isJoin, let summed, let end = place.member {
       let owners =
@@ -177,7 +226,7 @@ package struct DerivedTriggers {
       result.append(
         triggers.trigger(
           "\(name)_value", "AFTER UPDATE OF \(summed)", on: file.root(of: destination),
-          [update(value, where: owners)]))
+          locked(owners)))
     }
     return result
   }

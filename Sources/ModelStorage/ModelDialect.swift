@@ -19,6 +19,14 @@ package struct ModelDialect: Sendable {
     }
   }
 
+  /// The purpose for which a trigger locks rows.
+  package enum LockPurpose: Sendable {
+    /// The trigger reads them.
+    case read
+    /// The trigger, or another one of the same statement, updates them.
+    case update
+  }
+
   /// A trigger under construction.
   package struct Trigger {
     package let name: String
@@ -57,6 +65,9 @@ package struct ModelDialect: Sendable {
   package let trigger: @Sendable (Trigger) -> String
   /// Returns a statement of a trigger that refuses the change with a message.
   package let refusal: @Sendable (String) -> String
+  /// Returns the statements of a trigger that lock the rows of a table that a condition selects, so that
+  /// the next statement sees what other transactions have committed; none in a database with one writer.
+  package let lock: @Sendable (_ table: String, _ condition: String, LockPurpose) -> [String]
 
   /// Returns a value of an old column of another type as the type of an attribute, for a migration.
   package let conversion: @Sendable (String, ModelFile.Attribute) -> String
@@ -82,6 +93,7 @@ package struct ModelDialect: Sendable {
     name: @escaping @Sendable (String) -> String,
     trigger: @escaping @Sendable (Trigger) -> String,
     refusal: @escaping @Sendable (String) -> String,
+    lock: @escaping @Sendable (String, String, LockPurpose) -> [String] = { _, _, _ in [] },
     conversion: @escaping @Sendable (String, ModelFile.Attribute) -> String,
     keepIDs: @escaping @Sendable (String, [String]) -> [String],
     removal: @escaping @Sendable (String) -> String,
@@ -102,6 +114,7 @@ package struct ModelDialect: Sendable {
     self.name = name
     self.trigger = trigger
     self.refusal = refusal
+    self.lock = lock
     self.conversion = conversion
     self.keepIDs = keepIDs
     self.removal = removal

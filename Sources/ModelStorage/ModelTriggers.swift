@@ -9,7 +9,7 @@
 //     derived attributes          key paths, @count, @sum and now()
 //
 // They are created before the history's triggers, which therefore record their changes. All their
-// names begin with `model_`.
+// names begin with `model_`. So may those of other programs' triggers, which stay.
 
 import FetchModel
 import SQLComposer
@@ -20,6 +20,25 @@ package struct ModelTriggers: Sendable {
   var file: ModelFile { tables.file }
 
   package static let prefix = "model_"
+
+  /// The beginnings of the names after ``prefix``, of every version.
+  private static let kinds = [
+    "inverse_insert_", "inverse_update_", "mirror_insert_", "mirror_delete_", "position_insert_",
+    "position_update_", "members_", "links_", "cascade_", "deny_", "derived_",
+  ]
+
+  /// True if a trigger of some model may have this name.
+  package static func isName(_ name: String) -> Bool {
+    kinds.contains { name.hasPrefix(prefix + $0) }
+  }
+
+  /// Returns the refusal of a model that needs the names of other programs' triggers.
+  package static func refusal(ofTakenNames names: [String]) -> StoreError {
+    .unusable(
+      "the model needs the names of triggers that LiveFetch did not make: "
+        + names.map { "`\($0)`" }.joined(separator: ", ")
+        + " (drop them, or create them under other names)")
+  }
 
   package init(_ tables: ModelTables) { self.tables = tables }
 

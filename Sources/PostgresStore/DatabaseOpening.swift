@@ -22,11 +22,18 @@ struct DatabaseOpening {
   let connectionSetup: String
   let history: PostgresHistory
 
+  /// A save is answered once its commit is flushed, which PostgreSQL would otherwise do later.
+  private static let flushing = """
+    SELECT set_config('synchronous_commit', 'on', false)
+    WHERE current_setting('synchronous_commit') = 'off'
+    """
+
   /// The oldest supported server.
   private static let oldestVersion = 140_000
 
   init(_ target: String, _ options: PostgresStoreOptions) throws(StoreError) {
-    connectionSetup = "SET search_path = \(quoted(options.schema)); \(HistoryEpoch.setup)"
+    connectionSetup =
+      "SET search_path = \(quoted(options.schema)); \(HistoryEpoch.setup); \(Self.flushing)"
     history = PostgresHistory(schema: options.schema)
     let connection: PostgresConnection
     do {

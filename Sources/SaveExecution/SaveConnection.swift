@@ -22,6 +22,12 @@ package protocol SaveConnection: AnyObject {
   /// True if foreign keys that are checked at the commit are currently violated.
   var hasDeferredViolations: Bool { get }
 
+  /// True if other transactions write at the same time. Then a save locks rows in the order of their
+  /// ids before it changes them: two saves that lock in the same order never wait for each other.
+  var locksRows: Bool { get }
+  /// Runs a statement that locks rows. The bound values are compared with columns.
+  func lock(_ sql: String, _ values: [SQLValue]) throws(StoreError)
+
   /// Runs a statement that writes. Returns the constraint that refused it, or nil on success.
   ///
   /// - Parameters:

@@ -107,6 +107,11 @@ struct CopyCommandTests {
     let expected = try Self.objects(folder, "app.sqlite")
     #expect(expected[2].contains(#""members":[2,1]"#), "\(expected)")
     #expect(try Self.objects(folder, target) == expected)
+    let connection = try PostgresConnection(target)
+    let estimate = try connection.query(
+      #"SELECT reltuples::bigint FROM pg_class WHERE oid = '"Person"'::regclass"#)
+    #expect(try estimate.integer(0, 0) == 3)
+    connection.close()
     let back = try folder.run(["copy", target, "back.sqlite"])
     #expect(back.status == 0, "\(back.errors)")
     #expect(back.output == Self.report)

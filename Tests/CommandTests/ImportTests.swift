@@ -148,11 +148,15 @@ struct ImportTests {
   }
 
   @Test(
-    "A truncated array, or one followed by more data, is refused as a whole",
+    "A truncated array, one with a bracket too many or too few, and more data behind it are refused",
     arguments: [
       (#"[{"a":1},{"a":2}"#, "the array is not closed: is the file whole?"),
       (#"[{"a":1},{"a":2},"#, "the array is not closed: is the file whole?"),
       ("[{\"a\":1}]\n[{\"a\":2}]\n", "there is more data after the end of the array"),
+      (#"[{"a":1}}"#, "`,` or `]` is expected, not `}`"),
+      (#"[{"a":1}}, {"a":2}]"#, "`,` or `]` is expected, not `}`"),
+      (#"{"a":1},{"a":2}"#, "a JSON array begins with `[`"),
+      ("{\"a\":1}\n{\"a\":2}\n", "a JSON array begins with `[`"),
     ])
   func cutArray(text: String, problem: String) throws {
     let folder = try Folder()

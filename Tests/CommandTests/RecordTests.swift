@@ -301,4 +301,36 @@ struct RecordTests {
     #expect(!other.contains("Access-Control-Allow-Origin"))
     #expect(other.contains("Vary: Origin\r\n"))
   }
+
+  @Test("Answers of saves have the headers of other answers once, also when a save is repeated")
+  func headersOfSaves() throws {
+    let folder = try folder()
+    let (_, address) = try folder.serve("w.sqlite", ["--cors-origin", "https://a.example"])
+    let key = "Idempotency-Key: k1\r\n"
+    let (insert, name) = (#"{"name":"Rio","population":5}"#, #"{"name":"Vik"}"#)
+    let saves = [
+      ("POST", "/v1/objects/City", key, insert, "201"),
+      ("POST", "/v1/objects/City", key, insert, "201"),
+      ("POST", "/v1/objects/City", "Prefer: return=minimal\r\n", insert, "201"),
+      ("PATCH", "/v1/objects/City/2", "", name, "200"),
+      ("PUT", "/v1/objects/City/9", "", name, "201"),
+      ("PATCH", "/v1/objects/City?where=population%3E1", "", #"{"capital":true}"#, "200"),
+      ("POST", "/v1/save", "", update, "200"),
+      ("DELETE", "/v1/objects/City/9", "", "", "204"),
+      ("DELETE", "/v1/objects/City?where=population==5", "", "", "200"),
+    ]
+    for (method, target, headers, body, status) in saves {
+      let head = try ask(address, target, method: method, headers, body: body)
+      #expect(head.hasPrefix("HTTP/1.1 \(status) "), "\(method) \(target): \(head)")
+      for header in [
+        "X-Content-Type-Options: nosniff\r\n", "LiveFetch-Token: ",
+        "Access-Control-Allow-Origin: https://a.example\r\n",
+      ] {
+        #expect(head.components(separatedBy: header).count == 2, "\(method) \(target): \(head)")
+      }
+    }
+    #expect(
+      try ask(address, "/v1/objects/City", method: "POST", key, body: insert)
+        .contains("Idempotency-Replayed: true\r\n"))
+  }
 }

@@ -11,6 +11,17 @@ struct ScheduledBackupTests {
     return (names ?? []).sorted()
   }
 
+  /// The id in the names of a store's copies.
+  private func id(_ folder: Folder, _ name: String = "w.sqlite") throws -> String {
+    try #require(
+      try folder.sql("SELECT value FROM livefetch_store WHERE key = 'backup_id'", on: name).first)
+  }
+
+  private func stop(_ server: Process) {
+    kill(server.processIdentifier, SIGTERM)
+    server.waitUntilExit()
+  }
+
   @Test("The newest copies are kept, and a copy can be restored")
   func rehearsal() throws {
     let folder = try Folder()
@@ -23,7 +34,7 @@ struct ScheduledBackupTests {
         seen.formUnion(copies(folder).filter { $0.hasSuffix(".sqlite") })
         return seen.count >= 4 && copies(folder).filter { $0.hasSuffix(".sqlite") }.count <= 2
       })
-    let shape = /w-[0-9]{8}T[0-9]{6}Z\.sqlite/
+    let shape = /w-[0-9a-z]{6}-[0-9]{8}T[0-9]{6}Z\.sqlite/
     #expect(seen.allSatisfy { $0.wholeMatch(of: shape) != nil }, "\(seen)")
 
     let saved = try folder.run(
@@ -67,7 +78,8 @@ struct ScheduledBackupTests {
   func laterCopy() throws {
     let folder = try Folder()
     try folder.sql(smallFixture, on: "w.sqlite")
-    let later = "w-20991231T000000Z.sqlite"
+    stop(try folder.serve("w.sqlite").process)
+    let later = "w-\(try id(folder))-20991231T000000Z.sqlite"
     try FileManager.default.createDirectory(
       atPath: folder.file("w.sqlite.backups"), withIntermediateDirectories: false)
     try folder.write("x", to: "w.sqlite.backups/\(later)")
@@ -83,20 +95,71 @@ struct ScheduledBackupTests {
   func earlierRun() throws {
     let folder = try Folder()
     try folder.sql(smallFixture, on: "w.sqlite")
-    try FileManager.default.createDirectory(
-      atPath: folder.file("b"), withIntermediateDirectories: false)
-    let now = Date().formatted(
-      Date.ISO8601FormatStyle(dateSeparator: .omitted, timeSeparator: .omitted))
-    let earlier = ["w-\(now).sqlite", "w-old.sqlite", "x-20200101T000000Z.sqlite", "notes.txt"]
-    for name in earlier + ["w-20200101T000000Z.sqlite.partial"] {
+    let flags = ["--backup-every", "1h", "--backup-to", "b", "--keep", "1"]
+    let (first, _) = try folder.serve("w.sqlite", flags)
+    let made = { copies(folder, in: "b").filter { $0.hasSuffix(".sqlite") } }
+    #expect(eventually(within: .seconds(300)) { made().count == 1 })
+    stop(first)
+    let others = [
+      "w-20200101T000000Z.sqlite", "w-aaaaaa-20200101T000000Z.sqlite", "w-old.sqlite",
+      "x-20200101T000000Z.sqlite", "notes.txt",
+    ]
+    let earlier = made() + others
+    for name in others + ["w-\(try id(folder))-20200101T000000Z.sqlite.partial"] {
       try folder.write("x", to: "b/\(name)")
     }
-    let (_, address) = try folder.serve(
-      "w.sqlite", ["--backup-every", "1h", "--backup-to", "b", "--keep", "1"])
+    let (_, address) = try folder.serve("w.sqlite", flags)
     #expect(copies(folder, in: "b") == earlier.sorted())
     let metrics = String(
       decoding: try FaultClient(address: address).send("GET", "/metrics").body, as: UTF8.self)
     #expect(metrics.contains("\nlivefetch_backups_total 0\n"), "\(metrics)")
+  }
+
+  @Test("Two stores of one name keep their own copies in one directory")
+  func oneDirectory() throws {
+    let folder = try Folder()
+    let stores = ["a", "b"]
+    for store in stores {
+      try FileManager.default.createDirectory(
+        atPath: folder.file(store), withIntermediateDirectories: false)
+      try folder.sql(
+        "CREATE TABLE T(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO T VALUES (1, '\(store)')",
+        on: "\(store)/w.sqlite")
+    }
+    let servers = try stores.map { store in
+      try folder.serve(
+        "\(store)/w.sqlite", ["--backup-every", "1s", "--keep", "2", "--backup-to", "out"]
+      ).process
+    }
+    let starts = try stores.map { "w-\(try id(folder, "\($0)/w.sqlite"))-" }
+    var seen: Set<String> = []
+    #expect(
+      eventually(within: .seconds(300)) {
+        seen.formUnion(copies(folder, in: "out").filter { $0.hasSuffix(".sqlite") })
+        return starts.allSatisfy { start in seen.count { $0.hasPrefix(start) } >= 4 }
+      })
+    for server in servers { stop(server) }
+    let kept = copies(folder, in: "out").filter { $0.hasSuffix(".sqlite") }
+    for (store, start) in zip(stores, starts) {
+      let own = kept.filter { $0.hasPrefix(start) }
+      #expect(own.count >= 2, "\(kept)")
+      for name in own {
+        #expect(try folder.sql("SELECT name FROM T", on: "out/\(name)") == [store])
+      }
+    }
+  }
+
+  @Test("A copied file that is served counts as another store, and the first one keeps its id")
+  func copiedFile() throws {
+    let folder = try Folder()
+    try folder.sql(smallFixture, on: "w.sqlite")
+    stop(try folder.serve("w.sqlite").process)
+    let first = try id(folder)
+    try FileManager.default.copyItem(
+      atPath: folder.file("w.sqlite"), toPath: folder.file("c.sqlite"))
+    for name in ["w.sqlite", "c.sqlite"] { stop(try folder.serve(name).process) }
+    #expect(try id(folder) == first)
+    #expect(try id(folder, "c.sqlite") != first)
   }
 
   @Test(
@@ -125,6 +188,7 @@ struct ScheduledBackupTests {
         ["--backup-every", "1h", "--backup-to", "w.sqlite/b"],
         "w.sqlite/b: cannot be made; backups need it"
       ),
+      (["--backup-every", "1h", "--read-only"], "w.sqlite: was never served for writing here"),
     ])
   func refused(arguments: [String], message: String) throws {
     let folder = try Folder()

@@ -102,6 +102,14 @@ struct StatusTests {
         ["fetch", "ftp://h.example", "City"], 64,
         "ftp://h.example: an address begins with http:// or https://"
       ),
+      (
+        ["fetch", "http://me:secret@127.0.0.1:1", "City"], 64,
+        "the address of a server has no user, password or query"
+      ),
+      (
+        ["export", "http://127.0.0.1:1/?token=secret", "City"], 64,
+        "the address of a server has no user, password or query"
+      ),
     ])
   func named(arguments: [String], status: Int32, complaint: String) throws {
     let folder = try folder()

@@ -238,6 +238,31 @@ struct StoreCommandTests {
     #expect(!folder.has("x.csv.partial"))
   }
 
+  @Test("An export goes on behind a page that ends with a long value, from a file and a server")
+  func exportOfLongValues() throws {
+    let folder = try Folder()
+    try folder.sql(
+      """
+      CREATE TABLE A(id INTEGER PRIMARY KEY, body TEXT);
+      WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 10003)
+      INSERT INTO A SELECT i, printf('%05d', i)
+        || CASE WHEN i IN (10000, 10001) THEN hex(zeroblob(35000)) ELSE '' END FROM c;
+      """, on: "a.sqlite")
+    let server = try folder.serve("a.sqlite")
+    let arguments = ["A", "--sort", "body", "--select", "id"]
+    for store in ["a.sqlite", server.address] {
+      let all = try folder.run(["export", store] + arguments + ["--where", "id > 0"])
+      #expect(all.status == 0, "\(all.errors)")
+      let lines = all.output.split(separator: "\n")
+      #expect(lines.count == 10_004)
+      #expect(lines.suffix(4) == ["10000", "10001", "10002", "10003"])
+    }
+    let refused = try folder.run(
+      ["export", server.address] + arguments + ["--where", "id > %@", "--arg", "0"])
+    #expect(refused.status == 64)
+    #expect(refused.errors.contains("write the values into --where"), "\(refused.errors)")
+  }
+
   @Test("A limit that is not a whole number from 0 is refused, for a file and a server")
   func exportLimit() throws {
     let folder = try fixture()
@@ -370,6 +395,58 @@ struct StoreCommandTests {
     #expect(
       try folder.run("check", "w.sqlite").output
         .hasPrefix("history: its triggers or tables are not as they were made"))
+  }
+
+  @Test("A check names orphans of tables WITHOUT ROWID, and keys that SQLite cannot check")
+  func checkOfKeys() throws {
+    let folder = try Folder()
+    try folder.sql(
+      """
+      CREATE TABLE P(id INTEGER PRIMARY KEY, code TEXT);
+      CREATE TABLE C(id INTEGER PRIMARY KEY, p TEXT REFERENCES P(code));
+      CREATE TABLE D(id INTEGER PRIMARY KEY, p INTEGER REFERENCES P);
+      CREATE TABLE E(a TEXT, b INTEGER, p INTEGER REFERENCES P, PRIMARY KEY(a, b)) WITHOUT ROWID;
+      CREATE TABLE F(a TEXT PRIMARY KEY, q INTEGER REFERENCES Q(id)) WITHOUT ROWID;
+      INSERT INTO P VALUES (1, 'x'); INSERT INTO C VALUES (1, 'y'); INSERT INTO D VALUES (4, 99);
+      INSERT INTO E VALUES ('it''s', 7, 2), ('b', 8, NULL), ('a', 9, 3), ('c', 1, 1);
+      INSERT INTO F VALUES ('z', 5), ('y', NULL);
+      """, on: "k.sqlite")
+    let check = try folder.run("check", "k.sqlite")
+    #expect(check.status == 65)
+    #expect(
+      check.output == """
+        foreign keys: those of C cannot be checked (SQLite 1: foreign key mismatch - "C" referencing "P")
+        orphans: 1 rows of D refer to a P that does not exist (row 4)
+        orphans: 2 rows of E refer to a P that does not exist (row ('a', 9), ('it''s', 7))
+        orphans: 1 rows of F refer to a Q that does not exist (row 'z')
+
+        """, "\(check.errors)")
+  }
+
+  @Test("`alter` refuses SQL after which more rows refer to missing rows than before")
+  func alterWithOrphans() throws {
+    let folder = try Folder()
+    try folder.sql(
+      """
+      CREATE TABLE P(id INTEGER PRIMARY KEY);
+      CREATE TABLE C(id INTEGER PRIMARY KEY, p INTEGER REFERENCES P(id) ON DELETE CASCADE);
+      INSERT INTO P VALUES (1), (2); INSERT INTO C VALUES (1, 1), (2, 1), (3, 77);
+      """, on: "k.sqlite")
+    let refused = try folder.run("alter", "k.sqlite", "DELETE FROM P; DELETE FROM C WHERE id = 3")
+    #expect(refused.status == 65)
+    #expect(
+      refused.errors == "livefetch: k.sqlite: 2 rows of C would refer to a P that does not exist\n")
+    #expect(try folder.sql("SELECT count(*) FROM P", on: "k.sqlite") == ["2"])
+    #expect(try folder.sql("SELECT count(*) FROM C", on: "k.sqlite") == ["3"])
+    // The row that refers to 77 did so before.
+    let replaced = try folder.run(
+      "alter", "k.sqlite", "-",
+      input: """
+        CREATE TABLE N(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO N(id) SELECT id FROM P;
+        DROP TABLE P; ALTER TABLE N RENAME TO P; DELETE FROM P WHERE id = 2;
+        """)
+    #expect(replaced.status == 0, "\(replaced.errors)")
+    #expect(try folder.sql("SELECT id FROM P", on: "k.sqlite") == ["1"])
   }
 
   @Test("A column is dropped by `alter`, served or not, and a new epoch begins")

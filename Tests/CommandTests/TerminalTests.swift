@@ -68,6 +68,16 @@ struct TerminalTests {
     #expect(run.status == 66)
   }
 
+  @Test("A line is cut by its columns: wide letters have two, colours and combining marks none")
+  func cutLines() {
+    let wide = String(repeating: "語", count: 35)
+    #expect(FetchScreen.cut(wide, to: 60) == String(repeating: "語", count: 30))
+    #expect(FetchScreen.cut(wide, to: 61) == String(repeating: "語", count: 30))
+    #expect(FetchScreen.cut(wide, to: 70) == wide)
+    #expect(FetchScreen.cut("\u{1B}[9m- 語語語\u{1B}[0m", to: 6) == "\u{1B}[9m- 語語\u{1B}[0m")
+    #expect(FetchScreen.cut("e\u{301}e\u{301}e\u{301}", to: 2) == "e\u{301}e\u{301}")
+  }
+
   @Test("No colours and no progress bars if the output is not a terminal")
   func plain() throws {
     let folder = try Folder()

@@ -117,6 +117,10 @@ struct ModelFileTests {
       "attributes/x/derivation: `shout:(y)` is none of"
     ),
     (
+      #""attributes":[{"name":"x","type":"Integer 64","maximumLength":3}]"#,
+      "attributes/x/maximumLength: Integer 64 has no length"
+    ),
+    (
       #""attributes":[{"name":"x","type":"Integer 64","derivation":"ys.@count"}]"#,
       "attributes/x/derivation: City has no to-many relationship `ys`"
     ),
@@ -153,6 +157,56 @@ struct ModelFileTests {
     let found = Self.entity(Self.entityMistakes[index].members)
     let wanted = "entities/City/" + Self.entityMistakes[index].problem
     #expect(found.contains { $0.hasPrefix(wanted) }, "\(found)")
+  }
+
+  /// A model of cities of a land, where this attribute of one or the other is derived.
+  private static func derived(_ type: String, _ derivation: String) -> String {
+    let attribute = #"{"name":"x","type":"\#(type)","derivation":"\#(derivation)"}"#
+    let isOfLand = derivation.contains("@")
+    return """
+      {"entities":[{"name":"City","attributes":[{"name":"people","type":"Integer 16"},
+      {"name":"area","type":"Double"}\(isOfLand ? "" : "," + attribute)],
+      "relationships":[{"name":"land","destination":"Land","inverse":"cities"}]},
+      {"name":"Land","attributes":[{"name":"name","type":"String"},{"name":"page","type":"URI"},
+      {"name":"size","type":"Integer 64"},{"name":"since","type":"Date"},
+      {"name":"isLarge","type":"Boolean"},{"name":"skill","type":"Transformable"}\
+      \(isOfLand ? "," + attribute : "")],
+      "relationships":[{"name":"cities","destination":"City","toMany":true,"inverse":"land"}]}]}
+      """
+  }
+
+  @Test(arguments: [
+    ("Integer 32", "land.name", "it results in String, and the attribute's type is Integer 32"),
+    ("Date", "land.name", "it results in String, and the attribute's type is Date"),
+    ("String", "land.since", "it results in Date, and the attribute's type is String"),
+    ("Boolean", "land.size", "it results in Integer 64, and the attribute's type is Boolean"),
+    (
+      "Boolean", "cities.@sum.people",
+      "it results in Integer 64, and the attribute's type is Boolean"
+    ),
+    ("String", "cities.@count", "it results in Integer 64, and the attribute's type is String"),
+  ])
+  func aDerivationThatTheAttributesTypeDoesNotHoldIsRefused(
+    _ type: String, _ derivation: String, _ reason: String
+  ) throws {
+    let entity = derivation.contains("@") ? "Land" : "City"
+    let text = Self.derived(type, derivation)
+    #expect(Self.problems(text) == ["entities/\(entity)/attributes/x/derivation: \(reason)"])
+    // A store that has such a model can be served and migrated as before.
+    _ = try ModelFile(stored: text)
+  }
+
+  @Test(arguments: [
+    ("Integer 16", "land.size"), ("Double", "land.size"), ("Decimal", "land.isLarge"),
+    ("String", "land.page"), ("URI", "land.name"), ("Date", "land.since"),
+    ("Boolean", "land.isLarge"), ("Transformable", "land.skill"),
+    ("Integer 32", "land.skill.power"), ("Integer 32", "cities.@count"),
+    ("Double", "cities.@count"), ("Integer 64", "cities.@sum.people"),
+    ("Double", "cities.@sum.area"), ("Decimal", "cities.@sum.people"),
+    ("Float", "cities.@sum.area"),
+  ])
+  func aDerivationThatTheAttributesTypeHoldsIsRead(_ type: String, _ derivation: String) {
+    #expect(Self.problems(Self.derived(type, derivation)) == [])
   }
 
   @Test func everyMistakeIsReported() {

@@ -18,6 +18,38 @@ struct TypeGuessTests {
     #expect(Self.type("1", "2.5", "1e3") == .double)
   }
 
+  @Test(
+    "numbers of which a double keeps every digit are numbers",
+    arguments: [
+      "1.50", "0.5", "-0.25", "0e0", "0.10000000000000001", "0.1000000000000000055511151231257827",
+      "123456789012345.67", "1e-320",
+    ])
+  func keptDigits(_ number: String) {
+    #expect(Self.type(number) == .double)
+  }
+
+  @Test(
+    "numbers of more digits than a double has, and with leading zeros, stay text",
+    arguments: [
+      "12345678901234567890.5", "0.1234567890123456789", "1234567890123456.7", "1.23456789e-320",
+      "1e-350", "07.5", "-07.5", "00.5", "-00.5", "-007",
+    ])
+  func lostDigits(_ number: String) {
+    #expect(Self.type(number) == .string)
+  }
+
+  @Test("JSON's numbers of more digits than a double has are text")
+  func digitsOfJSON() {
+    func type(_ number: String) -> AttributeType {
+      var guess = TypeGuess()
+      guess.add(.json(.number(number)))
+      return guess.type
+    }
+    #expect(type("12345678901234567890.5") == .string)
+    #expect(type("0.10000000000000001") == .double)
+    #expect(type("1e400") == .double)
+  }
+
   @Test("codes stay text", arguments: ["007", "0xe1", "0xBEEF", "0x1.8", "-0x1p3", "inf", "nan"])
   func codes(_ code: String) {
     #expect(Self.type(code) == .string)

@@ -8,11 +8,14 @@ import Testing
 /// Searches and checks of routing, for a store in memory and for one on a file.
 extension LiveStore {
   /// The queries that the changes after `base` may affect.
-  func search(_ index: QueryIndex, after base: HistoryPosition) throws -> CandidateSearch {
+  func search(
+    _ index: QueryIndex, after base: HistoryPosition,
+    testingUntil latest: ContinuousClock.Instant? = nil
+  ) throws -> CandidateSearch {
     try read { transaction throws(StoreError) in
       let changed = ChangedObjects(try transaction.changes(after: base), in: model)
       var search = CandidateSearch(index, changed, after: base, transaction, narrowingFrom: 1)
-      search.run()
+      search.run(testingUntil: latest)
       return search
     }
   }

@@ -179,6 +179,26 @@ struct ManyChangedObjectsTests {
     #expect(read == 1_000)
   }
 
+  /// A condition may search a long text for as long as a query takes.
+  @Test func withoutTimeForTestsAFetchIsFoundUntested() throws {
+    let store = MemoryStore()
+    store.save { $0.cities[1] = City(name: "a", population: 1, isCapital: nil, country: nil) }
+    let base = store.token.position
+    var index = QueryIndex()
+    for number in 0..<3 {
+      let plan = try plan("population != 1 AND name != 'n\(number)'")
+      index.insert(
+        LiveQuery(
+          key: QueryKey(plan, only: nil), model: store.model, columns: store.columns,
+          position: base))
+    }
+    store.save { $0.cities[1]?.name = "b" }
+    let tested = try store.search(index, after: base)
+    #expect(tested.found.count == 0 && !tested.hasFailed)
+    let untested = try store.search(index, after: base, testingUntil: .now)
+    #expect(untested.found.count == 3 && untested.hasFailed)
+  }
+
   @Test func aFetchAffectedByMostObjectsReadsAll() throws {
     let (read, received) = try rowsRead(["population > 0", "name == 'n1'"])
     #expect(received == 2)
@@ -202,7 +222,7 @@ struct ResumedTogetherTests {
       for _ in 0..<generator.number(1...4) { store.save { generator.save(&$0) } }
       try store.read { transaction throws(StoreError) in
         let together = TransactionDiffs(transaction, model: store.model)
-        try together.prepare(plans, since: since, columns: store.columns)
+        try together.prepare(plans, since: since, columns: store.columns, testing: .seconds(600))
         for plan in plans {
           let alone = TransactionDiffs(transaction, model: store.model)
           let (received, expected) = (
@@ -239,7 +259,7 @@ struct ResumedTogetherTests {
     }
     try store.read { transaction throws(StoreError) in
       let diffs = TransactionDiffs(transaction, model: store.model)
-      try diffs.prepare(plans, since: since, columns: store.columns)
+      try diffs.prepare(plans, since: since, columns: store.columns, testing: .seconds(600))
       for plan in plans { _ = try diffs.diff(of: plan, since: since) }
     }
     // Before and after, ten objects each.

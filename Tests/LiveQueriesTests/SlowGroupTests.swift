@@ -23,12 +23,14 @@ struct SlowGroupTests {
     engine = LiveEngine(store: store, delivery: RecordingDelivery())
   }
 
-  private func plan(_ shape: ResultShape = .objects, limit: Int? = nil) -> FetchPlan {
+  private func plan(
+    _ shape: ResultShape = .objects, limit: Int? = nil, isSorted: Bool = true
+  ) -> FetchPlan {
     let path = { PropertyPath(root: 0, target: .attribute($0)) }
     return FetchPlan(
       definition: ResultDefinition(
         entity: 0, predicate: .everything,
-        order: [OrderTerm(path: path(1), direction: .descending)]),
+        order: isSorted ? [OrderTerm(path: path(1), direction: .descending)] : []),
       window: Window(limit: limit), shape: shape,
       selection: [SelectedValue(key: "population", source: .path(path(1)))])
   }
@@ -101,6 +103,69 @@ struct SlowGroupTests {
   func endless() {
     store.state.withLock { $0.isEndless = true }
     #expect(followBoth().next() == "0: expired")
+  }
+
+  @Test("When their time is over, late fetches fail and the others are answered at one token")
+  func overdue() throws {
+    let group = followBoth()
+    try #require(store.isAsked())
+    store.inner.save { $0.cities[2] = nil }
+    engine.storeDidChange()
+    engine.endCatchUps(of: group)
+    let count = #"{"entity":"City","from":"t1-2-3c6ef362","to":"t1-3-daa66d13","total":1}"#
+    #expect(group.next() == "0: queryTimeout; 1: \(count)")
+    #expect(eventually(within: .seconds(300)) { store.waiting == 0 })
+    engine.cancel(group)
+    #expect(eventually(within: .seconds(300)) { engine.counters.waiters == 0 })
+  }
+
+  @Test("Diffs that were dropped for a late fetch are answered when its time is over")
+  func overdueWithDropped() throws {
+    let group = followBoth()
+    try #require(store.isAsked())
+    store.inner.save { $0.cities[2] = nil }
+    engine.storeDidChange()
+    let other = RecordingWaiter()
+    engine.follow(plan(.count), since: .token(store.inner.token), until: .now, other)
+    _ = other.next()
+    engine.endCatchUps(of: group)
+    let count = #"{"entity":"City","from":"t1-2-3c6ef362","to":"t1-3-daa66d13","total":1}"#
+    #expect(group.next() == "0: queryTimeout; 1: \(count)")
+  }
+
+  @Test("A group that is up to date waits on when the time for catching up is over")
+  func notOverdue() {
+    let group = RecordingWaiter()
+    let fetch = GroupFetch(index: 0, plan: plan(.count), since: start)
+    engine.follow([fetch], isFinal: false, group)
+    let other = RecordingWaiter()
+    engine.follow(plan(.count), since: .token(start), until: .now, other)
+    _ = other.next()
+    engine.endCatchUps(of: group)
+    store.inner.save { $0.cities[2] = nil }
+    engine.storeDidChange()
+    let count = #"{"entity":"City","from":"t1-1-9e3779b1","to":"t1-2-3c6ef362","total":1}"#
+    #expect(group.next() == "0: \(count)")
+  }
+
+  @Test("Once the groups of a caller have had their time, more fetches are not tried")
+  func share() {
+    store.inner.save { $0.cities[1]?.population = 30 }
+    store.slow(before: 2)
+    store.open()
+    var configuration = LiveConfiguration()
+    configuration.timeLimit = .zero
+    let engine = LiveEngine(
+      store: store, configuration: configuration, delivery: RecordingDelivery())
+    let group = RecordingWaiter()
+    engine.follow(
+      [
+        GroupFetch(index: 0, plan: plan(), since: start),
+        GroupFetch(index: 1, plan: plan(isSorted: false), since: start),
+      ], isFinal: false, group)
+    #expect(group.next() == "\(Self.changed); 1: \(Self.changed.dropFirst(3))")
+    // One fetch on the engine's thread, and both in the background.
+    #expect(store.state.withLock(\.asked) == 3)
   }
 
   @Test("A fetch that is out of date again expires")

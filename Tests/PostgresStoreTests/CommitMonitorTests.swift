@@ -235,6 +235,14 @@ struct CommitMonitorTests {
     }
   }
 
+  @Test("the pauses before a log is flushed grow up to 20 ms and stay there")
+  func flushPauses() {
+    let pauses = [0, 1, 2, 3, 4, 5, 6, 62, 63, 64, 1_000].map {
+      PostgresConnection.flushPause(round: $0)
+    }
+    #expect(pauses == [1, 2, 4, 8, 16, 20, 20, 20, 20, 20, 20])
+  }
+
   @Test("a log that nobody flushes does not make a reader wait for ever")
   func unflushedAbort() throws {
     let (_, connection) = try Self.database()

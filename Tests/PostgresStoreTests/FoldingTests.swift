@@ -14,43 +14,96 @@ struct FoldingTests {
     "ﷺ", "İstanbul ı", "𐐀𐐨", "😀é", "ǆǅǄ", "ŉ", "ΐ", "Ⓐ", "ﬀ\u{301}",
   ]
 
-  @Test("folding equals the SQLite store's, for samples and for every letter with a neighbour")
+  /// Every assigned character beyond ASCII after a European letter and after another one, 20 to a text.
+  private static let characters: [String] = {
+    let scalars = (UInt32(0x80)..<0xE_0200).compactMap { Unicode.Scalar($0) }
+      .filter { $0.properties.generalCategory != .unassigned }
+    return stride(from: 0, to: scalars.count, by: 20).map { start in
+      scalars[start..<min(start + 20, scalars.count)].map { "a\($0)\u{5D0}\($0)" }.joined()
+    }
+  }()
+
+  /// Letters with two marks in every order, after the letter and around it.
+  private static let marked: [String] = {
+    let letters = [
+      "a", "É", "ß", "ﬁ", "ǖ", "ệ", "ΐ", "й", "か", "क", "한", "\u{1112}", "א", "😀", "𐐀",
+    ]
+    let marks = [
+      "\u{301}", "\u{323}", "\u{345}", "\u{483}", "\u{5B0}", "\u{93C}", "\u{93E}", "\u{1161}",
+      "\u{11A8}", "\u{20DD}", "\u{3099}", "\u{FE00}", "\u{E0100}",
+    ]
+    var texts: [String] = []
+    for letter in letters {
+      for first in marks {
+        for second in marks {
+          texts += ["\(first)\(letter)\(second)", "\(letter)\(first)\(second)"]
+        }
+      }
+    }
+    return texts
+  }()
+
+  /// The texts for which an expression of `t` differs from `expected`, as code points.
+  private static func differing(
+    _ connection: PostgresConnection, _ expression: String, _ texts: [String],
+    _ expected: (String) -> String
+  ) throws -> [String] {
+    let result = try connection.query(
+      "SELECT \(expression) FROM unnest($1::text[]) WITH ORDINALITY AS v (t, n) ORDER BY n",
+      [arrayText(texts)])
+    return texts.enumerated().compactMap { row, text -> String? in
+      let isEqual = result.text(row, 0).unicodeScalars.elementsEqual(expected(text).unicodeScalars)
+      return isEqual
+        ? nil : text.unicodeScalars.map { String($0.value, radix: 16) }.joined(separator: " ")
+    }
+  }
+
+  @Test("folding equals the SQLite store's, for every character and for letters with marks")
   func folding() throws {
     try withDatabase { connection, _ in
       try PostgresFunctions.install(connection)
-      let letters = (UInt32(0x80)..<0x3000).compactMap { Unicode.Scalar($0) }
-        .map { "a\($0)\u{5D0}\($0)" }
       for options in [1, 2, 3] as [UInt8] {
-        let texts = Self.samples + letters
-        let result = try connection.query(
-          """
-          SELECT livefetch.livefetch_fold(t, $2::int)
-          FROM unnest($1::text[]) WITH ORDINALITY AS v (t, n) ORDER BY n
-          """, [arrayText(texts), .integer(Int64(options))])
-        var differing: [String] = []
-        for (row, text) in texts.enumerated() {
-          let expected = Folding.fold(text, StringOptions(rawValue: options))
-          if !result.text(row, 0).unicodeScalars.elementsEqual(expected.unicodeScalars) {
-            differing.append(
-              text.unicodeScalars.map { String($0.value, radix: 16) }.joined(separator: " "))
-          }
-        }
+        let differing = try Self.differing(
+          connection, "livefetch.livefetch_fold(t, \(options))",
+          Self.samples + Self.characters + Self.marked
+        ) { Folding.fold($0, StringOptions(rawValue: options)) }
         #expect(differing == [], "options \(options)")
       }
     }
   }
 
-  @Test("upper and lower case equal the SQLite store's")
+  @Test("upper and lower case equal the SQLite store's, for every character")
   func letterCase() throws {
     try withDatabase { connection, _ in
       try PostgresFunctions.install(connection)
-      for text in Self.samples where !text.contains("Σ") {
-        let result = try connection.query(
-          "SELECT livefetch.livefetch_uppercase($1), livefetch.livefetch_lowercase($1)",
-          [.text(text)])
-        #expect(result.text(0, 0) == text.uppercasedText { false })
-        #expect(result.text(0, 1) == text.lowercasedText { false })
+      let texts = (Self.samples + Self.characters).map { $0.replacing("Σ", with: "") }
+      let upper = try Self.differing(connection, "livefetch.livefetch_uppercase(t)", texts) {
+        $0.uppercasedText { false }
       }
+      #expect(upper == [])
+      let lower = try Self.differing(connection, "livefetch.livefetch_lowercase(t)", texts) {
+        $0.lowercasedText { false }
+      }
+      #expect(lower == [])
+    }
+  }
+
+  @Test("functions of an earlier version are replaced, and an index of their results stays")
+  func earlierVersion() throws {
+    try withDatabase("CREATE TABLE word (name text)") { connection, _ in
+      try PostgresFunctions.install(connection)
+      try connection.execute(
+        """
+        CREATE INDEX word_folded ON word (livefetch.livefetch_fold(name, 3));
+        CREATE OR REPLACE FUNCTION livefetch.livefetch_fold(value text, options integer) RETURNS text
+          LANGUAGE sql IMMUTABLE STRICT AS $$ SELECT 'earlier' $$;
+        COMMENT ON SCHEMA livefetch IS 'earlier';
+        """)
+      try PostgresFunctions.install(connection)
+      let result = try connection.query(
+        "SELECT livefetch.livefetch_fold('Érable', 3), to_regclass('word_folded') IS NOT NULL")
+      #expect(result.text(0, 0) == "erable")
+      #expect(try result.bool(0, 1))
     }
   }
 }

@@ -95,6 +95,23 @@ struct SaveExecutionFailureTests {
     #expect(problems[0].detail == "a rule of the store: too many apples")
   }
 
+  @Test("a trigger that ignores the link to an object of the same save refuses the save")
+  func ignoredLink() throws {
+    let fixture = try SaveExecutionFixture(
+      """
+      CREATE TABLE b(id INTEGER PRIMARY KEY, name TEXT);
+      CREATE TABLE a(id INTEGER PRIMARY KEY, b_id INT REFERENCES b(id));
+      INSERT INTO a VALUES (1, NULL);
+      CREATE TRIGGER z BEFORE UPDATE ON a BEGIN SELECT RAISE(IGNORE); END;
+      """)
+    #expect(
+      try fixture.refusal(
+        """
+        {"changes":[{"update":"a","id":1,"values":{"b":{"temporaryID":"q"}}},
+          {"insert":"b","temporaryID":"q","values":{"name":"x"}}]}
+        """) == ["422 0 - refused"])
+  }
+
   @Test("a table's expression that fails on a value refuses the value")
   func failingExpressions() throws {
     let fixture = try SaveExecutionFixture(

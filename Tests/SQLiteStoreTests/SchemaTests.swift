@@ -221,6 +221,22 @@ struct SchemaTests {
     #expect(table.uniqueIndexes[1].condition == " gone IS NULL")
     #expect(table.columns.map(\.collation) == ["BINARY", "NOCASE", "BINARY", "BINARY"])
   }
+
+  @Test("comments in the text of an index are no part of its expressions and its condition")
+  func indexComments() throws {
+    let file = try ScratchFile(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, b TEXT, gone INT);
+      CREATE UNIQUE INDEX u ON t(lower(a) DESC -- the newest, first)
+        , trim(b)/* ) */desc, 'asc' /* ' */ || b) /* one living */ WHERE gone IS NULL -- or none
+        ;
+      """)
+    let index = try #require(introspect(file).1.entities[0].uniqueIndexes.first)
+    #expect(index.parts.map(\.expression) == ["(lower(a) )", "( trim(b) )", "( 'asc'   || b)"])
+    #expect(
+      index.condition?.split(whereSeparator: \.isWhitespace) == ["gone", "IS", "NULL"],
+      "\(index)")
+  }
 }
 
 @Suite("Schema: keys as SQL and as ids", .mayBlock)

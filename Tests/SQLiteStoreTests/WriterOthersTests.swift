@@ -1,6 +1,7 @@
 // Commits, locks and schema changes of other processes, as the writer detects them.
 
 import FetchModel
+import Foundation
 import TestSupport
 import Testing
 
@@ -107,6 +108,31 @@ struct WriterOthersTests {
       }
     }
     withExtendedLifetime(lock) {}
+  }
+
+  @Test("a symbolic link in place of the lock is refused, and its target is not changed")
+  func linkedLock() throws {
+    let file = try ScratchFile(WrittenFile.fixture)
+    let (lock, target) = (file.path + "-livefetch", file.path + "-target")
+    try Data("text".utf8).write(to: URL(fileURLWithPath: target))
+    #expect(symlink(target, lock) == 0)
+    let name = resolvedPath(file.path) + "-livefetch"
+    let refusal = StoreError.unusable(
+      "\(name) is a symbolic link, which would be overwritten: remove it")
+    #expect(throws: refusal) { try FileLock(beside: file.path) }
+    #expect(throws: refusal) { try FileLock.forReading(file.path) }
+    #expect(FileLock.holder(beside: file.path) == nil)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: target)) == Data("text".utf8))
+  }
+
+  @Test("a lock that cannot be opened for another reason than a missing right tells that reason")
+  func unopenedLock() throws {
+    let file = try ScratchFile(WrittenFile.fixture)
+    #expect(mkdir(file.path + "-livefetch", 0o700) == 0)
+    #expect(
+      throws: StoreError.storageFailed(
+        "\(resolvedPath(file.path))-livefetch cannot be opened: Is a directory")
+    ) { try FileLock(beside: file.path) }
   }
 
   @Test("the lock is released when its holder ends")

@@ -35,6 +35,25 @@ struct AnswerLimitTests {
     return try ServedFile(sql, options: options, configuration: configuration)
   }
 
+  @Test(
+    "a save whose objects are too large together is made, and the response leaves them out",
+    arguments: [nil, "a key"])
+  func objectsOfASave(key: String?) throws {
+    let file = try Self.file()
+    let changes = (1...60).map { #"{"update":"item","id":\#($0),"values":{"name":"new"}}"# }
+    var headers = [(name: "Prefer", value: "return=representation")]
+    if let key { headers.append((name: "Idempotency-Key", value: key)) }
+    let answer = try file.ask(
+      "POST", "/v1/save", body: #"{"changes":[\#(changes.joined(separator: ","))]}"#,
+      headers: headers)
+    #expect(answer.status == 200, "\(answer.text.prefix(200))")
+    #expect(answer.json["updated"]?.integer == 60)
+    #expect(answer.json["included"] == nil)
+    #expect(answer["Preference-Applied"] == "return=minimal")
+    let stored = try file.ask("/v1/objects/item?where=name=='new'&as=count")
+    #expect(stored.json["total"]?.integer == 60)
+  }
+
   private static let repeated = (0..<100).map { "a\($0):note" }.joined(separator: ",")
 
   static let tooLarge = [

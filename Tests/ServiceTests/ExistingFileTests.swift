@@ -167,4 +167,64 @@ struct ExistingFileTests {
     let again = try ServedFile("", adopting: file)
     #expect(try again.ask("/v1/objects/City?as=count").json["total"]?.integer == 0)
   }
+
+  // MARK: Triggers
+
+  private static let dated = """
+    {"entities":[{"name":"City","attributes":[{"name":"name","type":"String"},
+      {"name":"touched","type":"Date","derivation":"now()"}]}]}
+    """
+
+  @Test(.onlyForFiles) func triggersOfOtherProgramsStayWhateverTheyAreCalled() throws {
+    let file = try SampleModel.served(
+      text: Self.model,
+      sql: Self.matching + """
+        CREATE TABLE model(id INTEGER PRIMARY KEY, title TEXT); CREATE TABLE log(t TEXT);
+        CREATE TRIGGER model_ai AFTER INSERT ON model BEGIN INSERT INTO log VALUES('ai ' || NEW.id); END;
+        CREATE TRIGGER model_links_au AFTER UPDATE ON model BEGIN INSERT INTO log VALUES('au'); END;
+        """)
+    file.stop()
+    let changes = "INSERT INTO model VALUES (4, 'x'); UPDATE model SET title = 'y';"
+    #expect(try sqlite(file.path, changes + "SELECT t FROM log") == ["ai 4", "au"])
+  }
+
+  @Test(.onlyForFiles) func aModelIsRefusedIfATriggerOfAnotherProgramHasANameThatItNeeds() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("store.sqlite")
+    try SQLiteShell.run(
+      """
+      CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT, touched TIMESTAMP REAL);
+      CREATE TRIGGER model_derived_city_touched_insert AFTER INSERT ON City BEGIN SELECT 1; END;
+      """, path: path)
+    let before = try sqlite(path, "SELECT sql FROM sqlite_schema")
+    var options = SQLiteStoreOptions()
+    options.model = try ModelFile(parsing: Array(Self.dated.utf8))
+    #expect(
+      throws: StoreError.unusable(
+        """
+        the model needs the names of triggers that LiveFetch did not make: \
+        `model_derived_city_touched_insert` (drop them, or create them under other names)
+        """)
+    ) { _ = try SQLiteStore(path: path, options: options) }
+    #expect(try sqlite(path, "SELECT sql FROM sqlite_schema") == before)
+  }
+
+  @Test(.onlyForFiles) func triggersThatLiveFetchMadeForAnotherModelAreReplaced() throws {
+    let file = try SampleModel.served(text: Self.dated)
+    file.stop()
+    let text = """
+      SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'model%' ORDER BY name
+      """
+    let made = try sqlite(file.path, text)
+    #expect(made.count == 2)
+    try SQLiteShell.run(
+      """
+      DROP TRIGGER model_derived_City_touched_insert;
+      CREATE TRIGGER "model_derived_City_touched_insert" AFTER INSERT ON "City" BEGIN SELECT 1; END;
+      CREATE TRIGGER "model_cascade_City_mayor" AFTER DELETE ON "City" BEGIN SELECT 2; END;
+      """, path: file.path)
+    let again = try ServedFile("", adopting: file)
+    again.stop()
+    #expect(try sqlite(file.path, text) == made)
+  }
 }

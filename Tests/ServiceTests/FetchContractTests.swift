@@ -165,6 +165,22 @@ struct FetchContractTests {
     #expect(cut.text.contains(#""count":2,"truncated":true"#))
   }
 
+  @Test func theCursorOfALongValueIsAccepted() throws {
+    let long = String(repeating: "x", count: 100_000)
+    let file = try ServedFile(
+      """
+      CREATE TABLE note(id INTEGER PRIMARY KEY, body TEXT);
+      INSERT INTO note VALUES (1, '\(long)'), (2, '\(long)y');
+      """)
+    let first = try file.ask("/v1/objects/note?as=ids&sort=body&limit=1").json
+    let next = try #require(first["next"]?.string)
+    #expect(next.utf8.count > 100_000)
+    let second = try file.ask(
+      "POST", "/v1/fetch",
+      body: #"{"entity":"note","as":"ids","sort":["body"],"limit":1,"after":"\#(next)"}"#)
+    #expect(second.text.contains(#""items":[2]"#), "\(second.text.prefix(300))")
+  }
+
   @Test func relatedObjectsAreSentOnceAndOnlyWithObjects() throws {
     let file = try Self.file()
     let answer = try file.ask("\(Self.city)?select=name&expand=country,birthplace&where=id!=3")

@@ -1,4 +1,4 @@
-// The functions that the manual's page of the architecture names against the sources.
+// The functions and the targets that the manual's page of the architecture names against the sources.
 
 import Foundation
 import TestSupport
@@ -69,5 +69,17 @@ struct InternalsPageTests {
       }
     }
     #expect(count >= 30)
+  }
+
+  @Test("The table and the picture name every target")
+  func targets() throws {
+    let package = try ManualPage("Package.swift").text
+    let target = /\.(?:target|systemLibrary|executableTarget|macro|plugin)\(\s*name: "(\w+)"/
+    let names = package.matches(of: target).map { String($0.1) }.filter { $0 != "TestSupport" }
+    #expect(names.count >= 30)
+    for path in ["Public/docs/internals.md", "Public/docs/architecture.svg"] {
+      let words = try Set(ManualPage(path).text.split { !$0.isLetter }.map(String.init))
+      for name in names { #expect(words.contains(name), "\(path): \(name)") }
+    }
   }
 }

@@ -214,6 +214,9 @@ struct ManualTests {
       ("kubernetes", "operations", "health-and-metrics"),
       ("high availability", "operations", "high-availability-and-several-tenants"),
       ("multi-tenant", "operations", "high-availability-and-several-tenants"),
+      ("production", "security", "checklist"), ("firewall", "security", "checklist"),
+      ("reverse proxy", "operations", "behind-a-proxy"),
+      ("let's encrypt", "operations", "nginx-haproxy-and-caddy"), ("corrupt", "cli", "check"),
     ])
   func search(words: String, page: String, anchor: String) throws {
     let index = try Data(
@@ -222,6 +225,20 @@ struct ManualTests {
     let section = try #require(sections.first { $0[0] == page && $0[2] == anchor })
     let text = [section[1], section[3], section[4]].joined(separator: " ").lowercased()
     for word in words.split(separator: " ") { #expect(text.contains(word)) }
+  }
+
+  /// The server's Content-Security-Policy refuses them when a picture is opened by itself.
+  @Test("No picture of the manual has a style sheet or a style attribute")
+  func pictureStyles() throws {
+    let folder = ManualPage.root.appendingPathComponent("Public/docs")
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+      .filter { $0.hasSuffix(".svg") }
+    #expect(names.count >= 3)
+    for name in names {
+      let picture = try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
+      #expect(!picture.contains("<style") && !picture.contains("style="), "\(name)")
+      #expect(!picture.contains("class="), "\(name)")
+    }
   }
 
   @Test("Every link of a rendered page leads to a page, and to a heading where it names one")

@@ -28,13 +28,14 @@ struct ManyFetchesInTimeTests {
   }
 
   private static func ask(
-    _ file: ServedFile, _ fetches: [(name: String, members: String, since: String?)]
+    _ file: ServedFile, _ fetches: [(name: String, members: String, since: String?)],
+    wait: Int = 0
   ) throws -> Answer {
     let members = fetches.map { fetch in
       let since = fetch.since.map { ",\"since\":\"\($0)\"" } ?? ""
       return "\"\(fetch.name)\":{\(fetch.members)\(since)}"
     }
-    let body = "{\"fetches\":{\(members.joined(separator: ","))},\"wait\":0}"
+    let body = "{\"fetches\":{\(members.joined(separator: ","))},\"wait\":\(wait)}"
     return try file.ask("POST", "/v1/live", body: body)
   }
 
@@ -131,6 +132,32 @@ struct ManyFetchesInTimeTests {
     #expect(results?["b"]?["code"]?.string == "token-expired")
     #expect(results?["b"]?["status"]?.integer == 410)
     #expect(results?["c"]?["total"]?.integer == 2)
+  }
+
+  /// Each of the endless fetches has a time limit that is longer than the test waits.
+  @Test(arguments: [0, 60])
+  func resumedFetchesTogetherTakeNoLongerThanOneQueryMay(wait: Int) throws {
+    var configuration = ServiceConfiguration()
+    configuration.queryTimeout = 3
+    let file = try ServedFile(Self.fixture(size: 100_000), configuration: configuration)
+    let token = try #require(file.ask("/v1").json["token"]?.string)
+    try file.runExternally(
+      "UPDATE owner SET v = 0 WHERE id = 9; UPDATE thing SET owner_id = 2 WHERE id = 9")
+    try file.settle()
+    var fetches: [(name: String, members: String, since: String?)] = [("a", Self.first, token)]
+    for number in 1...5 {
+      let members = #""entity":"owner","where":"thing.@count >= \#(number)","as":"count""#
+      fetches.append(("b\(number)", members, token))
+    }
+    let answer = try Self.ask(file, fetches, wait: wait)
+    #expect(answer.status == 200, "\(answer.text)")
+    let results = answer.json["results"]
+    #expect(results?["a"]?["from"]?.string == token)
+    #expect(results?["a"]?["to"]?.string == answer.json["token"]?.string)
+    for fetch in fetches.dropFirst() {
+      #expect(results?[fetch.name]?["code"]?.string == "token-expired")
+      #expect(results?[fetch.name]?["status"]?.integer == 410)
+    }
   }
 
   /// The time limit of the endless fetch is longer than the test waits.

@@ -146,7 +146,7 @@ struct PostgresServiceTests {
     for (condition, value) in [
       ("word == $x", text), ("$x == word", text), ("word < $x", text), ("word CONTAINS $x", text),
       ("word BEGINSWITH $x", text), ("word LIKE $x", text), ("word MATCHES $x", text),
-      ("word IN $x", "[\(text),\"old\"]"),
+      ("word IN $x", "[\(text),\"new\"]"),
     ] {
       let found = try #require(
         database.begin(
@@ -171,7 +171,8 @@ struct PostgresServiceTests {
     }
     for (name, value) in [
       ("a", "[1,null,-3]"), ("a", "[]"), ("a", "[[1,2],[3,4]]"), ("a", "null"),
-      ("w", #"["a b","","NULL",null,"{,}","back\\slash","q\"uote","é\n"]"#), ("f", "[0.5,1e+300]"),
+      ("w", #"["a b","","NULL",null,"{,}","back\\slash","q\"uote","é\n"]"#),
+      ("w", #"["a\\́b","a\"́b"]"#), ("f", "[0.5,1e+300]"),
       ("b", "[true,false,null]"),
     ] {
       let saved = try patch("{\"\(name)\":\(value)}")

@@ -68,12 +68,14 @@ final class ServedDatabase {
   private let service: Service
   private let connection: PostgresConnection
 
-  init(_ sql: String) throws {
+  /// - Parameter model: The text of a model file, whose tables are created.
+  init(_ sql: String, model: String? = nil) throws {
     target = try PostgresServer.shared().newDatabase()
     connection = try PostgresConnection(target)
     try connection.execute(sql)
     var options = PostgresStoreOptions()
     options.queryTimeout = 600
+    options.model = try model.map { try ModelFile(parsing: Array($0.utf8)) }
     store = try PostgresStore(target, options: options)
     var configuration = ServiceConfiguration()
     configuration.queryTimeout = 600

@@ -17,6 +17,25 @@ struct SmallContractTests {
     #expect(try file.ask("/v1/objects/T/1").json["d"]?.string == "2024-02-03T00:00:00Z")
   }
 
+  @Test(.onlyForFiles) func commentsInAUniqueIndexChangeNothing() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT);
+      CREATE TABLE Mayor(id INTEGER PRIMARY KEY, name TEXT, city_id INTEGER REFERENCES City, gone INT);
+      CREATE UNIQUE INDEX c ON City(lower(name) DESC -- by name
+        , name);
+      CREATE UNIQUE INDEX m ON Mayor(city_id) /* one living mayor */ WHERE gone IS NULL;
+      INSERT INTO City VALUES (1, 'x');
+      INSERT INTO Mayor VALUES (1, 'a', 1, 1), (2, 'b', 1, NULL);
+      """)
+    let gone = try file.ask("POST", "/v1/objects/Mayor", body: #"{"name":"c","city":1,"gone":1}"#)
+    #expect(gone.status == 201, "\(gone.text)")
+    let living = try file.ask("POST", "/v1/objects/Mayor", body: #"{"name":"d","city":1}"#)
+    #expect(living.status == 409, "\(living.text)")
+    try file.runExternally("INSERT INTO Mayor(name, city_id, gone) VALUES ('e', 1, 1)")
+    #expect(try file.ask("/v1/objects/Mayor?as=count").json["total"]?.integer == 4)
+  }
+
   @Test func anEmptyTextIsAnIDLikeAnyOther() throws {
     let file = try ServedFile("CREATE TABLE T(id TEXT PRIMARY KEY NOT NULL, n INTEGER)")
     let insert = try file.ask("POST", "/v1/objects/T", body: #"{"id":"","n":1}"#)

@@ -39,10 +39,11 @@ public struct Cursor: Sendable {
     offset > 0 ? nil : encode(after ?? .beginning)
   }
 
-  /// The position of `text`; nil if it is not a cursor of this order.
+  /// The position of `text`; nil if it is not a cursor of this order. A cursor may be as long as the
+  /// values of an object: only the request that contains it limits its length.
   public func decode(_ text: String) -> OrderKey? {
-    guard text.utf8.count <= 1 << 16, let bytes = [UInt8](base64: text, .urlSafe),
-      bytes.count >= 12, word(bytes, 0) == signature
+    guard let bytes = [UInt8](base64: text, .urlSafe), bytes.count >= 12,
+      word(bytes, 0) == signature
     else { return nil }
     if bytes.count == 12 { return bytes[4...].allSatisfy { $0 == 0 } ? .beginning : nil }
     let key = Array(bytes[12...])

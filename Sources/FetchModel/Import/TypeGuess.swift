@@ -1,5 +1,7 @@
 // Sample values of a file's field → the type of a new column, and the table for a file.
 
+import LiveFetchCLibrary
+
 /// Infers the type of a file's field from sample values.
 public struct TypeGuess: Sendable, Hashable {
   private var candidates: Set<AttributeType> = [.boolean, .integer, .double, .date, .json]
@@ -43,10 +45,13 @@ public struct TypeGuess: Sendable, Hashable {
     }
   }
 
-  /// Integers of more than 64 bits become text, which keeps their digits.
+  /// Integers of more than 64 bits, and fractions of more digits than a double has, become text, which
+  /// keeps their digits.
   private static func types(ofNumber text: String, _ json: JSON) -> Set<AttributeType> {
     if json.integer != nil { return [.integer, .double] }
-    return text.utf8.contains { [0x2E, 0x45, 0x65].contains($0) } ? [.double] : []
+    guard text.utf8.contains(where: { [0x2E, 0x45, 0x65].contains($0) }) else { return [] }
+    // A number beyond all doubles is refused with its row.
+    return json.double.map { keepsDigits(of: text, $0) } ?? true ? [.double] : []
   }
 
   private mutating func add(date text: String) {
@@ -65,13 +70,31 @@ public struct TypeGuess: Sendable, Hashable {
     return Int64(text) != nil && !text.hasPrefix("+") && (digits == "0" || !digits.hasPrefix("0"))
   }
 
+  /// `07.5` is text, as `007` is, and so is a number of more digits than a double has.
   static func isPlainNumber(_ text: String) -> Bool {
     if isPlainInteger(text) { return true }
-    guard let first = text.utf8.first(where: { $0 != 0x2D }), first >= 0x30, first <= 0x39,
+    let digits = text.utf8.drop { $0 == 0x2D }
+    guard let first = digits.first, first >= 0x30, first <= 0x39,
       text.utf8.contains(where: { [0x2E, 0x45, 0x65].contains($0) }),
-      Double(decimal: text)?.isFinite == true
+      let double = Double(decimal: text), double.isFinite
     else { return false }
-    return !text.hasPrefix("00")
+    let hasLeadingZero =
+      first == 0x30 && digits.dropFirst().first.map { $0 >= 0x30 && $0 <= 0x39 } == true
+    return !hasLeadingZero && keepsDigits(of: text, double)
+  }
+
+  /// True if `double`, written with as many digits as `text` has, has the same digits.
+  private static func keepsDigits(of text: String, _ double: Double) -> Bool {
+    guard let number = ExactDecimal(text) else { return false }
+    let count = number.digits.count
+    // Every double but the smallest ones keeps 15 digits.
+    guard count > 0, count > 15 || !double.isNormal else { return true }
+    var written = [CChar](repeating: 0, count: count + 16)
+    withVaList([CInt(count - 1), double]) { arguments in
+      _ = vsnprintf(&written, written.count, "%.*e", arguments)
+    }
+    let bytes = written.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    return ExactDecimal(String(decoding: bytes, as: UTF8.self)) == number
   }
 
   /// The type that includes every sample. If there is none: JSON if an array or an object is among

@@ -9,6 +9,11 @@ public struct KeyPathError: Error, Sendable, Hashable {
   public let entity: String
   /// The most similar name of that entity; nil if none is similar.
   public let hint: String?
+
+  /// - Parameter name: only its first 100 characters are kept.
+  init(name: some StringProtocol, entity: String, hint: String?) {
+    (self.name, self.entity, self.hint) = (String(name.prefix(100)), entity, hint)
+  }
 }
 
 extension Model {
@@ -25,7 +30,7 @@ extension Model {
       separator: ".", maxSplits: PredicateLimits.depth, omittingEmptySubsequences: false
     ).map(String.init)
     guard names.count <= PredicateLimits.depth else {
-      throw KeyPathError(name: String(text.prefix(100)), entity: entities[root].name, hint: nil)
+      throw KeyPathError(name: text, entity: entities[root].name, hint: nil)
     }
     var index = 0
     while index < names.count {

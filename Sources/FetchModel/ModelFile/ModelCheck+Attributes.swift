@@ -63,8 +63,11 @@ extension ModelCheck {
 
   private mutating func checkLengths(_ attribute: ModelFile.Attribute, _ place: String) {
     let hasLength = [.string, .uri, .binary].contains(attribute.type)
-    if !hasLength, attribute.minimumLength != nil || attribute.maximumLength != nil {
-      report("\(place)/minimumLength", "\(attribute.type.rawValue) has no length")
+    let lengths = [
+      ("minimumLength", attribute.minimumLength), ("maximumLength", attribute.maximumLength),
+    ]
+    for (name, length) in lengths where !hasLength && length != nil {
+      report("\(place)/\(name)", "\(attribute.type.rawValue) has no length")
     }
     if let least = attribute.minimumLength, let most = attribute.maximumLength, least > most {
       report("\(place)/maximumLength", "is less than the minimum")
@@ -112,10 +115,12 @@ extension ModelCheck {
       if found?.derivation != nil { report(place, "`\(source)` is derived itself") }
     case .path(let names):
       if let reason = problem(inToOnePath: names, of: entity.name) { report(place, reason) }
+      if let type = type(at: names, of: entity.name) { checkType(attribute, holds: type, place) }
     case .count(let name), .sum(let name, _):
       guard let relationship = model.relationship(name, of: entity.name),
         relationship.isToMany
       else { return report(place, "\(entity.name) has no to-many relationship `\(name)`") }
+      checkType(attribute, holds: .integer64, place)
       guard case .sum(_, let summed) = derivation else { return }
       let found = model.attributes(of: relationship.destination).first { $0.name == summed }
       if found?.storedType.isNumeric != true {
@@ -127,6 +132,43 @@ extension ModelCheck {
     }
     if !attribute.isOptional, case .path = derivation {
       report(place, "what a key path reads may be nil, so the attribute has to be optional")
+    }
+  }
+}
+
+// MARK: - Types of derivations
+
+extension ModelCheck {
+  private mutating func checkType(
+    _ attribute: ModelFile.Attribute, holds type: ModelFile.AttributeType, _ place: String
+  ) {
+    guard !isStored, !attribute.type.holds(type) else { return }
+    report(
+      place,
+      "it results in \(type.rawValue), and the attribute's type is \(attribute.type.rawValue)")
+  }
+
+  /// Returns the type of the attribute at the end of a key path; nil for an object, an id, and a field
+  /// of a transformable attribute.
+  private func type(at names: [String], of entity: String) -> ModelFile.AttributeType? {
+    var entity = entity
+    for name in names.dropLast() {
+      guard let relationship = model.relationship(name, of: entity) else { return nil }
+      entity = relationship.destination
+    }
+    return model.attributes(of: entity).first { $0.name == names.last }?.type
+  }
+}
+
+extension ModelFile.AttributeType {
+  /// True if a derived attribute of this type may have the values of another type.
+  fileprivate func holds(_ other: Self) -> Bool {
+    switch self {
+    case .integer16, .integer32, .integer64, .decimal, .double, .float:
+      [.integer16, .integer32, .integer64, .decimal, .double, .float, .boolean].contains(other)
+    case .string: [.string, .uri, .uuid].contains(other)
+    case .uri: [.uri, .string].contains(other)
+    case .boolean, .date, .binary, .uuid, .transformable: self == other
     }
   }
 }

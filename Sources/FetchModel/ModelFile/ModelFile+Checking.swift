@@ -2,9 +2,13 @@
 // that contradict each other.
 
 extension ModelFile {
-  /// All errors in the meaning of the model's names and rules.
-  var problems: [ModelFileProblem] {
+  /// Returns all errors in the meaning of the model's names and rules.
+  ///
+  /// - Parameter isStored: true for the model of a store, which an earlier version may have accepted
+  ///   with derived attributes of other types.
+  func problems(isStored: Bool = false) -> [ModelFileProblem] {
     var check = ModelCheck(self)
+    check.isStored = isStored
     check.run()
     return check.problems
   }
@@ -13,7 +17,7 @@ extension ModelFile {
   ///
   /// - Throws: Every problem, each with its location.
   public func check() throws(ModelFileError) {
-    let problems = problems
+    let problems = problems()
     guard problems.isEmpty else { throw ModelFileError(problems) }
   }
 
@@ -34,6 +38,8 @@ extension ModelFile {
 struct ModelCheck {
   let model: ModelFile
   let hierarchy: ClassHierarchy
+  /// True to accept derived attributes of other types than their derivations.
+  var isStored = false
   var problems: [ModelFileProblem] = []
 
   init(_ model: ModelFile) {

@@ -11,17 +11,19 @@ extension ModelFile {
   /// Reads and checks a model.
   ///
   /// - Throws: Every problem found, each with its location.
-  public init(_ json: JSON) throws(ModelFileError) {
+  public init(_ json: JSON) throws(ModelFileError) { try self.init(json, isStored: false) }
+
+  private init(_ json: JSON, isStored: Bool) throws(ModelFileError) {
     let problems = ProblemList()
     self.init(MemberReader(json, at: "", problems))
-    if problems.all.isEmpty { problems.all += self.problems }
+    if problems.all.isEmpty { problems.all += self.problems(isStored: isStored) }
     guard problems.all.isEmpty else { throw ModelFileError(problems.all) }
   }
 
   /// Reads the text that a store keeps of its model.
   package init(stored text: String) throws(StoreError) {
     do {
-      try self.init(parsing: Array(text.utf8))
+      try self.init(JSON(modelText: Array(text.utf8)), isStored: true)
     } catch {
       throw .unusable("the stored model cannot be read: \(error)")
     }

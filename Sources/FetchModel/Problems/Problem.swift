@@ -102,8 +102,8 @@ extension Problem {
   package static func notObservable(_ entity: String) -> Problem {
     badRequest(
       "not-observable",
-      "`\(entity)` cannot be followed: it is a view, has no primary key, has a column of SQLite that "
-        + "is called `true` or `false`, or is served read only.")
+      "`\(entity)` cannot be followed: it is a view, has no primary key, is served read only, or is a "
+        + "table without live results by the manual's page of its database.")
   }
 
   /// A 503 that the client repeats after a second.

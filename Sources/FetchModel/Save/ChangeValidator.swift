@@ -142,9 +142,12 @@ struct ChangeValidator {
   private mutating func checkMissing(
     _ draft: ChangeDraft, of entity: Entity, at entityIndex: Int
   ) {
+    let given = draft.properties(of: entity)
+    // A hidden attribute has a name only.
+    let names = Set(draft.values.map(\.name))
     for (index, attribute) in entity.attributes.enumerated()
     where !attribute.isOptional && !attribute.hasDefault && attribute.isWritable {
-      guard !draft.gives(attribute.name, .attribute(index), of: entity) else { continue }
+      guard !given.contains(.attribute(index)), !names.contains(attribute.name) else { continue }
       if isProtected(index, of: entityIndex), draft.kind == .replace { continue }
       guard !entity.hiddenAttributes.contains(index) else {
         report(.missing, nil, ChangeProblem.detailOfHidden)
@@ -154,7 +157,7 @@ struct ChangeValidator {
     }
     for (index, relationship) in entity.relationships.enumerated()
     where !relationship.isOptional && !relationship.isToMany {
-      guard !draft.gives(relationship.name, .relationship(index), of: entity) else { continue }
+      guard !given.contains(.relationship(index)) else { continue }
       report(.missing, relationship.name, "`\(relationship.name)` needs an object")
     }
   }
@@ -168,7 +171,7 @@ extension ChangeValidator {
     let model = model
     guard let index = model.entityIndex(named: draft.entity) else {
       report(
-        .unknownEntity, nil, "there is no entity `\(draft.entity)`",
+        .unknownEntity, nil, "there is no entity `\(draft.entity.prefix(100))`",
         hint: nearestName(to: draft.entity, among: model.entities.map(\.name)))
       return nil
     }
@@ -244,10 +247,9 @@ extension ChangeValidator {
 }
 
 extension ChangeDraft {
-  /// True if the members set the property, under its name or an alias.
-  fileprivate func gives(_ name: String, _ property: Property, of entity: Entity) -> Bool {
-    values.contains { $0.name == name }
-      || values.contains { entity.property(named: $0.name) == property }
+  /// The properties that the members set, under their names or an alias.
+  fileprivate func properties(of entity: Entity) -> Set<Property> {
+    Set(values.compactMap { entity.property(named: $0.name) })
   }
 
   /// Returns the values without the target's own id, so that an object can be sent back as

@@ -34,9 +34,11 @@ extension StoreReadTransaction {
       let snapshot = try snapshot(of: page)
       guard try body(snapshot) else { return }
       left -= size
-      guard let json = try? JSON(stored: snapshot.json),
-        let next = json["next"]?.string.flatMap(cursor.decode)
-      else { return }
+      guard let json = try? JSON(stored: snapshot.json) else {
+        throw .failed("a page cannot be read")
+      }
+      guard let text = json["next"]?.string else { return }
+      guard let next = cursor.decode(text) else { throw .failed("a page's cursor cannot be read") }
       page.window = Window(limit: size, after: next)
     }
   }

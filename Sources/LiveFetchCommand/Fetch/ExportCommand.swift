@@ -23,6 +23,10 @@ struct ExportCommand: ParsableCommand {
       """)
 
   private static let pageSize = 10_000
+  /// The longest query string that is not sent as a body, in bytes.
+  private static let maxQueryBytes = 4_096
+  /// The longest head of a request that a server takes, in bytes.
+  private static let maxHeadBytes = 7_168
 
   @OptionGroup var target: StoreArgument
   @OptionGroup var fetch: FetchArguments
@@ -84,7 +88,6 @@ struct ExportCommand: ParsableCommand {
 
   private func exportRemote(to sink: inout ExportSink) throws {
     let remote = try target.remote()
-    let path = "/v1/objects/\(PercentEncoding.encodeComponent(fetch.entity))"
     if sink.isDelimited {
       let model = try remote.json("GET", "/v1/model")
       sink.describe(columnsIfEmpty: columns(in: model)) {
@@ -95,14 +98,44 @@ struct ExportCommand: ParsableCommand {
     var left = fetch.limit ?? .max
     repeat {
       let size = min(left, Self.pageSize)
-      let json = try remote.json(
-        "GET", path, query: query + [("limit", String(size))], predicate: fetch.predicate)
+      let json = try page(of: query + [("limit", String(size))], remote)
       try sink.write(json)
       let count = Int(clamping: json["count"]?.integer ?? 0)
       guard let next = json["next"]?.string, count > 0 else { return }
       left -= count
       query = query.filter { $0.name != "after" && $0.name != "offset" } + [("after", next)]
     } while left > 0
+  }
+
+  /// Fetches a page. A query that is too long for an address, as that of a cursor with a long value,
+  /// is sent as a body.
+  private func page(
+    of query: [(name: String, value: String)], _ remote: ServerClient
+  ) throws -> JSON {
+    let length = query.reduce(0) {
+      $0 + $1.name.utf8.count + PercentEncoding.encodeComponent($1.value).utf8.count + 2
+    }
+    // In a body the values of a predicate have types, which the command does not know.
+    let hasValues = !fetch.arguments.isEmpty || !fetch.variables.isEmpty
+    guard length > (hasValues ? Self.maxHeadBytes : Self.maxQueryBytes) else {
+      let path = "/v1/objects/\(PercentEncoding.encodeComponent(fetch.entity))"
+      return try remote.json("GET", path, query: query, predicate: fetch.predicate)
+    }
+    guard !hasValues else {
+      throw failure(
+        """
+        \(target.name): the predicate, or a value by which the objects are sorted, is too long to be sent \
+        together with --arg or --var; write the values into --where
+        """, .usage)
+    }
+    let members = [JSON.Member(name: "entity", value: .string(fetch.entity))]
+    let parameters = query.map { name, value in
+      let isCount = name == "limit" || name == "offset"
+      return JSON.Member(
+        name: name, value: isCount && Int(value) != nil ? .number(value) : .string(value))
+    }
+    let body = JSON.object(members + parameters).bytes
+    return try remote.json("POST", "/v1/fetch", body: body, predicate: fetch.predicate)
   }
 
   /// The columns of the selected values, or of all attributes and to-one relationships.

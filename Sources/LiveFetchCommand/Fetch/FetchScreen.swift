@@ -59,7 +59,9 @@ struct FetchScreen {
     let head = "\(title)  \(result.count.withThousandsSeparators) objects  \(Self.clock())  \(word)"
     let top = terminal.paint(
       head.shortened(to: size.columns).padded(to: size.columns), .inverse)
-    let body = ([top] + lines + gone).map { Self.cut($0, to: size.columns) + "\u{1B}[K" }
+    let body = ([top] + lines + gone).prefix(max(1, size.rows - 1)).map {
+      Self.cut($0, to: size.columns) + "\u{1B}[K"
+    }
     terminal.write("\u{1B}[H" + body.joined(separator: "\r\n") + "\u{1B}[J")
   }
 
@@ -73,7 +75,8 @@ struct FetchScreen {
   /// Returns `line` truncated to a number of columns. Colour codes have no width and are reset at
   /// the end.
   static func cut(_ line: String, to width: Int) -> String {
-    guard line.count > width else { return line }
+    // No character has more columns than bytes.
+    guard line.utf8.count > width else { return line }
     var result = ""
     var used = 0
     var isEscape = false

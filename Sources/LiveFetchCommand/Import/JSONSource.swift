@@ -1,8 +1,8 @@
 // A JSON array of objects, or one object per line (NDJSON) → records.
 //
 // The array is split into its elements without reading it as a whole. The field names are those of
-// the first records; later records may omit some. An array that is not closed, or that is followed
-// by more data, is refused as a whole, because the file may be truncated.
+// the first records; later records may omit some. An array that is not closed, that has a bracket too
+// many, or that is followed by more data, is refused as a whole, because the file may be damaged.
 
 import FetchModel
 
@@ -30,7 +30,12 @@ final class JSONSource: RecordSource {
     self.buffer = buffer
     self.isArray = isArray
     try buffer.skipMark()
-    if isArray, try skipSpace() == 0x5B {
+    if isArray, let first = try skipSpace() {
+      guard first == 0x5B else {
+        throw ReadError(
+          detail: "a JSON array begins with `[`; --format ndjson reads one object per line",
+          status: .unusableStore)
+      }
       advance(1)
       isOpen = true
     }
@@ -94,6 +99,10 @@ extension JSONSource {
     if first == nil || isArray && first == 0x5D {
       try end(at: first)
       return false
+    }
+    // Elements end in front of a bracket that was not opened.
+    if isArray, first == 0x7D {
+      throw ReadError(detail: "`,` or `]` is expected, not `}`", status: .unusableStore)
     }
     line = nextLine
     let end = isArray ? try endOfElement() : try endOfLine()

@@ -12,7 +12,8 @@ struct AlterCommand: ParsableCommand {
     abstract: "Change the tables of a file, served or not.",
     discussion: """
       Runs SQL in one transaction in which the history's triggers do not interfere: SQLite cannot drop \
-      a column that a trigger names. Clients of a changed table fetch a new snapshot.
+      a column that a trigger names. A new epoch begins: all clients fetch a new snapshot. SQL that would \
+      leave rows that refer to rows that do not exist is refused.
 
       EXAMPLES
         livefetch alter shop.sqlite 'ALTER TABLE Product DROP COLUMN price'

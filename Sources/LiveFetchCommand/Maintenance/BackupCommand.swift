@@ -79,6 +79,7 @@ struct RestoreCommand: ParsableCommand {
   var quiet = false
 
   func run() throws {
+    try refuseDatabase(backup)
     try refuseDatabase(store)
     try requireFile(backup)
     _ = try isFile(store)

@@ -58,12 +58,14 @@ struct CheckCommand: ParsableCommand {
     switch finding {
     case .damage(let what): return "damage: \(what)"
     case .history(let what): return "history: \(what)"
+    case .uncheckedLinks(let table, let reason):
+      return "foreign keys: those of \(table) cannot be checked (\(reason))"
     case .orphans(let table, let parent, let count, let rows):
-      let some = rows.map(String.init).joined(separator: ", ")
+      let some = rows.joined(separator: ", ")
       let more = count > rows.count ? ", …" : ""
+      let named = rows.isEmpty ? "" : " (row \(some)\(more))"
       return
-        "orphans: \(count) rows of \(table) refer to a \(parent) that does not exist "
-        + "(row \(some)\(more))"
+        "orphans: \(count) rows of \(table) refer to a \(parent) that does not exist\(named)"
     }
   }
 }

@@ -8,9 +8,10 @@ import Service
 
 /// Makes backups of a served store on a thread of its own.
 ///
-/// The copies are named `NAME-20261123T140500Z.sqlite` after their time. A copy has its name only when it
-/// is complete and checked. Other files in the directory are left alone, and copies of a later time, which
-/// a clock that was ahead has left.
+/// The copies are named `NAME-ID-20261123T140500Z.sqlite` after the store's id, which no other store has,
+/// and their time. A copy has its name only when it is complete and checked. Other files in the directory
+/// are left alone: also copies of other stores with the same name, and those of a later time, which a
+/// clock that was ahead has left.
 final class ScheduledBackups: Sendable {
   /// The path of the served file.
   let path: String
@@ -39,9 +40,17 @@ final class ScheduledBackups: Sendable {
   /// Makes the directory and starts. A copy of an earlier run counts: the next is due one interval after
   /// it.
   ///
-  /// - Throws: the exit status if the directory cannot be made or written.
+  /// - Throws: the exit status if the directory cannot be made or written, or the store has no id.
   func begin() throws {
     let files = FileManager.default
+    let id = try reportingErrors(of: path) { try SQLiteStore.backupID(of: path) }
+    guard let id else {
+      throw failure(
+        """
+        \(path): was never served for writing here, so its backups cannot be told from those of other \
+        stores; serve it once without --read-only, or without --backup-every
+        """, .failed)
+    }
     do {
       try files.createDirectory(atPath: directory, withIntermediateDirectories: true)
     } catch {
@@ -51,31 +60,36 @@ final class ScheduledBackups: Sendable {
       throw failure("\(directory): may not be written; backups need it", .failed)
     }
     for ending in [Self.partial, Self.partial + "-journal"] {
-      for name in names(ending: ending) {
+      for name in names(of: id, ending: ending) {
         try? files.removeItem(atPath: "\(directory)/\(name)")
       }
     }
+    let newest = newest(of: id)
     metrics.scheduleBackups(every: interval, last: newest?.timeIntervalSince1970)
-    Thread.detachNewThread { self.run() }
+    Thread.detachNewThread { self.run(id, since: newest) }
   }
 
   /// Starts no further backup.
   func stop() { end.signal() }
 
-  private func run() {
-    var due = (newest?.addingTimeInterval(interval)) ?? Date()
+  /// - Parameter newest: the time of the newest copy; nil without one.
+  private func run(_ id: String, since newest: Date?) {
+    var id = id
+    var due = newest?.addingTimeInterval(interval) ?? Date()
     while end.wait(timeout: .now() + max(0, due.timeIntervalSinceNow)) == .timedOut {
       let began = Date()
-      let isMade = make(at: began)
+      // Another file may have taken the place of the first one.
+      if let found = try? SQLiteStore.backupID(of: path) { id = found }
+      let isMade = make(of: id, at: began)
       metrics.countBackup(isMade ? began.timeIntervalSince1970 : nil)
-      if isMade { removeOldest() }
+      if isMade { removeOldest(of: id) }
       due = began.addingTimeInterval(isMade ? interval : min(interval, Self.retryDelay))
     }
   }
 
   /// True if the copy was made.
-  private func make(at time: Date) -> Bool {
-    let copy = "\(directory)/\(stem)-\(Self.text(time))\(Self.ending)"
+  private func make(of id: String, at time: Date) -> Bool {
+    let copy = "\(directory)/\(start(id))\(Self.text(time))\(Self.ending)"
     // Somebody may have removed it.
     try? FileManager.default.createDirectory(
       atPath: directory, withIntermediateDirectories: true)
@@ -88,8 +102,8 @@ final class ScheduledBackups: Sendable {
     }
   }
 
-  private func removeOldest() {
-    for name in names(ending: Self.ending).dropLast(kept) {
+  private func removeOldest(of id: String) {
+    for name in names(of: id, ending: Self.ending).dropLast(kept) {
       do {
         try FileManager.default.removeItem(atPath: "\(directory)/\(name)")
       } catch {
@@ -105,23 +119,26 @@ extension ScheduledBackups {
   private static let ending = ".sqlite"
   private static let partial = ".sqlite.partial"
 
-  /// The file's name without its extension.
-  private var stem: String {
-    URL(fileURLWithPath: path).deletingPathExtension().lastPathComponent
+  /// The start of each copy's name: the file's name without its extension, and the store's id.
+  private func start(_ id: String) -> String {
+    "\(URL(fileURLWithPath: path).deletingPathExtension().lastPathComponent)-\(id)-"
   }
 
   /// The time of the newest copy; nil without one.
-  private var newest: Date? {
-    names(ending: Self.ending).last.flatMap { Self.date($0.dropFirst(stem.count + 1).prefix(16)) }
+  private func newest(of id: String) -> Date? {
+    names(of: id, ending: Self.ending).last.flatMap {
+      Self.date($0.dropFirst(start(id).count).prefix(16))
+    }
   }
 
-  /// The copies of this store up to now, oldest first.
-  private func names(ending: String) -> [String] {
+  /// The copies of the store with this id up to now, oldest first.
+  private func names(of id: String, ending: String) -> [String] {
+    let start = start(id)
     let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
     let now = Date()
     return names.filter { name in
-      guard name.hasPrefix("\(stem)-"), name.hasSuffix(ending) else { return false }
-      let date = Self.date(name.dropFirst(stem.count + 1).dropLast(ending.count))
+      guard name.hasPrefix(start), name.hasSuffix(ending) else { return false }
+      let date = Self.date(name.dropFirst(start.count).dropLast(ending.count))
       return date.map { $0 <= now } ?? false
     }.sorted()
   }

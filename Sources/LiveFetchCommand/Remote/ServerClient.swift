@@ -26,6 +26,14 @@ struct ServerClient {
     guard let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
       throw failure("\(address): an address begins with http:// or https://", .usage)
     }
+    // The message does not repeat the address, which may have a password.
+    guard url.user == nil, url.password == nil, (url.percentEncodedQuery ?? "").isEmpty else {
+      throw failure(
+        """
+        the address of a server has no user, password or query; --token or LIVEFETCH_TOKEN gives the \
+        credential
+        """, .usage)
+    }
     var path = url.percentEncodedPath
     while path.hasSuffix("/") { path.removeLast() }
     if path.hasSuffix("/v1") { path.removeLast(3) }

@@ -12,6 +12,7 @@ struct CommandBatch: Sendable {
     case follow(FollowRequest)
     case followGroup(GroupCommand)
     case endWait(any GroupWaiter)
+    case endCatchUps(any GroupWaiter)
     case cancel(any LiveWaiter)
   }
 

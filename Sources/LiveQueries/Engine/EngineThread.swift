@@ -122,12 +122,13 @@ final class EngineThread {
       case .cancel(let waiter):
         queries.cancel(ObjectIdentifier(waiter))
         unserved.removeAll { $0.waiter === waiter }
-        cancelGroup(of: waiter, &unserved)
+        cancel(groups.remove(waiter), &unserved)
       case .follow(let request):
         if isStale || !queries.followFromMemory(request, now: now) {
           unserved.append(request)
         }
       case .endWait(let waiter): groups.endWait(of: waiter)
+      case .endCatchUps(let waiter): cancel(groups.endCatchUps(of: waiter), &unserved)
       case .followGroup(let group):
         for request in groups.follow(group)
         where isStale || !queries.followFromMemory(request, now: now) {
@@ -138,13 +139,10 @@ final class EngineThread {
     return unserved
   }
 
-  private func cancelGroup(
-    of waiter: any LiveWaiter, _ unserved: inout [FollowRequest]
-  ) {
-    let members = groups.remove(waiter)
+  private func cancel(_ members: [GroupMember], _ unserved: inout [FollowRequest]) {
     guard !members.isEmpty else { return }
-    for member in members { queries.cancel(ObjectIdentifier(member)) }
     let gone = Set(members.map { ObjectIdentifier($0) })
+    queries.cancel(gone)
     unserved.removeAll { gone.contains(ObjectIdentifier($0.waiter)) }
   }
 

@@ -53,7 +53,7 @@ public final class LiveEngine: Sendable {
   /// After an answer the waiter gets nothing until this is called again, with new fetches only: the
   /// others continue from their last answer. A fetch that was answered ``LiveAnswer/expired`` or
   /// ``LiveAnswer/failed(_:)`` is removed. While one of the fetches is read in the background, the
-  /// answer waits for it.
+  /// answer waits for it, until ``endCatchUps(of:)`` is called.
   ///
   /// - Parameters:
   ///   - isFinal: true to answer at once, even without changes.
@@ -70,6 +70,13 @@ public final class LiveEngine: Sendable {
   /// delivered: the client is not up to date with a later token then.
   public func endWait(of waiter: any GroupWaiter) {
     commandQueue.update { $0.commands.append(.endWait(waiter)) }
+  }
+
+  /// Ends the catch-ups of a group's fetches that are not up to date yet. They are answered
+  /// ``LiveAnswer/failed(_:)`` with ``StoreError/queryTimeout``, with the results of the other fetches,
+  /// also if these have no changes. Has no effect on a group whose fetches are all up to date.
+  public func endCatchUps(of waiter: any GroupWaiter) {
+    commandQueue.update { $0.commands.append(.endCatchUps(waiter)) }
   }
 
   /// Removes `waiter` without an answer, unless one is already being delivered.

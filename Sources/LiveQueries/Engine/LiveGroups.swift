@@ -90,9 +90,10 @@ public final class GroupMember: LiveWaiter {
     isPrepared = false
   }
 
-  /// Notes that it continues in the background. Returns false if it did so before.
+  /// Notes that it continues in the background. Returns false if it did so before, or if there is no time
+  /// for it.
   func beginBackground() -> Bool {
-    if isPrepared { return false }
+    if isPrepared || group.isOverdue { return false }
     group.move(self, to: .requested)
     isPrepared = true
     return true
@@ -113,6 +114,8 @@ final class Group: Sendable {
   nonisolated(unsafe) private(set) var hasDropped = false
   nonisolated(unsafe) var isArmed = false
   nonisolated(unsafe) var mustAnswer = false
+  /// True if no fetch may be caught up with in the background any more before the next answer.
+  nonisolated(unsafe) private(set) var isOverdue = false
 
   init(_ waiter: any GroupWaiter, caller: String) {
     self.waiter = waiter
@@ -120,7 +123,7 @@ final class Group: Sendable {
   }
 
   /// True if all members refer to one snapshot.
-  private var isConsistent: Bool { requested == 0 && !hasDropped }
+  fileprivate var isConsistent: Bool { requested == 0 && !hasDropped }
 
   /// True if its client is to be answered as soon as possible.
   var wantsAnswer: Bool { isArmed && (mustAnswer || !results.isEmpty) }
@@ -163,10 +166,22 @@ final class Group: Sendable {
     switch answer {
     case .diff(let diff) where diff.isEmpty: member.since = diff.to
     case .diff: results.append(GroupResult(index: member.index, answer: answer))
+    case .expired where isOverdue:
+      members[member.index] = nil
+      results.append(GroupResult(index: member.index, answer: .failed(.queryTimeout)))
     case .expired, .failed:
       members[member.index] = nil
       results.append(GroupResult(index: member.index, answer: answer))
     }
+  }
+
+  /// Ends the members' catch-ups, and returns those members. The group is answered as soon as the others
+  /// refer to one snapshot.
+  func endCatchUps() -> [GroupMember] {
+    (isOverdue, mustAnswer) = (true, true)
+    let late = members.values.filter { $0.state == .requested }
+    for member in late { receive(.expired, member) }
+    return late
   }
 
   /// Drops the diffs of a group that is not to be answered yet: when it is, they may be out of date.
@@ -184,7 +199,7 @@ final class Group: Sendable {
       members[result.index]?.since = diff.to
       members[result.index]?.isPrepared = false
     }
-    defer { (results, isArmed, mustAnswer) = ([], false, false) }
+    defer { (results, isArmed, mustAnswer, isOverdue) = ([], false, false, false) }
     return results
   }
 
@@ -237,6 +252,14 @@ struct LiveGroups {
     guard let group = groups[identity], group.isArmed else { return }
     group.mustAnswer = true
     pending[identity] = group
+  }
+
+  /// Ends the catch-ups of a group that is not at one snapshot, and returns the members that are late.
+  mutating func endCatchUps(of waiter: any GroupWaiter) -> [GroupMember] {
+    let identity = ObjectIdentifier(waiter)
+    guard let group = groups[identity], group.isArmed, !group.isConsistent else { return [] }
+    pending[identity] = group
+    return group.endCatchUps()
   }
 
   /// Removes a client's group and returns its registered and requested members.

@@ -45,6 +45,15 @@ final class CatchUpContext {
     limit / (1 << min(timeouts[caller, default: 0], 20))
   }
 
+  /// By caller, the time that catch-ups of groups' fetches took in this transaction.
+  private var groupTimes: [String: Duration] = [:]
+
+  func groupTime(of caller: String) -> Duration { groupTimes[caller, default: .zero] }
+
+  func recordGroupTime(_ time: Duration, of caller: String) {
+    groupTimes[caller, default: .zero] += time
+  }
+
   // MARK: Searches for many fetches
 
   /// By position and fetch, the ids whose rows may differ; nil inside if any row may.
@@ -59,8 +68,11 @@ final class CatchUpContext {
 
   /// Examines the changes after `start` once for all fetches in `keys`, if there are enough of
   /// them and the store's history reaches back to it.
+  ///
+  /// - Parameter time: how long the fetches' conditions may be tested.
   func search(
-    for keys: Set<QueryKey>, after start: Token, in model: Model, _ columns: (any ColumnTraits)?
+    for keys: Set<QueryKey>, after start: Token, in model: Model, _ columns: (any ColumnTraits)?,
+    testing time: Duration
   ) throws(StoreError) {
     let position = start.position
     guard keys.count >= Self.minSearched, position != token.position,
@@ -74,7 +86,7 @@ final class CatchUpContext {
     for query in queries { index.insert(query) }
     let changed = try changes(after: position, in: model)
     var search = CandidateSearch(index, changed, after: position, transaction)
-    search.run()
+    search.run(testingUntil: .now + time)
     guard !search.hasFailed else { return }
     unfinished.remove(position)
     affected[position] = Dictionary(

@@ -22,6 +22,10 @@ struct PendingCatchUp {
   struct Waiting {
     let request: FollowRequest
     let from: Token
+
+    func isOf(_ waiters: Set<ObjectIdentifier>) -> Bool {
+      waiters.contains(ObjectIdentifier(request.waiter))
+    }
   }
 
   let ticket = CatchUpTicket()
@@ -43,9 +47,13 @@ struct PendingCatchUp {
     return all.compactMap(\.request.waiter.groupMember)
   }
 
-  mutating func remove(_ waiter: ObjectIdentifier) {
-    begun.removeAll { ObjectIdentifier($0.request.waiter) == waiter }
-    later.removeAll { ObjectIdentifier($0.request.waiter) == waiter }
+  func isAwaited(byAnyOf waiters: Set<ObjectIdentifier>) -> Bool {
+    begun.contains { $0.isOf(waiters) } || later.contains { $0.isOf(waiters) }
+  }
+
+  mutating func remove(_ waiters: Set<ObjectIdentifier>) {
+    begun.removeAll { $0.isOf(waiters) }
+    later.removeAll { $0.isOf(waiters) }
     if isEmpty { ticket.cancel() }
   }
 }
@@ -96,18 +104,21 @@ struct CatchUpJob: Sendable {
   let latestStart: ContinuousClock.Instant?
   let ticket: CatchUpTicket
 
-  /// The number of outcomes that are reported together.
-  private static let reportSize = 50
+  /// The time for which outcomes are collected and reported together: a report has a fixed cost, and the
+  /// clients of a quick job do not wait for a slow one.
+  private static let reportPause = Duration.milliseconds(50)
   /// After this time the remaining jobs use a newer snapshot, because an old one keeps the WAL long,
   /// and wait for their caller's next turn.
   private static let transactionTime = Duration.seconds(5)
+  /// The time limit of the search for all jobs together, as far as conditions are tested.
+  private static let testTime = Duration.seconds(1)
 
   /// Executes jobs that start from the same token, in one read transaction as far as its time
   /// limit allows. The changes since the token are examined once for all. Returns the remaining jobs.
   ///
   /// - Parameters:
   ///   - isEnding: true once the engine is about to end.
-  ///   - report: receives each outcome once, several at a time.
+  ///   - report: receives each outcome once, perhaps several at a time.
   static func run(
     _ jobs: ArraySlice<CatchUpJob>, _ store: any LiveStore,
     cancelledWhen isEnding: @escaping @Sendable () -> Bool,
@@ -125,15 +136,18 @@ struct CatchUpJob: Sendable {
         let end = ContinuousClock.now + transactionTime
         let context = CatchUpContext(transaction)
         search(for: rest, context)
+        var finished: [FinishedCatchUp] = []
+        var nextReport = ContinuousClock.now
         repeat {
-          let some = rest.prefix(reportSize)
-          rest = rest.dropFirst(reportSize)
-          report(
-            some.map { job in
-              awaited.begin([job])
-              return FinishedCatchUp(job: job, outcome: job.outcome(context, isEnding))
-            })
+          let job = rest.removeFirst()
+          awaited.begin([job])
+          finished.append(FinishedCatchUp(job: job, outcome: job.outcome(context, isEnding)))
+          guard ContinuousClock.now >= nextReport else { continue }
+          report(finished)
+          finished = []
+          nextReport = .now + reportPause
         } while !rest.isEmpty && ContinuousClock.now < end
+        if !finished.isEmpty { report(finished) }
       }
       return rest
     } catch {
@@ -153,7 +167,8 @@ struct CatchUpJob: Sendable {
     guard let first = jobs.first else { return }
     let keys = Set(jobs.filter { $0.key.query.only == nil }.map(\.key.query))
     try? context.transaction.withTimeLimit(nil) { () throws(StoreError) in
-      try context.search(for: keys, after: first.key.from, in: first.model, first.columns)
+      try context.search(
+        for: keys, after: first.key.from, in: first.model, first.columns, testing: testTime)
     }
   }
 

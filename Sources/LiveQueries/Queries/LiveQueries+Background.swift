@@ -4,10 +4,16 @@
 import FetchModel
 
 extension LiveQueries {
-  /// True if this catch-up would exceed the time limit: the search for its token did, or a job for the
-  /// same fetch from the same or a later token is running.
+  /// True if this catch-up is not to be tried on this thread: the search for its token exceeded the time
+  /// limit, a job for the same fetch from the same or a later token is running, or the fetches of its
+  /// caller's groups have had their time in this transaction.
   func isSlow(_ request: FollowRequest, from: Token, _ context: CatchUpContext) -> Bool {
     if request.waiter.groupMember?.isPrepared == true { return false }
+    if request.needsConsistentSnapshot,
+      context.groupTime(of: request.caller) > configuration.timeLimit * 2
+    {
+      return true
+    }
     let key = QueryKey(request.plan, only: request.only)
     if context.searchTimedOut(after: from.position), queries[key]?.isActive != true { return true }
     return pendingCatchUps.keys.contains { $0.query == key && from.position <= $0.from.position }
@@ -75,15 +81,14 @@ extension LiveQueries {
     drop(query)
   }
 
-  /// Removes a client that waits for a background catch-up.
-  mutating func cancelCatchUp(of waiter: ObjectIdentifier) {
-    guard !pendingCatchUps.isEmpty else { return }
-    for key in Array(pendingCatchUps.keys) {
-      pendingCatchUps[key]?.remove(waiter)
-      guard pendingCatchUps[key]?.isEmpty == true else { continue }
-      pendingCatchUps[key] = nil
-      newJobs.removeAll { $0.key == key }
+  /// Removes clients that wait for background catch-ups. O(clients that wait for any).
+  mutating func cancelCatchUps(of waiters: Set<ObjectIdentifier>) {
+    for (key, pending) in pendingCatchUps where pending.isAwaited(byAnyOf: waiters) {
+      var rest = pending
+      rest.remove(waiters)
+      pendingCatchUps[key] = rest.isEmpty ? nil : rest
     }
+    newJobs.removeAll { $0.ticket.isCancelled }
   }
 
   /// Answers every client that waits for a background catch-up with ``StoreError/busy``.

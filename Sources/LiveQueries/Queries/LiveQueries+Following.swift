@@ -57,9 +57,11 @@ extension LiveQueries {
   }
 
   private func search(for keys: [Token: Set<QueryKey>], _ context: CatchUpContext) {
+    let latest = ContinuousClock.now + configuration.longTimeLimit
     try? context.transaction.withTimeLimit(configuration.longTimeLimit) { () throws(StoreError) in
-      for (start, keys) in keys {
-        try context.search(for: keys, after: start, in: model, columns)
+      for (start, keys) in keys where ContinuousClock.now < latest {
+        try context.search(
+          for: keys, after: start, in: model, columns, testing: configuration.timeLimit)
       }
     }
   }
@@ -84,6 +86,12 @@ extension LiveQueries {
     _ request: FollowRequest, _ context: CatchUpContext, now: ContinuousClock.Instant
   ) {
     var start: Token?
+    let begin = ContinuousClock.now
+    defer {
+      if request.needsConsistentSnapshot {
+        context.recordGroupTime(begin.duration(to: .now), of: request.caller)
+      }
+    }
     do throws(StoreError) {
       start = try startingToken(request, context)
       if let from = start, isSlow(request, from: from, context) {
@@ -204,10 +212,15 @@ extension LiveQueries {
   }
 
   /// Removes a waiter without an answer.
-  mutating func cancel(_ waiter: ObjectIdentifier) {
-    cancelCatchUp(of: waiter)
-    guard let ticket = tickets[waiter], let registration = remove(ticket) else { return }
-    deactivateIfUnused(registration.query)
+  mutating func cancel(_ waiter: ObjectIdentifier) { cancel([waiter]) }
+
+  /// Removes waiters without an answer.
+  mutating func cancel(_ waiters: Set<ObjectIdentifier>) {
+    cancelCatchUps(of: waiters)
+    for waiter in waiters {
+      guard let ticket = tickets[waiter], let registration = remove(ticket) else { continue }
+      deactivateIfUnused(registration.query)
+    }
     if deadlines.count > 64 + 2 * registrations.count {
       deadlines.sweep { registrations[$0] != nil }
     }

@@ -134,7 +134,7 @@ struct LiveQueries {
     }
     var search = CandidateSearch(index, changed, after: base, transaction)
     try transaction.withTimeLimit(configuration.longTimeLimit * 2) { () throws(StoreError) in
-      search.run()
+      search.run(testingUntil: .now + configuration.longTimeLimit * 2)
     }
     counters.filteredOut += search.filteredOut
     return search.found.all

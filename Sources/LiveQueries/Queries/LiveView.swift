@@ -65,8 +65,10 @@ final class LiveView {
   /// Diffs to the current state, by start position; nil inside if there is no change.
   var bodies: [HistoryPosition: AnswerBody?] = [:]
   var lastUse: ContinuousClock.Instant
-  /// The memory that the diffs need.
-  var byteCount: Int { bodies.values.reduce(256) { $0 + ($1?.size ?? 0) } }
+  /// The memory that the cursor and the diffs need.
+  var byteCount: Int {
+    bodies.values.reduce(256 + (key.after?.bytes.count ?? 0)) { $0 + ($1?.size ?? 0) }
+  }
 
   init(key: ViewKey, now: ContinuousClock.Instant) {
     self.key = key

@@ -26,12 +26,14 @@ public struct TransactionDiffs {
   /// Examines the changes since `token` once for all of `plans`, whose diffs are computed next.
   /// Otherwise each of them reads every changed object.
   ///
-  /// - Parameter columns: how the store compares values.
+  /// - Parameters:
+  ///   - columns: how the store compares values.
+  ///   - time: how long the conditions of `plans` may be tested.
   func prepare(
-    _ plans: [FetchPlan], since token: Token, columns: (any ColumnTraits)?
+    _ plans: [FetchPlan], since token: Token, columns: (any ColumnTraits)?, testing time: Duration
   ) throws(StoreError) {
     let keys = Set(plans.map { QueryKey($0, only: nil) })
-    try context.search(for: keys, after: token, in: model, columns)
+    try context.search(for: keys, after: token, in: model, columns, testing: time)
   }
 
   /// The diff of `plan` from `since` on. For a fetch without affected objects, only the changes are
@@ -86,7 +88,9 @@ extension TransactionDiffs {
     for start in together.keys.sorted(by: { $0.position > $1.position }) {
       guard !found.isFull, let fetches = together[start] else { continue }
       _ = try inTime(until: end) { () throws(StoreError) in
-        try prepare(fetches.map(\.plan), since: start, columns: columns)
+        try prepare(
+          fetches.map(\.plan), since: start, columns: columns,
+          testing: ContinuousClock.now.duration(to: end) / 2)
       }
       for fetch in fetches where !found.isFull {
         asking(fetch.index)

@@ -39,10 +39,12 @@ struct CandidateSearch {
   /// The number of examined objects.
   private var examinedCount = 0
   private var rejected = QueryBag()
-  /// True after a store error, such as a timeout. The result then contains more queries than
-  /// necessary.
+  /// True after a store error, such as a timeout, and if there was no time for all tests. The result
+  /// then contains more queries than necessary.
   private(set) var hasFailed = false
   private var tests = 0
+  /// When conditions are not tested any more; nil for no limit.
+  private var latestTest: ContinuousClock.Instant?
   private var recordedPairs = 0
 
   /// The number of queries that were looked up and whose condition holds for no changed object.
@@ -89,7 +91,10 @@ struct CandidateSearch {
     found.contains(query) && affectingObjects[ObjectIdentifier(query)] == nil
   }
 
-  mutating func run() {
+  /// - Parameter latest: when conditions are not tested any more: a test may search a long text. The
+  ///   queries left become candidates untested. nil for no limit.
+  mutating func run(testingUntil latest: ContinuousClock.Instant? = nil) {
+    latestTest = latest
     for (entity, objects) in changed.entities {
       for (path, pathIndex) in index.pathIndexes[entity] ?? [:]
       where !pathIndex.watched.union.isDisjoint(with: objects.union) {
@@ -183,6 +188,9 @@ struct CandidateSearch {
   /// Adds a query if its condition may hold for the object before or after the change.
   private mutating func test(_ query: LiveQuery, _ values: ChangedValues.Pair, of id: ObjectID?) {
     if found.contains(query) { recordedPairs += 1 } else { tests += 1 }
+    if let latestTest, ContinuousClock.now >= latestTest {
+      (tests, hasFailed) = (Self.maxTests + 1, true)
+    }
     guard tests <= Self.maxTests, recordedPairs <= Self.maxRecordedPairs else { return add(query) }
     let mayMatch =
       values.old.map { query.routing.mayMatch($0) } ?? false

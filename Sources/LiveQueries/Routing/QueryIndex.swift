@@ -46,7 +46,9 @@ struct QueryIndex {
     numberPaths(of: query)
     for entry in query.routing.readSet.entries {
       let relationshipPath = RelationshipPath(root: query.entity, steps: entry.steps)
-      var pathIndex = pathIndexes[entry.entity]?[relationshipPath] ?? PathIndex()
+      // Removed while it changes, because sharing it with the dictionary would copy it.
+      var pathIndex =
+        pathIndexes[entry.entity]?.removeValue(forKey: relationshipPath) ?? PathIndex()
       pathIndex.watched.add(entry.mask)
       if query.routing.isIndexed(at: entry.steps) {
         for path in query.conjunctPaths { pathIndex.indexed[path, default: 0] += 1 }

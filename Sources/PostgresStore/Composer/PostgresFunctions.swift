@@ -6,7 +6,7 @@ import Patterns
 /// The functions that composed statements call.
 enum PostgresFunctions {
   /// Creates the functions, or replaces those of another version, in one transaction. The comment of the
-  /// schema is the hash of the script that has created them. Needs the right to create a schema.
+  /// schema is the hash of `outline` when they were created. Needs the right to create a schema.
   static func install(_ connection: PostgresConnection) throws(PostgresError) {
     try connection.withTransaction { () throws(PostgresError) in
       try connection.execute(
@@ -14,27 +14,32 @@ enum PostgresFunctions {
         SELECT pg_advisory_xact_lock(\(PostgresHistory.lockNumber));
         CREATE SCHEMA IF NOT EXISTS livefetch;
         """)
-      try PostgresFolding.installTable(connection)
       let found = try connection.query(
         """
         SELECT md5($1::text),
           md5($1::text) IS NOT DISTINCT FROM obj_description('livefetch'::regnamespace, 'pg_namespace')
-        """, [.text(script)])
+        """, [.text(outline)])
       if try found.bool(0, 1) { return }
       _ = try connection.execute(script)
       try connection.execute("COMMENT ON SCHEMA livefetch IS '\(found.text(0, 0))'")
     }
   }
 
-  private static let script = [
-    PostgresFolding.functions, quantities, texts, conversions, searches, dates, calculations,
-    aggregates, wholeParts, numbers, integers, powers, rights,
-  ].joined(separator: "\n")
+  private static let script = scriptText(PostgresFolding.statements)
+
+  private static func scriptText(_ statements: (PostgresFolding.Mapping) -> String) -> String {
+    [
+      PostgresFolding.functions(statements), quantities, texts, conversions, searches, dates,
+      calculations, aggregates, wholeParts, numbers, integers, powers, rights,
+    ].joined(separator: "\n")
+  }
+
+  /// The script without the mappings of letters, which take long to compute: only their version.
+  private static let outline = scriptText { "\($0) \(PostgresFolding.version)" }
 
   /// Roles that only read use the functions that another one has created.
   private static let rights = """
     GRANT USAGE ON SCHEMA livefetch TO PUBLIC;
-    GRANT SELECT ON livefetch.folding TO PUBLIC;
 
     """
 

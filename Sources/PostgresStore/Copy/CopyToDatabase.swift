@@ -63,9 +63,11 @@ public final class CopyToDatabase: CopyDestination, CopyConnection {
     try copy.write(items, of: entity)
   }
 
-  /// Commits the copy. By root entity, the next id is higher than that of `highestIDs`.
+  /// Commits the copy, with statistics for the first plans. By root entity, the next id is higher than
+  /// that of `highestIDs`.
   public func finish(highestIDs: [String: Int64]) throws(StoreError) {
     try copy.finish(highestIDs: highestIDs)
+    for table in tables.tables { try run("ANALYZE \(quoted(table.name))") }
     try run("COMMIT")
     connection.close()
   }

@@ -14,12 +14,16 @@ extension PostgresConnection {
       // The server does not flush what no commit waits for, so after a while commit something.
       if round == 3 { try execute("SELECT pg_logical_emit_message(true, 'livefetch', '')") }
       if let deadline, deadline <= .now { throw .timedOut }
-      try withDeadline(.milliseconds(min(1 << round, 20))) { () throws(PostgresError) in
+      let pause = Self.flushPause(round: round)
+      try withDeadline(.milliseconds(pause)) { () throws(PostgresError) in
         try waitForSocket(writing: false)
       }
       round += 1
     }
   }
+
+  /// The milliseconds before the log is looked at again: 1, doubled with each round up to 20.
+  static func flushPause(round: Int) -> Int { min(1 << min(round, 5), 20) }
 
   /// The end of the flushed log. The insertion point may lie after the header of the next page,
   /// which is written together with the first record on it.

@@ -20,6 +20,7 @@ extension ModelDialect {
       type: { $0.isOpaque ? "bytea" : $0.type.postgresType + $0.type.collation },
       defaultLiteral: \.postgresDefault, field: field, name: shortened, trigger: creation,
       refusal: { "RAISE EXCEPTION USING MESSAGE = \(literal($0))" },
+      lock: lock,
       conversion: { "CAST(\($0) AS \($1.type.postgresType))" },
       keepIDs: { draft, sources in
         let highest = sources.map {
@@ -75,6 +76,18 @@ extension ModelDialect {
       CREATE TRIGGER \(name) \(trigger.event) ON \(quoted(trigger.table))
       FOR EACH ROW EXECUTE FUNCTION \(name)()
       """
+  }
+
+  /// A statement of a trigger reads the state at its own start. One that has waited for another
+  /// transaction would read the state before that transaction, so that this statement waits instead.
+  private static func lock(
+    _ table: String, _ condition: String, _ purpose: LockPurpose
+  ) -> [String] {
+    let strength = purpose == .read ? "SHARE" : "NO KEY UPDATE"
+    let id = quoted(ModelTables.keyName)
+    return [
+      "PERFORM 1 FROM \(quoted(table)) WHERE \(condition) ORDER BY \(id) FOR \(strength)"
+    ]
   }
 
   /// Returns the generated column of a field of a JSON value: NULL if the value has another type.

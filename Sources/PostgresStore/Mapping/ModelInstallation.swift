@@ -164,11 +164,18 @@ struct ModelInstallation {
 
   /// Recreates the triggers unless they are the model's.
   private func ensure(_ expected: [NamedStatement]) throws(StoreError) {
+    let names = Set(expected.map(\.name))
+    let found = try storing { () throws(PostgresError) in
+      try Self.triggers(on: connection, schema)
+    }
+    let taken = found.filter { names.contains($0.name) && !$0.isOwn }
+    guard taken.isEmpty else {
+      throw ModelTriggers.refusal(ofTakenNames: taken.map(\.name))
+    }
     let isInPlace = try storing { () throws(PostgresError) -> Bool in
       let exists = try connection.query("SELECT to_regclass('livefetch.model') IS NOT NULL")
       guard try exists.bool(0, 0) else { return false }
-      let found = try Self.triggers(on: connection, schema).map(\.name)
-      guard Set(found) == Set(expected.map(\.name)) else { return false }
+      guard Set(found.filter(\.isOwn).map(\.name)) == names else { return false }
       let stored = try connection.query(
         "SELECT triggers = md5($1) FROM livefetch.model",
         [.text(expected.map(\.sql).joined(separator: "\n"))])
@@ -184,25 +191,42 @@ struct ModelInstallation {
     on connection: PostgresConnection, _ schema: String
   ) throws(StoreError) {
     try storing { () throws(PostgresError) -> Void in
-      let found = try triggers(on: connection, schema)
-      for trigger in found {
+      for trigger in try triggers(on: connection, schema) where trigger.isOwn {
         try connection.execute("DROP FUNCTION \(trigger.function) CASCADE")
       }
     }
   }
 
+  /// A trigger whose name begins like those of a model, and that calls a function of the same name.
+  private struct FoundTrigger {
+    let name: String
+    let function: String
+    /// The text of the function.
+    let source: String
+
+    /// True for a trigger that LiveFetch made for this or another model: its function has the form
+    /// that every version writes.
+    var isOwn: Bool {
+      ModelTriggers.isName(name) && source.hasPrefix("\nBEGIN\n  ")
+        && source.hasSuffix(";\n  RETURN NULL;\nEND ")
+    }
+  }
+
   private static func triggers(
     on connection: PostgresConnection, _ schema: String
-  ) throws(PostgresError) -> [(name: String, function: String)] {
+  ) throws(PostgresError) -> [FoundTrigger] {
     let rows = try connection.query(
       """
-      SELECT t.tgname::text, p.oid::regprocedure::text
+      SELECT DISTINCT t.tgname::text, p.oid::regprocedure::text, p.prosrc
       FROM pg_catalog.pg_trigger AS t JOIN pg_catalog.pg_proc AS p ON p.oid = t.tgfoid
         JOIN pg_catalog.pg_namespace AS n ON n.oid = p.pronamespace
       WHERE n.nspname = $1::text AND t.tgname ^@ '\(ModelTriggers.prefix)' AND p.proname = t.tgname
       """, [.text(schema)]
     ).rows()
-    return rows.map { (name: $0[0].string ?? "", function: $0[1].string ?? "") }
+    return rows.map {
+      FoundTrigger(
+        name: $0[0].string ?? "", function: $0[1].string ?? "", source: $0[2].string ?? "")
+    }
   }
 
   private func run(_ statements: [NamedStatement]) throws(StoreError) {

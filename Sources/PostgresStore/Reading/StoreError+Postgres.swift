@@ -43,6 +43,9 @@ extension StoreError {
     // grouping_error, invalid_column_reference
     case "42803", "42P10":
       self = .unsupported("This combination of `group`, `distinct` and expressions over PostgreSQL")
+    // datatype_mismatch: the key's type is one that the client does not decode.
+    case "42804" where error.message.contains("bytea"):
+      self = .unsupported("A relationship to a key of this type over PostgreSQL")
     // generated_always
     case "428C9": self = .unsupported("An id of one's own for a key that is GENERATED ALWAYS")
     // invalid_regular_expression: PostgreSQL refuses it as too complex.

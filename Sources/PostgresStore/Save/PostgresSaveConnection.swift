@@ -46,6 +46,8 @@ final class PostgresSaveConnection: SaveConnection {
   /// False: triggers may change the id.
   var storesGivenIDs: Bool { false }
 
+  var locksRows: Bool { true }
+
   var isTransactionOver: Bool { !connection.isInTransaction }
 
   func insertedID(in table: SaveTable) -> ObjectID? { returnedID }
@@ -117,6 +119,22 @@ extension PostgresSaveConnection {
     } catch {
       record(error)
       if hasSavepoints, error.isRefusal { return nil }
+      throw StoreError(error)
+    }
+  }
+
+  /// A save that cannot lock its rows is repeated and continues without: a value does not fit its
+  /// column, which the change then reports, or the role may delete rows but not update them.
+  func lock(_ sql: String, _ values: [SQLValue]) throws(StoreError) {
+    do {
+      _ = try query(compared(sql, values))
+    } catch {
+      // insufficient_privilege
+      if error.isRefusal || error.sqlState == "42501" {
+        if hasSavepoints, connection.isInTransaction { return }
+        repetition = repetition ?? .withSavepoints
+      }
+      record(error)
       throw StoreError(error)
     }
   }

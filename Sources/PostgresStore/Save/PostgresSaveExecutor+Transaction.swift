@@ -1,6 +1,7 @@
 // One save → its transaction, repeated until it succeeds or is refused for its own sake.
 
 import FetchModel
+import LiveFetchCLibrary
 import SQLComposer
 import SQLResults
 import SaveExecution
@@ -30,15 +31,19 @@ extension PostgresSaveExecutor {
     defer { idle.withLock { $0.append(executor) } }
     let end = ContinuousClock.now + timeLimit
     var hasSavepoints = false
-    for _ in 0..<Self.maxRepetitions where ContinuousClock.now < end {
+    for count in 0..<Self.maxRepetitions where ContinuousClock.now < end {
       switch try transaction(run, executor, until: end, hasSavepoints: hasSavepoints) {
       case .done(let outcome): return outcome
       case .again(.withSavepoints): hasSavepoints = true
-      case .again(.unchanged): break
+      case .again(.unchanged): usleep(.random(in: 0...Self.longestPause(after: count)))
       }
     }
     throw .store(.busy)
   }
+
+  /// The microseconds that a save waits at most before its next transaction: 1,000, doubled with each
+  /// earlier one up to 64,000. Saves that wait equally long would meet again.
+  static func longestPause(after count: Int) -> UInt32 { 1_000 << UInt32(min(count, 6)) }
 
   private func transaction(
     _ run: Run, _ executor: SaveExecutor, until end: ContinuousClock.Instant, hasSavepoints: Bool

@@ -2,8 +2,8 @@
 // at the same time; the database decides which of two that contradict each other comes first.
 //
 // REPEATABLE READ: a save reads one state, and fails if another transaction has changed a row that it
-// writes. It is then repeated, so a precondition holds at the commit. Access rules are evaluated in
-// the same state.
+// writes. It is then repeated after a short pause, so a precondition holds at the commit. Access rules
+// are evaluated in the same state.
 
 import FetchModel
 import LiveFetchThreads
@@ -38,7 +38,7 @@ final class PostgresSaveExecutor: Sendable {
   private let done = MonotonicSemaphore()
 
   /// The maximum number of transactions of one save.
-  static let maxRepetitions = 50
+  static let maxRepetitions = 500
 
   init(
     _ pool: PostgresPool, _ opening: DatabaseOpening, _ changeQueries: ChangeQueries,

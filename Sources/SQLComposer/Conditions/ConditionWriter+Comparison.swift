@@ -5,10 +5,24 @@ import FetchModel
 
 extension ConditionWriter {
   mutating func write(_ comparison: Comparison) -> Alternatives {
-    switch comparison.relation {
+    if isFalse(comparison) {
+      return Alternatives([SQLFragment(comparison.isNegated ? "TRUE" : "FALSE")])
+    }
+    return switch comparison.relation {
     case .equal: equal(comparison)
     case .less, .lessOrEqual, .greater, .greaterOrEqual: order(comparison)
     case .beginsWith, .endsWith, .contains, .like, .matches: search(comparison)
+    }
+  }
+
+  /// True if no text of the database fulfils the relation, because none contains U+0000.
+  private func isFalse(_ comparison: Comparison) -> Bool {
+    guard dialect.hasTypedColumns, comparison.right.constant?.containsZero == true,
+      comparison.left.constant == nil
+    else { return false }
+    return switch comparison.relation {
+    case .equal, .beginsWith, .endsWith, .contains, .like: true
+    case .less, .lessOrEqual, .greater, .greaterOrEqual, .matches: false
     }
   }
 
@@ -147,6 +161,15 @@ extension ConditionWriter {
 
   mutating func write(_ membership: Membership) -> Alternatives {
     let isNegated = membership.isNegated
+    var membership = membership
+    if dialect.hasTypedColumns, membership.value.constant == nil,
+      membership.values.contains(where: \.containsZero)
+    {
+      membership.values.removeAll(where: \.containsZero)
+      guard !membership.values.isEmpty || membership.includesNil else {
+        return Alternatives([SQLFragment(isNegated ? "TRUE" : "FALSE")])
+      }
+    }
     let value = operand(membership.value)
     var parts: [SQLFragment] = []
     if !membership.values.isEmpty {
@@ -209,6 +232,16 @@ extension ConditionWriter {
       return value.map { placeholder($0, operand.dateFormat) } ?? "?"
     }
     return "livefetch_value(?, \(encoding.code))"
+  }
+}
+
+extension Value {
+  /// True for a text with the character U+0000, which PostgreSQL does not store.
+  fileprivate var containsZero: Bool {
+    switch self {
+    case .string(let text), .id(.text(let text)): text.utf8.contains(0)
+    default: false
+    }
   }
 }
 

@@ -1,8 +1,9 @@
-// A JSON array → the text of a PostgreSQL array.
+// A JSON array, or values → the text of a PostgreSQL array.
 //
 //     [1,null,"a b"]     {1,NULL,"a b"}
 //     [[1,2],[3,4]]      {{1,2},{3,4}}
 
+import Bytes
 import FetchModel
 
 enum ArrayLiteral {
@@ -17,15 +18,39 @@ enum ArrayLiteral {
     return "{\(parts.joined(separator: ","))}"
   }
 
+  /// Returns the array of values of one type.
+  static func text(of values: [SQLValue]) -> String {
+    let parts = values.map { value in
+      switch value {
+      case .null: "NULL"
+      case .integer(let integer): "\(integer)"
+      case .double(let double): "\(double)"
+      case .text(let text): quoted(text)
+      case .blob(let bytes): quoted("\\x" + Hexadecimal.text(of: bytes))
+      }
+    }
+    return "{\(parts.joined(separator: ","))}"
+  }
+
   private static func part(_ element: JSON) -> String? {
     switch element {
     case .null: "NULL"
     case .boolean(let value): value ? "true" : "false"
     case .number(let digits): digits
-    case .string(let text):
-      "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+    case .string(let text): quoted(text)
     case .array: text(element)
     case .object: nil
     }
+  }
+
+  /// Escapes scalars and not characters: a combining mark may follow a quotation mark.
+  private static func quoted(_ text: String) -> String {
+    var quoted = String.UnicodeScalarView("\"".unicodeScalars)
+    for scalar in text.unicodeScalars {
+      if scalar == "\\" || scalar == "\"" { quoted.append("\\") }
+      quoted.append(scalar)
+    }
+    quoted.append("\"")
+    return String(quoted)
   }
 }

@@ -21,6 +21,8 @@ package final class SaveStatements: @unchecked Sendable {
     case places, setPlace
     /// Selects columns of a row.
     case columns
+    /// Locks rows.
+    case lock, lockForDelete
   }
 
   private struct Shape: Hashable {

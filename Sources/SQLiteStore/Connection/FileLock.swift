@@ -20,8 +20,11 @@ final class FileLock: Sendable {
   static func forReading(_ file: String) throws(StoreError) -> FileLock {
     do throws(StoreError) {
       return try FileLock(beside: file)
-    } catch .readOnly {
-      return try FileLock(on: file)
+    } catch {
+      switch error {
+      case .readOnly, .diskFull: return try FileLock(on: file)
+      default: throw error
+      }
     }
   }
 
@@ -35,8 +38,8 @@ final class FileLock: Sendable {
   init(beside file: String) throws(StoreError) {
     path = resolvedPath(file) + "-livefetch"
     while true {
-      let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-      guard descriptor >= 0 else { throw .readOnly }
+      let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+      guard descriptor >= 0 else { throw Self.refusal(of: path, errno) }
       guard Self.lock(descriptor) else {
         close(descriptor)
         let holder = Self.holder(beside: file)
@@ -65,6 +68,16 @@ final class FileLock: Sendable {
     guard descriptor >= 0 else { return }
     unlink(path)
     close(descriptor)
+  }
+
+  /// Returns the reason why the file of the lock cannot be opened.
+  private static func refusal(of path: String, _ number: Int32) -> StoreError {
+    switch number {
+    case EACCES, EPERM, EROFS: .readOnly
+    case ENOSPC, EDQUOT: .diskFull
+    case ELOOP: .unusable("\(path) is a symbolic link, which would be overwritten: remove it")
+    default: .storageFailed("\(path) cannot be opened: \(String(cString: strerror(number)))")
+    }
   }
 
   /// A process that only tests the lock holds it for an instant, so this tries a few times.
@@ -107,7 +120,7 @@ extension FileLock {
 
   /// Returns the process that serves `file`; nil if there is none.
   static func holder(beside file: String) -> ServingProcess? {
-    let descriptor = open(resolvedPath(file) + "-livefetch", O_RDONLY | O_CLOEXEC)
+    let descriptor = open(resolvedPath(file) + "-livefetch", O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
     guard flock(descriptor, LOCK_SH | LOCK_NB) != 0 else { return nil }

@@ -58,6 +58,7 @@ struct OpenFile {
     let durability = options.durability == .full ? "FULL" : "NORMAL"
     try connection.execute("PRAGMA synchronous = \(durability)")
     historySetup = try history.setUp(on: connection, journalMode: mode)
+    try BackupIdentity.ensure(path, on: connection)
     if let file = model.file { try ModelOpening.store(file, on: connection) }
     watch = try FileIdentityMonitor(path: path, on: connection)
     readAccess = .read

@@ -122,7 +122,7 @@ extension History {
     for table in tables { try track(table, isStrict: isStrict, on: connection) }
     try Self.set("format", .integer(Self.format), on: connection)
     try Self.set("schema", .text(SchemaSignature(model, schema).text), on: connection)
-    try Self.set("epoch", .text(Self.newEpoch()), on: connection)
+    try Self.set("epoch", .text(Self.randomID()), on: connection)
     let version = try Self.schemaVersion(on: connection)
     try Self.set("schema_version", .integer(version ?? 0), on: connection)
     try connection.run(
@@ -161,9 +161,8 @@ extension History {
   }
 
   /// Returns six random characters of base 36.
-  private static func newEpoch() -> String {
-    let text = String(UInt32.random(in: 60_466_176...2_176_782_335), radix: 36)
-    return text
+  static func randomID() -> String {
+    String(UInt32.random(in: 60_466_176...2_176_782_335), radix: 36)
   }
 
   private static func dropFollowing(on connection: Connection) throws(StoreError) {

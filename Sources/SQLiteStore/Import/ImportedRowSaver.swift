@@ -38,7 +38,10 @@ struct ImportedRowSaver {
       try? connection.run("RELEASE livefetch_row")
       return id == nil ? .inserted : .updated
     } catch {
-      guard !connection.isInAutocommit else { throw .failed("SQLite rolled the import back") }
+      guard !connection.isInAutocommit else {
+        if case .store(let reason) = error { throw reason }
+        throw .failed("SQLite rolled the import back")
+      }
       try connection.run("ROLLBACK TO livefetch_row")
       try connection.run("RELEASE livefetch_row")
       return .refused(try RowRefusal(of: error))

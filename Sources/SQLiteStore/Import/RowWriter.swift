@@ -1,7 +1,8 @@
 // The fields of a row → an INSERT or an UPDATE of the table.
 //
 // Parameter n of every statement is the n-th field, whichever fields the statement uses. Each set
-// of present fields has its own statements; almost always all fields are present.
+// of present fields has its own statements, of which a limited number is kept; almost always all fields
+// are present.
 
 import FetchModel
 import LiveFetchCSQLite
@@ -21,6 +22,9 @@ struct RowWriter {
     let update: HeldStatement?
   }
 
+  /// The maximum number of sets of present fields whose statements are kept.
+  private static let maxSets = 100
+
   let table: SaveTable
   /// True to store values that their column's type does not include, unconverted.
   var isLenient = false
@@ -33,7 +37,7 @@ struct RowWriter {
   /// The fields of the key, in key order.
   private var keyFields: [Int] = []
   private var lookup: HeldStatement?
-  /// The statements for each set of present fields.
+  /// The statements for sets of present fields, without the set of all.
   private var statements: [[Bool]: Statements] = [:]
   private var whole: Statements?
   private var given: [Bool] = []
@@ -118,12 +122,19 @@ extension RowWriter {
 
   /// Closes every statement.
   mutating func close() {
-    for held in statements.values + [whole].compactMap({ $0 }) {
+    closeSets()
+    whole?.insert.close()
+    whole?.update?.close()
+    lookup?.close()
+    (whole, lookup) = (nil, nil)
+  }
+
+  private mutating func closeSets() {
+    for held in statements.values {
       held.insert.close()
       held.update?.close()
     }
-    lookup?.close()
-    (statements, whole, lookup) = ([:], nil, nil)
+    statements = [:]
   }
 }
 
@@ -133,10 +144,7 @@ extension RowWriter {
   mutating func write(
     _ fields: [ImportedField], on connection: Connection
   ) throws(StoreError) -> Outcome {
-    guard fields.count == columns.count else {
-      return .refused(
-        RowRefusal(detail: "\(fields.count) values, where \(columns.count) are expected"))
-    }
+    if let refusal = refusal(ofCount: fields) { return .refused(refusal) }
     let statements = try statements(for: fields, on: connection)
     if key.isEmpty { return try run(statements.insert, fields, .inserted, on: connection) }
     switch try find(fields, on: connection) {
@@ -146,6 +154,12 @@ extension RowWriter {
       return try run(update, fields, .updated, on: connection)
     case .failure(let refusal): return .refused(refusal)
     }
+  }
+
+  /// nil if there are as many fields as columns.
+  private func refusal(ofCount fields: [ImportedField]) -> RowRefusal? {
+    fields.count == columns.count
+      ? nil : RowRefusal(detail: "\(fields.count) values, where \(columns.count) are expected")
   }
 
   private mutating func statements(
@@ -158,6 +172,7 @@ extension RowWriter {
     }
     if isWhole, let whole { return whole }
     if let known = statements[given] { return known }
+    if statements.count == Self.maxSets { closeSets() }
     let made = try prepare(given, on: connection)
     statements[given] = made
     return made
@@ -167,6 +182,7 @@ extension RowWriter {
   func find(
     _ fields: [ImportedField], on connection: Connection
   ) throws(StoreError) -> Result<ObjectID?, RowRefusal> {
+    if let refusal = refusal(ofCount: fields) { return .failure(refusal) }
     guard let lookup, let pointer = lookup.pointer else { return .success(nil) }
     for field in keyFields {
       switch fields[field] {

@@ -2,10 +2,11 @@
 // not.
 //
 // SQLite does not drop a column that a trigger names, and the history's triggers name all columns.
-// The script's transaction therefore drops these triggers first, and afterwards restores those of
-// tables that the script did not change. The server of the file recreates the others, at once if it
-// is running: a changed table begins a history of its own, or continues it if columns were only
-// added.
+// The script's transaction therefore drops these triggers first. The server of the file creates them
+// again, at once if it is running, and begins a new epoch.
+//
+// The script runs with foreign keys off, so that it may replace tables that others refer to. The
+// transaction is committed only if no row refers to a missing row that did not before.
 
 import FetchModel
 import SQLComposer
@@ -14,8 +15,9 @@ extension SQLiteStore {
   /// Runs `script` on the file at `path`, in one transaction.
   ///
   /// - Returns: the names of the tracked tables that it changed or dropped.
-  /// - Throws: ``StoreError/unusable(_:)`` with the line if a statement cannot be run, or if the
-  ///   file has a model of its own; the file is unchanged then.
+  /// - Throws: ``StoreError/unusable(_:)`` with the line if a statement cannot be run, if the file
+  ///   has a model of its own, or with the rows that would refer to missing rows; the file is
+  ///   unchanged then.
   public static func alter(
     path: String, _ script: MigrationScript
   ) throws(StoreError) -> [String] {
@@ -34,14 +36,53 @@ extension Connection {
     do {
       let tracked = try dropTrackingTriggers()
       let before = try tableStatements()
+      let broken = try brokenLinks()
       try run(script)
       let after = try tableStatements()
+      try refuseMore(than: broken)
       try execute("COMMIT")
       return tracked.filter { after[$0] != before[$0] }.sorted()
     } catch {
       if !isInAutocommit { try? execute("ROLLBACK") }
       throw error
     }
+  }
+
+  /// Returns how often each row of each table refers to a missing row of each parent, and the tables
+  /// of which SQLite cannot tell: a key of theirs refers to columns that are not unique.
+  private func brokenLinks() throws(StoreError) -> (counts: [[String]: Int], unknown: Set<String>) {
+    var counts: [[String]: Int] = [:]
+    var unknown: Set<String> = []
+    for table in try tableNames() {
+      let links: [BrokenLink]
+      do throws(StoreError) {
+        links = try brokenLinks(of: table)
+      } catch .failed {
+        unknown.insert(table)
+        continue
+      }
+      for link in links {
+        let row = link.row.map { "\($0)" } ?? ""
+        counts[[link.table, link.parent, row], default: 0] += 1
+      }
+    }
+    return (counts, unknown)
+  }
+
+  /// Requires that no more rows than before refer to missing rows.
+  private func refuseMore(
+    than before: (counts: [[String]: Int], unknown: Set<String>)
+  ) throws(StoreError) {
+    var counts: [[String]: Int] = [:]
+    for (link, count) in try brokenLinks().counts where !before.unknown.contains(link[0]) {
+      let more = count - before.counts[link, default: 0]
+      if more > 0 { counts[Array(link.prefix(2)), default: 0] += more }
+    }
+    guard !counts.isEmpty else { return }
+    let lines = counts.map { names, count in
+      "\(count) rows of \(names[0]) would refer to a \(names[1]) that does not exist"
+    }
+    throw .unusable(lines.sorted().joined(separator: "\n"))
   }
 
   /// Drops the triggers of the history, which name columns. If triggers are missing, the next

@@ -216,8 +216,8 @@ extension SQLiteStore {
     return (count, size)
   }
 
-  /// Problems of the copy. Orphaned rows come from the source; damage and a broken history come
-  /// from the copying.
+  /// Problems of the copy. Orphaned rows and keys that cannot be checked come from the source; damage
+  /// and a broken history come from the copying.
   private static func verify(
     _ copy: String, against source: String, _ token: Token?
   ) throws(StoreError) {
@@ -225,7 +225,7 @@ extension SQLiteStore {
     for finding in try check(path: copy) {
       switch finding {
       case .damage(let what): throw .unusable("the copy of \(source) is damaged: \(what)")
-      case .history, .orphans: continue
+      case .history, .orphans, .uncheckedLinks: continue
       }
     }
     guard let token else { return }

@@ -9,8 +9,11 @@ import SQLComposer
 public enum StoreFinding: Sendable, Hashable {
   /// SQLite's message about a page, an index or a constraint.
   case damage(String)
-  /// Rows that refer to rows that do not exist.
-  case orphans(table: String, parent: String, count: Int, rows: [Int64])
+  /// Rows that refer to rows that do not exist. `rows` has the rowids of the first ones, or their
+  /// keys in a table WITHOUT ROWID.
+  case orphans(table: String, parent: String, count: Int, rows: [String])
+  /// SQLite cannot check the foreign keys of a table.
+  case uncheckedLinks(table: String, reason: String)
   /// The history contradicts itself or the tables.
   case history(String)
 }
@@ -53,16 +56,38 @@ struct StoreCheck {
   }
 
   private func orphans() throws(StoreError) -> [StoreFinding] {
-    var rows: [[String]: [Int64]] = [:]
-    let found = try connection.all(
-      #"SELECT "table", parent, rowid FROM pragma_foreign_key_check"#
-    ) { (names: [$0.text(0), $0.text(1)], row: $0.integer(2)) }
-    for (names, row) in found { rows[names, default: []].append(row) }
-    return rows.keys.sorted { $0.lexicographicallyPrecedes($1) }.map { names in
-      let ids = (rows[names] ?? []).sorted()
-      return .orphans(
-        table: names[0], parent: names[1], count: ids.count, rows: Array(ids.prefix(5)))
+    var findings: [StoreFinding] = []
+    for table in try connection.tableNames().sorted() { findings += try orphans(of: table) }
+    return findings
+  }
+
+  private func orphans(of table: String) throws(StoreError) -> [StoreFinding] {
+    let found: [BrokenLink]
+    do throws(StoreError) {
+      found = try connection.brokenLinks(of: table)
+    } catch .failed(let reason) {
+      return [.uncheckedLinks(table: table, reason: reason)]
     }
+    var findings: [StoreFinding] = []
+    for parent in Set(found.map(\.parent)).sorted() {
+      let links = found.filter { $0.parent == parent }
+      findings.append(
+        .orphans(table: table, parent: parent, count: links.count, rows: try names(of: links)))
+    }
+    return findings
+  }
+
+  /// Returns the names of the first rows of broken links of one table.
+  private func names(of links: [BrokenLink]) throws(StoreError) -> [String] {
+    let limit = 5
+    let rows = links.compactMap(\.row).sorted().prefix(limit).map { "\($0)" }
+    guard rows.isEmpty, let table = links.first?.table else { return rows }
+    var keys: [String] = []
+    for foreignKey in Set(links.map(\.foreignKey)).sorted() {
+      keys += try connection.brokenKeys(
+        of: table, foreignKey: foreignKey, limit: limit - keys.count)
+    }
+    return keys
   }
 }
 
@@ -115,7 +140,7 @@ extension StoreCheck {
       AND p.position > (SELECT min(position) FROM main.livefetch_position)
       AND NOT EXISTS (SELECT 1 FROM main.\(layout.quotedName) AS h WHERE h.\(position) = p.position)
       """)
-    let ungroupedPath = try count(
+    let ungrouped = try count(
       """
       SELECT count(*) FROM main.\(layout.quotedName) AS h WHERE NOT EXISTS
       (SELECT 1 FROM main.livefetch_position AS p
@@ -124,7 +149,7 @@ extension StoreCheck {
     let gone = try count(vanished(layout))
     return [
       (lost, "changed rows whose old values are missing"),
-      (ungroupedPath, "old values that belong to no position"),
+      (ungrouped, "old values that belong to no position"),
       (gone, "rows that were inserted and are gone without a trace"),
     ].filter { $0.0 != 0 }.map { .history("\(layout.table): \($0.0) \($0.1)") }
   }

@@ -116,18 +116,44 @@ struct ModelOpening {
 
   /// Recreates the triggers that differ from the model's.
   private func ensure(_ expected: [NamedStatement]) throws(StoreError) {
-    let found = try connection.all(
-      """
-      SELECT name, sql FROM main.sqlite_schema
-      WHERE type = 'trigger' AND name LIKE 'model\\_%' ESCAPE '\\'
-      """
-    ) { NamedStatement(name: $0.text(0), sql: $0.text(1)) }
+    let found = try Self.triggers(on: connection).filter(Self.isOwn)
     guard Set(found) != Set(expected) else { return }
+    try Self.checkNames(of: expected, on: connection)
     for trigger in found { try connection.execute("DROP TRIGGER main.\(quoted(trigger.name))") }
     if expected.contains(where: { $0.sql.contains(CascadeTriggers.table) }) {
       try connection.execute(CascadeTriggers.creation)
     }
     try run(expected)
+  }
+
+  /// Returns the triggers whose names begin like those of a model.
+  static func triggers(on connection: Connection) throws(StoreError) -> [NamedStatement] {
+    try connection.all(
+      """
+      SELECT name, sql FROM main.sqlite_schema
+      WHERE type = 'trigger' AND name LIKE 'model\\_%' ESCAPE '\\'
+      """
+    ) { NamedStatement(name: $0.text(0), sql: $0.text(1)) }
+  }
+
+  /// True for a trigger that LiveFetch made for this or another model: its text has the form that
+  /// every version writes.
+  static func isOwn(_ trigger: NamedStatement) -> Bool {
+    ModelTriggers.isName(trigger.name)
+      && trigger.sql.hasPrefix("CREATE TRIGGER \(quoted(trigger.name)) AFTER ")
+      && trigger.sql.contains(" ON \"") && trigger.sql.hasSuffix("; END")
+  }
+
+  /// Requires that no trigger of another program has the name of one of these.
+  static func checkNames(
+    of expected: [NamedStatement], on connection: Connection
+  ) throws(StoreError) {
+    let names = Set(expected.map { folded($0.name) })
+    let taken = try triggers(on: connection)
+      .filter { names.contains(folded($0.name)) && !isOwn($0) }
+    guard taken.isEmpty else {
+      throw ModelTriggers.refusal(ofTakenNames: taken.map(\.name))
+    }
   }
 
   private func run(_ statements: [NamedStatement]) throws(StoreError) {

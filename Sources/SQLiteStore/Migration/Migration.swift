@@ -160,19 +160,22 @@ private struct MigrationRun {
       try connection.run(script)
     }
     try checkLinks()
+    let triggers = ModelTriggers(ModelTables(model, .sqlite)).statements
+    try ModelOpening.checkNames(of: triggers, on: connection)
     try ModelOpening.store(model, on: connection)
     progress(all, all, "done")
   }
 
   /// Drops the triggers of the rules and of the history. Opening the file creates them again.
   private func dropTriggers() throws(StoreError) {
-    let names = try connection.all(
+    let following = try connection.all(
       """
-      SELECT name FROM main.sqlite_schema WHERE type = 'trigger' AND
-      (name LIKE 'model\\_%' ESCAPE '\\' OR name LIKE 'livefetch\\_%' ESCAPE '\\')
+      SELECT name FROM main.sqlite_schema
+      WHERE type = 'trigger' AND name LIKE 'livefetch\\_%' ESCAPE '\\'
       """
     ) { $0.text(0) }
-    for name in names { try connection.execute("DROP TRIGGER main.\(quoted(name))") }
+    let rules = try ModelOpening.triggers(on: connection).filter(ModelOpening.isOwn).map(\.name)
+    for name in following + rules { try connection.execute("DROP TRIGGER main.\(quoted(name))") }
   }
 
   private func checkLinks() throws(StoreError) {

@@ -23,12 +23,16 @@ final class SQLiteSaveConnection: SaveConnection {
   var isTransactionOver: Bool { connection.isInAutocommit }
   var changedRows: Int { connection.changedRows }
   var hasDeferredViolations: Bool { connection.hasDeferredViolations }
+  /// A file has one writer.
+  var locksRows: Bool { false }
 
   func insertedID(in table: SaveTable) -> ObjectID? {
     table.key.kind == .rowidAlias ? .integer(connection.lastRowID) : returnedID
   }
 
   func run(_ command: String) throws(StoreError) { try connection.run(command) }
+
+  func lock(_ sql: String, _ values: [SQLValue]) throws(StoreError) {}
 }
 
 // MARK: - Statements

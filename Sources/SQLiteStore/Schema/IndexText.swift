@@ -27,20 +27,35 @@ struct IndexText {
 
   /// Returns a term without the ASC or DESC at its end.
   private static func withoutSuffix(_ term: String) -> String {
-    let words = term.split(whereSeparator: \.isWhitespace)
-    guard let last = words.last, ["asc", "desc"].contains(folded(String(last))) else {
-      return term
-    }
+    let words = term.split { !$0.isLetter && !$0.isNumber && $0 != "_" && $0 != "$" }
+    guard let last = words.last, ["asc", "desc"].contains(folded(String(last))),
+      term[last.endIndex...].allSatisfy(\.isWhitespace)
+    else { return term }
     return String(term[..<last.startIndex])
   }
 }
 
-/// Scans SQL text. Skips strings, quoted names and comments as units.
+/// Scans SQL text. Skips strings and quoted names as units.
 struct IndexScanner {
-  private let text: [Unicode.Scalar]
+  /// Without comments.
+  private var text: [Unicode.Scalar]
   private var offset = 0
 
-  init(_ sql: String) { text = Array(sql.unicodeScalars) }
+  init(_ sql: String) {
+    text = Array(sql.unicodeScalars)
+    var kept: [Unicode.Scalar] = []
+    while offset < text.count {
+      let start = offset
+      if skipComment() {
+        kept.append(" ")
+      } else {
+        advance()
+        kept += text[start..<offset]
+      }
+    }
+    text = kept
+    offset = 0
+  }
 
   /// Moves past the next `target` outside of quotes.
   mutating func skip(to target: Unicode.Scalar) -> Bool {
@@ -53,12 +68,16 @@ struct IndexScanner {
   }
 
   /// Returns the text before the comma or parenthesis that ends a term, and that character.
-  mutating func term() -> (String, Unicode.Scalar)? {
+  mutating func term() -> (String, Unicode.Scalar)? { part(before: [",", ")"]) }
+
+  /// Returns the text before the next of `ends` that is not in inner parentheses, and that
+  /// character. Moves past it.
+  private mutating func part(before ends: Set<Unicode.Scalar>) -> (String, Unicode.Scalar)? {
     let start = offset
     var depth = 0
     while offset < text.count {
       let scalar = text[offset]
-      if depth == 0, scalar == "," || scalar == ")" {
+      if depth == 0, ends.contains(scalar) {
         defer { offset += 1 }
         return (string(start..<offset), scalar)
       }
@@ -83,7 +102,7 @@ struct IndexScanner {
       while offset < text.count, text[offset].properties.isWhitespace { offset += 1 }
       guard offset < text.count, text[offset] == "(" else { continue }
       offset += 1
-      return inside()
+      return part(before: [")"])?.0
     }
     return nil
   }
@@ -91,24 +110,6 @@ struct IndexScanner {
   private func isNamePart(_ scalar: Unicode.Scalar) -> Bool {
     scalar == "_" || scalar == "$" || scalar.properties.isAlphabetic
       || scalar.properties.numericType != nil
-  }
-
-  /// Returns the text up to the parenthesis that closes the one opened last.
-  private mutating func inside() -> String? {
-    let start = offset
-    var depth = 0
-    while offset < text.count {
-      if text[offset] == ")" {
-        if depth == 0 {
-          defer { offset += 1 }
-          return string(start..<offset)
-        }
-        depth -= 1
-      }
-      if text[offset] == "(" { depth += 1 }
-      advance()
-    }
-    return nil
   }
 
   /// Returns the text after WHERE.
@@ -125,7 +126,6 @@ struct IndexScanner {
 
   /// Moves past one character, or one quoted name or string.
   private mutating func advance() {
-    if skipComment() { return }
     let closing: Unicode.Scalar? =
       switch text[offset] {
       case "'", "\"", "`": text[offset]

@@ -2,6 +2,9 @@
 //
 //     UPDATE main."City" SET "population" = ? WHERE "id" IN
 //       (SELECT "t0"."id" FROM "City" AS "t0" LEFT JOIN … WHERE "t1"."code" = ?)
+//
+// Where other transactions write at the same time, the subquery locks the rows in the order of their
+// ids. A change whose result depends on the order of the objects is made object by object.
 
 import FetchModel
 import SQLComposer
@@ -76,11 +79,14 @@ private struct Matches {
   }
 
   /// `"id" IN (SELECT …)`
-  var membership: SQLFragment {
+  ///
+  /// - Parameter lock: The lock of the matching rows, taken before the first one is changed.
+  func membership(_ lock: RowLock?) -> SQLFragment {
     let keys = table.key.columns.map(quoted).joined(separator: ", ")
     var fragment = SQLFragment(table.key.columns.count == 1 ? keys : "(\(keys))")
     fragment.append(" IN (")
     fragment.append(columns(table.key.columns))
+    if let lock { fragment.append(lock.clauses(table.key, alias)) }
     fragment.append(")")
     return fragment
   }
@@ -97,9 +103,13 @@ extension SaveRun {
     }
     let matches = matches(predicate, table)
     guard try isWithinLimit(matches) else { return }
-    let ids = change.editsMembers ? try self.ids(matches) : []
+    let dependsOnOrder = dependsOnOrder(change)
+    let ids = change.editsMembers || dependsOnOrder ? try self.ids(matches) : []
     if row.isEmpty {
       result.updated += try count(matches, upTo: nil)
+    } else if dependsOnOrder {
+      guard try update(Set(ids), table, change, at: index) else { return }
+      result.updated += ids.count
     } else {
       let sql = "UPDATE \(table.source) SET \(table.assignments(row.columns)) WHERE "
       guard try attempt(sql, row.values, matches, at: index) else { return }
@@ -122,7 +132,8 @@ extension SaveRun {
     }
     guard try isWithinLimit(matches) else { return }
     let sql = "DELETE FROM \(table.source) WHERE "
-    if let constraint = try attempt(sql, [], where: matches.membership) {
+    let rows = matches.membership(connection.locksRows ? .delete : nil)
+    if let constraint = try attempt(sql, [], where: rows) {
       return try report(constraint, deleting: matches, at: index)
     }
     result.deleted += connection.changedRows
@@ -188,9 +199,9 @@ extension SaveRun {
       try isWithinLimit(Matches(ids, of: table))
     else { return }
     if request.isLenient, !row.isEmpty {
-      ids = try idsPermittedAfterwards(ids, table, at: index)
+      ids = try idsPermittedAfterwards(ids, table, change, at: index)
     }
-    guard progress[index] != .failed, try update(ids, table, at: index) else { return }
+    guard progress[index] != .failed, try update(ids, table, change, at: index) else { return }
     result.updated += ids.count
     progress[index] = .done
     for id in ids {
@@ -201,11 +212,11 @@ extension SaveRun {
   /// Returns those of `ids` that the rules still let the caller update once they are updated. Leaves
   /// the objects as they were.
   private mutating func idsPermittedAfterwards(
-    _ ids: Set<ObjectID>, _ table: SaveTable, at index: Int
+    _ ids: Set<ObjectID>, _ table: SaveTable, _ change: Change, at index: Int
   ) throws(StoreError) -> Set<ObjectID> {
     try connection.run("SAVEPOINT livefetch_batch")
     var permitted: Set<ObjectID> = []
-    if try update(ids, table, at: index), let access = request.access {
+    if try update(ids, table, change, at: index), let access = request.access {
       permitted = try idsFulfilling(
         access.rule(.update, table.index), among: ids, of: table.index)
     }
@@ -217,11 +228,31 @@ extension SaveRun {
 
   /// Writes `row` into objects. Returns false if a constraint refuses it.
   private mutating func update(
-    _ ids: Set<ObjectID>, _ table: SaveTable, at index: Int
+    _ ids: Set<ObjectID>, _ table: SaveTable, _ change: Change, at index: Int
   ) throws(StoreError) -> Bool {
     guard !row.isEmpty else { return true }
     let sql = "UPDATE \(table.source) SET \(table.assignments(row.columns)) WHERE "
-    return try attempt(sql, row.values, Matches(ids, of: table), at: index)
+    guard dependsOnOrder(change) else {
+      return try attempt(sql, row.values, Matches(ids, of: table), at: index)
+    }
+    for id in ids.sorted() {
+      guard try attempt(sql, row.values, Matches([id], of: table), at: index) else { return false }
+    }
+    return true
+  }
+
+  /// True if a batch has to be made object by object, because triggers of the model change other
+  /// objects or assign positions for each of them, and the database may update rows in any order.
+  private func dependsOnOrder(_ change: Change) -> Bool {
+    guard connection.locksRows else { return false }
+    if setsPartners(change) { return true }
+    let relationships = executor.model.entities[change.entity].relationships
+    return change.values.contains { value in
+      guard case .toOne(let place, _) = value.content, let inverse = relationships[place].inverse
+      else { return false }
+      let owner = table(relationships[place].destination).table
+      return owner.relationships[inverse].ownerKey?.position != nil
+    }
   }
 }
 
@@ -266,15 +297,16 @@ extension SaveRun {
   }
 
   private func ids(_ matches: Matches) throws(StoreError) -> [ObjectID] {
-    try connection.ids(matches.ids)
+    let ids = try connection.ids(matches.ids)
+    // A database without one writer returns rows in any order.
+    return connection.locksRows ? ids.sorted() : ids
   }
 
   private mutating func attempt(
     _ sql: String, _ values: [SQLValue], _ matches: Matches, at index: Int
   ) throws(StoreError) -> Bool {
-    guard let constraint = try attempt(sql, values, where: matches.membership) else {
-      return true
-    }
+    let rows = matches.membership(connection.locksRows ? .update : nil)
+    guard let constraint = try attempt(sql, values, where: rows) else { return true }
     try report(constraint, writing: matches.table, at: index, id: nil)
     return false
   }

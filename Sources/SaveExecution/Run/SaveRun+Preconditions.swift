@@ -206,7 +206,8 @@ extension PropertyValue {
       let ids = Set(references)
       return ids.count == stored.count
         && stored.allSatisfy { json in
-          ids.contains { if case .id(let id) = $0 { id.isSame(as: json) } else { false } }
+          json.integer.map { ids.contains(.id(.integer($0))) } ?? false
+            || json.string.map { ids.contains(.id(.text($0))) } ?? false
         }
     }
   }

@@ -149,9 +149,8 @@ extension SaveRun {
       }
       guard keepKey(table, key, at: index), try mayLink(table, at: index, id: id) else { return }
       let sql = statements.update(table, row.columns)
-      if let constraint = try attempt(sql, row.values, then: key) {
-        try report(constraint, writing: table, at: index, id: id)
-      }
+      // A trigger may have deleted the object since.
+      _ = try write(sql, table, at: index, id: id, key: key, mayBeMissing: true)
     }
   }
 }

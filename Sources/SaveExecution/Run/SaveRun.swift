@@ -72,6 +72,7 @@ struct SaveRun {
     let start = try executor.finalChecks.map { _ throws(StoreError) in
       try connection.historyPosition()
     }
+    try lockRows()
     try readPermissions()
     for index in request.changes.indices where progress[index] != .failed || permissions == nil {
       try apply(index)

@@ -21,8 +21,8 @@ struct BatchedSnapshot {
   private var results: [Int: [UInt8]] = [:]
   private var size = 0
 
-  /// The time limit of the diffs, at most half of a query's; fetches whose diff is not found by then
-  /// get a snapshot.
+  /// The time limit of the diffs, at most half of the time that there is; fetches whose diff is not found
+  /// by then get a snapshot.
   static let diffTime = Duration.seconds(5)
 
   init(_ fetches: [FetchGroup.Named], _ context: RequestContext) {
@@ -32,14 +32,15 @@ struct BatchedSnapshot {
     maxBytes = service.configuration.maxResponseBytes
   }
 
-  /// Returns nil if the body would be too large. Takes as long as one query may. Resumed fetches that
-  /// have neither a diff nor a snapshot by then get a problem.
+  /// Returns nil if the body would be too large. Resumed fetches that have neither a diff nor a snapshot
+  /// by `end` get a problem.
   ///
   /// - Throws: ``StoreError/queryTimeout`` if the time ends before anything is read.
-  mutating func read(_ transaction: any StoreReadTransaction) throws(StoreError) -> [UInt8]? {
-    let limit = Duration.seconds(service.configuration.queryTimeout)
-    let end = ContinuousClock.now + limit
-    let rest = try readDiffs(transaction, within: min(Self.diffTime, limit / 2))
+  mutating func read(
+    _ transaction: any StoreReadTransaction, until end: ContinuousClock.Instant
+  ) throws(StoreError) -> [UInt8]? {
+    let time = ContinuousClock.now.duration(to: end)
+    let rest = try readDiffs(transaction, within: min(Self.diffTime, time / 2))
     try readSnapshots(ofResumed: rest, transaction, until: end)
     let left = max(.zero, ContinuousClock.now.duration(to: end))
     try transaction.withTimeLimit(left) { () throws(StoreError) in try readNew(transaction) }

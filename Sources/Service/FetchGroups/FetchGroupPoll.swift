@@ -2,6 +2,9 @@
 //
 // If every fetch has a token, the live engine answers as soon as one fetch has changes. If a snapshot
 // is needed, or a token cannot be continued, one read transaction answers for all.
+//
+// Promises: one deadline for the whole call, however many fetches it has. Resumed fetches that are not up
+// to date by then are named with a problem.
 
 import FetchModel
 import LiveFetchHTTPServer
@@ -14,8 +17,8 @@ extension Service {
     if context.wantsStream {
       return context.respond(FetchGroupStream(context, group.fetches))
     }
-    let deadline = ContinuousClock.now + .seconds(group.wait ?? configuration.defaultWait)
-    let poll = FetchGroupPoll(context, group.fetches, until: deadline)
+    let wait = Duration.seconds(group.wait ?? configuration.defaultWait)
+    let poll = FetchGroupPoll(context, group.fetches, wait: wait)
     context.endsWithCredential(poll)
     poll.begin()
   }
@@ -25,16 +28,17 @@ extension Service {
 final class FetchGroupPoll: GroupWaiter, CredentialHolder {
   private let context: RequestContext
   private let fetches: [FetchGroup.Named]
-  private let until: ContinuousClock.Instant
-  /// Ends the wait. Protected, because it is set while the engine may answer already.
-  private let deadline = Mutex<Deadline?>(nil)
+  private let wait: Duration
+  /// When the first catch-ups and snapshots end: the deadline of a query.
+  private let deadline: ContinuousClock.Instant
+  /// End the catch-ups and the wait. Protected, because they are set while the engine may answer already.
+  private let timers = Mutex<[Deadline]>([])
 
-  init(
-    _ context: RequestContext, _ fetches: [FetchGroup.Named], until: ContinuousClock.Instant
-  ) {
+  init(_ context: RequestContext, _ fetches: [FetchGroup.Named], wait: Duration) {
     self.context = context
     self.fetches = fetches
-    self.until = until
+    self.wait = wait
+    deadline = context.deadline ?? .now + context.service.pools.timeLimit
   }
 
   /// True if every fetch has a token.
@@ -47,14 +51,21 @@ final class FetchGroupPoll: GroupWaiter, CredentialHolder {
       named.start.map { GroupFetch(index: index, plan: named.plan, since: $0) }
     }
     let engine = context.service.engine
-    let wait = ContinuousClock.now.duration(to: until) / .seconds(1)
     context.exchange.onDisconnect { [weak self] in self?.end() }
-    engine.follow(starts, isFinal: wait <= 0, for: context.callerID.name, self)
-    guard wait > 0 else { return }
-    let end = context.service.deadlines.schedule(after: wait) { [weak self] in
-      if let self { engine.endWait(of: self) }
+    engine.follow(starts, isFinal: wait <= .zero, for: context.callerID.name, self)
+    schedule(after: ContinuousClock.now.duration(to: deadline)) { engine.endCatchUps(of: $0) }
+    guard wait > .zero else { return }
+    schedule(after: wait) { engine.endWait(of: $0) }
+    schedule(after: wait + context.service.pools.timeLimit) { engine.endCatchUps(of: $0) }
+  }
+
+  private func schedule(
+    after time: Duration, _ body: @escaping @Sendable (FetchGroupPoll) -> Void
+  ) {
+    let timer = context.service.deadlines.schedule(after: time / .seconds(1)) { [weak self] in
+      if let self { body(self) }
     }
-    deadline.withLock { $0 = end }
+    timers.withLock { $0.append(timer) }
   }
 
   func receive(_ results: [GroupResult], at token: Token?) {
@@ -84,6 +95,8 @@ final class FetchGroupPoll: GroupWaiter, CredentialHolder {
         body.append(diff.json(tags: tags), under: name)
         if body.size > limit { throw Problem.answerTooLarge(limit).of(fetch: name) }
       case .expired: hasExpired = true
+      // Its client fetches it again. A fetch that is not named would count as unchanged.
+      case .failed(.queryTimeout): body.append(Problem.catchUpTimedOut.json, under: name)
       case .failed(let error): throw Problem(error).of(fetch: name)
       }
     }
@@ -96,7 +109,7 @@ final class FetchGroupPoll: GroupWaiter, CredentialHolder {
   }
 
   private func end() {
-    _ = deadline.withLock { $0 }?.cancel()
+    for timer in timers.withLock({ $0 }) { timer.cancel() }
     context.service.engine.cancel(self)
   }
 }
@@ -106,7 +119,10 @@ final class FetchGroupPoll: GroupWaiter, CredentialHolder {
 extension FetchGroupPoll {
   private func querySnapshots() {
     context.begin(.wait)
-    context.service.pools.readLong(for: context.callerID) { [self] refusal in
+    let limit = context.service.pools.timeLimit
+    // A token may expire at the end of a wait.
+    let end = wait > .zero ? max(deadline, ContinuousClock.now + limit / 2) : deadline
+    context.service.pools.readLong(for: context.callerID, until: end) { [self] refusal in
       switch refusal {
       case .overloaded(let problem): context.refuse(problem)
       case .closed: refuse(.shuttingDown, after: .busy)
@@ -115,24 +131,31 @@ extension FetchGroupPoll {
       context.perform { () throws(Problem) in
         guard !context.exchange.isMemoryExhausted else { throw .memoryExhausted }
         context.begin(.query)
-        try respondWithSnapshots()
+        try respondWithSnapshots(until: end)
       }
     }
   }
 
-  private func respondWithSnapshots() throws(Problem) {
+  private func respondWithSnapshots(until end: ContinuousClock.Instant) throws(Problem) {
     var reading = BatchedSnapshot(fetches, context)
+    let time = ContinuousClock.now.duration(to: end)
+    let isLate = !isResumed && time < context.service.pools.timeLimit / 2
     do throws(StoreError) {
       let json = try context.withCancellation { () throws(StoreError) in
         try context.service.store.readResponses { transaction throws(StoreError) in
-          try reading.read(transaction)
+          try reading.read(transaction, until: end)
         }
       }
       context.begin(.respond)
       json.map { context.respond(json: $0) } ?? context.refuse(reading.tooLarge)
     } catch {
-      let isStopped = error == .queryTimeout && context.service.isStopping
-      refuse(isStopped ? .shuttingDown : reading.problem(error), after: error)
+      let problem: Problem =
+        switch error {
+        case .queryTimeout where context.service.isStopping: .shuttingDown
+        case .queryTimeout where isLate: Problem(StoreError.overloaded)
+        default: reading.problem(error)
+        }
+      refuse(problem, after: error)
     }
   }
 

@@ -6,23 +6,34 @@
 import FetchModel
 
 extension RequestContext {
-  /// Runs a query on this thread, or in the pools if it takes too long for that.
+  /// Runs a query on this thread, or in the pools if it takes too long for that, or if one of the
+  /// caller's queries just did.
   func query<Result: Sendable>(
     _ run: @escaping @Sendable (QueryClass) throws(StoreError) -> Result,
     then respond: @escaping @Sendable (Result) throws(Problem) -> Void
   ) {
+    let slowCallers = service.pools.slowCallers
+    guard slowCallers.mayTry(callerID.name) else { return queryInPools(run, then: respond) }
     begin(.query)
     do throws(StoreError) {
       let result = try run(.quick)
       self.respond(result, respond)
     } catch .tooSlow {
-      begin(.wait)
-      let deadline = deadline ?? .now + service.pools.timeLimit
-      service.pools.query(for: callerID, until: deadline, refused: refuse) { attempt in
-        self.query(in: attempt, run, then: respond)
-      }
+      slowCallers.record(callerID.name)
+      queryInPools(run, then: respond)
     } catch {
       if !retry(after: error) { refuse(Problem(error)) }
+    }
+  }
+
+  private func queryInPools<Result: Sendable>(
+    _ run: @escaping @Sendable (QueryClass) throws(StoreError) -> Result,
+    then respond: @escaping @Sendable (Result) throws(Problem) -> Void
+  ) {
+    begin(.wait)
+    let deadline = deadline ?? .now + service.pools.timeLimit
+    service.pools.query(for: callerID, until: deadline, refused: refuse) { attempt in
+      self.query(in: attempt, run, then: respond)
     }
   }
 

@@ -58,10 +58,13 @@ struct RequestContext: Sendable {
 // MARK: - Responses
 
 extension RequestContext {
-  /// `LiveFetch-Token`, the headers for browsers, and those for browsers of other origins.
-  var commonHeaders: [(name: String, value: String)] {
+  /// `LiveFetch-Token` with the store's newest token, and ``headersBesideToken``.
+  var commonHeaders: [(name: String, value: String)] { [tokenHeader] + headersBesideToken }
+
+  /// The headers for browsers and caches, and those for browsers of other origins.
+  var headersBesideToken: [(name: String, value: String)] {
     let varies = service.hasAccessRules ? [(name: "Vary", value: "Authorization")] : []
-    return [tokenHeader, Service.noSniff] + varies + service.corsOrigins.headers(for: request)
+    return [Service.noSniff] + varies + service.corsOrigins.headers(for: request)
   }
 
   /// The store's newest token.

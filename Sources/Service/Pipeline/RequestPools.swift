@@ -2,8 +2,9 @@
 //
 //     authenticate … cached response   the HTTP worker
 //     parse, plan                      the worker; bodies over 16 KiB: `parsing`
-//     query                            the worker for a few milliseconds, then the pools of
-//                                      `attempts`, each with more time than the one before
+//     query                            the worker for a few milliseconds, unless the caller's queries
+//                                      are slow; then the pools of `attempts`, each with more time
+//                                      than the one before
 //     query of many fetches, history   `longReads`
 //     respond                          the query's thread; after a save: the writer's thread where
 //                                      no other save is in flight, otherwise `saveResponses`
@@ -39,6 +40,7 @@ final class RequestPools: Sendable {
   /// The maximum number of clients that receive a diff on the engine's thread.
   private static let maxClientsOnEngine = 16
 
+  let slowCallers = SlowCallers()
   private let parsing = ThreadPool(name: "livefetch-parse", threads: 2, queue: 1_024)
   /// In the order in which a query goes through them.
   private let attempts: [Attempt]
@@ -113,12 +115,15 @@ extension RequestPools {
 
   /// Runs work that reads for as long as it takes.
   ///
-  /// - Parameter refused: called instead if its turn does not come in time.
+  /// - Parameters:
+  ///   - deadline: when it is refused if its turn has not come; nil for the time limit of a query from
+  ///     now on.
+  ///   - refused: called instead if its turn does not come in time.
   func readLong(
-    for caller: CallerID, refused: @escaping @Sendable (Refusal) -> Void,
-    _ work: @escaping @Sendable () -> Void
+    for caller: CallerID, until deadline: ContinuousClock.Instant? = nil,
+    refused: @escaping @Sendable (Refusal) -> Void, _ work: @escaping @Sendable () -> Void
   ) {
-    enter(longReads, caller, until: .now + timeLimit, refused, work)
+    enter(longReads, caller, until: deadline ?? .now + timeLimit, refused, work)
   }
 
   /// Responds to a save.

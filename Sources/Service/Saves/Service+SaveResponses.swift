@@ -20,7 +20,7 @@ extension Service {
     } catch {
       throw Problem(error)
     }
-    response.headers += corsOrigins.headers(for: context.request)
+    response.headers += context.headersBesideToken
     context.send(response)
   }
 
@@ -53,8 +53,19 @@ extension Service {
   /// Reads an object as it is after the save.
   typealias ObjectReader = (FetchPlan, ObjectID) throws(StoreError) -> ObjectSnapshot?
 
-  /// The response to an executed save, without CORS headers.
+  /// The response to an executed save, without the common headers but with the save's token; without its
+  /// objects if they are too large.
   func response(
+    to save: SaveOperation, _ outcome: SaveResult, _ preferences: Preferences, _ read: ObjectReader
+  ) throws(StoreError) -> HTTPResponse {
+    do throws(StoreError) {
+      return try wholeResponse(to: save, outcome, preferences, read)
+    } catch .answerTooLarge {
+      return try wholeResponse(to: save, outcome, preferences.minimal, read)
+    }
+  }
+
+  private func wholeResponse(
     to save: SaveOperation, _ outcome: SaveResult, _ preferences: Preferences, _ read: ObjectReader
   ) throws(StoreError) -> HTTPResponse {
     var outcome = outcome
@@ -136,12 +147,19 @@ extension Service {
   }
 
   /// Appends the inserted and updated objects, in the form of `included`.
+  ///
+  /// - Throws: ``StoreError/answerTooLarge(limit:)`` as soon as they have more bytes than a response.
   private func appendObjects(
     _ outcome: SaveResult, _ save: SaveOperation, to json: inout [UInt8], _ read: ObjectReader
   ) throws(StoreError) {
     var included: Included = [:]
+    var size = json.count
     for object in outcome.objects where object.kind != .deleted {
       guard let stored = try read(plan(of: object, save), object.id) else { continue }
+      size += stored.json.count
+      guard size <= configuration.maxResponseBytes else {
+        throw .answerTooLarge(limit: configuration.maxResponseBytes)
+      }
       included[store.model.entities[object.entity].name, default: [:]][object.id] = stored.json
     }
     json.append(0x2C)

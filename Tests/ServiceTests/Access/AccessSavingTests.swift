@@ -21,6 +21,27 @@ struct AccessSavingTests {
     #expect(try fixture.ids(nil, "/v1/objects/note?where=title=='n'").count == 1)
   }
 
+  @Test("Answers of saves vary with the credential, also when a save is repeated")
+  func vary() throws {
+    let fixture = try AccessFixture()
+    let title = #"{"title":"z"}"#
+    let changes = #"{"changes":[{"update":"note","id":1,"values":{"title":"y"}}]}"#
+    let key = (name: "Idempotency-Key", value: "k1")
+    let answers = [
+      try fixture.ask("1", "PATCH", "/v1/objects/note/1", title),
+      try fixture.ask("1", "POST", "/v1/save", changes),
+      try fixture.ask("1", "POST", "/v1/objects/note", #"{"owner":1}"#, headers: [key]),
+      try fixture.ask("1", "POST", "/v1/objects/note", #"{"owner":1}"#, headers: [key]),
+      try fixture.ask("1", "DELETE", "/v1/objects/note/1"),
+    ]
+    #expect(answers.map(\.status) == [200, 200, 201, 201, 204])
+    for answer in answers {
+      #expect(answer.headers.count { $0.name == "Vary" && $0.value == "Authorization" } == 1)
+      #expect(answer.headers.count { $0.name == "X-Content-Type-Options" } == 1)
+      #expect(answer.headers.count { $0.name == "LiveFetch-Token" } == 1)
+    }
+  }
+
   @Test("An update needs the rule before and after")
   func update() throws {
     let fixture = try AccessFixture()

@@ -1,0 +1,48 @@
+// A served file → the id that its scheduled backups have in their names.
+//
+// Stores in different directories may have the same name, and their servers may make backups in one
+// directory. The id is in the file; every copy of the file has it too. So the inode of the file to
+// which the id belongs is stored beside it: a copy that is served elsewhere gets an id of its own.
+
+import FetchModel
+import SQLComposer
+
+/// The id of a file among those whose backups are in one directory.
+enum BackupIdentity {
+  /// Gives the file an id, unless it has one. Requires the history's tables.
+  static func ensure(_ path: String, on connection: Connection) throws(StoreError) {
+    guard let inode = Self.inode(of: path), try Self.id(inode, on: connection) == nil
+    else { return }
+    try connection.run(
+      """
+      INSERT OR REPLACE INTO main.livefetch_store(key, value)
+      VALUES ('backup_id', ?), ('backup_inode', ?)
+      """, [.text(History.randomID()), .integer(inode)])
+  }
+
+  /// Returns the id of the file with this inode; nil if its id is missing or that of another file.
+  static func id(_ inode: Int64, on connection: Connection) throws(StoreError) -> String? {
+    try connection.first(
+      """
+      SELECT value FROM main.livefetch_store WHERE key = 'backup_id'
+      AND ? = (SELECT value FROM main.livefetch_store WHERE key = 'backup_inode')
+      """, [.integer(inode)]
+    ) { $0.text(0) }
+  }
+
+  static func inode(of path: String) -> Int64? {
+    FileStatus(path).map { Int64(bitPattern: $0.identity.inode) }
+  }
+}
+
+extension SQLiteStore {
+  /// Returns the id by which the backups of the file at `path` are told from those of other files; nil
+  /// if the file has none, because it was never opened for writing at this place.
+  public static func backupID(of path: String) throws(StoreError) -> String? {
+    guard let inode = BackupIdentity.inode(of: path) else { return nil }
+    let (connection, _) = try OpenFile.openForReading(path)
+    defer { connection.close() }
+    guard try History.isPresent(on: connection) else { return nil }
+    return try BackupIdentity.id(inode, on: connection)
+  }
+}
