@@ -33,7 +33,7 @@ struct QueryAttempt: Sendable {
   }
 
   /// The processor time of this thread, in nanoseconds.
-  private static var processorTime: UInt64 {
+  static var processorTime: UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)

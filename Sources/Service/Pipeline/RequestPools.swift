@@ -3,7 +3,7 @@
 //     authenticate … cached response   the HTTP worker
 //     parse, plan                      the worker; bodies over 16 KiB: `parsing`
 //     query                            the worker for a few milliseconds, unless the caller's queries
-//                                      are slow; then the pools of `attempts`, each with more time
+//                                      take long; then the pools of `attempts`, each with more time
 //                                      than the one before
 //     query of many fetches, history   `longReads`
 //     respond                          the query's thread; after a save: the writer's thread where

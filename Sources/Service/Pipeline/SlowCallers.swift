@@ -1,15 +1,16 @@
-// The callers whose queries took too long for an HTTP worker.
+// The callers whose queries take long for an HTTP worker.
 //
-// Promise: attempts in vain of one caller take at most about a tenth of a worker's time, on however many
-// connections, so that requests of others find the workers free.
+// Promise: queries of half a millisecond or more of one caller take at most about a tenth of a worker's
+// time, on however many connections, so that requests of others find the workers free.
 
 import Synchronization
 
 /// Decides whose queries are tried on an HTTP worker.
 final class SlowCallers: Sendable {
-  /// For how long a caller's queries are not tried after one that took too long: ten times as long as an
-  /// attempt may take.
-  private static let pause = Duration.milliseconds(30)
+  /// Queries that take less time have no pause after them.
+  private static let shortest = Duration.microseconds(500)
+  /// For how many times as long as a query took the caller's queries are not tried.
+  private static let pauseFactor = 10
   /// The number of callers above which those whose pause is over are forgotten.
   private static let maxCallers = 1_000
 
@@ -26,10 +27,15 @@ final class SlowCallers: Sendable {
     }
   }
 
-  /// Notes that a query of the caller took too long.
-  func record(_ caller: String, at now: ContinuousClock.Instant = .now) {
+  /// Notes the processor time that a query of the caller took on a worker, whether it was completed or
+  /// not.
+  func record(
+    _ caller: String, _ time: Duration, at now: @autoclosure () -> ContinuousClock.Instant = .now
+  ) {
+    guard time >= Self.shortest else { return }
+    let now = now()
     pauses.withLock { pauses in
-      pauses[caller] = now + Self.pause
+      pauses[caller] = now + time * Self.pauseFactor
       guard pauses.count > Self.maxCallers else { return }
       pauses = pauses.filter { $0.value > now }
     }
