@@ -49,7 +49,7 @@
         .map { $0 == "open" ? "public " : "\($0) " } ?? ""
       let text = entityName(in: node) ?? "\"\(name)\""
       let list = properties.map(\.enumCase).joined(separator: ", ")
-      let paths = properties.map { "\\\(name).`\($0.name)`: \"\($0.key)\"" }
+      let paths = properties.map { "\\`\(name)`.`\($0.name)`: \"\($0.key)\"" }
         .joined(separator: ", ")
       var members: [DeclSyntax] = [
         "\(raw: access)static let entityName = \(raw: text)",

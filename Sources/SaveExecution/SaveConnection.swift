@@ -25,8 +25,8 @@ package protocol SaveConnection: AnyObject {
   /// True if other transactions write at the same time. Then a save locks rows in the order of their
   /// ids before it changes them: two saves that lock in the same order never wait for each other.
   var locksRows: Bool { get }
-  /// Runs a statement that locks rows. The bound values are compared with columns.
-  func lock(_ sql: String, _ values: [SQLValue]) throws(StoreError)
+  /// Runs a statement that locks rows.
+  func lock(_ statement: SQLFragment) throws(StoreError)
 
   /// Runs a statement that writes. Returns the constraint that refused it, or nil on success.
   ///

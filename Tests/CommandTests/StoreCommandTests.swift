@@ -447,6 +447,8 @@ struct StoreCommandTests {
         """)
     #expect(replaced.status == 0, "\(replaced.errors)")
     #expect(try folder.sql("SELECT id FROM P", on: "k.sqlite") == ["1"])
+    let renamed = try folder.run("alter", "k.sqlite", "ALTER TABLE C RENAME TO D")
+    #expect(renamed.status == 0, "\(renamed.errors)")
   }
 
   @Test("A column is dropped by `alter`, served or not, and a new epoch begins")

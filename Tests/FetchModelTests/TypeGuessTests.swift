@@ -22,7 +22,7 @@ struct TypeGuessTests {
     "numbers of which a double keeps every digit are numbers",
     arguments: [
       "1.50", "0.5", "-0.25", "0e0", "0.10000000000000001", "0.1000000000000000055511151231257827",
-      "123456789012345.67", "1e-320",
+      "123456789012345.67", "1e-320", "5.960464477539063e-08", "5.684341886080802e-14",
     ])
   func keptDigits(_ number: String) {
     #expect(Self.type(number) == .double)

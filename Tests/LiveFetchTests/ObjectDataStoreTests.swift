@@ -238,22 +238,20 @@ struct ObjectDataStoreTests {
     pausing.close(.saves)
     let commit = Task { @MainActor in try await draft.commit() }
     try await eventually { pausing.waiting(.saves) == 1 }
-    // A second click: everything is committed once.
-    let second = Task { @MainActor in try await draft.commit() }
-    let changes = Task { @MainActor in
-      try await draft.update(City(id: 9, name: "Uruk", population: 1, country: 3))
-      try await draft.update(
-        City(id: 2, name: "Osaka", population: 6, country: 1),
-        from: City(id: 2, name: "Osaka", population: 5, country: 1))
-      try await draft.insert(City(id: 3, name: "Lima", population: 7, country: 2))
-    }
-    try await Task.sleep(for: .milliseconds(20))
+    try await draft.update(City(id: 9, name: "Uruk", population: 1, country: 3))
+    try await draft.update(City(id: 2, name: "Osaka", population: 6, country: 1))
+    try await draft.insert(City(id: 3, name: "Lima", population: 7, country: 2))
+    #expect(draft.changes.map(\.type) == [.insert, .update, .update])
+    #expect(draft.changes.map(\.result.name) == ["Uruk", "Osaka", "Lima"])
     pausing.open(.saves)
     try await commit.value
-    try await second.value
-    try await changes.value
     #expect(draft.changes.map(\.type) == [.update, .update, .insert])
+    #expect(draft.changes.map(\.base?.population) == [1, 5, nil])
+    // Two clicks: everything is committed once.
+    let second = Task { @MainActor in try await draft.commit() }
     try await draft.commit()
+    try await second.value
+    #expect(!draft.hasChanges)
     try await eventually { controller.fetchedResults.suffix(3).map(\.id) == [3, 2, 9] }
     #expect(controller.fetchedResults.suffix(3).map(\.name) == ["Lima", "Osaka", "Uruk"])
     #expect(controller.fetchedResults.suffix(3).map(\.population) == [7, 6, 1])

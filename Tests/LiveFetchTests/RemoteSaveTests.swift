@@ -92,6 +92,20 @@ struct RemoteSaveTests {
     fixture.proxy.set(.none)
     // The response to the first request: made again, it would find nothing to rename.
     #expect(try await rename() == 1)
+
+    func populate(_ population: Int) async throws -> Int {
+      try await context.batchUpdate(
+        ManagedCity.self, where: FetchPredicate("name == 'Uruk'"), set: [.population: population])
+    }
+    fixture.proxy.set(.cut(after: 0))
+    await #expect(throws: ContextError.self) { try await populate(5) }
+    fixture.proxy.set(.none)
+    #expect(try await populate(6) == 1)
+    // After another save, the same values are set again.
+    #expect(try await populate(5) == 1)
+    let request = #"{"entity":"City","as":"count","where":"population == 5"}"#
+    let found = try await fixture.direct.fetch(JSON(parsing: Array(request.utf8)))
+    #expect(found["total"]?.integer == 1)
   }
 
   @Test("is not repeated if the server refused it, but if the server was overloaded")

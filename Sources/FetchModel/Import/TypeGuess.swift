@@ -83,12 +83,14 @@ public struct TypeGuess: Sendable, Hashable {
     return !hasLeadingZero && keepsDigits(of: text, double)
   }
 
-  /// True if `double`, written with as many digits as `text` has, has the same digits.
+  /// True if `double`, written with as many digits as `text` has or as few as it needs, has the same
+  /// digits.
   private static func keepsDigits(of text: String, _ double: Double) -> Bool {
     guard let number = ExactDecimal(text) else { return false }
     let count = number.digits.count
     // Every double but the smallest ones keeps 15 digits.
     guard count > 0, count > 15 || !double.isNormal else { return true }
+    if ExactDecimal(double) == number { return true }
     var written = [CChar](repeating: 0, count: count + 16)
     withVaList([CInt(count - 1), double]) { arguments in
       _ = vsnprintf(&written, written.count, "%.*e", arguments)

@@ -166,7 +166,7 @@ extension ModelFile.AttributeType {
     switch self {
     case .integer16, .integer32, .integer64, .decimal, .double, .float:
       [.integer16, .integer32, .integer64, .decimal, .double, .float, .boolean].contains(other)
-    case .string: [.string, .uri, .uuid].contains(other)
+    case .string: ![.boolean, .date, .binary, .transformable].contains(other)
     case .uri: [.uri, .string].contains(other)
     case .boolean, .date, .binary, .uuid, .transformable: self == other
     }

@@ -15,8 +15,10 @@ public final class DataStoreDraft<
   typealias ID = Result.InstanceID
 
   private struct State {
-    /// In the order of each result's first change.
+    /// In the order of each result's first change. They contain those of a commit in progress.
     var changes: [Change] = []
+    /// The changes on top of those of a commit in progress; nil without one.
+    var later: [Change]?
     var overlays: [Overlay] = []
   }
 
@@ -48,8 +50,8 @@ public final class DataStoreDraft<
   private var state = State()
   // The changes for readers, which may be requests; never held while a request decides.
   private let recorded = Mutex<[Change]>([])
-  // A save waits for the end of a commit, so that its changes are on top of the committed ones.
-  private let saves = Mutex(SaveQueue())
+  // Commits wait for each other.
+  private let commits = Mutex(SaveQueue())
 
   init(parent: DataStore<Result, Request>) {
     source = parent
@@ -75,40 +77,51 @@ public final class DataStoreDraft<
   // MARK: - Changes
 
   /// Records the changes. Refuses to update or delete a result that this draft deletes, and to insert
-  /// one that it inserts or updates; the parent checks the others at the commit. Waits for the end of a
-  /// commit.
+  /// one that it inserts or updates; the parent checks the others at the commit.
   public override func save(_ changes: [Change]) async throws {
-    await enterQueue()
-    defer { leaveQueue() }
     try withState { state in
       let based = changes.map { change in
         let base = change.type == .insert ? nil : Self.base(of: change, in: state)
         return Change(change.type, change.result, base: base)
       }
-      record(try Self.merge(based, into: state.changes), &state)
+      let merged = try Self.merge(based, into: state.changes)
+      state.later = try state.later.map { try Self.merge(based, into: $0) }
+      record(merged, &state)
       notify(Set(changes.map(\.id)), &state)
     }
     widen()
   }
 
-  /// Saves the changes to the parent, all or none. Changes that are made meanwhile are recorded
-  /// afterwards.
+  /// Saves the changes to the parent, all or none. Changes that are made meanwhile remain, on top of the
+  /// committed ones. Waits for the end of an earlier commit.
   ///
   /// - Throws: the parent's error; the draft then keeps its changes.
   public func commit() async throws {
-    await enterQueue()
-    defer { leaveQueue() }
-    let committed = changes
-    guard !committed.isEmpty else { return }
-    try await source.save(committed)
+    await withCheckedContinuation { continuation in commits.withLock { $0.enter(continuation) } }
+    defer { commits.withLock { $0.leave() } }
+    let committed = withState { state in
+      state.later = []
+      return state.changes
+    }
+    do {
+      if !committed.isEmpty { try await source.save(committed) }
+    } catch {
+      withState { $0.later = nil }
+      throw error
+    }
+    endCommit(of: committed)
+  }
+
+  private func endCommit(of committed: [Change]) {
     let replacements = withState { state -> [Replacement] in
-      record([], &state)
+      record(state.later ?? [], &state)
+      state.later = nil
       // The draft shows the committed changes until the parent reports them.
       for index in state.overlays.indices {
         let request = state.overlays[index].query.request
         state.overlays[index].base.commit(committed, request)
         guard state.overlays[index].hasBase else { continue }
-        state.overlays[index].reportAll(Set(committed.map(\.id)), under: [])
+        state.overlays[index].reportAll(Set(committed.map(\.id)), under: state.changes)
       }
       // The source does not report a result that it leaves out and the draft could not decide about. A
       // draft whose insertion is deleted shows its own source's result with the same id again.
@@ -124,24 +137,21 @@ public final class DataStoreDraft<
     replace(replacements)
   }
 
-  private func enterQueue() async {
-    await withCheckedContinuation { continuation in saves.withLock { $0.enter(continuation) } }
-  }
-
-  private func leaveQueue() { saves.withLock { $0.leave() } }
-
   /// Discards the changes.
   public func reset() {
     withState { state in
       let ids = Set(state.changes.map(\.id))
+      state.later = state.later.map { _ in [] }
       record([], &state)
       notify(ids, &state)
     }
   }
 
-  /// The values that the change is based on: those given by the caller, otherwise those of a query.
+  /// The values that the change is based on: those given by the caller, otherwise those that are being
+  /// committed, otherwise those of a query.
   private static func base(of change: Change, in state: State) -> Result? {
-    change.base
+    let changes = state.later == nil ? [] : state.changes
+    return change.base ?? changes.first { $0.id == change.id }?.result
       ?? state.overlays.lazy.compactMap { $0.base.entries[change.result.instanceID]?.result }.first
   }
 

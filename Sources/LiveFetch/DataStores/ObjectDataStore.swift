@@ -64,10 +64,8 @@ public final class ObjectDataStore<
     ])
     let save = unansweredSave.withLock { $0.begin(body) }
     do throws(ObjectStoreError) {
-      switch try await objects.submit(body, idempotencyKey: save.key) {
-      case .made: break
-      case .queued(let queued): _ = try await queued.receipt()
-      }
+      _ = try await objects.save(body, key: save.key)
+      unansweredSave.withLock { $0.end(save, nil) }
     } catch {
       unansweredSave.withLock { $0.end(save, error) }
       throw error

@@ -57,6 +57,16 @@ extension ObjectStore {
 }
 
 extension ObjectStore {
+  /// Makes a save and waits for the answer. A store with a queue keeps a key of its own for each save.
+  ///
+  /// - Parameter key: unique to these changes.
+  func save(_ request: JSON, key: String) async throws(ObjectStoreError) -> SaveReceipt {
+    guard !(self is OfflineStore),
+      case .made(let receipt) = try await submit(request, idempotencyKey: key)
+    else { return try await save(request) }
+    return receipt
+  }
+
   /// Fetches a snapshot. A file in this process gives its items as rows.
   func state(
     of request: JSON

@@ -41,8 +41,12 @@ public final class QueuedSave: Sendable {
   private var phase: Phase { state.withLock { $0.phase } }
 
   func enter(_ phase: Phase) {
-    state.withLock { $0.phase = phase }
-    resumeWaiters()
+    let waiters = state.withLock { state in
+      state.phase = phase
+      defer { state.waiters = [] }
+      return state.waiters
+    }
+    for waiter in waiters { waiter.resume() }
   }
 
   /// Waits for the answer.
@@ -50,17 +54,6 @@ public final class QueuedSave: Sendable {
 
   /// Waits until the save certainly was not made, or has its answer.
   func certain() async { await wait { if case .sent = $0 { false } else { true } } }
-
-  /// Waits for the answer. A caller that is cancelled leaves the save in the queue.
-  func receipt() async throws(ObjectStoreError) -> SaveReceipt {
-    await withTaskCancellationHandler {
-      await wait { if case .answered = $0 { true } else { Task.isCancelled } }
-    } onCancel: {
-      resumeWaiters()
-    }
-    guard let answer else { throw .cancelled }
-    return try answer.get()
-  }
 
   private func wait(until isReached: @Sendable (Phase) -> Bool) async {
     while !isReached(phase) {
@@ -73,14 +66,5 @@ public final class QueuedSave: Sendable {
         if isLate { continuation.resume() }
       }
     }
-  }
-
-  /// Lets each waiter look at the phase again.
-  private func resumeWaiters() {
-    let waiters = state.withLock { state in
-      defer { state.waiters = [] }
-      return state.waiters
-    }
-    for waiter in waiters { waiter.resume() }
   }
 }

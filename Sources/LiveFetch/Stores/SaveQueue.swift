@@ -20,8 +20,9 @@ struct SaveQueue {
   }
 }
 
-/// The last save that the store may have made without an answer. The same changes are submitted again
-/// under the same key, and a store that knows keys makes them once.
+/// The last save, if the store may have made it without an answer. The same changes are submitted again
+/// under the same key, and a store that knows keys makes them once. After another save, the same changes
+/// are new ones.
 struct UnansweredSave {
   /// A save that is under way.
   struct Attempt {
@@ -42,7 +43,13 @@ struct UnansweredSave {
   }
 
   /// Keeps a save that failed, if the store may have made it in this attempt or an earlier one.
-  mutating func end(_ attempt: Attempt, _ error: ObjectStoreError) {
+  ///
+  /// - Parameter error: nil after a success.
+  mutating func end(_ attempt: Attempt, _ error: ObjectStoreError?) {
+    guard let error else {
+      save = nil
+      return
+    }
     if attempt.isRepeated || error.mayBeMade { save = (attempt.body, attempt.key) }
   }
 }

@@ -125,9 +125,9 @@ extension PostgresSaveConnection {
 
   /// A save that cannot lock its rows is repeated and continues without: a value does not fit its
   /// column, which the change then reports, or the role may delete rows but not update them.
-  func lock(_ sql: String, _ values: [SQLValue]) throws(StoreError) {
+  func lock(_ statement: SQLFragment) throws(StoreError) {
     do {
-      _ = try query(compared(sql, values))
+      _ = try query(PostgresStatement(statement))
     } catch {
       // insufficient_privilege
       if error.isRefusal || error.sqlState == "42501" {

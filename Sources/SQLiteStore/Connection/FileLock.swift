@@ -73,7 +73,7 @@ final class FileLock: Sendable {
   /// Returns the reason why the file of the lock cannot be opened.
   private static func refusal(of path: String, _ number: Int32) -> StoreError {
     switch number {
-    case EACCES, EPERM, EROFS: .readOnly
+    case EACCES, EPERM, EROFS, ENAMETOOLONG: .readOnly
     case ENOSPC, EDQUOT: .diskFull
     case ELOOP: .unusable("\(path) is a symbolic link, which would be overwritten: remove it")
     default: .storageFailed("\(path) cannot be opened: \(String(cString: strerror(number)))")

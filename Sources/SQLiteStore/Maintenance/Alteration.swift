@@ -69,16 +69,18 @@ extension Connection {
     return (counts, unknown)
   }
 
-  /// Requires that no more rows than before refer to missing rows.
+  /// Requires that no more rows than before refer to missing rows. The script may have renamed tables and
+  /// given rows other numbers, so that only the sum tells.
   private func refuseMore(
     than before: (counts: [[String]: Int], unknown: Set<String>)
   ) throws(StoreError) {
+    let after = try brokenLinks().counts.filter { !before.unknown.contains($0.key[0]) }
+    guard after.values.reduce(0, +) > before.counts.values.reduce(0, +) else { return }
     var counts: [[String]: Int] = [:]
-    for (link, count) in try brokenLinks().counts where !before.unknown.contains(link[0]) {
+    for (link, count) in after {
       let more = count - before.counts[link, default: 0]
       if more > 0 { counts[Array(link.prefix(2)), default: 0] += more }
     }
-    guard !counts.isEmpty else { return }
     let lines = counts.map { names, count in
       "\(count) rows of \(names[0]) would refer to a \(names[1]) that does not exist"
     }

@@ -1,37 +1,40 @@
 // A served file → the id that its scheduled backups have in their names.
 //
 // Stores in different directories may have the same name, and their servers may make backups in one
-// directory. The id is in the file; every copy of the file has it too. So the inode of the file to
-// which the id belongs is stored beside it: a copy that is served elsewhere gets an id of its own.
+// directory. The id is in the file; every copy of the file has it too. So the inode and the time of
+// creation of the file to which the id belongs are stored beside it: a copy that is served elsewhere
+// gets an id of its own.
 
 import FetchModel
+import LiveFetchCMappedFiles
 import SQLComposer
 
 /// The id of a file among those whose backups are in one directory.
 enum BackupIdentity {
   /// Gives the file an id, unless it has one. Requires the history's tables.
   static func ensure(_ path: String, on connection: Connection) throws(StoreError) {
-    guard let inode = Self.inode(of: path), try Self.id(inode, on: connection) == nil
+    guard let place = Self.place(of: path), try Self.id(place, on: connection) == nil
     else { return }
     try connection.run(
       """
       INSERT OR REPLACE INTO main.livefetch_store(key, value)
-      VALUES ('backup_id', ?), ('backup_inode', ?)
-      """, [.text(History.randomID()), .integer(inode)])
+      VALUES ('backup_id', ?), ('backup_place', ?)
+      """, [.text(History.randomID()), .text(place)])
   }
 
-  /// Returns the id of the file with this inode; nil if its id is missing or that of another file.
-  static func id(_ inode: Int64, on connection: Connection) throws(StoreError) -> String? {
+  /// Returns the id of the file at a place; nil if its id is missing or that of another file.
+  static func id(_ place: String, on connection: Connection) throws(StoreError) -> String? {
     try connection.first(
       """
       SELECT value FROM main.livefetch_store WHERE key = 'backup_id'
-      AND ? = (SELECT value FROM main.livefetch_store WHERE key = 'backup_inode')
-      """, [.integer(inode)]
+      AND ? = (SELECT value FROM main.livefetch_store WHERE key = 'backup_place')
+      """, [.text(place)]
     ) { $0.text(0) }
   }
 
-  static func inode(of path: String) -> Int64? {
-    FileStatus(path).map { Int64(bitPattern: $0.identity.inode) }
+  /// Returns what tells the file at `path` from its copies: its inode and when it was created.
+  static func place(of path: String) -> String? {
+    FileStatus(path).map { "\($0.identity.inode) \(livefetch_file_created(path))" }
   }
 }
 
@@ -39,10 +42,10 @@ extension SQLiteStore {
   /// Returns the id by which the backups of the file at `path` are told from those of other files; nil
   /// if the file has none, because it was never opened for writing at this place.
   public static func backupID(of path: String) throws(StoreError) -> String? {
-    guard let inode = BackupIdentity.inode(of: path) else { return nil }
+    guard let place = BackupIdentity.place(of: path) else { return nil }
     let (connection, _) = try OpenFile.openForReading(path)
     defer { connection.close() }
     guard try History.isPresent(on: connection) else { return nil }
-    return try BackupIdentity.id(inode, on: connection)
+    return try BackupIdentity.id(place, on: connection)
   }
 }

@@ -32,7 +32,7 @@ final class SQLiteSaveConnection: SaveConnection {
 
   func run(_ command: String) throws(StoreError) { try connection.run(command) }
 
-  func lock(_ sql: String, _ values: [SQLValue]) throws(StoreError) {}
+  func lock(_ statement: SQLFragment) throws(StoreError) {}
 }
 
 // MARK: - Statements

@@ -85,9 +85,15 @@ private struct Matches {
     let keys = table.key.columns.map(quoted).joined(separator: ", ")
     var fragment = SQLFragment(table.key.columns.count == 1 ? keys : "(\(keys))")
     fragment.append(" IN (")
-    fragment.append(columns(table.key.columns))
-    if let lock { fragment.append(lock.clauses(table.key, alias)) }
+    fragment.append(lock.map(locking) ?? columns(table.key.columns))
     fragment.append(")")
+    return fragment
+  }
+
+  /// Selects the keys of the matching rows, and locks the rows in the order of their keys.
+  func locking(_ lock: RowLock) -> SQLFragment {
+    var fragment = columns(table.key.columns)
+    fragment.append(lock.clauses(table.key, alias))
     return fragment
   }
 }
@@ -132,8 +138,9 @@ extension SaveRun {
     }
     guard try isWithinLimit(matches) else { return }
     let sql = "DELETE FROM \(table.source) WHERE "
-    let rows = matches.membership(connection.locksRows ? .delete : nil)
-    if let constraint = try attempt(sql, [], where: rows) {
+    // A role may delete rows that it may not lock, so that the lock selects none of them.
+    if connection.locksRows { try connection.lock(matches.locking(.delete)) }
+    if let constraint = try attempt(sql, [], where: matches.membership(nil)) {
       return try report(constraint, deleting: matches, at: index)
     }
     result.deleted += connection.changedRows

@@ -19,7 +19,8 @@ extension SaveRun {
     guard tables.values.reduce(0, { $0 + $1.ids.count }) > 1 else { return }
     for (_, rows) in tables.sorted(by: { $0.key < $1.key }) {
       guard let values = rows.table.lockValues(rows.ids) else { continue }
-      try connection.lock(statements.lock(rows.lock, in: rows.table), values)
+      try connection.lock(
+        SQLFragment(statements.lock(rows.lock, in: rows.table), bindings: values))
     }
   }
 

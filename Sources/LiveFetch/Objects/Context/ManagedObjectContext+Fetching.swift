@@ -45,13 +45,13 @@ extension ManagedObjectContext {
     _ request: FetchRequest<Element>, isolation: isolated (any Actor)? = #isolation
   ) async throws(ContextError) -> Int {
     try Self.checkWindow(of: request)
-    var saved: Int
-    var count: Int
-    repeat {
-      saved = saves
+    var count = 0
+    for _ in 0..<3 {
+      let saved = saves
       count = try await countMatches(request, isolation: isolation)
       // If a save ended meanwhile, its objects may have been counted as stored and as unsaved.
-    } while saves != saved
+      if saves == saved { break }
+    }
     return min(max(0, count - request.fetchOffset), request.fetchLimit ?? .max)
   }
 

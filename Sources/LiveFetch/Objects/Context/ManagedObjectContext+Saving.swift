@@ -142,12 +142,14 @@ extension ManagedObjectContext {
   }
 
   /// Submits a save, under the key of the last one if that is the same and its answer was lost.
-  func submit(
+  private func submit(
     _ body: JSON, isolation: isolated (any Actor)?
   ) async throws(ObjectStoreError) -> SubmittedSave {
     let save = unansweredSave.begin(body)
     do throws(ObjectStoreError) {
-      return try await store.submit(body, idempotencyKey: save.key)
+      let submitted = try await store.submit(body, idempotencyKey: save.key)
+      unansweredSave.end(save, nil)
+      return submitted
     } catch {
       unansweredSave.end(save, error)
       throw error

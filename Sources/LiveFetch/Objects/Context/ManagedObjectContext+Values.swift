@@ -138,13 +138,13 @@ extension ManagedObjectContext {
     _ change: [JSON.Member], isolation: isolated (any Actor)?
   ) async throws(ContextError) -> SaveReceipt {
     let body = JSON.object([.init(name: "changes", value: .array([.object(change)]))])
+    let save = unansweredSave.begin(body)
     let receipt: SaveReceipt
     do throws(ObjectStoreError) {
-      switch try await submit(body, isolation: isolation) {
-      case .made(let made): receipt = made
-      case .queued(let save): receipt = try await save.receipt()
-      }
+      receipt = try await store.save(body, key: save.key)
+      unansweredSave.end(save, nil)
     } catch {
+      unansweredSave.end(save, error)
       throw ContextError(error, ContextSave())
     }
     saves += 1
