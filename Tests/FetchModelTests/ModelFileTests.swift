@@ -184,7 +184,7 @@ struct ModelFileTests {
       "Boolean", "cities.@sum.people",
       "it results in Integer 64, and the attribute's type is Boolean"
     ),
-    ("String", "cities.@count", "it results in Integer 64, and the attribute's type is String"),
+    ("Date", "cities.@count", "it results in Integer 64, and the attribute's type is Date"),
   ])
   func aDerivationThatTheAttributesTypeDoesNotHoldIsRefused(
     _ type: String, _ derivation: String, _ reason: String
@@ -198,8 +198,8 @@ struct ModelFileTests {
 
   @Test(arguments: [
     ("Integer 16", "land.size"), ("Double", "land.size"), ("Decimal", "land.isLarge"),
-    ("String", "land.page"), ("URI", "land.name"), ("Date", "land.since"),
-    ("Boolean", "land.isLarge"), ("Transformable", "land.skill"),
+    ("String", "land.page"), ("String", "cities.@count"), ("URI", "land.name"),
+    ("Date", "land.since"), ("Boolean", "land.isLarge"), ("Transformable", "land.skill"),
     ("Integer 32", "land.skill.power"), ("Integer 32", "cities.@count"),
     ("Double", "cities.@count"), ("Integer 64", "cities.@sum.people"),
     ("Double", "cities.@sum.area"), ("Decimal", "cities.@sum.people"),
