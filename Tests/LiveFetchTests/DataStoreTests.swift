@@ -145,8 +145,10 @@ struct DataStoreTests {
     #expect(log.take() == ["will 2", "delete section C 1", "delete Cork 1.0 -", "did 1"])
   }
 
-  @Test("will-change and did-change come for every batch, and a batch is one difference")
-  func batches() async throws {
+  /// A controller that follows a query without results.
+  private func followed() async throws -> (
+    ManualDataStore, ManualDataStore.Query, TownsController, TownLog
+  ) {
     let store = ManualDataStore()
     let controller = TownsController(store: store, request: FilterRequest())
     let log = TownLog(controller)
@@ -155,6 +157,12 @@ struct DataStoreTests {
     let query = try #require(store.query)
     query.processPendingChanges()
     try await fetch.value
+    return (store, query, controller, log)
+  }
+
+  @Test("will-change and did-change come for every batch, and a batch is one difference")
+  func batches() async throws {
+    let (store, query, controller, log) = try await followed()
     #expect(log.take() == ["will 0", "insert section  0", "did 0"])
     for id in 1...3 { query.enqueue(Town(id: id, name: "T\(id)", people: id), as: .insert) }
     query.enqueue(Town(id: 1, name: "U1", people: 1), as: .update)
@@ -227,14 +235,7 @@ struct DataStoreTests {
 
   @Test("results that come after a suspension end it, and no error of many is lost")
   func suspendedReader() async throws {
-    let store = ManualDataStore()
-    let controller = TownsController(store: store, request: FilterRequest())
-    let log = TownLog(controller)
-    let fetch = Task { @MainActor in try await controller.performFetch() }
-    try await eventually { store.query != nil }
-    let query = try #require(store.query)
-    query.processPendingChanges()
-    try await fetch.value
+    let (_, query, controller, log) = try await followed()
     // The reader waits for this actor with the first of these results.
     for people in 1...2 {
       query.suspend(DataStoreError.readOnly)

@@ -172,7 +172,7 @@ struct ExistingFileTests {
 
   private static let dated = """
     {"entities":[{"name":"City","attributes":[{"name":"name","type":"String"},
-      {"name":"touched","type":"Date","derivation":"now()"}]}]}
+      {"name":"changed","type":"Date","derivation":"now()"}]}]}
     """
 
   @Test(.onlyForFiles) func triggersOfOtherProgramsStayWhateverTheyAreCalled() throws {
@@ -193,8 +193,8 @@ struct ExistingFileTests {
     let path = directory.file("store.sqlite")
     try SQLiteShell.run(
       """
-      CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT, touched TIMESTAMP REAL);
-      CREATE TRIGGER model_derived_city_touched_insert AFTER INSERT ON City BEGIN SELECT 1; END;
+      CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT, changed TIMESTAMP REAL);
+      CREATE TRIGGER model_derived_city_changed_insert AFTER INSERT ON City BEGIN SELECT 1; END;
       """, path: path)
     let before = try sqlite(path, "SELECT sql FROM sqlite_schema")
     var options = SQLiteStoreOptions()
@@ -203,7 +203,7 @@ struct ExistingFileTests {
       throws: StoreError.unusable(
         """
         the model needs the names of triggers that LiveFetch did not make: \
-        `model_derived_city_touched_insert` (drop them, or create them under other names)
+        `model_derived_city_changed_insert` (drop them, or create them under other names)
         """)
     ) { _ = try SQLiteStore(path: path, options: options) }
     #expect(try sqlite(path, "SELECT sql FROM sqlite_schema") == before)
@@ -219,8 +219,8 @@ struct ExistingFileTests {
     #expect(made.count == 2)
     try SQLiteShell.run(
       """
-      DROP TRIGGER model_derived_City_touched_insert;
-      CREATE TRIGGER "model_derived_City_touched_insert" AFTER INSERT ON "City" BEGIN SELECT 1; END;
+      DROP TRIGGER model_derived_City_changed_insert;
+      CREATE TRIGGER "model_derived_City_changed_insert" AFTER INSERT ON "City" BEGIN SELECT 1; END;
       CREATE TRIGGER "model_cascade_City_mayor" AFTER DELETE ON "City" BEGIN SELECT 2; END;
       """, path: file.path)
     let again = try ServedFile("", adopting: file)

@@ -260,8 +260,8 @@ struct PostgresLockTests {
     #expect(answer.status == 400)
     #expect(
       answer.json["detail"]?.string
-        == "`t` cannot be followed: it is a view, has no primary key, is served read only, or is a "
-        + "table without live results by the manual's page of its database.")
+        == "`t` cannot be followed: it is a view, has no primary key, is served read only, or is one of "
+        + "the tables that the limits in the manual name.")
   }
 
   @Test("No text equals or contains a text with U+0000, which PostgreSQL does not store")

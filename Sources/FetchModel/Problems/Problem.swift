@@ -102,8 +102,8 @@ extension Problem {
   package static func notObservable(_ entity: String) -> Problem {
     badRequest(
       "not-observable",
-      "`\(entity)` cannot be followed: it is a view, has no primary key, is served read only, or is a "
-        + "table without live results by the manual's page of its database.")
+      "`\(entity)` cannot be followed: it is a view, has no primary key, is served read only, or is one of "
+        + "the tables that the limits in the manual name.")
   }
 
   /// A 503 that the client repeats after a second.

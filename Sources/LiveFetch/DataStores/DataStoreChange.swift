@@ -22,6 +22,7 @@ public struct DataStoreChange<Result: InstanceIdentifiable> {
 }
 
 extension DataStoreChange {
+  /// The identity of the result.
   var id: Result.InstanceID { result.instanceID }
 }
 

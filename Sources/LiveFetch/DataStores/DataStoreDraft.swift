@@ -100,11 +100,12 @@ public final class DataStoreDraft<
     await withCheckedContinuation { continuation in commits.withLock { $0.enter(continuation) } }
     defer { commits.withLock { $0.leave() } }
     let committed = withState { state in
-      state.later = []
+      if !state.changes.isEmpty { state.later = [] }
       return state.changes
     }
+    guard !committed.isEmpty else { return }
     do {
-      if !committed.isEmpty { try await source.save(committed) }
+      try await source.save(committed)
     } catch {
       withState { $0.later = nil }
       throw error

@@ -61,7 +61,7 @@ struct CheckCommand: ParsableCommand {
     case .uncheckedLinks(let table, let reason):
       return "foreign keys: those of \(table) cannot be checked (\(reason))"
     case .orphans(let table, let parent, let count, let rows):
-      let some = rows.joined(separator: ", ")
+      let some = rows.map(String.init).joined(separator: ", ")
       let more = count > rows.count ? ", …" : ""
       let named = rows.isEmpty ? "" : " (row \(some)\(more))"
       return

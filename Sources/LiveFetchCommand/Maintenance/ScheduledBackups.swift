@@ -47,7 +47,7 @@ final class ScheduledBackups: Sendable {
     guard let id else {
       throw failure(
         """
-        \(path): was never served for writing here, so its backups cannot be told from those of other \
+        \(path): was never served for writing here, so its backups cannot be distinguished from those of other \
         stores; serve it once without --read-only, or without --backup-every
         """, .failed)
     }

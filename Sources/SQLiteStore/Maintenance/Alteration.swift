@@ -48,40 +48,29 @@ extension Connection {
     }
   }
 
-  /// Returns how often each row of each table refers to a missing row of each parent, and the tables
-  /// of which SQLite cannot tell: a key of theirs refers to columns that are not unique.
+  /// Returns how many rows of each table refer to missing rows of each parent, and the tables of which
+  /// SQLite cannot tell: a key of theirs refers to columns that are not unique.
   private func brokenLinks() throws(StoreError) -> (counts: [[String]: Int], unknown: Set<String>) {
     var counts: [[String]: Int] = [:]
     var unknown: Set<String> = []
     for table in try tableNames() {
-      let links: [BrokenLink]
       do throws(StoreError) {
-        links = try brokenLinks(of: table)
+        for link in try brokenLinks(of: table) { counts[[table, link.parent], default: 0] += 1 }
       } catch .failed {
         unknown.insert(table)
-        continue
-      }
-      for link in links {
-        let row = link.row.map { "\($0)" } ?? ""
-        counts[[link.table, link.parent, row], default: 0] += 1
       }
     }
     return (counts, unknown)
   }
 
-  /// Requires that no more rows than before refer to missing rows. The script may have renamed tables and
-  /// given rows other numbers, so that only the sum tells.
+  /// Requires that no more rows than before refer to missing rows. The script may have renamed tables, so
+  /// that only the sum tells.
   private func refuseMore(
     than before: (counts: [[String]: Int], unknown: Set<String>)
   ) throws(StoreError) {
     let after = try brokenLinks().counts.filter { !before.unknown.contains($0.key[0]) }
     guard after.values.reduce(0, +) > before.counts.values.reduce(0, +) else { return }
-    var counts: [[String]: Int] = [:]
-    for (link, count) in after {
-      let more = count - before.counts[link, default: 0]
-      if more > 0 { counts[Array(link.prefix(2)), default: 0] += more }
-    }
-    let lines = counts.map { names, count in
+    let lines = after.filter { $0.value > before.counts[$0.key, default: 0] }.map { names, count in
       "\(count) rows of \(names[0]) would refer to a \(names[1]) that does not exist"
     }
     throw .unusable(lines.sorted().joined(separator: "\n"))

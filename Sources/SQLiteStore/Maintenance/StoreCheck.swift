@@ -9,9 +9,9 @@ import SQLComposer
 public enum StoreFinding: Sendable, Hashable {
   /// SQLite's message about a page, an index or a constraint.
   case damage(String)
-  /// Rows that refer to rows that do not exist. `rows` has the rowids of the first ones, or their
-  /// keys in a table WITHOUT ROWID.
-  case orphans(table: String, parent: String, count: Int, rows: [String])
+  /// Rows that refer to rows that do not exist. `rows` has the rowids of the first ones; it is empty for
+  /// a table WITHOUT ROWID.
+  case orphans(table: String, parent: String, count: Int, rows: [Int64])
   /// SQLite cannot check the foreign keys of a table.
   case uncheckedLinks(table: String, reason: String)
   /// The history contradicts itself or the tables.
@@ -68,26 +68,11 @@ struct StoreCheck {
     } catch .failed(let reason) {
       return [.uncheckedLinks(table: table, reason: reason)]
     }
-    var findings: [StoreFinding] = []
-    for parent in Set(found.map(\.parent)).sorted() {
-      let links = found.filter { $0.parent == parent }
-      findings.append(
-        .orphans(table: table, parent: parent, count: links.count, rows: try names(of: links)))
+    let byParent = Dictionary(grouping: found, by: \.parent).sorted { $0.key < $1.key }
+    return byParent.map { parent, links in
+      let rows = links.compactMap(\.row).sorted().prefix(5)
+      return .orphans(table: table, parent: parent, count: links.count, rows: Array(rows))
     }
-    return findings
-  }
-
-  /// Returns the names of the first rows of broken links of one table.
-  private func names(of links: [BrokenLink]) throws(StoreError) -> [String] {
-    let limit = 5
-    let rows = links.compactMap(\.row).sorted().prefix(limit).map { "\($0)" }
-    guard rows.isEmpty, let table = links.first?.table else { return rows }
-    var keys: [String] = []
-    for foreignKey in Set(links.map(\.foreignKey)).sorted() {
-      keys += try connection.brokenKeys(
-        of: table, foreignKey: foreignKey, limit: limit - keys.count)
-    }
-    return keys
   }
 }
 

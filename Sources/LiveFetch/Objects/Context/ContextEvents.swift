@@ -108,7 +108,8 @@ extension ManagedObjectContext {
     return ObservationToken { [weak self] in self?.observers.remove(number) }
   }
 
-  /// The events of a kind from now on, until the context is released. The newest 1,000 unread events are buffered.
+  /// The events of a kind from now on, until the context is released. The newest 1,000 unread events
+  /// are buffered.
   public func events<Event: ContextEvent>(
     _ event: Event.Type, isolation: isolated (any Actor)? = #isolation
   ) -> ContextEvents<Event> {
