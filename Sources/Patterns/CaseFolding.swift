@@ -23,6 +23,18 @@ package enum CaseFolding {
     return groups.values.filter { $0.count > 1 }
   }()
 
+  /// By code point, the index of its group.
+  private static let groupIndexes: [UInt32: Int] = {
+    var indexes: [UInt32: Int] = [:]
+    for (index, group) in groups.enumerated() {
+      for scalar in group { indexes[scalar.value] = index }
+    }
+    return indexes
+  }()
+
+  /// The group of a code point; nil if no other character has its folding.
+  static func group(of code: UInt32) -> [Unicode.Scalar]? { groupIndexes[code].map { groups[$0] } }
+
   /// Characters that fold to several.
   struct Expansion: Sendable {
     let letters: [Unicode.Scalar]

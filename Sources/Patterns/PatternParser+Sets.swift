@@ -42,6 +42,9 @@ extension PatternParser {
     return isNegated ? set.complement : set
   }
 
+  /// The number of spans from which on they are united, so that a long set needs little memory.
+  private static let maxSpans = 4_096
+
   /// The kind of the previous element, which determines the meaning of a sign after it.
   private enum Last { case nothing, character, several, set }
 
@@ -68,6 +71,10 @@ extension PatternParser {
         joined = scalar == "-" ? joined.subtracting(other) : joined.intersection(other)
       } else {
         last = try parseItem(into: &spans)
+        if spans.count > Self.maxSpans {
+          joined = ScalarSet(joined.spans + spans)
+          spans = []
+        }
       }
     }
   }

@@ -93,11 +93,13 @@ struct PatternParser {
 
   /// Appends a node. Joins adjacent letters, because their case is folded together: `ss` matches ß.
   private func append(_ node: PatternNode, to nodes: inout [PatternNode]) {
-    if case .folded(let letters) = node, case .folded(let before)? = nodes.last {
-      nodes[nodes.count - 1] = .folded(before + letters)
-    } else {
-      nodes.append(node)
+    guard case .folded(let letters) = node, case .folded(var joined)? = nodes.last else {
+      return nodes.append(node)
     }
+    // Without its second owner, the array is not copied.
+    nodes.removeLast()
+    joined += letters
+    nodes.append(.folded(joined))
   }
 
   /// Parses `\Q…\E`: literal text. A following quantifier applies to its last character.

@@ -95,10 +95,13 @@ extension ScalarSet {
 
   /// This set with every character that differs from a member only in case.
   var closedOverCase: ScalarSet {
-    var added: [Span] = []
-    for group in CaseFolding.groups where group.contains(where: contains) {
-      added += group.map { $0.value...$0.value }
-    }
-    return added.isEmpty ? self : ScalarSet(spans + added)
+    let groups = CaseFolding.groups
+    let isSmall = spans.reduce(0) { $0 + $1.count } < groups.count
+    let found =
+      isSmall
+      ? spans.joined().compactMap { CaseFolding.group(of: $0) }
+      : groups.filter { $0.contains(where: contains) }
+    guard !found.isEmpty else { return self }
+    return ScalarSet(spans + found.joined().map { $0.value...$0.value })
   }
 }

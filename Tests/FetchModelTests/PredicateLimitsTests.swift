@@ -94,6 +94,20 @@ struct PredicateLimitsTests {
   ]
 
   /// The shortest duration of several runs: the cost of the text itself.
+  @Test("the memory of a condition is that of its operations and constants")
+  func memorySize() throws {
+    func size(_ text: String) throws -> Int {
+      let predicate = try Predicate(parsing: text)
+      return try predicate.resolved(in: PredicateResolverTests.model, entity: 0).condition.memorySize
+    }
+    let texts = ["a", "b", "c"].map { "'" + String(repeating: $0, count: 100) + "'" }
+    let list = "name IN {" + texts.joined(separator: ",") + "}"
+    // Two operations of 256 bytes, three constants of 160, and their texts.
+    #expect(try size(list) == 512 + 480 + 300)
+    #expect(try size("\(list) OR population > 3") == 1_292 + 256 + 3 * 256 + 160)
+    #expect(try size("TRUEPREDICATE") == 256)
+  }
+
   private func cost(_ text: String) -> Duration {
     (0..<5).map { _ in
       processorTime {

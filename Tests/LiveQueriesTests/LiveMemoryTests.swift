@@ -122,6 +122,23 @@ struct LiveMemoryTests {
     withExtendedLifetime(last) {}
   }
 
+  @Test("Fetches that are dropped as soon as they are answered each get their own diff")
+  func separateAnswers() throws {
+    let token = store.token
+    store.save { $0.cities[1]?.name = "m" }
+    var queries = queries(maxBytes: 1)
+    let keys = (1...100).map { "key\($0)" }
+    for key in keys { _ = try follow(&queries, key, since: token, waits: false) }
+    #expect(queries.undelivered.map(\.waiters.count) == Array(repeating: 1, count: 100))
+    for (key, outgoing) in zip(keys, queries.undelivered) {
+      guard case .diff(let diff) = outgoing.answer else {
+        Issue.record("no diff")
+        continue
+      }
+      #expect(String(decoding: diff.json, as: UTF8.self).contains("\"\(key)\":\"m\""))
+    }
+  }
+
   @Test(
     "The memory is that of the kept fetches after generated requests and saves", arguments: 1...3)
   func sum(seed: UInt64) throws {

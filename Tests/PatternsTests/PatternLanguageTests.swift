@@ -180,6 +180,17 @@ struct PatternLanguageTests {
     }
   }
 
+  @Test("a set of thousands of sets takes the time of its characters")
+  func longSets() throws {
+    let word = try RegularExpression("[" + String(repeating: "\\w", count: 30_000) + "]")
+    #expect(["a", "é", "-"].map { word.isWhole($0) } == [true, true, false])
+    let other = try RegularExpression("[" + String(repeating: "[\\w]", count: 20) + "-[a]]")
+    #expect(["b", "a"].map { other.isWhole($0) } == [true, false])
+    let letters = String(repeating: "[a][b]", count: 10_000)
+    let small = try RegularExpression("[\(letters)-[b]K]", ignoresCase: true)
+    #expect(["A", "\u{212A}", "b"].map { small.isWhole($0) } == [true, true, false])
+  }
+
   // MARK: Time
 
   @Test("the number of steps is linear in the text for every pattern")

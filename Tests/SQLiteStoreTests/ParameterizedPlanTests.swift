@@ -112,6 +112,31 @@ struct ParameterizedPlanTests {
     #expect(try Self.statements(on: connection) { _ = try transaction.snapshot(of: plan) } == 1)
   }
 
+  @Test("the cached items of a connection are limited, in bytes, for repeated fetches too")
+  func cacheLimit() throws {
+    let file = try FetchFixture(Self.schema)
+    try file.tracked.file.runExternally(
+      """
+      WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 300)
+      INSERT INTO City SELECT i, printf('%.30000c', 'n'), i, i, NULL FROM n
+      """)
+    let resolver = FetchResolver(model: file.model, maxItems: 1_000)
+    let cache = PlanCache(resolver: resolver)
+    let transaction = try file.transaction
+    for id in 1...300 {
+      let query = "where=population==\(id)&limit=5"
+      let target = NormalizedTarget("/v1/objects/City?" + query)
+      if let bound = cache.fetch(target) {
+        #expect(try transaction.snapshot(of: bound).json.count > 30_000)
+      } else {
+        cache.insert(target, entity: "City", plan: try file.plan("City", query))
+      }
+    }
+    // 2 MiB and one item.
+    #expect(transaction.connection.items.size < 2_200_000)
+    #expect(transaction.connection.items.size > 1_000_000)
+  }
+
   /// The number of statements that `body` runs.
   private static func statements(on connection: Connection, _ body: () throws -> Void) throws -> Int
   {

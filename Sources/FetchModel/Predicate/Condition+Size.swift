@@ -1,4 +1,5 @@
-// Counts operations in conditions and expressions, up to a limit.
+// The sizes of conditions and expressions: the number of their operations, and the memory that they
+// need.
 
 extension ResolvedExpression {
   /// The number of operations, comparisons and calls including itself, at most `limit`. O(limit).
@@ -9,15 +10,29 @@ extension ResolvedExpression {
   }
 }
 
+extension Condition {
+  /// The memory in bytes that the condition and what is derived from it need while it is followed,
+  /// about. O(operations and constants).
+  public var memorySize: Int {
+    var size = Size(limit: .max)
+    size.count(self)
+    return size.count * 256 + size.constants * 160 + size.bytes
+  }
+}
+
 private struct Size {
   let limit: Int
   var count = 0
+  /// The number of constants, and the bytes of their texts.
+  var constants = 0
+  var bytes = 0
 
   mutating func count(_ value: ResolvedExpression) {
     count += 1
     guard count < limit else { return }
     switch value {
-    case .constant, .parameter, .path: break
+    case .constant(let value): add([value])
+    case .parameter, .path: break
     case .arithmetic(_, let left, let right):
       count(left)
       count(right)
@@ -42,9 +57,24 @@ private struct Size {
     case .comparison(let comparison):
       count(comparison.left)
       count(comparison.right)
-    case .between(let interval): count(interval.value)
-    case .membership(let membership): count(membership.value)
+    case .between(let interval):
+      count(interval.value)
+      add([interval.lower, interval.upper])
+    case .membership(let membership):
+      count(membership.value)
+      add(membership.values)
     case .exists(_, let condition, _): count(condition)
+    }
+  }
+
+  private mutating func add(_ values: [Value]) {
+    constants += values.count
+    for value in values {
+      switch value {
+      case .string(let text), .json(let text), .id(.text(let text)): bytes += text.utf8.count
+      case .binary(let binary): bytes += binary.count
+      case .null, .boolean, .integer, .double, .date, .id(.integer): break
+      }
     }
   }
 }

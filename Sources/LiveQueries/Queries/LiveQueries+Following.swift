@@ -195,7 +195,7 @@ extension LiveQueries {
   mutating func send(
     _ body: AnswerBody, of view: LiveView, from: Token, to waiter: any LiveWaiter
   ) {
-    let origin = AnswerOrigin(view: ObjectIdentifier(view), from: from)
+    let origin = AnswerOrigin(view: view, from: from)
     counters.delivered += 1
     if let last = undelivered.indices.last, undelivered[last].origin == origin {
       undelivered[last].waiters.append(waiter)
@@ -243,7 +243,7 @@ extension LiveQueries {
       guard let registration = registrations[ticket] else { continue }
       let waiter = registration.view.waiters[registration.from]?[ticket]
       _ = remove(ticket)
-      let group = AnswerOrigin(view: ObjectIdentifier(registration.view), from: registration.from)
+      let group = AnswerOrigin(view: registration.view, from: registration.from)
       groups[group, default: (registration, [])].1 += waiter.map { [$0] } ?? []
     }
     for (registration, waiters) in groups.values {

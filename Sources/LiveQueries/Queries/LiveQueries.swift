@@ -27,8 +27,18 @@ struct OutgoingAnswer {
 
 /// A view and its clients' token.
 struct AnswerOrigin: Hashable {
-  let view: ObjectIdentifier
+  /// Retained: once a view is released, another one may have its address.
+  let view: LiveView
   let from: Token
+
+  static func == (left: Self, right: Self) -> Bool {
+    left.view === right.view && left.from == right.from
+  }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(ObjectIdentifier(view))
+    hasher.combine(from)
+  }
 }
 
 /// The live queries of one store.

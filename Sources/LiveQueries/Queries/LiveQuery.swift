@@ -68,6 +68,8 @@ final class LiveQuery {
   var log: RowChangeLog
   /// True while it is in ``LiveQueries/queries``.
   var isKept = false
+  /// The memory that the fetch itself needs, about.
+  private let planSize: Int
   /// Its part of ``LiveQueries/byteCount``.
   var countedBytes = 0
 
@@ -83,6 +85,7 @@ final class LiveQuery {
     cursor = Cursor(of: key.definition, in: model)
     routing = QueryRouting(of: plan, only: key.only, model: model, columns: columns)
     log = RowChangeLog(start: position)
+    planSize = 768 + key.definition.predicate.condition.memorySize
   }
 
   /// Advances all state to the context's snapshot.
@@ -238,7 +241,7 @@ final class LiveQuery {
   var byteCount: Int {
     let keys = ranges.values.reduce(0) { $0 + $1.keys.byteCount }
     let views = views.values.reduce(0) { $0 + $1.byteCount }
-    return 1_024 + keys + views + log.byteCount
+    return planSize + keys + views + log.byteCount
   }
 
   /// When a request has used the query last.

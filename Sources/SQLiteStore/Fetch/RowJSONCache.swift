@@ -17,12 +17,16 @@ struct RowJSONCache {
   private var kinds: [ItemKind: CachedRows] = [:]
   private var validToken: Token?
 
-  /// Makes the cache valid for `token`. `changed` returns the ids changed since then, or nil if
-  /// they are unknown or too many.
+  /// The approximate size in bytes.
+  var size: Int { kinds.values.reduce(0) { $0 + $1.size } }
+
+  /// Makes the cache valid for `token`, and empties it if it is too large. `changed` returns the ids
+  /// changed since then, or nil if they are unknown or too many.
   mutating func advance(
     to token: Token,
     changed: (_ entity: Int, _ since: Token) throws(StoreError) -> [Int64]?
   ) throws(StoreError) {
+    if size > Self.maxBytes { dropAll() }
     guard validToken != token else { return }
     if let since = validToken, since.epoch == token.epoch, since.position <= token.position {
       for (kind, items) in kinds {
@@ -38,7 +42,7 @@ struct RowJSONCache {
     validToken = token
   }
 
-  private mutating func drop(_ kind: ItemKind) { kinds.removeValue(forKey: kind)?.isValid = false }
+  private mutating func drop(_ kind: ItemKind) { kinds.removeValue(forKey: kind)?.invalidate() }
 
   private mutating func dropAll() {
     for kind in Array(kinds.keys) { drop(kind) }
@@ -48,7 +52,6 @@ struct RowJSONCache {
   ///
   /// - Parameter statement: Composes the statement that reads several of them by their ids.
   mutating func items(of kind: ItemKind, statement: () -> FetchStatement) -> CachedRows {
-    if kinds.values.reduce(0, { $0 + $1.size }) > Self.maxBytes { dropAll() }
     if let known = kinds[kind] { return known }
     let items = CachedRows(statement: statement())
     kinds[kind] = items
@@ -63,7 +66,7 @@ final class CachedRows {
   /// Reads rows by their ids, a JSON array that is the only binding.
   let statement: FetchStatement
   /// False after the cache has dropped it; its contents must not be used then.
-  fileprivate(set) var isValid = true
+  private(set) var isValid = true
   private var bytes: [UInt8] = []
   private var places: [Int64: Range<Int>] = [:]
 
@@ -71,6 +74,13 @@ final class CachedRows {
 
   /// The approximate size in bytes.
   var size: Int { bytes.count + 48 * places.count }
+
+  /// Releases the contents. Prepared plans may keep this object for longer.
+  fileprivate func invalidate() {
+    isValid = false
+    bytes = []
+    places = [:]
+  }
 
   func remove(_ ids: [Int64]) {
     for id in ids { places[id] = nil }

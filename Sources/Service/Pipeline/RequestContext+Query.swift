@@ -7,25 +7,22 @@ import FetchModel
 
 extension RequestContext {
   /// Runs a query on this thread, or in the pools if it takes too long for that, or if one of the
-  /// caller's queries just did.
+  /// caller's requests just did.
   func query<Result: Sendable>(
     _ run: @escaping @Sendable (QueryClass) throws(StoreError) -> Result,
     then respond: @escaping @Sendable (Result) throws(Problem) -> Void
   ) {
     let slowCallers = service.pools.slowCallers
-    guard slowCallers.mayTry(callerID.name) else { return queryInPools(run, then: respond) }
-    begin(.query)
-    // Processor time: on a busy machine, brief queries take long as well.
-    let start = QueryAttempt.processorTime
-    func recordTime() {
-      slowCallers.record(callerID.name, .nanoseconds(Int64(QueryAttempt.processorTime - start)))
+    guard slowCallers.mayUseWorker(callerID.name) else {
+      return queryInPools(run, then: respond)
     }
+    begin(.query)
     do throws(StoreError) {
-      let result = try run(.quick)
-      recordTime()
+      let result = try slowCallers.measure(callerID.name) { () throws(StoreError) in
+        try run(.quick)
+      }
       self.respond(result, respond)
     } catch .tooSlow {
-      recordTime()
       queryInPools(run, then: respond)
     } catch {
       if !retry(after: error) { refuse(Problem(error)) }

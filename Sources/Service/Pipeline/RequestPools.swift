@@ -1,8 +1,9 @@
 // The thread pools of a service. This is the only place that decides which thread runs a stage:
 //
 //     authenticate … cached response   the HTTP worker
-//     parse, plan                      the worker; bodies over 16 KiB: `parsing`
-//     query                            the worker for a few milliseconds, unless the caller's queries
+//     parse, plan                      the worker; `parsing` for bodies over 16 KiB, and for callers
+//                                      whose requests take long
+//     query                            the worker for a few milliseconds, unless the caller's requests
 //                                      take long; then the pools of `attempts`, each with more time
 //                                      than the one before
 //     query of many fetches, history   `longReads`
@@ -10,7 +11,7 @@
 //                                      no other save is in flight, otherwise `saveResponses`
 //     diffs                            the engine's thread; to more than 16 clients: `deliveries`
 //
-// The attempts and the long reads are queues that are fair between callers, and between the
+// `parsing`, the attempts and the long reads are queues that are fair between callers, and between the
 // connections of one caller. Where work may take long, one caller leaves a thread to others. The time
 // that a query waits counts towards its time limit.
 
@@ -41,7 +42,8 @@ final class RequestPools: Sendable {
   private static let maxClientsOnEngine = 16
 
   let slowCallers = SlowCallers()
-  private let parsing = ThreadPool(name: "livefetch-parse", threads: 2, queue: 1_024)
+  private let parsing = ThreadPool(
+    name: "livefetch-parse", threads: 3, leftToOthers: 1, queue: 1_024)
   /// In the order in which a query goes through them.
   private let attempts: [Attempt]
   private let longReads = ThreadPool(
@@ -88,14 +90,23 @@ final class RequestPools: Sendable {
 // MARK: - Stages
 
 extension RequestPools {
-  /// Parses a request: at once, or on a thread of `parsing` if its body is long.
-  func parse(
-    _ context: RequestContext, _ body: @escaping @Sendable () throws(Problem) -> Void
+  /// Parses and plans a request, and runs `query` with the operation: at once, or on a thread of
+  /// `parsing` if its body is long or the caller's requests take long. Requests without a scope, as
+  /// those for the server's health, always run at once.
+  func parse<Operation: Sendable>(
+    _ context: RequestContext, _ plan: @escaping @Sendable () throws(Problem) -> Operation,
+    then query: @escaping @Sendable (Operation) throws(Problem) -> Void
   ) throws(Problem) {
-    guard context.request.body.count > Self.maxBytesOnWorker else { return try body() }
+    let caller = context.callerID
+    let isBrief = context.request.body.count <= Self.maxBytesOnWorker
+    if context.route.scope == nil || (isBrief && slowCallers.mayUseWorker(caller.name)) {
+      return try query(slowCallers.measure(caller.name, plan))
+    }
     context.begin(.wait)
-    let isTaken = parsing.run { context.perform(body) }
-    if !isTaken, !context.retry() { throw .overloaded("Too many large requests wait; try again.") }
+    let deadline = context.deadline ?? .now + timeLimit
+    enter(parsing, caller, until: deadline, context.refuse) {
+      context.perform { () throws(Problem) in try query(plan()) }
+    }
   }
 
   /// Runs a query that took too long for a worker: in each pool of `attempts` until one completes it.
@@ -205,7 +216,7 @@ extension RequestPools {
 extension RequestPools.Refusal {
   fileprivate init(_ refusal: ThreadPool.Refusal) {
     switch refusal {
-    case .full: self = .overloaded(.overloaded("Too many slow queries wait already; try again."))
+    case .full: self = .overloaded(.overloaded("Too many slow requests wait already; try again."))
     case .expired: self = .overloaded(Problem(StoreError.overloaded))
     case .closed: self = .closed
     }

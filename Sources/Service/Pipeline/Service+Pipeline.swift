@@ -40,8 +40,8 @@ extension Service {
       if let response = cachedResponse(to: context) { return context.send(response) }
       context.deadline = .now + pools.timeLimit
       try pools.parse(context) { [self, context] () throws(Problem) in
-        let parsed = try parse(context)
-        let operation = try plan(parsed, context)
+        try plan(try parse(context), context)
+      } then: { [self, context] operation throws(Problem) in
         try query(operation, context)
       }
     } catch {

@@ -1,15 +1,16 @@
-// The callers whose queries take long for an HTTP worker.
+// The callers whose requests take long for an HTTP worker.
 //
-// Promise: queries of half a millisecond or more of one caller take at most about a tenth of a worker's
-// time, on however many connections, so that requests of others find the workers free.
+// Promise: of one caller, parsing and queries that take half a millisecond or more use at most about a
+// tenth of a worker's time, on however many connections, so that requests of others find the workers
+// free.
 
 import Synchronization
 
-/// Decides whose queries are tried on an HTTP worker.
+/// Decides whose requests are parsed, and whose queries are tried, on an HTTP worker.
 final class SlowCallers: Sendable {
-  /// Queries that take less time have no pause after them.
+  /// Work that takes less time has no pause after it.
   private static let shortest = Duration.microseconds(500)
-  /// For how many times as long as a query took the caller's queries are not tried.
+  /// For how many times as long as the work took the caller does not use a worker.
   private static let pauseFactor = 10
   /// The number of callers above which those whose pause is over are forgotten.
   private static let maxCallers = 1_000
@@ -17,8 +18,10 @@ final class SlowCallers: Sendable {
   /// By caller, the end of its pause.
   private let pauses = Mutex<[String: ContinuousClock.Instant]>([:])
 
-  /// True if a query of the caller may be tried on a worker.
-  func mayTry(_ caller: String, at now: @autoclosure () -> ContinuousClock.Instant = .now) -> Bool {
+  /// True if a worker may parse the caller's requests and try its queries.
+  func mayUseWorker(
+    _ caller: String, at now: @autoclosure () -> ContinuousClock.Instant = .now
+  ) -> Bool {
     pauses.withLock { pauses in
       guard !pauses.isEmpty, let end = pauses[caller] else { return true }
       guard now() >= end else { return false }
@@ -27,8 +30,17 @@ final class SlowCallers: Sendable {
     }
   }
 
-  /// Notes the processor time that a query of the caller took on a worker, whether it was completed or
-  /// not.
+  /// Runs work of the caller on a worker and records its processor time, also if it fails.
+  func measure<Result, Failure: Error>(
+    _ caller: String, _ work: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    // Processor time: on a busy machine, brief work takes long as well.
+    let start = QueryAttempt.processorTime
+    defer { record(caller, .nanoseconds(Int64(QueryAttempt.processorTime - start))) }
+    return try work()
+  }
+
+  /// Records the processor time that work of the caller took on a worker.
   func record(
     _ caller: String, _ time: Duration, at now: @autoclosure () -> ContinuousClock.Instant = .now
   ) {
