@@ -7,12 +7,14 @@ SECONDS ?= 60
 # How many tests run at the same time: many of them start servers with threads of their own.
 TESTS_AT_ONCE ?= 4
 PACKAGES := libmicrohttpd-dev libsqlite3-dev libcurl4-openssl-dev zlib1g-dev libpq-dev
-# The suites of the service that run over both stores. Not CachingContract: a commit in any database of a
-# PostgreSQL server moves the tokens of all of them, and so do log flushes.
-BOTH_STORES := AccessProof|Access(Leak|Live|Partner|PartnerProof|Reading|Saving|RuleMatrix|Time|Token)|$(strip \
+# The suites of the service that run over both stores. The others test what only files have (the log, damage,
+# other processes, values that are not of their column's type, NULL in keys, rows without a key), SQLite's
+# own statements and functions, or what does not depend on the store. CachingContract is one of them: a
+# commit in any database of a PostgreSQL server moves the tokens of all of them, and so do log flushes.
+BOTH_STORES := AccessProof|Access(Fault|Leak|Live|Partner|PartnerProof|Reading|Saving|RuleMatrix|Time|Token)|$(strip \
   )AlteredTable|BatchInSave|CacheBound|CodePointOrder|CredentialEnd|DeleteRule|DerivedChain|$(strip \
   )DictionariesContract|DictionariesLive|DisconnectedClients|EntityName|$(strip \
-  )ErrorContract|EveryFailure|FetchContract|FetchedKeys|GroupedDate|HeadRefusal|Idempotency|$(strip \
+  )ErrorContract|EveryFailure|FetchContract|FetchedKeys|FetchParity|GroupedDate|HeadRefusal|Idempotency|$(strip \
   )JSONValues|LongPoll|ManyFetches|ManyFetchesStream|MergePolicy|Migration(Loss)?|$(strip \
   )Model(Contract|Promise|Rules)|Nesting|OrderedElement|OtherWriter|OutdatedToken|PlanCache|$(strip \
   )PreconditionForm|PredicateContract|Quota|RequiredKey|SaveContract|ScopeMatrix|$(strip \
@@ -41,7 +43,7 @@ run: deps ## build and serve the sample data on http://127.0.0.1:$(PORT) (PORT=8
 test: deps ## build everything and run the tests
 	@echo "Builds the package with its tests, then runs about 2,000 tests. On two cores the first"
 	@echo "build takes about 9 minutes and the tests take about 17; a loaded machine takes longer."
-	@bash .ci/install curl jq openssl postgresql python3 sqlite3
+	@bash .ci/install curl jq logrotate openssl postgresql python3 python3-yaml sqlite3
 	@swift build
 	@swift test --package-path Tests/Newcomer --scratch-path .build-newcomer
 	@swift build --build-tests

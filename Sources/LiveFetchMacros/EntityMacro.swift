@@ -33,6 +33,11 @@
           "@Entity is for a class that inherits from ManagedObject directly; "
             + "another class declares entityName, Key and its property wrappers itself")
       }
+      if let name = namesWithinConditions(declaration.memberBlock.members).first {
+        throw MacroExpansionErrorMessage(
+          "@Entity has no keys of properties within #if: declare `\(name)` outside, "
+            + "or mark it @Transient")
+      }
       if declaration.is(ClassDeclSyntax.self) { try checkVariables(of: declaration) }
       let stored = declaration.memberBlock.members.flatMap { names(of: $0.decl) }
       let codingKeys = declaration.is(StructDeclSyntax.self) ? codingKeys(of: declaration) : nil
@@ -155,6 +160,17 @@
         guard isStored(binding) else { return nil }
         let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier.text
         return name.map(withoutBackticks)
+      }
+    }
+
+    /// The names of the stored properties within `#if`, whatever its conditions.
+    private static func namesWithinConditions(_ members: MemberBlockItemListSyntax) -> [String] {
+      members.flatMap { member -> [String] in
+        guard let condition = member.decl.as(IfConfigDeclSyntax.self) else { return [] }
+        return condition.clauses.flatMap { clause -> [String] in
+          guard case .decls(let members)? = clause.elements else { return [] }
+          return members.flatMap { names(of: $0.decl) } + namesWithinConditions(members)
+        }
       }
     }
 

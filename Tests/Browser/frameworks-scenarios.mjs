@@ -4,13 +4,14 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { connect } from '../../Public/livefetch.js';
 import { pause } from './browser.mjs';
+import { block } from './manual.mjs';
 import { fromDebian, fromPyPI } from './packages.mjs';
 
 const request = { entity: 'City', where: 'population > 15000000', sort: '-population' };
 const byName = { ...request, sort: 'name' };
 
 /** A document of the server with a client whose live fetches are counted, and modules by their names. */
-async function open({ browser, server }, modules = {}) {
+export async function open({ browser, server }, modules = {}) {
   const page = await browser.open();
   // The server's policy allows no import map within a page.
   await page.send('Page.setBypassCSP', { enabled: true });
@@ -36,7 +37,7 @@ async function open({ browser, server }, modules = {}) {
 const names = (page) => page.run(() => [...document.querySelectorAll('#root li')].map(({ textContent }) => textContent));
 const closed = () => globalThis.lives.map(({ isClosed }) => isClosed);
 
-async function shows(page, server, fetched, what) {
+export async function shows(page, server, fetched, what) {
   const read = async () => (await connect(server.address).fetch(fetched)).sections[0].items.map(({ name }) => name);
   const wanted = JSON.stringify(await read());
   await page.until((text) => JSON.stringify([...document.querySelectorAll('#root li')]
@@ -62,10 +63,10 @@ async function follows(page, server, { unmount }) {
 const react = ['react/umd/react.development.js', 'react-dom/umd/react-dom.development.js'];
 const reactModule = 'export const { useEffect, useMemo, useRef, useSyncExternalStore } = globalThis.React;';
 
-async function openReact(context) {
+export async function openReact(context, modules = {}) {
   const files = react.map(fromDebian);
   if (files.includes(null)) return null;
-  const page = await open(context, { react: reactModule });
+  const page = await open(context, { react: reactModule, ...modules });
   for (const file of files) await page.send('Runtime.evaluate', { expression: readFileSync(file, 'utf8') });
   await page.run(async () => {
     const { createElement: element, Component } = globalThis.React;
@@ -136,7 +137,7 @@ async function suspended(context) {
 
 // MARK: Vue
 
-const vue = () => readFileSync(fromPyPI('nicegui==3.18.0', 'nicegui/static/vue.esm-browser.prod.js'), 'utf8');
+export const vue = () => readFileSync(fromPyPI('nicegui==3.18.0', 'nicegui/static/vue.esm-browser.prod.js'), 'utf8');
 
 async function inVue(context) {
   const page = await open(context, { vue: vue() });
@@ -189,15 +190,8 @@ async function inSvelte(context) {
 
 // MARK: No framework
 
-/** The code of the documentation that draws a list by hand. */
-function documented() {
-  const text = readFileSync(new URL('../../Public/docs/javascript.md', import.meta.url), 'utf8');
-  const [, code] = /```js\n(export function liveList[^]*?)```/.exec(text);
-  return code;
-}
-
 async function withoutFramework(context) {
-  const page = await open(context, { list: documented() });
+  const page = await open(context, { list: block('javascript.md', 'export function liveList') });
   await page.run(async (first) => {
     const { LiveTarget } = await import('/livefetch/event-target.js');
     const { liveList } = await import('list');

@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { block } from './manual.mjs';
 
 const library = fileURLToPath(new URL('../../Public', import.meta.url));
 
@@ -40,8 +41,7 @@ function node(directory, file) {
 
 async function firstExample({ server }) {
   const note = install(server.directory, server.address);
-  const text = readFileSync(join(library, 'docs/javascript.md'), 'utf8');
-  const [, example] = /```js\n([^]*?)```/.exec(text);
+  const example = block('javascript.md', "import { connect } from 'livefetch'");
   writeFileSync(join(server.directory, 'example.js'), example.replace("'http://127.0.0.1:8080'", `'${server.address}'`));
   const { stdout, stderr, status } = await node(server.directory, 'example.js');
   assert.deepEqual([stderr, status], ['', 0]);

@@ -19,6 +19,7 @@ import { frameworksScenarios } from './frameworks-scenarios.mjs';
 import { groupScenarios } from './group-scenarios.mjs';
 import { hostileScenarios } from './hostile-scenarios.mjs';
 import { newRowScenarios } from './new-row-scenarios.mjs';
+import { manualScenarios } from './manual-scenarios.mjs';
 import { openScenarios } from './open-scenarios.mjs';
 import { packageScenarios } from './package-scenarios.mjs';
 import { postgresScenarios } from './postgres-scenarios.mjs';
@@ -343,7 +344,7 @@ export const scenarios = {
   'it holds under a strict policy, light, dark and narrow': { run: appearance },
   ...todoScenarios,
   ...clientScenarios, ...packageScenarios,
-  ...frameworksScenarios,
+  ...frameworksScenarios, ...manualScenarios,
   ...editingScenarios, ...cursorScenarios, ...newRowScenarios,
   ...fileScenarios, ...rowScenarios, ...findingScenarios, ...tableScenarios, ...columnScenarios, ...groupScenarios, ...apiScenarios, ...accessibilityScenarios, ...hostileScenarios, ...blobScenarios,
   ...openScenarios, ...storeScenarios, ...sessionScenarios, ...chinookScenarios, ...postgresScenarios, ...accessScenarios, ...viewScenarios,

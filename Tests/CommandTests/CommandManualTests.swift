@@ -52,11 +52,8 @@ struct CommandManualTests {
     }
   }
 
-  private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .appendingPathComponent("../..").standardizedFileURL
-
   private static func page(_ path: String = "Public/docs/cli.md") throws -> String {
-    try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+    try ManualPage(path).text
   }
 
   /// The options in the first columns of the tables, by the heading of the command.
@@ -108,27 +105,27 @@ struct CommandManualTests {
     #expect(listed.sorted() == Setting.reloaded.map(\.name).sorted())
   }
 
-  // MARK: Shell blocks
+  // MARK: Commands
 
   /// The `sh` blocks of the README and the manual, with the name of their page.
   private static func shellBlocks() throws -> [(page: String, text: String)] {
-    let pages = try FileManager.default.contentsOfDirectory(
-      atPath: root.appendingPathComponent("Public/docs").path
-    ).filter { $0.hasSuffix(".md") }.map { "Public/docs/" + $0 }
-    return try (["README.md"] + pages.sorted()).flatMap { path in
-      try page(path).components(separatedBy: "\n```sh\n").dropFirst().map { rest in
-        (path, rest.components(separatedBy: "\n```")[0])
-      }
+    try ManualPage.all().flatMap { page in
+      page.blocks.filter { $0.language == "sh" }.map { (page.name, $0.text) }
     }
   }
 
-  @Test(
-    "Every shell block that is not run is valid, and its commands have the options that it uses")
+  /// The commands within sentences. The changelog may name those of earlier versions.
+  private static func inlineCommands() throws -> [(page: String, text: String)] {
+    try ManualPage.all().filter { $0.name != "CHANGELOG.md" }.flatMap { page in
+      page.text.matches(of: /`(livefetch [^`]+)`/)
+        .map { (page.name, String($0.1).replacing("\n", with: " ")) }
+    }
+  }
+
+  @Test("Every shell block is valid")
   func shellBlocks() throws {
-    let commands = try Self.commands()
     let blocks = try Self.shellBlocks()
     #expect(blocks.count >= 20)
-    var uses = 0
     for (page, text) in blocks {
       let shell = Process()
       shell.executableURL = URL(fileURLWithPath: "/bin/bash")
@@ -136,6 +133,14 @@ struct CommandManualTests {
       try shell.run()
       shell.waitUntilExit()
       #expect(shell.terminationStatus == 0, "\(page): \(text)")
+    }
+  }
+
+  @Test("Every command in a shell block or a sentence exists and has the options that it is given")
+  func commandUses() throws {
+    let commands = try Self.commands()
+    var uses = 0
+    for (page, text) in try Self.shellBlocks() + Self.inlineCommands() {
       for use in text.replacing("\\\n", with: "").matches(
         of: /livefetch +(?!livefetch)([a-z]+)( [a-z]+)?([^|;\n]*)/)
       {
@@ -147,6 +152,6 @@ struct CommandManualTests {
         #expect(command?.allOptions.isSuperset(of: options) != false, "\(page): \(use.0)")
       }
     }
-    #expect(uses >= 12)
+    #expect(uses >= 80)
   }
 }

@@ -98,7 +98,8 @@ struct PredicateLimitsTests {
   func memorySize() throws {
     func size(_ text: String) throws -> Int {
       let predicate = try Predicate(parsing: text)
-      return try predicate.resolved(in: PredicateResolverTests.model, entity: 0).condition.memorySize
+      let resolved = try predicate.resolved(in: PredicateResolverTests.model, entity: 0)
+      return resolved.condition.memorySize
     }
     let texts = ["a", "b", "c"].map { "'" + String(repeating: $0, count: 100) + "'" }
     let list = "name IN {" + texts.joined(separator: ",") + "}"

@@ -1,4 +1,5 @@
-// A fetch as a sequence that any task can read, and controllers outside an actor.
+// A fetch as a sequence that any task can read, its differences since a token, and controllers outside an
+// actor.
 
 import LiveFetch
 import TestSupport
@@ -112,6 +113,109 @@ struct LiveResultsTests {
     limited.fetchLimit = -1
     var second = cities.store.live(limited).makeAsyncIterator()
     await #expect(throws: FetchError.self) { try await second.next() }
+  }
+}
+
+@MainActor
+@Suite("The differences of a fetch since a token", .mayBlock)
+struct FetchDifferencesTests {
+  private let request = FetchRequest<City>(
+    where: FetchPredicate("population >= 200"), sortedBy: [.descending("population")])
+  private let section = SortTerm.ascending("country.name")
+
+  private func lines(_ differences: FetchDifferences) -> [String] {
+    let change = differences.change
+    return change.sections.map { "\($0.type) section \($0.name) \($0.index)" }
+      + change.objects.map { ChangeLog.line($0, "\($0.id)") }
+  }
+
+  @Test("are those of sections and objects, with the values", arguments: Kind.allCases)
+  func sectionsAndObjects(kind: Kind) async throws {
+    let cities = try Cities(kind)
+    var old: LiveSnapshot<City>?
+    for try await snapshot in cities.store.live(request, section: section) {
+      old = snapshot
+      break
+    }
+    let token = try #require(old).token
+    try await cities.save(#"{"delete":"City","id":5}"#)
+    try await cities.save(#"{"update":"City","id":2,"values":{"population":950}}"#)
+    try await cities.save(#"{"update":"City","id":3,"values":{"name":"Callao"}}"#)
+    try await cities.save(
+      #"{"insert":"City","values":{"id":6,"name":"Nara","population":250,"country":1}}"#)
+    let differences = try await cities.store.differences(
+      from: token, of: request, section: section)
+    #expect(
+      lines(differences) == [
+        "delete section Mali 1", "delete 5 1.0 -", "insert 6 - 0.2", "move 2 0.1 0.0",
+        "update 3 2.0 1.0",
+      ])
+    #expect(differences.values.count == 3)
+    #expect(differences.values[.integer(2)]?.names == ["id", "population"])
+    #expect(differences.values[.integer(2)]?["population"] == .number("950"))
+    #expect(differences.values[.integer(3)]?["name"] == .string("Callao"))
+    #expect(differences.values[.integer(6)]?["name"] == .string("Nara"))
+    #expect(differences.summary.count == 4)
+    let later = try await cities.store.differences(
+      from: differences.token, of: request, section: section)
+    #expect(later.change.isEmpty && later.values.isEmpty)
+  }
+
+  /// The example of the article.
+  private func newToken(_ store: any ObjectStore, _ token: String) async throws -> String {
+    let request = FetchRequest<City>(sortedBy: [.ascending("name")])
+    let differences = try await store.differences(from: token, of: request)
+    for change in differences.change.objects {
+      print(change.type, change.id, differences.values[change.id]?["name"]?.string ?? "")
+    }
+    return differences.token
+  }
+
+  @Test("begin at any token, also of a save, and after a file was opened again")
+  func savedToken() async throws {
+    let cities = try Cities(.local)
+    var token = try await cities.save(#"{"delete":"City","id":4}"#).token
+    (cities.store as? LocalStore)?.close()
+    let store = try LocalStore(path: cities.opened.path)
+    defer { store.close() }
+    #expect(try await lines(store.differences(from: token, of: request)) == [])
+    let delete = #"{"changes":[{"delete":"City","id":1}]}"#
+    _ = try await store.save(JSON(parsing: Array(delete.utf8)))
+    #expect(
+      try await lines(store.differences(from: token, of: request)) == ["delete 1 0.0 -"])
+    token = try await newToken(store, token)
+    #expect(try await lines(store.differences(from: token, of: request)) == [])
+  }
+
+  @Test("say that a token of another history has expired", arguments: Kind.allCases)
+  func otherHistory(kind: Kind) async throws {
+    let cities = try Cities(kind)
+    let error = await #expect(throws: FetchError.self) {
+      try await cities.store.differences(from: "another-1-00000000", of: request)
+    }
+    guard case .store(.tokenExpired) = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+  }
+
+  @Test("throw what the store refuses, and a negative limit")
+  func refusals() async throws {
+    let cities = try Cities(.local)
+    let error = await #expect(throws: FetchError.self) {
+      try await cities.store.differences(from: "no token", of: request)
+    }
+    guard case .store(.refused(let problem)) = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(problem.code == "bad-token")
+    var limited = request
+    limited.fetchLimit = -1
+    let negative = limited
+    await #expect(throws: FetchError.self) {
+      try await cities.store.differences(from: "another-1-00000000", of: negative)
+    }
   }
 }
 

@@ -4,6 +4,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import Service
+
 @Suite("The manual's page of the architecture", .mayBlock)
 struct InternalsPageTests {
   /// The texts of the Swift sources.
@@ -69,6 +71,16 @@ struct InternalsPageTests {
       }
     }
     #expect(count >= 30)
+  }
+
+  @Test("The pipeline has the stages of Server-Timing, and the table has a row for each")
+  func stages() throws {
+    let page = try ManualPage("Public/docs/internals.md")
+    let block = try #require(page.blocks.map(\.text).first { $0.hasPrefix("authenticate") })
+    let names = block.components(separatedBy: " → ")
+    let stages = StageTimings.Stage.allCases.filter { $0 != .wait }.map(\.rawValue)
+    #expect(names.map { $0 == "cached response" ? "cache" : $0 } == stages)
+    for name in names { #expect(page.text.contains("\n| \(name) | "), "\(name)") }
   }
 
   @Test("The table and the picture name every target")

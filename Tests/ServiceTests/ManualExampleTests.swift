@@ -8,7 +8,8 @@ import Testing
 @Suite("The shell and JSON blocks of the README and the manual", .mayBlock)
 struct ManualExampleTests {
   private static let examples =
-    ShellExample.commands + ShellExample.waiting + ShellExample.answers
+    ShellExample.commands + ShellExample.waiting + ShellExample.answers + ShellExample.messages
+    + ShellExample.configurations + ShellExample.deployments
 
   @Test("Every shell block does what the manual says", arguments: examples)
   func example(_ example: ShellExample) throws {
@@ -16,26 +17,19 @@ struct ManualExampleTests {
     #expect(printed == nil, "\(example.page): \(example.start)")
   }
 
-  /// True for a block of commands, of JSON, or of text with JSON in it.
-  private func isChecked(_ block: ManualPage.Block) -> Bool {
-    switch block.language {
-    case "sh", "json", "http": true
-    case "text", "": block.lines.contains { $0.contains("{\"") }
-    default: false
-    }
-  }
+  /// The languages whose blocks other tests run: ManualTests, ManualSwiftTests, and the scenarios of
+  /// Tests/Browser/manual-scenarios.mjs. Each of them has all blocks of its languages.
+  private static let otherLanguages = ["console", "swift", "js", "jsx"]
 
-  @Test("Every shell and JSON block is run or compared, or there is a reason why not")
+  @Test("Every other block is run or compared, or there is a reason why not")
   func complete() throws {
     let listed =
       Self.examples.map { ($0.page, $0.start) } + ShellExample.others.map { ($0.page, $0.start) }
     var found: [String: Int] = [:]
     for page in try ManualPage.all() {
-      let name = page.url.lastPathComponent
-      for block in page.blocks where isChecked(block) {
-        let text = block.lines.joined(separator: "\n")
-        let uses = listed.filter { $0.0 == name && text.hasPrefix($0.1) }
-        #expect(uses.count == 1, "\(name): \(text)")
+      for block in page.blocks where !Self.otherLanguages.contains(block.language) {
+        let uses = listed.filter { $0.0 == page.name && block.text.hasPrefix($0.1) }
+        #expect(uses.count == 1, "\(page.name): \(block.text)")
         for use in uses { found["\(use.0) \(use.1)", default: 0] += 1 }
       }
     }
@@ -49,8 +43,8 @@ struct ManualExampleTests {
   func consolePages() throws {
     for page in try ManualPage.all() where page.blocks.contains(where: { $0.language == "console" })
     {
-      let isRun = ManualTests.consolePages.contains { $0.0.hasSuffix(page.url.lastPathComponent) }
-      #expect(isRun, "\(page.url.lastPathComponent)")
+      let isRun = ManualTests.consolePages.contains { $0.0.hasSuffix(page.name) }
+      #expect(isRun, "\(page.name)")
     }
   }
 
@@ -86,7 +80,7 @@ struct ManualExampleTests {
   @Test("Every example of access rules fits a model with its names")
   func accessRules() throws {
     let texts = try ManualPage("Public/docs/access.md").blocks.filter { $0.language == "json" }
-      .map { $0.lines.joined(separator: "\n") }.filter { $0.hasPrefix("{\"entities\"") }
+      .map(\.text).filter { $0.hasPrefix("{\"entities\"") }
     #expect(texts.count == 5)
     for text in texts {
       let declaration = try AccessDeclaration(parsing: Array(text.utf8))

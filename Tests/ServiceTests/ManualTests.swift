@@ -121,10 +121,9 @@ struct ManualTests {
   func jsonBlocks() throws {
     for page in try ManualPage.all() {
       for block in page.blocks where block.language == "json" {
-        let text = block.lines.joined(separator: "\n")
-        guard !text.contains("…") else { continue }
-        #expect(throws: Never.self, "\(page.url.lastPathComponent): \(text)") {
-          try JSON(parsing: Array(text.utf8))
+        guard !block.text.contains("…") else { continue }
+        #expect(throws: Never.self, "\(page.name): \(block.text)") {
+          try JSON(parsing: Array(block.text.utf8))
         }
       }
     }
@@ -134,7 +133,7 @@ struct ManualTests {
   func modelExample() throws {
     let block = try #require(
       ManualPage("Public/docs/models.md").blocks.first { $0.language == "json" })
-    let model = try ModelFile(parsing: Array(block.lines.joined(separator: "\n").utf8))
+    let model = try ModelFile(parsing: Array(block.text.utf8))
     #expect(model.entities.map(\.name) == ["Human", "Hero", "Team"])
   }
 
@@ -157,7 +156,7 @@ struct ManualTests {
         let target =
           path.isEmpty
           ? page.url : page.url.deletingLastPathComponent().appendingPathComponent(path)
-        let place = "\(page.url.lastPathComponent): \(link)"
+        let place = "\(page.name): \(link)"
         #expect(FileManager.default.fileExists(atPath: target.standardizedFileURL.path), "\(place)")
         guard parts.count == 2, target.pathExtension == "md" else { continue }
         let relative = target.standardizedFileURL.path.dropFirst(ManualPage.root.path.count)

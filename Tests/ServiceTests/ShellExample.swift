@@ -14,6 +14,8 @@ struct ShellExample: Sendable {
   var files: [String: String] = [:]
   /// The name of the file that the block is, if it is not run.
   var file: String?
+  /// True if the variable `DATABASE` names a new PostgreSQL database.
+  var needsDatabase = false
   /// Shell commands that prepare the folder.
   var prepare = ""
   /// The arguments of `livefetch serve`; `http://127.0.0.1:8080` stands for this server. Empty for none.
@@ -32,8 +34,7 @@ struct ShellExample: Sendable {
 
   /// The block of the page that begins with `start`.
   func block(_ start: String) throws -> String {
-    let texts = try ManualPage(path).blocks.map { $0.lines.joined(separator: "\n") }
-    let found = texts.filter { $0.hasPrefix(start) }
+    let found = try ManualPage(path).blocks.map(\.text).filter { $0.hasPrefix(start) }
     guard found.count == 1 else { throw Missing(page: page, start: start, count: found.count) }
     return found[0]
   }
@@ -98,12 +99,14 @@ private final class ShellExampleRun {
 
   private let directory: TemporaryDirectory
   private let printed: FileHandle
+  private let database: String?
   private var server: RunningProgram?
 
   init(_ example: ShellExample, sample: String) throws {
     directory = try TemporaryDirectory()
     _ = FileManager.default.createFile(atPath: directory.file("output"), contents: nil)
     printed = try FileHandle(forWritingTo: URL(fileURLWithPath: directory.file("output")))
+    database = try example.needsDatabase ? PostgresServer.shared().newDatabase() : nil
     try sqlite(directory.file("shop.sqlite"), Self.shop)
     try write("secret", to: "token.txt")
     if example.serve.first == "sample.sqlite" {
@@ -142,6 +145,7 @@ private final class ShellExampleRun {
       // For servers that the script starts.
       "LIVEFETCH_PORT": "0",
     ]
+    shell.environment?["DATABASE"] = database
     shell.standardInput = FileHandle.nullDevice
     shell.standardOutput = printed
     shell.standardError = printed

@@ -94,7 +94,8 @@ extension ResultState {
     isStored = false
   }
 
-  private static func item(_ arrival: Diff.Arrival<Item>) -> Item {
+  /// The item of an inserted object, or the previous one with its changed values.
+  static func item(_ arrival: Diff.Arrival<Item>) -> Item {
     switch arrival {
     case .inserted(let inserted):
       let json = inserted.item.flatMap { try? JSON(stored: $0) }

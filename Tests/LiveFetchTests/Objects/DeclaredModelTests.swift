@@ -140,6 +140,38 @@ struct DeclaredModelTests {
       ])
   }
 
+  final class Employee: ManagedObject, ManagedObjectType {
+    static let entityName = "Employee"
+    enum Key: String, KeyCodable { case boss, reports }
+
+    @ManagedToOne(.boss) var boss: Fault<Employee>?
+    @ManagedToMany(.reports) var reports: ToManyProxy<Employee>
+  }
+
+  final class Member: ManagedObject, ManagedObjectType {
+    static let entityName = "Member"
+    enum Key: String, KeyCodable { case mother, father, leader, followers, friends }
+
+    @ManagedToOne(.mother) var mother: Fault<Member>?
+    @ManagedToOne(.father) var father: Fault<Member>?
+    @ManagedToOne(.leader) var leader: Fault<Member>?
+    @ManagedToMany(.followers, inverse: "leader") var followers: ToManyProxy<Member>
+    @ManagedToMany(.friends, inverse: "friends") var friends: ToManyProxy<Member>
+  }
+
+  @Test("needs the inverse of a to-many relationship of a class to itself beside another one")
+  func selfRelationships() throws {
+    let error = #expect(throws: ModelFileError.self) { try ModelFile(of: [Employee.self]) }
+    #expect(
+      error?.problems.map(\.description) == [
+        "entities/Employee/relationships/reports/inverse: `Employee` has another relationship to "
+          + #"itself, `boss`: state the inverse, `@ManagedToMany(.reports, inverse: "boss")`"#
+      ])
+    let member = try ModelFile(of: [Member.self]).entities[0]
+    #expect(
+      member.relationships.map(\.inverse) == [nil, nil, "followers", "leader", "friends"])
+  }
+
   @Test("lists what does not fit another model, and problems of the declaration")
   func differences() throws {
     let model = try ModelFile(

@@ -23,7 +23,8 @@
   ///
   /// A class inherits from ``ManagedObject`` directly and states ``ManagedObjectType`` itself, as a
   /// structure states `Codable` and ``Fetchable``: what a declaration states decides about its isolation
-  /// in a module whose default is the main actor. Classes that inherit from another entity are refused.
+  /// in a module whose default is the main actor. Classes that inherit from another entity are refused,
+  /// and so are properties within `#if`, unless they are transient.
   ///
   /// - Parameter name: the entity's name; the type's name without it.
   @attached(

@@ -13,8 +13,9 @@ extension ModelFile {
   /// An attribute has the type of its Swift property, is optional if that is, and has its initial
   /// value as default; a ``PolymorphicValue``, a `Codable` one or one with a transformer is
   /// `Transformable`. A class that is only a ``ManagedEntity`` is abstract. Two relationships are
-  /// inverse to each other if they say so (`inverse`), or if they are the only ones between their
-  /// classes. Rules, indexes and access are added to the result.
+  /// inverse to each other if they say so (`inverse`), or if they are the only ones between two
+  /// classes. A class with several relationships to itself states the inverse of each that is to-many.
+  /// Rules, indexes and access are added to the result.
   ///
   /// - Parameter classes: the classes of ``PolymorphicValue``s with their fields, which a store checks in
   ///   each value.
@@ -166,19 +167,39 @@ private struct ClassReader {
     return attribute
   }
 
-  private func relationship(
+  private mutating func relationship(
     _ property: PropertyLayout, of layout: EntityLayout
   ) -> ModelFile.Relationship {
     let destination = property.destination?.entityName ?? ""
     var relationship = ModelFile.Relationship(name: property.name, destination: destination)
     relationship.isToMany = property.isToMany
     relationship.deleteRule = property.deleteRule
-    relationship.inverse = property.inverse ?? onlyInverse(of: property, layout)
+    relationship.inverse = inverse(of: property, layout)
+    if relationship.isToMany, destination == layout.entityName, relationship.inverse == nil,
+      let other = otherWithoutInverse(property, layout)
+    {
+      problems.append(
+        .init(
+          "entities/\(layout.entityName)/relationships/\(property.name)/inverse",
+          "`\(layout.entityName)` has another relationship to itself, `\(other.name)`: state the "
+            + "inverse, `@ManagedToMany(.\(property.name), inverse: \"\(other.name)\")`"))
+    }
     return relationship
   }
 
-  /// The inverse relationship: the one that says so, or the only one between the two classes.
-  private func onlyInverse(of property: PropertyLayout, _ layout: EntityLayout) -> String? {
+  /// Another relationship of a class to itself without an inverse; it may be meant to be the inverse.
+  private func otherWithoutInverse(
+    _ property: PropertyLayout, _ layout: EntityLayout
+  ) -> PropertyLayout? {
+    layout.properties.first { other in
+      other.name != property.name && other.destination?.entityName == layout.entityName
+        && inverse(of: other, layout) == nil
+    }
+  }
+
+  /// The inverse relationship: the one that says so, or the only one between two classes.
+  private func inverse(of property: PropertyLayout, _ layout: EntityLayout) -> String? {
+    if let inverse = property.inverse { return inverse }
     guard let name = property.destination?.entityName,
       let destination = layouts.first(where: { $0.entityName == name })
     else { return nil }

@@ -38,7 +38,38 @@ import Testing
   }
 }
 
+/// The example of the manual, word for word: ManualSwiftTests of the library compares it.
+enum ManualEntities {
+  @Entity final class Item: ManagedObject, ManagedObjectType {
+    var title = ""
+    var done = false
+    var list: Fault<List>?
+  }
+
+  @Entity("Item") struct ItemRow: Codable, Fetchable, Identifiable {
+    let id: Int
+    var title: String
+    @Transient var isMarked = false
+  }
+
+  @Entity final class List: ManagedObject, ManagedObjectType {
+    var title = ""
+    var items: ToManyProxy<Item>
+  }
+}
+
 struct `An entity that is declared once` {
+  @Test func `is the one of the manual, within another type`() async throws {
+    let store = try LocalStore.inMemory(ModelFile(of: [ManualEntities.List.self]))
+    let context = ManagedObjectContext(store: store)
+    let item: ManualEntities.Item = context.insertObject()
+    item.title = "Tea"
+    try await context.save()
+    let rows = try await context.fetch(FetchRequest<ManualEntities.ItemRow>())
+    #expect(rows.map(\.title) == ["Tea"])
+    #expect(rows.map(\.isMarked) == [false])
+  }
+
   @Test func `has the names of CodingKeys if a structure declares them`() async throws {
     #expect(BookTitle.Key.allCases.map(\.rawValue) == ["id", "title"])
     #expect(BookTitle.predicateKeyPaths == [\BookTitle.id: "id", \BookTitle.text: "title"])

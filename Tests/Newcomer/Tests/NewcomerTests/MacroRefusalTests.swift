@@ -1,4 +1,4 @@
-// Compiles a class that the macro @Entity refuses, and reads the compiler's message.
+// Compiles classes that the macro @Entity refuses, and reads the compiler's messages.
 
 import Foundation
 import Testing
@@ -23,6 +23,14 @@ struct `The macro @Entity` {
       ("var x = 0, y = 0", "@Entity needs a declaration of its own for each of: x, y"),
       ("let size = 5", "declare `size` with var, or mark it @Transient"),
       ("weak var owner: City?", "declare `owner` with var, or mark it @Transient"),
+      (
+        "\n#if LARGE\nvar size = 5\n#endif\n",
+        "declare `size` outside, or mark it @Transient"
+      ),
+      (
+        "\n#if os(Linux)\n#if LARGE\n#else\nvar area: Int?\n#endif\n#endif\n",
+        "declare `area` outside, or mark it @Transient"
+      ),
     ])
   func `refuses properties that it could not store`(property: String, message: String) throws {
     let errors = try errors("@Entity final class City: ManagedObject { \(property) }")

@@ -3,21 +3,24 @@
 import Foundation
 
 /// One page: the README, or a page of the manual.
-struct ManualPage {
+public struct ManualPage: Sendable {
   /// A fenced block: ```` ```console ````, its lines, and the closing fence.
-  struct Block {
-    let language: String
-    let lines: [String]
+  public struct Block: Sendable {
+    public let language: String
+    public let lines: [String]
+
+    public var text: String { lines.joined(separator: "\n") }
   }
 
-  let url: URL
-  let text: String
+  public let url: URL
+  public let text: String
 
-  static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+  /// The folder of the repository.
+  public static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appendingPathComponent("../..").standardizedFileURL
 
   /// Every page that users read.
-  static func all() throws -> [ManualPage] {
+  public static func all() throws -> [ManualPage] {
     let manual = try FileManager.default.contentsOfDirectory(
       atPath: root.appendingPathComponent("Public/docs").path
     ).filter { $0.hasSuffix(".md") }
@@ -26,15 +29,18 @@ struct ManualPage {
   }
 
   /// - Parameter path: relative to the repository.
-  init(_ path: String) throws {
+  public init(_ path: String) throws {
     url = Self.root.appendingPathComponent(path)
     text = try String(contentsOf: url, encoding: .utf8)
   }
 
-  var lines: [String] { text.components(separatedBy: "\n") }
+  /// The name of its file.
+  public var name: String { url.lastPathComponent }
+
+  public var lines: [String] { text.components(separatedBy: "\n") }
 
   /// The fenced blocks, in their order.
-  var blocks: [Block] {
+  public var blocks: [Block] {
     var blocks: [Block] = []
     var open: (language: String, lines: [String])?
     for line in lines {
@@ -53,13 +59,13 @@ struct ManualPage {
   }
 
   /// The targets of the links to other files and to headings, without those to other sites.
-  var links: [String] {
+  public var links: [String] {
     let targets = text.matches(of: /\]\(([^)\s]+)\)/).map { String($0.1) }
     return targets.filter { !$0.contains("://") }
   }
 
   /// The names under which links find the page's headings.
-  var anchors: Set<String> {
+  public var anchors: Set<String> {
     let headings = lines.filter { $0.hasPrefix("#") }.map { heading in
       heading.drop { $0 == "#" || $0 == " " }.lowercased()
         .filter { $0.isLetter || $0.isNumber || $0 == " " || $0 == "-" }
