@@ -61,6 +61,8 @@ final class ExchangeState: Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) var began: UInt64 = 0
   /// Empty if the request has none and the server gives none. Set before the handler is called.
   @exclusivity(unchecked) nonisolated(unsafe) var requestID = ""
+  /// The header `Origin`; nil without one. Set before the handler is called.
+  @exclusivity(unchecked) nonisolated(unsafe) var origin: String?
   /// Header fields that every response to this request has. Used only by the connection's worker.
   @exclusivity(unchecked) nonisolated(unsafe) var extraHeaders: [(name: String, value: String)] = []
   /// The time at which the head was complete. Used only by the connection's worker.
@@ -84,13 +86,16 @@ final class ExchangeState: Sendable {
       reservation: intake.reservation, connection: connection, forwarded: intake.forwarded)
   }
 
+  /// The response for a problem of the server's own.
+  func render(_ problem: HTTPProblem) -> HTTPResponse { server.render(problem, origin: origin) }
+
   /// Sets the response. Returns true if it was the first one and the client is still connected.
   func respond(_ response: AnyHTTPResponse, _ wakeups: WakeupBatch? = nil) -> Bool {
     let (accepted, released): (Bool, (@Sendable () -> Void)?) = state.withLock { state in
       guard state.phase != .completed, state.phase != .answered, state.response == nil,
         !state.isGone
       else { return (false, nil) }
-      state.response = admits(response, &state) ? response : .response(server.render(.overloaded))
+      state.response = admits(response, &state) ? response : .response(render(.overloaded))
       if state.phase == .suspended {
         // Saves a system call for each of many waiters that are woken together.
         if wakeups == nil, connection.peerHasClosed { state.ownSocket = connection.silenceSocket() }
@@ -162,7 +167,7 @@ final class ExchangeState: Sendable {
     var problem = HTTPProblem.unanswered
     problem.isNewRequestID = requestID.isEmpty
     problem.requestID = requestID.isEmpty ? RequestID.new : requestID
-    _ = respond(.response(server.render(problem)))
+    _ = respond(.response(render(problem)))
   }
 
   func onDisconnect(_ body: @escaping @Sendable () -> Void) {
@@ -212,7 +217,7 @@ extension ExchangeState {
       guard server.table.park(self, on: connection) else {
         state.phase = .answered
         if state.forbidsRefusal { return .close }
-        return .send(.response(server.render(.shuttingDown)))
+        return .send(.response(render(.shuttingDown)))
       }
       state.handle = handle
       state.wasParked = true
@@ -288,6 +293,6 @@ extension ExchangeState {
       return state.stream
     }
     stream?.endEarly()
-    _ = respond(.response(server.render(.shuttingDown)))
+    _ = respond(.response(render(.shuttingDown)))
   }
 }

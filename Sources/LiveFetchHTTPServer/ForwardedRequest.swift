@@ -90,14 +90,11 @@ struct TrustedProxies: Sendable {
     }
   }
 
+  /// Splits at bytes: a character may consist of a comma and what the client sent before it.
   private static func elements(_ values: [String]) -> [String] {
-    values.flatMap { $0.split(separator: ",") }.map { text in
-      String(text.drop { isBlank($0) }.reversed().drop { isBlank($0) }.reversed())
-    }.filter { !$0.isEmpty }
-  }
-
-  private static func isBlank(_ character: Character) -> Bool {
-    character == " " || character == "\t"
+    values.flatMap { $0.utf8.split(separator: UInt8(ascii: ",")) }
+      .map { String(Substring($0).trimmingBlanks()) }
+      .filter { !$0.isEmpty }
   }
 
   /// The address of `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]` or

@@ -21,8 +21,10 @@ public protocol HTTPHandler: Sendable {
     of head: HTTPRequest, attach: (any ExchangeAttachment) -> Void
   ) -> HTTPResponse?
 
-  /// Headers that the server adds to the responses that it makes itself.
-  var commonHeaders: [(name: String, value: String)] { get }
+  /// Returns headers that the server adds to a response that it makes itself.
+  ///
+  /// - Parameter origin: the header `Origin` of the request; nil without one, or if it was not read.
+  func commonHeaders(origin: String?) -> [(name: String, value: String)]
 
   /// Called on a worker when the sending of a response begins, for metrics.
   ///
@@ -37,7 +39,7 @@ public protocol HTTPHandler: Sendable {
 }
 
 extension HTTPHandler {
-  public var commonHeaders: [(name: String, value: String)] { [] }
+  public func commonHeaders(origin: String?) -> [(name: String, value: String)] { [] }
 
   public func refusal(
     of head: HTTPRequest, attach: (any ExchangeAttachment) -> Void

@@ -50,6 +50,18 @@ public final class HTTPRequest: Sendable {
     self.origin = .text(remoteAddress, connection: connectionNumber)
   }
 
+  private init(_ other: HTTPRequest, body: [UInt8]) {
+    method = other.method
+    target = other.target
+    headerBlock = other.headerBlock
+    self.body = body
+    reservation = nil
+    origin = other.origin
+  }
+
+  /// The same request without its body and the memory that is reserved for it.
+  public var withoutBody: HTTPRequest { HTTPRequest(self, body: []) }
+
   /// The raw path: the target up to its first `?`.
   public var path: Substring {
     let utf8 = target.utf8

@@ -22,7 +22,7 @@ private func makeResponse(
   let connection = Unmanaged<Connection>.fromOpaque(owned).takeUnretainedValue()
   connection.isSpent.store(true, ordering: .relaxed)
   server.handler.didBeginResponse(tag: 0, status: Int(status), nanosecondsSinceRequest: 0)
-  let response = server.render(server.gate.problem(ofPage: Int(status)))
+  let response = server.render(server.gate.problem(ofPage: Int(status)), origin: nil)
   return ResponseHandle(
     memory: BodyMemory(copying: response.body, nil), headers: response.headers)?.pointer
 }
@@ -49,6 +49,6 @@ extension ServerContext {
     connection.isSpent.store(true, ordering: .relaxed)
     handler.didBeginResponse(tag: 0, status: 400, nanosecondsSinceRequest: 0)
     let problem = HTTPProblem.badRequest("A chunk's size line is too long.")
-    _ = ClosingMessage(render(problem)).send(to: connection.descriptor, seconds: 1)
+    _ = ClosingMessage(render(problem, origin: nil)).send(to: connection.descriptor, seconds: 1)
   }
 }

@@ -11,6 +11,7 @@ extension ServerContext {
   /// Determines the request's id, and the fields that belong to every response to it.
   func identify(_ exchange: ExchangeState) {
     exchange.arrived = Deadlines.now
+    exchange.origin = exchange.intake.headers.first("origin")
     if exchange.intake.forwarded?.isSecure ?? (configuration.certificate != nil) {
       exchange.extraHeaders = [Self.strictTransport]
     }

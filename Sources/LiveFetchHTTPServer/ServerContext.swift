@@ -24,9 +24,10 @@ final class ServerContext: Sendable {
     memory = MemoryBudget(limit: configuration.maxMemoryInFlight)
   }
 
-  func render(_ problem: HTTPProblem) -> HTTPResponse {
+  /// - Parameter origin: the header `Origin` of the request; nil if it is not known.
+  func render(_ problem: HTTPProblem, origin: String?) -> HTTPResponse {
     var response = configuration.renderProblem(problem)
-    response.headers += handler.commonHeaders
+    response.headers += handler.commonHeaders(origin: origin)
     return response
   }
 
@@ -68,12 +69,12 @@ extension ServerContext {
     if let problem {
       // libmicrohttpd has no memory left for the head of a response to such a request.
       if [414, 431].contains(problem.status) {
-        return sendDirectly(exchange, handle, render(problem))
+        return sendDirectly(exchange, handle, exchange.render(problem))
       }
-      return refuse(exchange, handle, render(problem), admission)
+      return refuse(exchange, handle, exchange.render(problem), admission)
     }
     if admission.hasBody, !memory.hasRoom(for: Int(clamping: admission.contentLength ?? 1)) {
-      return refuse(exchange, handle, render(.overloaded), admission)
+      return refuse(exchange, handle, exchange.render(.overloaded), admission)
     }
     if admission.hasBody {
       exchange.connection.bodyBytes.store(0, ordering: .relaxed)
@@ -100,10 +101,10 @@ extension ServerContext {
     let limit = gate.bodyLimit(of: exchange.intake.method)
     guard bytes.count <= limit &- exchange.intake.body.count else {
       let problem = HTTPProblem.bodyTooLarge(limit: limit)
-      return sendDirectly(exchange, handle, render(problem))
+      return sendDirectly(exchange, handle, exchange.render(problem))
     }
     guard reservation(bytes.count, to: exchange) else {
-      return sendDirectly(exchange, handle, render(.overloaded))
+      return sendDirectly(exchange, handle, exchange.render(.overloaded))
     }
     exchange.intake.body.append(contentsOf: bytes)
     return chttp_yes
@@ -205,7 +206,7 @@ extension ServerContext {
     guard exchange.intake.stage == .body else { return receive(exchange, handle, bytes) }
     exchange.connection.bodyBytes.add(bytes.count, ordering: .relaxed)
     guard reservation(bytes.count, to: exchange) else {
-      return sendDirectly(exchange, handle, render(.overloaded))
+      return sendDirectly(exchange, handle, exchange.render(.overloaded))
     }
     let limit = gate.bodyLimit(of: exchange.intake.method)
     switch exchange.intake.decode(bytes, limit: limit) {
@@ -213,10 +214,10 @@ extension ServerContext {
     case .complete: return self.handle(exchange, handle)
     case .tooLarge:
       let problem = HTTPProblem.bodyTooLarge(limit: limit)
-      return sendDirectly(exchange, handle, render(problem))
+      return sendDirectly(exchange, handle, exchange.render(problem))
     case .malformed:
       return sendDirectly(
-        exchange, handle, render(.badRequest("The body is not chunked as it says.")))
+        exchange, handle, exchange.render(.badRequest("The body is not chunked as it says.")))
     }
   }
 
@@ -237,7 +238,7 @@ extension ServerContext {
     case .stream(_, _, let stream):
       stream.finish()
       let problem = HTTPProblem.badRequest("A stream needs a body with a length, or none.")
-      return sendDirectly(exchange, handle, render(problem))
+      return sendDirectly(exchange, handle, exchange.render(problem))
     }
   }
 }

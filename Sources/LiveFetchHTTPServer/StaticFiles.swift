@@ -142,7 +142,7 @@ public final class StaticFiles: Sendable {
       guard let file = StaticFile(descriptor, stamp, place, readsLarge: readsLarge) else {
         return nil
       }
-      if file.byteCount <= Self.largestKept { keep(file, at: place) }
+      if stamp.size <= Self.largestKept { keep(file, at: place) }
       return file
     }
   }

@@ -50,6 +50,8 @@ package struct ModelDialect: Sendable {
   package let hasForwardReferences: Bool
   /// True if a trigger fires again for changes that its own statements make.
   package let firesRecursively: Bool
+  /// True if names that differ only in the case of ASCII letters are one name.
+  package let foldsNames: Bool
   /// An expression for the present time as a stored date, in milliseconds.
   package let now: String
   /// Returns the declared type of an attribute's column.
@@ -86,7 +88,7 @@ package struct ModelDialect: Sendable {
   package init(
     dialect: Dialect, functions: String, key: String, integer: String, text: String,
     hasForwardReferences: Bool,
-    firesRecursively: Bool, now: String,
+    firesRecursively: Bool, foldsNames: Bool = false, now: String,
     type: @escaping @Sendable (ModelFile.Attribute) -> String,
     defaultLiteral: @escaping @Sendable (ModelFile.Attribute) -> String?,
     field: @escaping @Sendable (String, [String], AttributeType) -> Field?,
@@ -107,6 +109,7 @@ package struct ModelDialect: Sendable {
     self.text = text
     self.hasForwardReferences = hasForwardReferences
     self.firesRecursively = firesRecursively
+    self.foldsNames = foldsNames
     self.now = now
     self.type = type
     self.defaultLiteral = defaultLiteral
@@ -131,7 +134,7 @@ extension ModelDialect {
     dialect: .sqlite, functions: "",
     // An id is never assigned twice.
     key: "INTEGER PRIMARY KEY AUTOINCREMENT", integer: "INTEGER", text: "TEXT",
-    hasForwardReferences: true, firesRecursively: false,
+    hasForwardReferences: true, firesRecursively: false, foldsNames: true,
     now: "round((julianday('now') - 2440587.5) * 86400.0, 3)",
     type: { $0.isOpaque ? "BLOB" : $0.type.declaration },
     defaultLiteral: \.sqliteDefault,

@@ -159,3 +159,43 @@ extension ModelTables {
     return "\(quoted(Self.discriminatorName)) IN (\(names.joined(separator: ", ")))"
   }
 }
+
+// MARK: - Names
+
+extension ModelTables {
+  /// Describes each name that a new database would have twice. `_` joins the names of entities and
+  /// properties, which may contain it.
+  package var repeatedNames: [String] {
+    var problems = repeated(tables.map(\.name) + indexes.map(\.name)).map {
+      "two tables or indexes would have the name `\($0)`"
+    }
+    for table in tables {
+      problems += repeated(table.columns.map(\.name)).map {
+        "two columns of the table `\(table.name)` would have the name `\($0)`"
+      }
+    }
+    return problems + repeatedTriggers(among: ModelTriggers(self).statements)
+  }
+
+  /// Describes each name that two of these triggers have.
+  package func repeatedTriggers(among triggers: [NamedStatement]) -> [String] {
+    repeated(triggers.map(\.name)).map { "two triggers would have the name `\($0)`" }
+  }
+
+  /// Call this before the tables are created.
+  ///
+  /// - Throws: ``StoreError/unusable(_:)`` with every name that a new database would have twice.
+  package func checkNames() throws(StoreError) {
+    let problems = repeatedNames
+    guard problems.isEmpty else {
+      throw .unusable(
+        "names of the model are joined to the same name (rename an entity, a property or an index):\n"
+          + problems.joined(separator: "\n"))
+    }
+  }
+
+  private func repeated(_ names: [String]) -> [String] {
+    var seen: Set<String> = []
+    return names.filter { !seen.insert(dialect.foldsNames ? folded($0) : $0).inserted }
+  }
+}

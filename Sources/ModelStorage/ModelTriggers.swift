@@ -240,7 +240,7 @@ extension ModelTriggers {
     let table = tableName(of: key.entity)
     let members = "FROM \(quoted(place.table)) WHERE \(quoted(place.owner)) = OLD.\(Self.id)"
     let isOwner = "EXISTS (SELECT 1 \(members))"
-    let name = "members_\(table)_\(relationship.name)"
+    let name = "members_\(key.entity)_\(relationship.name)"
     switch relationship.deleteRule {
     case .cascade:
       let deletion = cascades.deletion(
@@ -267,7 +267,7 @@ extension ModelTriggers {
     let links = "FROM \(quoted(join)) WHERE \(quoted(source)) = OLD.\(Self.id)"
     return [
       trigger(
-        "links_\(table)_\(relationship.name)", "AFTER DELETE", on: table,
+        "links_\(key.entity)_\(relationship.name)", "AFTER DELETE", on: table,
         when: "EXISTS (SELECT 1 \(links))", ["DELETE \(links)"])
     ]
   }

@@ -27,6 +27,7 @@ public final class ServiceHost: HTTPHandler {
   private final class Setup: Sendable {
     let configuration: ServiceConfiguration
     let authenticator: Authenticator
+    let corsOrigins: CORSOrigins
     let open: Opening
 
     init(
@@ -35,6 +36,7 @@ public final class ServiceHost: HTTPHandler {
     ) {
       self.configuration = configuration
       self.authenticator = authenticator
+      corsOrigins = CORSOrigins(configuration.corsOrigins)
       self.open = open
     }
   }
@@ -131,9 +133,21 @@ public final class ServiceHost: HTTPHandler {
     switch outcome {
     case .served(let service): service.handle(request, exchange)
     case .waits: break
-    case .response(let response): exchange.respond(response)
-    case .metrics(let setup): exchange.respond(metricsResponse(to: request, setup))
+    case .response(let response): respond(response, to: request, exchange)
+    case .metrics(let setup): respond(metricsResponse(to: request, setup), to: request, exchange)
     }
+  }
+
+  private func respond(
+    _ response: HTTPResponse, to request: HTTPRequest, _ exchange: HTTPExchange
+  ) {
+    var response = response
+    response.headers += commonHeaders(origin: request.header("Origin"))
+    exchange.respond(response)
+  }
+
+  private func refuse(_ waiting: Waiting, _ problem: Problem) {
+    respond(problem.response, to: waiting.request, waiting.exchange)
   }
 
   /// The metrics while no store is open, for a caller who may read them.
@@ -150,9 +164,10 @@ public final class ServiceHost: HTTPHandler {
     service?.refusal(of: head, attach: attach)
   }
 
-  public var commonHeaders: [(name: String, value: String)] {
-    guard let service = state.withLock({ $0.served?.service }) else { return [Service.noSniff] }
-    return [service.tokenHeader(service.tokenTag(of: nil)), Service.noSniff]
+  public func commonHeaders(origin: String?) -> [(name: String, value: String)] {
+    let (service, setup) = state.withLock { ($0.served?.service, $0.setup) }
+    let token = service.map { [$0.tokenHeader($0.tokenTag(of: nil))] } ?? []
+    return token + [Service.noSniff] + setup.corsOrigins.headers(forOrigin: origin)
   }
 
   public func didBeginResponse(tag: UInt8, status: Int, nanosecondsSinceRequest: UInt64) {
@@ -171,7 +186,7 @@ public final class ServiceHost: HTTPHandler {
       defer { state.waiting = [] }
       return (state.served, state.waiting)
     }
-    for waiting in waiting { waiting.exchange.respond(Problem.shuttingDown.response) }
+    for waiting in waiting { refuse(waiting, .shuttingDown) }
     served?.service.drain(within: seconds)
   }
 
@@ -312,7 +327,7 @@ extension ServiceHost {
       defer { state.waiting = [] }
       return (state.waiting, state.refusal ?? Problem(StoreError.busy))
     }
-    for waiting in waiting { waiting.exchange.respond(refusal.response) }
+    for waiting in waiting { refuse(waiting, refusal) }
   }
 
   private func served(
@@ -359,7 +374,7 @@ extension ServiceHost {
       return .waits(state.served?.service)
     }
     switch turn {
-    case .refused: waiting.exchange.respond(Problem(StoreError.busy).response)
+    case .refused: refuse(waiting, Problem(StoreError.busy))
     case .waits(nil): break
     case .waits(let service?):
       service.deadlines.schedule(after: Self.retryDelay) { [weak self] in self?.serveWaiting() }

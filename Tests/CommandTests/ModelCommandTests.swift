@@ -162,6 +162,50 @@ struct ModelCommandTests {
     }
   }
 
+  /// The entities of a model, and the name that two of its parts have in a store.
+  @Test(
+    "a model with names that are joined to the same name is refused before anything is created",
+    arguments: [
+      (
+        #"""
+        {"name":"E","attributes":[{"name":"a","type":"String"},{"name":"b","type":"String"},
+          {"name":"a_b","type":"String"}],"uniquenessConstraints":[["a_b"],["a","b"]]}
+        """#, "two tables or indexes would have the name `E_a_b_unique`"
+      ),
+      (
+        #"""
+        {"name":"City","relationships":[{"name":"country","destination":"Country"}]},
+        {"name":"Country"},{"name":"City_country_link"}
+        """#, "two tables or indexes would have the name `City_country_link`"
+      ),
+      (
+        #"{"name":"City","relationships":[{"name":"city","destination":"City","toMany":true}]}"#,
+        "two columns of the table `City_city` would have the name `city`"
+      ),
+      (
+        #"""
+        {"name":"A_b","attributes":[{"name":"c","type":"Date","derivation":"now()"}]},
+        {"name":"A","attributes":[{"name":"b_c","type":"Date","derivation":"now()"}]}
+        """#, "two triggers would have the name `model_derived_A_b_c_insert`"
+      ),
+    ])
+  func joinedNames(entities: String, problem: String) throws {
+    let folder = try Folder()
+    try folder.write(#"{"entities":[\#(entities)]}"#, to: "bad.json")
+    let reason = """
+      names of the model are joined to the same name (rename an entity, a property or an index):
+      \(problem)
+
+      """
+    let check = try folder.run("model", "check", "bad.json")
+    #expect(check.status == 65)
+    #expect(check.errors == "livefetch: bad.json: \(reason)")
+    let serve = try folder.run("serve", "new.sqlite", "--model", "bad.json", "--port", "0")
+    #expect(serve.status == 65)
+    #expect(serve.errors == "livefetch: new.sqlite: \(reason)")
+    #expect(!FileManager.default.fileExists(atPath: folder.file("new.sqlite")))
+  }
+
   @Test func aModelThatCannotBeServedLeavesNoFile() throws {
     let folder = try Folder()
     try folder.write(

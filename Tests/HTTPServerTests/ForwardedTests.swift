@@ -47,6 +47,8 @@ extension HTTPServerTests {
         ),
         ("6.6.6.6, 192.0.2.1, 10.0.0.9", "https", "", "192.0.2.1", true, nil),
         ("6.6.6.6, junk, 10.0.0.9", "", "", "10.0.0.9", nil, nil),
+        // A comma after this character is one character with it.
+        ("6.6.6.6:\u{600}, 192.0.2.1", "", "", "192.0.2.1", nil, nil),
         ("[2001:db8:2::7]:90", "", "", "2001:db8:2::7", nil, nil),
         ("::ffff:192.0.2.1", "", "", "192.0.2.1", nil, nil), ("", "https", "", nil, true, nil),
       ] as [(String, String, String, String?, Bool?, String?)])

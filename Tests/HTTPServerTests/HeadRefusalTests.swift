@@ -99,6 +99,41 @@ extension HTTPServerTests {
       }
     }
 
+    /// Adds the origin of the request. Answers `/large` beyond the memory, and nothing else.
+    struct OriginHandler: HTTPHandler {
+      func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
+        guard request.target == "/large" else { return }
+        exchange.respond(HTTPResponse(body: .bytes([UInt8](repeating: 65, count: 2 << 20))))
+      }
+
+      func commonHeaders(origin: String?) -> [(name: String, value: String)] {
+        [("X-Seen", origin ?? "none")]
+      }
+    }
+
+    @Test(arguments: [
+      ("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n", 413),
+      ("GET /a HTTP/1.1\r\nHost: b\r\n", 421), ("GET /large HTTP/1.1\r\nHost: a\r\n", 503),
+      ("GET /a HTTP/1.1\r\nHost: a\r\n", 500),
+    ])
+    func `the handler sees the origin of every request that the server refuses itself`(
+      _ head: String, _ status: Int
+    ) throws {
+      let configuration = HTTPServerConfiguration.changed { configuration in
+        configuration.maxMemoryInFlight = 1 << 20
+        configuration.hostNames = HostNames(["a"])
+      }
+      let server = try HTTPServer(configuration, handler: OriginHandler())
+      defer { server.stop(grace: 0.5) }
+      for (line, seen) in [("", "none"), ("Origin: https://a.example\r\n", "https://a.example")] {
+        let client = try RawClient(server.port)
+        client.send(head + line + "\r\n")
+        let reply = client.response()
+        #expect(reply?.status == status)
+        #expect(reply?.header("x-seen") == seen)
+      }
+    }
+
     @Test func `bodies of refused requests are not kept`() async throws {
       let handler = KeyedHandler()
       let server = try HTTPServer(.test, handler: handler)

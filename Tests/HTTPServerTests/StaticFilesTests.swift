@@ -139,6 +139,18 @@ extension HTTPServerTests {
       #expect(get("/large.bin", [("If-None-Match", before)])?.status == 200)
     }
 
+    @Test func `a file of 3 MB is kept with its compressed form, however little that saves`() {
+      let digits = Array("0123456789abcdef".utf8)
+      var number: UInt32 = 1
+      let bytes = (0..<3_000_000).map { _ -> UInt8 in
+        number = number &* 1_664_525 &+ 1_013_904_223
+        return digits[Int(number >> 28)]
+      }
+      directory.write("public/digits.txt", String(decoding: bytes, as: UTF8.self))
+      #expect(get("/digits.txt")?.body.count == 3_000_000)
+      #expect(files.cachedBytes > 4_500_000)
+    }
+
     @Test func `a file is there if GET finds it`() {
       for target in [
         "/", "/index.html", "/sub", "/sub/", "/a%20b+%C3%A4.txt", "/in.html", "/nothing",

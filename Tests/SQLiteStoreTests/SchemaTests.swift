@@ -151,6 +151,37 @@ struct SchemaTests {
       ])
   }
 
+  @Test(
+    "a file with two names that are canonically equivalent in Unicode is refused",
+    arguments: [
+      (
+        "CREATE TABLE \"caf\u{e9}\"(id INTEGER PRIMARY KEY); "
+          + "CREATE VIEW \"Cafe\u{301}\" AS SELECT 1 AS id",
+        "two tables or views have the name `Cafe\u{301}`, in different Unicode forms (rename one of them)"
+      ),
+      (
+        "CREATE TABLE t(id INTEGER PRIMARY KEY, \"caf\u{e9}\" TEXT, \"cafe\u{301}\" TEXT)",
+        "two columns of `t` have the name `cafe\u{301}`, in different Unicode forms (rename one of them)"
+      ),
+    ])
+  func equivalentNames(sql: String, reason: String) throws {
+    let file = try ScratchFile(sql)
+    #expect(throws: StoreError.unusable(reason)) { try introspect(file) }
+  }
+
+  @Test("an exported default is a text, not an expression that begins and ends with quotes")
+  func exportedDefaults() throws {
+    let file = try ScratchFile(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT DEFAULT ('x' || 'y'), b TEXT DEFAULT 'it''s',
+        c TEXT DEFAULT '');
+      """)
+    let inferred = try SQLiteStore.inferredModel(path: file.path)
+    let defaults = inferred.model.entities[0].attributes.map(\.defaultValue)
+    #expect(defaults == [nil, JSON.string("it's"), JSON.string("")])
+    #expect(inferred.remarks.map(\.description) == ["t.a: the default stays the table's own"])
+  }
+
   @Test("all names are quoted")
   func hostileNames() throws {
     let file = try ScratchFile(

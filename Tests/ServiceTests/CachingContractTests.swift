@@ -33,6 +33,27 @@ struct CachingContractTests {
     #expect(changed.text.contains("Callao"))
   }
 
+  @Test func theTagOfAFetchWithTheTimeChangesWithItsBodyWithoutASave() throws {
+    // One of the rows expires each second.
+    let file = try ServedFile(
+      """
+      CREATE TABLE lease(id INTEGER PRIMARY KEY, until DATETIME);
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+        INSERT INTO lease SELECT i, strftime('%Y-%m-%dT%H:%M:%SZ', 'now', i || ' seconds') FROM n;
+      """)
+    let target = "/v1/objects/lease?as=count&where=until%20%3E%20now()"
+    let first = try file.ask(target)
+    let tag = try #require(first["ETag"])
+    #expect(
+      try eventually(within: .seconds(60)) {
+        try file.ask(target, headers: [("If-None-Match", tag)]).status == 200
+      })
+    let second = try file.ask(target)
+    #expect(second.text != first.text)
+    #expect(second["ETag"] != tag)
+    #expect(second["LiveFetch-Token"] == first["LiveFetch-Token"])
+  }
+
   @Test func aCompressedSnapshotHasATagOfItsOwn() throws {
     let file = try ServedFile(
       readingFixture + "UPDATE city SET name = hex(zeroblob(2000)) WHERE id = 1;")

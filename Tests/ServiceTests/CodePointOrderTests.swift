@@ -26,6 +26,24 @@ struct CodePointOrderTests {
     #expect(answer.text.contains(#""items":\#(ids)}"#), "\(answer.text)")
   }
 
+  @Test("texts that are not UTF-8, in each repetition of a fetch", .onlyForFiles)
+  func bytes() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, s TEXT); CREATE INDEX ts ON t(s);
+      INSERT INTO t VALUES (1, CAST(X'41FE' AS TEXT)), (2, CAST(X'41FF' AS TEXT)),
+        (3, CAST(X'41FD' AS TEXT)), (4, 'A'), (5, 'B');
+      """)
+    let others = [2, 1, 3].map { "{\"id\":\($0),\"s\":\"A\u{FFFD}\"}" }.joined(separator: ",")
+    for number in 1...12 {
+      let saved = try file.ask("PATCH", "/v1/objects/t/5", body: #"{"s":"B\#(number)"}"#)
+      #expect(saved.status == 200)
+      let answer = try file.ask("/v1/objects/t?sort=-s&limit=4")
+      let items = #""items":[{"id":5,"s":"B\#(number)"},\#(others)]"#
+      #expect(answer.text.contains(items), "\(answer.text)")
+    }
+  }
+
   @Test("groups and dictionaries by the result of a function")
   func groups() throws {
     let file = try ServedFile(Self.texts)

@@ -46,6 +46,31 @@ struct DeleteRuleTests {
     return file
   }
 
+  @Test("two subentities have relationships of the same name, each with its own rule")
+  func relationshipsOfTheSameName() throws {
+    let file = try SampleModel.served(
+      text: """
+        {"entities":[{"name":"Animal","attributes":[{"name":"name","type":"String"}]},
+        {"name":"Cat","parent":"Animal","relationships":[
+          {"name":"toys","destination":"Toy","toMany":true,"inverse":"cat","deleteRule":"Cascade"},
+          {"name":"friends","destination":"Animal","toMany":true}]},
+        {"name":"Dog","parent":"Animal","relationships":[
+          {"name":"toys","destination":"Toy","toMany":true,"inverse":"dog"},
+          {"name":"friends","destination":"Animal","toMany":true}]},
+        {"name":"Toy","relationships":[{"name":"cat","destination":"Cat","inverse":"toys"},
+          {"name":"dog","destination":"Dog","inverse":"toys"}]}]}
+        """)
+    #expect(try file.insert("Cat", "{}") == 1)
+    #expect(try file.insert("Dog", #"{"friends":[1]}"#) == 2)
+    #expect(try file.insert("Toy", #"{"cat":1}"#) == 1)
+    #expect(try file.insert("Toy", #"{"dog":2}"#) == 2)
+    try file.runExternally(#"DELETE FROM "Animal""#)
+    try file.settle()
+    let left = try file.ask("/v1/objects/Toy?as=ids&where=cat==nil+AND+dog==nil")
+    #expect(left.text.contains(#""items":[2]}"#), "\(left.text)")
+    #expect(try Self.count(file, "Toy") == 1)
+  }
+
   @Test func aChainWithinOneTableIsDeletedToItsEnd() throws {
     let alone = #"{"name":"next","destination":"Node","deleteRule":"Cascade"}"#
     let file = try SampleModel.served(

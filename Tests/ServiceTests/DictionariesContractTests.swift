@@ -304,6 +304,29 @@ struct DictionariesContractTests {
       "\(answer.text)")
   }
 
+  @Test(
+    "a text that is not a number in digits adds nothing to a sum of decimals", .onlyForFiles,
+    arguments: ["nan", "inf", "-Infinity", "0x10", "0x1p3", "abc"])
+  func namesAndHexadecimalNumbers(text: String) throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, n DECIMAL); INSERT INTO t VALUES (1,1.5),(2,'\(text)');
+      """)
+    let answer = try file.ask("/v1/objects/t?as=dictionaries&select=s:@sum.n,a:@avg.n")
+    #expect(answer.text.hasSuffix(#"[{"s":1.5,"a":1.5}]}]}"#), "\(answer.text)")
+  }
+
+  @Test("a decimal with more digits than a sum has is added to the others", .onlyForFiles)
+  func aDecimalOfManyDigits() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, n DECIMAL TEXT);
+      INSERT INTO t VALUES (1,'1.5'),(2,'2.' || hex(zeroblob(450)) || '1');
+      """)
+    let answer = try file.ask("/v1/objects/t?as=dictionaries&select=s:@sum.n,a:@avg.n")
+    #expect(answer.text.hasSuffix(#"[{"s":3.5,"a":1.75}]}]}"#), "\(answer.text)")
+  }
+
   @Test(.onlyForFiles) func dictionariesAreMadeOfTheEntitysOwnObjects() throws {
     let file = try ModelContractTests.heroes()
     let count = { (query: String) in

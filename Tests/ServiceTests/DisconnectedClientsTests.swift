@@ -3,9 +3,10 @@
 import Foundation
 import LiveFetchHTTPServer
 import SQLiteStore
-import Service
 import TestSupport
 import Testing
+
+@testable import Service
 
 #if canImport(Glibc)
   import Glibc
@@ -57,6 +58,47 @@ struct DisconnectedClientsTests {
     LoopbackSocket.close(client)
     #expect(runs)
     #expect(try eventually(within: .seconds(300)) { try Self.running(file) == 0 })
+  }
+
+  @Test(arguments: [
+    ("/v1/fetch", #"{"entity":"owner","since":"now","wait":60}"#),
+    ("/v1/live", #"{"fetches":{"a":{"entity":"owner","since":"now"}},"wait":60}"#),
+  ])
+  func aRequestWhoseClientLeftBeforeItWasParsedDoesNotWait(target: String, fetch: String) throws {
+    let file = try ServedFile("CREATE TABLE owner(id INTEGER PRIMARY KEY);")
+    var configuration = HTTPServerConfiguration()
+    configuration.port = 0
+    configuration.workers = 1
+    let server = try HTTPServer(configuration, handler: file.service)
+    defer { server.stop() }
+    // Bodies of this length are parsed on three threads, of which one caller uses two.
+    let blanks = String(repeating: " ", count: 20_000)
+    let isFree = DispatchSemaphore(value: 0)
+    for address in ["192.0.2.1", "192.0.2.1", "192.0.2.2"] {
+      let request = HTTPRequest(
+        method: "POST", target: "/v1/fetch", body: Array(blanks.utf8), remoteAddress: address)
+      var context = RequestContext(request, HTTPExchange { _ in }, file.service)
+      context.route = .postedFetch
+      try file.service.pools.parse(context) { isFree.wait() } then: { _ in }
+    }
+    let client = try LoopbackSocket.connect(to: server.port)
+    let request = Array(
+      """
+      POST \(target) HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+      Content-Length: \(fetch.utf8.count + 20_000)\r\n\r\n\(fetch)\(blanks)
+      """.utf8)
+    try #require(write(client, request, request.count) == request.count)
+    #expect(eventually(within: .seconds(300)) { server.waitingCount == 1 })
+    LoopbackSocket.close(client, abruptly: true)
+    #expect(eventually(within: .seconds(300)) { server.connectionCount == 0 })
+    for _ in 0..<3 { isFree.signal() }
+    // Once these are answered, the engine has the client's request as well.
+    let empty = #"{"entity":"owner","since":"now","wait":0}"# + blanks
+    for _ in 0..<10 { #expect(try file.ask("POST", "/v1/fetch", body: empty).status == 200) }
+    #expect(
+      try eventually(within: .seconds(20)) {
+        try MetricsText(file.ask("/metrics").text)["livefetch_live_waiting"] == 0
+      })
   }
 
   /// The write lock of another program keeps the saves waiting for longer than other requests of such

@@ -6,6 +6,7 @@ import Foundation
 import LiveFetchHTTPServer
 import SQLiteStore
 import Service
+import TestSupport
 import Testing
 
 @Suite("Refusals at a request's head")
@@ -143,6 +144,25 @@ struct CORSOriginTests {
   func aStarAllowsAll(origins: [String]) throws {
     let answer = try file(origins).ask("/v1/objects/city", headers: [("Origin", "https://z")])
     #expect(answer["Access-Control-Allow-Origin"] == "*")
+  }
+
+  @Test(.mayBlock) func whatTheServerRefusesWithoutAStoreHasTheirHeadersToo() throws {
+    var configuration = ServiceConfiguration()
+    configuration.corsOrigins = Self.origins
+    let file = try HostedFile(contractFixture, configuration: configuration)
+    let allowed = { (origin: String?) in
+      file.host.commonHeaders(origin: origin).first { $0.name == "Access-Control-Allow-Origin" }?
+        .value
+    }
+    #expect(allowed("https://b.example") == "https://b.example")
+    #expect(allowed("https://c.example") == nil)
+    #expect(allowed(nil) == nil)
+    file.host.drain()
+    file.host.close()
+    let answer = try file.ask("GET", "/v1", headers: [("Origin", "https://b.example")])
+    #expect(answer.status == 503)
+    #expect(answer["Access-Control-Allow-Origin"] == "https://b.example")
+    #expect(answer["X-Content-Type-Options"] == "nosniff")
   }
 
   @Test func withoutAnOriginNoneIsAllowed() throws {

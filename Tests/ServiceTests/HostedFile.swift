@@ -15,27 +15,33 @@ final class HostedFile {
   let path: String
   let host: ServiceHost
 
-  convenience init(_ sql: String, options: SQLiteStoreOptions = .init()) throws {
+  convenience init(
+    _ sql: String, options: SQLiteStoreOptions = .init(),
+    configuration: ServiceConfiguration = .init()
+  ) throws {
     let directory = try TemporaryDirectory()
     try Sqlite3.run(sql, directory.file("store.sqlite"))
-    try self.init(directory, options)
+    try self.init(directory, options, configuration)
   }
 
   /// Serves the file of another host, which has ended, after `script` was run on it.
   convenience init(restarting old: HostedFile, after script: String) throws {
     old.stop()
     try old.shell(script)
-    try self.init(old.directory, .init())
+    try self.init(old.directory, .init(), .init())
   }
 
-  private init(_ directory: TemporaryDirectory, _ options: SQLiteStoreOptions) throws {
+  private init(
+    _ directory: TemporaryDirectory, _ options: SQLiteStoreOptions,
+    _ configuration: ServiceConfiguration
+  ) throws {
     self.directory = directory
     let path = directory.file("store.sqlite")
     self.path = path
     let count = Count()
     self.count = count
     host = try ServiceHost(
-      try SQLiteStore(path: path, options: options),
+      try SQLiteStore(path: path, options: options), configuration: configuration,
       onEvent: { event in if case .reopened = event { count.add() } },
       open: { () throws(StoreError) in try SQLiteStore(path: path, options: options) })
   }

@@ -2,6 +2,7 @@
 
 import FetchModel
 import Foundation
+import LiveFetchHTTPServer
 import SQLiteStore
 import TestSupport
 import Testing
@@ -40,6 +41,37 @@ struct LongPollTests {
     #expect(answer.status == exchange.status)
     #expect(answer.code == exchange.code)
     #expect(exchange.text.isEmpty || answer.text.contains(exchange.text), "\(answer.text)")
+  }
+
+  @Test(arguments: [
+    ("/v1/fetch", #"{"entity":"city","since":"now","wait":60}"#),
+    ("/v1/live", #"{"fetches":{"a":{"entity":"city","since":"now"}},"wait":60}"#),
+  ])
+  func aRequestKeepsNoBodyWhileItWaits(target: String, fetch: String) throws {
+    let file = try ServedFile(contractFixture)
+    var configuration = HTTPServerConfiguration()
+    configuration.port = 0
+    let server = try HTTPServer(configuration, handler: file.service)
+    defer { server.stop() }
+    let client = try LoopbackSocket.connect(to: server.port)
+    defer { LoopbackSocket.close(client) }
+    let request = Array(
+      """
+      POST \(target) HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+      Content-Length: \(fetch.utf8.count + 100_000)\r\n\r\n\
+      \(fetch)\(String(repeating: " ", count: 100_000))
+      """.utf8)
+    try #require(write(client, request, request.count) == request.count)
+    #expect(
+      try eventually(within: .seconds(300)) {
+        try MetricsText(file.ask("/metrics").text)["livefetch_live_waiting"] == 1
+      })
+    #expect(eventually(within: .seconds(20)) { server.memoryInFlight == 0 })
+    _ = try file.ask("PATCH", "/v1/objects/city/1", body: #"{"population":123}"#)
+    var answer = [UInt8](repeating: 0, count: 4_096)
+    LoopbackSocket.setTimeout(60, of: client)
+    let count = read(client, &answer, answer.count)
+    #expect(String(decoding: answer.prefix(max(0, count)), as: UTF8.self).hasPrefix("HTTP/1.1 200"))
   }
 
   @Test func aDeleteByAnotherProcessIsReported() throws {

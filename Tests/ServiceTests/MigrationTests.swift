@@ -127,6 +127,13 @@ struct MigrationTests {
       try Self.refusal(
         Self.version(books: #"{"name":"books","destination":"Book","inverse":"author"}"#)
       ) == "Author.books is to-one, and 1 objects have several there")
+    #expect(
+      try Self.refusal(
+        Self.version(
+          author:
+            #"{"name":"name","type":"String","optional":false},{"name":"age","type":"Integer 16"},{"name":"note","type":"String"},{"name":"name_age","type":"String"}"#,
+          authorMore: #","uniquenessConstraints":[["name_age"],["name","age"]]"#)
+      ) == "two tables or indexes would have the name `Author_name_age_unique`")
   }
 
   @Test func aToOneRelationshipBecomesToManyAndToOneAgain() throws {

@@ -42,6 +42,15 @@ struct PostgresServiceTests {
     #expect(diff.text.contains(#""deleted":[]"#))
   }
 
+  @Test("Queries that take long leave the first threads to others")
+  func slowQueries() throws {
+    let view = "CREATE VIEW slow AS SELECT id, pg_sleep(600)::text AS z FROM city WHERE id = 1;"
+    let database = try ServedDatabase(Self.fixture + view)
+    let slow = (1...14).map { database.begin("GET", "/v1/objects/slow?select=z&limit=\($0)") }
+    #expect(try database.ask("/v1/objects/city/1?select=name").text.contains("c7"))
+    #expect(slow.allSatisfy { !$0.isThere })
+  }
+
   @Test(
     "A column whose collation ignores case compares by code point, and changes of case are sent")
   func nondeterministicCollation() throws {

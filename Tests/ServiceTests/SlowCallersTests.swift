@@ -1,5 +1,8 @@
-// The callers whose requests do not use the HTTP workers.
+// The callers whose requests do not use the HTTP workers, and the time of one attempt at a query.
 
+import FetchModel
+import Foundation
+import TestSupport
 import Testing
 
 @testable import Service
@@ -50,5 +53,25 @@ struct SlowCallersTests {
     let start = ContinuousClock.now
     for number in 0..<3_000 { callers.record("\(number)", .milliseconds(3), at: start) }
     #expect((0..<3_000).allSatisfy { !callers.mayUseWorker("\($0)", at: start) })
+  }
+}
+
+@Suite("An attempt at a query", .mayBlock)
+struct QueryAttemptTests {
+  @Test("ends soon when its thread waits without using the processor, as for a database server")
+  func waits() throws {
+    let file = try ServedFile("CREATE TABLE t(id INTEGER PRIMARY KEY);")
+    let attempt = QueryAttempt(
+      deadline: .now + .seconds(600), limit: .milliseconds(50), isLate: false)
+    let end = ContinuousClock.now + .seconds(20)
+    #expect(throws: StoreError.tooSlow) {
+      try attempt.run(file.store, cancellation: { false }) { () throws(StoreError) in
+        while QueryCancellation.current?.isCancelled() == false {
+          guard ContinuousClock.now < end else { throw .busy }
+          Thread.sleep(forTimeInterval: 0.05)
+        }
+        throw .queryTimeout
+      }
+    }
   }
 }

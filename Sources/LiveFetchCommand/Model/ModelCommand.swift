@@ -66,7 +66,7 @@ struct ModelCommand: ParsableCommand {
 
     func run() throws {
       let model = try ModelFile(anyFormatAtPath: path)
-      try checkTemplates(of: model)
+      try check(model)
       guard let store else { return print("\(path): it has no errors") }
       let mismatches = try reportingErrors(of: store) {
         try SQLiteStore.mismatches(path: store, with: model)
@@ -78,9 +78,10 @@ struct ModelCommand: ParsableCommand {
       print("\(store): its tables match the model")
     }
 
-    /// Ends the command if a fetch template fails whatever values a request gives.
-    private func checkTemplates(of file: ModelFile) throws {
-      guard !file.fetchTemplates.isEmpty else { return }
+    /// Ends the command if no new store can have the model, or if a fetch template fails whatever
+    /// values a request gives.
+    private func check(_ file: ModelFile) throws {
+      guard store == nil || !file.fetchTemplates.isEmpty else { return }
       let model = try reportingErrors(of: path) { try SQLiteStore.model(ofNewFileFor: file) }
       let problems = FetchResolver(model: model, maxItems: 1).templateProblems
       guard problems.isEmpty else { throw ModelFileError(problems).failure(path) }

@@ -29,6 +29,7 @@ package struct ModelCopy {
 
   /// Creates the tables.
   package func begin() throws(StoreError) {
+    try tables.checkNames()
     for table in tables.tables {
       try connection.run(table.creation(hasReferences: dialect.hasForwardReferences))
     }

@@ -36,6 +36,8 @@ package struct MigrationPlanner {
 
   private mutating func make() throws(StoreError) {
     try findLosses()
+    let repeated = old.repeatedNames
+    for problem in new.repeatedNames where !repeated.contains(problem) { refuse(problem) }
     for table in new.tables {
       if table.isJoin { try planJoin(table) } else { try planTable(table) }
     }

@@ -74,7 +74,10 @@ struct ModelInstallation {
   func install() throws(StoreError) {
     try transaction { () throws(StoreError) in
       guard let tables = try tables() else { return ((), true) }
-      if try catalog().tables.isEmpty { try run(tables.creation) }
+      if try catalog().tables.isEmpty {
+        try tables.checkNames()
+        try run(tables.creation)
+      }
       if try Self.storedModel(on: connection) == nil {
         let problems = try mismatches(of: tables)
         guard problems.isEmpty else { throw Self.refusal(problems) }

@@ -30,10 +30,24 @@ final class HomogeneousColumns: Sendable {
 
   /// At every position from `first` to `last`, the columns held only values in the standard
   /// encoding.
-  private struct Checked {
+  struct Checked {
     var columns: Set<EntityAttribute> = []
     var first = Token.untracked
     var last = Token.untracked
+
+    /// Removes `nonstandard`, and continues to the position of `token`. Returns the columns that
+    /// hold only values in the standard encoding there.
+    ///
+    /// - Parameter known: The columns that were checked up to that position.
+    mutating func advance(
+      _ known: Set<EntityAttribute>, without nonstandard: Set<EntityAttribute>, to token: Token
+    ) -> Set<EntityAttribute> {
+      columns.subtract(nonstandard)
+      // A column that another thread has added meanwhile is not checked that far. The next call
+      // checks it.
+      if columns.isSubset(of: known), last.position < token.position { last = token }
+      return columns.intersection(known)
+    }
   }
 
   private let candidates: [Candidate]
@@ -131,11 +145,7 @@ final class HomogeneousColumns: Sendable {
         : true
       if isNonstandard { nonstandard.insert(attribute) }
     }
-    return checked.withLock { checked in
-      checked.columns.subtract(nonstandard)
-      if checked.last.position < token.position { checked.last = token }
-      return checked.columns
-    }
+    return checked.withLock { $0.advance(known.columns, without: nonstandard, to: token) }
   }
 
   private func hasNonstandardChange(

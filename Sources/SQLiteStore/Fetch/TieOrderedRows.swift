@@ -64,8 +64,14 @@ struct TieOrderedRows {
     switch (left, right) {
     case (.integer, .double), (.double, .integer): nil
     // Texts that are canonically equivalent in Unicode are different for SQLite.
-    case (.text(let left), .text(let right)): left.utf8.elementsEqual(right.utf8)
+    case (.text(let left), .text(let right)): tie(left, right)
     default: left == right
     }
+  }
+
+  private static func tie(_ left: String, _ right: String) -> Bool? {
+    guard left.utf8.elementsEqual(right.utf8) else { return false }
+    // U+FFFD may replace bytes that are not UTF-8, so that another text may look the same.
+    return left.unicodeScalars.contains("\u{FFFD}") ? nil : true
   }
 }

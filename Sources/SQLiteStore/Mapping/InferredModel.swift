@@ -221,7 +221,10 @@ extension Column {
     guard let sql = defaultSQL, type != .json, type != .binary else { return nil }
     let json: JSON?
     if sql.hasPrefix("'"), sql.hasSuffix("'"), sql.utf8.count > 1 {
-      json = .string(String(sql.dropFirst().dropLast()).replacing("''", with: "'"))
+      let text = String(sql.dropFirst().dropLast())
+      // A quote alone ends the text: an expression follows.
+      let isExpression = text.replacing("''", with: "").contains("'")
+      json = isExpression ? nil : JSON.string(text.replacing("''", with: "'"))
     } else if type == .boolean {
       json = ["1": true, "0": false, "true": true, "false": false][folded(sql)].map { .boolean($0) }
     } else {

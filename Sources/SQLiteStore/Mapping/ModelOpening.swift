@@ -44,6 +44,7 @@ struct ModelOpening {
     }
     let tables = ModelTables(model, .sqlite)
     if try SchemaReader(connection: connection).tables().isEmpty {
+      try tables.checkNames()
       try transaction { () throws(StoreError) in
         let statements = tables.creation
         if statements.contains(where: { $0.sql.contains("json_") }) {
@@ -57,9 +58,7 @@ struct ModelOpening {
       let problems = try Self.mismatches(of: tables, on: connection)
       guard problems.isEmpty else { throw Self.refusal(problems) }
     }
-    let isAsPlanned = try Self.mapping(of: tables, on: connection).isAsPlanned
-    let triggers = ModelTriggers(tables).statements
-      .filter { isAsPlanned || !ModelTriggers.isRepetition($0) }
+    let triggers = Self.triggers(of: try Self.mapping(of: tables, on: connection))
     try transaction { () throws(StoreError) in try ensure(triggers) }
     return introspection
   }
@@ -81,6 +80,13 @@ struct ModelOpening {
     return ModelMapping(tables, catalog, comparesBytes: encoding == "UTF-8")
   }
 
+  /// Returns the triggers of the model.
+  private static func triggers(of mapping: ModelMapping) -> [NamedStatement] {
+    let isAsPlanned = mapping.isAsPlanned
+    return ModelTriggers(mapping.tables).statements
+      .filter { isAsPlanned || !ModelTriggers.isRepetition($0) }
+  }
+
   private static func refusal(_ problems: [String]) -> StoreError {
     .unusable("the tables do not match the model:\n" + problems.joined(separator: "\n"))
   }
@@ -91,7 +97,7 @@ struct ModelOpening {
   ) throws(StoreError) -> [String] {
     let mapping = try mapping(of: tables, on: connection)
     guard mapping.problems.isEmpty else { return mapping.problems }
-    var problems: [String] = []
+    var problems = tables.repeatedTriggers(among: triggers(of: mapping))
     for column in mapping.columnsToFill {
       let missing = try connection.first(
         "SELECT count(*) FROM \(quoted(column.table)) WHERE \(quoted(column.name)) IS NULL"

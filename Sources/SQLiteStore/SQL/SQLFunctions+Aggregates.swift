@@ -78,11 +78,13 @@ private struct DecimalTotal {
   var sum: DecimalSum { DecimalSum(memory) }
   var count: Int64 { memory[DecimalSum.words] }
 
-  /// The sum of infinities and of numbers outside the digits' range; nil if there were none.
-  var outOfRange: Double? {
-    let double = Double(bitPattern: UInt64(bitPattern: memory[DecimalSum.words + 1]))
-    return double == 0 ? nil : double
+  /// The sum of infinities and of numbers outside the digits' range.
+  private var outOfRange: Double {
+    Double(bitPattern: UInt64(bitPattern: memory[DecimalSum.words + 1]))
   }
+
+  /// The sum of all numbers; nil if none of them lies outside the digits' range. Read last, and once.
+  var rounded: Double? { outOfRange == 0 ? nil : outOfRange + (Double(sum.text) ?? 0) }
 
   func add(_ value: OpaquePointer?) {
     switch sqlite3_value_type(value) {
@@ -93,7 +95,10 @@ private struct DecimalTotal {
     default:
       guard let text = utf8(value) else { return }
       if !sum.add(text) {
-        guard let double = Double(String(decoding: text, as: UTF8.self)) else { return }
+        // Digits with an exponent; not the name of a number, and not hexadecimal digits.
+        guard text.allSatisfy({ $0 < 0x3A || $0 | 0x20 == UInt8(ascii: "e") }),
+          let double = Double(String(decoding: text, as: UTF8.self))
+        else { return }
         addOutOfRange(double)
       }
     }
@@ -101,7 +106,7 @@ private struct DecimalTotal {
   }
 
   private func addOutOfRange(_ double: Double) {
-    memory[DecimalSum.words + 1] = Int64(bitPattern: ((outOfRange ?? 0) + double).bitPattern)
+    memory[DecimalSum.words + 1] = Int64(bitPattern: (outOfRange + double).bitPattern)
   }
 }
 
@@ -117,7 +122,7 @@ private func addDecimal(
 private func registerDecimals(on handle: OpaquePointer) {
   register(aggregate: "livefetch_decimal_sum", on: handle, step: addDecimal) { context in
     let total = existingState(of: context).map { DecimalTotal($0) }
-    if let outOfRange = total?.outOfRange { return sqlite3_result_double(context, outOfRange) }
+    if let rounded = total?.rounded { return sqlite3_result_double(context, rounded) }
     let text = total?.sum.text ?? "0"
     if let integer = Int64(text) {
       sqlite3_result_int64(context, integer)
@@ -132,7 +137,9 @@ private func registerDecimals(on handle: OpaquePointer) {
     guard let total = existingState(of: context).map({ DecimalTotal($0) }), total.count > 0 else {
       return
     }
-    if let outOfRange = total.outOfRange { return sqlite3_result_double(context, outOfRange) }
+    if let rounded = total.rounded {
+      return sqlite3_result_double(context, rounded / Double(total.count))
+    }
     // The division is decimal: half of 0.3 is 0.15, but half of the nearest double is not.
     let sum = ExactDecimal(total.sum.text)
     switch sum?.calculated(.divide, ExactDecimal(total.count))?.number {

@@ -13,6 +13,9 @@ struct SchemaReader {
   ///
   /// Leaves out SQLite's own tables, LiveFetch's tables, virtual tables and their shadow tables,
   /// and views that SQLite cannot read.
+  ///
+  /// - Throws: ``StoreError/unusable(_:)`` if two names are canonically equivalent in Unicode, so that
+  ///   one would be taken for the other.
   func tables() throws(StoreError) -> [TableDescription] {
     let rows = try connection.all(
       """
@@ -27,8 +30,10 @@ struct SchemaReader {
         name: row.text(0), isView: row.text(1) == "view", isWithoutRowid: row.integer(2) != 0,
         isStrict: row.integer(3) != 0, sql: row.text(4))
     }
+    let entries = rows.filter { !isReserved($0.name) }
+    try checkNames(entries.map(\.name), of: "tables or views")
     var tables: [TableDescription] = []
-    for entry in rows where !isReserved(entry.name) {
+    for entry in entries {
       if let table = try table(entry) { tables.append(table) }
     }
     return tables
@@ -46,6 +51,15 @@ struct SchemaReader {
     folded(name).hasPrefix("sqlite_") || folded(name).hasPrefix("livefetch_")
   }
 
+  /// SQLite compares names by their bytes, apart from the case of ASCII letters; a String does not.
+  private func checkNames(_ names: [String], of kind: String) throws(StoreError) {
+    var seen: Set<String> = []
+    for name in names where !seen.insert(folded(name)).inserted {
+      throw .unusable(
+        "two \(kind) have the name `\(name)`, in different Unicode forms (rename one of them)")
+    }
+  }
+
   private func table(_ entry: Entry) throws(StoreError) -> TableDescription? {
     let raw: [RawColumn]
     do {
@@ -54,6 +68,7 @@ struct SchemaReader {
       if entry.isView, case .failed = error { return nil }
       throw error
     }
+    try checkNames(raw.map(\.name), of: "columns of `\(entry.name)`")
     let indexes = try uniqueIndexes(of: entry.name)
     let primaryKey = raw.filter { $0.keyPlace > 0 }.sorted { $0.keyPlace < $1.keyPlace }
     var table = TableDescription(

@@ -19,8 +19,8 @@ extension Service {
     }
     let wait = Duration.seconds(group.wait ?? configuration.defaultWait)
     let poll = FetchGroupPoll(context, group.fetches, wait: wait)
-    context.endsWithCredential(poll)
     poll.begin()
+    context.endsWithCredential(poll)
   }
 }
 
@@ -28,6 +28,8 @@ extension Service {
 final class FetchGroupPoll: GroupWaiter, CredentialHolder {
   private let context: RequestContext
   private let fetches: [FetchGroup.Named]
+  /// True if every fetch has a token.
+  private let isResumed: Bool
   private let wait: Duration
   /// When the first catch-ups and snapshots end: the deadline of a query.
   private let deadline: ContinuousClock.Instant
@@ -35,14 +37,13 @@ final class FetchGroupPoll: GroupWaiter, CredentialHolder {
   private let timers = Mutex<[Deadline]>([])
 
   init(_ context: RequestContext, _ fetches: [FetchGroup.Named], wait: Duration) {
-    self.context = context
+    isResumed = fetches.allSatisfy { $0.start != nil }
+    // Another service may need the body of a request that does not wait.
+    self.context = isResumed ? context.withoutBody : context
     self.fetches = fetches
     self.wait = wait
     deadline = context.deadline ?? .now + context.service.pools.timeLimit
   }
-
-  /// True if every fetch has a token.
-  private var isResumed: Bool { fetches.allSatisfy { $0.start != nil } }
 
   func begin() {
     guard isResumed else { return querySnapshots() }
@@ -51,8 +52,9 @@ final class FetchGroupPoll: GroupWaiter, CredentialHolder {
       named.start.map { GroupFetch(index: index, plan: named.plan, since: $0) }
     }
     let engine = context.service.engine
-    context.exchange.onDisconnect { [weak self] in self?.end() }
     engine.follow(starts, isFinal: wait <= .zero, for: context.callerID.name, self)
+    // Called at once if the client has left; a cancellation before `follow` would have no effect.
+    context.exchange.onDisconnect { [weak self] in self?.end() }
     schedule(after: ContinuousClock.now.duration(to: deadline)) { engine.endCatchUps(of: $0) }
     guard wait > .zero else { return }
     schedule(after: wait) { engine.endWait(of: $0) }

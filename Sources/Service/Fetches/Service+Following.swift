@@ -61,14 +61,15 @@ extension Service {
       context.exchange.setTag(RequestKind.poll.rawValue)
       context.begin(.wait)
       let wait = fetch.wait ?? configuration.defaultWait
-      let waiter = FetchPoll(context, fetch.tags)
+      let waiter = FetchPoll(context.withoutBody, fetch.tags)
+      engine.follow(
+        fetch.plan, object: fetch.object, since: start(since: fetch.since),
+        until: .now + .seconds(wait), for: context.callerID.name, waiter)
+      // Both may cancel at once, which has an effect only after `follow`.
       context.endsWithCredential(waiter)
       context.exchange.onDisconnect { [engine, weak waiter] in
         if let waiter { engine.cancel(waiter) }
       }
-      engine.follow(
-        fetch.plan, object: fetch.object, since: start(since: fetch.since),
-        until: .now + .seconds(wait), for: context.callerID.name, waiter)
     }
   }
 

@@ -79,7 +79,7 @@ extension Service {
     let json = snapshot.json(tag: context.tokenTag)
     let isCompressed = json.count >= 1024 && context.coding == .gzip
     let compressed = isCompressed ? Gzip.compress(json, level: 3) : nil
-    let isTracked = isTracked(plan)
+    let isTracked = isTracked(plan) && !plan.isNondeterministic
     let suffix = (context.access.map { "-" + $0.tag } ?? "") + (compressed == nil ? "" : "-gzip")
     let etag = etag(of: snapshot, isTracked: isTracked, context.tokenTag, suffix: suffix)
     let headers = headers(etag, isCompressed: compressed != nil, context)
@@ -88,8 +88,8 @@ extension Service {
     let notModified = HTTPResponse(status: 304, headers: headers)
     let isKnown = context.cacheKey != nil && context.request.namesETag(etag)
     context.send(isKnown ? notModified : full)
-    guard isTracked, !plan.isNondeterministic, full.body.bytes.count < 1 << 20,
-      let key = context.cacheKey, cache.isWanted(key)
+    guard isTracked, full.body.bytes.count < 1 << 20, let key = context.cacheKey,
+      cache.isWanted(key)
     else { return }
     let entry = SnapshotCache.Entry(
       etag: etag, token: snapshot.token, count: snapshot.count,

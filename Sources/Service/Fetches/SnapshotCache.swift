@@ -22,8 +22,11 @@ final class SnapshotCache: Sendable {
     /// The variant of the CORS headers.
     let corsVariant: Int
 
-    /// Few keys have the same target.
-    func hash(into hasher: inout Hasher) { hasher.combine(target) }
+    /// Many callers with rules of their own may have the same target.
+    func hash(into hasher: inout Hasher) {
+      hasher.combine(target)
+      hasher.combine(access?.tokenTag)
+    }
   }
 
   /// One response, and the 304 response for clients that have it.

@@ -2,7 +2,7 @@
 //
 // Promises: the line of a save is passed to the system before the save is answered; lines are appended
 // whole, in the order in which saves are answered. While a line cannot be written the server is not
-// ready; the save stays committed.
+// ready; the save stays committed, and its line is written as soon as that is possible.
 
 import FetchModel
 import LiveFetchCLibrary
@@ -18,10 +18,27 @@ public final class AuditLog: Sendable {
 
   private struct State {
     var descriptor: Int32
-    /// True if the last line was written in part: the next one begins on a new line.
+    /// The lines that could not be written.
+    var unwritten: [UInt8] = []
+    /// True if the first of them was written in part: it is written again on a new line.
     var endsInsideLine = false
-    var hasFailed = false
+
+    /// Tries to write the lines. Returns nil if none is left.
+    mutating func writeLines() -> Failure? {
+      guard !unwritten.isEmpty else { return nil }
+      let bytes = (endsInsideLine ? [0x0A] : []) + unwritten
+      let count = AuditLog.write(bytes, to: descriptor)
+      let failure = Failure(code: errno)
+      guard count > 0 else { return failure }
+      endsInsideLine = bytes[count - 1] != 0x0A
+      let end = bytes[..<count].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+      unwritten = Array(bytes[end...])
+      return unwritten.isEmpty ? nil : failure
+    }
   }
+
+  /// The maximum number of bytes of lines that could not be written; further lines are lost.
+  private static let maxUnwritten = 1 << 20
 
   private let path: String
   private let onFailure: @Sendable (Failure) -> Void
@@ -55,26 +72,23 @@ public final class AuditLog: Sendable {
       defer {
         state.descriptor = descriptor
         state.endsInsideLine = false
+        _ = state.writeLines()
       }
       return state.descriptor
     }
     close(old)
   }
 
-  /// Appends a line.
+  /// Appends a line, after those that could not be written before.
   func append(_ line: [UInt8]) {
     let failure: Failure? = state.withLock { state in
-      let bytes = (state.endsInsideLine ? [0x0A] : []) + line + [0x0A]
-      let written = Self.write(bytes, to: state.descriptor)
-      guard written < bytes.count else {
-        state.endsInsideLine = false
-        state.hasFailed = false
-        return nil
-      }
-      let failure = Failure(code: errno)
-      if written > 0 { state.endsInsideLine = true }
-      defer { state.hasFailed = true }
-      return state.hasFailed ? nil : failure
+      let hadFailed = !state.unwritten.isEmpty
+      if state.unwritten.count + line.count >= Self.maxUnwritten { _ = state.writeLines() }
+      guard state.unwritten.isEmpty || state.unwritten.count + line.count < Self.maxUnwritten
+      else { return nil }
+      state.unwritten += line + [0x0A]
+      let failure = state.writeLines()
+      return hadFailed ? nil : failure
     }
     if let failure { onFailure(failure) }
   }
@@ -93,9 +107,9 @@ public final class AuditLog: Sendable {
     return sent
   }
 
-  /// The reason why the server is not ready; nil if the last line was written.
+  /// The reason why the server is not ready; nil if every line is written. Tries to write them first.
   var fault: StoreFault? {
-    guard state.withLock({ $0.hasFailed }) else { return nil }
+    guard state.withLock({ $0.writeLines() }) != nil else { return nil }
     return StoreFault("audit-failed", "The last save could not be written to the audit file.")
   }
 }

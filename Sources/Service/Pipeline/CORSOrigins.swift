@@ -25,6 +25,15 @@ struct CORSOrigins: Sendable {
     }
   }
 
+  /// The same for a request with this `Origin`; nil without one.
+  func headers(forOrigin origin: String?) -> Headers {
+    switch origins.count {
+    case 0: []
+    case 1: headers[0]
+    default: headers[origins.firstIndex { $0 == origin } ?? origins.count]
+    }
+  }
+
   /// Differs for requests whose responses have different headers.
   func variant(of request: HTTPRequest) -> Int {
     origins.count > 1 ? index(of: request) : 0

@@ -8,10 +8,13 @@ import LiveFetchCLibrary
 struct QueryAttempt: Sendable {
   /// The deadline of the query, over all attempts.
   let deadline: ContinuousClock.Instant
-  /// The processor time that this attempt may take; nil for the last attempt.
+  /// The processor time that this attempt may take, besides which it may wait for ``longestWait``; nil
+  /// for the last attempt.
   let limit: Duration?
   /// True if the query waited for more than half of its time limit.
   let isLate: Bool
+  /// How long an attempt may be without the processor, as while a database server works.
+  private static let longestWait = Duration.milliseconds(500)
 
   /// Runs `body` within the attempt's time.
   ///
@@ -20,9 +23,14 @@ struct QueryAttempt: Sendable {
     _ store: any Store, cancellation: @escaping @Sendable () -> Bool,
     _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    // Processor time: on a busy machine, a limit on elapsed time would repeat brief queries.
+    // Processor time: on a busy machine, the same limit on elapsed time would repeat brief queries.
     let end = limit.map { Self.processorTime + UInt64($0 / .nanoseconds(1)) }
-    let hasToEnd = { @Sendable in cancellation() || end.map { Self.processorTime > $0 } ?? false }
+    let latest = limit.map { ContinuousClock.now + $0 + Self.longestWait }
+    let hasToEnd = { @Sendable () -> Bool in
+      if cancellation() { return true }
+      guard let end, let latest else { return false }
+      return Self.processorTime > end || ContinuousClock.now > latest
+    }
     do throws(StoreError) {
       return try store.withCancellation(hasToEnd, until: deadline, body)
     } catch {

@@ -8,7 +8,7 @@ import LiveFetchHTTPServer
 
 /// A request, the results of the stages, and the right to respond once.
 struct RequestContext: Sendable {
-  let request: HTTPRequest
+  private(set) var request: HTTPRequest
   let exchange: HTTPExchange
   let service: Service
   /// The number of earlier attempts that failed because the schema had changed.
@@ -44,6 +44,13 @@ struct RequestContext: Sendable {
   var callerID: CallerID {
     CallerID(
       name: caller?.credential ?? request.clientNetwork, connection: request.connectionNumber)
+  }
+
+  /// The same request without its body, for a wait.
+  var withoutBody: RequestContext {
+    var context = self
+    context.request = request.withoutBody
+    return context
   }
 
   /// True if the client requests a stream.

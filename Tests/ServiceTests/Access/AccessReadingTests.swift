@@ -17,6 +17,21 @@ struct AccessReadingTests {
     #expect(try fixture.ids(nil, "/v1/objects/note") == [1, 2, 3, 4, 5])
   }
 
+  @Test("A fetch is cached after two requests of the same caller; those of others do not count")
+  func caching() throws {
+    let fixture = try AccessFixture()
+    let hits = {
+      try MetricsText(fixture.ask(nil, "GET", "/metrics").text)[
+        "livefetch_snapshot_cache_hits_total"]
+    }
+    for user in ["1", "2", "2"] {
+      #expect(try fixture.ask(user, "GET", "/v1/objects/note").status == 200)
+    }
+    #expect(try hits() == 0)
+    #expect(try fixture.ask("2", "GET", "/v1/objects/note").text.contains(#""title":"b1""#))
+    #expect(try hits() == 1)
+  }
+
   @Test("Every step of a key path sees the readable objects alone")
   func steps() throws {
     let fixture = try AccessFixture()
