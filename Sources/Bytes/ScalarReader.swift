@@ -25,12 +25,17 @@ public struct ScalarReader {
     let first = utf8[offset]
     if first < 0x80 { return (Unicode.Scalar(first), 1) }
     let length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2
-    guard first >= 0xC0, utf8.count - offset >= length else { return ("\u{FFFD}", 1) }
+    guard first >= 0xC2, first <= 0xF4, utf8.count - offset >= length else {
+      return ("\u{FFFD}", 1)
+    }
     var code = UInt32(first) & (0x7F >> UInt32(length))
     for byte in utf8[offset + 1..<offset + length] {
       guard byte & 0xC0 == 0x80 else { return ("\u{FFFD}", 1) }
       code = code << 6 | UInt32(byte & 0x3F)
     }
+    // A scalar with more bytes than it needs is not UTF-8.
+    let least: UInt32 = length == 4 ? 0x1_0000 : length == 3 ? 0x800 : 0x80
+    guard code >= least else { return ("\u{FFFD}", 1) }
     return (Unicode.Scalar(code) ?? "\u{FFFD}", length)
   }
 }

@@ -149,20 +149,21 @@ private struct XMLParser {
 
   private func unescaped(_ bytes: ArraySlice<UInt8>) throws(XMLError) -> String {
     guard bytes.contains(0x26) else { return String(decoding: bytes, as: UTF8.self) }
-    var result = ""
-    var rest = Substring(String(decoding: bytes, as: UTF8.self))
-    while let start = rest.firstIndex(of: "&") {
+    var result: [UInt8] = []
+    var rest = bytes
+    // Bytes: a mark that follows would make one character with the `;`.
+    while let start = rest.firstIndex(of: 0x26) {
       result += rest[..<start]
-      guard let end = rest[start...].firstIndex(of: ";") else { throw error("`&` without `;`") }
-      let name = rest[rest.index(after: start)..<end]
+      guard let end = rest[start...].firstIndex(of: 0x3B) else { throw error("`&` without `;`") }
+      let name = String(decoding: rest[(start + 1)..<end], as: UTF8.self)
       guard let scalar = Self.scalar(name) else { throw error("`&\(name);` is unknown") }
-      result.unicodeScalars.append(scalar)
-      rest = rest[rest.index(after: end)...]
+      result += Array(String(scalar).utf8)
+      rest = rest[(end + 1)...]
     }
-    return result + rest
+    return String(decoding: result + rest, as: UTF8.self)
   }
 
-  private static func scalar(_ name: Substring) -> Unicode.Scalar? {
+  private static func scalar(_ name: String) -> Unicode.Scalar? {
     switch name {
     case "amp": "&"
     case "lt": "<"

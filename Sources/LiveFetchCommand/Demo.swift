@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Foundation
+import SQLiteStore
 
 struct Demo: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -35,6 +36,7 @@ struct Demo: ParsableCommand {
     if try isFile(path) {
       try sample.check(path)
     } else {
+      try reportingErrors(of: path) { try SQLiteStore.requireNoOrphanedLog(at: path) }
       do {
         try sample.create(at: path)
       } catch {

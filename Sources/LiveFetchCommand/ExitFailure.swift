@@ -23,11 +23,16 @@ func failure(_ message: String, _ status: ExitStatus) -> ExitCode {
   return ExitCode(status.rawValue)
 }
 
-/// Prints a message on standard error.
+/// Prints a message on standard error. While a server runs, it does not wait for the reader.
 func printError(_ message: String) {
   let lines = message.split(separator: "\n", omittingEmptySubsequences: false)
-  Terminal.errors.write(
-    "livefetch: \(lines.map { String($0).onOneLine }.joined(separator: "\n"))\n")
+  FetchScreen.hide()
+  let text = "livefetch: " + lines.map { String($0).onOneLine }.joined(separator: "\n")
+  if Server.isRunning.load(ordering: .relaxed) {
+    LogOutput.errors.write(Array(text.utf8))
+  } else {
+    Terminal.errors.write(text + "\n")
+  }
 }
 
 /// The same under a name that a type's own `failure` does not hide.

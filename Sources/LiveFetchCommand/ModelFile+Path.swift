@@ -23,13 +23,15 @@ func parsed<Result>(
   }
 }
 
-/// Returns the bytes of a file. Ends the command if it does not exist or cannot be read.
+/// Returns the bytes of a file or a pipe. Ends the command if it does not exist or cannot be read.
 func contents(ofFile path: String) throws -> [UInt8] {
   try requireFile(path)
-  guard let data = FileManager.default.contents(atPath: path) else {
-    throw failure("\(path): cannot be read", .noInput)
-  }
-  return [UInt8](data)
+  let file = FileHandle(forReadingAtPath: path)
+  defer { try? file?.close() }
+  do {
+    if let file { return [UInt8](try file.readToEnd() ?? Data()) }
+  } catch {}
+  throw failure("\(path): cannot be read", .noInput)
 }
 
 extension ModelFileError {

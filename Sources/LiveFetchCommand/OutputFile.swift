@@ -12,7 +12,7 @@ struct OutputFile {
   /// Refuses a path that is one of `inputs` under whatever name, or an SQLite file.
   func check(apartFrom inputs: [String]) throws {
     try checkIsNoInput(inputs)
-    if isStore { throw failure("\(path): is a store, which would be lost", .usage) }
+    if isStore(path) { throw failure("\(path): is a store, which would be lost", .usage) }
   }
 
   /// Refuses a path that is one of `inputs` under whatever name, or that a server has open.
@@ -23,13 +23,46 @@ struct OutputFile {
   }
 
   /// Creates the file, or empties an existing one. The caller closes the descriptor.
-  ///
-  /// - Parameter temporaryPath: The path until the file is complete; nil for its own.
-  func create(at temporaryPath: String? = nil) throws -> Terminal {
-    let descriptor = open(
-      temporaryPath ?? path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+  func create() throws -> Terminal {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
     guard descriptor >= 0 else { throw unwritable() }
     return Terminal(descriptor)
+  }
+
+  /// A file that gets the name of the output once it is complete.
+  struct Draft {
+    let path: String
+    /// The output's path, without links.
+    let finalPath: String
+  }
+
+  /// Creates a draft of the file. The caller closes its descriptor. Standard output, a device or a pipe
+  /// has no draft: it is written itself.
+  func createDraft() throws -> (output: Terminal, draft: Draft?) {
+    if isStandardOutput { return (.output, nil) }
+    guard let finalPath = replaceablePath else { return (try create(), nil) }
+    var draft = Draft(path: finalPath + ".partial", finalPath: finalPath)
+    var number = 1
+    while true {
+      let descriptor = open(draft.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+      if descriptor >= 0 { return (Terminal(descriptor), draft) }
+      guard errno == EEXIST else { throw unwritable() }
+      number += 1
+      draft = Draft(path: "\(finalPath).partial-\(number)", finalPath: finalPath)
+    }
+  }
+
+  /// The path that another file may take without harm; nil for a device or a pipe.
+  private var replaceablePath: String? {
+    guard access(path, F_OK) == 0 else { return path }
+    return isRegularFile(path) ? realPath(path) : nil
+  }
+
+  /// Removes the file, unless its name is a device, a pipe or a link.
+  func remove() {
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return }
+    unlink(path)
   }
 
   /// Prints the error in `errno`.
@@ -49,11 +82,10 @@ struct OutputFile {
     return Self.identity(other) == own
   }
 
-  private var isStore: Bool {
-    guard let file = FileHandle(forReadingAtPath: path) else { return false }
-    defer { try? file.close() }
-    let head = try? file.read(upToCount: 16)
-    return head == Data("SQLite format 3\0".utf8)
+  private var isStandardOutput: Bool {
+    var status = stat()
+    guard fstat(STDOUT_FILENO, &status) == 0 else { return false }
+    return Self.identity(path) == [UInt64(status.st_dev), UInt64(status.st_ino)]
   }
 
   /// Identifies the file; nil if there is none.
@@ -62,4 +94,25 @@ struct OutputFile {
     guard stat(path, &status) == 0 else { return nil }
     return [UInt64(status.st_dev), UInt64(status.st_ino)]
   }
+}
+
+/// True for an SQLite database. A pipe or a device is not read.
+func isStore(_ path: String) -> Bool {
+  guard isRegularFile(path), let file = FileHandle(forReadingAtPath: path) else { return false }
+  defer { try? file.close() }
+  let head = try? file.read(upToCount: 16)
+  return head == Data("SQLite format 3\0".utf8)
+}
+
+/// The path of a file without links; nil if there is none.
+func realPath(_ path: String) -> String? {
+  guard let real = realpath(path, nil) else { return nil }
+  defer { free(real) }
+  return String(cString: real)
+}
+
+/// True for a file, or a link to one, that is no directory, device or pipe.
+private func isRegularFile(_ path: String) -> Bool {
+  var status = stat()
+  return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
 }

@@ -47,7 +47,9 @@ enum Sample: String, CaseIterable, ExpressibleByArgument {
       try SQLiteStore.createTables(of: model, at: draft)
       if self == .world { try SampleWorld.load(into: draft) }
       try save(model, to: draft)
-      try FileManager.default.moveItem(atPath: draft, toPath: path)
+      guard (try? FileManager.default.moveItem(atPath: draft, toPath: path)) != nil else {
+        throw Failure.cannotBeMade
+      }
     } catch {
       Self.remove(draft)
       throw error

@@ -41,8 +41,8 @@ struct Serve: ParsableCommand {
       var server = Server(source: .file(path: store), options: options, reloaded: given.reloaded)
       try server.run()
     } catch {
-      // It was never served.
-      if !isThere { SQLiteStore.remove(path: store) }
+      // It was never served, unless another process opened it first.
+      if !isThere, SQLiteStore.server(of: store) == nil { SQLiteStore.remove(path: store) }
       throw error
     }
   }

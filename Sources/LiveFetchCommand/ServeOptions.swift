@@ -111,6 +111,9 @@ struct ServeOptions: ParsableArguments {
   /// The settings that take effect on SIGHUP, with their files, as they are now. The other settings stay
   /// those of the running server's `options`.
   func reloaded(_ options: ServerOptions) throws -> ServerOptions {
+    let path = ConfigurationFile.usualPath
+    // Without it, a server that needed a token would be open.
+    if options.settings.isUsing(path) { try requireFile(path) }
     let given = try checked()
     var newer = try validated { try given.reloaded(over: options) }
     try newer.readCredentials()

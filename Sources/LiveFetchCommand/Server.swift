@@ -10,6 +10,9 @@ import Synchronization
 
 /// Serves one store until the process receives SIGTERM or SIGINT.
 struct Server {
+  /// True while requests are served.
+  static let isRunning = Atomic(false)
+
   let source: ServedStore
   var options: ServerOptions
   /// Returns the settings as they are now; see ``ServeOptions/reloaded(_:)``.
@@ -48,6 +51,7 @@ struct Server {
       throw error
     }
     announce(store, at: address, port: http.port)
+    Self.isRunning.store(true, ordering: .relaxed)
     ServiceManager.notify(.ready)
     TerminationSignal.wait(hangUp: true) { reload(host, at: address) }
     ServiceManager.notify(.stopping)
@@ -90,13 +94,15 @@ struct Server {
       Thread.sleep(forTimeInterval: limit)
       printError(
         "did not end within --shutdown-timeout; unanswered requests lost their connections")
+      LogOutput.errors.finish(seconds: 0.5)
       _exit(ExitStatus.failed.rawValue)
     }
     host.drain(within: limit)
     host.awaitStreams(seconds: min(1, limit / 20))
     http.stop(grace: min(2, limit / 10))
     host.close()
-    LogOutput.errors.finish()
+    LogOutput.errors.finish(seconds: 1)
+    Self.isRunning.store(false, ordering: .relaxed)
   }
 
   private func listen() throws -> HTTPListener {
@@ -207,7 +213,8 @@ extension StoreError {
     case .shuttingDown: "the store is being closed"
     case .diskFull: "the disk is full"
     case .readOnly: "it is read only, or the user or role lacks a right to it"
-    case .schemaChanged(let entity): "the table of \(entity) has changed"
+    case .schemaChanged(let entity):
+      entity.isEmpty ? "its tables have changed" : "the table of \(entity) has changed"
     case .queryTimeout, .tooSlow: "a query took too long"
     case .answerTooLarge(let limit): "an answer has more than \(limit) bytes"
     case .unsupported(let feature): "\(feature) is not available"

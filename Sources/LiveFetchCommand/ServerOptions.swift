@@ -12,7 +12,7 @@ import WebPage
 
 /// The settings of a server, checked and converted for each of its parts.
 struct ServerOptions {
-  private let settings: Settings
+  let settings: Settings
   private let tokenSource: TokenSource
   private var serverToken: String?
   private var jwt: JWTVerifier?

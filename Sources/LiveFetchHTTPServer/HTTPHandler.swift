@@ -23,7 +23,7 @@ public protocol HTTPHandler: Sendable {
 
   /// Returns headers that the server adds to a response that it makes itself.
   ///
-  /// - Parameter origin: the header `Origin` of the request; nil without one, or if it was not read.
+  /// - Parameter origin: the header `Origin` of the request; nil without one or if it is not known.
   func commonHeaders(origin: String?) -> [(name: String, value: String)]
 
   /// Called on a worker when the sending of a response begins, for metrics.

@@ -80,19 +80,25 @@ struct HTTPHeaderBlock: Sendable {
     }
   }
 
-  /// True if the first value of `name` contains `part`, ignoring ASCII case. O(length of the value × length
+  /// True if a value of `name` contains `part`, ignoring ASCII case. O(length of the values × length
   /// of the part).
-  func first(_ name: String, contains part: String) -> Bool {
-    var part = part
-    return part.withUTF8 { part in
-      withFirst(name) { value in
-        value.count >= part.count
-          && (0...value.count - part.count).contains { start in
+  func has(_ name: String, containing part: String) -> Bool {
+    var (name, part) = (name, part)
+    var isFound = false
+    name.withUTF8 { name in
+      part.withUTF8 { part in
+        forEach { candidate, value in
+          guard !isFound, value.count >= part.count, equalsIgnoringCase(candidate, name) else {
+            return
+          }
+          isFound = (0...value.count - part.count).contains { start in
             equalsIgnoringCase(
               UnsafeBufferPointer(rebasing: value[start..<start + part.count]), part)
           }
-      } ?? false
+        }
+      }
     }
+    return isFound
   }
 
   private func withFirst<Result>(

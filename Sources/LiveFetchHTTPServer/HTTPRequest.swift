@@ -87,14 +87,20 @@ public final class HTTPRequest: Sendable {
     headerBlock.first(name, is: value)
   }
 
-  /// True if the first header value under `name` contains `part`, ignoring ASCII case. No allocation.
+  /// True if a header value under `name` contains `part`, ignoring ASCII case. No allocation.
   public func hasHeader(_ name: String, containing part: String) -> Bool {
-    headerBlock.first(name, contains: part)
+    headerBlock.has(name, containing: part)
   }
 
   /// Every header value under `name`, in the order sent.
   public func headerValues(_ name: String) -> [String] {
     headerBlock.all(name)
+  }
+
+  /// The values of a header that is a list, joined by commas; nil without one.
+  public func headerList(_ name: String) -> String? {
+    let values = headerBlock.all(name)
+    return values.count > 1 ? values.joined(separator: ",") : values.first
   }
 
   /// All header fields, in the order sent.

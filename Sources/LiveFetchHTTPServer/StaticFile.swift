@@ -121,8 +121,7 @@ struct StaticFile: Sendable {
 
   private func chosenCoding(_ request: HTTPRequest) -> ContentCoding {
     guard gzipped != nil else { return .identity }
-    let accepted = request.headerValues("accept-encoding")
-    return .preferred(accepted.isEmpty ? nil : accepted.joined(separator: ","))
+    return .preferred(request.headerList("accept-encoding"))
   }
 
   private func headers(_ variant: Variant) -> [(name: String, value: String)] {

@@ -150,10 +150,11 @@ package final class ThreadPool: Sendable {
     for work in expired { work.refuse(.expired) }
   }
 
-  /// Waits until a pool of one thread has completed the work queued before, then closes it.
-  package func finish() {
+  /// Waits until a pool of one thread has completed the work queued before, at most this long, then
+  /// closes it.
+  package func finish(seconds: Double = .infinity) {
     let done = MonotonicSemaphore()
-    if run({ done.signal() }) { done.wait() }
+    if run({ done.signal() }) { _ = done.wait(seconds: seconds) }
     close()
   }
 

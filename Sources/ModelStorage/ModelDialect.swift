@@ -79,7 +79,8 @@ package struct ModelDialect: Sendable {
   /// Returns the statement that removes a table to which others may refer.
   package let removal: @Sendable (String) -> String
 
-  /// Returns the statements after which a table assigns no id up to the given one.
+  /// Returns the statements after which a table assigns no id up to the given one, or up to that of a
+  /// row.
   package let reserveIDs: @Sendable (_ table: String, _ highest: Int64) -> [String]
   /// Returns a value in the form in which a statement assigns it to an attribute's column; nil if the
   /// column cannot store it exactly.
@@ -167,7 +168,7 @@ extension ModelDialect {
         """,
         """
         UPDATE sqlite_sequence SET seq = max(seq, (SELECT coalesce(max(seq), 0) \
-        FROM sqlite_sequence WHERE name IN \
+        FROM sqlite_sequence WHERE name COLLATE NOCASE IN \
         (\(sources.map(literal).joined(separator: ", "))))) WHERE name = \(draft)
         """,
       ]
@@ -176,7 +177,10 @@ extension ModelDialect {
     reserveIDs: { table, highest in
       [
         "DELETE FROM sqlite_sequence WHERE name = \(literal(table))",
-        "INSERT INTO sqlite_sequence(name, seq) VALUES (\(literal(table)), \(highest))",
+        """
+        INSERT INTO sqlite_sequence(name, seq) SELECT \(literal(table)), \
+        max(\(highest), coalesce(max(\(quoted(ModelTables.keyName))), 0)) FROM \(quoted(table))
+        """,
       ]
     },
     stored: { value, attribute in value.stored(in: attribute.sqliteColumn) })

@@ -47,6 +47,9 @@ public struct SQLiteStoreOptions: Sendable {
 
   /// Creates the default options.
   public init() {}
+
+  /// The time limit in nanoseconds, at most 30 years.
+  var timeLimit: UInt64 { queryTimeout > 0 ? UInt64(min(queryTimeout * 1e9, 1e18)) : 0 }
 }
 
 /// A store on one SQLite file.
@@ -90,7 +93,7 @@ public final class SQLiteStore: ReopenableStore {
     history = file.history
     composer = FetchComposer(model: file.model, schema: file.schema)
     executor = SQLiteSaveExecutor(
-      model: file.model, schema: file.schema, timeLimit: UInt64(options.queryTimeout * 1e9))
+      model: file.model, schema: file.schema, timeLimit: options.timeLimit)
     let watch = file.watch
     self.watch = watch
     let files = watch?.files
@@ -104,7 +107,7 @@ public final class SQLiteStore: ReopenableStore {
       try HomogeneousColumns(file.history, on: connection)
     }
     lock = Mutex(file.lock)
-    timeLimit = UInt64(options.queryTimeout * 1e9)
+    timeLimit = options.timeLimit
     maxResponseBytes = options.maxResponseBytes
     let observers = CommitObservers()
     self.observers = observers

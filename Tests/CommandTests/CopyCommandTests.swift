@@ -136,6 +136,36 @@ struct CopyCommandTests {
     }
   }
 
+  @Test("Tables that the model did not make are copied, and the next id follows the highest")
+  func ownTables() throws {
+    let folder = try Folder()
+    try folder.write(
+      #"{"entities":[{"name":"City","attributes":[{"name":"name","type":"String"}]}]}"#,
+      to: "model.json")
+    try folder.sql(
+      """
+      CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT);
+      INSERT INTO city VALUES (1, 'a'), (9, 'b');
+      """, on: "own.sqlite")
+    let (server, _) = try folder.serve("own.sqlite", ["--model", "model.json"])
+    server.terminate()
+    server.waitUntilExit()
+    let target = try PostgresServer.shared().newDatabase()
+    let there = try folder.run(["copy", "own.sqlite", target])
+    #expect(there.status == 0, "\(there.errors)")
+    #expect(there.output.hasPrefix("City: 2 objects, compared\n"), "\(there.output)")
+    let connection = try PostgresConnection(target)
+    let inserted = try connection.query(#"INSERT INTO "City"(name) VALUES ('c') RETURNING id"#)
+    #expect(try inserted.integer(0, 0) == 10)
+    // A sequence does not know ids that a program chooses.
+    try connection.execute(#"INSERT INTO "City"(id, name) VALUES (20, 'd')"#)
+    let back = try folder.run(["copy", target, "back.sqlite"])
+    #expect(back.status == 0, "\(back.errors)")
+    #expect(
+      try folder.sql("SELECT seq FROM sqlite_sequence WHERE name = 'City'", on: "back.sqlite")
+        == ["20"])
+  }
+
   @Test("A copy to a file that exists is refused and leaves it as it is")
   func existingFile() throws {
     let folder = try Folder()

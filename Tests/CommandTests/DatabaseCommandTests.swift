@@ -166,6 +166,54 @@ struct DatabaseCommandTests {
     #expect(cities.output == "id,peopleCount,people\n1,2,\"[1,2]\"\n2,0,[]\n")
   }
 
+  @Test("`migrate` names what is dropped with a rebuilt table, and needs --allow-loss")
+  func unknownObjects() throws {
+    let target = try PostgresServer.shared().newDatabase()
+    let folder = try Folder()
+    try folder.write(MigrateCommandTests.first, to: "one.json")
+    try folder.write(
+      MigrateCommandTests.first.replacing(
+        #"{"name":"age""#, with: #"{"name":"rank","type":"Integer 32"},{"name":"age""#),
+      to: "two.json")
+    let (server, _) = try folder.serve(target, ["--model", "one.json"])
+    server.terminate()
+    server.waitUntilExit()
+    let connection = try PostgresConnection(target)
+    try connection.execute(
+      """
+      ALTER TABLE "Person" ADD COLUMN extra text DEFAULT 'x' CHECK (extra <> '');
+      INSERT INTO "Person"(id, name) VALUES (1, 'Ann');
+      CREATE INDEX mine ON "Person"(name);
+      CREATE VIEW shown AS SELECT extra FROM "Person";
+      CREATE VIEW again AS SELECT extra FROM shown;
+      CREATE TABLE visit(person bigint REFERENCES "Person");
+      CREATE FUNCTION own() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+      CREATE TRIGGER own AFTER UPDATE ON "Person" FOR EACH ROW EXECUTE FUNCTION own();
+      CREATE INDEX cities ON "City"(id);
+      """)
+    let plan = try folder.run(["migrate", target, "--model", "two.json", "--dry-run"])
+    #expect(
+      plan.output == """
+        rebuild the table Person from Person
+        loses the column Person.extra, which is not in the stored model (1)
+        loses the constraint Person_extra_check on table "Person"
+        loses the constraint visit_person_fkey on table visit
+        loses the index mine
+        loses the trigger own on table "Person"
+        loses the view again
+        loses the view shown
+
+        """, "\(plan.errors)")
+    let refused = try folder.run(["migrate", target, "--model", "two.json"])
+    #expect(refused.status == 65)
+    #expect(refused.errors.contains("would lose the view shown"), "\(refused.errors)")
+    #expect(try connection.query("SELECT count(*) FROM again").integer(0, 0) == 1)
+    let allowed = try folder.run(["migrate", target, "--model", "two.json", "--allow-loss"])
+    #expect(allowed.status == 0, "\(allowed.errors)")
+    let people = try folder.run(["export", target, "Person", "--select", "name,rank,age"])
+    #expect(people.output == "id,name,rank,age\n1,Ann,,\n")
+  }
+
   @Test("`serve --model` drops no trigger that LiveFetch did not make, and needs its own names")
   func otherTriggers() throws {
     let target = try PostgresServer.shared().newDatabase()

@@ -40,6 +40,20 @@ extension ImportTests {
       ])
   }
 
+  @Test("Names that SQLite takes for a database in memory are names of files")
+  func namesOfMemory() throws {
+    let folder = try Folder()
+    try folder.write("id,name\n1,A\n", to: "c.csv")
+    for name in [":memory:", "file:x?mode=memory"] {
+      let run = try folder.run("import", name, "c.csv", "--into", "City", "--key", "id")
+      #expect(run.status == 0, "\(run.errors)")
+      #expect(try folder.sql("SELECT name FROM City", on: name) == ["A"])
+    }
+    let run = try folder.run("import", "", "c.csv", "--into", "City", "--key", "id")
+    #expect(run.status == 65, "\(run.output)\(run.errors)")
+    #expect(run.errors.contains("the path is empty"), "\(run.errors)")
+  }
+
   @Test("Standard input of any length can create a table")
   func newTableFromInput() throws {
     let folder = try Folder()

@@ -102,4 +102,37 @@ extension ImportTests {
     #expect(update.output.hasPrefix("Hero: 0 inserted, 1 updated, 1 refused in "), "\(update)")
     #expect(try folder.run("check", "h.sqlite").output == "h.sqlite: nothing is wrong\n")
   }
+
+  @Test("Fields are read alike with and without a model file")
+  func modelledFields() throws {
+    let folder = try Folder()
+    try folder.write(
+      """
+      {"entities":[{"name":"N","attributes":[{"name":"i","type":"Integer 64"},
+       {"name":"d","type":"Double"},{"name":"e","type":"Decimal"},{"name":"t","type":"String"}]}]}
+      """, to: "n.json")
+    let server = try folder.start(
+      ["serve", "model.sqlite", "--port", "0", "--model", "n.json"], output: "serve.log")
+    _ = try folder.wait(for: "serve.log") { $0.hasSuffix("\n") }
+    server.terminate()
+    server.waitUntilExit()
+    try folder.sql(
+      "CREATE TABLE N(id INTEGER PRIMARY KEY, i INTEGER, d DOUBLE, e DECIMAL, t TEXT)",
+      on: "plain.sqlite")
+    let rows = Data("i,d,e,t\n+5,.5,+1.5,a\nnull,1,1,b\n1,null,1,c\n1,1,null,d\n2,2,2,".utf8)
+    try (rows + Data([0xE9, 0x0A])).write(to: URL(fileURLWithPath: folder.file("n.csv")))
+    for store in ["model.sqlite", "plain.sqlite"] {
+      let run = try folder.run("import", store, "n.csv", "--into", "N")
+      #expect(
+        run.errors == """
+          livefetch: n.csv: line 3: `i` takes an integer of 64 bits, not 'null'
+          livefetch: n.csv: line 4: `d` takes a number, not 'null'
+          livefetch: n.csv: line 5: `e` takes a number, not 'null'
+          livefetch: n.csv: line 6: `t` takes text in UTF-8, not '\u{FFFD}'
+
+          """, "\(store)")
+      let read = try folder.run("export", store, "N", "--select", "i,d,e,t")
+      #expect(read.output == "id,i,d,e,t\n1,5,0.5,1.5,a\n", "\(store)")
+    }
+  }
 }

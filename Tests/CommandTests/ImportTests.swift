@@ -147,6 +147,79 @@ struct ImportTests {
     #expect(!folder.has("new.sqlite"))
   }
 
+  @Test("Lines may end with CR, also those of refused rows")
+  func carriageReturns() throws {
+    let folder = try Folder()
+    try folder.sql("CREATE TABLE T(id INTEGER PRIMARY KEY, name TEXT)", on: "w.sqlite")
+    try folder.write("id,name\r10,X\rzz,Z\r12,\"q\"x\r13,W\r", to: "c.csv")
+    let run = try folder.run("import", "w.sqlite", "c.csv", "--into", "T", "--rejects", "bad.csv")
+    #expect(
+      run.errors == """
+        livefetch: c.csv: line 3: `id` takes an integer of 64 bits, not 'zz'
+        livefetch: c.csv: line 4: text after a closing quote
+
+        """)
+    #expect(try folder.sql("SELECT * FROM T", on: "w.sqlite") == ["10|X", "13|W"])
+    #expect(try folder.read("bad.csv") == "id,name\r\nzz,Z\r\n12,\"q\"x\r\n")
+  }
+
+  @Test("Refused rows of files with different headings are not kept in one file")
+  func rejectsOfHeadings() throws {
+    let folder = try Folder()
+    try folder.sql("CREATE TABLE T(id INTEGER PRIMARY KEY, name TEXT)", on: "w.sqlite")
+    try folder.write("id,name\nx,bad\n2,Ann\n", to: "a.csv")
+    try folder.write("name,id\nBob,3\n", to: "b.csv")
+    try folder.write("id,name\r\n4,Cyd\r\n", to: "c.csv")
+    let refused = try folder.run(
+      "import", "w.sqlite", "a.csv", "b.csv", "--into", "T", "--rejects", "bad.csv")
+    #expect(refused.status == 64)
+    #expect(refused.errors.contains("b.csv: has another heading than the first file"))
+    #expect(try folder.sql("SELECT count(*) FROM T", on: "w.sqlite") == ["0"])
+    let run = try folder.run(
+      "import", "w.sqlite", "a.csv", "c.csv", "--into", "T", "--rejects", "bad.csv")
+    #expect(run.status == 65)
+    #expect(try folder.read("bad.csv") == "id,name\nx,bad\n")
+    #expect(try folder.sql("SELECT * FROM T", on: "w.sqlite") == ["2|Ann", "4|Cyd"])
+  }
+
+  @Test("Standard input that does not block is read to its end")
+  func nonBlockingInput() throws {
+    let folder = try Folder()
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    let (reader, writer) = (ends[0], ends[1])
+    defer { close(reader) }
+    try #require(fcntl(reader, F_SETFL, O_NONBLOCK) == 0)
+    // Otherwise the program would hold the other end open too.
+    try #require(fcntl(writer, F_SETFD, FD_CLOEXEC) == 0)
+    let run = try folder.start(
+      ["import", "w.sqlite", "-", "--into", "T"], output: "run.out", input: reader)
+    usleep(500_000)
+    #expect(write(writer, "id\n7\n", 5) == 5)
+    close(writer)
+    #expect(eventually(within: .seconds(120)) { !run.isRunning })
+    #expect(run.terminationStatus == 0)
+    #expect(try folder.sql("SELECT * FROM T", on: "w.sqlite") == ["7"])
+  }
+
+  @Test("A pipe or a link for refused rows stays if no row was refused")
+  func rejectsPipe() throws {
+    let folder = try Folder()
+    try folder.write("id,n\n1,2\n", to: "a.csv")
+    symlink("real.csv", folder.file("link.csv"))
+    mkfifo(folder.file("pipe"), 0o600)
+    for (name, kind) in [("link.csv", S_IFLNK), ("pipe", S_IFIFO)] {
+      let run = try folder.start(
+        ["import", "\(name).sqlite", "a.csv", "--into", "T", "--rejects", name], output: "run.out",
+        limits: kind == S_IFIFO ? "(cat pipe > got &)" : nil)
+      #expect(eventually(within: .seconds(120)) { !run.isRunning })
+      #expect(try folder.sql("SELECT * FROM T", on: "\(name).sqlite") == ["1|2"])
+      var status = stat()
+      #expect(lstat(folder.file(name), &status) == 0)
+      #expect(status.st_mode & S_IFMT == kind)
+    }
+  }
+
   @Test(
     "A truncated array, one with a bracket too many or too few, and more data behind it are refused",
     arguments: [

@@ -56,6 +56,21 @@ struct ModelCommandTests {
     #expect(folder.has("Shop.xcdatamodel/contents"))
   }
 
+  @Test func aModelIsReadFromAPipe() throws {
+    let folder = try Folder()
+    try folder.write(Self.model, to: "shop.json")
+    let show = try folder.start(
+      ["model", "show", "pipe"], output: "shown", limits: "mkfifo pipe; (cat shop.json > pipe &)")
+    #expect(eventually(within: .seconds(120)) { !show.isRunning })
+    #expect(try folder.read("shown").hasPrefix("Shop\n  name: String\n"))
+  }
+
+  @Test func anEmptyPathIsNoModel() throws {
+    let show = try Folder().run("model", "show", "")
+    #expect(show.status == 66)
+    #expect(show.errors == "livefetch: : there is no such file\n")
+  }
+
   @Test func errorsOfABundleNameTheFile() throws {
     let folder = try Folder()
     let manager = FileManager.default

@@ -66,6 +66,27 @@ struct OrphanedLogTests {
     #expect(try folder.read("w.sqlite-wal-orphan") == Self.frames)
   }
 
+  @Test("A copy takes over no log that lies at its place", arguments: [nil, "former"])
+  func copy(former: String?) throws {
+    let folder = try folder(database: former)
+    try folder.write(Self.frames, to: "w.sqlite-journal")
+    let run = try folder.run("backup", "whole.sqlite", "w.sqlite", "--force")
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(!folder.has("w.sqlite-wal") && !folder.has("w.sqlite-journal"))
+    #expect(folder.has("w.sqlite-wal-orphan") == (former == nil))
+    #expect(try folder.sql("SELECT count(*) FROM City", on: "w.sqlite") == ["3"])
+  }
+
+  @Test("No sample is loaded beside a log")
+  func sample() throws {
+    let folder = try folder(database: nil)
+    let run = try folder.run("demo", "todo", "--data", "w.sqlite", "--port", "0")
+    #expect(run.status == 65, "\(run.errors)")
+    #expect(run.errors.contains("holds data (put the database back, or move the log)"))
+    #expect(try folder.read("w.sqlite-wal") == Self.frames)
+    #expect(!folder.has("w.sqlite"))
+  }
+
   @Test("No file is created in place of a symbolic link to a missing one")
   func link() throws {
     let folder = try Folder()

@@ -104,6 +104,45 @@ struct ReloadTests {
     #expect(statuses == ["200", "429", "429"])
   }
 
+  @Test("A configuration file that is gone or cannot be read opens no server")
+  func missingFile() throws {
+    let folder = try folder()
+    try folder.write(#"{"token": "first"}"#, to: "livefetch.json")
+    let (server, address) = try folder.serve("w.sqlite")
+    #expect(try status(address) == "401")
+    unlink(folder.file("livefetch.json"))
+    let log = try hangUp(server, folder, until: "the settings from before stay in use\n")
+    #expect(log.contains("livefetch.json: there is no such file"), "\(log)")
+    #expect(try status(address) == "401")
+    mkdir(folder.file("livefetch.json"), 0o755)
+    let run = try folder.run("serve", "w.sqlite", "--port", "0")
+    #expect(run.status != 0)
+    #expect(run.errors.contains("livefetch.json: "), "\(run.errors)")
+  }
+
+  @Test("A server whose messages nobody reads answers, saves and ends")
+  func unreadMessages() throws {
+    let folder = try folder()
+    let (server, address) = try folder.serve(
+      "w.sqlite", ["--log-requests", "--shutdown-timeout", "5"],
+      limits: "mkfifo full; exec 3<> full 2> full")
+    // More lines than a pipe holds.
+    let requests = Process()
+    requests.executableURL = URL(fileURLWithPath: "/usr/bin/curl")
+    requests.arguments = ["-s", "-o", folder.file("answers"), address + "/v1/model?n=[1-2000]"]
+    try requests.run()
+    requests.waitUntilExit()
+    try folder.sql("UPDATE City SET name = 'x' WHERE id = 1", on: "w.sqlite")
+    let body = #"{"name":"y"}"#
+    let save = try client(
+      address, "/v1/objects/City/1", method: "PATCH",
+      headers: "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n",
+      body: body)
+    #expect(try save.receiveHead().hasPrefix("HTTP/1.1 200"))
+    server.terminate()
+    #expect(try eventually(within: .seconds(120)) { !server.isRunning })
+  }
+
   @Test("A setting that waits for the next start does not take effect with another one")
   func waitingSetting() throws {
     let folder = try folder()

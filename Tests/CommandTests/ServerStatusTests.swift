@@ -5,6 +5,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import LiveFetchCommand
+
 @Suite("The state of a server in a terminal", .mayBlock)
 struct ServerStatusTests {
   @Test("Callers with the scope admin see its metrics, others the rest")
@@ -34,6 +36,15 @@ struct ServerStatusTests {
     let less = try JSON(parsing: Array(part.output.utf8))
     #expect(less["ready"] == .boolean(true))
     #expect(less["requests"] == nil)
+  }
+
+  @Test("A measurement that is no whole number of 64 bits is left out")
+  func numbers() {
+    let samples = MetricSamples("# HELP a\na NaN\nb 1e300\nc +Inf\nd{x=\"1\"} 2.6\nd{x=\"2\"} 3\n")
+    #expect(samples.number("a") == nil)
+    #expect(samples.number("b") == nil)
+    #expect(samples.number("c") == nil)
+    #expect(samples.number("d") == .number("6"))
   }
 
   @Test("While the file is cut short, the status and the metrics say so, and the log does once")

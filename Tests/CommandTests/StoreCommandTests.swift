@@ -1,6 +1,8 @@
 // The commands that read, change, copy and check a file or a server's store.
 
 import Foundation
+import SQLiteStore
+import Synchronization
 import TestSupport
 import Testing
 
@@ -67,6 +69,19 @@ struct StoreCommandTests {
     let served = try folder.run("serve", "garbage.sqlite", "--port", "0")
     #expect(served.status == 65)
     #expect(served.errors == "livefetch: garbage.sqlite: the file is not an SQLite database\n")
+  }
+
+  @Test("Of several that make a file at the same time one makes it, and nothing else remains")
+  func madeOnce() throws {
+    let folder = try Folder()
+    let path = folder.file("new.sqlite")
+    let made = Mutex(0)
+    DispatchQueue.concurrentPerform(iterations: 16) { _ in
+      if (try? SQLiteStore.create(path: path)) != nil { made.withLock { $0 += 1 } }
+    }
+    #expect(made.withLock { $0 } == 1)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["new.sqlite"])
+    #expect(try folder.sql("PRAGMA integrity_check", on: "new.sqlite") == ["ok"])
   }
 
   @Test("An invalid predicate is shown with a caret under its error")
@@ -180,6 +195,26 @@ struct StoreCommandTests {
       #expect(try folder.sql("SELECT name FROM City WHERE id = 1", on: "w.sqlite") == ["Lima"])
     }
     #expect(try folder.run("save", "w.sqlite", input: "[").status == 65)
+    let one = try folder.run(
+      "save", "w.sqlite", input: #"[{"insert":"City","values":{"nme":"a"}}]"#)
+    #expect(one.errors == "livefetch: change 0: `City` has no property `nme` (name)\n")
+    let two = try folder.run(
+      "save", "w.sqlite", input: #"[{"insert":"Town"},{"insert":"City","values":{"nme":"a"}}]"#)
+    #expect(
+      two.errors.hasPrefix("livefetch: 2 failures:\n  change 0: there is no entity `Town`"),
+      "\(two.errors)")
+  }
+
+  @Test("Bytes that spell a letter in more bytes than it needs are not that letter")
+  func overlongBytes() throws {
+    let folder = try Folder()
+    try folder.sql(
+      "CREATE TABLE T(id INTEGER PRIMARY KEY, a TEXT); INSERT INTO T VALUES "
+        + "(1, CAST(x'C181' AS TEXT)), (2, 'A'), (3, CAST(x'E08181' AS TEXT)), "
+        + "(4, CAST(x'F0808181' AS TEXT))", on: "t.sqlite")
+    let run = try folder.run(
+      "fetch", "t.sqlite", "T", "--where", "a MATCHES 'A'", "--select", "id", "--format", "csv")
+    #expect(run.output == "id\n2\n", "\(run.errors)")
   }
 
   // MARK: export
@@ -297,12 +332,49 @@ struct StoreCommandTests {
     }
   }
 
+  @Test("An export does not write plain text under a name of compressed data")
+  func compressedExport() throws {
+    let folder = try fixture()
+    let run = try folder.run("export", "w.sqlite", "City", "--output", "x.json.gz")
+    #expect(run.status == 64)
+    #expect(run.errors.contains("An export is not compressed"), "\(run.errors)")
+    #expect(!folder.has("x.json.gz"))
+  }
+
   @Test("An output that cannot be created is reported with the reason")
   func exportOutput() throws {
     let run = try fixture().run("export", "w.sqlite", "City", "--output", "none/x.csv")
     #expect(run.status == 74)
     #expect(
       run.errors == "livefetch: none/x.csv: cannot be written: No such file or directory\n")
+  }
+
+  @Test("An export writes a pipe itself, and the file to which a link leads")
+  func exportToPipesAndLinks() throws {
+    let folder = try fixture()
+    let rows = "id,name\n1,Lima\n2,Oslo\n3,Bergen\n"
+    let arguments = ["export", "w.sqlite", "City", "--select", "name", "--output"]
+    let run = try folder.start(
+      arguments + ["pipe"], output: "run.out", limits: "mkfifo pipe; (cat pipe > got.csv &)")
+    #expect(eventually(within: .seconds(120)) { !run.isRunning })
+    #expect(try folder.wait(for: "got.csv") { $0 == rows } == rows)
+    #expect(try Self.kind(folder.file("pipe")) == S_IFIFO)
+    let printed = try folder.run(arguments + ["/dev/stdout"], redirected: "| cat")
+    #expect(printed.output == rows, "\(printed.errors)")
+    try folder.write("mine", to: "real.csv.partial")
+    try folder.write("old", to: "real.csv")
+    symlink("real.csv", folder.file("link.csv"))
+    #expect(try folder.run(arguments + ["link.csv"]).status == 0)
+    #expect(try folder.read("real.csv") == rows)
+    #expect(try Self.kind(folder.file("link.csv")) == S_IFLNK)
+    #expect(try folder.read("real.csv.partial") == "mine")
+    #expect(!folder.has("real.csv.partial-2"))
+  }
+
+  private static func kind(_ path: String) throws -> mode_t {
+    var status = stat()
+    try #require(lstat(path, &status) == 0)
+    return status.st_mode & S_IFMT
   }
 
   // MARK: backup, restore, check, status
@@ -331,6 +403,21 @@ struct StoreCommandTests {
     #expect(try folder.run("restore", "b.sqlite", "new.sqlite").status == 0)
     #expect(try folder.sql("SELECT count(*) FROM City", on: "new.sqlite") == ["3"])
     #expect(!folder.has("w.sqlite.restoring"))
+  }
+
+  @Test("Files that have the names of drafts are left as they are")
+  func draftNames() throws {
+    let folder = try fixture()
+    let names = ["b.sqlite.partial", "n.sqlite.restoring"]
+    for name in names { try folder.write("mine", to: name) }
+    let made = try folder.run("backup", "w.sqlite", "b.sqlite")
+    #expect(made.status == 0, "\(made.errors)")
+    let restored = try folder.run("restore", "b.sqlite", "n.sqlite")
+    #expect(restored.status == 0, "\(restored.errors)")
+    for name in names {
+      #expect(try String(contentsOfFile: folder.file(name), encoding: .utf8) == "mine")
+      #expect(!folder.has("\(name)-2"))
+    }
   }
 
   @Test("An empty file, left by a failed copy, is not restored over a store")
@@ -421,6 +508,21 @@ struct StoreCommandTests {
         orphans: 1 rows of F refer to a Q that does not exist
 
         """, "\(check.errors)")
+  }
+
+  @Test("A link to a file has the size and the log of that file")
+  func links() throws {
+    let folder = try fixture()
+    try folder.write("", to: "empty.sqlite")
+    symlink("empty.sqlite", folder.file("none.sqlite"))
+    let check = try folder.run("check", "none.sqlite")
+    #expect(check.status == 65)
+    #expect(check.errors == "livefetch: none.sqlite: is empty: it contains no tables\n")
+    symlink("w.sqlite", folder.file("link.sqlite"))
+    _ = try folder.serve("w.sqlite")
+    try folder.sql("UPDATE City SET name = 'x'", on: "w.sqlite")
+    let status = try folder.run("status", "link.sqlite")
+    #expect(status.output.contains(/\nlog bytes +[1-9]/), "\(status.output)")
   }
 
   @Test("The status shows the history, the server of the file and processes that have it open")

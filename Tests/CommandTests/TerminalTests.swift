@@ -159,6 +159,29 @@ struct TerminalTests {
     #expect(!isQuiet || shown == "")
   }
 
+  @Test("A watch that fails prints its message on the screen from before")
+  func failedWatch() throws {
+    let folder = try Folder()
+    try folder.sql(smallFixture, on: "w.sqlite")
+    let (terminal, other, path) = try Self.openTerminal()
+    defer { for descriptor in [terminal, other] { close(descriptor) } }
+    let watch = try folder.start(
+      ["fetch", "w.sqlite", "City", "--watch"], output: "run.out", limits: "exec >\(path) 2>&1")
+    var shown = ""
+    func isShown(_ text: String) -> Bool {
+      var bytes = [UInt8](repeating: 0, count: 65_536)
+      let count = max(0, read(terminal, &bytes, bytes.count))
+      shown += String(decoding: bytes.prefix(count), as: UTF8.self)
+      return shown.contains(text)
+    }
+    #expect(eventually(within: .seconds(120)) { isShown("waiting for changes") }, "\(shown)")
+    try folder.sql("DROP TABLE City", on: "w.sqlite")
+    #expect(eventually(within: .seconds(120)) { isShown("tables have changed") }, "\(shown)")
+    let end = try #require(shown.components(separatedBy: "\u{1B}[?1049l").last)
+    #expect(end.hasPrefix("livefetch: w.sqlite: its tables have changed"), "\(shown)")
+    #expect(eventually(within: .seconds(120)) { !watch.isRunning })
+  }
+
   /// `openpty`, which Glibc's module leaves out.
   private typealias OpenCall =
     @convention(c) (

@@ -74,6 +74,14 @@ struct CoreDataModelTests {
     }
   }
 
+  @Test func aReferenceMayPrecedeACombiningMark() throws {
+    let read = try Self.read(
+      #"<entity name="A"><attribute name="t" attributeType="String" defaultValueString="x&quot;&#x301;&amp;"#
+        + "\u{301}" + #"y"/></entity>"#)
+    let text = String(decoding: read.model.text, as: UTF8.self)
+    #expect(text.utf8.contains(Array("x\\\"\u{301}&\u{301}y".utf8)), "\(text)")
+  }
+
   private static func read(_ parts: String) throws -> CoreDataModel {
     try CoreDataModel(contents: Array("<model>\(parts)</model>".utf8))
   }

@@ -65,6 +65,17 @@ extension HTTPServerTests {
       }
     }
 
+    @Test func `a header that is a list may stand on several lines`() {
+      let request = HTTPRequest(
+        target: "/", headers: [("Accept", "a/b;q=0.1"), ("X-One", "1"), ("accept", "Text/C, d/e")])
+      #expect(request.headerList("Accept") == "a/b;q=0.1,Text/C, d/e")
+      #expect(request.headerList("X-One") == "1")
+      #expect(request.headerList("X-Two") == nil)
+      #expect(request.hasHeader("ACCEPT", containing: "text/c"))
+      #expect(request.hasHeader("Accept", containing: "a/b"))
+      #expect(!request.hasHeader("Accept", containing: "text/d"))
+    }
+
     @Test func `path and query are split at the first question mark`() {
       let request = HTTPRequest(target: "/a/b?c=d?e")
       #expect(request.path == "/a/b")

@@ -93,10 +93,42 @@ struct DegradedServerTests {
         try HistoryTransaction.read(tables, on: connection) { transaction throws(PostgresError) in
           try transaction.lock(for: #"SELECT FROM "public"."note""#)
           try writer.execute("COMMIT")
-          try transaction.lock(for: #"SELECT FROM "public"."city""#)
+          // Queries of the present name tables without their schema.
+          try transaction.lock(for: #"SELECT FROM "city" AS "t0""#)
         }
       }
       #expect(error?.sqlState == "40001")
+    }
+  }
+
+  @Test("names that differ only in case are those of different tables and columns")
+  func namesByCase() throws {
+    let tables = """
+      CREATE TABLE item("ID" text, id int PRIMARY KEY, v int);
+      INSERT INTO item VALUES ('x', 1, 1), ('x', 2, 2);
+      CREATE TABLE "City"(id int PRIMARY KEY, n text);
+      CREATE TABLE city(id int PRIMARY KEY, m text);
+      CREATE TABLE person(id int PRIMARY KEY, city_id int REFERENCES city(id));
+      """
+    try PostgresStoreTests.withStore(tables, PostgresStoreOptions()) { (store, _) throws in
+      let items = try ParityFixture.snapshot(store, "item", "as=ids&sort=id")
+      #expect(items.contains(#""items":[1,2]"#))
+      let person = try #require(store.model.entities.first { $0.name == "person" })
+      let names = person.relationships.map { store.model.entities[$0.destination].name }
+      #expect(names == ["city"])
+    }
+  }
+
+  @Test("a long statement does not stay prepared in the server")
+  func longStatement() throws {
+    try withDatabase("") { connection, _ in
+      let list = (1...3_000).map(String.init).joined(separator: ",")
+      #expect(try connection.query("SELECT 7 IN (\(list))").bool(0, 0))
+      let absent = try connection.query("SELECT $1::int IN (\(list))", [.integer(0)])
+      #expect(try !absent.bool(0, 0))
+      let kept = try connection.query(
+        "SELECT count(*) FROM pg_prepared_statements WHERE length(statement) > 8192")
+      #expect(try kept.integer(0, 0) == 0)
     }
   }
 

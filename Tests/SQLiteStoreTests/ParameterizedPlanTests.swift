@@ -5,6 +5,7 @@ import FetchModel
 import LiveFetchCSQLite
 import RequestPlans
 import SQLComposer
+import SQLResults
 import TestSupport
 import Testing
 
@@ -134,7 +135,30 @@ struct ParameterizedPlanTests {
     }
     // 2 MiB and one item.
     #expect(transaction.connection.items.size < 2_200_000)
-    #expect(transaction.connection.items.size > 1_000_000)
+    #expect(transaction.connection.items.size > 30_000)
+  }
+
+  @Test("the kinds of cached items are limited, and each entity is asked once for its changed rows")
+  func kindLimit() throws {
+    let file = try FetchFixture(Self.schema)
+    let plan = try file.plan("City", "limit=5")
+    let transaction = try file.transaction
+    let token = Token(epoch: "e", position: HistoryPosition(1), nonce: 0)
+    var cache = RowJSONCache()
+    for number in 0..<180 {
+      try cache.advance(to: token) { _, _ in [] }
+      let kind = ItemKind(
+        entity: number / 2, selection: [], integersAsStrings: number.isMultiple(of: 2))
+      _ = cache.items(of: kind) { transaction.composer.rows(of: plan) }
+    }
+    // The kinds 130 to 179 are left.
+    var asked: [Int] = []
+    let next = Token(epoch: "e", position: HistoryPosition(2), nonce: 0)
+    try cache.advance(to: next) { (entity: Int, _: Token) throws(StoreError) -> [Int64]? in
+      asked.append(entity)
+      return []
+    }
+    #expect(asked.sorted() == Array(65..<90))
   }
 
   /// The number of statements that `body` runs.

@@ -142,6 +142,22 @@ private final class HeldWriter: Sendable {
     #expect(try writer.texts() == [])
   }
 
+  @Test(
+    arguments: [
+      (1.5, 1_500_000_000), (.infinity, 1_000_000_000_000_000_000), (0, 0), (-1, 0), (.nan, 0),
+    ] as [(Double, UInt64)])
+  func `the time limit of the options is any number of seconds`(
+    _ seconds: Double, _ nanoseconds: UInt64
+  ) throws {
+    let file = try ScratchFile("CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT)")
+    var options = SQLiteStoreOptions()
+    options.queryTimeout = seconds
+    let store = try SQLiteStore(path: file.path, options: options)
+    defer { store.close() }
+    #expect(store.timeLimit == nanoseconds)
+    #expect(WriterSettings(options).waitLimit == nanoseconds)
+  }
+
   @Test func `a batch that is cancelled is rolled back and says so`() throws {
     let file = try ScratchFile(
       """

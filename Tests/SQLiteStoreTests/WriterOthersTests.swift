@@ -2,6 +2,7 @@
 
 import FetchModel
 import Foundation
+import SQLComposer
 import TestSupport
 import Testing
 
@@ -73,6 +74,43 @@ struct WriterOthersTests {
     let result = try await store.save("INSERT INTO City VALUES (2, 'b', NULL)").get()
     #expect(result.token.position.number == 3)
     #expect(try store.rows("SELECT position FROM livefetch_save") == ["1", "2", "3"])
+  }
+
+  @Test("their commits that a save finds first are published as theirs")
+  func foundBySave() async throws {
+    var settings = WriterSettings()
+    settings.pollInterval = 3_600_000_000_000
+    let store = try WrittenFile(settings: settings)
+    // The writer's first check covers the commits made before it started; it precedes the second save.
+    let first = try await store.save("INSERT INTO City VALUES (1, 'here', NULL)").get()
+    let second = try await store.save("INSERT INTO City VALUES (2, 'here', NULL)").get()
+    try store.file.runExternally("INSERT INTO City VALUES (3, 'there', NULL)")
+    let third = try await store.save("INSERT INTO City VALUES (4, 'here', NULL)").get()
+    #expect(
+      store.commits.all == [.saves(first.token), .saves(second.token), .others(third.token)])
+  }
+
+  @Test("with the file removed, maintenance has nothing to do soon")
+  func removedFile() throws {
+    let file = try ScratchFile(WrittenFile.fixture)
+    let connection = try file.connect()
+    _ = try connection.first("PRAGMA journal_mode = WAL") { _ in true }
+    let introspection = try Introspection(of: connection)
+    let history = History(model: introspection.model, schema: introspection.schema)
+    _ = try history.setUp(on: connection, journalMode: "delete")
+    let watch = try FileIdentityMonitor(path: file.path, on: connection)
+    var maintenance = WriterMaintenance(
+      connection: connection, history: history, settings: WriterSettings(), watch: watch)
+    var group = WriterGroup(
+      connection: connection, history: history, files: watch.files,
+      token: try history.newestToken(on: connection), duration: 1)
+    #expect(maintenance.isBusy)
+    #expect(unlink(file.path) == 0)
+    let requests = WriterMaintenance.Requests(isHinted: false, isWatched: false, unread: nil)
+    let commit = maintenance.run(&group, requests)
+    #expect(commit == nil)
+    #expect(!maintenance.isBusy)
+    maintenance.finish()
   }
 
   @Test(

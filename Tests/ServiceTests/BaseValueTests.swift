@@ -34,6 +34,48 @@ struct BaseValueTests {
     #expect(row.contains(values.dropFirst().dropLast()), "\(row)")
   }
 
+  @Test(
+    "is a conflict if a name in stored JSON has other code points",
+    arguments: [("\u{E9}", 200), ("e\u{301}", 409)])
+  func names(name: String, status: Int) throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE doc(id INTEGER PRIMARY KEY, j JSON);
+      INSERT INTO doc VALUES (1, '{"\u{E9}":2}');
+      """)
+    let change = #"{"update":"doc","id":1,"values":{"j":{}},"base":{"j":{"\#(name)":2}}}"#
+    let answer = try file.ask("POST", "/v1/save", body: #"{"changes":[\#(change)]}"#)
+    #expect(answer.status == status, "\(answer.text)")
+  }
+
+  @Test(
+    "is a conflict if a text key in a relationship has other code points",
+    arguments: [("\u{E9}", 409), ("e\u{301}", 200)])
+  func keys(key: String, status: Int) throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE tag(id TEXT PRIMARY KEY NOT NULL);
+      CREATE TABLE doc(id INTEGER PRIMARY KEY, tag TEXT REFERENCES tag, title TEXT);
+      INSERT INTO tag VALUES ('\u{E9}'), ('e\u{301}');
+      INSERT INTO doc VALUES (1, 'e\u{301}', 'x');
+      """)
+    let change = #"{"update":"doc","id":1,"values":{"title":"z"},"base":{"tag":"\#(key)"}}"#
+    let answer = try file.ask("POST", "/v1/save", body: #"{"changes":[\#(change)]}"#)
+    #expect(answer.status == status, "\(answer.text)")
+  }
+
+  @Test("is a conflict if stored JSON has two names that differ in code points alone")
+  func members() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE doc(id INTEGER PRIMARY KEY, j JSON);
+      INSERT INTO doc VALUES (1, '{"\u{E9}":1,"e\u{301}":2}');
+      """)
+    let change = #"{"update":"doc","id":1,"values":{"j":{}},"base":{"j":{"\u00e9":2}}}"#
+    let answer = try file.ask("POST", "/v1/save", body: #"{"changes":[\#(change)]}"#)
+    #expect(answer.status == 409, "\(answer.text)")
+  }
+
   @Test("lets such a row be deleted")
   func deleted() throws {
     let file = try Self.file()

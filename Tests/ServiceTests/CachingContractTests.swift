@@ -23,6 +23,8 @@ struct CachingContractTests {
       #expect(again.bytes.isEmpty)
       #expect(again["ETag"] == tag)
     }
+    let lines = [(name: "If-None-Match", value: "\"x\""), (name: "If-None-Match", value: tag)]
+    #expect(try file.ask(city, headers: lines).status == 304)
     #expect(try file.ask(city, headers: [("If-None-Match", "\"x\"")]).status == 200)
     #expect(try file.ask("HEAD", city, headers: [("If-None-Match", tag)]).status == 304)
     try file.runExternally("UPDATE city SET name = 'Callao' WHERE id = 1")
@@ -33,7 +35,7 @@ struct CachingContractTests {
     #expect(changed.text.contains("Callao"))
   }
 
-  @Test func theTagOfAFetchWithTheTimeChangesWithItsBodyWithoutASave() throws {
+  @Test(.onlyForFiles) func theTagOfAFetchWithTheTimeChangesWithItsBodyWithoutASave() throws {
     // One of the rows expires each second.
     let file = try ServedFile(
       """
@@ -61,6 +63,8 @@ struct CachingContractTests {
     let packed = try file.ask(city, headers: [("Accept-Encoding", "br, gzip")])
     #expect(plain["Content-Encoding"] == nil)
     #expect(packed["Content-Encoding"] == "gzip")
+    let lines = [(name: "Accept-Encoding", value: "br"), (name: "Accept-Encoding", value: "gzip")]
+    #expect(try file.ask(city, headers: lines)["Content-Encoding"] == "gzip")
     #expect(packed.bytes.starts(with: [0x1F, 0x8B]))
     #expect(packed["Vary"] == "Accept-Encoding")
     #expect(packed["ETag"] != plain["ETag"])

@@ -79,7 +79,10 @@ struct DisconnectedClientsTests {
         method: "POST", target: "/v1/fetch", body: Array(blanks.utf8), remoteAddress: address)
       var context = RequestContext(request, HTTPExchange { _ in }, file.service)
       context.route = .postedFetch
-      try file.service.pools.parse(context) { isFree.wait() } then: { _ in }
+      try file.service.pools.parse(context) {
+        isFree.wait()
+      } then: { _ in
+      }
     }
     let client = try LoopbackSocket.connect(to: server.port)
     let request = Array(

@@ -7,6 +7,10 @@ import SQLiteStore
 import TestSupport
 import Testing
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 @Suite("Long-polls and changes answer as the contract says", .mayBlock)
 struct LongPollTests {
   static let table: [Exchange] = [

@@ -3,9 +3,10 @@
 import FetchModel
 import Foundation
 import LiveFetchHTTPServer
-import Service
 import TestSupport
 import Testing
+
+@testable import Service
 
 /// A text in Prometheus' exposition format. Parsing it throws for every line that the format forbids.
 struct MetricsText {
@@ -109,6 +110,18 @@ struct MetricsTests {
       for histogram in metrics.kinds.filter({ $0.value == "histogram" }).keys {
         try checkBuckets(of: histogram, metrics)
       }
+    }
+  }
+
+  @Test("Answers are counted by their status, those of no problem's status together")
+  func statuses() throws {
+    let counted = ServiceMetrics()
+    for status in [414, 421, 505, 508, 599] { counted.count(0, status: status, nanoseconds: 0) }
+    let answer = Health.metrics(counted.families, isReady: true)
+    let metrics = try MetricsText(String(decoding: answer.body.bytes, as: UTF8.self))
+    for (status, count) in [("414", 1.0), ("421", 1.0), ("505", 1.0), ("other", 2.0)] {
+      let labels = ["kind": "none", "status": status]
+      #expect(metrics["livefetch_requests_total", labels] == count, "\(status)")
     }
   }
 

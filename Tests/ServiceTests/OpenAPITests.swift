@@ -16,6 +16,8 @@ struct OpenAPITests {
     CREATE TABLE Country(code TEXT PRIMARY KEY NOT NULL, id INTEGER UNIQUE NOT NULL);
     CREATE TABLE "od/d {x}"(id INTEGER PRIMARY KEY, "a b" DATE);
     CREATE TABLE "Problem"(id INTEGER PRIMARY KEY);
+    CREATE TABLE EachCity(id INTEGER PRIMARY KEY);
+    CREATE TABLE Template(id INTEGER PRIMARY KEY);
     CREATE VIEW Names AS SELECT name FROM City;
     """
 
@@ -84,6 +86,28 @@ struct OpenAPITests {
       operations += members(path.value).compactMap { $0.value["operationId"]?.string }
     }
     #expect(Set(operations).count == operations.count)
+    #expect(operations.contains("updateEachCity") && operations.contains("updateEachCity_"))
+  }
+
+  @Test("It says that a credential is needed as soon as one is")
+  func protection() throws {
+    let file = try ServedFile(Self.fixture)
+    let first = try file.ask("/openapi.json")
+    #expect(first.status == 200)
+    #expect(first.json["security"] == nil)
+    let key = APIKey()
+    let isAdded = try file.addAPIKey(
+      APIKeyRecord(
+        id: key.id, name: "app", digest: key.digest, scopes: ["read"], roles: [], userID: "1",
+        created: 1))
+    #expect(isAdded)
+    file.service.authenticator.readKeys(of: file.store)
+    #expect(try file.ask("/openapi.json").status == 401)
+    let protected = try file.ask(
+      "/openapi.json", headers: [("Authorization", "Bearer \(key.text)")])
+    #expect(protected.status == 200)
+    #expect(protected.json["security"] != nil)
+    #expect(protected.json["components"]?["securitySchemes"] != nil)
   }
 
   @Test("Its paths are those that the router knows")

@@ -63,9 +63,10 @@ struct QueryAttemptTests {
     let file = try ServedFile("CREATE TABLE t(id INTEGER PRIMARY KEY);")
     let attempt = QueryAttempt(
       deadline: .now + .seconds(600), limit: .milliseconds(50), isLate: false)
+    let isCancelled = { @Sendable in false }
     let end = ContinuousClock.now + .seconds(20)
     #expect(throws: StoreError.tooSlow) {
-      try attempt.run(file.store, cancellation: { false }) { () throws(StoreError) in
+      try attempt.run(file.store, cancellation: isCancelled) { () throws(StoreError) in
         while QueryCancellation.current?.isCancelled() == false {
           guard ContinuousClock.now < end else { throw .busy }
           Thread.sleep(forTimeInterval: 0.05)

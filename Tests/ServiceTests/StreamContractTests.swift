@@ -37,6 +37,17 @@ struct StreamContractTests {
     #expect(answer.status == 200 && answer["Content-Type"] == "application/json")
   }
 
+  @Test("Accept may stand on several lines")
+  func linesOfAccept() throws {
+    let file = try ServedFile(contractFixture)
+    let pending = file.begin(
+      "GET", "/v1/objects/city?as=count",
+      headers: [("Accept", "application/json;q=0.5"), ("Accept", "text/event-stream")])
+    let answer = try #require(pending.wait())
+    #expect(answer["Content-Type"]?.hasPrefix("text/event-stream") == true)
+    file.stop()
+  }
+
   @Test func aStreamSendsASnapshotThenDiffsAndCommentsBetween() throws {
     var configuration = ServiceConfiguration()
     configuration.heartbeat = 0.2

@@ -91,6 +91,18 @@ extension Literal {
   }
 }
 
+extension JSON.Member {
+  /// True if the names are equal byte by byte, and the values are equal.
+  public static func == (left: JSON.Member, right: JSON.Member) -> Bool {
+    left.name.isExactly(right.name) && left.value == right.value
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(exactly: name)
+    hasher.combine(value)
+  }
+}
+
 extension JSON {
   /// True if both are of the same case with equal contents; text is compared byte by byte.
   public static func == (left: JSON, right: JSON) -> Bool {

@@ -44,6 +44,12 @@ struct ExportCommand: ParsableCommand {
   @Flag(help: "Print nothing but errors.")
   var quiet = false
 
+  func validate() throws {
+    guard output?.lowercased().hasSuffix(".gz") != true else {
+      throw ValidationError("An export is not compressed; leave --output out, and pipe it to gzip.")
+    }
+  }
+
   func run() throws {
     if let output { try OutputFile(path: output).check(apartFrom: [target.store]) }
     var sink = try ExportSink(
@@ -55,8 +61,8 @@ struct ExportCommand: ParsableCommand {
       sink.cancel()
       throw error
     }
-    if !quiet, output != nil {
-      print("\(fetch.entity): \(sink.count.withThousandsSeparators) written to \(output ?? "")")
+    if !quiet, sink.isFile, let output {
+      print("\(fetch.entity): \(sink.count.withThousandsSeparators) written to \(output)")
     }
   }
 

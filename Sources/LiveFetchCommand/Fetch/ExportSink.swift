@@ -8,8 +8,8 @@ import Foundation
 struct ExportSink {
   /// nil for standard output.
   private let file: OutputFile?
-  /// The path of the file until it is complete.
-  private let partialPath: String?
+  /// nil if the output is written itself.
+  private let draft: OutputFile.Draft?
   private let output: Terminal
   private var writer: RowTextWriter
   private var hasBegun = false
@@ -21,11 +21,15 @@ struct ExportSink {
   /// - Parameter path: The file to write; nil for standard output.
   init(path: String?, format: RowFormat, showsProgress: Bool) throws {
     file = path.map { OutputFile(path: $0) }
-    partialPath = path.map { $0 + ".partial" }
-    output = try file?.create(at: partialPath) ?? .output
+    let opened = try file?.createDraft()
+    output = opened?.output ?? .output
+    draft = opened?.draft
     writer = RowTextWriter(format)
     bar = path != nil && showsProgress ? ProgressBar("export") : nil
   }
+
+  /// True for a file, which a message can name: no standard output, device or pipe.
+  var isFile: Bool { draft != nil }
 
   /// True for CSV and TSV.
   var isDelimited: Bool { writer.format == .csv || writer.format == .tsv }
@@ -58,15 +62,15 @@ struct ExportSink {
     bar?.clear()
     try begin([])
     try put(writer.end())
-    guard let file, let partialPath else { return }
-    guard close(output.descriptor) == 0, rename(partialPath, file.path) == 0 else {
+    guard let file, let draft else { return }
+    guard close(output.descriptor) == 0, rename(draft.path, draft.finalPath) == 0 else {
       throw file.unwritable()
     }
   }
 
   mutating func cancel() {
     bar?.clear()
-    if let partialPath { unlink(partialPath) }
+    if let draft { unlink(draft.path) }
   }
 
   private func put(_ bytes: [UInt8]) throws {

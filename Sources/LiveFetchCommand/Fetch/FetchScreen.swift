@@ -3,11 +3,15 @@
 import ArgumentParser
 import FetchModel
 import Foundation
+import Synchronization
 
 /// Draws a fetch on the terminal's alternate screen until the process is interrupted.
 struct FetchScreen {
   private static let enter = "\u{1B}[?1049h\u{1B}[?25l"
   private static let leave = "\u{1B}[?25h\u{1B}[?1049l"
+
+  /// True while the alternate screen is shown.
+  private static let isShown = Atomic(false)
 
   let source: any FetchSource
   let title: String
@@ -20,7 +24,8 @@ struct FetchScreen {
 
   func run() throws {
     var shown = FetchResult(try source.snapshot())
-    TerminationSignal.exitOnSignal { Terminal.output.write(Self.leave) }
+    TerminationSignal.exitOnSignal { Self.hide() }
+    Self.isShown.store(true, ordering: .relaxed)
     terminal.write(Self.enter)
     draw(shown, RowChanges(), "waiting for changes")
     while true {
@@ -34,10 +39,16 @@ struct FetchScreen {
       } catch is ServerUnavailable {
         draw(shown, RowChanges(), "no answer; trying again")
       } catch {
-        terminal.write(Self.leave)
+        Self.hide()
         throw error
       }
     }
+  }
+
+  /// Shows the screen from before again, if this one is shown. It would erase a message on standard error.
+  static func hide() {
+    guard isShown.exchange(false, ordering: .relaxed) else { return }
+    Terminal.output.write(leave)
   }
 
   private func draw(_ result: FetchResult, _ changes: RowChanges, _ word: String) {

@@ -110,10 +110,18 @@ final class ByteSource {
         LiveFetchCLibrary.read(descriptor, $0.baseAddress?.advanced(by: start), Self.pieceSize)
       }
       raw.removeLast(Self.pieceSize - max(0, count))
-      if count < 0, errno == EINTR { continue }
+      if count < 0, errno == EINTR || awaitsData() { continue }
       guard count >= 0 else { throw ReadError(detail: String(cString: strerror(errno))) }
       consumed += count
       if count == 0 { return }
     }
+  }
+
+  /// If `errno` says that a non-blocking input is empty, waits until its writer has written, and returns
+  /// true.
+  private func awaitsData() -> Bool {
+    guard errno == EAGAIN else { return false }
+    var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&state, 1, -1) > 0 || errno == EINTR
   }
 }

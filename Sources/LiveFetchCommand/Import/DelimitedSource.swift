@@ -83,9 +83,14 @@ final class DelimitedSource: RecordSource {
     nextLine += Self.lineBreaks(in: buffer.bytes.prefix(end))
   }
 
+  /// Counts LF, CRLF and CR.
   private static func lineBreaks(in bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Int {
     var count = 0
-    for byte in bytes where byte == 0x0A { count += 1 }
+    var previous: UInt8 = 0
+    for byte in bytes {
+      if byte == 0x0D || byte == 0x0A && previous != 0x0D { count += 1 }
+      previous = byte
+    }
     return count
   }
 
@@ -171,11 +176,11 @@ extension DelimitedSource {
 
   /// Skips the rest of an invalid line.
   private func readAfterQuote(_ bytes: UnsafeBufferPointer<UInt8>, _ start: Int) -> Scan {
-    guard let feed = bytes[start...].firstIndex(of: 0x0A) else {
-      return buffer.isAtEnd
-        ? .bad("text after a closing quote", end: bytes.count) : .incomplete
-    }
-    return .bad("text after a closing quote", end: feed + 1)
+    let end = bytes[start...].firstIndex { $0 == 0x0A || $0 == 0x0D } ?? bytes.count
+    // The next byte may be the second half of CRLF.
+    guard end + 1 < bytes.count || buffer.isAtEnd else { return .incomplete }
+    let isPair = end + 1 < bytes.count && bytes[end] == 0x0D && bytes[end + 1] == 0x0A
+    return .bad("text after a closing quote", end: min(bytes.count, end + (isPair ? 2 : 1)))
   }
 
   private func scanPlain(_ bytes: UnsafeBufferPointer<UInt8>, _ start: Int) -> Int? {

@@ -110,7 +110,7 @@ struct ImportRun {
         let source = path == "-" ? standardInput : nil
         let input = try ImportInput(source ?? ByteSource(path: path), path, command)
         try destination.use(properties: input.properties)
-        rejects.heading = input.heading
+        try rejects.use(heading: input.heading, of: input.source.name)
         try load(input)
         bar.clear()
       }

@@ -12,12 +12,28 @@ struct Rejects {
   private let file: OutputFile?
   private var output: Terminal?
   private(set) var count = 0
-  /// The first bytes of the file.
-  var heading: [UInt8] = []
+  /// The first bytes of the file; nil before the first input.
+  private var heading: [UInt8]?
 
   init(path: String?) throws {
     file = path.map { OutputFile(path: $0) }
     output = try file?.create()
+  }
+
+  /// Sets the heading of the following rows. Ends the command if rows below another heading are kept.
+  mutating func use(heading: [UInt8], of name: String) throws {
+    if file != nil, let first = self.heading, Self.trimmed(first) != Self.trimmed(heading) {
+      throw failure(
+        "\(name): has another heading than the first file, so --rejects cannot keep its rows below it: "
+          + "import it by itself", .usage)
+    }
+    if self.heading == nil { self.heading = heading }
+  }
+
+  private static func trimmed(_ line: [UInt8]) -> ArraySlice<UInt8> {
+    var rest = line[...]
+    while rest.last == 0x0A || rest.last == 0x0D { rest.removeLast() }
+    return rest
   }
 
   mutating func add(_ raw: [UInt8], _ reason: String) throws {
@@ -28,7 +44,7 @@ struct Rejects {
       printError("… further refused rows are not shown")
     }
     guard let file, let output else { return }
-    var bytes = count == 1 ? Self.line(heading) : []
+    var bytes = count == 1 ? Self.line(heading ?? []) : []
     bytes += Self.line(raw)
     guard output.write(bytes) else { throw file.unwritable() }
   }
@@ -42,6 +58,6 @@ struct Rejects {
     guard let file, let output else { return }
     _ = LiveFetchCLibrary.close(output.descriptor)
     self.output = nil
-    if count == 0 { unlink(file.path) }
+    if count == 0 { file.remove() }
   }
 }

@@ -128,6 +128,7 @@ final class LogOutput: Sendable {
     if !isTaken { dropped.add(1, ordering: .relaxed) }
   }
 
-  /// Waits until every line has been written.
-  func finish() { pool.finish() }
+  /// Waits until every line has been written, at most this long: nobody may read them. Later lines are
+  /// not written.
+  func finish(seconds: Double) { pool.finish(seconds: seconds) }
 }

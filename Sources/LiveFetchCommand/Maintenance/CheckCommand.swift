@@ -40,8 +40,8 @@ struct CheckCommand: ParsableCommand {
     let findings = try reportingErrors(of: store) {
       try SQLiteStore.check(path: store, isQuick: quick)
     }
-    guard let size = try FileManager.default.attributesOfItem(atPath: store)[.size] as? Int,
-      size > 0
+    let path = realPath(store) ?? store
+    guard let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int, size > 0
     else { throw failure("\(store): is empty: it contains no tables", .unusableStore) }
     try report(findings.map(Self.line), store)
   }

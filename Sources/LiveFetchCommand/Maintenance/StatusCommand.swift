@@ -83,7 +83,9 @@ struct StatusCommand: ParsableCommand {
     let status = try reportingErrors(of: target.store) {
       try SQLiteStore.status(path: target.store)
     }
-    let log = (try? FileManager.default.attributesOfItem(atPath: target.store + "-wal"))?[.size]
+    // SQLite keeps the log beside the file to which a link leads.
+    let path = (realPath(target.store) ?? target.store) + "-wal"
+    let log = (try? FileManager.default.attributesOfItem(atPath: path))?[.size]
     let entities = status.entities.map { entity in
       JSON.Member(name: entity.name, value: entity.rows.map(Self.number) ?? .string("(a view)"))
     }
@@ -202,7 +204,7 @@ struct StatusCommand: ParsableCommand {
 }
 
 /// The samples of a response of `/metrics`.
-private struct MetricSamples {
+struct MetricSamples {
   private let samples: [(name: Substring, labels: Substring, value: Double)]
 
   init(_ text: String) {
@@ -224,7 +226,7 @@ private struct MetricSamples {
   }
 
   func number(_ name: String, _ label: String = "") -> JSON? {
-    sum(name, label).map { .number(String(Int($0.rounded()))) }
+    sum(name, label).flatMap { Int(exactly: $0.rounded()) }.map { .number(String($0)) }
   }
 }
 
@@ -235,12 +237,10 @@ struct FileOpeners {
 
   /// Searches `/proc`; finds nothing on systems without it.
   init(path: String) {
-    guard let real = realpath(path, nil) else {
+    guard let name = realPath(path) else {
       processes = []
       return
     }
-    defer { free(real) }
-    let name = String(cString: real)
     let files = FileManager.default
     let ids = ((try? files.contentsOfDirectory(atPath: "/proc")) ?? []).compactMap { Int32($0) }
     processes = ids.sorted().filter { id in

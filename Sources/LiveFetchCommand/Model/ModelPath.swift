@@ -17,8 +17,8 @@ enum ModelPath {
 
   /// - Parameter path: A bundle's path may end with slashes, as a shell completes it.
   init(_ path: String) {
-    let end = path.lastIndex { $0 != "/" } ?? path.startIndex
-    let trimmed = String(path[...end])
+    var trimmed = path
+    while trimmed.last == "/" { trimmed.removeLast() }
     if trimmed.hasSuffix(".xcdatamodeld") {
       self = .versionedBundle(trimmed)
     } else if trimmed.hasSuffix(".xcdatamodel") {
@@ -44,23 +44,14 @@ extension ModelFile {
       let read = try CoreDataModel(atPath: path)
       return (read.model, read.remarks)
     }
-    guard try isStore(path) else { return (try ModelFile(atPath: path), []) }
+    try requireFile(path)
+    guard isStore(path) else { return (try ModelFile(atPath: path), []) }
     return try reportingErrors(of: path) {
       if let model = try SQLiteStore.storedModel(path: path) { return (model, []) }
       let inferred = try SQLiteStore.inferredModel(path: path)
       return (inferred.model, inferred.remarks)
     }
   }
-}
-
-/// True for an SQLite database. Ends the command if there is no file that can be read.
-private func isStore(_ path: String) throws -> Bool {
-  try requireFile(path)
-  guard let file = FileHandle(forReadingAtPath: path) else {
-    throw failure("\(path): cannot be read", .noInput)
-  }
-  let start = (try? file.read(upToCount: 16)) ?? Data()
-  return start.starts(with: "SQLite format 3".utf8)
 }
 
 extension CoreDataModel {

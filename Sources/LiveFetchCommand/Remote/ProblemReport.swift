@@ -32,7 +32,15 @@ struct ProblemReport {
     if let hint = json["hint"]?.string, !lines[0].contains(hint) {
       lines.append(hint.contains(" ") ? hint : "did you mean `\(hint)`?")
     }
-    if case .array(let errors)? = json["errors"] { lines += errors.map(Self.line) }
+    let errors = json["errors"]?.elements ?? []
+    if errors.count == 1, errors[0]["detail"]?.string == lines[0] {
+      lines[0] = Self.line(errors[0])
+    } else {
+      // `errors` is a member of the JSON, which is not shown.
+      lines[0] = lines[0].replacing("; `errors` lists them.", with: ":")
+        .replacing("`errors` lists the first", with: "the first")
+      lines += errors.map(Self.line)
+    }
     return refuse(lines.joined(separator: "\n  "), exitStatus)
   }
 

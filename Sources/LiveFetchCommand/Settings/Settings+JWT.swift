@@ -101,8 +101,11 @@ extension Settings {
       } catch {
         throw FetchFailure(description: error.reason(within: limits))
       }
-      guard response.status == 200, response.body.count <= maxJWKSBytes else {
+      guard response.status == 200 else {
         throw FetchFailure(description: "the answer has the status \(response.status)")
+      }
+      guard response.body.count <= maxJWKSBytes else {
+        throw FetchFailure(description: "the answer has more than 1 MiB")
       }
       return response.body
     } onFailure: { reason in

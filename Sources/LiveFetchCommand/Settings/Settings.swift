@@ -74,6 +74,9 @@ struct Settings: Sendable {
 
   func isOn(_ setting: Setting) -> Bool { entries[setting.name]?.value == .flag(true) }
 
+  /// True if a value is from the configuration file at a path.
+  func isUsing(_ path: String) -> Bool { entries.values.contains { $0.origin == .file(path) } }
+
   /// Returns these settings where SIGHUP reads them again, and those of `running` otherwise.
   func reloaded(over running: Settings) -> Settings {
     var result = running
@@ -157,7 +160,8 @@ enum ConfigurationFile {
     flag: String?, environment: [String: String]
   ) throws -> (path: String, text: [UInt8])? {
     guard let named = flag ?? environment[variable] else {
-      return FileManager.default.contents(atPath: usualPath).map { (usualPath, [UInt8]($0)) }
+      guard FileManager.default.fileExists(atPath: usualPath) else { return nil }
+      return (usualPath, try contents(ofFile: usualPath))
     }
     guard !named.isEmpty else {
       let origin = flag == nil ? variable : "--config"

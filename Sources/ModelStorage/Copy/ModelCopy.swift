@@ -35,14 +35,15 @@ package struct ModelCopy {
     }
   }
 
-  /// Adds references and indexes, and reserves the ids up to `highestIDs`, by root entity.
+  /// Adds references and indexes. Reserves the ids up to `highestIDs`, by root entity, and up to those of
+  /// the objects.
   package func finish(highestIDs: [String: Int64]) throws(StoreError) {
     if !dialect.hasForwardReferences {
       for reference in tables.tables.flatMap(\.references) { try connection.run(reference.sql) }
     }
     for index in tables.indexes { try connection.run(index.sql) }
-    for (entity, id) in highestIDs.sorted(by: { $0.key < $1.key }) {
-      for sql in dialect.reserveIDs(entity, id) { try connection.run(sql) }
+    for root in tables.tables.compactMap(\.root) {
+      for sql in dialect.reserveIDs(root, highestIDs[root] ?? 0) { try connection.run(sql) }
     }
   }
 

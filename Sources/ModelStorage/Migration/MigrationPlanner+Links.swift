@@ -113,7 +113,10 @@ extension MigrationPlanner {
     return "coalesce(o.\(quoted(position)), \(step))"
   }
 
-  mutating func planJoin(_ table: PlannedTable) throws(StoreError) {
+  /// Returns the relationship that a join table of the new version stores in its first direction.
+  private func owner(
+    of table: PlannedTable
+  ) -> (key: PropertyKey, relationship: ModelFile.Relationship)? {
     let owner = new.links.first { _, link in
       if case .join(table.name, let source, _) = link {
         source == table.columns[0].name
@@ -123,15 +126,23 @@ extension MigrationPlanner {
     }
     guard let key = owner?.key,
       let relationship = new.file.relationship(key.property, of: key.entity)
-    else { return }
-    if let before = match.oldRelationship(relationship, of: key.entity),
+    else { return nil }
+    return (key, relationship)
+  }
+
+  /// True if the links of a join table are those of an old one.
+  func isUnchangedJoin(_ table: PlannedTable) -> Bool {
+    guard let (key, relationship) = owner(of: table),
+      let before = match.oldRelationship(relationship, of: key.entity),
       let oldEntity = match.oldEntity(of: key.entity),
       case .join(table.name, _, _)? = old.links[
-        PropertyKey(entity: oldEntity, property: before.name)],
-      old.tables.contains(table)
-    {
-      return keep(table.name)
-    }
+        PropertyKey(entity: oldEntity, property: before.name)]
+    else { return false }
+    return old.tables.contains(table)
+  }
+
+  mutating func planJoin(_ table: PlannedTable) throws(StoreError) {
+    guard let (key, relationship) = owner(of: table) else { return }
     let draft = draft(table.name)
     rebuild(table.name)
     guard let links = oldLinks(relationship, of: key.entity) else {

@@ -6,7 +6,7 @@ import SQLComposer
 
 extension MigrationPlanner {
   mutating func replaceTables() {
-    let dropped = old.tables.map(\.name).filter { !kept.contains($0) }
+    let dropped = replaced.map(\.name)
     let highest = rebuilt.flatMap { name -> [String] in
       let sources = old.tables.filter { table in
         table.root.map { match.newEntity(of: $0).map(new.file.root(of:)) == name } ?? false
@@ -29,7 +29,6 @@ extension MigrationPlanner {
     }
   }
 
-  mutating func keep(_ table: String) { kept.insert(table) }
   mutating func rebuild(_ table: String) { rebuilt.append(table) }
 
   /// Adds the references that the new tables, and the removal of the old ones, left out.

@@ -1,5 +1,5 @@
-// The model that a file stores, another version of it, and the file's data → the statements that
-// migrate the file, and every reason why data would be lost.
+// The model that a file stores, another version of it, and the file's tables and data → the statements
+// that migrate the file, and every reason why something would be lost.
 //
 // A table whose columns stay the same is left unchanged. Any other is created again under another
 // name, filled from the old one, and replaces it. So every kind of change has the same plan.
@@ -12,6 +12,10 @@ package struct MigrationPlanner {
   let old: ModelTables
   let new: ModelTables
   let match: ModelMatch
+  /// The tables of the store.
+  let catalog: [TableDescription]
+  /// The objects that are dropped with a table of the catalog, by its name: `index mine`.
+  let dependents: [String: [String]]
   /// Returns the number that a query returns.
   let count: (String) throws(StoreError) -> Int64
   package private(set) var plan = MigrationPlan()
@@ -21,24 +25,34 @@ package struct MigrationPlanner {
   var kept: Set<String> = []
   var rebuilt: [String] = []
 
-  /// - Parameter count: returns the number that a query of the old tables returns.
+  /// - Parameters:
+  ///   - catalog: The tables of the store.
+  ///   - dependents: By a table's name: the objects that are dropped with it and that no model makes.
+  ///   - count: Returns the number that a query of the old tables returns.
   /// - Throws: An error if the store's data cannot be read.
   package init(
-    from old: ModelTables, to new: ModelTables,
+    from old: ModelTables, to new: ModelTables, catalog: [TableDescription],
+    dependents: [String: [String]],
     count: @escaping (String) throws(StoreError) -> Int64
   ) throws(StoreError) {
     self.old = old
     self.new = new
     match = ModelMatch(from: old.file, to: new.file)
+    self.catalog = catalog
+    self.dependents = dependents
     self.count = count
     try make()
   }
 
   private mutating func make() throws(StoreError) {
+    kept = Set(new.tables.filter(isUnchanged).map(\.name))
+    checkNames()
+    guard plan.refusals.isEmpty else { return }
     try findLosses()
+    try findUnknownObjects()
     let repeated = old.repeatedNames
     for problem in new.repeatedNames where !repeated.contains(problem) { refuse(problem) }
-    for table in new.tables {
+    for table in new.tables where !kept.contains(table.name) {
       if table.isJoin { try planJoin(table) } else { try planTable(table) }
     }
     try checkUniqueness()
@@ -83,10 +97,6 @@ extension MigrationPlanner {
   private mutating func planTable(_ table: PlannedTable) throws(StoreError) {
     guard let root = table.root else { return }
     let sources = sources(of: root)
-    if sources.count == 1, isUnchanged(table, sources[0]) {
-      kept.insert(table.name)
-      return
-    }
     let draft = draft(table.name)
     rebuilt.append(table.name)
     guard !sources.isEmpty else {
@@ -111,8 +121,11 @@ extension MigrationPlanner {
     }
   }
 
-  private func isUnchanged(_ table: PlannedTable, _ source: MigrationSource) -> Bool {
-    guard source.isWhole, source.table == table,
+  /// True if the rows and columns of a new table are those of an old one.
+  private func isUnchanged(_ table: PlannedTable) -> Bool {
+    guard let root = table.root else { return isUnchangedJoin(table) }
+    let sources = sources(of: root)
+    guard sources.count == 1, let source = sources.first, source.isWhole, source.table == table,
       source.entities.allSatisfy({ $0.old == $0.new })
     else { return false }
     return source.entities.allSatisfy { pair in

@@ -97,12 +97,27 @@ extension PostgresConnection {
     return last
   }
 
-  /// Sends a statement, which is prepared on its first use.
+  /// The longest statement in bytes that is prepared: a longer one is a list of constants, which differs
+  /// from request to request, and each prepared one needs memory in the server.
+  private static let longestPrepared = 8_192
+
+  /// Sends a statement, which is prepared on its first use unless it is long.
   private func send(
     _ sql: String, _ parameters: [PostgresValue.Parameter]
   ) throws(PostgresError) {
-    let name = try prepare(sql, parameters)
     let values = ParameterArrays(parameters)
+    guard sql.utf8.count <= Self.longestPrepared else {
+      try finishCommit()
+      let types = parameters.map(\.type)
+      let sent = values.withPointers { pointers, lengths, formats in
+        PQsendQueryParams(
+          handle, sql, Int32(parameters.count), types, pointers, lengths, formats,
+          QueryResult.Format.binary.rawValue)
+      }
+      guard sent == 1 else { throw sendFailure }
+      return
+    }
+    let name = try prepare(sql, parameters)
     let sent = values.withPointers { pointers, lengths, formats in
       PQsendQueryPrepared(
         handle, name, Int32(parameters.count), pointers, lengths, formats,

@@ -87,19 +87,24 @@ extension PostgresStore {
     return try ModelInstallation.storedModel(on: connection)
   }
 
-  /// Returns the highest id that each table of the model has assigned, by root entity.
+  /// Returns by root entity the highest id that the table's sequence has assigned, where it has one.
   public static func highestIDs(
     _ target: String, of model: ModelFile
   ) throws(StoreError) -> [String: Int64] {
     try connected(target) { connection throws(PostgresError) in
       let schema = PostgresStoreOptions.defaultSchema
-      try connection.execute("SET search_path = \(quoted(schema))")
       var highest: [String: Int64] = [:]
       for table in ModelTables(model, .postgres(schema: schema)).tables {
         guard let root = table.root else { continue }
         let result = try connection.query(
-          "SELECT pg_sequence_last_value(pg_get_serial_sequence($1::text, $2::text)::regclass)",
-          [.text(quoted(table.name)), .text(ModelTables.keyName)])
+          """
+          SELECT max(pg_sequence_last_value(s.oid::regclass))
+          FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+            JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = c.oid
+              AND d.classid = 'pg_class'::regclass AND d.deptype IN ('a', 'i')
+            JOIN pg_class AS s ON s.oid = d.objid AND s.relkind = 'S'
+          WHERE n.nspname = $1::text AND lower(c.relname) = lower($2::text)
+          """, [.text(schema), .text(table.name)])
         if case .integer(let id)? = try result.rows().first?.first { highest[root] = id }
       }
       return highest

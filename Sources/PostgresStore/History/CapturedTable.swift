@@ -111,6 +111,10 @@ extension CapturedTable {
     return statements.joined(separator: ";\n")
   }
 
+  /// SQL for the names of the functions of the table with the object id `r.relation`, separated by commas.
+  static let functionNames = Event.allCases.map { "'capture_\($0)_' || r.relation" }
+    .joined(separator: ", ")
+
   /// The statements that remove everything that ``creation`` creates. The triggers are removed with
   /// their functions, also from a table that has been renamed.
   static func removal(of table: UInt32) -> String {

@@ -58,10 +58,10 @@ struct HistoryTransaction {
     }
   }
 
-  /// Locks the tables that a statement names. Throws a serialization failure if the snapshot is older
+  /// Locks the tables that a statement names, with or without their schema. Throws a serialization failure if the snapshot is older
   /// than a table's file: it would not show the rows that a TRUNCATE has removed since.
   func lock(for sql: String) throws(PostgresError) {
-    let tables = unlocked.filter { sql.contains($0.quotedName) }
+    let tables = unlocked.filter { sql.contains(quoted($0.name)) }
     guard !tables.isEmpty else { return }
     let names = tables.map(\.quotedName).joined(separator: ", ")
     try connection.execute("LOCK TABLE \(names) IN ACCESS SHARE MODE")
@@ -147,12 +147,13 @@ extension CapturedTable {
 
 extension CapturedTable {
   /// SQL that is true for a history row `c` of `changes` that holds a row as it was before the transaction:
-  /// no other history row of the same transaction created that version.
+  /// no other history row of the same transaction created that version. PostgreSQL joins the two only if
+  /// there is no other condition; the row of an insert has no version before it, so that none is found.
   private static let isRowBefore = """
-    NOT (livefetch_existed AND EXISTS (
+    NOT EXISTS (
       SELECT FROM changes AS n WHERE n.livefetch_xid = c.livefetch_xid
         AND n.livefetch_part = c.livefetch_part AND n.livefetch_file = c.livefetch_file
-        AND n.livefetch_after = c.livefetch_before))
+        AND n.livefetch_after = c.livefetch_before)
     """
 
   /// Returns SQL for each row that a list of transactions changed, as it was before the transaction: the

@@ -30,7 +30,9 @@ extension PostgresHistory {
           f.proname, md5(f.prosrc), f.prosecdef), ',' ORDER BY t.tgrelid, t.tgname)
         FROM pg_catalog.pg_trigger AS t JOIN pg_catalog.pg_proc AS f ON f.oid = t.tgfoid
         WHERE f.pronamespace = 'livefetch'::regnamespace
-          AND f.proname ~ ('^capture_[a-z]+_' || r.relation || '$'))))
+          AND f.proname = ANY (ARRAY[\(CapturedTable.functionNames)]::name[])
+          AND t.tgrelid = ANY (ARRAY(SELECT r.relation UNION ALL
+            SELECT p.relid::oid FROM pg_catalog.pg_partition_tree(r.relation) AS p)))))
     """
 
   /// The signature of one table; nil if the table or its history does not exist.

@@ -49,9 +49,10 @@ private struct DatabaseMigration {
         throw .unusable("the database stores no model to migrate from")
       }
       for script in options.before { try run(script) }
+      let tables = try ModelInstallation.tables(of: old, dialect)
       let planner = try MigrationPlanner(
-        from: ModelInstallation.tables(of: old, dialect),
-        to: ModelInstallation.tables(of: model, dialect)
+        from: tables, to: ModelInstallation.tables(of: model, dialect),
+        catalog: installation.catalog().composed(observable: []), dependents: dependents(of: tables)
       ) { sql throws(StoreError) in
         try storing { () throws(PostgresError) in try connection.query(sql).integer(0, 0) }
       }
@@ -63,6 +64,59 @@ private struct DatabaseMigration {
       return (plan, true)
     }
   }
+
+  /// Returns, by the names of the model's tables, what is dropped with them: views, indexes, constraints,
+  /// triggers and other objects that neither a model nor the history has made.
+  private func dependents(of tables: ModelTables) throws(StoreError) -> [String: [String]] {
+    let rows = try storing { () throws(PostgresError) in
+      try connection.query(
+        Self.dependents,
+        [
+          .text(schema), arrayText(tables.tables.map(\.name)),
+          arrayText(tables.indexes.map(\.name)),
+        ]
+      ).rows()
+    }
+    return Dictionary(grouping: rows) { $0[0].string ?? "" }
+      .mapValues { $0.compactMap { row in row[1].string } }
+  }
+
+  /// $1 is the schema, $2 the names of its tables, $3 those of their indexes. Views depend on a table
+  /// through their rules, and on each other.
+  private static let dependents = """
+    WITH RECURSIVE tables (name, id, type) AS (
+      SELECT c.relname::text, c.oid, c.reltype
+      FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+      WHERE n.nspname = $1::text AND c.relname = ANY ($2::text[])
+    ), relations (name, id) AS (
+      SELECT name, id FROM tables
+      UNION
+      SELECT l.name, r.ev_class FROM relations AS l
+        JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = l.id
+          AND d.classid = 'pg_rewrite'::regclass
+        JOIN pg_rewrite AS r ON r.oid = d.objid
+    )
+    SELECT name, pg_describe_object('pg_class'::regclass, id, 0)
+    FROM relations WHERE id NOT IN (SELECT id FROM tables)
+    UNION
+    SELECT t.name, pg_describe_object(d.classid, d.objid, d.objsubid)
+    FROM tables AS t JOIN pg_depend AS d ON d.deptype IN ('a', 'n') AND (
+        d.refclassid = 'pg_class'::regclass AND d.refobjid = t.id
+        OR d.refclassid = 'pg_type'::regclass AND d.refobjid = t.type)
+      LEFT JOIN pg_class AS c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
+      LEFT JOIN pg_constraint AS k ON d.classid = 'pg_constraint'::regclass AND k.oid = d.objid
+      LEFT JOIN pg_trigger AS g ON d.classid = 'pg_trigger'::regclass AND g.oid = d.objid
+      LEFT JOIN pg_proc AS p ON p.oid = g.tgfoid
+    WHERE d.classid NOT IN ('pg_rewrite'::regclass, 'pg_attrdef'::regclass)
+      AND NOT coalesce(
+        c.relkind = 'S' OR c.relkind = 'i' AND c.relname = ANY ($3::text[])
+        OR k.contype IN ('p', 'n')
+        OR k.contype = 'f' AND k.conrelid IN (SELECT id FROM tables)
+          AND k.confrelid IN (SELECT id FROM tables)
+        OR g.tgisinternal OR p.pronamespace::regnamespace::text = 'livefetch'
+        OR g.tgname ^@ '\(ModelTriggers.prefix)' AND p.proname = g.tgname, false)
+    ORDER BY 1, 2
+    """
 
   /// - Throws: Every reason for a refusal.
   private func check(_ plan: MigrationPlan) throws(StoreError) {

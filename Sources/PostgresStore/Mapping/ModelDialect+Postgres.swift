@@ -31,7 +31,15 @@ extension ModelDialect {
         ]
       },
       removal: { "DROP TABLE \(quoted($0)) CASCADE" },
-      reserveIDs: { ["SELECT setval(\(sequence($0)), \(max(1, $1)))"] },
+      reserveIDs: { table, highest in
+        [
+          """
+          SELECT setval(\(sequence(table)), greatest(1, id), id > 0) FROM (
+            SELECT greatest(\(highest), max(\(quoted(ModelTables.keyName)))) FROM \(quoted(table))
+          ) AS highest (id)
+          """
+        ]
+      },
       stored: stored)
   }
 

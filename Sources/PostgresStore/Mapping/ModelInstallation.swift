@@ -135,7 +135,7 @@ struct ModelInstallation {
 
   private static let signature = "md5($2)"
 
-  private func catalog() throws(StoreError) -> Catalog {
+  func catalog() throws(StoreError) -> Catalog {
     try storing { () throws(PostgresError) in
       try CatalogReader(connection: connection, schemas: [schema]).read()
     }

@@ -43,3 +43,8 @@ package func folded(_ name: String) -> String {
   String(
     decoding: name.utf8.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }, as: UTF8.self)
 }
+
+extension Dialect {
+  /// A form of a table's name that is equal for names of the same table.
+  func comparable(_ name: String) -> String { hasTypedColumns ? name : folded(name) }
+}

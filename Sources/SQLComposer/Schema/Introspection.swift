@@ -51,19 +51,20 @@ struct CatalogLinks {
   init(_ tables: [TableDescription], _ dialect: Dialect) {
     self.dialect = dialect
     let byName = Dictionary(
-      tables.enumerated().map { (folded($1.name), $0) }, uniquingKeysWith: { first, _ in first })
+      tables.enumerated().map { (dialect.comparable($1.name), $0) },
+      uniquingKeysWith: { first, _ in first })
     let links = tables.map { Self.validKeys(of: $0, tables, byName, dialect) }
-    let referenced = Set(links.joined().map { folded($0.table) })
+    let referenced = Set(links.joined().map { dialect.comparable($0.table) })
     self.tables = tables
     self.links = links
     joins = tables.indices.filter {
-      !referenced.contains(folded(tables[$0].name))
+      !referenced.contains(dialect.comparable(tables[$0].name))
         && Self.isJoin(tables[$0], links[$0], dialect)
     }
     let joined = Set(joins)
     entities = tables.indices.filter { !joined.contains($0) }
     entityByName = Dictionary(
-      entities.enumerated().map { (folded(tables[$1].name), $0) },
+      entities.enumerated().map { (dialect.comparable(tables[$1].name), $0) },
       uniquingKeysWith: { first, _ in first })
   }
 
@@ -75,7 +76,7 @@ struct CatalogLinks {
   ) -> [ForeignKey] {
     var keys: [ForeignKey] = []
     for raw in table.foreignKeys {
-      guard let index = byName[folded(raw.table)], !tables[index].isView,
+      guard let index = byName[dialect.comparable(raw.table)], !tables[index].isView,
         let key = Self.key(raw, of: table, to: tables[index], dialect),
         !keys.contains(where: { Set($0.columns) == Set(key.columns) })
       else { continue }
@@ -139,7 +140,7 @@ extension CatalogLinks {
   /// Returns the foreign keys of an entity, with the entities that they refer to.
   func keys(from entity: Int) -> [Link] {
     links[entities[entity]].compactMap { key in
-      entityByName[folded(key.table)].map { Link(from: entity, to: $0, key: key) }
+      entityByName[dialect.comparable(key.table)].map { Link(from: entity, to: $0, key: key) }
     }
   }
 
@@ -168,8 +169,8 @@ extension CatalogLinks {
     var result: [JoinTable] = []
     for index in joins {
       let (first, second) = (links[index][0], links[index][1])
-      guard let from = entityByName[folded(first.table)],
-        let to = entityByName[folded(second.table)]
+      guard let from = entityByName[dialect.comparable(first.table)],
+        let to = entityByName[dialect.comparable(second.table)]
       else { continue }
       let table = tables[index]
       let forward = drafts[from].add(

@@ -69,8 +69,9 @@ package struct TableDescription {
   /// The rows of a view in which its column `id` is looked at, to see whether it identifies them.
   package static let lookedAtRows = 1_000
 
+  /// Returns the column with this name, or else the first one that differs from it only in case.
   package func column(named name: String) -> Column? {
-    columns.first { folded($0.name) == folded(name) }
+    columns.first { $0.name == name } ?? columns.first { folded($0.name) == folded(name) }
   }
 
   /// Returns how SQLite compares `columns` of this table with the columns that they refer to.

@@ -44,13 +44,13 @@ final class Connection: @unchecked Sendable {
   /// disconnected.
   private var isCancelled: (@Sendable () -> Bool)?
 
-  /// Opens `path`, which must exist.
-  init(path: String, access: Access, busyTimeout: Int32 = 5_000) throws(StoreError) {
+  /// Opens a file, which must exist, or a new database in memory if `path` is nil.
+  init(path: String?, access: Access, busyTimeout: Int32 = 5_000) throws(StoreError) {
     SQLiteStore.prepareLibrary()
-    if access != .immutableFile { try OrphanedLog.check(path) }
+    if let path, access != .immutableFile { try OrphanedLog.check(path) }
     var pointer: OpaquePointer?
-    let name = access == .immutableFile ? Self.immutableURI(path) : path
-    let code = sqlite3_open_v2(name, &pointer, Self.flags(access), nil)
+    let name = try path.map { path throws(StoreError) in try Self.name(of: path, access) }
+    let code = sqlite3_open_v2(name ?? ":memory:", &pointer, Self.flags(access), nil)
     guard code == SQLITE_OK, let pointer else {
       let error = pointer.map { StoreError(of: $0) } ?? .failed("out of memory")
       sqlite3_close_v2(pointer)
@@ -60,6 +60,14 @@ final class Connection: @unchecked Sendable {
     self.access = access
     self.busyTimeout = busyTimeout
     try configure()
+  }
+
+  /// The file's name as SQLite takes it. A relative one begins with `./`: `:memory:` and `file:x` are files
+  /// too.
+  static func name(of path: String, _ access: Access) throws(StoreError) -> String {
+    guard !path.isEmpty else { throw .unusable("the path is empty") }
+    if access == .immutableFile { return immutableURI(path) }
+    return path.hasPrefix("/") ? path : "./" + path
   }
 
   deinit { close() }

@@ -5,17 +5,22 @@ import FetchModel
 import ModelStorage
 
 extension SQLiteStore {
-  /// Returns by root entity the highest id that was ever assigned (`sqlite_sequence`).
+  /// Returns by root entity the highest id that was ever assigned (`sqlite_sequence`), where it is known.
   public static func highestIDs(
     path: String, of model: ModelFile
   ) throws(StoreError) -> [String: Int64] {
     let (connection, _) = try OpenFile.openForReading(path)
     defer { connection.close() }
+    // Only a file with an AUTOINCREMENT column has this table.
+    let hasSequences = try connection.first(
+      "SELECT 1 FROM main.sqlite_schema WHERE name = 'sqlite_sequence'"
+    ) { _ in true }
+    guard hasSequences == true else { return [:] }
     var highest: [String: Int64] = [:]
     for table in ModelTables(model, .sqlite).tables {
       guard let root = table.root else { continue }
       highest[root] = try connection.first(
-        "SELECT seq FROM main.sqlite_sequence WHERE name = ?", [.text(table.name)]
+        "SELECT seq FROM main.sqlite_sequence WHERE name = ? COLLATE NOCASE", [.text(table.name)]
       ) { $0.integer(0) }
     }
     return highest
@@ -35,8 +40,8 @@ extension SQLiteStore {
   ) throws(StoreError) {
     let connection = try Connection(path: path, access: .write)
     defer { connection.close() }
-    try connection.execute("BEGIN IMMEDIATE")
-    for record in records { try IdempotencyTable.insert(record, on: connection) }
-    try connection.execute("COMMIT")
+    try connection.transaction { () throws(StoreError) in
+      for record in records { try IdempotencyTable.insert(record, on: connection) }
+    }
   }
 }

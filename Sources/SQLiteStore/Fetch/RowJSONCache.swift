@@ -11,6 +11,8 @@ import SQLResults
 /// The cached items of one connection.
 struct RowJSONCache {
   private static let maxBytes = 2 << 20
+  /// The number of kinds beyond which the cache is emptied. Clients choose them by their selections.
+  private static let maxKinds = 64
   /// The number of changed rows beyond which the cache is emptied, because that is cheaper.
   static let maxChanged = 256
 
@@ -26,14 +28,13 @@ struct RowJSONCache {
     to token: Token,
     changed: (_ entity: Int, _ since: Token) throws(StoreError) -> [Int64]?
   ) throws(StoreError) {
-    if size > Self.maxBytes { dropAll() }
+    if size > Self.maxBytes || kinds.count > Self.maxKinds { dropAll() }
     guard validToken != token else { return }
     if let since = validToken, since.epoch == token.epoch, since.position <= token.position {
-      for (kind, items) in kinds {
-        if let ids = try changed(kind.entity, since) {
-          items.remove(ids)
-        } else {
-          drop(kind)
+      for (entity, kinds) in Dictionary(grouping: kinds, by: { $0.key.entity }) {
+        let ids = try changed(entity, since)
+        for (kind, items) in kinds {
+          if let ids { items.remove(ids) } else { drop(kind) }
         }
       }
     } else {

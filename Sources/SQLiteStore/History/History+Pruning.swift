@@ -28,13 +28,8 @@ extension History {
       under: retention, size: size, within: bounds, on: connection)
     guard firstKept > bounds.first else { return false }
     let end = min(firstKept, bounds.first &+ step)
-    try connection.run("BEGIN IMMEDIATE")
-    do {
+    try connection.transaction { () throws(StoreError) in
       try discard(before: end, on: connection)
-      try connection.run("COMMIT")
-    } catch {
-      if !connection.isInAutocommit { try? connection.run("ROLLBACK") }
-      throw error
     }
     size.discard(before: end)
     return end < firstKept

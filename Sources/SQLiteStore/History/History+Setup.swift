@@ -39,14 +39,8 @@ extension History {
   ///
   /// - Parameter journalMode: The file's journal mode before it was opened, for ``detach(on:)``.
   func setUp(on connection: Connection, journalMode: String) throws(StoreError) -> HistorySetup {
-    try connection.execute("BEGIN IMMEDIATE")
-    do {
-      let setup = try repair(on: connection, journalMode: journalMode)
-      try connection.execute("COMMIT")
-      return setup
-    } catch {
-      if !connection.isInAutocommit { try? connection.execute("ROLLBACK") }
-      throw error
+    try connection.transaction { () throws(StoreError) in
+      try repair(on: connection, journalMode: journalMode)
     }
   }
 
@@ -113,7 +107,7 @@ extension History {
       try connection.first("SELECT coalesce(max(position), 0) FROM main.livefetch_position") {
         $0.integer(0)
       } ?? 0
-    try Self.dropFollowing(on: connection)
+    try Self.dropTracking(on: connection)
     try connection.execute(
       """
       DELETE FROM main.livefetch_position; DELETE FROM main.livefetch_save;
@@ -135,28 +129,23 @@ extension History {
   private func track(
     _ table: TrackedTable, isStrict: Bool, on connection: Connection
   ) throws(StoreError) {
-    try connection.execute("SAVEPOINT livefetch_follow")
+    try connection.execute("SAVEPOINT livefetch_track")
     do {
       for statement in HistoryTriggers(table: table).statements {
         try connection.execute(statement.sql)
       }
     } catch {
       guard !isStrict, case .failed = error else { throw error }
-      try connection.execute("ROLLBACK TO livefetch_follow")
+      try connection.execute("ROLLBACK TO livefetch_track")
     }
-    try connection.execute("RELEASE livefetch_follow")
+    try connection.execute("RELEASE livefetch_track")
   }
 
   /// Begins a new epoch while the file is being served.
   func restart(on connection: Connection) throws(StoreError) {
-    try connection.execute("BEGIN IMMEDIATE")
-    do {
+    try connection.transaction { () throws(StoreError) in
       try begin(isStrict: false, on: connection)
       if let file = model.file { try ModelOpening.store(file, on: connection) }
-      try connection.execute("COMMIT")
-    } catch {
-      if !connection.isInAutocommit { try? connection.execute("ROLLBACK") }
-      throw error
     }
   }
 
@@ -165,7 +154,7 @@ extension History {
     String(UInt32.random(in: 60_466_176...2_176_782_335), radix: 36)
   }
 
-  private static func dropFollowing(on connection: Connection) throws(StoreError) {
+  private static func dropTracking(on connection: Connection) throws(StoreError) {
     let names = try connection.all(
       """
       SELECT type, name FROM main.sqlite_schema WHERE type = 'trigger' AND
@@ -202,18 +191,13 @@ extension History {
     let mode = try connection.first(
       "SELECT value FROM main.livefetch_store WHERE key = 'journal_mode'"
     ) { $0.text(0) }
-    try connection.execute("BEGIN IMMEDIATE")
-    do {
-      try dropFollowing(on: connection)
+    try connection.transaction { () throws(StoreError) in
+      try dropTracking(on: connection)
       try connection.execute(
         """
         DROP TABLE livefetch_store; DROP TABLE IF EXISTS livefetch_position;
         DROP TABLE IF EXISTS livefetch_save;
         """ + Self.removalOfOlderTables + IdempotencyTable.dropSQL + APIKeyTable.removal)
-      try connection.execute("COMMIT")
-    } catch {
-      if !connection.isInAutocommit { try? connection.execute("ROLLBACK") }
-      throw error
     }
     try restoreJournal(mode ?? "delete", on: connection)
     return true

@@ -86,7 +86,9 @@ extension Connection {
     guard !missing.isEmpty else { return true }
     do throws(StoreError) {
       try writingTemporaryTables { () throws(StoreError) in
-        for layout in missing { try gather(layout, of: history, after: position, upTo: newest) }
+        for layout in missing {
+          try materialize(layout, of: history, after: position, upTo: newest)
+        }
       }
     } catch .queryTimeout {
       throw .queryTimeout
@@ -120,7 +122,7 @@ extension Connection {
     return overlay.isLarge == true
   }
 
-  private func gather(
+  private func materialize(
     _ layout: HistoryLayout, of history: History, after position: Int64, upTo newest: Int64
   ) throws(StoreError) {
     if past.overlays[layout.table]?.filled?.position != position {

@@ -43,7 +43,8 @@ extension NewTable {
   static func createFile(_ path: String) throws(StoreError) {
     try OrphanedLog.check(path)
     var pointer: OpaquePointer?
-    let code = sqlite3_open_v2(path, &pointer, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil)
+    let name = try Connection.name(of: path, .write)
+    let code = sqlite3_open_v2(name, &pointer, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil)
     defer { sqlite3_close_v2(pointer) }
     guard code == SQLITE_OK else { throw StoreError(of: pointer) }
     sqlite3_exec(pointer, "PRAGMA user_version", nil, nil, nil)

@@ -32,19 +32,15 @@ extension SQLiteStore {
 
 extension Connection {
   fileprivate func alter(_ script: MigrationScript) throws(StoreError) -> [String] {
-    try execute("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")
-    do {
+    try execute("PRAGMA foreign_keys = OFF")
+    return try transaction { () throws(StoreError) in
       let tracked = try dropTrackingTriggers()
       let before = try tableStatements()
       let broken = try brokenLinks()
       try run(script)
       let after = try tableStatements()
       try refuseMore(than: broken)
-      try execute("COMMIT")
       return tracked.filter { after[$0] != before[$0] }.sorted()
-    } catch {
-      if !isInAutocommit { try? execute("ROLLBACK") }
-      throw error
     }
   }
 

@@ -22,6 +22,14 @@ public enum CopyError: Error, Sendable {
 }
 
 extension SQLiteStore {
+  /// Refuses a path at which there is no database but a log with data, which SQLite would apply to a new
+  /// database there.
+  ///
+  /// - Throws: ``StoreError/unusable(_:)``.
+  public static func requireNoOrphanedLog(at path: String) throws(StoreError) {
+    try OrphanedLog.check(path)
+  }
+
   /// Copies the file at `path`, which other processes may be writing, to `destination`, which must
   /// not exist. The copy appears complete and checked, or not at all.
   ///
@@ -30,13 +38,17 @@ extension SQLiteStore {
   public static func backUp(
     path: String, to destination: String, progress: (Int, Int) -> Void = { _, _ in }
   ) throws(CopyError) -> BackupReport {
-    let draft = destination + ".partial"
-    removeFiles(draft)
+    let draft = unusedName(destination + ".partial")
     do throws(CopyError) {
       let report = try copy(path, toNew: draft, progress)
       try of(.source) { () throws(StoreError) in
         try verify(draft, against: path, report.token)
       }
+      try of(.destination) { () throws(StoreError) in
+        // A log beside the destination belongs to the file that is replaced, or to none.
+        try OrphanedLog(of: destination)?.keep()
+      }
+      for end in ["-wal", "-shm", "-journal"] { unlink(destination + end) }
       guard rename(draft, destination) == 0 else {
         throw .destination(.failed("the copy could not be given its name"))
       }
@@ -57,8 +69,7 @@ extension SQLiteStore {
   ) throws(CopyError) -> BackupReport {
     let lock = try of(.destination) { () throws(StoreError) in try FileLock(beside: path) }
     defer { withExtendedLifetime(lock) {} }
-    let draft = path + ".restoring"
-    removeFiles(draft)
+    let draft = unusedName(path + ".restoring")
     defer { removeFiles(draft) }
     _ = try copy(backup, toNew: draft, progress)
     try of(.source) { () throws(StoreError) in try verify(draft, against: backup, nil) }
@@ -115,24 +126,37 @@ extension SQLiteStore {
   /// not at all. The log of a database that is missing is left alone: SQLite would write it into the
   /// new one.
   public static func create(path: String) throws(StoreError) {
-    var link = stat()
+    var status = stat()
     try OrphanedLog.check(path)
-    guard lstat(path, &link) != 0 else {
-      throw .unusable("it is a symbolic link to a file that does not exist")
+    guard lstat(path, &status) != 0 else {
+      throw .unusable(
+        status.st_mode & S_IFMT == S_IFLNK
+          ? "it is a symbolic link to a file that does not exist" : madeMeanwhile)
     }
-    let draft = path + ".new"
-    removeFiles(draft)
-    defer { removeFiles(draft) }
+    let draft = unusedName(path + ".new")
     guard makeEmptyFile(draft) else {
       let reason =
         errno == ENOENT ? "its folder does not exist" : String(cString: strerror(errno))
       throw .unusable("the file cannot be made: \(reason)")
     }
+    defer { removeFiles(draft) }
     let connection = try Connection(path: draft, access: .write)
     // Writes the first page.
     try connection.execute("PRAGMA user_version = 0")
     connection.close()
+    // Another process may have made the file meanwhile. It is not replaced.
+    guard link(draft, path) != 0 else { return }
+    guard errno != EEXIST else { throw .unusable(madeMeanwhile) }
+    // A file system without hard links.
     guard rename(draft, path) == 0 else { throw .failed("the file could not be given its name") }
+  }
+
+  private static let madeMeanwhile = "another process has just made it"
+
+  /// Returns `path`, or else the first name after it that no file has: `path-2`.
+  private static func unusedName(_ path: String) -> String {
+    guard access(path, F_OK) == 0 else { return path }
+    return (2...).lazy.map { "\(path)-\($0)" }.first { access($0, F_OK) != 0 } ?? path
   }
 
   static func removeFiles(_ path: String) {

@@ -39,7 +39,8 @@ enum BackupIdentity {
 }
 
 extension SQLiteStore {
-  /// Returns the id in the names of the backups of the file at `path`, which no other file has; nil if the file has none, because it was never opened for writing at this place.
+  /// Returns the id in the names of the backups of the file at `path`, which no other file has; nil if
+  /// the file has none, because it was never opened for writing at this place.
   public static func backupID(of path: String) throws(StoreError) -> String? {
     guard let place = BackupIdentity.place(of: path) else { return nil }
     let (connection, _) = try OpenFile.openForReading(path)

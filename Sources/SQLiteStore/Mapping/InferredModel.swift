@@ -228,7 +228,8 @@ extension Column {
     } else if type == .boolean {
       json = ["1": true, "0": false, "true": true, "false": false][folded(sql)].map { .boolean($0) }
     } else {
-      json = try? JSON(parsing: Array(sql.utf8))
+      // SQLite takes double quotes as single ones, JSON does not.
+      json = sql.hasPrefix("\"") ? nil : try? JSON(parsing: Array(sql.utf8))
     }
     return json.flatMap { Value($0, as: type) == nil ? nil : $0 }
   }

@@ -19,7 +19,7 @@ extension SQLiteStore {
 
   /// Returns the model of a new file that is made for `model`. Leaves no file.
   public static func model(ofNewFileFor model: ModelFile) throws(StoreError) -> Model {
-    let connection = try Connection(path: ":memory:", access: .write)
+    let connection = try Connection(path: nil, access: .write)
     defer { connection.close() }
     let opening = ModelOpening(connection: connection, given: model)
     return try opening.open()?.model ?? Model(entities: [], file: model)
@@ -137,9 +137,52 @@ private struct MigrationRun {
 
   private func plan() throws(StoreError) -> MigrationPlanner {
     for script in options.before { try connection.run(script) }
+    let tables = ModelTables(old, .sqlite)
+    let catalog = try SchemaReader(connection: connection).tables()
     return try MigrationPlanner(
-      from: ModelTables(old, .sqlite), to: ModelTables(model, .sqlite)
+      from: tables, to: ModelTables(model, .sqlite), catalog: catalog,
+      dependents: dependents(of: catalog, besides: tables)
     ) { sql throws(StoreError) in try connection.first(sql) { $0.integer(0) } ?? 0 }
+  }
+
+  /// Returns, by the names of tables, what is dropped with them: indexes, triggers and constraints that
+  /// neither a model nor the history has made.
+  private func dependents(
+    of catalog: [TableDescription], besides known: ModelTables
+  ) throws(StoreError) -> [String: [String]] {
+    let objects = try connection.all(
+      """
+      SELECT tbl_name, type, name, sql FROM main.sqlite_schema
+      WHERE type IN ('index', 'trigger') AND sql IS NOT NULL
+        AND name NOT LIKE 'livefetch\\_%' ESCAPE '\\' ORDER BY type, name
+      """
+    ) { row in
+      (
+        table: folded(row.text(0)), type: row.text(1),
+        object: NamedStatement(name: row.text(2), sql: row.text(3))
+      )
+    }
+    let indexes = Set(known.indexes.map { folded($0.name) })
+    var result: [String: [String]] = [:]
+    for table in catalog where !table.isView {
+      let others = objects.filter { entry in
+        entry.table == folded(table.name) && !ModelOpening.isOwn(entry.object)
+          && !(entry.type == "index" && indexes.contains(folded(entry.object.name)))
+      }
+      var names = others.map { "\($0.type) \($0.object.name)" }
+      for index in table.uniqueIndexes where index.name.hasPrefix("sqlite_autoindex_") {
+        let columns = index.parts.compactMap(\.column).joined(separator: ", ")
+        names.append("constraint UNIQUE (\(columns)) of \(table.name)")
+      }
+      result[table.name] = names
+    }
+    for planned in known.tables where !folded(planned.creation()).contains("check") {
+      for table in catalog
+      where folded(table.name) == folded(planned.name) && folded(table.sql).contains("check") {
+        result[table.name, default: []].append("CHECK constraints of \(table.name)")
+      }
+    }
+    return result
   }
 
   private func run(

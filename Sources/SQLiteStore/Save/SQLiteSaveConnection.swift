@@ -13,6 +13,8 @@ final class SQLiteSaveConnection: SaveConnection {
   private let history: History?
   /// The id that the last statement returned.
   private var returnedID: ObjectID?
+  /// The tables that delete other rows at a conflict; nil until they are needed.
+  private var replacingTables: [String]?
 
   init(_ connection: Connection, history: History?) {
     self.connection = connection
@@ -25,6 +27,28 @@ final class SQLiteSaveConnection: SaveConnection {
   var hasDeferredViolations: Bool { connection.hasDeferredViolations }
   /// A file has one writer.
   var locksRows: Bool { false }
+
+  /// Changes statements for tables with `ON CONFLICT REPLACE` alone: OR ABORT overrides the OR IGNORE
+  /// and OR REPLACE of triggers too.
+  func endingAtConstraints(_ sql: String) throws(StoreError) -> String {
+    for table in try tablesWithReplacement() {
+      if sql.hasPrefix("INSERT INTO \(table)") { return "INSERT OR ABORT" + sql.dropFirst(6) }
+      if sql.hasPrefix("UPDATE \(table)") { return "UPDATE OR ABORT" + sql.dropFirst(6) }
+    }
+    return sql
+  }
+
+  private func tablesWithReplacement() throws(StoreError) -> [String] {
+    if let replacingTables { return replacingTables }
+    let tables = try connection.all(
+      """
+      SELECT name FROM main.sqlite_schema WHERE type = 'table' \
+      AND instr(upper(sql), 'CONFLICT') AND instr(upper(sql), 'REPLACE')
+      """
+    ) { "main.\(quoted($0.text(0)))" }
+    replacingTables = tables
+    return tables
+  }
 
   func insertedID(in table: SaveTable) -> ObjectID? {
     table.key.kind == .rowidAlias ? .integer(connection.lastRowID) : returnedID

@@ -22,9 +22,9 @@ final class Writer: Sendable {
 
   /// A commit that the writer made or detected.
   enum Commit: Sendable, Hashable {
-    /// Saves of this process, and perhaps earlier commits of other processes.
+    /// Saves of this process.
     case saves(Token)
-    /// Commits of other processes.
+    /// Commits of other processes, and perhaps later saves of this process.
     case others(Token)
     /// A new epoch, because history had a gap.
     case restarted(Token)
@@ -247,7 +247,10 @@ extension Writer {
         let saves = zip(rest, outcome.results).filter { !$0.0.isProbe }.map(\.1)
         counted.withLock { $0.count(saves, commitNanoseconds: outcome.commitNanoseconds) }
         writeProbe.record(didCommit: outcome.commitNanoseconds > 0)
-        if outcome.didCommit { publish(.saves(group.token), group.token, onCommit) }
+        if outcome.didCommit {
+          let commit = outcome.hasFoundOthers ? Commit.others(group.token) : .saves(group.token)
+          publish(commit, group.token, onCommit)
+        }
         for (job, result) in zip(rest, outcome.results) {
           job.completion(result.mapError { cause(of: $0, job, began) })
         }

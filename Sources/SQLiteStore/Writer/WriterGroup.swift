@@ -11,6 +11,8 @@ struct WriterGroup {
     var results: [Result<SaveResult, SaveError>]
     /// True if the group made a new state.
     var didCommit: Bool
+    /// True if commits of other processes were found before the saves.
+    var hasFoundOthers = false
     /// The duration of the commit; 0 if there was none.
     var commitNanoseconds: UInt64 = 0
     /// True if another process held the write lock, so that nothing was executed.
@@ -63,6 +65,7 @@ struct WriterGroup {
 
   private struct State {
     var token: Token
+    let hasFoundOthers: Bool
     var results: [Result<SaveResult, SaveError>] = []
   }
 
@@ -76,7 +79,7 @@ struct WriterGroup {
     do {
       let last = try position(epoch: token.epoch) ?? token
       if last.position.number > stamped { try stamp(last.position.number) }
-      return State(token: last)
+      return State(token: last, hasFoundOthers: last != token)
     } catch {
       rollBack()
       throw error
@@ -98,6 +101,7 @@ struct WriterGroup {
       let alone = run(jobs[index...index], busyTimeout: connection.busyTimeout)
       outcome.results += alone.results
       outcome.didCommit = outcome.didCommit || alone.didCommit
+      outcome.hasFoundOthers = outcome.hasFoundOthers || alone.hasFoundOthers
     }
     return outcome
   }
@@ -118,7 +122,7 @@ struct WriterGroup {
     let duration = monotonicNanoseconds() &- start
     return Outcome(
       results: acknowledged(state.results), didCommit: state.token != token,
-      commitNanoseconds: max(1, duration))
+      hasFoundOthers: state.hasFoundOthers, commitNanoseconds: max(1, duration))
   }
 
   /// The results if the files are still in place, otherwise errors: the files may have been removed

@@ -94,9 +94,11 @@ struct WriterMaintenance {
     return commit
   }
 
-  /// True if measuring, pruning or stamping has more to do soon.
+  /// True if measuring, pruning or stamping has more to do soon. All of them stop once the files are not
+  /// those that were opened.
   var isBusy: Bool {
-    min(nextMeasuring, nextPruning, pendingCommits.due) < monotonicNanoseconds() &+ 30_000_000
+    reported == .intact
+      && min(nextMeasuring, nextPruning, pendingCommits.due) < monotonicNanoseconds() &+ 30_000_000
   }
 
   /// Copies the whole log into the file and closes the connection.
@@ -156,7 +158,7 @@ extension WriterMaintenance {
   }
 }
 
-// MARK: - Others
+// MARK: - Commits of other processes
 
 extension WriterMaintenance {
   /// Detects commits of other processes. SQLite increments `data_version` only for commits of other

@@ -41,6 +41,6 @@ extension WriterSettings {
     retention = Retention(
       count: Int64(clamping: options.keptPositions), age: options.keptSeconds,
       bytes: Int64(clamping: options.keptBytes))
-    waitLimit = UInt64(options.queryTimeout * 1e9)
+    waitLimit = options.timeLimit
   }
 }

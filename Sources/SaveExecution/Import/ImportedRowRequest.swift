@@ -23,10 +23,20 @@ package struct ImportedRowRequestBuilder: Sendable {
   package func request(
     _ fields: [ImportedField], of columns: [Int], in table: SaveTable, id: ObjectID?
   ) throws(SaveError) -> SaveRequest {
-    let members = zip(fields, columns).compactMap { field, column -> JSON.Member? in
+    var members: [JSON.Member] = []
+    for (field, column) in zip(fields, columns) {
       let name = table.propertyNames[column]
-      guard id == nil || name != "id" else { return nil }
-      return field.json(as: table.columns[column].type).map { JSON.Member(name: name, value: $0) }
+      if case .missing = field { continue }
+      guard id == nil || name != "id" else { continue }
+      let isUntyped = table.attribute(inColumn: column)?.isUntyped == true
+      let json = isUntyped ? field.untypedJSON : field.json(as: table.columns[column].type)
+      guard let value = json else {
+        let refusal = table.refusal(of: field, in: column)
+        throw .invalid([
+          ChangeProblem(change: 0, property: name, code: .wrongType, detail: refusal.detail)
+        ])
+      }
+      members.append(JSON.Member(name: name, value: value))
     }
     return try resolver.single(
       id == nil ? .insert : .update, entity: entity, id: id, values: .object(members))
@@ -55,25 +65,32 @@ extension RowRefusal {
 }
 
 extension ImportedField {
-  /// Returns the value in the JSON that a client would send; nil for a missing field.
+  /// Returns the value in the JSON that a client would send; nil for a missing field, and for one that
+  /// is no value of the type.
   fileprivate func json(as type: AttributeType) -> JSON? {
     switch self {
-    case .missing: return nil
-    case .null: return .null
-    case .json(let json): return json
-    case .text(let utf8), .quoted(let utf8):
-      switch type {
-      case .integer, .double, .decimal, .json:
-        let read = try? JSON(stored: Array(utf8))
-        return read ?? .string(utf8.string)
-      case .boolean:
-        switch utf8.string.lowercased() {
-        case "1", "true", "yes", "t", "y": return .boolean(true)
-        case "0", "false", "no", "f", "n": return .boolean(false)
-        default: return .string(utf8.string)
-        }
-      default: return .string(utf8.string)
+    case .missing: nil
+    case .null: .null
+    case .json(let json): json
+    case .text(let utf8), .quoted(let utf8): Self.sent(utf8, as: type)
+    }
+  }
+
+  private static func sent(_ utf8: UnsafeBufferPointer<UInt8>, as type: AttributeType) -> JSON? {
+    let text = utf8.isUTF8 ? JSON.string(utf8.string) : nil
+    switch type {
+    case .integer: return utf8.importedInteger.map { .number(String($0)) }
+    case .double:
+      return utf8.importedDouble.map { double -> JSON in
+        guard double.isFinite else { return .string(double < 0 ? "-Infinity" : "Infinity") }
+        return .number(double.description)
       }
+    case .decimal:
+      // The digits stay as they are.
+      return Double(decimal: utf8.string)?.isFinite == true ? .number(utf8.string) : nil
+    case .boolean: return utf8.importedBoolean.map { .boolean($0) }
+    case .json: return (try? JSON(stored: Array(utf8))) ?? text
+    case .string, .uri, .date, .binary, .uuid: return text
     }
   }
 }

@@ -19,6 +19,8 @@ struct DeferredConstraints: Sendable {
     /// True if zero objects are allowed although `minimum` is greater.
     let mayBeEmpty: Bool
     let isToMany: Bool
+    /// Selects the objects with too few or too many related ones; nil if they are counted one by one.
+    let violation: ResolvedPredicate?
   }
 
   let rules: [Rule]
@@ -30,7 +32,7 @@ struct DeferredConstraints: Sendable {
         // The ancestor checks an inherited rule.
         let parent = entity.inheritance.parent.map { model.entities[$0] }
         guard parent?.property(named: relationship.name) == nil else { return nil }
-        return Rule(relationship, at: place, of: index)
+        return Rule(relationship, at: place, of: index, in: model)
       }
     }
     guard !rules.isEmpty else { return nil }
@@ -39,16 +41,23 @@ struct DeferredConstraints: Sendable {
 }
 
 extension DeferredConstraints.Rule {
-  fileprivate init?(_ relationship: Relationship, at place: Int, of entity: Int) {
+  fileprivate init?(
+    _ relationship: Relationship, at place: Int, of entity: Int, in model: Model
+  ) {
     guard let declaration = relationship.declaration else { return nil }
     let isMandatory = !declaration.isOptional
     let least = max(declaration.minimumCount ?? 0, isMandatory ? 1 : 0)
     // As in Core Data, a maximum of 0 means no maximum.
     let most = declaration.maximumCount.map { $0 == 0 ? Int.max : $0 } ?? Int.max
     guard least > 0 || most < Int.max else { return nil }
+    let counts =
+      relationship.isToMany
+      ? try? Predicate(parsing: "%K.@count < \(least) OR %K.@count > \(most)").resolved(
+        in: model, entity: entity,
+        arguments: [.text(relationship.name), .text(relationship.name)]) : nil
     self.init(
       entity: entity, relationship: place, name: relationship.name, minimum: least, maximum: most,
-      mayBeEmpty: !isMandatory, isToMany: relationship.isToMany)
+      mayBeEmpty: !isMandatory, isToMany: relationship.isToMany, violation: counts)
   }
 
   /// Returns the violation by an object with `count` related objects; nil without one.
@@ -76,13 +85,19 @@ extension SaveRun {
     for rule in checks.rules where !failedChangesMaySatisfy(rule) {
       let place = EntityRelationship(entity: rule.entity, relationship: rule.relationship)
       let ids = (changeSet.objects[rule.entity] ?? []).union(changeSet.members[place] ?? [])
-      guard !ids.isEmpty else { continue }
-      for (id, count) in try counts(rule, ids).sorted(by: { $0.id < $1.id }) {
+      // The related objects themselves are read only of those that violate the rule.
+      let found =
+        try rule.violation.map { violation throws(StoreError) in
+          try idsFulfilling(violation, among: ids, of: rule.entity)
+        } ?? ids
+      guard !found.isEmpty else { continue }
+      let changes = changesByOwner(rule.entity)
+      for (id, count) in try counts(rule, found).sorted(by: { $0.id < $1.id }) {
         guard let problem = rule.problem(count, isRestricted: permissions != nil) else { continue }
         let object = mayRead(id, of: rule.entity) ? " (object \(id))" : ""
         report(
           problem.code, rule.name, problem.detail + object,
-          at: change(of: id, in: rule.entity))
+          at: changes[id] ?? max(0, request.changes.count - 1))
       }
     }
   }
@@ -140,13 +155,14 @@ extension SaveRun {
     return value == .null ? 0 : 1
   }
 
-  /// Returns the index of the change of this object, or else of the last change.
-  private func change(of id: ObjectID, in entity: Int) -> Int {
+  /// The index of the first change of each object of an entity's tree.
+  private func changesByOwner(_ entity: Int) -> [ObjectID: Int] {
     let root = executor.model.entities[entity].inheritance.root ?? entity
-    return request.changes.indices.first { index in
-      let other = request.changes[index].entity
-      return (executor.model.entities[other].inheritance.root ?? other) == root
-        && owner(of: index) == id
-    } ?? max(0, request.changes.count - 1)
+    var found: [ObjectID: Int] = [:]
+    for (index, change) in request.changes.enumerated()
+    where (executor.model.entities[change.entity].inheritance.root ?? change.entity) == root {
+      if let id = owner(of: index), found[id] == nil { found[id] = index }
+    }
+    return found
   }
 }

@@ -40,17 +40,39 @@ struct SavePermissions {
   /// The objects that the save inserted and updated, with the index of the first change.
   private(set) var inserted: [Object: Int] = [:]
   private(set) var updated: [Object: Int] = [:]
+  /// The objects that the save has written since its last delete.
+  private(set) var unchecked: Set<Object> = []
+  /// The objects that their rule refused before a delete, and that were not written since.
+  private(set) var refused: Set<Object> = []
+  /// Refused objects that a delete has deleted, and whose ids the save has used again.
+  private(set) var lost: Set<Object> = []
 
   init(access: CallerAccess) { self.access = access }
 
   /// Notes that a change has written an object.
   mutating func record(_ kind: SaveResult.Object.Kind, _ object: Object, by change: Int) {
     switch kind {
-    case .inserted: inserted[object] = change
+    case .inserted:
+      // Its id was free: a delete has deleted the refused one.
+      if refused.contains(object) { lost.insert(object) }
+      inserted[object] = change
     case .updated where inserted[object] == nil: updated[object] = updated[object] ?? change
     case .updated: break
-    case .deleted: break
+    case .deleted: return
     }
+    touch(object)
+  }
+
+  /// Notes that an object has changed since it was checked.
+  mutating func touch(_ object: Object) {
+    unchecked.insert(object)
+    refused.remove(object)
+  }
+
+  /// Notes which of the unchecked objects their rules refuse.
+  mutating func finishCheck(refused objects: Set<Object>) {
+    unchecked = []
+    refused.formUnion(objects)
   }
 }
 

@@ -137,6 +137,7 @@ extension SaveRun {
       matches = Matches(ids, of: table)
     }
     guard try isWithinLimit(matches) else { return }
+    try checkPermissionsBeforeDelete()
     let sql = "DELETE FROM \(table.source) WHERE "
     // A role may delete rows that it may not lock, so that the lock selects none of them.
     if connection.locksRows { try connection.lock(matches.locking(.delete)) }

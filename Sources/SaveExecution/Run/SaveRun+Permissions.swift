@@ -142,6 +142,24 @@ extension SaveRun {
     return false
   }
 
+  /// Returns true if the caller may delete an object, as far as that depends on the save having inserted
+  /// it: after the delete no rule can be evaluated for it, and delete rules may have deleted others with
+  /// it. Reports a problem if not.
+  mutating func mayDeleteInserted(
+    _ id: ObjectID, of entity: Int, at index: Int
+  ) throws(StoreError) -> Bool {
+    guard let permissions, isInserted(id, of: entity),
+      try !idsFulfilling(.everything, among: [id], of: entity).isEmpty
+    else { return true }
+    for action in [AccessAction.insert, .delete] {
+      let rule = permissions.access.rule(action, entity)
+      guard try idsFulfilling(rule, among: [id], of: entity).isEmpty else { continue }
+      reportForbidden(action.rawValue, entity, at: index)
+      return false
+    }
+    return true
+  }
+
   /// True unless no object of the entity may be inserted, whatever its values.
   func mayInsert(_ entity: Int) -> Bool {
     permissions.map { $0.access.rule(.insert, entity).condition != .constant(false) } ?? true
@@ -149,9 +167,15 @@ extension SaveRun {
 
   /// True if the save has inserted an object of an entity or of its subentities.
   private func isInserted(_ id: ObjectID, of entity: Int) -> Bool {
-    guard let inserted = permissions?.inserted, !inserted.isEmpty else { return false }
+    insertedObject(id, of: entity) != nil
+  }
+
+  private func insertedObject(_ id: ObjectID, of entity: Int) -> SavePermissions.Object? {
+    guard let inserted = permissions?.inserted, !inserted.isEmpty else { return nil }
     let entities = [entity] + executor.model.entities[entity].inheritance.subentities
-    return entities.contains { inserted[.init(entity: $0, id: id)] != nil }
+    return entities.lazy.map { SavePermissions.Object(entity: $0, id: id) }.first {
+      inserted[$0] != nil
+    }
   }
 
   /// True if the caller may know that an object exists.
@@ -172,7 +196,11 @@ extension SaveRun {
   /// relationship, or link or unlink this partner in a one-to-one relationship. That is an update of
   /// this object too. Reports a problem if not.
   mutating func mayUpdate(member id: ObjectID, of entity: Int, at change: Int) -> Bool {
-    guard let permissions, !isInserted(id, of: entity) else { return true }
+    guard let permissions else { return true }
+    if let inserted = insertedObject(id, of: entity) {
+      self.permissions?.touch(inserted)
+      return true
+    }
     let object = SavePermissions.Object(entity: entity, id: id)
     guard permissions.updatable.contains(object) else {
       reportForbidden("update", entity, at: change)
@@ -238,6 +266,53 @@ extension SaveRun {
   }
 }
 
+// MARK: - Before a delete
+
+extension SaveRun {
+  /// Evaluates the rules for the objects written since the last delete: delete rules may let the next
+  /// one delete them too. A save that deletes may do no more than its parts in saves of their own.
+  mutating func checkPermissionsBeforeDelete() throws(StoreError) {
+    guard let permissions, !permissions.unchecked.isEmpty, !isRolledBack else { return }
+    let unchecked = permissions.unchecked
+    let inserted = unchecked.filter { permissions.inserted[$0] != nil }
+    let found = try refused(inserted, .insert, permissions.access)
+      .union(refused(unchecked.subtracting(inserted), .update, permissions.access))
+    self.permissions?.finishCheck(refused: found)
+  }
+
+  /// Reports the objects that deletes have deleted in a state that the rules do not allow.
+  private mutating func reportLost(_ permissions: SavePermissions) throws(StoreError) {
+    var lost = permissions.lost
+    for (entity, group) in Dictionary(grouping: permissions.refused, by: \.entity) {
+      let left = try idsFulfilling(.everything, among: Set(group.map(\.id)), of: entity)
+      lost.formUnion(group.filter { !left.contains($0.id) })
+    }
+    for object in lost {
+      let insert = permissions.inserted[object]
+      guard let change = insert ?? permissions.updated[object] else { continue }
+      reportForbidden(insert == nil ? "update" : "insert", object.entity, at: change)
+    }
+  }
+
+  /// Returns those of `objects` that exist and do not fulfil a rule.
+  private func refused(
+    _ objects: Set<SavePermissions.Object>, _ action: AccessAction, _ access: CallerAccess
+  ) throws(StoreError) -> Set<SavePermissions.Object> {
+    var refused: Set<SavePermissions.Object> = []
+    for (entity, group) in Dictionary(grouping: objects, by: \.entity) {
+      let rule = access.rule(action, entity)
+      guard rule.condition != .constant(true) else { continue }
+      let ids = Set(group.map(\.id))
+      let permitted = try idsFulfilling(rule, among: ids, of: entity)
+      guard permitted.count < ids.count else { continue }
+      // Some may have been deleted since.
+      let found = try idsFulfilling(.everything, among: ids.subtracting(permitted), of: entity)
+      refused.formUnion(group.filter { found.contains($0.id) })
+    }
+    return refused
+  }
+}
+
 // MARK: - After the changes
 
 extension SaveRun {
@@ -246,27 +321,19 @@ extension SaveRun {
     guard let permissions, problems.isEmpty, !isRolledBack else { return }
     try check(permissions.inserted, .insert, permissions.access)
     try check(permissions.updated, .update, permissions.access)
+    try reportLost(permissions)
   }
 
   private mutating func check(
     _ objects: [SavePermissions.Object: Int], _ action: AccessAction, _ access: CallerAccess
   ) throws(StoreError) {
-    for (entity, group) in Dictionary(grouping: objects, by: \.key.entity) {
-      let rule = access.rule(action, entity)
-      guard rule.condition != .constant(true) else { continue }
-      let ids = Set(group.map(\.key.id))
-      let permitted = try idsFulfilling(rule, among: ids, of: entity)
-      guard permitted.count < ids.count else { continue }
-      // A later change of the save may have deleted some.
-      let refused = try idsFulfilling(
-        .everything, among: ids.subtracting(permitted), of: entity)
-      for (object, change) in group where refused.contains(object.id) {
-        if action == .insert, case .replace = request.changes[change].operation {
-          // The same response as for an object that exists and that the caller may not read.
-          reportNoObject(at: change)
-        } else {
-          reportForbidden(action.rawValue, entity, at: change)
-        }
+    let refused = try refused(Set(objects.keys), action, access)
+    for (object, change) in objects where refused.contains(object) {
+      if action == .insert, case .replace = request.changes[change].operation {
+        // The same response as for an object that exists and that the caller may not read.
+        reportNoObject(at: change)
+      } else {
+        reportForbidden(action.rawValue, object.entity, at: change)
       }
     }
   }

@@ -217,7 +217,8 @@ extension ObjectID {
   fileprivate func isSame(as json: JSON) -> Bool {
     switch self {
     case .integer(let id): json.integer == id
-    case .text(let id): json.string == id
+    // Compared byte by byte: Swift's `==` takes a letter and its decomposition for equal.
+    case .text: json.string.map(ObjectID.text) == self
     }
   }
 }
@@ -248,7 +249,7 @@ extension Value {
 
 extension JSON {
   /// The same JSON for the same value: members have no order, the last of two with one name counts, and
-  /// 1.0 is 1.
+  /// 1.0 is 1. Names are compared byte by byte.
   fileprivate var inOrder: JSON {
     switch self {
     case .null, .boolean, .string: self
@@ -256,8 +257,11 @@ extension JSON {
     case .array(let elements): .array(elements.map(\.inOrder))
     case .object(let members):
       .object(
-        Dictionary(members.map { ($0.name, $0.value.inOrder) }, uniquingKeysWith: { $1 })
-          .map { Member(name: $0.key, value: $0.value) }.sorted { $0.name < $1.name })
+        Dictionary(
+          members.map { (Array($0.name.utf8), $0.value.inOrder) }, uniquingKeysWith: { $1 }
+        )
+        .sorted { $0.key.lexicographicallyPrecedes($1.key) }
+        .map { Member(name: String(decoding: $0.key, as: UTF8.self), value: $0.value) })
     }
   }
 }

@@ -120,7 +120,10 @@ extension SaveRun {
     var change = change
     let table = table(change.entity)
     guard let key = table.key.bindings(of: id) else { return reportMissing(at: index) }
-    guard try check(&change, at: index, id: id, key: key) == .holds else { return }
+    guard try check(&change, at: index, id: id, key: key) == .holds,
+      try mayDeleteInserted(id, of: change.entity, at: index)
+    else { return }
+    try checkPermissionsBeforeDelete()
     if let constraint = try attempt(statements.delete(from: table), [], then: key) {
       if constraint.isDenial, !isLastTry { return refusedDeletes.append(index) }
       return try report(constraint, deleting: table, at: index, id: id)
@@ -149,6 +152,7 @@ extension SaveRun {
       }
       guard keepKey(table, key, at: index), try mayLink(table, at: index, id: id) else { return }
       let sql = statements.update(table, row.columns)
+      permissions?.touch(.init(entity: change.entity, id: id))
       // A trigger may have deleted the object since.
       _ = try write(sql, table, at: index, id: id, key: key, mayBeMissing: true)
     }

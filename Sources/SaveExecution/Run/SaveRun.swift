@@ -107,7 +107,7 @@ struct SaveRun {
     _ sql: String, _ values: [SQLValue], then more: [SQLValue] = []
   ) throws(StoreError) -> Constraint? {
     guard !isRolledBack else { throw .failed("the transaction is over") }
-    return ended(by: try connection.attempt(sql, values, then: more))
+    return ended(by: try connection.attempt(permitted(sql), values, then: more))
   }
 
   /// Runs a statement that writes the rows that `condition` selects.
@@ -115,7 +115,12 @@ struct SaveRun {
     _ sql: String, _ values: [SQLValue], where condition: SQLFragment
   ) throws(StoreError) -> Constraint? {
     guard !isRolledBack else { throw .failed("the transaction is over") }
-    return ended(by: try connection.attempt(sql, values, where: condition))
+    return ended(by: try connection.attempt(permitted(sql), values, where: condition))
+  }
+
+  /// A statement that deletes no row beside those that the access rules were evaluated for.
+  private func permitted(_ sql: String) throws(StoreError) -> String {
+    try request.access == nil ? sql : connection.endingAtConstraints(sql)
   }
 
   private mutating func ended(by constraint: Constraint?) -> Constraint? {
@@ -278,10 +283,10 @@ extension SaveRun {
     if !forbidden.isEmpty { return .forbidden(forbidden.sorted { $0.change < $1.change }) }
     if request.isSingle, let failedPrecondition { return .preconditionFailed(failedPrecondition) }
     // Access rules make an object that the caller may not read one that does not exist.
-    if request.isSingle || permissions != nil, missingObjects > 0, request.problems.isEmpty {
-      return .notFound(problems.sorted { $0.change < $1.change })
-    }
     let sorted = problems.map(shown).sorted { $0.change < $1.change }
+    if request.isSingle || permissions != nil, missingObjects > 0, request.problems.isEmpty {
+      return .notFound(sorted)
+    }
     return sorted.contains { !$0.code.isConflict } ? .invalid(sorted) : .conflicts(sorted)
   }
 

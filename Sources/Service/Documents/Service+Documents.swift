@@ -14,7 +14,8 @@ extension Service {
         .json(ModelDescription(model: model, readOnly: context.access?.readOnly).json))
     case .openAPI:
       guard let access = context.access, !access.hidesNothing else {
-        return .response(.json(openAPI.bytes))
+        let document = authenticator.requiresCredential ? openAPI.protected : openAPI.open
+        return .response(.json(document.bytes))
       }
       return .response(.json(OpenAPIBytes(openAPIDocument(access.model)).bytes))
     case .options(let allow, let entity):

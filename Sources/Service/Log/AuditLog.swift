@@ -107,7 +107,7 @@ public final class AuditLog: Sendable {
     return sent
   }
 
-  /// The reason why the server is not ready; nil if every line is written. Tries to write them first.
+  /// The reason why the server is not ready; nil if every line is written, which it tries first.
   var fault: StoreFault? {
     guard state.withLock({ $0.writeLines() }) != nil else { return nil }
     return StoreFault("audit-failed", "The last save could not be written to the audit file.")

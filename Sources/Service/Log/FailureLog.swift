@@ -1,7 +1,8 @@
 // Problems of status 500 → events of the log.
 //
 // Promises: each such problem that a client receives is logged, with the request's id, and has the same
-// id as its member `requestID`.
+// id as its member `requestID`. A problem that several waiting requests share has the id of one of
+// them.
 
 import FetchModel
 import LiveFetchHTTPServer

@@ -63,10 +63,7 @@ public final class ServiceMetrics: Sendable {
     (kind.times?.bounds ?? []).map { UInt64($0 * 1e9) }
   }
   private static let bucketCount = RequestTimes.answered.bounds.count + 1
-  private static let statuses = [
-    200, 201, 204, 206, 304, 400, 401, 403, 404, 405, 409, 410, 412, 413, 415, 416, 422, 429, 431,
-    500, 501, 503, 504, 507,
-  ]
+  private static let statuses = [200, 201, 204, 206, 304] + ProblemCatalog.statuses
   /// Indexed by status - 200; statuses that are not among ``statuses`` have the last index.
   private static let statusIndex: [UInt8] = (200...599).map { status in
     UInt8(statuses.firstIndex(of: status) ?? statuses.count)

@@ -56,7 +56,7 @@ extension HTTPRequest {
   /// True if the client requests a stream, and prefers no other type to it.
   var wantsStream: Bool {
     let stream = "text/event-stream"
-    guard hasHeader("Accept", containing: stream), let accept = header("Accept") else {
+    guard hasHeader("Accept", containing: stream), let accept = headerList("Accept") else {
       return false
     }
     let elements = WeightedList.elements(of: accept)
@@ -67,6 +67,6 @@ extension HTTPRequest {
   /// True if the client has the representation that `etag` identifies.
   func namesETag(_ etag: String) -> Bool {
     if hasHeader("If-None-Match", etag) { return true }
-    return header("If-None-Match").map { EntityTag.ifNoneMatch($0, names: etag) } ?? false
+    return headerValues("If-None-Match").contains { EntityTag.ifNoneMatch($0, names: etag) }
   }
 }

@@ -8,8 +8,8 @@ import LiveFetchCLibrary
 struct QueryAttempt: Sendable {
   /// The deadline of the query, over all attempts.
   let deadline: ContinuousClock.Instant
-  /// The processor time that this attempt may take, besides which it may wait for ``longestWait``; nil
-  /// for the last attempt.
+  /// The processor time that this attempt may take, beside a wait of ``longestWait``; nil for the last
+  /// attempt.
   let limit: Duration?
   /// True if the query waited for more than half of its time limit.
   let isLate: Bool

@@ -58,7 +58,7 @@ struct RequestContext: Sendable {
 
   /// The content coding of the response.
   var coding: ContentCoding {
-    cacheKey?.coding ?? ContentCoding.preferred(request.header("Accept-Encoding"))
+    cacheKey?.coding ?? ContentCoding.preferred(request.headerList("Accept-Encoding"))
   }
 }
 

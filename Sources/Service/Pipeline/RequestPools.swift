@@ -12,8 +12,8 @@
 //     diffs                            the engine's thread; to more than 16 clients: `deliveries`
 //
 // `parsing`, the attempts and the long reads are queues that are fair between callers, and between the
-// connections of one caller. Where work has no limit but that of the request, one caller leaves a thread
-// to others. The time that a query waits counts towards its time limit.
+// connections of one caller. Where work has no limit but that of the request, one caller leaves a
+// thread to others. The time that a query waits counts towards its time limit.
 
 import FetchModel
 import LiveFetchHTTPServer

@@ -3,8 +3,9 @@
 //
 // Enters: a request and the right to respond. Leaves: one response. Promises: the stages run in this
 // order, each uses only the values of earlier stages, and each runs once, except that those up to
-// `authorize` also run on the head of a request with a body, before its body is read. `plan` is the last stage that refuses a
-// request for its content; later ones fail only because of the state of the store.
+// `authorize` also run on the head of a request with a body, before its body is read. `plan` is the
+// last stage that refuses a request for its content; later ones fail only because of the state of
+// the store.
 
 import FetchModel
 import LiveFetchHTTPServer

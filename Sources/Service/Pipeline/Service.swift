@@ -35,7 +35,9 @@ public final class Service: HTTPHandler {
   let history: HistoryFeed
   let inFlightSaves = InFlightSaves()
   let files: StaticFiles?
-  let openAPI: OpenAPIBytes
+  /// The document while requests need no credential, and the one since they do, as after the first
+  /// API key.
+  let openAPI: (open: OpenAPIBytes, protected: OpenAPIBytes)
   /// True if requests are logged or charged to quotas.
   let tracksRequests: Bool
   /// True if every change of the store changes its token.
@@ -92,10 +94,13 @@ public final class Service: HTTPHandler {
     engine = LiveEngine(store: store, configuration: live, delivery: DiffDelivery(pools: pools))
     history = HistoryFeed(pool: pools.history)
     files = configuration.publicDirectory.flatMap { StaticFiles(directory: $0) }
-    openAPI = OpenAPIBytes(
-      OpenAPIDocument(
-        model: store.model, version: configuration.version,
-        isProtected: authenticator.requiresCredential, isReadOnly: store.properties.isReadOnly))
+    let document = { (isProtected: Bool) in
+      OpenAPIBytes(
+        OpenAPIDocument(
+          model: store.model, version: configuration.version, isProtected: isProtected,
+          isReadOnly: store.properties.isReadOnly))
+    }
+    openAPI = (document(false), document(true))
     tracksRequests = configuration.requestLogger != nil || configuration.quotas != nil
     isWhollyTracked =
       !store.properties.isReadOnly && store.model.entities.allSatisfy(\.isObservable)

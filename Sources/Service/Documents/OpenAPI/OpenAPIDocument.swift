@@ -14,21 +14,27 @@ struct OpenAPIDocument {
   let isProtected: Bool
   let isReadOnly: Bool
   /// For each entity the name of its schema: its own name, without the characters that are not allowed
-  /// in a component's name.
+  /// in a component's name. Also the ends of the ids of its operations.
   let names: [String]
+  private static let schemaEnds = ["", "Insert", "Update", "Snapshot", "Diff"]
+  private static let verbs = [
+    "fetch", "get", "value", "insert", "update", "replace", "delete", "updateEach", "deleteEach",
+  ]
 
   init(model: Model, version: String, isProtected: Bool, isReadOnly: Bool) {
     self.model = model
     self.version = version
     self.isProtected = isProtected
     self.isReadOnly = isReadOnly
-    var taken = Set(Self.sharedSchemas.members.map(\.name))
+    var schemas = Set(Self.sharedSchemas.members.map(\.name))
+    var operations: Set = ["fetchTemplate"]
     names = model.entities.map { entity in
       var name = String(entity.name.unicodeScalars.map { Self.isPlain($0) ? Character($0) : "_" })
-      while !["", "Insert", "Update", "Snapshot", "Diff"].allSatisfy({
-        !taken.contains(name + $0)
-      }) { name += "_" }
-      for end in ["", "Insert", "Update", "Snapshot", "Diff"] { taken.insert(name + end) }
+      while Self.schemaEnds.contains(where: { schemas.contains(name + $0) })
+        || Self.verbs.contains(where: { operations.contains($0 + name) })
+      { name += "_" }
+      for end in Self.schemaEnds { schemas.insert(name + end) }
+      for verb in Self.verbs { operations.insert(verb + name) }
       return name
     }
   }

@@ -1,0 +1,20 @@
+// Statements of one transaction → the effects of all of them, or of none.
+
+import FetchModel
+
+extension Connection {
+  /// Runs `body` in a transaction that may write. Rolls it back if `body` or the commit fails.
+  func transaction<Result>(
+    _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try execute("BEGIN IMMEDIATE")
+    do {
+      let result = try body()
+      try execute("COMMIT")
+      return result
+    } catch {
+      if !isInAutocommit { try? execute("ROLLBACK") }
+      throw error
+    }
+  }
+}
