@@ -196,10 +196,11 @@ struct StoreCommandTests {
     }
     #expect(try folder.run("save", "w.sqlite", input: "[").status == 65)
     let one = try folder.run(
-      "save", "w.sqlite", input: #"[{"insert":"City","values":{"nme":"a"}}]"#)
+      "save", "w.sqlite", input: #"[{"insert":"City","values":{"name":"b","nme":"a"}}]"#)
     #expect(one.errors == "livefetch: change 0: `City` has no property `nme` (name)\n")
     let two = try folder.run(
-      "save", "w.sqlite", input: #"[{"insert":"Town"},{"insert":"City","values":{"nme":"a"}}]"#)
+      "save", "w.sqlite",
+      input: #"[{"insert":"Town"},{"insert":"City","values":{"name":"b","x":1}}]"#)
     #expect(
       two.errors.hasPrefix("livefetch: 2 failures:\n  change 0: there is no entity `Town`"),
       "\(two.errors)")

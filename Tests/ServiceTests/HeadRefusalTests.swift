@@ -38,7 +38,7 @@ struct HeadRefusalTests {
       let headers = credential.map { [(name: "Authorization", value: $0)] } ?? []
       #expect(status(file, method, target, headers + Self.json) == 401)
     }
-    for credential in ["Bearer secret", "bearer   secret"] {
+    for credential in ["Bearer secret", "bearer secret"] {
       let right = [(name: "Authorization", value: credential)]
       #expect(status(file, method, target, right + Self.json) == nil)
     }

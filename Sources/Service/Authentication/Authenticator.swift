@@ -102,7 +102,7 @@ extension Authenticator {
     guard header.utf8.count <= maxBytes else { return nil }
     let parts = header.split(separator: " ", maxSplits: 1)
     guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
-    return String(parts[1].drop { $0 == " " })
+    return String(parts[1])
   }
 
   private func isServerToken(_ digest: SHA256Digest) -> Bool {
