@@ -147,13 +147,12 @@ extension CapturedTable {
 
 extension CapturedTable {
   /// SQL that is true for a history row `c` of `changes` that holds a row as it was before the transaction:
-  /// no other history row of the same transaction created that version. PostgreSQL joins the two only if
-  /// there is no other condition; the row of an insert has no version before it, so that none is found.
+  /// no other history row of the same transaction created that version.
   private static let isRowBefore = """
-    NOT EXISTS (
+    NOT (livefetch_existed AND EXISTS (
       SELECT FROM changes AS n WHERE n.livefetch_xid = c.livefetch_xid
         AND n.livefetch_part = c.livefetch_part AND n.livefetch_file = c.livefetch_file
-        AND n.livefetch_after = c.livefetch_before)
+        AND n.livefetch_after = c.livefetch_before))
     """
 
   /// Returns SQL for each row that a list of transactions changed, as it was before the transaction: the
