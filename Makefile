@@ -11,7 +11,8 @@ PACKAGES := libmicrohttpd-dev libsqlite3-dev libcurl4-openssl-dev zlib1g-dev lib
 # other processes, values that are not of their column's type, NULL in keys, rows without a key), SQLite's
 # own statements and functions, or what does not depend on the store. CachingContract is one of them: a
 # commit in any database of a PostgreSQL server moves the tokens of all of them, and so do log flushes.
-BOTH_STORES := AccessProof|Access(Fault|Leak|Live|Partner|PartnerProof|Reading|Saving|RuleMatrix|Time|Token)|$(strip \
+BOTH_STORES := AccessProof|$(strip \
+  )Access(Deleting|Fault|Leak|Live|Partner|PartnerProof|Reading|Saving|RuleMatrix|Time|Token)|$(strip \
   )AlteredTable|BatchInSave|CacheBound|CodePointOrder|CredentialEnd|DeleteRule|DerivedChain|$(strip \
   )DictionariesContract|DictionariesLive|DisconnectedClients|EntityName|$(strip \
   )ErrorContract|EveryFailure|FetchContract|FetchedKeys|FetchParity|GroupedDate|HeadRefusal|Idempotency|$(strip \

@@ -43,6 +43,8 @@ package protocol SaveConnection: AnyObject {
   ) throws(StoreError) -> Constraint?
   /// Returns the id of the row that the last INSERT wrote; nil if the statement returned none.
   func insertedID(in table: SaveTable) -> ObjectID?
+  /// Returns a statement that writes so that it ends at every violated constraint: no clause of the
+  /// table lets it delete other rows.
   func endingAtConstraints(_ sql: String) throws(StoreError) -> String
   /// Runs a command without values, such as SAVEPOINT.
   func run(_ command: String) throws(StoreError)
@@ -92,8 +94,7 @@ package protocol SaveConnection: AnyObject {
 }
 
 extension SaveConnection {
-  /// Returns a statement that writes, so that it ends at every violated constraint: no clause of the
-  /// table lets it delete other rows.
+  /// For databases whose tables have no such clauses.
   package func endingAtConstraints(_ sql: String) throws(StoreError) -> String { sql }
 
   /// True if `sql` returns a row.

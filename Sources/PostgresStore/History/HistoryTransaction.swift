@@ -58,8 +58,9 @@ struct HistoryTransaction {
     }
   }
 
-  /// Locks the tables that a statement names, with or without their schema. Throws a serialization failure if the snapshot is older
-  /// than a table's file: it would not show the rows that a TRUNCATE has removed since.
+  /// Locks the tables that a statement names, with or without their schema. Throws a serialization
+  /// failure if the snapshot is older than a table's file: it would not show the rows that a TRUNCATE
+  /// has removed since.
   func lock(for sql: String) throws(PostgresError) {
     let tables = unlocked.filter { sql.contains(quoted($0.name)) }
     guard !tables.isEmpty else { return }

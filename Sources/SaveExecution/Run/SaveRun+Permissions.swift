@@ -142,22 +142,16 @@ extension SaveRun {
     return false
   }
 
-  /// Returns true if the caller may delete an object, as far as that depends on the save having inserted
-  /// it: after the delete no rule can be evaluated for it, and delete rules may have deleted others with
-  /// it. Reports a problem if not.
+  /// Returns true unless the save has inserted an object that the caller may not delete as it is now:
+  /// `delete` could not be evaluated before the save. Reports a problem if not.
   mutating func mayDeleteInserted(
     _ id: ObjectID, of entity: Int, at index: Int
   ) throws(StoreError) -> Bool {
-    guard let permissions, isInserted(id, of: entity),
-      try !idsFulfilling(.everything, among: [id], of: entity).isEmpty
+    guard let permissions, let object = insertedObject(id, of: entity),
+      try !refused([object], .delete, permissions.access).isEmpty
     else { return true }
-    for action in [AccessAction.insert, .delete] {
-      let rule = permissions.access.rule(action, entity)
-      guard try idsFulfilling(rule, among: [id], of: entity).isEmpty else { continue }
-      reportForbidden(action.rawValue, entity, at: index)
-      return false
-    }
-    return true
+    reportForbidden("delete", entity, at: index)
+    return false
   }
 
   /// True unless no object of the entity may be inserted, whatever its values.

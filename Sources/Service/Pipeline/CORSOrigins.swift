@@ -18,29 +18,27 @@ struct CORSOrigins: Sendable {
 
   /// The headers of a response to `request`. With one origin they are the same for every request.
   func headers(for request: HTTPRequest) -> Headers {
-    switch origins.count {
-    case 0: []
-    case 1: headers[0]
-    default: headers[index(of: request)]
-    }
+    headers { request.hasHeader("Origin", $0) }
   }
 
   /// The same for a request with this `Origin`; nil without one.
-  func headers(forOrigin origin: String?) -> Headers {
+  func headers(forOrigin origin: String?) -> Headers { headers { $0 == origin } }
+
+  private func headers(_ isRequested: (String) -> Bool) -> Headers {
     switch origins.count {
     case 0: []
     case 1: headers[0]
-    default: headers[origins.firstIndex { $0 == origin } ?? origins.count]
+    default: headers[index(isRequested)]
     }
   }
 
   /// Differs for requests whose responses have different headers.
   func variant(of request: HTTPRequest) -> Int {
-    origins.count > 1 ? index(of: request) : 0
+    origins.count > 1 ? index { request.hasHeader("Origin", $0) } : 0
   }
 
-  private func index(of request: HTTPRequest) -> Int {
-    origins.firstIndex { request.hasHeader("Origin", $0) } ?? origins.count
+  private func index(_ isRequested: (String) -> Bool) -> Int {
+    origins.firstIndex(where: isRequested) ?? origins.count
   }
 
   /// The headers of a preflight response.
