@@ -205,10 +205,12 @@ class Client:
         self.lines.put(None)
 
     def record(self):
-        """Notes what the server holds now; a state that was already the last is not noted again."""
+        """Notes what the server holds now, unless it was already the last state; whether it noted it."""
         state = plain(self.server.ask("/v1/fetch", self.fetch))
-        if not self.states or self.states[-1] != state:
+        is_new = not self.states or self.states[-1] != state
+        if is_new:
             self.states.append(state)
+        return is_new
 
     def check(self):
         """Reads lines until the client has printed what the server holds now. Each has to be a
@@ -222,7 +224,10 @@ class Client:
             if line is None:
                 raise Failed(f"{self.name}: the client ended, status {self.process.wait()}")
             try:
-                printed = plain(json.loads(line))
+                snapshot = json.loads(line)
+                printed = plain(snapshot)
+                if not isinstance(snapshot["token"], str):
+                    raise ValueError
             except (ValueError, TypeError, LookupError, AttributeError):
                 raise self.failed("printed what is no snapshot", line.strip()) from None
             if printed not in self.states[self.place :]:
@@ -322,17 +327,19 @@ class Run:
         self.record()
 
     def record(self):
-        for client in self.clients:
-            client.record()
+        """Notes what the server holds now; whether the result of a client has changed."""
+        return any([client.record() for client in self.clients])
 
     def check(self):
         for client in self.clients:
             client.check()
 
     def step(self, count=1):
+        """Saves until a result has changed: a save that changes none would let the next check pass at once."""
         for _ in range(count):
             self.saves.some()
-            self.record()
+            while not self.record():
+                self.saves.some()
 
     def snapshots(self):
         """the first line is the snapshot"""

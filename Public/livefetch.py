@@ -90,6 +90,8 @@ def _apply(old: List[Any], changed: Dict[str, Any], entries: Dict[str, Any]) -> 
         if sections.pop(gone["index"])["items"]:
             raise OutOfStep(f"section {gone['index']} is deleted and not empty")
     for added in sorted(changed["inserted"], key=itemgetter("index")):
+        if added["index"] > len(sections):
+            raise OutOfStep(f"there is no place for section {added['index']}")
         info = {name: value for name, value in added.items() if name != "index"}
         sections.insert(added["index"], {**info, "items": []})
     for entry in sorted(entries["inserted"] + entries["moved"], key=itemgetter("to")):
@@ -122,6 +124,10 @@ def digest(result: Result) -> str:
                 hash = (hash ^ byte) * 0x01000193 & 0xFFFFFFFF
             total, previous = total + hash, own
     return f"{total & 0xFFFFFFFF:08x}"
+
+
+def _differs(result: Result) -> bool:
+    return "digest" in result and "sections" in result and digest(result) != result["digest"]
 
 
 class _Float(float):
@@ -178,7 +184,7 @@ class Client:
                     if before is None or {**before, "token": ""} != {**result, "token": ""}:
                         yield result
                     continue
-                self._closed.wait(pause if seconds is None else seconds)
+                self._closed.wait(max(pause, seconds or 0))
                 pause = min(pause * 2, LONGEST_PAUSE)
         finally:
             self._waiting.remove(connection)
@@ -224,8 +230,11 @@ class Client:
         if result is not None:
             request = {**request, "since": result["token"], "wait": WAIT}
         answer = self._send(connection, "POST", "/v1/fetch", request)
+        if not isinstance(answer.get("to", answer.get("token")), str):  # something else has answered
+            raise LiveFetchError({"code": "not-an-answer", "detail": "The answer has no token."})
         new = answer if result is None else advance(result, answer)
-        if "digest" in new and "sections" in new and digest(new) != new["digest"]:
+        # The digest of a snapshot differs if JSON has a value of it in several forms: that proves nothing.
+        if result is not None and _differs(new) and not _differs(result):
             raise OutOfStep("the digest differs")
         return new
 
@@ -248,20 +257,35 @@ class Client:
             if self._closed.is_set():  # while this call was made
                 self._close_idle()
 
-    def _connect(self, wait: float = 0) -> http.client.HTTPConnection:
+    def _connect(self, wait: float = 0) -> Any:
         secure = self._address.scheme == "https"
         kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-        return kind(self._address.netloc, timeout=self._timeout + wait)
+        connection: Any = kind(self._address.netloc, timeout=self._timeout)
+        connection.answer_timeout = self._timeout + wait  # to connect takes no longer than a call
+        return connection
 
-    def _send(self, connection: Any, method: str, path: str, body: Any = None, more: Any = {}) -> Result:
-        headers = {"Content-Type": "application/json", **more}
+    def _send(self, connection: Any, *arguments: Any) -> Result:
         token = self._token() if callable(self._token) else self._token
+        try:
+            return self._send_with(token, connection, *arguments)
+        except LiveFetchError as error:
+            # The credential may have ended while the server held the request.
+            renewed = self._token() if error.status == 401 and callable(self._token) else token
+            if renewed == token:
+                raise
+        return self._send_with(renewed, connection, *arguments)
+
+    def _send_with(
+        self, token: Optional[str], connection: Any, method: str, path: str, body: Any = None, more: Any = {}
+    ) -> Result:
+        headers = {"Content-Type": "application/json", **more}
         if token:
             headers["Authorization"] = f"Bearer {token}"
         data = None if body is None else json.dumps(body).encode()
         try:
             if connection.sock is None:
                 connection.connect()
+                connection.sock.settimeout(connection.answer_timeout)
             if self._closed.is_set():  # `close` ends only connections that are open
                 raise OSError("the client is closed")
             connection.request(method, self._address.path.rstrip("/") + path, data, headers)

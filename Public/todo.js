@@ -3,12 +3,13 @@
 
 import { connect, isPending } from './livefetch.js';
 import { startTheme } from './explorer/chrome.js';
+import { token } from './explorer/session.js';
 import { namedEntities, todoEntity } from './explorer/todo-entity.js';
 
 startTheme();
 const at = (id) => document.getElementById(id);
 const connection = { state: 'connecting', error: null, waiting: 0 };
-const client = connect('', { token: () => sessionStorage.getItem('livefetch-token'), offline: true,
+const client = connect('', { token, offline: true,
   onQueue: (waiting) => showConnection({ waiting }),
   onRefused: ({ message, errors }) => note(errors[0]?.detail ?? message) });
 const list = await choose().catch(({ status, message }) => note(

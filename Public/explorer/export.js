@@ -9,6 +9,8 @@ import { closePopover, popover } from './popover.js';
 
 /** The number of rows of one request. */
 const PAGE_SIZE = 5000;
+/** The server selects no more columns; without a selection it sends all. */
+const MOST_SELECTED = 256;
 
 /** The element that shows the running export's progress, with a button that stops it; null if none runs. */
 let running = null;
@@ -70,7 +72,7 @@ async function* pages({ client, request, columns, mayRepeat }, signal) {
   let size = PAGE_SIZE;
   for (let count = 0; count < most;) {
     const limit = Math.min(size, most - count);
-    const result = await client.fetch({ ...request, select: select.length > 0 ? select : undefined, limit,
+    const result = await client.fetch({ ...request, select: select.length <= MOST_SELECTED ? select : undefined, limit,
       ...(after && (mayRepeat ? { offset: (request.offset ?? 0) + count } : { after, offset: undefined })) }, { signal }).catch((error) => {
       if (error.code !== 'answer-too-large' || limit === 1) throw error;
       size = Math.ceil(limit / 2);

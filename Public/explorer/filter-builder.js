@@ -12,6 +12,8 @@ const TYPING = 350;
 
 export class FilterBuilder {
   #page;
+  /** The table that the conditions are about. */
+  #entity;
   #conditions = [];
   #word = 'AND';
   /** A predicate that the builder cannot show; it holds in addition. */
@@ -45,6 +47,7 @@ export class FilterBuilder {
 
   #read() {
     const { schema, view, where } = this.#page;
+    this.#entity = view.entity;
     const read = conditionsOf(where, (path) => this.#typeOf(schema, view.entity, path));
     this.#rest = read === null ? where : '';
     this.#conditions = read?.conditions ?? [];
@@ -74,6 +77,8 @@ export class FilterBuilder {
 
   #changed() {
     this.#apply.cancel();
+    // The user has gone to another table before what was typed was applied.
+    if (this.#page.view.entity !== this.#entity) return;
     const texts = this.#conditions.filter(({ values, operator }) =>
       valueCount(operator) === 0 || values.some((value) => value !== '')).map(conditionText).filter(Boolean);
     const text = texts.join(` ${this.#word} `);

@@ -22,6 +22,7 @@ import { PlainFetch } from './plain-fetch.js';
 import { PredicateField } from './predicate-field.js';
 import { number } from './format.js';
 import { RowCounts } from './row-counts.js';
+import { closePopover } from './popover.js';
 import { rowPanel, showCurrent } from './row-page.js';
 import { FIRST, nextOffset, rowCount, SIZE, smaller } from './row-window.js';
 import { showSession, signIn } from './sign-in.js';
@@ -105,6 +106,8 @@ export class Page {
   /** Goes to a view. @param isStep true if the browser's Back button returns from it. */
   go(view, isStep = false) {
     const isOther = view.entity !== this.view?.entity;
+    // What was typed a moment ago belongs to the view before.
+    if (isOther || view.where !== this.view?.where) this.#typed.cancel();
     if (view.where !== this.view?.where) this.grid.selection.clear();
     this.view = { ...view, second: this.second.isOpen || view.second ? '1' : '' };
     address.write(this.view, isStep);
@@ -112,7 +115,15 @@ export class Page {
     byID('heading').textContent = view.entity || 'LiveFetch';
     const exists = this.schema.entity(view.entity) !== undefined;
     document.querySelector('.query').hidden = !exists;
-    if (!exists) return this.#missing();
+    if (!exists) this.#missing();
+    else this.#show(isOther);
+    // A menu is about the table before. What was typed into it counts if that table is shown again.
+    if (isOther) closePopover();
+  }
+
+  /** Shows the table of the view. @param isOther true if it is another table than before. */
+  #show(isOther) {
+    const { view } = this;
     if (this.predicate.value !== view.where) this.predicate.value = view.where;
     this.controls.show(view, this.schema);
     this.model.show(this.schema, view.entity, this.counts);

@@ -5,18 +5,25 @@ const LONGEST = 20_000;
 
 /**
  * Waits, longer after each failure, at random so that clients do not come back all at once; ends
- * early when the signal, if there is one, is aborted or the network is back.
+ * early when the signal, if there is one, is aborted, or the network is back and the server has not requested the wait.
  */
 export class Backoff {
   #failures = 0;
   #end = () => {};
+  /** True if the server has requested the current wait. */
+  #isRequested = false;
 
   succeeded() {
     this.#failures = 0;
   }
 
-  /** Ends the current wait. */
+  /** Ends the current wait, but not one that the server has requested. */
   hurry() {
+    if (!this.#isRequested) this.#end();
+  }
+
+  /** Ends the current wait. */
+  end() {
     this.#end();
   }
 
@@ -25,6 +32,7 @@ export class Backoff {
     if (signal?.aborted) return;
     const most = Math.min(LONGEST, SHORTEST * 2 ** this.#failures);
     this.#failures += 1;
+    this.#isRequested = atLeast > 0;
     const delay = Math.max(atLeast * 1000, most * (0.5 + Math.random() / 2));
     await new Promise((resolve) => {
       const timer = setTimeout(resolve, delay);

@@ -133,8 +133,7 @@ class Client {
   /** Ends the live fetches; saves that wait stay in the storage. Resolves when all is stored. */
   async close() {
     for (const live of [...this.#lives]) live.close();
-    this.#queue?.close();
-    await this.#results?.close();
+    await Promise.all([this.#queue?.close(), this.#results?.close()]);
   }
 
   // MARK: Saving

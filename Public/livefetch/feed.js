@@ -56,6 +56,7 @@ export class Feed {
   remove(subscription) {
     if (!this.#subscriptions.delete(subscription)) return;
     this.#forgetPause(subscription);
+    if (this.size === 0) this.#backoff.end();
     this.restart();
   }
 
@@ -135,7 +136,7 @@ export class Feed {
 
   #forgetPause(subscription) {
     this.#resting.delete(subscription);
-    this.#pauses.get(subscription)?.hurry();
+    this.#pauses.get(subscription)?.end();
     this.#pauses.delete(subscription);
   }
 
@@ -168,7 +169,8 @@ export class Feed {
       return;
     }
     this.#lost(subscriptions, error);
-    await this.#backoff.wait(signal, error.retryAfter);
+    // A fetch that is added meanwhile does not shorten the pause that the server has requested.
+    await this.#backoff.wait(error.retryAfter ? undefined : signal, error.retryAfter);
   }
 
   #end(error, subscriptions) {

@@ -24,6 +24,8 @@ export class SaveQueue {
   #backoff = new Backoff();
   #closed = new AbortController();
   #isSending = false;
+  /** The item whose request is under way. */
+  #sent = null;
   #error = null;
   /** True while the last that is known of the server is that it answers. */
   #isReached = false;
@@ -55,8 +57,17 @@ export class SaveQueue {
     const item = this.#take(this.#nextKey(), save, signal);
     item.stored = this.#storage.set(item.key, save);
     item.stored.then(() => this.#pages.post({ kind: 'queued' }));
+    if (signal?.aborted) this.#cancel(item);
+    else signal?.addEventListener('abort', () => this.#cancel(item), { signal: item.ended.signal });
     this.wake();
     return item;
+  }
+
+  /** Removes a save whose caller has aborted it. One that is being sent ends by its request. */
+  async #cancel(item) {
+    if (item === this.#sent) return;
+    await item.stored;
+    await this.#end(item, item.signal.reason);
   }
 
   /** The connection of a live fetch was opened. */
@@ -88,11 +99,12 @@ export class SaveQueue {
     this.#isSending = false;
   }
 
-  /** Stops sending; what waits stays in the storage. */
-  close() {
+  /** Stops sending; what waits stays in the storage. Resolves when all of it is there. */
+  async close() {
     this.#closed.abort();
     this.#stopWatching();
     this.#pages.close();
+    await Promise.all([...this.#items.values()].map(({ stored }) => stored));
   }
 
   // MARK: The storage
@@ -106,15 +118,16 @@ export class SaveQueue {
   }
 
   #take(key, save, signal) {
-    const item = { key, save, signal, stored: undefined, isDone: false };
+    const item = { key, save, signal, stored: undefined, ended: new AbortController() };
     item.answer = new Promise((resolve, reject) => Object.assign(item, { resolve, reject }));
     if (this.#handlers.onRefused || save.page !== this.#pages.id) item.answer.catch(() => {});
     this.#items.set(key, item);
+    this.#lastTime = Math.max(this.#lastTime, Number(/\d+/.exec(key)?.[0] ?? 0));
     this.#changed(this.#error);
     return item;
   }
 
-  /** Keys sort in the order in which the saves were made. */
+  /** Keys sort in the order in which the saves were made, also after the clock was set back. */
   #nextKey() {
     this.#lastTime = Math.max(Date.now(), this.#lastTime + 1);
     return `${PREFIX}${String(this.#lastTime).padStart(15, '0')}-${this.#pages.id}`;
@@ -142,15 +155,26 @@ export class SaveQueue {
   async #unsettled(item) {
     const soon = new Promise((resolve) => { setTimeout(resolve, OUTCOME_SOON); });
     await Promise.race([soon, item.answer.catch(() => {})]);
-    return item.isDone ? undefined : item.save;
+    return item.ended.signal.aborted ? undefined : item.save;
   }
 
   async #sendOne(item, save) {
+    if (item.signal?.aborted) return this.#end(item, item.signal.reason);
     if (save.sentAt && Date.now() - save.sentAt > KEY_LIFETIME) return this.#finish(item, unknownOutcome());
     if (!this.#isReached || globalThis.navigator?.onLine === false) await this.#probe();
+    if (item.ended.signal.aborted) return undefined;
     if (!save.sentAt) await this.#store(item, { ...save, sentAt: Date.now() });
     this.#pages.post({ kind: 'sending', key: item.key });
     this.#handlers.onSending(item);
+    this.#sent = item;
+    try {
+      return await this.#request(item, save);
+    } finally {
+      this.#sent = null;
+    }
+  }
+
+  async #request(item, save) {
     let data;
     try {
       ({ data } = await this.#post(save, item.signal));
@@ -160,10 +184,12 @@ export class SaveQueue {
       if ([401, 429].includes(error.status)) await this.#store(item, { ...save, sentAt: undefined });
       throw error;
     }
-    await this.#finish(item, null, data);
+    return this.#finish(item, null, data);
   }
 
   #store(item, save) {
+    // An aborted save is not stored again.
+    if (item.ended.signal.aborted || item.signal?.aborted) return undefined;
     item.save = save;
     return this.#storage.set(item.key, save);
   }
@@ -188,6 +214,11 @@ export class SaveQueue {
     // First, as saves are added while the storage is written.
     Object.assign(this.#ids, data?.ids);
     if (data) await this.#replaceIDs(item, data.ids);
+    await this.#end(item, error, data);
+  }
+
+  /** Removes a save from the storage, and reports its outcome to all pages. */
+  async #end(item, error, data) {
     await this.#storage.delete(item.key);
     const problem = error && (error.problem ?? { code: 'not-sent', detail: error.message });
     this.#pages.post({ kind: 'outcome', key: item.key, problem, data });
@@ -212,7 +243,8 @@ export class SaveQueue {
   }
 
   #settle(item, error, data, isOrphan) {
-    item.isDone = true;
+    if (item.ended.signal.aborted) return;
+    item.ended.abort();
     this.#items.delete(item.key);
     Object.assign(this.#ids, data?.ids);
     this.#changed(null);

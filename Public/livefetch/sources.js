@@ -6,7 +6,7 @@
 // network does; who calls them decides what then.
 
 import { stringify } from './json.js';
-import { byteLength, clean, LiveFetchError, route } from './transport.js';
+import { byteLength, clean, LiveFetchError, notAnAnswer, route } from './transport.js';
 import { events } from './events.js';
 
 /** The server sends a comment every 15 s: after this long the connection is dead. */
@@ -63,6 +63,7 @@ export async function* pollOne(transport, [subscription], signal) {
     const wait = since && isFirst ? 0 : WAIT;
     const request = route(since ? { ...wire, since, wait } : wire);
     const { data, bytes } = await timed(transport, request, signal);
+    if (typeof (data?.to ?? data?.token) !== 'string') throw notAnAnswer('The answer to the fetch has no token.');
     if (isFirst) yield { kind: 'open' };
     yield { name, kind: since ? 'diff' : 'snapshot', data, bytes };
   }
@@ -77,6 +78,7 @@ export async function* pollMany(transport, subscriptions, signal) {
   for (let isFirst = true; asked.length > 0; isFirst = false) {
     const body = { fetches: fetches(asked), wait: isFirst ? 0 : WAIT };
     const { data } = await timed(transport, { method: 'POST', path: '/v1/live', body }, signal);
+    if (!data?.results) throw notAnAnswer('The answer to the fetches has no results.');
     if (isFirst) yield { kind: 'open' };
     for (const [name, result] of Object.entries(data.results)) {
       yield { name, kind: kind(result), data: result, bytes: byteLength(stringify(result)) };
@@ -97,11 +99,11 @@ function fetches(subscriptions) {
   return Object.fromEntries(entries);
 }
 
-/** A request that may take as long as the server holds it, and not much longer. */
+/** A request that may take as long as the server holds it, and whose answer may take as long as parts of it come. */
 async function timed(transport, request, signal) {
   const watch = new Watch(signal, SILENCE);
   try {
-    return await transport.json({ ...request, signal: watch.signal });
+    return await transport.json({ ...request, signal: watch.signal, onBytes: () => watch.received() });
   } catch (error) {
     throw watch.explain(error);
   } finally {

@@ -1,6 +1,7 @@
 /* @ts-self-types="./svelte.d.ts" */
 // For Svelte 3 and later: a live fetch as a store.
 
+import { call } from './transport.js';
 import { Follower, idle } from './watch.js';
 
 /**
@@ -14,7 +15,7 @@ export function liveStore(client, request) {
   const open = () => {
     const follower = new Follower(client, (value) => {
       shown = value;
-      for (const run of [...subscribers]) run.next(value);
+      for (const { next } of [...subscribers]) call(next, value);
     });
     const stop = request?.subscribe?.((value) => follower.follow(value)) ?? follower.follow(request);
     return () => {

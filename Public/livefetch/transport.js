@@ -10,7 +10,7 @@ const LONGEST_TARGET = 2000;
 /** A refusal of the server (its problem object), or a server that cannot be reached. */
 export class LiveFetchError extends Error {
   constructor(problem, options) {
-    super(withoutName(problem.detail) || problem.title || problem.code, options);
+    super(withoutName(problem.detail) || problem.title || problem.code || `HTTP ${problem.status ?? 0}`, options);
     this.name = 'LiveFetchError';
     /** The HTTP status; 0 where there was no answer. */
     this.status = problem.status ?? 0;
@@ -22,7 +22,7 @@ export class LiveFetchError extends Error {
     this.offset = problem.offset;
     this.hint = problem.hint;
     /** Every failure of a save: `{change, property, code, detail, stored, given}`. */
-    this.errors = problem.errors ?? [];
+    this.errors = Array.isArray(problem.errors) ? problem.errors : [];
     this.problem = problem;
     /** Seconds that the server asks to wait. */
     this.retryAfter = problem.retryAfter;
@@ -59,7 +59,7 @@ export function warnOfRefusal(subject, { code, message, hint }) {
 
 /** A detail without the name of one fetch of many: the names are the client's own. */
 function withoutName(detail) {
-  return detail?.replace(/^Fetch `[^`]*`: /, '');
+  return typeof detail === 'string' ? detail.replace(/^Fetch `[^`]*`: /, '') : undefined;
 }
 
 export class Transport {
@@ -108,12 +108,12 @@ export class Transport {
     }
   }
 
-  /** The answer as JSON, with its size on the wire before compression. */
-  async json(request) {
+  /** The answer as JSON, with its size on the wire before compression; `onBytes` is called for each part that comes. */
+  async json({ onBytes, ...request }) {
     const response = await this.send(request);
     let text;
     try {
-      text = await response.text();
+      text = await textOf(response, onBytes);
     } catch (cause) {
       if (request.signal?.aborted) throw request.signal.reason;
       throw unreachable(cause);
@@ -180,6 +180,19 @@ export class Transport {
     const headers = { ...(await this.credentials()), ...own };
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     return headers;
+  }
+}
+
+async function textOf(response, onBytes) {
+  if (!onBytes || !response.body) return response.text();
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    onBytes();
+    text += decoder.decode(value, { stream: true });
   }
 }
 
@@ -261,7 +274,7 @@ function unsendable(cause) {
 }
 
 /** Something other than the server has answered: a proxy, or the sign-in page of a network. */
-function notAnAnswer(detail, cause) {
+export function notAnAnswer(detail, cause) {
   return new LiveFetchError({ status: 0, code: 'not-an-answer', detail }, { cause });
 }
 

@@ -5,6 +5,7 @@
 // within the page) neither sends a new request nor shows an empty result.
 
 import { stringify } from './json.js';
+import { call } from './transport.js';
 
 /** Milliseconds that a live fetch stays open without subscribers. */
 const LINGER = 1000;
@@ -88,7 +89,7 @@ class Watched {
     const { data: oldData, state: oldState, error: oldError } = this.value;
     if (state === 'closed' || (data === oldData && state === oldState && error === oldError)) return;
     this.value = { data, state, error };
-    for (const listener of [...this.#listeners]) listener();
+    for (const listener of [...this.#listeners]) call(listener);
   }
 
   #endSoon() {

@@ -12,6 +12,7 @@ static const int cpostgres_schema = PG_DIAG_SCHEMA_NAME;
 static const int cpostgres_table = PG_DIAG_TABLE_NAME;
 static const int cpostgres_column = PG_DIAG_COLUMN_NAME;
 static const int cpostgres_constraint = PG_DIAG_CONSTRAINT_NAME;
+static const int cpostgres_function = PG_DIAG_SOURCE_FUNCTION;
 
 static inline void cpostgres_ignore_notice(void *context, const char *message) {
   (void)context;

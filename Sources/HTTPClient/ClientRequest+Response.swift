@@ -45,11 +45,26 @@ private final class ResponseCollector: Sendable {
     transfer.next { [self] event in
       switch event {
       case .head(let head): parts.withLock { $0.head = head }
-      case .body(let piece): parts.withLock { $0.body += piece }
+      case .body(let piece):
+        guard append(piece) else {
+          transfer.cancel()
+          let most = transfer.request.maxResponseBytes
+          return completion(.failure(.failed("the response has more than \(most) bytes")))
+        }
       case .end: return completion(whole)
       case .failed(let error): return completion(.failure(error))
       }
       collect(completion)
+    }
+  }
+
+  /// False if the body is longer than the request allows.
+  private func append(_ piece: [UInt8]) -> Bool {
+    parts.withLock { parts in
+      let left = transfer.request.maxResponseBytes - parts.body.count
+      guard piece.count <= left else { return false }
+      parts.body += piece
+      return true
     }
   }
 

@@ -15,7 +15,7 @@ package struct TransferTimeLimits: Sendable, Equatable {
   }
 }
 
-/// A request: method, address, headers, body, time limits.
+/// A request: method, address, headers, body, limits.
 package struct ClientRequest: Sendable {
   package let method: String
   /// An absolute URL, `http` or `https`, percent-encoded.
@@ -23,6 +23,8 @@ package struct ClientRequest: Sendable {
   package var headers: [(name: String, value: String)]
   package var body: [UInt8]
   package var limits: TransferTimeLimits
+  /// The most bytes of a body that a whole response may have.
+  package var maxResponseBytes = Int.max
 
   package init(
     _ method: String, _ url: String, headers: [(name: String, value: String)] = [],

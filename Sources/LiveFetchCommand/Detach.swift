@@ -23,12 +23,14 @@ struct Detach: ParsableCommand {
   var store: String
 
   func run() throws {
-    let database = DatabaseTarget(store)
-    if database == nil { try requireFile(store) }
-    let name = database?.name ?? store
-    let wasAttached = try reportingErrors(of: name) {
-      try database.map { try PostgresStore.detach($0.text) } ?? SQLiteStore.detach(path: store)
+    let store = StoreLocation(store)
+    try store.check()
+    let wasAttached = try reportingErrors(of: store.name) {
+      switch store {
+      case .file(let path): try SQLiteStore.detach(path: path)
+      case .database(let target): try PostgresStore.detach(target.text)
+      }
     }
-    print(wasAttached ? "\(name): detached" : "\(name): there was nothing to take out")
+    print("\(store.name): \(wasAttached ? "detached" : "there was nothing to take out")")
   }
 }

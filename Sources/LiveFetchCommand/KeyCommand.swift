@@ -77,14 +77,14 @@ struct KeyCommand: ParsableCommand {
     }
 
     func run() throws {
-      let store = KeyStore(store)
+      let store = StoreLocation(store)
       try store.check()
       let key = APIKey()
       let now = Instant.now.secondsSince1970
       let record = APIKeyRecord(
         id: key.id, name: name, digest: key.digest, scopes: try scopes(), roles: role,
         userID: user, created: now, expires: expires.flatMap { KeyDate.end(of: $0, from: now) })
-      guard try store.add(record) else {
+      guard try store.addAPIKey(record) else {
         let message = "there is a key with the name '\(name)' already; revoke it first"
         throw StoreError.unusable(message).failure(store.name)
       }
@@ -107,9 +107,9 @@ struct KeyCommand: ParsableCommand {
     @Flag(help: "Print it as JSON.") var json = false
 
     func run() throws {
-      let store = KeyStore(store)
+      let store = StoreLocation(store)
       try store.check()
-      let keys = try store.keys()
+      let keys = try store.apiKeys()
       print(json ? JSON.array(keys.map(\.json)).text : Self.table(keys))
     }
 
@@ -140,9 +140,9 @@ struct KeyCommand: ParsableCommand {
     @Argument(help: "The key's name or id.") var key: String
 
     func run() throws {
-      let store = KeyStore(store)
+      let store = StoreLocation(store)
       try store.check()
-      guard let revoked = try store.revoke(key) else {
+      guard let revoked = try store.revokeAPIKey(key) else {
         throw StoreError.unusable("there is no key '\(key)' to revoke").failure(store.name)
       }
       print("\(store.name): revoked \(revoked.name) (\(revoked.id))")

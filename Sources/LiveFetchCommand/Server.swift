@@ -13,7 +13,7 @@ struct Server {
   /// True while requests are served.
   static let isRunning = Atomic(false)
 
-  let source: ServedStore
+  let source: StoreLocation
   var options: ServerOptions
   /// Returns the settings as they are now; see ``ServeOptions/reloaded(_:)``.
   let reloaded: (ServerOptions) throws -> ServerOptions

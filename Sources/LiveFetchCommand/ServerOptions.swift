@@ -138,7 +138,7 @@ struct ServerOptions {
     guard serverToken == nil, jwt == nil, !HostNames.isLoopback(host),
       !settings.isOn(.insecureOpen)
     else { return }
-    guard try KeyStore(store).keys().isEmpty else { return }
+    guard try StoreLocation(store).apiKeys().isEmpty else { return }
     throw failure(
       """
       Listening on \(host) needs a way to authenticate: --token-file FILE, LIVEFETCH_TOKEN in the \

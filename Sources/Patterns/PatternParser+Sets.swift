@@ -18,12 +18,16 @@ extension PatternParser {
         let isBoth = parser.next == "&"
         parser.offset += 2
         let other = try parser.parseUnion(isFirst: false, in: start)
+        try parser.count(spans: set.spans.count)
         set = isBoth ? set.intersection(other) : set.subtracting(other)
       }
       guard parser.consume("]" as Unicode.Scalar) else {
         throw parser.failure("`[` without `]`", at: start)
       }
-      if parser.flags.ignoresCase { set = set.closedOverCase }
+      if parser.flags.ignoresCase {
+        try parser.count(spans: set.closureSteps)
+        set = set.closedOverCase
+      }
       return isNegated ? set.complement : set
     }
   }
@@ -41,9 +45,6 @@ extension PatternParser {
     let set = try property(name, at: start)
     return isNegated ? set.complement : set
   }
-
-  /// The number of spans from which on they are united, so that a long set needs little memory.
-  private static let maxSpans = 4_096
 
   /// The kind of the previous element, which determines the meaning of a sign after it.
   private enum Last { case nothing, character, several, set }
@@ -68,13 +69,10 @@ extension PatternParser {
         let other = try parseSet()
         joined = ScalarSet(joined.spans + spans)
         spans = []
+        try count(spans: joined.spans.count)
         joined = scalar == "-" ? joined.subtracting(other) : joined.intersection(other)
       } else {
         last = try parseItem(into: &spans)
-        if spans.count > Self.maxSpans {
-          joined = ScalarSet(joined.spans + spans)
-          spans = []
-        }
       }
     }
   }
@@ -83,13 +81,13 @@ extension PatternParser {
     into spans: inout [ScalarSet.Span]
   ) throws(PatternError) -> Last {
     if next == "[" {
-      spans += try parseSet().spans
+      try append(parseSet(), to: &spans)
       return .set
     }
     if isAt("\\Q") { return try parseQuotation(into: &spans) }
     let isNamed = isAt("\\p") || isAt("\\P")
     if next == "\\", let set = try parseProperty() {
-      spans += set.spans
+      try append(set, to: &spans)
       return isNamed ? .set : .several
     }
     let start = offset
@@ -103,6 +101,13 @@ extension PatternParser {
     guard first.value <= last.value else { throw failure("a range that runs backwards", at: start) }
     spans.append(first.value...last.value)
     return .several
+  }
+
+  private mutating func append(
+    _ set: ScalarSet, to spans: inout [ScalarSet.Span]
+  ) throws(PatternError) {
+    try count(spans: set.spans.count)
+    spans += set.spans
   }
 
   private mutating func parseRangeEnd(at start: Int) throws(PatternError) -> Unicode.Scalar {

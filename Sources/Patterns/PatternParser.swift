@@ -13,12 +13,15 @@ struct PatternParser {
 
   /// The maximum number of named characters and properties in a pattern, because each lookup is slow.
   static let maxNames = 50
+  /// The maximum number of ranges of code points that are copied or compared for a pattern's sets.
+  static let maxSpans = 1_000_000
 
   let scalars: [Unicode.Scalar]
   var offset = 0
   var flags = Flags()
   /// The number of named characters and properties so far.
   var nameCount = 0
+  private var spanCount = 0
   private var depth = 0
 
   init(_ pattern: String, ignoresCase: Bool) {
@@ -56,6 +59,12 @@ struct PatternParser {
   /// Returns an error at `start`, or without one at the current position.
   func failure(_ reason: String, at start: Int? = nil) -> PatternError {
     PatternError(position: start ?? offset, reason: reason)
+  }
+
+  /// Counts ranges of code points that are copied or compared for a set.
+  mutating func count(spans: Int) throws(PatternError) {
+    spanCount += spans
+    guard spanCount <= Self.maxSpans else { throw failure("a pattern that is too large") }
   }
 
   /// Calls `parse` one nesting level deeper.

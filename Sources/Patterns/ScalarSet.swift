@@ -93,12 +93,14 @@ extension ScalarSet {
 
   func subtracting(_ other: ScalarSet) -> ScalarSet { intersection(other.complement) }
 
+  /// The number of members or of groups, whichever ``closedOverCase`` looks up.
+  var closureSteps: Int { min(spans.reduce(0) { $0 + $1.count }, CaseFolding.groups.count) }
+
   /// This set with every character that differs from a member only in case.
   var closedOverCase: ScalarSet {
     let groups = CaseFolding.groups
-    let isSmall = spans.reduce(0) { $0 + $1.count } < groups.count
     let found =
-      isSmall
+      closureSteps < groups.count
       ? spans.joined().compactMap { CaseFolding.group(of: $0) }
       : groups.filter { $0.contains(where: contains) }
     guard !found.isEmpty else { return self }

@@ -20,7 +20,7 @@ struct DatabaseOpening {
   let isStandby: Bool
   /// Statements that every connection runs first.
   let connectionSetup: String
-  let history: PostgresHistory
+  let history = PostgresHistory()
 
   /// A save is answered once its commit is flushed, which PostgreSQL would otherwise do later.
   private static let flushing = """
@@ -33,8 +33,7 @@ struct DatabaseOpening {
 
   init(_ target: String, _ options: PostgresStoreOptions) throws(StoreError) {
     connectionSetup =
-      "SET search_path = \(quoted(options.schema)); \(HistoryEpoch.setup); \(Self.flushing)"
-    history = PostgresHistory(schema: options.schema)
+      "SET search_path = \(quoted(Catalog.schema)); \(HistoryEpoch.setup); \(Self.flushing)"
     let connection: PostgresConnection
     do {
       connection = try PostgresConnection(target, setup: connectionSetup)
@@ -45,8 +44,7 @@ struct DatabaseOpening {
     connection.deadline = .now + .seconds(60)
     try Self.check(connection)
     var found: PostgresHistory.Installation?
-    let model = ModelInstallation(
-      connection: connection, schema: options.schema, given: options.model)
+    let model = ModelInstallation(connection: connection, given: options.model)
     isStandby = try storing { () throws(PostgresError) in try Self.isStandby(connection) }
     (found, readOnlyReason) = try Self.install(
       history, model, connection, isStandby: isStandby, options)
@@ -55,7 +53,7 @@ struct DatabaseOpening {
     locked = found?.locked ?? []
     (catalog, databaseName) = try storing { () throws(PostgresError) in
       (
-        try CatalogReader(connection: connection, schemas: [options.schema]).read(),
+        try CatalogReader(connection: connection).read(),
         try connection.query("SELECT current_database()").text(0, 0)
       )
     }
@@ -63,12 +61,12 @@ struct DatabaseOpening {
       observable: Set(captured?.map(\.oid) ?? []), locked: Set(locked.map(\.oid)))
     for index in tables.indices {
       guard let id = tables[index].viewID else { continue }
-      let view = "\(quoted(options.schema)).\(quoted(tables[index].name))"
+      let view = "\(quoted(Catalog.schema)).\(quoted(tables[index].name))"
       tables[index].isIdentifiedByID = Self.isUnique(id.name, in: view, connection)
     }
     introspection = try .of(
       tables, try model.tables(),
-      .postgres(schema: options.schema, captured: captured ?? []))
+      .postgres(schema: Catalog.schema, captured: captured ?? []))
   }
 
   /// True if the column of a view has another value in each of the first rows, and if the view cannot be

@@ -58,7 +58,7 @@ final class DatabaseWatch: Sendable {
     let setup = opening.connectionSetup
     self.setup = setup
     pruner = try opening.captured.map { tables throws(PostgresError) in
-      try HistoryPruner(opening.history, tables, keeping: .seconds(options.keptSeconds)) {
+      try HistoryPruner(opening.history, tables, keeping: options.keptTime) {
         () throws(PostgresError) in try PostgresConnection(target, setup: setup)
       }
     }
@@ -221,10 +221,7 @@ extension DatabaseWatch {
       }
       current.deadline = .now + .seconds(10)
       if work.checksCatalog, try !isIntact(current) { reportOutdated() }
-      if work.measures {
-        let extent = try PostgresStore.history(current)
-        state.withLock { ($0.extent, $0.measured) = (extent, .now) }
-      }
+      if work.measures { try measure(current) }
       try current.query("SELECT 1")
       return true
     } catch {
@@ -242,7 +239,7 @@ extension DatabaseWatch {
       guard try DatabaseOpening.isStandby(connection) == isStandby else { return false }
       let ids = Set(locked.map(\.oid))
       if isTracked, try !history.isIntact(except: ids, on: connection) { return false }
-      let current = try CatalogReader(connection: connection, schemas: [history.schema]).read()
+      let current = try CatalogReader(connection: connection).read()
       guard current == catalog else { return false }
       return try !history.canLock(anyOf: locked, on: connection)
     } catch {
@@ -250,6 +247,18 @@ extension DatabaseWatch {
       state.withLock { $0.mustCheck = true }
       return true
     }
+  }
+
+  /// Measures the history, unless another transaction holds one of its tables.
+  private func measure(_ connection: PostgresConnection) throws(PostgresError) {
+    let found: DatabaseStatus.HistoryExtent?
+    do throws(PostgresError) {
+      found = try PostgresStore.history(connection)
+    } catch {
+      guard error.isLockTimeout else { throw error }
+      found = extent
+    }
+    state.withLock { ($0.extent, $0.measured) = (found, .now) }
   }
 
   private func reportOutdated() {

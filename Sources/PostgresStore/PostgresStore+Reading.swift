@@ -98,6 +98,7 @@ extension PostgresStore {
     PostgresReadTransaction(
       connection: connection, composer: composer, objectStatements: objectStatements,
       changeQueries: changeQueries, begun: begun, single: single, history: history,
+      hasSavepoint: true,
       limit: ResponseLimit(connection, maxBytes: maxResponseBytes), timeLimit: timeLimit)
   }
 
@@ -105,8 +106,9 @@ extension PostgresStore {
     on connection: PostgresConnection, _ body: (PostgresReadTransaction) -> Void
   ) throws(PostgresError) {
     guard let captured else {
-      return try connection.withTransaction(HistoryTransaction.begin) {
-        () throws(PostgresError) in
+      return try connection.withTransaction(
+        HistoryTransaction.begin, script: "SAVEPOINT livefetch"
+      ) { () throws(PostgresError) in
         body(transaction(on: connection, begun: .untracked))
         // The body reports its own error.
         if connection.hasFailed { connection.rollBack() }
@@ -217,10 +219,9 @@ extension PostgresStore {
   ) throws(StoreError) -> Bool {
     // A save of this process may be newer than the last poll.
     let (known, reported) = newest.parts
-    guard let captured, let reported else { return false }
+    guard captured != nil, let reported else { return false }
     guard known.epoch == reported.epoch, known.position <= reported.position else { return false }
-    let names = Set(captured.map(\.name))
-    let isExact = entities.contains { !names.contains(composer.schema.entities[$0].name) }
+    let isExact = entities.contains { !capturedNames.contains(composer.schema.entities[$0].name) }
     return watch.isCurrent(last, isExact: isExact) && watch.isCurrent(token, isExact: isExact)
   }
 

@@ -8,9 +8,6 @@ import Synchronization
 
 /// The options with which a database is served.
 public struct PostgresStoreOptions: Sendable {
-  /// The schema that imports, copies and migrations use, and ``schema`` unless it is changed.
-  static let defaultSchema = "public"
-
   /// The time limit of a query, in seconds.
   public var queryTimeout = 10.0
   /// The maximum number of bytes of a response: a snapshot, an object, a value, or the items of a diff.
@@ -19,10 +16,8 @@ public struct PostgresStoreOptions: Sendable {
   public var isReadOnly = false
   /// The age of the oldest changes that the history keeps, in seconds.
   public var keptSeconds = 7 * 86_400.0
-  /// The schema whose tables are served.
-  public var schema = PostgresStoreOptions.defaultSchema
   /// The model of the database; nil for the model that the database stores, or that its tables
-  /// imply. In a schema without tables its tables are created.
+  /// imply. In a database without tables its tables are created.
   public var model: ModelFile?
   /// The maximum number of connections that read at the same time. One more watches for commits.
   public var connections = 16
@@ -31,6 +26,14 @@ public struct PostgresStoreOptions: Sendable {
 
   /// Creates the default options.
   public init() {}
+
+  var timeLimit: Duration { Self.duration(queryTimeout) }
+  var keptTime: Duration { Self.duration(keptSeconds) }
+
+  /// At most thirty years, which stand for infinity.
+  private static func duration(_ seconds: Double) -> Duration {
+    .seconds(seconds > 0 ? min(seconds, 1e9) : 0)
+  }
 }
 
 /// A store on one PostgreSQL database.
@@ -53,6 +56,8 @@ public final class PostgresStore: ReopenableStore {
   let pool: PostgresPool
   /// The tables whose changes are recorded; nil for a store without a history.
   let captured: [CapturedTable]?
+  /// Their names.
+  let capturedNames: Set<String>
   let timeLimit: Duration
   let maxResponseBytes: Int
   let newest: NewestToken
@@ -68,6 +73,7 @@ public final class PostgresStore: ReopenableStore {
     let opening = try DatabaseOpening(target, options)
     model = opening.introspection.model
     captured = opening.captured
+    capturedNames = Set(opening.captured?.map(\.name) ?? [])
     newlyTracked = opening.newlyTracked
     lockedTables = opening.locked.map(\.name)
     readOnlyReason = opening.readOnlyReason
@@ -77,10 +83,10 @@ public final class PostgresStore: ReopenableStore {
     properties = StoreProperties(
       kind: "postgres", isReadOnly: opening.captured == nil, name: opening.databaseName,
       connections: options.connections)
-    timeLimit = .seconds(options.queryTimeout)
+    timeLimit = options.timeLimit
     maxResponseBytes = options.maxResponseBytes
     // The server stops a query by itself a little after its deadline, if this process does not cancel it.
-    let timeout = Int(min(options.queryTimeout * 1_000 + 1_000, 2_000_000_000))
+    let timeout = Int(min(timeLimit / .milliseconds(1) + 1_000, 2_000_000_000))
     pool = PostgresPool(
       target, connections: options.connections,
       setup: "\(opening.connectionSetup); SET statement_timeout = \(timeout)")

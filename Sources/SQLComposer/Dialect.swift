@@ -38,6 +38,8 @@ package final class Dialect: Sendable {
   package let comparisonKey: @Sendable (SQLColumn) -> String?
   /// Returns the form of a column that an index serves; nil if that is the comparison key.
   package let lookup: @Sendable (SQLColumn, Affinity) -> IndexedValue?
+  /// Returns the nearest double of a stored number that is not a double itself; nil for other columns.
+  package let double: @Sendable (String, Column) -> String?
   /// Returns the column in an index that serves a use of it; nil if no index of the column does.
   package let indexTerm: @Sendable (Column, IndexUse) -> IndexSuggestion.Term?
   /// The operator by which NULL equals NULL.
@@ -103,6 +105,7 @@ package final class Dialect: Sendable {
     collation: @escaping @Sendable (AttributeType) -> String,
     comparisonKey: @escaping @Sendable (SQLColumn) -> String?,
     lookup: @escaping @Sendable (SQLColumn, Affinity) -> IndexedValue?,
+    double: @escaping @Sendable (String, Column) -> String? = { _, _ in nil },
     indexTerm: @escaping @Sendable (Column, IndexUse) -> IndexSuggestion.Term?,
     isSame: String, isDifferent: String, qualifier: String, datePlaceholder: String,
     keyDatePlaceholder: String,
@@ -133,6 +136,7 @@ package final class Dialect: Sendable {
     self.collation = collation
     self.comparisonKey = comparisonKey
     self.lookup = lookup
+    self.double = double
     self.indexTerm = indexTerm
     self.isSame = isSame
     self.isDifferent = isDifferent

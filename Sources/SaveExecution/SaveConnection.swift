@@ -103,6 +103,18 @@ extension SaveConnection {
   }
 }
 
+extension SaveError {
+  /// The refusal of a save that leaves violated foreign keys; see
+  /// ``SaveConnection/hasDeferredViolations``.
+  package static var danglingReference: SaveError {
+    .conflicts([
+      ChangeProblem(
+        change: 0, code: .noSuchObject,
+        detail: "a relationship of the save leads to an object that does not exist")
+    ])
+  }
+}
+
 /// A change of a row to which other rows refer.
 package enum ReferencedChange: Sendable { case update, delete }
 

@@ -336,7 +336,43 @@ async function exactTexts({ browser, server }) {
   await page.close();
 }
 
+/** A text that is typed is searched for after a pause: not in another view, which the user has gone to meanwhile. */
+async function typedBefore({ browser, server }) {
+  const page = await openPage(browser, `${server.address}/?entity=City&sort=name&where=population+%3E+1000000`);
+  const view = () => { const { entity, where } = globalThis.livefetch.page.view; return [entity, where, document.querySelector('#where').value]; };
+  const typeAnd = async (pressed) => {
+    await page.run((selector) => {
+      const field = document.querySelector('#where');
+      field.value = 'population > 2000000';
+      field.dispatchEvent(new Event('input'));
+      if (selector === null) history.back();
+      else document.querySelector(selector).click();
+    }, pressed);
+    await pause(700);
+    return page.run(view);
+  };
+  assert.deepEqual(await typeAnd('[data-entity=Country]'), ['Country', '', '']);
+  assert.deepEqual(await typeAnd(null), ['City', 'population > 1000000', 'population > 1000000']);
+  await typeAnd('.head-cell[data-column=population] .head-name');
+  await page.until(() => globalThis.livefetch.page.view.where === 'population > 2000000' && globalThis.livefetch.page.view.sort === 'population',
+    { what: 'another order keeps what was typed' });
+  // What was typed into the filter builder is not applied either, and the builder closes.
+  await page.run(() => {
+    globalThis.livefetch.page.change({ where: '' });
+    document.querySelector('.control-button').click();
+    const value = document.querySelector('.condition-values input');
+    value.value = 'Tokyo';
+    value.dispatchEvent(new Event('input'));
+    globalThis.livefetch.page.goTo('Country');
+  });
+  await pause(700);
+  assert.deepEqual([await page.run(view), await page.run(() => document.querySelector('.popover'))], [['Country', '', ''], null]);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 export const findingScenarios = {
+  'a text that is typed is not searched for in another view': { run: typedBefore },
   'names, averages and dates are exact enough to be distinguished': { run: exactTexts, fixture: guessed },
   'words are searched for in the text columns': { run: words },
   'a value that is clicked becomes a filter': { run: clickedValues, fixture: library },

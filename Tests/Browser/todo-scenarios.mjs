@@ -46,7 +46,20 @@ async function offered({ browser, server, shoot }) {
   await page.close();
 }
 
+/** A browser that forbids cookies throws where a page reads the storage of a tab. */
+async function withoutStorage({ browser, server }) {
+  const page = await browser.open();
+  const source = `for (const name of ['sessionStorage', 'localStorage']) {
+    Object.defineProperty(window, name, { get() { throw new DOMException('It is forbidden.', 'SecurityError'); } }); }`;
+  await page.send('Page.addScriptToEvaluateOnNewDocument', { source });
+  await page.go(`${server.address}/todo.html`);
+  await page.until(() => document.querySelectorAll('#list li').length === 3 && document.querySelector('#connection').dataset.state === 'live');
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 export const todoScenarios = {
   'the to-do list is shared': { run: todo },
   'the to-do list is offered in the sample that has one': { run: offered, options: ['todo'] },
+  'the to-do list is shown in a browser that keeps nothing': { run: withoutStorage, options: ['todo'] },
 };

@@ -75,6 +75,39 @@ struct DatabaseImportTests {
     }
   }
 
+  @Test("Rows without an id have ids after those of earlier rows and files")
+  func assignedIDs() throws {
+    let database = try Database()
+    try database.folder.write("id,name\n3,Tacna\n2,Oslo\n", to: "a.csv")
+    try database.folder.write("name\nCusco\nBergen\n", to: "b.csv")
+    let files = try database.folder.run(
+      "import", database.target, "a.csv", "b.csv", "--into", "city")
+    #expect(files.status == 0, "\(files.errors)")
+    let rows = try database.run(
+      "c.ndjson",
+      """
+      {"id":6,"name":"a"}
+      {"name":"b"}
+      {"id":12,"name":"c"}
+      {"id":9,"name":"d"}
+      """, "--into", "city")
+    #expect(rows.status == 0, "\(rows.errors)")
+    #expect(
+      try database.rows("SELECT id, name FROM city WHERE id > 1 ORDER BY id") == [
+        "2|Oslo", "3|Tacna", "4|Cusco", "5|Bergen", "6|a", "7|b", "9|d", "12|c",
+      ])
+    let next = try database.rows("INSERT INTO city(name) VALUES ('e') RETURNING id")
+    #expect(next == ["13"])
+    let keyed = try database.run(
+      "d.ndjson",
+      """
+      {"id":14,"name":"f"}
+      {"name":"g"}
+      """, "--into", "city", "--key", "name")
+    #expect(keyed.status == 0, "\(keyed.errors)")
+    #expect(try database.rows("SELECT id FROM city WHERE name = 'g'") == ["15"])
+  }
+
   @Test("JSON strings and repeated members are imported as they were exported")
   func documents() throws {
     let database = try Database()
@@ -214,12 +247,20 @@ struct DatabaseImportTests {
     try folder.write("name,price\nSaw,12\nAwl,2\n", to: "u.csv")
     let second = try folder.run(["import", target, "u.csv", "--into", "Tool", "--key", "name"])
     #expect(second.output.hasPrefix("Tool: 1 inserted, 1 updated in "), "\(second.errors)")
+    try folder.write("id,name\n40,Hoe\n", to: "v.csv")
+    try folder.write("name\nVice\n", to: "w.csv")
+    let third = try folder.run(["import", target, "v.csv", "w.csv", "--into", "Tool"])
+    #expect(third.status == 0, "\(third.errors)")
     let connection = try PostgresConnection(target)
     let rows = try connection.execute(
       #"SELECT entity, name, price, weight FROM "Thing" ORDER BY name"#)[0]
     #expect(
       (0..<rows.rowCount).map { row in (0..<4).map { rows.text(row, $0) }.joined(separator: "|") }
-        == ["Tool|Awl|2|1.5", "Tool|Pen|1|1.5", "Tool|Saw|12|1.5"])
+        == [
+          "Tool|Awl|2|1.5", "Tool|Hoe||1.5", "Tool|Pen|1|1.5", "Tool|Saw|12|1.5", "Tool|Vice||1.5",
+        ])
+    let ids = try connection.execute(#"SELECT id FROM "Thing" WHERE id >= 40 ORDER BY id"#)[0]
+    #expect((0..<ids.rowCount).map { ids.text($0, 0) } == ["40", "41"])
   }
 
   @Test("A model with counted relationships is refused")

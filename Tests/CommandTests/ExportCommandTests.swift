@@ -44,6 +44,24 @@ struct ExportCommandTests {
     }
   }
 
+  @Test("A JSON document that nests as deep as the server serves it is exported and imported")
+  func nestedDocument() throws {
+    let folder = try Folder()
+    let document = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
+    let schema = "CREATE TABLE T(id INTEGER PRIMARY KEY, j JSON)"
+    try folder.sql("\(schema); INSERT INTO T VALUES (1, '\(document)')", on: "a.sqlite")
+    let server = try folder.serve("a.sqlite")
+    for store in ["a.sqlite", server.address] {
+      let out = try folder.run("export", store, "T", "--format", "ndjson")
+      #expect(out.output == "{\"id\":1,\"j\":\(document)}\n", "\(store): \(out.errors)")
+    }
+    _ = try folder.run("export", "a.sqlite", "T", "--output", "t.ndjson")
+    try folder.sql(schema, on: "b.sqlite")
+    let back = try folder.run("import", "b.sqlite", "t.ndjson", "--into", "T")
+    #expect(back.status == 0, "\(back.errors)")
+    #expect(try folder.sql("SELECT j FROM T", on: "b.sqlite") == [document])
+  }
+
   @Test("An export takes a predicate, an order, values and a window, from a file and a server")
   func export() throws {
     let folder = try fixture()

@@ -6,9 +6,11 @@ import contextlib
 import copy
 import io
 import json
+import queue
 import socket
 import sys
 import threading
+import time
 import unittest
 from pathlib import Path
 
@@ -95,6 +97,7 @@ class Advancing(unittest.TestCase):
             {"items": {**DIFF["items"], "deleted": [{"from": [1, 0], "id": 7}]}},
             {"items": {**DIFF["items"], "deleted": []}},
             {"items": {**DIFF["items"], "inserted": [{"to": [1, 2], "item": {"id": 1}}]}},
+            {"sections": {**DIFF["sections"], "inserted": [{"index": 2, "name": "India", "value": "India"}]}},
         ):
             with self.assertRaises(livefetch.OutOfStep):
                 livefetch.advance(SNAPSHOT, {**DIFF, **change})
@@ -196,14 +199,74 @@ class Requesting(unittest.TestCase):
         self.assertEqual((caught.exception.code, len(server.requests)), ("query-timeout", 2))
 
     def test_a_function_gives_the_credential_of_each_request(self):
-        server = Answering(answer(401, {"code": "unauthorized"}), answer(200, {"token": "a"}))
+        server = Answering(answer(200, {"token": "a"}), answer(200, {"token": "b"}))
         tokens = iter(["old", "new"])
         client = livefetch.Client(server.url, token=lambda: next(tokens))
-        with self.assertRaises(livefetch.LiveFetchError):
-            client.fetch("City")
+        client.fetch("City")
         client.fetch("City")
         self.assertIn("Authorization: Bearer old\r\n", server.requests[0])
         self.assertIn("Authorization: Bearer new\r\n", server.requests[1])
+
+    def test_a_live_result_whose_credential_ends_while_it_waits_goes_on_with_a_new_one(self):
+        refusal = answer(401, {"status": 401, "code": "unauthorized"})
+        diff = {"entity": "City", "from": "a", "to": "b", "total": 2}
+        server = Answering(answer(200, {"token": "a", "total": 1}), refusal, answer(200, diff), refusal)
+        tokens = iter(["old", "old", "new", "new", "new"])
+        results = livefetch.Client(server.url, token=lambda: next(tokens)).live("City", as_="count")
+        self.assertEqual([next(results)["total"], next(results)["total"]], [1, 2])
+        # Without another credential the refusal counts.
+        with self.assertRaises(livefetch.LiveFetchError) as caught:
+            next(results)
+        self.assertEqual(caught.exception.status, 401)
+        used = ["old" if "Bearer old" in request else "new" for request in server.requests]
+        self.assertEqual(used, ["old", "old", "new", "new"])
+        self.assertIn('"since": "a"', server.requests[2])
+
+    def test_a_server_that_names_no_pause_is_asked_again_after_pauses_that_grow(self):
+        busy = answer(503, {"status": 503, "code": "busy"}, "Retry-After: 0")
+        server = Answering(busy, busy, answer(200, {"token": "a", "total": 1}))
+        began = time.monotonic()
+        self.assertEqual(next(livefetch.Client(server.url).live("City", as_="count"))["total"], 1)
+        self.assertGreaterEqual(time.monotonic() - began, 0.3)
+
+    def test_a_snapshot_whose_digest_cannot_be_computed_is_given(self):
+        # The server hashes JSON as it is stored, with its blanks.
+        items = {"value": {"a": 1}, "items": [1]}
+        first = {"token": "a", "digest": "00000000", "sections": [items]}
+        quiet = {"deleted": [], "inserted": [], "moved": [], "updated": []}
+        diff = {"from": "a", "to": "b", "digest": "11111111", "sections": {"deleted": [], "inserted": []},
+                "items": {**quiet, "inserted": [{"to": [0, 1], "id": 2}]}}
+        server = Answering(answer(200, first), answer(200, diff))
+        results = livefetch.Client(server.url).live("City", as_="ids", section="notes", digest=True)
+        self.assertEqual([livefetch.items(next(results)), livefetch.items(next(results))], [[1], [1, 2]])
+
+    def test_a_diff_whose_digest_differs_is_replaced_by_a_snapshot(self):
+        def snapshot(token, *ids):
+            result = {"token": token, "sections": [{"value": None, "items": list(ids)}]}
+            return {**result, "digest": livefetch.digest(result)}
+
+        diff = {"from": "a", "to": "b", "digest": "11111111", "sections": {"deleted": [], "inserted": []},
+                "items": {"deleted": [], "inserted": [{"to": [0, 1], "id": 2}], "moved": [], "updated": []}}
+        server = Answering(answer(200, snapshot("a", 1)), answer(200, diff), answer(200, snapshot("b", 1, 3)))
+        results = livefetch.Client(server.url).live("City", as_="ids", digest=True)
+        self.assertEqual([livefetch.items(next(results)), livefetch.items(next(results))], [[1], [1, 3]])
+
+    def test_to_connect_takes_no_longer_than_the_time_limit_of_a_call(self):
+        # The queue of connections that are not accepted is full.
+        full = socket.create_server(("127.0.0.1", 0), backlog=0)
+        waiting = [socket.socket() for _ in range(4)]
+        for other in waiting:
+            other.setblocking(False)
+            other.connect_ex(full.getsockname())
+        client = livefetch.Client(f"http://127.0.0.1:{full.getsockname()[1]}", timeout=0.5)
+        thread = threading.Thread(target=lambda: list(client.live("City")), daemon=True)
+        thread.start()
+        time.sleep(0.1)
+        client.close()
+        thread.join(10)
+        self.assertFalse(thread.is_alive())
+        for other in [full, *waiting]:
+            other.close()
 
     def test_lists_are_sent_as_they_are_for_the_server_to_split(self):
         server = Answering(answer(200, {"token": "a"}))
@@ -232,6 +295,13 @@ class Requesting(unittest.TestCase):
         results = livefetch.Client(server.url).live("City", as_="count")
         self.assertEqual(next(results), {"token": "a", "total": 1})
         self.assertEqual(len(server.requests), 2)
+
+    def test_json_that_is_no_result_is_asked_for_again(self):
+        login = answer(200, {"login": True})
+        first, diff = {"token": "a", "total": 1}, {"from": "a", "to": "b", "total": 2}
+        server = Answering(login, answer(200, first), login, answer(200, diff))
+        results = livefetch.Client(server.url).live("City", as_="count")
+        self.assertEqual([next(results), next(results)], [first, {"token": "b", "total": 2}])
 
     def test_closing_a_client_ends_the_live_results_that_wait_on_other_threads(self):
         server = Holding()
@@ -323,7 +393,37 @@ class Silent:
         """a schema that changes"""
 
 
+class Recorded:
+    """A client whose result the second save changes, and the saves."""
+
+    saves = 0
+
+    def some(self):
+        self.saves += 1
+
+    def record(self):
+        return self.saves == 2
+
+
 class ConformanceTests(unittest.TestCase):
+    def test_a_check_begins_after_a_save_that_changes_a_result(self):
+        run = object.__new__(conformance.Run)
+        run.saves = recorded = Recorded()
+        run.clients = [recorded, recorded]
+        run.step()
+        self.assertEqual(recorded.saves, 2)
+
+    def test_a_line_without_a_token_is_no_snapshot(self):
+        client = object.__new__(conformance.Client)
+        client.name, client.fetch, client.lines = "count", {"entity": "Player"}, queue.Queue()
+        client.states, client.printed, client.place = [{"total": 2}], None, 0
+        client.lines.put('{"token": "a", "total": 2}')
+        client.check()
+        client.states.append({"total": 3})
+        client.lines.put('{"total": 3}')
+        with self.assertRaisesRegex(conformance.Failed, "count: printed what is no snapshot"):
+            client.check()
+
     def test_a_check_with_clients_that_started_again_fails_without_their_snapshot(self):
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):

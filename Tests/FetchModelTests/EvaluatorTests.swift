@@ -91,6 +91,16 @@ struct EvaluatorTests {
     #expect(StoredValue.text("é") != .text("e\u{301}"))
   }
 
+  @Test(
+    arguments: [
+      ("16", true), ("1.6e1", true), ("0x10", false), ("0x1p4", false), ("inf", false),
+      ("16 ", false), ("", false),
+    ])
+  func aTextIsANumberInDecimalDigits(text: String, isSixteen: Bool) throws {
+    let evaluator = try evaluator("CAST(name, 'NSNumber') == 16")
+    #expect(evaluator.evaluate(Row(values: [.text(text)])) == isSixteen)
+  }
+
   @Test func storedValuesHaveTheStoresOrder() {
     let values: [StoredValue] = [
       .null, .double(-.infinity), .integer(.min), .double(-0.5), .integer(0), .double(0x1p53),

@@ -1,6 +1,7 @@
 // Folding on hard cases: literal results, and Foundation's.
 
 import Foundation
+import TestSupport
 import Testing
 
 @testable import FetchModel
@@ -196,12 +197,62 @@ struct FoldingTests {
     }
   }
 
+  /// Letters with marks or without, and marks of several classes, some of which compose.
+  private static let letters = ["e", "é", "ệ", "日", "가", "\u{1100}", "\u{1D15E}", "שׁ", " ", "ཀ"]
+  private static let combining = [
+    "\u{301}", "\u{316}", "\u{302}", "\u{323}", "\u{334}", "\u{344}", "\u{345}", "\u{F71}",
+    "\u{5C1}", "\u{5BC}", "\u{1D165}", "\u{3099}", "\u{340}", "\u{20DD}", "\u{93C}",
+  ]
+
+  @Test("few marks are composed as Foundation composes them, and many to an equivalent text")
+  func composition() {
+    var random = SeededRandom()
+    for number in 0..<3_000 {
+      let most = number % 2 == 0 ? 30 : 60
+      var text = ""
+      for _ in 0...random.number(0...3) {
+        text += random.pick(Self.letters)
+        let few = Array(Self.combining.shuffled(using: &random).prefix(random.number(1...15)))
+        for _ in 0..<random.number(0...most) { text += random.pick(few) }
+      }
+      let composed = text.precomposedText
+      let scalars = text.unicodeScalars.map { String($0.value, radix: 16) }
+      // Foundation's results of long runs are not always equivalent.
+      #expect(composed == text, "seed \(random.seed): \(scalars)")
+      guard most == 30 else { continue }
+      let expected = text.precomposedStringWithCanonicalMapping
+      #expect(composed.utf8.elementsEqual(expected.utf8), "seed \(random.seed): \(scalars)")
+    }
+  }
+
+  @Test("a hundred thousand marks after a letter are folded in a few seconds")
+  func longRunOfMarks() {
+    let low = String(repeating: "\u{316}", count: 50_000)
+    let high = String(repeating: "\u{301}", count: 49_999)
+    let text = "É" + String(repeating: "\u{316}\u{301}", count: 49_999) + "\u{316}"
+    var folded = ""
+    let time = processorTime { folded = Folding.fold(text, Self.c) }
+    #expect(folded.utf8.elementsEqual(("é" + low + high).utf8))
+    #expect(time < .seconds(10))
+    #expect(Folding.fold(text, Self.d) == "E")
+  }
+
+  @Test("other forms of Cyrillic letters fold to the letters")
+  func cyrillicForms() {
+    let forms = "\u{1C80}\u{1C81}\u{1C82}\u{1C83}\u{1C84}\u{1C85}\u{1C86}\u{1C87}\u{1C88}"
+    #expect(Folding.fold(forms, Self.c) == "вдосттъѣꙋ")
+    #expect(Folding.fold(forms, [Self.c, Self.d]) == "вдосттъѣꙋ")
+    #expect(Folding.fold(forms, Self.d) == forms)
+  }
+
   @Test("each letter of the basic plane folds as Foundation folds it")
   func everyScalar() {
     var differing: [String] = []
     // Latin letters of the newest Unicode versions, which libraries know of one after the other.
     let newest = UInt32(0xA7C0)...0xA7DF
-    for code in UInt32(1)..<0xFFFE where !newest.contains(code) {
+    // Forms of Cyrillic letters, whose case Foundation does not know.
+    let cyrillic = UInt32(0x1C80)...0x1C88
+    for code in UInt32(1)..<0xFFFE where !newest.contains(code) && !cyrillic.contains(code) {
       guard let scalar = Unicode.Scalar(code), scalar.properties.generalCategory != .unassigned,
         scalar.properties.canonicalCombiningClass == .notReordered
       else { continue }

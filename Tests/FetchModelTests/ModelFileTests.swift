@@ -225,4 +225,59 @@ struct ModelFileTests {
     #expect(again == model)
     #expect(again.text == model.text)
   }
+
+  @Test(arguments: [
+    ("2024-01-01T00:00:00.1234565Z", "2024-01-01T00:00:00.123457Z"),
+    ("2024-01-01T00:00:00.9999996Z", "2024-01-01T00:00:01Z"),
+    ("+292277026596-12-04T15:30:07.9999999Z", "+292277026596-12-04T15:30:07.9999999Z"),
+    ("no date", "no date"),
+  ])
+  func aDateIsCopiedInMicroseconds(_ text: String, _ copied: String) throws {
+    let model = try ModelFile(
+      parsing: Array(
+        #"{"entities":[{"name":"A","attributes":[{"name":"x","type":"Date"}]}]}"#.utf8))
+    let item = model.copied(.object([.init(name: "x", value: .string(text))]), of: "A")
+    #expect(item["x"] == .string(copied))
+  }
+
+  @Test func aDifferenceListsAccessRules() throws {
+    func model(_ head: String, _ access: String) throws(ModelFileError) -> ModelFile {
+      let attribute = #"{"name":"s","type":"String"}"#
+      return try ModelFile(
+        parsing: Array(
+          #"{\#(head)"entities":[{"name":"Note","attributes":[\#(attribute)]\#(access)}]}"#.utf8))
+    }
+    let old = try model("", #","access":{"read":true,"update":"s == 'x'"}"#)
+    let new = try model(
+      #""access":{"default":true},"#,
+      #","access":{"read":"s == 'y'","update":"s == 'x'","delete":false}"#)
+    #expect(
+      ModelDifference(from: old, to: new).description == """
+        changed Note: read rule: true → "s == 'y'"
+        changed Note: delete rule: unset → false
+        changed access: default: unset → true
+        """)
+    #expect(ModelDifference(from: new, to: new).changes.isEmpty)
+  }
+
+  @Test(arguments: [
+    ("Decimal", "99999999999999.99", Value.string("99999999999999.991"), true),
+    ("Decimal", "99999999999999.99", .string("99999999999999.990"), false),
+    ("Decimal", "99999999999999.99", .integer(99_999_999_999_999), false),
+    ("Decimal", "9007199254740992", .string("9007199254740992.5"), true),
+    ("Decimal", "0.3", .double(0.3), false),
+    ("Decimal", "0.3", .string("0.30000000000000001"), true),
+    ("Double", "10", .double(.infinity), true), ("Double", "10", .double(-.infinity), false),
+    ("Double", "10.5", .double(10.5), false), ("Double", "10.5", .double(10.6), true),
+    ("Integer 64", "9007199254740992", .integer(9_007_199_254_740_993), true),
+  ])
+  func aBoundOfADecimalIsComparedInAllItsDigits(
+    _ type: String, _ maximum: String, _ value: Value, _ isTooLarge: Bool
+  ) throws {
+    let attribute = #"{"name":"x","type":"\#(type)","maximum":\#(maximum)}"#
+    let model = try ModelFile(
+      parsing: Array(#"{"entities":[{"name":"A","attributes":[\#(attribute)]}]}"#.utf8))
+    let found = try #require(model.entities.first?.attributes.first).violations(of: value)
+    #expect(found.map(\.code) == (isTooLarge ? [.tooLarge] : []))
+  }
 }

@@ -214,4 +214,19 @@ struct PredicateResolverTests {
     #expect(try resolve("founded < now()").isNondeterministic)
     #expect(try !resolve("founded < '2024-01-01'").isNondeterministic)
   }
+
+  @Test("results that show a value under keys of different bytes are different")
+  func keysOfDictionaries() throws {
+    let (one, two) = ("\u{E9}", "e\u{301}")
+    func plan(_ key: String) throws(FetchRequestError) -> FetchPlan {
+      var request = FetchRequest(entity: "City")
+      request.shape = .dictionaries
+      request.select = ["\(key):@count"]
+      return try FetchResolver(model: Self.model, maxItems: 100).resolve(request)
+    }
+    #expect(try plan(one) == plan(one))
+    #expect(try plan(one) != plan(two))
+    #expect(
+      SelectedValue(key: one, source: .etag) != SelectedValue(key: two, source: .etag))
+  }
 }

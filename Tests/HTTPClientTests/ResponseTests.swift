@@ -35,6 +35,14 @@ struct ResponseTests {
     #expect(fourth.body == Array("hello until the end".utf8))
   }
 
+  @Test("A response of as many bytes as its request allows arrives whole")
+  func longestResponse() async throws {
+    var request = ClientRequest("GET", try ScriptedServer(answers: [[Self.hello]]).url)
+    request.maxResponseBytes = 5
+    let response = try await request.response()
+    #expect(response.body == Array("hello".utf8))
+  }
+
   @Test("A kept connection that the server has closed is replaced")
   func keptConnection() async throws {
     let server = try ScriptedServer(answers: [[Self.hello], [Self.hello]])

@@ -50,6 +50,21 @@ struct TransferTests {
     #expect(try await becomesTrue(within: .seconds(60)) { sent.hasEnded })
   }
 
+  @Test("A response that is longer than its request allows is refused, and its connection closes")
+  func longResponse() async throws {
+    let sent = Counter()
+    var request = ClientRequest("GET", try Self.endless(sent).url)
+    request.maxResponseBytes = 3 << 20
+    do throws(TransferError) {
+      let response = try await request.response()
+      Issue.record("\(response.body.count) bytes")
+    } catch {
+      #expect(error == .failed("the response has more than 3145728 bytes"))
+    }
+    #expect(try await becomesTrue(within: .seconds(60)) { sent.hasEnded })
+    #expect(sent.value < 100)
+  }
+
   @Test("A cancelled task ends its transfer at once, and the connection closes")
   func cancelling() async throws {
     let (asked, closed) = (Counter(), Counter())

@@ -52,6 +52,20 @@ struct CatchingUpTests {
     #expect(controller.fetchedObjects?.count == 4)
   }
 
+  @Test(
+    "returns when a store that could not be reached once can be reached again",
+    .timeLimit(.minutes(3)))
+  func flaky() async throws {
+    let cities = try Cities(.local)
+    let controller = FetchedResultsController(
+      fetchRequest: FetchRequest<City>(where: FetchPredicate("population >= 200")),
+      context: ManagedObjectContext(store: LaggingStore(cities.store, .unreachable)))
+    try await controller.performFetch()
+    let receipt = try await cities.save(#"{"update":"City","id":4,"values":{"population":41}}"#)
+    try await controller.caughtUp(to: receipt.token)
+    #expect(controller.fetchedObjects?.count == 4)
+  }
+
   @Test("throws the error of a fetch that was refused")
   func refusedFetch() async throws {
     let cities = try Cities(.local)
@@ -78,15 +92,25 @@ struct CatchingUpTests {
   }
 }
 
-/// A store that answers the first request for an immediate diff as if nothing had changed since the token.
+/// A store that answers the first request for an immediate diff as if nothing had changed since the
+/// token, or as if it could not be reached; its stream is silent then.
 private final class LaggingStore: ObjectStore {
+  enum Fault { case oldToken, unreachable }
+
   private let store: any ObjectStore
+  private let fault: Fault
   /// True once a request was answered with the old token.
   private let hasLagged = Mutex(false)
 
-  init(_ store: any ObjectStore) { self.store = store }
+  init(_ store: any ObjectStore, _ fault: Fault = .oldToken) {
+    (self.store, self.fault) = (store, fault)
+  }
 
   func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
+    if fault == .unreachable, request["wait"] == .number("25.0") {
+      try? await Task.sleep(for: .seconds(86_400))
+      throw .cancelled
+    }
     let answer = try await store.fetch(request)
     guard request["wait"] == .number("0"), let since = request["since"],
       case .object(let members) = answer,
@@ -95,6 +119,7 @@ private final class LaggingStore: ObjectStore {
         return hasLagged
       })
     else { return answer }
+    if fault == .unreachable { throw .unreachable(ServiceUnavailable("busy", status: 503)) }
     return .object(members.map { $0.name == "to" ? .init(name: "to", value: since) : $0 })
   }
 

@@ -99,6 +99,25 @@ struct CredentialRenewalTests {
     #expect(calls.count == 2)
   }
 
+  @Test(
+    "A request that is cancelled does not wait for the credential", .timeLimit(.minutes(3)))
+  func cancelled() async throws {
+    let calls = Calls()
+    let address = try #require(URL(string: "http://127.0.0.1:1"))
+    let store = RemoteStore(address) {
+      _ = calls.next()
+      try await Task.sleep(for: .seconds(86_400))
+      return "late"
+    }
+    let fetch = Task { try await store.fetch(request) }
+    try await eventually { calls.count == 1 }
+    fetch.cancel()
+    do {
+      _ = try await fetch.value
+      Issue.record("it was not cancelled")
+    } catch ObjectStoreError.cancelled {}
+  }
+
   @Test("A credential that is refused and not renewed is 401; a missing scope is 403")
   func refusals() async throws {
     let reader = APIKey()

@@ -1,8 +1,32 @@
 // A data store's draft: what it shows, its commit, and its parent's changes.
 
 import LiveFetch
+import Synchronization
 import TestSupport
 import Testing
+
+/// Saves to another store at once, and returns when the test allows it.
+private final class SlowTowns: DataStore<Town, FilterRequest<Town>>, @unchecked Sendable {
+  private let towns: Towns
+  private let saving = Mutex<CheckedContinuation<Void, Never>?>(nil)
+
+  init(_ towns: Towns) {
+    self.towns = towns
+    super.init()
+  }
+
+  var isSaving: Bool { saving.withLock { $0 != nil } }
+
+  func endSaving() { saving.withLock { $0 }?.resume() }
+
+  override func execute(_ query: Query) { towns.execute(query) }
+  override func stop(_ query: Query) { towns.stop(query) }
+
+  override func save(_ changes: [Change]) async throws {
+    try await towns.save(changes)
+    await withCheckedContinuation { continuation in saving.withLock { $0 = continuation } }
+  }
+}
 
 @MainActor
 @Suite("A draft", .mayBlock)
@@ -77,6 +101,24 @@ struct DataStoreDraftTests {
     try await eventually { controller.fetchedResults.map(\.name) == ["Mine", "Bonn", "New"] }
     draft.reset()
     try await eventually { controller.fetchedResults.map(\.name) == ["Theirs", "Bonn", "New"] }
+  }
+
+  @Test("shows what its parent reports after the committed changes, before the commit returns")
+  func changedDuringCommit() async throws {
+    let slow = SlowTowns(store)
+    let draft = slow.draft()
+    let (controller, _) = try await loaded(draft)
+    try await draft.update(Town(id: 2, name: "Mine", people: 20))
+    let commit = Task { try await draft.commit() }
+    try await eventually { slow.isSaving }
+    try await store.save([
+      .init(.update, Town(id: 2, name: "Theirs", people: 20)),
+      .init(.insert, Town(id: 3, name: "New", people: 1)),
+    ])
+    try await eventually { controller.fetchedResults.map(\.name) == ["Aba", "Mine", "New"] }
+    slow.endSaving()
+    try await commit.value
+    try await eventually { controller.fetchedResults.map(\.name) == ["Aba", "Theirs", "New"] }
   }
 
   @Test("of a draft commits to the draft, and changes of one result become one")

@@ -30,6 +30,14 @@ struct EventStreamTests {
     #expect(events == Self.events)
   }
 
+  @Test("an empty line after a CRLF that was cut in two ends the event")
+  func cutLineEnd() {
+    var parser = EventParser()
+    #expect(parser.read(Array("data: x\r".utf8)).isEmpty)
+    #expect(parser.read(Array("\n".utf8)).isEmpty)
+    #expect(parser.read(Array("\n".utf8)) == [ServerSentEvent(data: Array("x".utf8))])
+  }
+
   @Test(
     "`Retry-After` is seconds or a date",
     arguments: [("7", 7), ("0", 0), ("-3", 0), ("soon", nil), ("nan", nil)] as [(String, Double?)])

@@ -15,6 +15,23 @@ final class ManagedCity: ManagedObject, ManagedObjectType {
   @Managed(.population) var population: Int?
 }
 
+/// The same with a relationship, whose destination a context compares with the server's model.
+private final class CityInCountry: ManagedObject, ManagedObjectType {
+  static let entityName = "City"
+  static var defaultSortDescriptors: [SortTerm] { [.ascending(Key.name)] }
+  enum Key: String, KeyCodable { case name, country }
+
+  @Managed(.name) var name = ""
+  @ManagedToOne(.country) var country: Fault<CountryOfCities>?
+}
+
+private final class CountryOfCities: ManagedObject, ManagedObjectType {
+  static let entityName = "country"
+  enum Key: String, KeyCodable { case name }
+
+  @Managed(.name) var name = ""
+}
+
 @MainActor
 @Suite("A context over an offline store", .mayBlock)
 struct OfflineContextTests {
@@ -90,6 +107,28 @@ struct OfflineContextTests {
         "Bamako 200", "Cusco 40", "Lima 800", "Osaka 300", "Tokyo 902", "Ur 2",
       ])
     again.close()
+  }
+
+  @Test("shows stored objects and saves without waiting for the model of a server that is silent")
+  func silent() async throws {
+    let (first, before) = try open()
+    let request = CityInCountry.sortedFetchRequest
+    try await FetchedResultsController(fetchRequest: request, context: before).performFetch()
+    first.close()
+    let proxy = try FaultProxy(host: #require(server.address.host), port: server.port)
+    proxy.set(.heldBack)
+    let address = try #require(URL(string: "http://127.0.0.1:\(proxy.port)"))
+    let store = try OfflineStore(RemoteStore(address), storage: storage)
+    let context = ManagedObjectContext(store: store)
+    let list = FetchedResultsController(fetchRequest: request, context: context)
+    try await list.performFetch()
+    #expect(
+      list.fetchedObjects?.map(\.name) == ["Bamako", "Cusco", "Lima", "Osaka", "Tokyo"])
+    list.fetchedObjects?.first?.name = "Bamakó"
+    #expect(try await context.save() == nil)
+    #expect(!proxy.requests.contains { $0.contains("/v1/model") })
+    list.stop()
+    store.close()
   }
 
   @Test("gives new objects their permanent ids when the server is back, and shows them once")

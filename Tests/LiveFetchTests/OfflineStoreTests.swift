@@ -23,6 +23,25 @@ private final class Reports: Sendable {
   func refuse(_ save: RefusedSave) { values.withLock { $0.refused.append(save) } }
 }
 
+/// Passes requests on, as a store does that logs them.
+private struct PassingStore: ObjectStore {
+  let store: OfflineStore
+
+  func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
+    try await store.fetch(request)
+  }
+
+  func save(_ request: JSON) async throws(ObjectStoreError) -> SaveReceipt {
+    try await store.save(request)
+  }
+
+  func submit(
+    _ request: JSON, idempotencyKey: String
+  ) async throws(ObjectStoreError) -> SubmittedSave {
+    try await store.submit(request, idempotencyKey: idempotencyKey)
+  }
+}
+
 @MainActor
 @Suite("An offline store", .mayBlock)
 struct OfflineStoreTests {
@@ -221,6 +240,53 @@ struct OfflineStoreTests {
     #expect(reports.refused.first?.error.code == "outcome-unknown")
     #expect(try reports.refused.first?.request == json(#"{"changes":[]}"#))
     try await eventually { !storage.keys().contains { $0.hasPrefix("refused-") } }
+    store.close()
+  }
+
+  @Test("leaves a damaged save in the storage, and does not use its number again")
+  func damaged() async throws {
+    server.stop()
+    storage.setValue(Data("{".utf8), forKey: "save-7")
+    let store = try open()
+    let saving = Task { try await store.save(grow(3, to: 1)) }
+    try await eventually { store.queuedSaves.count == 1 }
+    #expect(storage.keys().sorted() == ["save-7", "save-8"])
+    #expect(storage.value(forKey: "save-7") == Data("{".utf8))
+    store.close()
+    await #expect(throws: ObjectStoreError.self) { try await saving.value }
+  }
+
+  @Test("does not send a save again whose refusal is stored")
+  func refusedBefore() async throws {
+    let save = #"{"changes":[{"update":"City","id":3,"values":{"population":1}}]}"#
+    let entry = #"{"number":3,"idempotencyKey":"k","body":\#(save)}"#
+    let refusal =
+      #"{"request":\#(save),"status":409,"problem":{"code":"conflict","detail":"Changed."}}"#
+    storage.setValue(Data(entry.utf8), forKey: "save-3")
+    storage.setValue(Data(refusal.utf8), forKey: "refused-3")
+    let store = try open()
+    #expect(store.queuedSaves.isEmpty)
+    #expect(try await store.save(grow(4, to: 41)).updated == 1)
+    #expect(reports.refused.map(\.error.code) == ["conflict"])
+    let unchanged = try await direct(#"{"entity":"City","where":"population == 800"}"#)
+    #expect(unchanged["count"]?.integer == 1)
+    try await eventually { storage.keys().isEmpty }
+    store.close()
+  }
+
+  @Test("makes a save of a data store once, also through a store that passes saves on")
+  func passedOn() async throws {
+    server.stop()
+    let store = try open()
+    let cities = ObjectDataStore<City>(PassingStore(store: store))
+    let saving = Task {
+      try await cities.insert(City(id: 9, name: "Ur", population: 1, country: nil))
+    }
+    try await eventually { reports.errors > 1 }
+    #expect(store.queuedSaves.count == 1)
+    try server.start()
+    try await saving.value
+    #expect(store.queuedSaves.isEmpty && reports.refused.isEmpty)
     store.close()
   }
 

@@ -259,6 +259,34 @@ struct OverlappingFetchTests {
     #expect(await ending(of: again) == "done")
     #expect(controller.fetchedObjects?.count == 5)
   }
+
+  @Test("a batch that arrives while a change waits for a save stays loaded")
+  func batchDuringChange() async throws {
+    let pausing = PausingStore(cities.store)
+    let context = ManagedObjectContext(store: pausing)
+    var request = ManagedCity.sortedFetchRequest
+    request.fetchBatchSize = 2
+    let list = FetchedResultsController(fetchRequest: request, context: context)
+    try await list.performFetch()
+    let token = list.token
+    let lima = try await context.materializedObject(ManagedCity.self, with: .integer(3))
+    pausing.close(.saves)
+    pausing.close(.diffs)
+    lima.population = 801
+    let save = Task { @MainActor in _ = try await context.save() }
+    try await eventually { pausing.waiting(.saves) == 1 }
+    // The batch waits for the save, and so does the change after it.
+    let load = Task { @MainActor in _ = try await list.load(0..<2) }
+    try await Task.sleep(for: .milliseconds(100))
+    pausing.open(.diffs)
+    try await Task.sleep(for: .milliseconds(100))
+    pausing.open(.saves)
+    try await save.value
+    try await load.value
+    try await eventually { list.token != token }
+    #expect(list.object(at: Position(section: 0, item: 0))?.name == "Bamako")
+    #expect(list.object(at: Position(section: 0, item: 1))?.name == "Cusco")
+  }
 }
 
 @Suite("The actor of a controller", .mayBlock)

@@ -102,6 +102,23 @@ struct RemoteFaultTests {
     #expect(states.isEmpty)
   }
 
+  @Test("a quiet stream that a gateway ends again and again is opened again as well")
+  func quietReopening() async throws {
+    let fixture = try await FaultFixture(.stream)
+    var states: [String] = []
+    fixture.controller.stateDidChange = { states.append("\($0)") }
+    try await eventually { fixture.proxy.requests.last?.contains("event-stream") == true }
+    for _ in 0..<2 {
+      let count = fixture.proxy.requests.count
+      try await Task.sleep(for: .seconds(2))
+      fixture.proxy.breakConnections()
+      try await eventually { fixture.proxy.requests.count > count }
+    }
+    try await fixture.grow(1, to: 2000)
+    try await fixture.settle()
+    #expect(states.isEmpty)
+  }
+
   @Test("a gateway that blocks streams gets long polls")
   func heldBack() async throws {
     let fixture = try await FaultFixture(.stream)

@@ -92,6 +92,21 @@ struct ResultReadersTests {
     #expect(await changes.next()?.objects.map(\.type) == [.delete])
   }
 
+  @Test("of changes that begins before the first fetch gets every change, however late it reads")
+  func beforeTheFirstFetch() async throws {
+    let cities = try Cities(.local)
+    let controller = FetchedResultsController(
+      fetchRequest: FetchRequest<City>(sortedBy: [.descending("population")]),
+      context: ManagedObjectContext(store: cities.store))
+    var changes = controller.changes.makeAsyncIterator()
+    try await controller.performFetch()
+    try await cities.save(#"{"delete":"City","id":5}"#)
+    try await eventually { controller.numberOfObjects == 4 }
+    controller.stop()
+    #expect(await changes.next()?.objects.map(\.type) == [.delete])
+    #expect(await changes.next() == nil)
+  }
+
   @Test("that is slow still gets everything as one change, and the newest content")
   func backpressure() async throws {
     let cities = try Cities(.local)

@@ -224,6 +224,39 @@ struct SwiftPredicateTests {
     ]
   }
 
+  @Test("finds nothing where it unwraps nil, also negated")
+  func forcedUnwrapping() async throws {
+    let gazetteer = try Gazetteer(seed: 3)
+    let known = gazetteer.places.filter { $0.people != nil }
+    let cases: [(Foundation.Predicate<Place>, [Place])] = [
+      (#Predicate { $0.people! != 3 }, known.filter { $0.people != 3 }),
+      (#Predicate { !($0.people! > 3) }, known.filter { ($0.people ?? 9) <= 3 }),
+      (#Predicate { !(!($0.people! > 3)) }, known.filter { ($0.people ?? 0) > 3 }),
+      (
+        #Predicate { $0.people == nil || $0.people! != 3 },
+        gazetteer.places.filter { $0.people != 3 }
+      ),
+      // An unwrapping in a branch that is not taken finds nothing wrong.
+      (
+        #Predicate { $0.people != nil ? $0.people! > 3 : true },
+        gazetteer.places.filter { ($0.people ?? 9) > 3 }
+      ),
+      (
+        #Predicate { ($0.people ?? $0.nation!.id) > 3 },
+        gazetteer.places.filter { ($0.people ?? $0.nation?.id ?? 0) > 3 }
+      ),
+      (
+        #Predicate { $0.nation!.name != "Peru" },
+        gazetteer.places.filter { $0.nation != nil && $0.nation?.name != "Peru" }
+      ),
+    ]
+    for (number, (predicate, expected)) in cases.enumerated() {
+      let text = try FetchPredicate(predicate)
+      let found = try await gazetteer.ids("place", text)
+      #expect(found == expected.map(\.id), "predicate \(number): \(text.format)")
+    }
+  }
+
   @Test("is translated to the shortest equivalent text")
   func texts() throws {
     func text(_ predicate: Foundation.Predicate<Place>) throws -> String {

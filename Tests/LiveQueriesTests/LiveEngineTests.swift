@@ -124,6 +124,29 @@ private final class Delivery: LiveDelivery {
       deleted == #"{"id":1,"from":"t1-3-daa66d13","to":"t1-4-78dde6c4","deleted":true}"#)
   }
 
+  @Test("An observed object that has its former values again says nothing")
+  func reversedObject() {
+    let waiter = RecordingWaiter()
+    let start = store.token
+    for name in ["y", "Shanghai"] {
+      engine.follow(plan(), object: .integer(1), since: .token(store.token), until: nil, waiter)
+      store.save { $0.cities[1]?.name = name }
+      engine.storeDidChange()
+      #expect(waiter.next().hasSuffix(#","changed":{"name":"\#(name)"}}"#))
+    }
+    engine.follow(plan(), object: .integer(1), since: .token(start), until: nil, waiter)
+    let marker = RecordingWaiter()
+    engine.follow(plan(shape: .count), since: .token(store.token), until: .now, marker)
+    _ = marker.next()
+    #expect(!waiter.hasAnswers)
+    store.save { $0.cities[1]?.population = 25 }
+    engine.storeDidChange()
+    let changed = waiter.next()
+    #expect(
+      changed
+        == #"{"id":1,"from":"t1-1-9e3779b1","to":"t1-4-78dde6c4","changed":{"population":25}}"#)
+  }
+
   @Test("An observed object that is not in the result says nothing, and comes back whole")
   func objectThatLeft() {
     let waiter = RecordingWaiter()

@@ -1,9 +1,9 @@
 // The memory limit of live fetches: which are dropped, and which clients are refused.
 
-import FetchModel
 import TestSupport
 import Testing
 
+@testable import FetchModel
 @testable import LiveQueries
 
 @Suite("The memory of live fetches is limited", .mayBlock)
@@ -47,11 +47,14 @@ struct LiveMemoryTests {
   }
 
   private func follow(
-    _ queries: inout LiveQueries, _ key: String, since token: Token, waits: Bool = true
+    _ queries: inout LiveQueries, _ key: String, offset: Int = 0, since token: Token,
+    waits: Bool = true
   ) throws -> Waiter {
     let waiter = Waiter()
+    var plan = plan(key)
+    plan.window = Window(offset: offset)
     let request = FollowRequest(
-      plan: plan(key), only: nil, since: .token(token), deadline: waits ? nil : .now,
+      plan: plan, only: nil, since: .token(token), deadline: waits ? nil : .now,
       waiter: waiter)
     try store.read { transaction throws(StoreError) in
       let context = CatchUpContext(transaction)
@@ -80,6 +83,42 @@ struct LiveMemoryTests {
     #expect(keys(queries) == ["c", "d"])
     #expect(queries.byteCount == 2 * size)
     withExtendedLifetime(waiter) {}
+  }
+
+  @Test("Views of one fetch share the memory of its definition")
+  func sharedDefinition() throws {
+    var queries = queries()
+    let waiters = try (0..<3).map {
+      try follow(&queries, "a", offset: $0, since: store.token)
+    }
+    let views = queries.queries.values.flatMap(\.views.values)
+    let plans = views.compactMap(\.plan)
+    let addresses = plans.compactMap {
+      $0.definition.order.withUnsafeBufferPointer { $0.baseAddress }
+    }
+    #expect(queries.queries.count == 1)
+    #expect(plans.map(\.window.offset).sorted() == [0, 1, 2])
+    #expect(addresses.count == 3 && Set(addresses).count == 1)
+    withExtendedLifetime(waiters) {}
+  }
+
+  @Test("The memory of a view of dictionaries contains that of its conditions")
+  func dictionaries() {
+    let name = ResolvedExpression.path(ScopedPath(scope: 0, path: Self.name))
+    func size(having: Condition) -> Int {
+      var plan = plan("a")
+      plan.shape = .dictionaries
+      plan.groupedQuery = GroupedQuery(
+        columns: [], aggregates: [], firstAggregate: 0, groups: [name],
+        having: having, isDistinct: false, order: [], values: [Self.name], toManyPaths: [],
+        isNondeterministic: false)
+      return LiveView(key: ViewKey(plan, only: nil), now: .now).byteCount
+    }
+    let names = Membership(
+      value: name, values: (1...1_000).map { .string("\($0)") }, includesNil: false,
+      options: [], isNegated: false)
+    #expect((256...1_024).contains(size(having: .constant(true))))
+    #expect((100_000...300_000).contains(size(having: .membership(names))))
   }
 
   @Test("A client of a dropped fetch gets its diff from the history")

@@ -67,6 +67,31 @@ struct SharingTests {
     #expect(queries.counters.changed == 1)
   }
 
+  @Test("Fetches share a result if they differ in their windows alone; a count ignores the order")
+  func keys() {
+    func key(only: ObjectID? = nil, _ change: (inout FetchPlan) -> Void = { _ in }) -> QueryKey {
+      var plan = Self.plan
+      change(&plan)
+      return QueryKey(plan, only: only)
+    }
+    let unordered = ResultDefinition(entity: 0, predicate: .everything)
+    #expect(key { $0.window = Window(offset: 1, limit: 2) } == key())
+    #expect(key { $0.withTotal = true } == key())
+    let count = key { $0.shape = .count }
+    let unorderedCount = key {
+      $0.shape = .count
+      $0.definition = unordered
+    }
+    #expect(count == unorderedCount && count.hashValue == unorderedCount.hashValue)
+    let different = [
+      key(), count, key(only: .integer(1)), key(only: .integer(2)),
+      key { $0.definition = unordered }, key { $0.selection = [] },
+      key { $0.expansion = [PropertyPath(root: 0, steps: [0], target: .object)] },
+      key { $0.integersAsStrings = true },
+    ]
+    #expect(Set(different).count == 8)
+  }
+
   @Test func anIdleFetchIsDroppedAndResumedFromTheHistory() throws {
     var queries = engine()
     let token = store.token

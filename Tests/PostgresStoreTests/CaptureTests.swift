@@ -1,5 +1,6 @@
 // Installing, comparing and removing the triggers; what they record.
 
+import FetchModel
 import Foundation
 import TestSupport
 import Testing
@@ -31,6 +32,26 @@ struct CaptureTests {
     }
   }
 
+  @Test("The rows before a large save are found by an anti join, whose time is not quadratic")
+  func largeSave() throws {
+    try withDatabase(Self.city) { connection, _ in
+      let city = try install(connection)
+      let before = try position(connection)
+      try connection.execute(
+        """
+        INSERT INTO city SELECT g, 'a', 0 FROM generate_series(1, 5000) AS g;
+        ANALYZE livefetch.history_\(city.oid); SET work_mem = '64kB'
+        """)
+      let overlay = city.overlay("old", at: HistoryPosition(before.snapshot))
+      let statement = PostgresStatement(overlay)
+      let plan = try connection.query(
+        "EXPLAIN WITH \(statement.sql) SELECT * FROM old", statement.parameters)
+      let lines = try plan.rows().map { "\($0[0])" }.joined(separator: "\n")
+      #expect(lines.contains("Anti Join"), "\(lines)")
+      #expect(try oldRows(of: city, since: before, on: connection).count == 5_000)
+    }
+  }
+
   @Test("A table that a transaction holds is followed later, and other tables are at once")
   func lockedTable() throws {
     let target = try PostgresServer.shared().newDatabase()
@@ -47,13 +68,15 @@ struct CaptureTests {
     // A waiting lock would hold up a second writer.
     let other = try PostgresConnection(target)
     try other.execute("SET lock_timeout = '2s'; INSERT INTO busy VALUES (2)")
-    try writer.execute("COMMIT")
+    try writer.execute("COMMIT; BEGIN; SELECT id FROM busy")
+    // A transaction that only reads the table holds nothing up.
     #expect(try history.canLock(anyOf: first.locked, on: connection))
     let second = try history.install(on: connection)
     #expect(second.captured.map(\.name).sorted() == ["busy", "city"])
     #expect(second.changed == ["busy"])
     #expect(second.locked.isEmpty)
     #expect(try history.isIntact(on: connection))
+    try writer.execute("COMMIT")
   }
 
   @Test("A table with triggers that is altered while it is held is followed later, too")
@@ -417,6 +440,23 @@ struct CaptureTests {
       #expect(old[[0]] == Optional<[PostgresValue]>.none)
       #expect(old[[50]] == [50, "a", 1.0])
       #expect(old.count == 51)
+    }
+  }
+
+  @Test("pruning continues with the other tables after one that it cannot prune")
+  func pruningDespiteError() throws {
+    try withDatabase("\(Self.city); CREATE TABLE town (id int PRIMARY KEY)") { connection, target in
+      let tables = try history.install(on: connection).captured
+      #expect(tables.map(\.name) == ["city", "town"])
+      try connection.execute("INSERT INTO town VALUES (1), (2)")
+      try connection.execute("DROP TABLE \(tables[0].historyName) CASCADE")
+      let pruner = try HistoryPruner(history, tables, keeping: .zero) {
+        () throws(PostgresError) in try PostgresConnection(target)
+      }
+      defer { pruner.close() }
+      try pruner.prune()
+      let left = try connection.query("SELECT count(*) FROM \(tables[1].historyName)")
+      #expect(try left.integer(0, 0) == 0)
     }
   }
 }

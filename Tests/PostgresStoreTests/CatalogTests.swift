@@ -9,11 +9,9 @@ import Testing
 
 @Suite(.mayBlock)
 struct CatalogTests {
-  private static func catalog(
-    _ script: String, schemas: [String] = ["public"]
-  ) throws -> Catalog {
+  private static func catalog(_ script: String) throws -> Catalog {
     try withDatabase(script) { connection, _ in
-      try CatalogReader(connection: connection, schemas: schemas).read()
+      try CatalogReader(connection: connection).read()
     }
   }
 
@@ -29,7 +27,7 @@ struct CatalogTests {
         g text GENERATED ALWAYS AS (v || '!') STORED, gone int);
       ALTER TABLE t DROP COLUMN gone;
       """)
-    let table = try #require(catalog.table(named: "t"))
+    let table = try #require(catalog.tables.first)
     let types = table.columns.map { "\($0.name) \($0.attributeType)" }
     #expect(
       types == [
@@ -73,7 +71,7 @@ struct CatalogTests {
         FOREIGN KEY (a, b) REFERENCES country ON DELETE CASCADE,
         parent int REFERENCES city ON DELETE SET NULL);
       """)
-    let city = try #require(catalog.table(named: "city"))
+    let city = try #require(catalog.tables.first { $0.name == "city" })
     let keys = city.foreignKeys.map { key in
       let target = catalog.table(key.targetTable)?.name ?? ""
       return "\(key.columns) \(target) \(key.targetColumns) \(key.deleteAction.rawValue)"
@@ -109,12 +107,9 @@ struct CatalogTests {
     "names of any characters stay identifiers",
     arguments: ["\"", "'", "%s", "\"\u{301}", "a\\\"", "{,}"])
   func names(_ name: String) throws {
-    let schema = "s" + name
     try withDatabase { connection, _ in
-      try connection.execute(
-        "CREATE SCHEMA \(quoted(schema)); CREATE TABLE \(quoted(schema)).\(quoted(name)) "
-          + "(\(quoted(name)) text PRIMARY KEY)")
-      let history = PostgresHistory(schema: schema)
+      try connection.execute("CREATE TABLE \(quoted(name)) (\(quoted(name)) text PRIMARY KEY)")
+      let history = PostgresHistory()
       let table = try #require(try history.install(on: connection).captured.first)
       let start = try position(connection)
       try connection.execute("INSERT INTO \(table.quotedName) VALUES (\(literal(name)))")

@@ -19,8 +19,9 @@ struct ComposedFetchTests {
     init(_ connection: PostgresConnection) throws {
       self.connection = connection
       try PostgresFunctions.install(connection)
-      let catalog = try CatalogReader(connection: connection, schemas: ["public"]).read()
-      let introspection = catalog.introspection(.postgres(schema: "public"), observable: [])
+      let catalog = try CatalogReader(connection: connection).read()
+      let introspection = Introspection(
+        tables: catalog.composed(observable: []), dialect: .postgres(schema: "public"))
       composer = FetchComposer(model: introspection.model, schema: introspection.schema)
     }
 

@@ -88,6 +88,26 @@ struct FoldingTests {
     }
   }
 
+  @Test("a statement that searches is planned again for each constant, and others stay prepared")
+  func searches() throws {
+    try withDatabase { connection, _ in
+      try PostgresFunctions.install(connection)
+      for statement in [
+        "SELECT livefetch.livefetch_begins('Örtchen', $1::text, 3)",
+        "SELECT livefetch.livefetch_contains('Örtchen', $1::text, 2)",
+        "SELECT livefetch.livefetch_ends('Örtchen', $1::text, 3)",
+        "SELECT livefetch.livefetch_like('Ort', $1::text, 3)",
+        "SELECT livefetch.livefetch_fold('Örtchen', 3) <> $1::text",
+      ] {
+        _ = try connection.query(statement, ["ort"])
+      }
+      let kept = try connection.query(
+        "SELECT statement FROM pg_prepared_statements WHERE starts_with(statement, $1)",
+        ["SELECT livefetch."])
+      #expect(try kept.rows() == [["SELECT livefetch.livefetch_fold('Örtchen', 3) <> $1::text"]])
+    }
+  }
+
   @Test("functions of an earlier version are replaced, and an index of their results stays")
   func earlierVersion() throws {
     try withDatabase("CREATE TABLE word (name text)") { connection, _ in

@@ -26,8 +26,8 @@ struct PostgresConnectionTests {
           .numeric("12345678901234567890.123400"), .numeric("-0.00012"), .numeric("10000"),
           .numeric("NaN"), "Ärger", .bytes([0, 255]),
           .uuid("0a2fffff-0000-4000-8000-00000000abcd"), .json(#"{"a": 1}"#), .json("[1]"),
-          .date(19782), .date(-719_528), .timestamp(1_709_200_800_000_001),
-          .timestamp(-1_000_000), .timestamp(.max), nil, .xid(5), "x  ", .date(.min),
+          .date(19782), .date(-719_528), .timestamp(762_516_000_000_001),
+          .timestamp(-946_684_801_000_000), .timestamp(.max), nil, .xid(5), "x  ", .date(.min),
         ])
     }
   }
@@ -170,14 +170,10 @@ struct PostgresConnectionTests {
     }
   }
 
-  @Test("rows are copied into a table")
+  @Test("a COPY from the client is refused, and leaves the connection usable")
   func copy() throws {
     try withDatabase("CREATE TABLE t (a int, b text)") { connection, _ in
-      let lines = (0..<20_000).map { "\($0)\trow \($0)\n" }.joined()
-      try connection.copy("COPY t FROM STDIN", Array(lines.utf8))
-      #expect(
-        try connection.query("SELECT count(*), max(b) FROM t").rows() == [[20_000, "row 9999"]])
-      #expect(throws: PostgresError.self) { try connection.copy("COPY t FROM STDIN", [120, 10]) }
+      #expect(throws: PostgresError.self) { try connection.execute("COPY t FROM STDIN") }
       #expect(connection.isIdle)
     }
   }

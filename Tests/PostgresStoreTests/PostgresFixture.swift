@@ -1,5 +1,6 @@
 // A database of its own for each test, and what its history contains.
 
+import CPostgres
 import FetchModel
 import Foundation
 import SQLComposer
@@ -17,6 +18,35 @@ func withDatabase<Result>(
   defer { connection.close() }
   if !script.isEmpty { try connection.execute(script) }
   return try body(connection, target)
+}
+
+extension PostgresConnection {
+  /// Copies rows into a table: `sql` is a `COPY … FROM STDIN`, `data` its input.
+  func copy(_ sql: String, _ data: [UInt8]) throws(PostgresError) {
+    try finishCommit()
+    guard PQsendQuery(handle, sql) == 1 else { throw sendFailure }
+    guard let start = try nextResult() else { throw .malformed("the server sent no result") }
+    guard PQresultStatus(start.pointer) == PGRES_COPY_IN else {
+      try finishResults()
+      throw .refused(ServerError(start.pointer))
+    }
+    var sent = 0
+    while sent < data.count {
+      let end = min(sent + 64 << 10, data.count)
+      let code = data[sent..<end].withUnsafeBytes { bytes in
+        PQputCopyData(handle, bytes.bindMemory(to: CChar.self).baseAddress, Int32(bytes.count))
+      }
+      if code < 0 { throw sendFailure }
+      if code == 0 { try waitForSocket(writing: true) } else { sent = end }
+    }
+    while true {
+      let code = PQputCopyEnd(handle, nil)
+      if code < 0 { throw sendFailure }
+      if code > 0 { break }
+      try waitForSocket(writing: true)
+    }
+    _ = try results()
+  }
 }
 
 /// The position of a new read transaction.

@@ -142,6 +142,22 @@ struct PostgresStoreTests {
     }
   }
 
+  @Test("time limits that are infinite, negative or no numbers are understood")
+  func unusualLimits() throws {
+    var options = PostgresStoreOptions()
+    options.queryTimeout = .infinity
+    options.keptSeconds = .infinity
+    try Self.withStore(Self.table, options) { (store, _) throws in
+      #expect(try ParityFixture.snapshot(store, "Note", "as=count").contains(#""total":2"#))
+    }
+    for limit in [Double.nan, -1, -Double.infinity] {
+      options.queryTimeout = limit
+      #expect(options.timeLimit == .zero)
+      options.keptSeconds = limit
+      #expect(options.keptTime == .zero)
+    }
+  }
+
   @Test("an answer beyond the limit is refused, and the connection can be used again")
   func largeAnswers() throws {
     var options = PostgresStoreOptions()
@@ -155,6 +171,40 @@ struct PostgresStoreTests {
         try ParityFixture.snapshot(store, "Note", "")
       }
       #expect(try ParityFixture.snapshot(store, "Note", "as=count").contains(#""total":900"#))
+    }
+  }
+
+  @Test("an answer beyond the limit is refused without waiting for its other rows")
+  func largeFirstRows() throws {
+    let script =
+      Self.table + """
+        CREATE FUNCTION slowly(int) RETURNS text LANGUAGE plpgsql STABLE COST 10000 AS $$ BEGIN
+          IF $1 > 2 THEN PERFORM pg_sleep(60); END IF; RETURN repeat('x', 20000); END $$;
+        CREATE VIEW "Slow" AS SELECT id, slowly(id) AS value FROM generate_series(1, 3) AS id;
+        """
+    var options = PostgresStoreOptions()
+    options.maxResponseBytes = 10_000
+    options.connections = 1
+    for isReadOnly in [false, true] {
+      options.isReadOnly = isReadOnly
+      try Self.withStore(script, options) { (store, _) throws in
+        // The second one is a transaction, and both compute values after they have sorted the rows.
+        for query in ["limit=3", "limit=300"] {
+          #expect(throws: StoreError.answerTooLarge(limit: 10_000)) {
+            try ParityFixture.snapshot(store, "Slow", query)
+          }
+        }
+        let slow = try ParityFixture.plan(store, "Slow", "limit=300")
+        let note = try ParityFixture.plan(store, "Note", "as=count")
+        // The transaction goes on.
+        let total = try store.readResponses { transaction throws(StoreError) in
+          #expect(throws: StoreError.answerTooLarge(limit: 10_000)) {
+            try transaction.snapshot(of: slow)
+          }
+          return try transaction.total(of: note.definition)
+        }
+        #expect(total == 2)
+      }
     }
   }
 
@@ -181,6 +231,21 @@ struct PostgresStoreTests {
       store.checkHealth { continuation.resume(returning: $0) }
     }
     #expect(faults == [])
+  }
+
+  @Test("a database in which a transaction holds a table of the history is healthy")
+  func healthDuringLock() async throws {
+    let target = try PostgresServer.shared().newDatabase()
+    try PostgresStore(target).close()
+    let connection = try PostgresConnection(target)
+    try connection.execute("BEGIN; LOCK TABLE livefetch.mark IN ACCESS EXCLUSIVE MODE")
+    let store = try PostgresStore(target)
+    defer { store.close() }
+    let faults = await withCheckedContinuation { continuation in
+      store.checkHealth { continuation.resume(returning: $0) }
+    }
+    #expect(faults == [])
+    connection.close()
   }
 
   @Test("what SQL over PostgreSQL cannot express is refused by name")

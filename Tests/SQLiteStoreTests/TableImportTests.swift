@@ -14,8 +14,16 @@ struct TableImportTests {
       {"name":"n","type":"Integer 64"},{"name":"t","type":"String"}]}]}
     """
 
-  /// A file with the model's table, which saves import.
-  private static func modelled() throws -> ScratchFile {
+  private static let mandatory = """
+    {"version":"1","entities":[
+      {"name":"L","attributes":[{"name":"t","type":"String"}],"relationships":[
+        {"name":"items","destination":"I","toMany":true,"optional":false,"inverse":"list"}]},
+      {"name":"I","attributes":[{"name":"t","type":"String"}],"relationships":[
+        {"name":"list","destination":"L","inverse":"items"}]}]}
+    """
+
+  /// A file with the model's tables, which saves import.
+  private static func modelled(_ model: String = Self.model) throws -> ScratchFile {
     let file = try ScratchFile()
     var options = SQLiteStoreOptions()
     options.model = try ModelFile(parsing: Array(model.utf8))
@@ -72,6 +80,26 @@ struct TableImportTests {
       #expect(try run.add([number, .json(.string("x"))]) == nil)
       try run.commit()
     }
+  }
+
+  @Test("A row of a mandatory relationship costs the same with 20,000 members as with one")
+  func mandatoryMembers() throws {
+    let file = try Self.modelled(Self.mandatory)
+    try file.runExternally(
+      """
+      INSERT INTO L(id, t) VALUES (1, 'a');
+      WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+      INSERT INTO I(t, list) SELECT i, 1 FROM n;
+      """)
+    let run = try TableImport(path: file.path, entity: "I")
+    try run.use(properties: ["t", "list"])
+    let steps = MachineSteps(on: run.connection)
+    for _ in 1...10 {
+      #expect(try run.add([.json(.string("x")), .json(.number("1"))]) == nil)
+    }
+    // Each row that counts the members takes 60,000 steps and more.
+    #expect(steps.thousands < 60)
+    withExtendedLifetime(steps) { run.cancel() }
   }
 
   @Test("A full disk that ends the transaction is the error of an import with a model")

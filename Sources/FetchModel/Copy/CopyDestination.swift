@@ -29,20 +29,13 @@ extension ModelFile {
       members.map { member in
         guard case .string(let text) = member.value else { return member }
         return switch types[member.name] {
-        case .date: JSON.Member(name: member.name, value: .string(Self.toMicroseconds(text)))
+        case .date:
+          JSON.Member(
+            name: member.name,
+            value: .string(Instant(iso8601: text)?.roundedToMicroseconds.iso8601 ?? text))
         case .uuid: JSON.Member(name: member.name, value: .string(text.lowercased()))
         default: member
         }
       })
-  }
-
-  private static func toMicroseconds(_ text: String) -> String {
-    guard let date = Instant(iso8601: text) else { return text }
-    let microseconds = (date.nanoseconds + 500) / 1_000
-    let rounded =
-      microseconds < 1_000_000
-      ? Instant(seconds: date.seconds, nanoseconds: microseconds * 1_000)
-      : Instant(seconds: date.seconds + 1)
-    return rounded.iso8601
   }
 }

@@ -45,8 +45,8 @@ extension ResultSnapshot {
 
   /// `item` with the members of `changed` replaced or appended.
   private static func merge(_ item: [UInt8], _ changed: [UInt8]?) -> [UInt8] {
-    guard let changed, case .object(let changes)? = try? JSON(stored: changed), !changes.isEmpty,
-      case .object(let members)? = try? JSON(stored: item)
+    guard let changed, case .object(let changes)? = try? JSON(result: changed), !changes.isEmpty,
+      case .object(let members)? = try? JSON(result: item)
     else { return item }
     let values = Dictionary(changes.map { ($0.name, $0.value) }) { $1 }
     let merged = members.map { JSON.Member(name: $0.name, value: values[$0.name] ?? $0.value) }

@@ -87,7 +87,7 @@ extension StoredValue {
   var parsedNumber: StoredValue {
     mapText { text in
       if let integer = Int64(text) { return .integer(integer) }
-      guard let double = Double(text), double.isFinite else { return .null }
+      guard let double = Double(decimal: text), double.isFinite else { return .null }
       return .double(double)
     }
   }

@@ -13,9 +13,11 @@ public struct JSONError: Error, Sendable, Hashable {
 extension JSON {
   /// The maximum nesting depth of arrays and objects.
   public static let maxDepth = 64
+  /// The maximum number of combining marks in succession in a string of a request.
+  public static let maxMarks = 256
 
-  /// Parses JSON that a client sent or a user wrote: a request's body, a setting, a model file.
-  /// O(length).
+  /// Parses JSON that a user wrote, such as a setting or a model file. O(length), except for strings
+  /// with many combining marks after one letter.
   ///
   /// - Throws: ``JSONError`` for a violation of RFC 8259, for bytes that are not UTF-8, for a
   ///   repeated member name, and for nesting deeper than ``maxDepth``.
@@ -23,7 +25,15 @@ extension JSON {
     try self.init(parsing: bytes, allowsRepetition: false)
   }
 
-  /// Parses JSON that a database or a server returned. Keeps repeated members, as SQLite and
+  /// Parses JSON that a client sent. O(length).
+  ///
+  /// - Throws: ``JSONError`` as ``init(parsing:)``, and for a string with more than ``maxMarks``
+  ///   combining marks in succession: to compare such strings takes quadratic time.
+  public init(request bytes: [UInt8]) throws(JSONError) {
+    try self.init(parsing: bytes, allowsRepetition: false, limitsMarks: true)
+  }
+
+  /// Parses JSON that a database contains. Keeps repeated members, as SQLite and
   /// PostgreSQL's `json` do. O(length).
   ///
   /// - Throws: ``JSONError`` as ``init(parsing:)``, except for repeated names.
@@ -31,9 +41,22 @@ extension JSON {
     try self.init(parsing: bytes, allowsRepetition: true)
   }
 
-  private init(parsing bytes: [UInt8], allowsRepetition: Bool) throws(JSONError) {
+  /// Parses JSON of this project's own: a snapshot, a diff or an item, which contains stored values. Such a
+  /// value may nest as deep as ``maxDepth`` within the arrays and objects around it. O(length).
+  ///
+  /// - Throws: ``JSONError`` as ``init(stored:)``, for nesting that is 16 levels deeper.
+  public init(result bytes: [UInt8]) throws(JSONError) {
+    try self.init(parsing: bytes, allowsRepetition: true, maxDepth: Self.maxDepth + 16)
+  }
+
+  private init(
+    parsing bytes: [UInt8], allowsRepetition: Bool, limitsMarks: Bool = false,
+    maxDepth: Int = Self.maxDepth
+  ) throws(JSONError) {
     self = try bytes.withUnsafeBufferPointer { buffer throws(JSONError) in
-      var reader = JSONReader(bytes: buffer, allowsRepetition: allowsRepetition)
+      var reader = JSONReader(
+        bytes: buffer, allowsRepetition: allowsRepetition, limitsMarks: limitsMarks)
+      reader.maxDepth = maxDepth
       return try reader.readText()
     }
   }
@@ -60,17 +83,21 @@ private struct JSONReader {
   /// True if elements and members are stored; otherwise arrays and objects are read as empty.
   let keepsValues: Bool
   let allowsRepetition: Bool
+  /// True if a string with too many combining marks in succession is refused.
+  let limitsMarks: Bool
   var interruption: Interruption
+  var maxDepth = JSON.maxDepth
   var offset = 0
   var depth = 0
 
   init(
     bytes: UnsafeBufferPointer<UInt8>, keepsValues: Bool = true, allowsRepetition: Bool,
-    _ interruption: Interruption = Interruption { false }
+    limitsMarks: Bool = false, _ interruption: Interruption = Interruption { false }
   ) {
     self.bytes = bytes
     self.keepsValues = keepsValues
     self.allowsRepetition = allowsRepetition
+    self.limitsMarks = limitsMarks
     self.interruption = interruption
   }
 
@@ -127,7 +154,7 @@ private struct JSONReader {
 
   private mutating func enter() throws(JSONError) {
     depth += 1
-    guard depth <= JSON.maxDepth else { throw failure("at most \(JSON.maxDepth) nested values") }
+    guard depth <= maxDepth else { throw failure("at most \(maxDepth) nested values") }
     offset += 1
   }
 
@@ -221,6 +248,9 @@ private struct JSONReader {
 
   private func text(of utf8: UnsafeBufferPointer<UInt8>) throws(JSONError) -> String {
     guard let text = String(validating: utf8, as: UTF8.self) else { throw failure("UTF-8") }
+    guard !limitsMarks || !text.hasMarks(moreThan: JSON.maxMarks) else {
+      throw failure("at most \(JSON.maxMarks) combining marks in succession")
+    }
     return text
   }
 

@@ -40,9 +40,7 @@ public enum JSON: Sendable, Hashable {
   /// The exact value of a number that is a 64-bit integer, including `1e3` and `2.0`.
   public var integer: Int64? {
     guard case .number(let text) = self else { return nil }
-    if let integer = Int64(text) { return integer }
-    guard let double = Double(text), double.magnitude < 0x1p53 else { return nil }
-    return Int64(exactly: double)
+    return Int64(text) ?? ExactDecimal(text)?.integer
   }
 
   /// The nearest double of a number; nil if the number is too large.

@@ -28,6 +28,11 @@ public struct ModelDifference: Sendable, Hashable {
     compareNamed(from: old.classes, to: new.classes, name: \.name, kind: "class")
     compareNamed(
       from: old.fetchTemplates, to: new.fetchTemplates, name: \.name, kind: "fetch template")
+    let (then, now) = (old.allowsByDefault, new.allowsByDefault)
+    if then != now {
+      let before = Self.text(then.map { .boolean($0) })
+      add(.changed, "access", "default: \(before) → \(Self.text(now.map { .boolean($0) }))")
+    }
   }
 
   private mutating func add(_ kind: Kind, _ subject: String, _ detail: String = "") {
@@ -69,6 +74,11 @@ public struct ModelDifference: Sendable, Hashable {
       add(.changed, new.name, "uniqueness constraints")
     }
     if old.sort != new.sort { add(.changed, new.name, "default order") }
+    for action in AccessAction.allCases where old.access[action] != new.access[action] {
+      let (then, now) = (old.access[action]?.json, new.access[action]?.json)
+      add(
+        .changed, new.name, "\(action.rawValue) rule: \(Self.text(then)) → \(Self.text(now))")
+    }
   }
 
   private mutating func compare<Part>(

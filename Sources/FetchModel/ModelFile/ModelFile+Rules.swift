@@ -105,18 +105,24 @@ extension Value {
   fileprivate func isLess(than other: Value) -> Bool {
     switch (self, other) {
     case (.integer(let left), .integer(let right)): left < right
+    case (.double(let left), .double(let right)): left < right
     case (.date(let left), .date(let right)): left < right
-    case (.string(let left), .string(let right)) where number == nil || other.number == nil:
-      left.unicodeScalars.lexicographicallyPrecedes(right.unicodeScalars)
     default:
-      switch (number, other.number) {
-      case (let left?, let right?): left < right
-      case (_, _): false
+      if let left = decimal, let right = other.decimal {
+        left.calculated(.subtract, right)?.isNegative ?? false
+      } else if let left = number, let right = other.number {
+        left < right
+      } else {
+        false
       }
     }
   }
 
-  /// The number, including numbers stored as text; nil for other values.
+  /// The number with every digit, including numbers stored as text; nil for infinities and for other
+  /// values.
+  private var decimal: ExactDecimal? { ExactDecimal(StoredValue(self, nil)) }
+
+  /// The nearest double; nil for values that are no numbers.
   private var number: Double? {
     switch self {
     case .integer(let integer): Double(integer)

@@ -150,6 +150,8 @@ private struct SectionWriter {
       write(date)
       return
     }
+    // The key of PostgreSQL's `-infinity` begins with a blank, so that it precedes every date.
+    if type == .date, utf8.elementsEqual(" -infinity".utf8) { return write(text: "-infinity") }
     write(asStored: utf8)
   }
 

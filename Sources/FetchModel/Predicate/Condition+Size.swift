@@ -16,7 +16,18 @@ extension Condition {
   public var memorySize: Int {
     var size = Size(limit: .max)
     size.count(self)
-    return size.count * 256 + size.constants * 160 + size.bytes
+    return size.memory
+  }
+}
+
+extension GroupedQuery {
+  /// The memory in bytes that the expressions and the condition need while they are followed, about.
+  /// O(operations and constants).
+  public var memorySize: Int {
+    var size = Size(limit: .max)
+    size.count(having)
+    for value in columns.map(\.value) + groups + order.map(\.value) { size.count(value) }
+    return size.memory
   }
 }
 
@@ -26,6 +37,7 @@ private struct Size {
   /// The number of constants, and the bytes of their texts.
   var constants = 0
   var bytes = 0
+  var memory: Int { count * 256 + constants * 160 + bytes }
 
   mutating func count(_ value: ResolvedExpression) {
     count += 1

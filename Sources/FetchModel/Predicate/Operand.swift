@@ -44,10 +44,10 @@ extension Operand {
     case .null: self.init(Literal.null, at: range)
     case .boolean(let value): self.init(Literal.boolean(value), at: range)
     case .string(let value): self.init(Literal.string(value), at: range)
-    case .number:
-      if let integer = json.integer {
+    case .number(let text):
+      if let integer = Value.untypedInteger(text) {
         self.init(Literal.integer(integer), at: range)
-      } else if case .number(let text) = json, let double = Double(text) {
+      } else if let double = Double(text) {
         self.init(Literal.double(double), at: range)
       } else {
         return nil

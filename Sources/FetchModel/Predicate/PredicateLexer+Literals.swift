@@ -80,7 +80,7 @@ extension PredicateLexer {
     var unescaped = Array(bytes[content..<offset])
     while let byte = peek() {
       offset += 1
-      if byte == quote { return String(decoding: unescaped, as: UTF8.self) }
+      if byte == quote { return try self.unescaped(unescaped, from: start) }
       if byte == UInt8(ascii: "\\") {
         try readEscape(into: &unescaped)
       } else {
@@ -91,6 +91,15 @@ extension PredicateLexer {
     throw PredicateError(
       .syntaxError, at: start, found: "a string that does not end",
       expected: "`\(Unicode.Scalar(quote))` at its end")
+  }
+
+  /// A string that was written with escapes. A request limits the other marks.
+  private func unescaped(_ bytes: [UInt8], from start: Int) throws(PredicateError) -> String {
+    let text = String(decoding: bytes, as: UTF8.self)
+    guard !text.hasMarks(moreThan: JSON.maxMarks) else {
+      throw failure("at most \(JSON.maxMarks) combining marks in succession", at: start)
+    }
+    return text
   }
 
   private mutating func readEscape(into unescaped: inout [UInt8]) throws(PredicateError) {

@@ -30,7 +30,7 @@ public struct Problem: Error, Sendable {
     self.status = status
     self.code = code
     self.title = title
-    self.detail = detail
+    self.detail = detail.shortened
     self.offset = offset
     self.hint = hint
   }
@@ -68,6 +68,15 @@ public struct Problem: Error, Sendable {
   }
 }
 
+extension String {
+  /// The text in a message: of a long text, the beginning and the end. A name that a client sends may
+  /// be as long as its request.
+  var shortened: String {
+    guard utf8.count > 8_000 else { return self }
+    return "\(String(unicodeScalars.prefix(1_000))) … \(String(unicodeScalars.suffix(500)))"
+  }
+}
+
 // MARK: - The fixed ones
 
 extension Problem {
@@ -90,7 +99,8 @@ extension Problem {
 
   package static let tokenExpired = Problem(
     410, "token-expired", "Token expired",
-    "The history does not reach back to this token; fetch a new snapshot.")
+    "The history does not reach back to this token, or reading it takes too long; "
+      + "fetch a new snapshot.")
 
   package static let catchUpTimedOut = Problem(
     410, "token-expired", "Token expired",

@@ -97,9 +97,9 @@ public struct ChangeProblem: Sendable, Hashable {
     stored: [UInt8]? = nil, given: [UInt8]? = nil
   ) {
     self.change = change
-    self.property = property
+    self.property = property?.shortened
     self.code = code
-    self.detail = detail
+    self.detail = detail.shortened
     self.hint = hint
     self.stored = stored
     self.given = given

@@ -34,7 +34,7 @@ extension StoreReadTransaction {
       let snapshot = try snapshot(of: page)
       guard try body(snapshot) else { return }
       left -= size
-      guard let json = try? JSON(stored: snapshot.json) else {
+      guard let json = try? JSON(result: snapshot.json) else {
         throw .failed("a page cannot be read")
       }
       guard let text = json["next"]?.string else { return }

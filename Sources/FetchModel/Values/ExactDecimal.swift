@@ -138,13 +138,13 @@ extension ExactDecimal {
     ).rounded
   }
 
-  /// Long division, with one more digit for rounding and one for the remainder.
+  /// Long division, with one more digit for rounding.
   private func divided(by other: ExactDecimal) -> ExactDecimal? {
     if other.isZero { return nil }
     var quotient: [UInt8] = []
     var rest: [UInt8] = []
     var place = 0
-    while place < digits.count || !rest.isEmpty, quotient.count < Self.precision + 2 {
+    while place < digits.count || !rest.isEmpty, quotient.count <= Self.precision {
       if !rest.isEmpty || place < digits.count {
         rest.append(place < digits.count ? digits[place] : 0)
       }
@@ -156,9 +156,6 @@ extension ExactDecimal {
       }
       if digit > 0 || !quotient.isEmpty { quotient.append(digit) }
       place += 1
-    }
-    if !rest.isEmpty, let last = quotient.last, last % 5 == 0 {
-      quotient[quotient.count - 1] = last + 1
     }
     return ExactDecimal(
       isNegative: isNegative != other.isNegative, quotient,
@@ -187,7 +184,8 @@ extension ExactDecimal {
   /// The number for further calculations: an integer, or a text with every digit.
   public var exact: StoredValue { integer.map { .integer($0) } ?? .text(text) }
 
-  private var integer: Int64? {
+  /// The integer that this number is exactly; nil for a fraction, and beyond 64 bits.
+  var integer: Int64? {
     guard exponent >= 0, digits.count + exponent <= 19 else { return nil }
     return Int64((isNegative ? "-" : "") + written(shifted(to: 0)))
   }

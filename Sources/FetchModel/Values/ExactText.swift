@@ -128,3 +128,28 @@ extension JSON {
     }
   }
 }
+
+extension SelectedValue {
+  /// True if both show the same value under keys that are equal byte by byte.
+  public static func == (left: SelectedValue, right: SelectedValue) -> Bool {
+    left.key.isExactly(right.key) && left.source == right.source
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(exactly: key)
+    hasher.combine(source)
+  }
+}
+
+extension GroupedQuery.Column {
+  /// True if both show the same value under keys that are equal byte by byte.
+  public static func == (left: GroupedQuery.Column, right: GroupedQuery.Column) -> Bool {
+    left.key.isExactly(right.key) && left.value == right.value && left.type == right.type
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(exactly: key)
+    hasher.combine(value)
+    hasher.combine(type)
+  }
+}

@@ -125,11 +125,6 @@ public enum Folding {
   }
 }
 
-extension String {
-  /// The text in canonical composition.
-  package var precomposedText: String { precomposedStringWithCanonicalMapping }
-}
-
 /// The folding of each scalar of the scripts with cases or diacritics, for one set of options.
 private struct FoldingTable: Sendable {
   /// The character before a mark: none at the start, a Latin, Greek or Cyrillic letter, or another.
@@ -180,6 +175,10 @@ private struct FoldingTable: Sendable {
       // A mark without a letter is unchanged.
       if kinds[Int(code)] != .otherMark || lowers {
         folded = folded.folding(options: compareOptions, locale: nil)
+      }
+      // Foundation does not know the case of these forms of Cyrillic letters.
+      if lowers, (0x1C80...0x1C88).contains(code) {
+        folded = scalar.properties.uppercaseMapping.lowercased()
       }
       bytes += Array(folded.precomposedText.utf8)
     }

@@ -39,16 +39,23 @@ extension Value {
       return
     }
     switch (attribute.type, json) {
-    case (.double, .number) where (json.integer?.magnitude ?? 0) > 1 << 53:
+    case (.double, .number(let text)) where (Self.untypedInteger(text)?.magnitude ?? 0) > 1 << 53:
       self.init(json, as: .integer)
     case (.double, _) where Self(json, as: .double) != nil: self.init(json, as: .double)
     case (.binary, .string): self.init(json, as: .binary)
     case (.integer, .string(let text)), (.double, .string(let text)):
       self = Self.largeInteger(text).map { .integer($0) } ?? .string(text)
-    case (_, .number) where json.integer != nil: self.init(json, as: .integer)
+    case (_, .number(let text)) where Self.untypedInteger(text) != nil:
+      self.init(json, as: .integer)
     case (_, .number): self.init(json, as: .double)
     default: self.init(json, as: .string)
     }
+  }
+
+  /// The integer that a number is where no type decides; nil for a double. Doubles from 2^53 on are
+  /// shown with a fraction or an exponent, and are read as doubles again.
+  package static func untypedInteger(_ text: String) -> Int64? {
+    Int64(text) ?? JSON.number(text).integer.flatMap { $0.magnitude < 1 << 53 ? $0 : nil }
   }
 
   /// The integer that `int64=string` sends as `text`; nil for any other text.

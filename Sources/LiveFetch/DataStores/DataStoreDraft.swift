@@ -37,6 +37,8 @@ public final class DataStoreDraft<
     var hidden: Set<ID> = []
     /// Results that only the changes contain.
     var added: Set<ID> = []
+    /// Results that the source reported during the last commit.
+    var reported: Set<ID> = []
   }
 
   /// A query that begins, and the one that it makes superfluous.
@@ -99,8 +101,10 @@ public final class DataStoreDraft<
   public func commit() async throws {
     await withCheckedContinuation { continuation in commits.withLock { $0.enter(continuation) } }
     defer { commits.withLock { $0.leave() } }
-    let committed = withState { state in
-      if !state.changes.isEmpty { state.later = [] }
+    let committed = withState { state -> [Change] in
+      guard !state.changes.isEmpty else { return [] }
+      state.later = []
+      for index in state.overlays.indices { state.overlays[index].reported = [] }
       return state.changes
     }
     guard !committed.isEmpty else { return }
@@ -117,10 +121,12 @@ public final class DataStoreDraft<
     let replacements = withState { state -> [Replacement] in
       record(state.later ?? [], &state)
       state.later = nil
-      // The draft shows the committed changes until the parent reports them.
+      // The draft shows the committed changes until the parent reports them. What it reported already
+      // may be newer.
       for index in state.overlays.indices {
-        let request = state.overlays[index].query.request
-        state.overlays[index].base.commit(committed, request)
+        let overlay = state.overlays[index]
+        let unreported = committed.filter { !overlay.reported.contains($0.id) }
+        state.overlays[index].base.commit(unreported, overlay.query.request)
         guard state.overlays[index].hasBase else { continue }
         state.overlays[index].reportAll(Set(committed.map(\.id)), under: state.changes)
       }
@@ -233,6 +239,7 @@ public final class DataStoreDraft<
       let isFirst = !state.overlays[place].hasBase || replaced != nil
       state.overlays[place].hasBase = true
       let (previous, isReordered) = state.overlays[place].base.apply(batch)
+      if state.later != nil { state.overlays[place].reported.formUnion(previous.keys) }
       let hasPlaces = batch.all == nil && batch.isPlaced
       if !isReordered, !isFirst, hasPlaces,
         state.overlays[place].report(batch.changes, asUnder: state.changes)

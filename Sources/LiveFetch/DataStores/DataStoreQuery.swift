@@ -103,7 +103,9 @@ public final class DataStoreQuery<
     box.put { content in
       // A rejected query delivers nothing after its error.
       guard !content.isFinished else { return }
+      // Moved out and in again, because a second reference would copy what was not read yet.
       var batch = content.ready ?? DataStoreBatch()
+      content.ready = nil
       batch.append(content.pending)
       content.ready = batch
       content.pending = DataStoreBatch()

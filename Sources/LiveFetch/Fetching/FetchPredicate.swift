@@ -12,6 +12,8 @@ public struct FetchPredicate: Sendable, Hashable {
   public let format: String
   /// The values of `%@ %K %ld %f …`, in order.
   public let arguments: [JSON]
+  /// The operator that joins the parts of the format at its top; nil if that is not known.
+  private var connective: String?
 
   /// - Parameters:
   ///   - format: the predicate text. The store reports errors in it when the request is fetched.
@@ -29,7 +31,7 @@ public struct FetchPredicate: Sendable, Hashable {
   }
 
   /// Converts a syntax tree.
-  public init(_ predicate: FetchModel.Predicate) {
+  package init(_ predicate: FetchModel.Predicate) {
     let formatted = predicate.formatted()
     self.init(
       format: formatted.text,
@@ -50,20 +52,41 @@ public struct FetchPredicate: Sendable, Hashable {
 
   /// Matches objects that both predicates match.
   public static func && (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
-    FetchPredicate(
-      format: "(\(left.format)) AND (\(right.format))",
-      arguments: left.arguments + right.arguments)
+    joined(left, "AND", right)
   }
 
   /// Matches objects that either predicate matches.
   public static func || (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
-    FetchPredicate(
-      format: "(\(left.format)) OR (\(right.format))",
+    joined(left, "OR", right)
+  }
+
+  /// Does not nest parts that the same operator joins: stores limit the depth of a predicate.
+  private static func joined(
+    _ left: FetchPredicate, _ connective: String, _ right: FetchPredicate
+  ) -> FetchPredicate {
+    func part(_ predicate: FetchPredicate) -> String {
+      predicate.connective == connective ? predicate.format : "(\(predicate.format))"
+    }
+    var joined = FetchPredicate(
+      format: "\(part(left)) \(connective) \(part(right))",
       arguments: left.arguments + right.arguments)
+    joined.connective = connective
+    return joined
   }
 
   /// Matches every object that `predicate` does not match.
   public static prefix func ! (predicate: FetchPredicate) -> FetchPredicate {
     FetchPredicate(format: "NOT (\(predicate.format))", arguments: predicate.arguments)
+  }
+}
+
+extension FetchPredicate {
+  public static func == (left: FetchPredicate, right: FetchPredicate) -> Bool {
+    left.format == right.format && left.arguments == right.arguments
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(format)
+    hasher.combine(arguments)
   }
 }

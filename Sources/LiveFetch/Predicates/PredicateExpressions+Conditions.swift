@@ -25,7 +25,7 @@ extension PredicateExpressions.Negation: PredicateTranslatable {
   func translated(
     by translator: inout PredicateTranslator
   ) throws(PredicateTranslationError) -> PredicateTerm {
-    .condition(PredicateTranslator.not(try translator.condition(wrapped)))
+    .condition(PredicateTranslator.not(try translator.condition(of: translator.term(wrapped))))
   }
 }
 

@@ -94,36 +94,41 @@ extension Optional: ManyValued where Wrapped: ManyValued {}
 extension PredicateExpressions.ForcedUnwrap: PredicateTranslatable {
   func translated(
     by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm { try translator.term(inner) }
+  ) throws(PredicateTranslationError) -> PredicateTerm {
+    let term = try translator.term(inner)
+    if case .value(let value) = term { translator.require(value) }
+    return term
+  }
 }
 
 extension PredicateExpressions.NilCoalesce: PredicateTranslatable {
   func translated(
     by translator: inout PredicateTranslator
   ) throws(PredicateTranslationError) -> PredicateTerm {
-    let (optional, other) = (try translator.term(lhs), try translator.term(rhs))
+    let optional = try translator.term(lhs)
     if case .constant(let constant) = optional {
-      return PredicateTranslator.unwrapped(constant).map { .constant($0) } ?? other
+      guard let held = PredicateTranslator.unwrapped(constant) else {
+        return try translator.term(rhs)
+      }
+      return .constant(held)
     }
     // A to-many relationship is never nil, so the default is never used.
     if case .collection = optional { return optional }
-    if Output.self == Bool.self {
-      return .condition(try condition(optional, else: translator.condition(of: other), translator))
+    if Output.self == Bool.self, case .optional(let present, let condition) = optional {
+      let other = try translator.term(rhs, where: PredicateTranslator.not(present))
+      return .condition(
+        PredicateTranslator.either(present, condition, try translator.condition(of: other)))
     }
     let value = try translator.value(of: optional)
-    return .value(
-      FetchModel.Expression(
-        .ternary(PredicateTranslator.isPresent(value), value, try translator.value(of: other))))
-  }
-
-  private func condition(
-    _ optional: PredicateTerm, else other: FetchModel.Predicate, _ translator: PredicateTranslator
-  ) throws(PredicateTranslationError) -> FetchModel.Predicate {
-    if case .optional(let present, let condition) = optional {
-      return PredicateTranslator.either(present, condition, other)
+    let present = PredicateTranslator.isPresent(value)
+    let other = try translator.term(rhs, where: PredicateTranslator.not(present))
+    guard Output.self == Bool.self else {
+      return .value(
+        FetchModel.Expression(.ternary(present, value, try translator.value(of: other))))
     }
-    let present = PredicateTranslator.isPresent(try translator.value(of: optional))
-    return PredicateTranslator.either(present, try translator.condition(of: optional), other)
+    return .condition(
+      PredicateTranslator.either(
+        present, try translator.condition(of: optional), try translator.condition(of: other)))
   }
 }
 
@@ -140,15 +145,15 @@ extension PredicateExpressions.OptionalFlatMap: PredicateTranslatable {
       return try translator.term(transform)
     }
     translator.bind(variable.key, to: outer)
-    return try optional(try translator.term(transform), of: outer, translator)
-  }
-
-  /// The value of `result`, computed from a value that may be nil.
-  private func optional(
-    _ result: PredicateTerm, of outer: PredicateTerm, _ translator: PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
     var present = FetchModel.Predicate.constant(true)
     if case .value(let value) = outer { present = PredicateTranslator.isPresent(value) }
+    return try optional(translator.term(transform, where: present), where: present, translator)
+  }
+
+  /// The value of `result`; nil unless `present` holds.
+  private func optional(
+    _ result: PredicateTerm, where present: FetchModel.Predicate, _ translator: PredicateTranslator
+  ) throws(PredicateTranslationError) -> PredicateTerm {
     switch result {
     case .condition(let condition): return .optional(present: present, condition)
     case .optional(let inner, let condition):
@@ -240,7 +245,8 @@ extension PredicateExpressions.Conditional: PredicateTranslatable {
     by translator: inout PredicateTranslator
   ) throws(PredicateTranslationError) -> PredicateTerm {
     let condition = try translator.condition(test)
-    let (yes, no) = (try translator.term(trueBranch), try translator.term(falseBranch))
+    let yes = try translator.term(trueBranch, where: condition)
+    let no = try translator.term(falseBranch, where: PredicateTranslator.not(condition))
     if Output.self == Bool.self {
       return .condition(
         PredicateTranslator.either(

@@ -33,6 +33,8 @@ struct PredicateTranslator {
 
   private var bindings: [PredicateExpressions.VariableID: PredicateTerm] = [:]
   private var variables = 0
+  /// The conditions under which the operands so far of a condition exist, because it unwraps them by `!`.
+  private var required: [Tree] = []
 
   mutating func bind(_ variable: PredicateExpressions.VariableID, to term: PredicateTerm) {
     bindings[variable] = term
@@ -64,7 +66,26 @@ struct PredicateTranslator {
   }
 
   mutating func condition(_ expression: Any) throws(PredicateTranslationError) -> Tree {
-    try condition(of: try term(expression))
+    let outer = required
+    required = []
+    defer { required = outer }
+    let condition = try condition(of: try term(expression))
+    return Self.all(required + [condition])
+  }
+
+  /// The condition that is being translated does not hold where `value` is nil.
+  mutating func require(_ value: Expression) { required.append(Self.isPresent(value)) }
+
+  /// Translates a part that is evaluated only where `test` holds: only there must what it unwraps
+  /// exist.
+  mutating func term(
+    _ expression: Any, where test: Tree
+  ) throws(PredicateTranslationError) -> PredicateTerm {
+    let outer = required
+    required = []
+    let term = try term(expression)
+    required = outer + required.map { Self.any([Self.not(test), $0]) }
+    return term
   }
 
   mutating func value(_ expression: Any) throws(PredicateTranslationError) -> Expression {

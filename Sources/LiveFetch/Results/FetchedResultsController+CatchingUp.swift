@@ -30,9 +30,16 @@ extension FetchedResultsController {
     while true {
       switch try await progress(to: target, hold: hold, isolation: isolation) {
       case .reached: return
-      case .changing:
+      case .changing(let pause):
         hold = 0
+        let timer = pause.map { pause in
+          Task {
+            try await Task.sleep(for: .seconds(pause))
+            continuation.yield()
+          }
+        }
         await iterator.next(isolation: isolation)
+        timer?.cancel()
       case .behind: hold = 1
       }
       guard !Task.isCancelled else { throw .store(.cancelled) }
@@ -42,8 +49,9 @@ extension FetchedResultsController {
   private enum Progress {
     /// The content contains the state.
     case reached
-    /// A new content or state is coming.
-    case changing
+    /// A new content or state is coming, or the store did not answer and is asked again after a pause
+    /// in seconds.
+    case changing(pause: Double?)
     /// The store itself does not contain the state yet.
     case behind
   }
@@ -58,20 +66,22 @@ extension FetchedResultsController {
     guard isBegun else { throw .superseded }
     if case .failed(let error) = state { throw error }
     guard let text = storedContent?.visibleState.token, let current = Token(text) else {
-      return .changing
+      return .changing(pause: nil)
     }
     if current.epoch == target.epoch, current.position >= target.position { return .reached }
     do throws(ObjectStoreError) {
       // A content that arrived in the meantime resumes the caller's loop.
       guard let reached = try await unchangedState(since: text, hold: hold, isolation: isolation),
         storedContent?.visibleState.token == text
-      else { return .changing }
+      else { return .changing(pause: nil) }
       guard reached.epoch == target.epoch else { throw .refused(.badToken) }
       return reached.position >= target.position ? .reached : .behind
     } catch {
-      // The controller fetches again, or waits for the store.
-      if error.endsHistory || error.isTransient { return .changing }
-      throw .store(error)
+      // The controller fetches again.
+      if error.endsHistory { return .changing(pause: nil) }
+      guard let unavailability = error.unavailability else { throw .store(error) }
+      // The store may answer again without a new content or state of the controller.
+      return .changing(pause: min(max(1, unavailability.retryAfter ?? 0), 300))
     }
   }
 

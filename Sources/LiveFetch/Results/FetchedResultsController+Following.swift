@@ -318,8 +318,12 @@ extension FetchedResultsController {
       let elements = try? await elements(withIDs: stale, isolation: isolation)
       guard generation == fetchGeneration else { return .stop }
       for (id, element) in elements ?? [] { content.load(element, of: id) }
+    }
+    if content.isBatched {
       // Keeps elements that were loaded in the meantime.
-      for (id, element) in storedContent?.loaded ?? [:] where old.loaded[id] == nil {
+      let deleted = Set(diff.deleted.map(\.id))
+      for (id, element) in storedContent?.loaded ?? [:]
+      where old.loaded[id] == nil && !deleted.contains(id) {
         content.load(element, of: id)
       }
     }

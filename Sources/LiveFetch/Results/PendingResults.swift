@@ -189,26 +189,35 @@ final class PendingResults<Element: Fetchable> {
       }
     }
     temporaries = [:]
-    for object in matches { insert(object, into: &rows, evaluator, base) }
+    rows = Self.merge(rows, matches.compactMap { row(of: $0, evaluator) })
     let window = rows.dropFirst(request.fetchOffset).prefix(request.fetchLimit ?? .max)
     return FetchedContent(state(of: window, base), elements: window.map(\.element), problems)
   }
 
-  private func insert(
-    _ object: ManagedObject, into rows: inout [Row], _ evaluator: UnsavedEvaluator?,
-    _ base: ResultState
-  ) {
+  /// The row of an unsaved object; nil if its section is unknown.
+  private func row(of object: ManagedObject, _ evaluator: UnsavedEvaluator?) -> Row? {
     guard let element = object as? Element, let info = evaluator?.section(of: object) else {
-      return
+      return nil
     }
-    let id = visibleID(of: object)
-    let place = evaluator?.place(of: object)
-    let next = place.flatMap { place in
-      rows.firstIndex { row in row.place.map { place.precedes($0) } ?? false }
+    let item = shown(visibleID(of: object), element, nil)
+    return Row(
+      place: evaluator?.place(of: object), section: info, item: item, element: element)
+  }
+
+  /// Puts each new row before the first one that it precedes, those without a place last.
+  private static func merge(_ rows: [Row], _ new: [Row]) -> [Row] {
+    var next = new.compactMap { row in row.place.map { (place: $0, row: row) } }
+      .sorted { $0.place.precedes($1.place) }[...]
+    var merged: [Row] = []
+    merged.reserveCapacity(rows.count + new.count)
+    for row in rows {
+      while let first = next.first, let place = row.place, first.place.precedes(place) {
+        merged.append(first.row)
+        next.removeFirst()
+      }
+      merged.append(row)
     }
-    rows.insert(
-      Row(place: place, section: info, item: shown(id, element, nil), element: element),
-      at: next ?? rows.count)
+    return merged + next.map(\.row) + new.filter { $0.place == nil }
   }
 
   /// The object's id, or its temporary id as text.

@@ -16,6 +16,8 @@ final class ResultChannel: Sendable {
     var newest: ResultState?
     var change: ContentChange<ObjectID>?
     var hasNews: Bool
+    /// True for a reader of changes: the first content is none.
+    var isForChanges = false
     var isFinished = false
 
     mutating func take() -> Delivery? {
@@ -37,18 +39,22 @@ final class ResultChannel: Sendable {
     box.put { content in
       content.change = content.hasNews ? nil : change
       content.newest = state
-      content.hasNews = true
+      if content.isForChanges, content.seen == nil {
+        content.seen = state
+      } else {
+        content.hasNews = true
+      }
     }
   }
 
   /// Ends the channel after its buffered content.
   func finish() { box.finish() }
 
-  /// Marks the current content as read.
+  /// Marks the current content as read, or the first one if there is none yet.
   func skipPresent() {
     box.withLock { content in
       content.seen = content.newest
-      content.hasNews = false
+      (content.hasNews, content.isForChanges) = (false, true)
     }
   }
 

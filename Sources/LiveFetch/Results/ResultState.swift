@@ -98,10 +98,10 @@ extension ResultState {
   static func item(_ arrival: Diff.Arrival<Item>) -> Item {
     switch arrival {
     case .inserted(let inserted):
-      let json = inserted.item.flatMap { try? JSON(stored: $0) }
+      let json = inserted.item.flatMap { try? JSON(result: $0) }
       return json.flatMap(Item.init(json:)) ?? Item(id: inserted.id)
     case .moved(let change, var item), .updated(let change, var item):
-      item.merge(change.changed.flatMap { try? JSON(stored: $0) })
+      item.merge(change.changed.flatMap { try? JSON(result: $0) })
       return item
     }
   }

@@ -38,7 +38,7 @@ final class Credential: Sendable {
       return state.withLock { $0.token } ?? ""
     }
     do {
-      let token = try await renewal.value
+      let token = try await Self.token(of: renewal)
       guard Self.isValid(token) else {
         throw ObjectStoreError.notUnderstood("the token contains a control character")
       }
@@ -56,6 +56,15 @@ final class Credential: Sendable {
   /// True if a header can hold the token.
   static func isValid(_ token: String) -> Bool {
     token.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+  }
+
+  /// Waits for a renewal until the task is cancelled: the program may take its time, for example to let
+  /// a person sign in.
+  private static func token(of renewal: Task<String, any Error>) async throws -> String {
+    let result = await SingleShotContinuation.value(cancelled: .failure(CancellationError())) {
+      await renewal.result
+    }
+    return try result.get()
   }
 
   /// The renewal to wait for; nil if the known token is to be sent.

@@ -60,7 +60,7 @@ final class EventFeed: FetchFeed {
         drop()
         // Gateways end streams now and then. Only if another one cannot be opened the server is away.
         guard mayReopen, stream.mayReopen else { throw .unreachable(ServiceUnavailable(reason)) }
-        mayReopen = false
+        mayReopen = stream.hasLasted
       case .cancelled:
         drop()
         throw .cancelled
@@ -109,7 +109,7 @@ final class EventFeed: FetchFeed {
   /// The answer that an event holds; nil for an event of a kind that this version does not know.
   private func answer(in event: ServerSentEvent) throws(ObjectStoreError) -> JSON? {
     guard ["diff", "snapshot", "error"].contains(event.name) else { return nil }
-    guard let json = try? JSON(stored: event.data) else {
+    guard let json = try? JSON(result: event.data) else {
       drop()
       throw .unreachable(ServiceUnavailable("an event that is not JSON", status: 200))
     }
@@ -126,6 +126,6 @@ final class EventFeed: FetchFeed {
 extension ServerSentEvent {
   /// True for the event that ends a stream whose credential has ended.
   fileprivate var endsCredential: Bool {
-    name == "error" && (try? JSON(stored: data))?["status"]?.integer == 401
+    name == "error" && (try? JSON(result: data))?["status"]?.integer == 401
   }
 }

@@ -18,8 +18,10 @@ struct EventParser {
     var events: [ServerSentEvent] = []
     var rest = bytes[...]
     // The second half of a CRLF whose first half ended the piece before.
-    if endedInCR, rest.first == Self.lf { rest = rest.dropFirst() }
-    if !rest.isEmpty { endedInCR = false }
+    if endedInCR, let first = rest.first {
+      endedInCR = false
+      if first == Self.lf { rest = rest.dropFirst() }
+    }
     while let end = rest.firstIndex(where: { $0 == Self.lf || $0 == Self.cr }) {
       line += rest[..<end]
       let isCR = rest[end] == Self.cr

@@ -40,10 +40,11 @@ final class EventStream: Sendable {
   deinit { transfer.cancel() }
 
   /// True if it has delivered an event or lasted for a second, so that a new connection may succeed.
-  var mayReopen: Bool {
-    state.withLock { state in
-      state.hasEvent || state.firstByte.map { $0.duration(to: .now) >= .seconds(1) } ?? false
-    }
+  var mayReopen: Bool { hasLasted || state.withLock { $0.hasEvent } }
+
+  /// True if it has lasted for a second.
+  var hasLasted: Bool {
+    state.withLock { $0.firstByte }.map { $0.duration(to: .now) >= .seconds(1) } ?? false
   }
 
   /// Waits for the next event or the end. One task at a time may call it; cancelling the task closes

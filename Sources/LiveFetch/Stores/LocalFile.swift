@@ -28,7 +28,7 @@ final class LocalFile: Sendable {
     path: String, options: LocalStore.Options
   ) throws(StoreError) -> LocalFile {
     var isFolder: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
+    guard unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
       let identity = SQLiteStore.identity(of: path)
     else { throw .unusable("there is no file at \(path)") }
     guard !isFolder.boolValue else { throw .unusable("\(path) is a folder") }

@@ -374,7 +374,7 @@ public final class LocalStore: ObjectStore {
 
   private static func parse(_ json: [UInt8]) throws(ObjectStoreError) -> JSON {
     do {
-      return try JSON(stored: json)
+      return try JSON(result: json)
     } catch {
       throw .notUnderstood("expected \(error.expected) at byte \(error.offset)")
     }

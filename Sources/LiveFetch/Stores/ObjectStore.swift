@@ -61,10 +61,18 @@ extension ObjectStore {
   ///
   /// - Parameter key: unique to these changes.
   func save(_ request: JSON, key: String) async throws(ObjectStoreError) -> SaveReceipt {
-    guard !(self is OfflineStore),
-      case .made(let receipt) = try await submit(request, idempotencyKey: key)
-    else { return try await save(request) }
-    return receipt
+    guard !(self is OfflineStore) else { return try await save(request) }
+    switch try await submit(request, idempotencyKey: key) {
+    case .made(let receipt): return receipt
+    case .queued(let save):
+      // The store passes saves on to one with a queue.
+      let answer = await SingleShotContinuation.value(cancelled: QueuedSave.Answer?.none) {
+        await save.ended()
+        return save.answer
+      }
+      guard let answer else { throw .cancelled }
+      return try answer.get()
+    }
   }
 
   /// Fetches a snapshot. A file in this process gives its items as rows.

@@ -46,10 +46,18 @@ final class OfflineQueue: Sendable {
     onRefused: (@Sendable (RefusedSave) -> Void)?
   ) throws {
     let keys = try storage.keys().filter { $0.hasPrefix("save-") }
-    let entries = try keys.compactMap { try storage.value(forKey: $0).flatMap { Entry($0) } }
+    let stored = try keys.compactMap { try storage.value(forKey: $0).flatMap { Entry($0) } }
       .sorted { $0.number < $1.number }
     let refusals = try Refusal.all(in: storage)
-    let last = max(entries.last?.number ?? 0, refusals.last?.number ?? 0)
+    // The program may have ended after it had stored a refusal and before it removed the save.
+    let refused = Set(refusals.map(\.number))
+    let entries = stored.filter { !refused.contains($0.number) }
+    for entry in stored where refused.contains(entry.number) {
+      try storage.setValue(nil, forKey: entry.key)
+    }
+    // A save that cannot be read stays in the storage: its number is not used again.
+    let numbers = keys.compactMap { Int($0.dropFirst(5)) } + stored.map(\.number)
+    let last = max(numbers.max() ?? 0, refusals.last?.number ?? 0)
     state = Mutex(State(entries: entries, refusals: refusals, lastNumber: last))
     (self.storage, self.send) = (storage, send)
     (self.onQueue, self.onRefused) = (onQueue, onRefused)

@@ -8,22 +8,27 @@ import Synchronization
 
 /// The results of the fetches that were followed last.
 final class OfflineResults: Sendable {
-  /// The number of results that the storage keeps.
+  /// The number of results that are kept, unless more fetches are followed.
   private static let limit = 50
   private static let listKey = "results"
 
   private struct Result {
     var state: ResultState
-    /// True if the server has answered this fetch since the store was created.
-    var isConfirmed = false
     /// True if the storage has this state.
     var isWritten = true
   }
 
   private struct State {
+    /// By the keys of ``list``, as far as they were used.
     var results: [String: Result] = [:]
-    /// The keys in the storage, the one used last at the end.
+    /// The keys of the results that are kept, the one used last at the end.
     var list: [String]
+    /// The keys of the fetches that the server has answered since the store was created.
+    var confirmed: Set<String> = []
+    /// True if the server has answered any fetch since the store was created.
+    var isAnswered = false
+    /// The number of feeds of each fetch that is followed.
+    var feeds: [String: Int] = [:]
     /// Keys whose values in the storage were removed or not found.
     var missing: Set<String> = []
     var isWriteScheduled = false
@@ -52,38 +57,40 @@ final class OfflineResults: Sendable {
   ///
   /// - Parameter onlyUnconfirmed: true to return nil if the server has answered the fetch.
   func snapshot(of request: JSON, onlyUnconfirmed: Bool) -> JSON? {
-    state.withLock { state in
-      guard let result = load(request, &state), !onlyUnconfirmed || !result.isConfirmed else {
-        return nil
-      }
-      return result.state.stored
+    let key = Self.key(of: request)
+    return state.withLock { state in
+      if onlyUnconfirmed, state.confirmed.contains(key) { return nil }
+      return load(key, &state)?.state.stored
     }
   }
 
   /// True if the server has answered this fetch.
   func isConfirmed(_ request: JSON) -> Bool {
-    state.withLock { $0.results[Self.key(of: request)]?.isConfirmed == true }
+    state.withLock { $0.confirmed.contains(Self.key(of: request)) }
   }
+
+  /// True if the server has answered any fetch.
+  var isAnswered: Bool { state.withLock { $0.isAnswered } }
+
+  /// Notes an answer that is not kept.
+  func recordAnswer() { state.withLock { $0.isAnswered = true } }
 
   /// Keeps the server's response to a fetch, a snapshot or a diff.
   func keep(_ answer: JSON, of request: JSON) {
     let key = Self.key(of: request)
     let isScheduled = state.withLock { state in
-      let known = load(request, &state)
+      state.confirmed.insert(key)
+      state.isAnswered = true
       if let diff = Diff(json: answer) {
-        guard var known else { return true }
-        known.isConfirmed = true
-        if known.state.token == diff.from {
-          guard let new = known.state.applying(diff) else {
-            remove(key, &state)
-            return true
-          }
-          known.state = new
-          known.isWritten = false
+        guard let known = load(key, &state)?.state, known.token == diff.from else { return true }
+        guard let new = known.applying(diff) else {
+          remove(key, &state)
+          return true
         }
-        state.results[key] = known
+        state.results[key] = Result(state: new, isWritten: false)
       } else if let new = ResultState(json: answer) {
-        state.results[key] = Result(state: new, isConfirmed: true, isWritten: false)
+        use(key, &state)
+        state.results[key] = Result(state: new, isWritten: false)
       }
       defer { state.isWriteScheduled = true }
       return state.isWriteScheduled
@@ -92,6 +99,19 @@ final class OfflineResults: Sendable {
     Task { [weak self] in
       try? await Task.sleep(for: .seconds(1))
       self?.write()
+    }
+  }
+
+  /// Keeps the result of a fetch until ``endFollowing(_:)``.
+  func beginFollowing(_ request: JSON) {
+    state.withLock { $0.feeds[Self.key(of: request), default: 0] += 1 }
+  }
+
+  func endFollowing(_ request: JSON) {
+    let key = Self.key(of: request)
+    state.withLock { state in
+      let count = state.feeds[key] ?? 0
+      state.feeds[key] = count > 1 ? count - 1 : nil
     }
   }
 
@@ -104,35 +124,44 @@ final class OfflineResults: Sendable {
   func write() {
     state.withLock { state in
       state.isWriteScheduled = false
+      let unfollowed = state.list.filter { state.feeds[$0] == nil }
+      for key in unfollowed.prefix(max(0, state.list.count - Self.limit)) { remove(key, &state) }
       for (key, result) in state.results where !result.isWritten {
         try? storage.setValue(Data(result.state.stored.bytes), forKey: key)
         state.results[key]?.isWritten = true
         state.missing.remove(key)
       }
-      for key in state.list.dropLast(Self.limit) { try? storage.setValue(nil, forKey: key) }
-      state.list.removeFirst(max(0, state.list.count - Self.limit))
       try? storage.setValue(
         Data(JSON.array(state.list.map { .string($0) }).bytes), forKey: Self.listKey)
     }
   }
 
-  private func load(_ request: JSON, _ state: inout State) -> Result? {
-    let key = Self.key(of: request)
-    state.list.removeAll { $0 == key }
-    state.list.append(key)
-    if let known = state.results[key] { return known }
+  private func load(_ key: String, _ state: inout State) -> Result? {
+    if state.results[key] == nil { read(key, &state) }
+    guard let known = state.results[key] else { return nil }
+    use(key, &state)
+    return known
+  }
+
+  private func read(_ key: String, _ state: inout State) {
     guard !state.missing.contains(key), let data = (try? storage.value(forKey: key)) ?? nil,
-      let json = try? JSON(stored: [UInt8](data)), let found = ResultState(json: json)
+      let json = try? JSON(result: [UInt8](data)), let found = ResultState(json: json)
     else {
       state.missing.insert(key)
-      return nil
+      return
     }
     state.results[key] = Result(state: found)
-    return state.results[key]
+  }
+
+  /// Makes a key the one that was used last.
+  private func use(_ key: String, _ state: inout State) {
+    state.list.removeAll { $0 == key }
+    state.list.append(key)
   }
 
   private func remove(_ key: String, _ state: inout State) {
     state.results[key] = nil
+    state.list.removeAll { $0 == key }
     state.missing.insert(key)
     try? storage.setValue(nil, forKey: key)
   }

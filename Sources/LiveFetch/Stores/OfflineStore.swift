@@ -19,9 +19,9 @@ import Foundation
 ///
 /// A save is stored before it is sent. Saves are sent one at a time in their order, each under one
 /// idempotency key, and again after a restart of the program until the server has answered, so that
-/// each is executed once. A save that inserts an object may be followed by saves that use its
-/// temporary id. If the call that submitted it has returned, a refused save is kept until the
-/// application has received it.
+/// each is executed once. One that the storage has damaged is left there and not sent. A save that
+/// inserts an object may be followed by saves that use its temporary id. If the call that submitted it
+/// has returned, a refused save is kept until the application has received it.
 ///
 /// ``ManagedObjectContext/save(isolation:)`` returns when the save is stored, if the server does not
 /// answer soon. The context then treats the changes as saved, with temporary ids until the answer.
@@ -108,7 +108,11 @@ public final class OfflineStore: ObjectStore {
   /// - Throws: the server's refusal; its transient errors if no result is stored. A result that the
   ///   storage cannot read counts as not stored.
   public func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
-    guard OfflineResults.keeps(request) else { return try await remote.fetch(request) }
+    guard OfflineResults.keeps(request) else {
+      let answer = try await remote.fetch(request)
+      results.recordAnswer()
+      return answer
+    }
     if let stored = results.snapshot(of: request, onlyUnconfirmed: true) { return stored }
     do throws(ObjectStoreError) {
       let answer = try await remote.fetch(request)
@@ -147,24 +151,32 @@ public final class OfflineStore: ObjectStore {
     try await remote.changes(since: token)
   }
 
-  /// The destinations of the server's relationships; nil while it cannot be reached.
+  /// The destinations of the server's relationships; nil while it cannot be reached, and before it has
+  /// answered a fetch: stored results and saves do not wait for it.
   public func relationshipDestinations() async -> RelationshipDestinations? {
-    await remote.relationshipDestinations()
+    results.isAnswered ? await remote.relationshipDestinations() : nil
   }
 
   /// Returns a feed that also stores its results.
   public func feed(of request: JSON) -> any FetchFeed {
     let feed = remote.feed(of: request)
     guard OfflineResults.keeps(request) else { return feed }
-    return OfflineFeed(feed: feed, results: results, request: request)
+    return OfflineFeed(feed, results, of: request)
   }
 }
 
 /// A feed whose answers are kept in the storage.
-private struct OfflineFeed: FetchFeed {
-  let feed: any FetchFeed
-  let results: OfflineResults
-  let request: JSON
+private final class OfflineFeed: FetchFeed {
+  private let feed: any FetchFeed
+  private let results: OfflineResults
+  private let request: JSON
+
+  init(_ feed: any FetchFeed, _ results: OfflineResults, of request: JSON) {
+    (self.feed, self.results, self.request) = (feed, results, request)
+    results.beginFollowing(request)
+  }
+
+  deinit { results.endFollowing(request) }
 
   func next(since token: String, hold: Double) async throws(ObjectStoreError) -> JSON {
     // Until the server has confirmed the stored result, do not wait for a change.

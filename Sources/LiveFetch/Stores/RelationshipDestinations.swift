@@ -10,7 +10,7 @@ public struct RelationshipDestinations: Sendable {
   private var roots: [String: String] = [:]
 
   /// Those of a model.
-  public init(_ model: Model) {
+  init(_ model: Model) {
     for entity in model.entities {
       destinations[entity.name] = Dictionary(
         entity.relationships.map { ($0.name, model.entities[$0.destination].name) }

@@ -27,7 +27,7 @@ struct RemoteResponse: Sendable {
   ///   a gateway's page.
   func json() throws(ObjectStoreError) -> JSON {
     guard (200..<300).contains(status) else { throw error }
-    guard let json = try? JSON(stored: body) else {
+    guard let json = try? JSON(result: body) else {
       throw .unreachable(
         ServiceUnavailable("a response of \(body.count) bytes that is not JSON", status: status))
     }
@@ -36,7 +36,7 @@ struct RemoteResponse: Sendable {
 
   /// The error that a status other than success represents.
   var error: ObjectStoreError {
-    let json = try? JSON(stored: body)
+    let json = try? JSON(result: body)
     if let problem = json.flatMap({ Problem(json: $0, status: status) }) {
       return ObjectStoreError(problem, retryAfter: retryAfter)
     }

@@ -40,3 +40,18 @@ final class SingleShotContinuation<Value: Sendable>: Sendable {
     return isFirst
   }
 }
+
+extension SingleShotContinuation {
+  /// Waits for `value`, or until the task is cancelled, which gives `cancelled`. `value` goes on then.
+  static func value(
+    cancelled: Value, _ value: @escaping @Sendable () async -> Value
+  ) async -> Value {
+    let waiter = SingleShotContinuation()
+    Task { waiter.end(await value()) }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in _ = waiter.begin(continuation) }
+    } onCancel: {
+      waiter.end(cancelled)
+    }
+  }
+}

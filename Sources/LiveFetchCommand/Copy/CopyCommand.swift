@@ -30,16 +30,17 @@ struct CopyCommand: ParsableCommand {
   @Flag(help: "Show no progress and no report.") var quiet = false
 
   func run() throws {
-    let source = try CopiedStore(source)
-    let destination = CopiedStore(new: destination)
+    let source = StoreLocation(source)
+    let destination = StoreLocation(destination)
+    try source.check()
     try Self.check(source, destination)
-    guard let model = try reportingErrors(of: source.name, source.model) else {
+    guard let model = try reportingErrors(of: source.name, source.storedModel) else {
       throw failure("\(source.name): the store contains no model", .unusableStore)
     }
     let copied = try copyObjects(of: model, from: source, to: destination)
     let (records, keys) = try reportingErrors(of: source.name, source.credentials)
     try reportingErrors(of: destination.name) {
-      try destination.complete(model, records, keys)
+      try destination.completeCopy(of: model, records, keys)
     }
     try compare(copied, of: model, from: source, with: destination)
     guard !quiet else { return }
@@ -51,7 +52,7 @@ struct CopyCommand: ParsableCommand {
     )
   }
 
-  private static func check(_ source: CopiedStore, _ destination: CopiedStore) throws {
+  private static func check(_ source: StoreLocation, _ destination: StoreLocation) throws {
     switch (source, destination) {
     case (.file, .file):
       throw failure("copy needs a database: `livefetch backup` copies a file", .usage)
@@ -65,11 +66,11 @@ struct CopyCommand: ParsableCommand {
   }
 
   private func copyObjects(
-    of model: ModelFile, from source: CopiedStore, to destination: CopiedStore
+    of model: ModelFile, from source: StoreLocation, to destination: StoreLocation
   ) throws -> [CopiedObjects] {
     let highest = try reportingErrors(of: source.name) { try source.highestIDs(of: model) }
     let writer = try reportingErrors(of: destination.name) {
-      try destination.begin(model)
+      try destination.beginCopy(of: model)
     }
     do {
       let copied = try objects(of: source, model) { items, entity in
@@ -85,8 +86,8 @@ struct CopyCommand: ParsableCommand {
 
   /// Reads the destination and throws unless its objects are the copied ones.
   private func compare(
-    _ copied: [CopiedObjects], of model: ModelFile, from source: CopiedStore,
-    with destination: CopiedStore
+    _ copied: [CopiedObjects], of model: ModelFile, from source: StoreLocation,
+    with destination: StoreLocation
   ) throws {
     let written = try objects(of: destination, model) { _, _ in }
     for (copied, written) in zip(copied, written) where copied != written {
@@ -98,9 +99,9 @@ struct CopyCommand: ParsableCommand {
 
   /// Reads every object of a store in one snapshot.
   private func objects(
-    of store: CopiedStore, _ file: ModelFile, _ body: ([JSON], String) throws -> Void
+    of store: StoreLocation, _ file: ModelFile, _ body: ([JSON], String) throws -> Void
   ) throws -> [CopiedObjects] {
-    let opened = try store.openToRead()
+    let opened = try store.openToRead(timeout: 86_400)
     defer { opened.close() }
     var bar = ProgressBar(store.name)
     defer { bar.clear() }
@@ -169,7 +170,7 @@ extension StoreReadTransaction {
     var failure: (any Error)?
     try pages(of: plan, size: 1_000, in: model) { page in
       do {
-        try body(try JSON(stored: page.json))
+        try body(try JSON(result: page.json))
       } catch {
         failure = error
       }

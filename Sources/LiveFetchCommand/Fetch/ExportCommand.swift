@@ -67,7 +67,7 @@ struct ExportCommand: ParsableCommand {
   }
 
   private func exportLocal(to sink: inout ExportSink) throws {
-    let store = try target.openToRead(timeout: 86_400)
+    let store = try target.location.openToRead(timeout: 86_400)
     defer { store.close() }
     let plan = try StoreFetch.plan(
       of: fetch.entity, query: fetch.query, in: store.model, maxItems: .max,
@@ -79,7 +79,7 @@ struct ExportCommand: ParsableCommand {
     do throws(StoreError) {
       try store.pages(of: plan, size: Self.pageSize) { page in
         do {
-          try sink.write(try JSON(stored: page.json))
+          try sink.write(try JSON(result: page.json))
           return true
         } catch {
           failed = error

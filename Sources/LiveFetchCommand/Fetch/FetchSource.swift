@@ -48,7 +48,7 @@ final class StoreFetch: FetchSource {
     predicate: String?, caller: CallerArguments
   ) throws {
     name = target.name
-    store = try target.openToRead()
+    store = try target.location.openToRead()
     let access = try caller.access(to: store.model, target.name)
     plan = try Self.plan(
       of: entity, query: query, in: access?.model ?? store.model, maxItems: 10_000,
@@ -78,7 +78,7 @@ final class StoreFetch: FetchSource {
 
   func snapshot() throws -> JSON {
     try reportingErrors(of: name) {
-      try JSON(stored: store.snapshot(of: plan, queryClass: .full).json)
+      try JSON(result: store.snapshot(of: plan, queryClass: .full).json)
     }
   }
 
@@ -135,7 +135,7 @@ final class ServerFetch: FetchSource {
     guard (try? snapshot.apply(diff)) != nil else { return try newSnapshot() }
     current = snapshot
     self.token = snapshot.token
-    return diff.isEmpty ? nil : try JSON(stored: snapshot.json)
+    return diff.isEmpty ? nil : try JSON(result: snapshot.json)
   }
 
   /// Makes a result the one to which the next diff is applied, and returns it.
@@ -157,7 +157,7 @@ final class ServerFetch: FetchSource {
     } catch {
       throw ServerUnavailable(reason: remote.message(error))
     }
-    let json = try? JSON(stored: response.body)
+    let json = try? JSON(result: response.body)
     if response.status >= 500 || [408, 425, 429].contains(response.status) {
       throw ServerUnavailable(
         reason: "\(remote.address): \(json?["detail"]?.string ?? "status \(response.status)")")

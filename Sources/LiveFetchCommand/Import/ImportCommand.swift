@@ -97,8 +97,8 @@ struct ImportCommand: ParsableCommand {
   }
 
   func run() throws {
-    if asStored, database != nil {
-      throw failure("\(storeName): --as-stored concerns SQLite files", .usage)
+    if asStored, location.database != nil {
+      throw failure("\(location.name): --as-stored concerns SQLite files", .usage)
     }
     if let rejects { try OutputFile(path: rejects).check(apartFrom: files + [store]) }
     var run = try ImportRun(self)
@@ -106,11 +106,7 @@ struct ImportCommand: ParsableCommand {
     try run.finish()
   }
 
-  /// nil if the store is a file.
-  var database: DatabaseTarget? { DatabaseTarget(store) }
-
-  /// The store's name in messages.
-  var storeName: String { database?.name ?? store }
+  var location: StoreLocation { StoreLocation(store) }
 
   var keyNames: [String] {
     key?.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) } ?? []

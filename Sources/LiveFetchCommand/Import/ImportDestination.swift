@@ -13,15 +13,16 @@ enum ImportDestination {
   ///
   /// - Parameter new: The table to create first; nil for an existing table.
   init(_ command: ImportCommand, creating new: NewTable?) throws(ImportError) {
-    if let target = command.database {
+    switch command.location {
+    case .file(let path):
+      self = .file(
+        try TableImport(
+          path: path, entity: command.into, key: command.keyNames, isLenient: command.asStored,
+          creating: new))
+    case .database(let target):
       self = .database(
         try DatabaseImport(
           target.text, entity: command.into, key: command.keyNames, creating: new))
-    } else {
-      self = .file(
-        try TableImport(
-          path: command.store, entity: command.into, key: command.keyNames,
-          isLenient: command.asStored, creating: new))
     }
   }
 

@@ -19,7 +19,7 @@ struct ImportRun {
 
   init(_ command: ImportCommand) throws {
     self.command = command
-    isNewFile = try command.database == nil && !isFile(command.store)
+    isNewFile = try command.location.path.map { try !isFile($0) } ?? false
     standardInput = command.files.contains("-") ? try ByteSource(path: "-") : nil
     rejects = try Rejects(path: command.rejects)
     bar = ProgressBar(command.into)
@@ -36,10 +36,10 @@ struct ImportRun {
 
   /// True if the table exists.
   private static func tableExists(_ command: ImportCommand) throws(StoreError) -> Bool {
-    guard let target = command.database else {
-      return try NewTable.isKnown(command.into, in: command.store)
+    switch command.location {
+    case .file(let path): try NewTable.isKnown(command.into, in: path)
+    case .database(let target): try DatabaseImport.isKnown(command.into, in: target.text)
     }
-    return try DatabaseImport.isKnown(command.into, in: target.text)
   }
 
   /// The number of bytes of standard input that are kept for type inference.
@@ -179,7 +179,7 @@ struct ImportRun {
       try destination.commit()
     } catch {
       abandon()
-      throw error.failure(command.storeName)
+      throw error.failure(command.location.name)
     }
     if !command.quiet { print(summary(seconds)) }
     if rejects.count > 0 { throw ExitCode(ExitStatus.unusableStore.rawValue) }
@@ -207,7 +207,7 @@ struct ImportRun {
     switch error {
     case let error as ReadError: failure(error.detail, error.status)
     case let error as ImportError: report(error, command)
-    case let error as StoreError: error.failure(command.storeName)
+    case let error as StoreError: error.failure(command.location.name)
     default: error
     }
   }
@@ -220,7 +220,7 @@ struct ImportRun {
     let entity = command.into
     switch error {
     case .store(let error):
-      return error.failure(command.storeName)
+      return error.failure(command.location.name)
     case .unknownEntity(let name, let hint):
       return failure(hinted("there is no entity '\(name)'", hint), .usage)
     case .readOnlyEntity(let name):

@@ -41,7 +41,7 @@ final class JSONSource: RecordSource {
     }
     while ahead.count < sample, try readRecord() {
       ahead.append((line, raw))
-      guard case .object(let members)? = try? JSON(stored: raw) else { continue }
+      guard case .object(let members)? = try? JSON(result: raw) else { continue }
       for member in members where places[member.name] == nil {
         places[member.name] = names.count
         names.append(member.name)
@@ -64,7 +64,7 @@ final class JSONSource: RecordSource {
     let json: JSON
     do {
       // A value of a JSON column may repeat a member, as the store may hold it.
-      json = try JSON(stored: raw)
+      json = try JSON(result: raw)
     } catch {
       return .bad("expected \(error.expected) at byte \(error.offset) of the record")
     }

@@ -12,8 +12,8 @@ struct MigrateCommand: ParsableCommand {
     commandName: "migrate", abstract: "Migrate a store to another version of its model.",
     discussion: """
       Names and renaming identifiers determine what changed. The command first copies the file, then \
-      migrates it in one transaction. If values would be lost, it refuses and prints the reasons. A \
-      PostgreSQL database is not copied: pg_dump does that.
+      migrates it in one transaction. If values would be lost, or columns and other objects outside the \
+      model, it refuses and prints the reasons. A PostgreSQL database is not copied: pg_dump does that.
 
       EXAMPLES
         livefetch migrate shop.sqlite --model shop-2.json --dry-run
@@ -25,7 +25,11 @@ struct MigrateCommand: ParsableCommand {
   @Argument(help: "The SQLite file, or the URL of a PostgreSQL database.") var store: String
   @Option(help: "The new version of the model.") var model: String
   @Flag(help: "Print the plan and change nothing.") var dryRun = false
-  @Flag(help: "Allow the loss of values that the new version cannot hold.") var allowLoss = false
+  @Flag(
+    help: ArgumentHelp(
+      "Allow the loss of values that the new version cannot hold, and of columns, indexes, triggers, "
+        + "constraints and views outside the model that are dropped with a rebuilt table."))
+  var allowLoss = false
   @Option(help: "The path of the copy made first; STORE.before-DATE-TIME by default.")
   var backup: String?
   @Flag(help: "Make no copy.") var noBackup = false
@@ -43,22 +47,23 @@ struct MigrateCommand: ParsableCommand {
   }
 
   func run() throws {
-    let database = DatabaseTarget(store)
-    if database == nil { try requireFile(store) }
-    if database != nil, backup != nil {
+    let location = StoreLocation(store)
+    try location.check()
+    if location.database != nil, backup != nil {
       throw failure("--backup concerns SQLite files; pg_dump copies a PostgreSQL database", .usage)
     }
     let model = try ModelFile(anyFormatAtPath: model)
     let options = try options()
-    let name = database?.name ?? store
+    let name = location.name
     var bar = ProgressBar(name)
     let show = { (done: Int, all: Int, step: String) in bar.show(step: step, done: done, of: all) }
     do throws(StoreError) {
       let plan =
-        if let database {
-          try PostgresStore.migrate(database.text, to: model, options: options, progress: show)
-        } else {
-          try SQLiteStore.migrate(path: store, to: model, options: options, progress: show)
+        switch location {
+        case .file(let path):
+          try SQLiteStore.migrate(path: path, to: model, options: options, progress: show)
+        case .database(let target):
+          try PostgresStore.migrate(target.text, to: model, options: options, progress: show)
         }
       bar.clear()
       report(plan)

@@ -86,7 +86,7 @@ struct ServerClient {
     body: [UInt8] = [], predicate: String? = nil
   ) throws -> JSON {
     let response = try response(method, path, query: query, body: body)
-    guard let json = try? JSON(stored: response.body) else {
+    guard let json = try? JSON(result: response.body) else {
       throw failure("\(address): the response (\(response.status)) is not JSON", .unavailable)
     }
     guard response.status < 400 else {

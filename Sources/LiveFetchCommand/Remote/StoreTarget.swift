@@ -1,10 +1,7 @@
 // The store of a command: a file, a PostgreSQL database, or the address of a server.
 
 import ArgumentParser
-import FetchModel
 import Foundation
-import PostgresStore
-import SQLiteStore
 
 /// The argument STORE of the commands that take all of them.
 struct StoreArgument: ParsableArguments {
@@ -21,17 +18,20 @@ struct StoreArgument: ParsableArguments {
         + "[env: LIVEFETCH_TOKEN, or LIVEFETCH_TOKEN_FILE for a file with it]"))
   var token: String?
 
+  /// The file or the database; the address of a server is none of them.
+  var location: StoreLocation { StoreLocation(store) }
+
   /// The database that is named; nil for a file or a server.
-  var database: DatabaseTarget? { DatabaseTarget(store) }
+  var database: DatabaseTarget? { location.database }
 
   /// True for the address of a server.
   var isAddress: Bool { database == nil && store.contains("://") }
 
   /// The name in messages, without credentials.
-  var name: String { database?.name ?? store }
+  var name: String { location.name }
 
   /// Ends the command if the store is a file that does not exist.
-  func check() throws { if database == nil, !isAddress { try requireFile(store) } }
+  func check() throws { if !isAddress { try location.check() } }
 
   func remote() throws -> ServerClient {
     try ServerClient(address: store, token: credential())
@@ -45,23 +45,6 @@ struct StoreArgument: ParsableArguments {
       return nil
     }
     return try TokenSource.file(path).token()
-  }
-
-  /// Opens the file or the database for reading only, which does not disturb processes that serve or
-  /// write it.
-  func openToRead(timeout: Double = 600) throws -> any ReopenableStore {
-    if let database {
-      var options = PostgresStoreOptions()
-      options.isReadOnly = true
-      options.queryTimeout = timeout
-      return try reportingErrors(of: name) { try PostgresStore(database.text, options: options) }
-    }
-    try requireFile(store)
-    var options = SQLiteStoreOptions()
-    options.isReadOnly = true
-    options.queryTimeout = timeout
-    options.readers = 2
-    return try reportingErrors(of: store) { try SQLiteStore(path: store, options: options) }
   }
 }
 

@@ -92,9 +92,10 @@ extension Settings {
 
   private static func source(_ url: String) -> JWTVerifier.Source {
     let limits = TransferTimeLimits(connect: 5, response: 5, idle: 5)
-    let request = ClientRequest(
+    var request = ClientRequest(
       "GET", url, headers: [("Accept", "application/json")], limits: limits)
-    return JWTVerifier.Source {
+    request.maxResponseBytes = maxJWKSBytes
+    return JWTVerifier.Source { [request] in
       let response: ClientResponse
       do throws(TransferError) {
         response = try await request.response()
@@ -103,9 +104,6 @@ extension Settings {
       }
       guard response.status == 200 else {
         throw FetchFailure(description: "the answer has the status \(response.status)")
-      }
-      guard response.body.count <= maxJWKSBytes else {
-        throw FetchFailure(description: "the answer has more than 1 MiB")
       }
       return response.body
     } onFailure: { reason in

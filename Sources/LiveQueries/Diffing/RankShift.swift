@@ -115,10 +115,6 @@ struct RankShift {
     index + newRanks.partitionPointByIndex { newRanks[$0] - $0 <= index }
   }
 
-  func oldRank(ofUnchanged index: Int) -> Int {
-    index + oldRanks.partitionPointByIndex { oldRanks[$0] - $0 <= index }
-  }
-
   /// The key with `rank` in the old numbering, which must be in 0..<oldCount.
   func oldKey(at rank: Int) -> OrderKey {
     let changedBefore = oldRanks.partitionPoint { $0 < rank }

@@ -95,7 +95,6 @@ final class PreparedQuery: @unchecked Sendable {
 /// One background catch-up.
 struct CatchUpJob: Sendable {
   let key: CatchUpKey
-  let plan: FetchPlan
   let model: Model
   let columns: (any ColumnTraits)?
   /// The caller of the request that started it.

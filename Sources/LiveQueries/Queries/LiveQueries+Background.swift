@@ -14,9 +14,12 @@ extension LiveQueries {
     {
       return true
     }
-    let key = QueryKey(request.plan, only: request.only)
-    if context.searchTimedOut(after: from.position), queries[key]?.isActive != true { return true }
-    return pendingCatchUps.keys.contains { $0.query == key && from.position <= $0.from.position }
+    if context.searchTimedOut(after: from.position), queries[request.key]?.isActive != true {
+      return true
+    }
+    return pendingCatchUps.keys.contains {
+      $0.query == request.key && from.position <= $0.from.position
+    }
   }
 
   /// Starts or joins the background catch-up of `request`. A fetch of a group that was in the background
@@ -30,14 +33,12 @@ extension LiveQueries {
     if let member = request.waiter.groupMember, !member.beginBackground() {
       return send(.expired, to: member)
     }
-    let key = CatchUpKey(
-      query: QueryKey(request.plan, only: request.only), view: request.viewKey,
-      from: start ?? from)
+    let key = CatchUpKey(query: request.key, view: request.viewKey, from: start ?? from)
     var pending = pendingCatchUps[key] ?? PendingCatchUp()
     if pending.isEmpty {
       newJobs.append(
         CatchUpJob(
-          key: key, plan: request.plan, model: model, columns: columns, caller: request.caller,
+          key: key, model: model, columns: columns, caller: request.caller,
           latestStart: request.deadline.map { $0 + configuration.maxDelay },
           ticket: pending.ticket))
     }

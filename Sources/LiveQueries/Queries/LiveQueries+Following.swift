@@ -10,7 +10,7 @@ extension LiveQueries {
     guard let current else { return false }
     let from = request.from(current)
     guard isKnown(from), from.position <= current.position,
-      let query = queries[QueryKey(request.plan, only: request.only)],
+      let query = queries[request.key],
       query.isActive || query.position == current.position,
       let view = query.views[request.viewKey], query.isCovered(view.key)
     else { return false }
@@ -31,9 +31,8 @@ extension LiveQueries {
   /// each request fails or succeeds by itself.
   func prepare(_ requests: [FollowRequest], _ context: CatchUpContext) {
     var keys: [Token: Set<QueryKey>] = [:]
-    for request in requests where request.only == nil {
-      let key = QueryKey(request.plan, only: nil)
-      for start in unread(request, key) { keys[start, default: []].insert(key) }
+    for request in requests where request.key.only == nil {
+      for start in unread(request) { keys[start, default: []].insert(request.key) }
     }
     search(for: keys, context)
   }
@@ -67,9 +66,9 @@ extension LiveQueries {
   }
 
   /// The tokens after which the store must be read for a fetch: its inactive query's and the client's.
-  private func unread(_ request: FollowRequest, _ key: QueryKey) -> [Token] {
+  private func unread(_ request: FollowRequest) -> [Token] {
     var starts: [Token] = []
-    let query = queries[key]
+    let query = queries[request.key]
     if let query, !query.isActive, let rest = token(at: query.position) { starts.append(rest) }
     guard case .token(let from) = request.since, from.epoch == current?.epoch else { return starts }
     if let query,
@@ -159,13 +158,12 @@ extension LiveQueries {
   private mutating func query(
     for request: FollowRequest, _ context: CatchUpContext
   ) throws(StoreError) -> LiveQuery {
-    let key = QueryKey(request.plan, only: request.only)
-    if let query = queries[key] {
+    if let query = queries[request.key] {
       if query.isActive { return query }
       if try isHistoryComplete(since: query.position, context) { return query }
     }
     let query = LiveQuery(
-      key: key, model: model, columns: columns, position: context.token.position)
+      key: request.key, model: model, columns: columns, position: context.token.position)
     keep(query)
     return query
   }
@@ -181,7 +179,11 @@ extension LiveQueries {
     registrations[ticket] = Registration(
       query: query, view: view, from: from, waiter: identity, caller: request.caller,
       deadline: request.deadline)
-    if view.plan == nil { view.plan = request.plan }
+    if view.plan == nil {
+      view.plan = request.plan
+      // In the query's memory, which all of its views share.
+      view.plan?.definition = query.key.definition
+    }
     tickets[identity] = ticket
     request.waiter.groupMember?.register()
     query.waiterCount += 1
@@ -299,7 +301,7 @@ extension LiveQueries {
 }
 
 extension FollowRequest {
-  var viewKey: ViewKey { ViewKey(plan, only: only) }
+  var viewKey: ViewKey { ViewKey(plan, only: key.only) }
 
   /// The token that the client starts from.
   func from(_ current: Token) -> Token {

@@ -6,13 +6,26 @@ import FetchModel
 /// A client's request to follow one fetch.
 struct FollowRequest: Sendable {
   let plan: FetchPlan
-  /// The only object observed; nil for a fetch.
-  let only: ObjectID?
+  let key: QueryKey
   let since: LiveStart
   let deadline: ContinuousClock.Instant?
   let waiter: any LiveWaiter
   /// The name of the client's caller.
-  var caller = ""
+  let caller: String
+
+  /// - Parameter only: the only object observed; nil for a fetch.
+  init(
+    plan: FetchPlan, only: ObjectID?, since: LiveStart, deadline: ContinuousClock.Instant?,
+    waiter: any LiveWaiter, caller: String = ""
+  ) {
+    self.plan = plan
+    key = QueryKey(plan, only: only)
+    self.since = since
+    self.deadline = deadline
+    self.waiter = waiter
+    self.caller = caller
+  }
+
   /// True if the answer must refer to the store's newest snapshot, together with other answers.
   var needsConsistentSnapshot: Bool { waiter.groupMember != nil }
 }

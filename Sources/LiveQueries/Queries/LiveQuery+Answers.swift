@@ -29,7 +29,9 @@ extension LiveQuery {
       let isSame = changes.reduce(0) { $0 + $1.countChange } == 0
       return isSame ? nil : countBody(context.token)
     case .object:
-      return changes.first.map { objectBody($0, context.token) }
+      // Later changes may have reversed earlier ones.
+      return changes.first { $0.old == nil || !$0.isSameRow }
+        .map { objectBody($0, context.token) }
     case .dictionaries(let plan):
       return try dictionariesBody(of: plan, for: view, from: base, context)
     case .objects, .ids:

@@ -8,6 +8,8 @@ import FetchModel
 
 /// Identifies a live query.
 struct QueryKey: Hashable {
+  /// Computed once, because a condition may have thousands of constants.
+  private let hashCode: Int
   let definition: ResultDefinition
   let selection: [SelectedValue]
   let expansion: [PropertyPath]
@@ -24,18 +26,27 @@ struct QueryKey: Hashable {
     if let groupedQuery = plan.groupedQuery {
       definition = plan.definition
       (selection, expansion) = groupedQuery.observed
-      return
-    }
-    let isCount = plan.shape == .count && only == nil
-    definition =
-      isCount
-      ? ResultDefinition(
+    } else if plan.shape == .count && only == nil {
+      definition = ResultDefinition(
         entity: plan.definition.entity, predicate: plan.definition.predicate,
         access: plan.definition.access)
-      : plan.definition
-    selection = isCount ? [] : plan.selection
-    expansion = isCount || plan.shape == .ids ? [] : plan.expansion
+      (selection, expansion) = ([], [])
+    } else {
+      definition = plan.definition
+      selection = plan.selection
+      expansion = plan.shape == .ids ? [] : plan.expansion
+    }
+    var hasher = Hasher()
+    hasher.combine(definition)
+    hasher.combine(selection)
+    hasher.combine(expansion)
+    hasher.combine(integersAsStrings)
+    hasher.combine(only)
+    hasher.combine(hasDictionaries)
+    hashCode = hasher.finalize()
   }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(hashCode) }
 }
 
 /// The row changes since a position.

@@ -65,14 +65,22 @@ final class LiveView {
   /// Diffs to the current state, by start position; nil inside if there is no change.
   var bodies: [HistoryPosition: AnswerBody?] = [:]
   var lastUse: ContinuousClock.Instant
-  /// The memory that the cursor and the diffs need.
+  /// The memory that the plan of dictionaries needs, about.
+  private let planSize: Int
+  /// The memory that the plan, the cursor and the diffs need.
   var byteCount: Int {
-    bodies.values.reduce(256 + (key.after?.bytes.count ?? 0)) { $0 + ($1?.size ?? 0) }
+    bodies.values.reduce(256 + planSize + (key.after?.bytes.count ?? 0)) { $0 + ($1?.size ?? 0) }
   }
 
   init(key: ViewKey, now: ContinuousClock.Instant) {
     self.key = key
     lastUse = now
+    if case .dictionaries(let plan) = key.shape {
+      planSize =
+        plan.definition.predicate.condition.memorySize + (plan.groupedQuery?.memorySize ?? 0)
+    } else {
+      planSize = 0
+    }
   }
 }
 

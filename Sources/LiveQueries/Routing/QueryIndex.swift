@@ -7,7 +7,7 @@
 // the old nor for the new values.
 //
 // A related object is looked up by its own part of the conjunct's path: a changed country by its
-// code, without its cities. That is sufficient, because an unchanged city entries the same country
+// code, without its cities. That is sufficient, because an unchanged city has the same country
 // before and after. Queries whose conjunct does not pass through the changed object are found
 // through the objects that reach it.
 

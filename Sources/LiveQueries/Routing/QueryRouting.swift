@@ -7,8 +7,10 @@ struct QueryRouting {
   let readSet: ReadSet
   /// The alternatives that it can be indexed by; see ``IndexableConjunctFinder``.
   let alternatives: [[IndexableConjunct]]
-  /// Tests its condition on values; nil if only the store can.
-  let evaluator: PredicateEvaluator?
+  /// Tests its condition on values; nil if only the store can. Made when the query enters the index,
+  /// because a condition may have thousands of constants.
+  private(set) lazy var evaluator = makeEvaluator()
+  private let makeEvaluator: () -> PredicateEvaluator?
   /// The conjuncts by which it is indexed; nil if there are none, or while it is not in the index.
   var conjuncts: [IndexableConjunct]?
   /// For each path of the evaluator, its number in the entity's path table; nil if the paths are
@@ -29,13 +31,11 @@ struct QueryRouting {
         ?? []
     }
     alternatives = only.map { [[Self.conjunct($0, plan, model)]] } ?? found
-    evaluator =
-      access != nil
-      ? nil
-      : columns.flatMap { columns in
-        let evaluator = PredicateEvaluator(condition, model: model, columns: columns)
-        return evaluator.coverage == .none || evaluator.paths.isEmpty ? nil : evaluator
-      }
+    makeEvaluator = {
+      guard access == nil, let columns else { return nil }
+      let evaluator = PredicateEvaluator(condition, model: model, columns: columns)
+      return evaluator.coverage == .none || evaluator.paths.isEmpty ? nil : evaluator
+    }
   }
 
   private static func conjunct(
@@ -55,7 +55,7 @@ struct QueryRouting {
   }
 
   /// True if an object with the values of `row` may be in the result.
-  func mayMatch(_ row: [StoredValue?]) -> Bool {
+  mutating func mayMatch(_ row: [StoredValue?]) -> Bool {
     guard let evaluator, let slots else { return true }
     return evaluator.evaluate(NumberedRow(values: row, slots: slots)) ?? true
   }

@@ -4,12 +4,6 @@
 import FetchModel
 import SQLComposer
 
-/// A query for the links of a relationship in the old tables: owner, member and position.
-private struct OldLinks {
-  /// SELECT … AS owner, … AS member, … AS position
-  let sql: String
-}
-
 extension MigrationPlanner {
   /// Returns SQL for an object's to-one relationship: the only object that it referred to.
   mutating func linkValue(
@@ -33,15 +27,15 @@ extension MigrationPlanner {
     }
     let several = try count(
       """
-      SELECT count(*) FROM (SELECT 1 FROM (\(links.sql)) AS l GROUP BY owner \
+      SELECT count(*) FROM (SELECT 1 FROM (\(links)) AS l GROUP BY owner \
       HAVING count(DISTINCT member) > 1) AS several
       """)
     if several > 0 {
       refuse("\(name) is to-one, and \(several) objects have several there")
     }
     try checkPresence(
-      relationship, pair, "\(ModelTriggers.id) NOT IN (SELECT owner FROM (\(links.sql)) AS l)")
-    return "(SELECT l.member FROM (\(links.sql)) AS l WHERE l.owner = o.\(ModelTriggers.id))"
+      relationship, pair, "\(ModelTriggers.id) NOT IN (SELECT owner FROM (\(links)) AS l)")
+    return "(SELECT l.member FROM (\(links)) AS l WHERE l.owner = o.\(ModelTriggers.id))"
   }
 
   /// Refuses a required to-one relationship if objects have none.
@@ -74,7 +68,7 @@ extension MigrationPlanner {
           + "WHERE \(kinds(owners, table)))"
         try checkDestination(
           "\(entity.name).\(relationship.name)", before, destination: relationship.destination,
-          links: links.sql, isLiving: living)
+          links: links, isLiving: living)
       }
     }
   }
@@ -141,6 +135,17 @@ extension MigrationPlanner {
     return old.tables.contains(table)
   }
 
+  /// Returns the old join tables whose links a join table takes over.
+  func origins(ofJoin table: PlannedTable) -> [String] {
+    guard let (key, relationship) = owner(of: table),
+      let before = match.oldRelationship(relationship, of: key.entity),
+      let oldEntity = match.oldEntity(of: key.entity),
+      let declarer = old.file.declaringEntity(of: before.name, in: oldEntity),
+      case .join(let name, _, _)? = old.links[PropertyKey(entity: declarer, property: before.name)]
+    else { return old.tables.filter { $0.isJoin && $0.name == table.name }.map(\.name) }
+    return [name]
+  }
+
   mutating func planJoin(_ table: PlannedTable) throws(StoreError) {
     guard let (key, relationship) = owner(of: table) else { return }
     let draft = draft(table.name)
@@ -163,7 +168,7 @@ extension MigrationPlanner {
         creation(table, as: draft),
         """
         INSERT INTO \(quoted(draft))(\(columns.joined(separator: ", "))) \
-        SELECT \(values.joined(separator: ", ")) FROM (\(links.sql)) AS l WHERE TRUE \
+        SELECT \(values.joined(separator: ", ")) FROM (\(links)) AS l WHERE TRUE \
         ON CONFLICT DO NOTHING
         """,
       ])
@@ -171,10 +176,11 @@ extension MigrationPlanner {
 
   // MARK: Links in the old tables
 
-  /// Returns the old links of a relationship, or of its inverse.
+  /// Returns a query for the old links of a relationship, or of its inverse:
+  /// SELECT … AS owner, … AS member, … AS position
   private func oldLinks(
     _ relationship: ModelFile.Relationship, of entity: String
-  ) -> OldLinks? {
+  ) -> String? {
     if let before = match.oldRelationship(relationship, of: entity),
       let oldEntity = match.oldEntity(of: entity)
     {
@@ -189,7 +195,7 @@ extension MigrationPlanner {
 
   private func links(
     _ relationship: ModelFile.Relationship, of entity: String, isSwapped: Bool
-  ) -> OldLinks? {
+  ) -> String? {
     guard let declarer = old.file.declaringEntity(of: relationship.name, in: entity) else {
       return nil
     }
@@ -201,25 +207,22 @@ extension MigrationPlanner {
     switch old.links[key] {
     case .column(let column)?:
       let table = quoted(old.file.root(of: declarer))
-      return OldLinks(
-        sql: """
-          SELECT \(id) AS \(owner), \(quoted(column)) AS \(member), \(none) AS position \
-          FROM \(table) WHERE \(quoted(column)) IS NOT NULL
-          """)
+      return """
+        SELECT \(id) AS \(owner), \(quoted(column)) AS \(member), \(none) AS position \
+        FROM \(table) WHERE \(quoted(column)) IS NOT NULL
+        """
     case .members(let inverse)?:
       guard let column = old.columnNames[inverse] else { return nil }
       let table = quoted(old.file.root(of: inverse.entity))
-      return OldLinks(
-        sql: """
-          SELECT \(quoted(column)) AS \(owner), \(id) AS \(member), \(position) AS position \
-          FROM \(table) WHERE \(quoted(column)) IS NOT NULL
-          """)
+      return """
+        SELECT \(quoted(column)) AS \(owner), \(id) AS \(member), \(position) AS position \
+        FROM \(table) WHERE \(quoted(column)) IS NOT NULL
+        """
     case .join(let table, let source, let destination)?:
-      return OldLinks(
-        sql: """
-          SELECT \(quoted(source)) AS \(owner), \(quoted(destination)) AS \(member), \
-          \(position) AS position FROM \(quoted(table))
-          """)
+      return """
+        SELECT \(quoted(source)) AS \(owner), \(quoted(destination)) AS \(member), \
+        \(position) AS position FROM \(quoted(table))
+        """
     case nil: return nil
     }
   }

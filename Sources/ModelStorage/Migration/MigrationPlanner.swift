@@ -18,6 +18,10 @@ package struct MigrationPlanner {
   let dependents: [String: [String]]
   /// Returns the number that a query returns.
   let count: (String) throws(StoreError) -> Int64
+  /// Returns the statements that give a new table the privileges of the old ones whose rows it takes
+  /// over, and those that are lost.
+  private let privileges:
+    (_ table: String, _ origins: [String]) -> (statements: [String], losses: [String])
   package private(set) var plan = MigrationPlan()
   /// The statements of the migration; empty if the tables stay the same.
   package private(set) var statements: [NamedStatement] = []
@@ -29,11 +33,17 @@ package struct MigrationPlanner {
   ///   - catalog: The tables of the store.
   ///   - dependents: By a table's name: the objects that are dropped with it and that no model makes.
   ///   - count: Returns the number that a query of the old tables returns.
+  ///   - privileges: Returns the statements that give a new table the privileges of old ones, and those
+  ///     that are lost. Without it a table has none.
   /// - Throws: An error if the store's data cannot be read.
   package init(
     from old: ModelTables, to new: ModelTables, catalog: [TableDescription],
     dependents: [String: [String]],
-    count: @escaping (String) throws(StoreError) -> Int64
+    count: @escaping (String) throws(StoreError) -> Int64,
+    privileges:
+      @escaping (_ table: String, _ origins: [String]) -> (
+        statements: [String], losses: [String]
+      ) = { _, _ in ([], []) }
   ) throws(StoreError) {
     self.old = old
     self.new = new
@@ -41,6 +51,7 @@ package struct MigrationPlanner {
     self.catalog = catalog
     self.dependents = dependents
     self.count = count
+    self.privileges = privileges
     try make()
   }
 
@@ -60,7 +71,20 @@ package struct MigrationPlanner {
     replaceTables()
     addReferences()
     changeIndexes()
+    // Before values are computed: a table with deferred checks cannot be altered.
+    movePrivileges()
     recompute()
+  }
+
+  private mutating func movePrivileges() {
+    for table in new.tables where !kept.contains(table.name) {
+      let origins = table.root.map { sources(of: $0).map(\.table.name) } ?? origins(ofJoin: table)
+      let moves = privileges(table.name, origins)
+      for loss in moves.losses { append(loss: loss) }
+      for sql in moves.statements {
+        add(NamedStatement(name: "privileges of \(table.name)", sql: sql))
+      }
+    }
   }
 
   mutating func refuse(_ reason: String) { plan.refusals.append(reason) }

@@ -30,7 +30,7 @@ extension Dialect {
         default: nil
         }
       },
-      indexTerm: indexTerm,
+      double: double, indexTerm: indexTerm,
       isSame: " IS NOT DISTINCT FROM ", isDifferent: " IS DISTINCT FROM ",
       qualifier: "\(quoted(schema)).",
       datePlaceholder: "?::timestamptz", keyDatePlaceholder: "?::timestamptz",
@@ -55,12 +55,24 @@ extension Dialect {
       pattern: pattern, distinctValues: distinctValues)
   }
 
+  /// A `real` is the number with its shortest digits, as it is shown.
+  private static func double(_ sql: String, _ column: Column) -> String? {
+    switch column.type {
+    case .double where column.declaredType == "real": "((\(sql))::text::float8)"
+    case .decimal: "livefetch_double(\(sql))"
+    default: nil
+    }
+  }
+
   /// Returns the column as an index must have it: the column itself, not its comparison key. Returns
-  /// nil for equality with a decimal, which PostgreSQL may compare as `float8`.
+  /// nil for equality with a decimal, which PostgreSQL may compare as `float8`, and for conditions of
+  /// a `real`, which is compared as another number.
   private static func indexTerm(_ column: Column, _ use: IndexUse) -> IndexSuggestion.Term? {
     switch column.type {
-    case .integer, .double, .date, .binary: .init(column: column.name, order: use.order)
+    case .double where column.declaredType == "real":
+      use.order.map { .init(column: column.name, order: $0) }
     case .decimal: use.order.map { .init(column: column.name, order: $0) }
+    case .integer, .double, .date, .binary: .init(column: column.name, order: use.order)
     case .string, .uri:
       column.affinity != .text
         ? nil

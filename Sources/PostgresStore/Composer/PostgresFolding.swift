@@ -9,7 +9,7 @@ import FetchModel
 enum PostgresFolding {
   /// The version of the mappings, to be increased when they change, as with another version of Unicode. Then
   /// the functions are replaced, and a database's own indexes on their results have to be made again.
-  static let version = "1"
+  static let version = "2"
 
   // MARK: Letters
 

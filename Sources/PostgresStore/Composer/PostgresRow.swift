@@ -123,10 +123,10 @@ extension PostgresRow {
     case (TypeID.float8, 8):
       let pattern = UInt64(bigEndian: stored.loadUnaligned(as: UInt64.self))
       append(double: Double(bitPattern: pattern), format, to: &bytes)
-    case (TypeID.float4, _):
-      // The digits that were stored; as a double the value has more of them.
-      guard case .double(let double) = value(column), double.isFinite else { fallthrough }
-      bytes.append(json: Double(Float(double).description) ?? double)
+    case (TypeID.float4, 4):
+      // A column that is read as it is has the digits that were stored; as a double it has more of them.
+      let real = Float(bitPattern: UInt32(bigEndian: stored.loadUnaligned(as: UInt32.self)))
+      append(double: Double(real.description) ?? Double(real), format, to: &bytes)
     default: append(value(column), format, to: &bytes)
     }
   }
@@ -237,8 +237,16 @@ extension PostgresRow {
   private func append(
     _ value: PostgresValue, _ component: RowLayout.Component, to encoder: inout OrderKeyEncoder
   ) {
+    switch value {
     // PostgreSQL sorts NaN after every other number.
-    if value.isNaN { return encoder.append(.nan, component.direction) }
+    case .double(let double) where double.isNaN:
+      return encoder.append(.nan, component.direction)
+    case .numeric(let text):
+      return DecimalKey.bytes(of: text).withUnsafeBufferPointer { digits in
+        encoder.append(text: digits, component.direction)
+      }
+    default: break
+    }
     switch StoredValue(value) {
     case .null: encoder.appendNil(component.nils)
     case .integer(let integer): encoder.append(integer, component.direction)
@@ -246,16 +254,6 @@ extension PostgresRow {
     case .text(var text): text.withUTF8 { encoder.append(text: $0, component.direction) }
     case .blob(let bytes):
       bytes.withUnsafeBufferPointer { encoder.append(binary: $0, component.direction) }
-    }
-  }
-}
-
-extension PostgresValue {
-  fileprivate var isNaN: Bool {
-    switch self {
-    case .double(let double): double.isNaN
-    case .numeric(let text): text == "NaN"
-    default: false
     }
   }
 }

@@ -33,14 +33,17 @@ extension StoredValue {
 }
 
 extension Instant {
+  private static let secondsPerDay: Int64 = 86_400
+
   /// The instant of a date or a timestamp; nil for infinite ones and other values.
   init?(_ value: PostgresValue) {
     switch value {
     case .date(let days) where days != .max && days != .min:
-      self.init(seconds: Int64(days) * 86_400)
+      self.init(seconds: Int64(days) * Self.secondsPerDay)
     case .timestamp(let microseconds) where microseconds != .max && microseconds != .min:
       var (seconds, rest) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
       if rest < 0 { (seconds, rest) = (seconds - 1, rest + 1_000_000) }
+      seconds += Int64(PostgresValue.daysTo2000) * Self.secondsPerDay
       self.init(seconds: seconds, nanoseconds: Int32(rest) * 1_000)
     default: return nil
     }

@@ -3,7 +3,7 @@
 import CPostgres
 
 extension PostgresConnection {
-  /// Runs one statement, which is prepared on its first use.
+  /// Runs one statement, which is prepared on its first use unless it is long or searches.
   @discardableResult
   func query(
     _ sql: String, _ parameters: [PostgresValue] = []
@@ -62,33 +62,6 @@ extension PostgresConnection {
     return try results()
   }
 
-  /// Copies rows into a table: `sql` is a `COPY … FROM STDIN`, `data` its input.
-  func copy(_ sql: String, _ data: [UInt8]) throws(PostgresError) {
-    try finishCommit()
-    guard PQsendQuery(handle, sql) == 1 else { throw sendFailure }
-    let start = try nextResult()
-    guard let start, PQresultStatus(start.pointer) == PGRES_COPY_IN else {
-      try finishResults()
-      throw .malformed("this statement does not copy from the client")
-    }
-    var sent = 0
-    while sent < data.count {
-      let end = min(sent + 64 << 10, data.count)
-      let code = data[sent..<end].withUnsafeBytes { bytes in
-        PQputCopyData(handle, bytes.bindMemory(to: CChar.self).baseAddress, Int32(bytes.count))
-      }
-      if code < 0 { throw sendFailure }
-      if code == 0 { try waitForSocket(writing: true) } else { sent = end }
-    }
-    while true {
-      let code = PQputCopyEnd(handle, nil)
-      if code < 0 { throw sendFailure }
-      if code > 0 { break }
-      try waitForSocket(writing: true)
-    }
-    _ = try results()
-  }
-
   private func runPrepared(
     _ sql: String, _ parameters: [PostgresValue.Parameter]
   ) throws(PostgresError) -> QueryResult {
@@ -97,16 +70,12 @@ extension PostgresConnection {
     return last
   }
 
-  /// The longest statement in bytes that is prepared: a longer one is a list of constants, which differs
-  /// from request to request, and each prepared one needs memory in the server.
-  private static let longestPrepared = 8_192
-
-  /// Sends a statement, which is prepared on its first use unless it is long.
+  /// Sends a statement, which is prepared on its first use if ``PreparedStatements/keeps(_:)`` is true.
   private func send(
     _ sql: String, _ parameters: [PostgresValue.Parameter]
   ) throws(PostgresError) {
     let values = ParameterArrays(parameters)
-    guard sql.utf8.count <= Self.longestPrepared else {
+    guard PreparedStatements.keeps(sql) else {
       try finishCommit()
       let types = parameters.map(\.type)
       let sent = values.withPointers { pointers, lengths, formats in

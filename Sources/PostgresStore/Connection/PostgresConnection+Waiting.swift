@@ -20,7 +20,7 @@ extension PostgresConnection {
       case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY: results.append(result)
       case PGRES_SINGLE_TUPLE: row(result)
       case PGRES_COPY_IN:
-        PQputCopyEnd(handle, "COPY needs copy(_:_:)")
+        PQputCopyEnd(handle, "the client sends no rows")
       default: failure = failure ?? error(of: result)
       }
     }
@@ -113,19 +113,19 @@ extension PostgresConnection {
       pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
     }
     let milliseconds = Int32(min(max(limit / .milliseconds(1), 0).rounded(.up), 1e9))
-    if takeNotifications().isEmpty { poll(&entries, 2, milliseconds) }
+    if !takeNotifications() { poll(&entries, 2, milliseconds) }
     guard entries[0].revents == 0 || PQconsumeInput(handle) == 1 else { throw sendFailure }
     _ = takeNotifications()
   }
 
-  /// The channels of the notifications that have arrived.
-  func takeNotifications() -> Set<String> {
-    var channels: Set<String> = []
+  /// Removes the notifications that have arrived. Returns true if there were any.
+  private func takeNotifications() -> Bool {
+    var isNotified = false
     while let notification = PQnotifies(handle) {
-      channels.insert(String(cString: notification.pointee.relname))
+      isNotified = true
       PQfreemem(notification)
     }
-    return channels
+    return isNotified
   }
 }
 

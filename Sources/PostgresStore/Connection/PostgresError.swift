@@ -34,6 +34,8 @@ struct ServerError: Error, Hashable, Sendable {
   var table: String?
   var column: String?
   var constraint: String?
+  /// The server's function that reported the error. Messages may be in any language.
+  var function: String?
 }
 
 extension ServerError {
@@ -48,8 +50,12 @@ extension ServerError {
       detail: field(cpostgres_detail), hint: field(cpostgres_hint),
       position: field(cpostgres_position).flatMap { Int($0) },
       schema: field(cpostgres_schema), table: field(cpostgres_table),
-      column: field(cpostgres_column), constraint: field(cpostgres_constraint))
+      column: field(cpostgres_column), constraint: field(cpostgres_constraint),
+      function: field(cpostgres_function))
   }
+
+  /// True if a table has changed since a statement was prepared.
+  var isStalePlan: Bool { sqlState == "0A000" && function == "RevalidateCachedQuery" }
 }
 
 extension ServerError: CustomStringConvertible {
@@ -64,9 +70,10 @@ extension PostgresError {
     if case .refused(let error) = self { error.sqlState } else { nil }
   }
 
-  /// True if the transaction may succeed if it is repeated: a serialization failure or a deadlock.
   /// lock_not_available: a lock was not free within `lock_timeout`.
   var isLockTimeout: Bool { sqlState == "55P03" }
+
+  /// True if the transaction may succeed if it is repeated: a serialization failure or a deadlock.
   var isRetryable: Bool { sqlState == "40001" || sqlState == "40P01" }
 
   /// True if the connection was lost, or the server ends it.
@@ -78,7 +85,6 @@ extension PostgresError {
   /// changed since.
   var isStaleStatement: Bool {
     guard case .refused(let error) = self else { return false }
-    return error.sqlState == "26000"
-      || error.sqlState == "0A000" && error.message.contains("cached plan")
+    return error.sqlState == "26000" || error.isStalePlan
   }
 }

@@ -23,7 +23,7 @@ extension PostgresValue {
     case .bytes(let bytes): Parameter(type: TypeID.bytea, bytes: bytes, isBinary: true)
     case .date(let days): Parameter(type: TypeID.date, integer: Self.since2000(days))
     case .timestamp(let microseconds):
-      Parameter(type: TypeID.timestamptz, integer: Self.since2000(microseconds))
+      Parameter(type: TypeID.timestamptz, integer: microseconds)
     case .other(let type, let bytes): Parameter(type: type, bytes: bytes, isBinary: true)
     }
   }
@@ -37,12 +37,6 @@ extension PostgresValue {
   private static func since2000(_ days: Int32) -> Int32 {
     if days == .min || days == .max { return days }
     let (difference, overflow) = days.subtractingReportingOverflow(daysTo2000)
-    return overflow ? .min : difference
-  }
-
-  private static func since2000(_ microseconds: Int64) -> Int64 {
-    if microseconds == .min || microseconds == .max { return microseconds }
-    let (difference, overflow) = microseconds.subtractingReportingOverflow(microsecondsTo2000)
     return overflow ? .min : difference
   }
 }

@@ -28,7 +28,8 @@ final class PostgresPool: Sendable {
   ///   - target: the connection string.
   ///   - connections: the most connections; at least one.
   ///   - setup: statements that each connection runs first.
-  ///   - waitLimit: the longest wait for a connection, after which ``PostgresError/busy`` is thrown.
+  ///   - waitLimit: the longest wait for a connection, after which ``PostgresError/noFreeConnection`` is
+  ///     thrown.
   init(
     _ target: String, connections: Int = 16, setup: String = "",
     waitLimit: Duration = .seconds(5)

@@ -49,7 +49,7 @@ enum PostgresValue: Hashable, Sendable {
   case json(String)
   /// Days since 1970-01-01; `Int32.max` and `Int32.min` for `infinity` and `-infinity`.
   case date(Int32)
-  /// Microseconds since 1970, of a `timestamptz` or a `timestamp` that is understood as UTC;
+  /// Microseconds since 2000, of a `timestamptz` or a `timestamp` that is understood as UTC;
   /// `Int64.max` and `Int64.min` for `infinity` and `-infinity`.
   case timestamp(Int64)
   /// A transaction id with its epoch.
@@ -69,15 +69,13 @@ extension PostgresValue: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral
 }
 
 extension PostgresValue {
-  /// Microseconds between 1970 and 2000, where PostgreSQL's times begin.
-  static let microsecondsTo2000: Int64 = 946_684_800_000_000
-  /// Days between 1970 and 2000.
+  /// Days between 1970 and 2000, where PostgreSQL's times begin.
   static let daysTo2000: Int32 = 10_957
 
-  /// The types that have cases of their own.
+  /// The types of columns whose values are read in binary form; those of other types are read as text.
   static let decodedTypes: Set<UInt32> = [
     TypeID.bool, TypeID.int2, TypeID.int4, TypeID.int8, TypeID.oid, TypeID.float4, TypeID.float8,
-    TypeID.xid8, TypeID.numeric, TypeID.bytea, TypeID.uuid, TypeID.json, TypeID.jsonb, TypeID.date,
+    TypeID.numeric, TypeID.bytea, TypeID.uuid, TypeID.json, TypeID.jsonb, TypeID.date,
     TypeID.timestamp, TypeID.timestamptz, TypeID.text, TypeID.varchar, TypeID.bpchar, TypeID.name,
     TypeID.char,
   ]
@@ -103,7 +101,7 @@ extension PostgresValue {
       self = .json(reader.text())
     case TypeID.date: self = .date(Self.date(try reader.integer(Int32.self)))
     case TypeID.timestamp, TypeID.timestamptz:
-      self = .timestamp(Self.timestamp(try reader.integer(Int64.self)))
+      self = .timestamp(try reader.integer(Int64.self))
     case TypeID.text, TypeID.varchar, TypeID.bpchar, TypeID.name, TypeID.char, TypeID.unknown:
       self = .text(reader.text())
     default: self = .other(type: type, bytes: Array(reader.rest()))
@@ -115,12 +113,6 @@ extension PostgresValue {
   private static func date(_ days: Int32) -> Int32 {
     if days == .min || days == .max { return days }
     let (sum, overflow) = days.addingReportingOverflow(daysTo2000)
-    return overflow ? .max : sum
-  }
-
-  private static func timestamp(_ microseconds: Int64) -> Int64 {
-    if microseconds == .min || microseconds == .max { return microseconds }
-    let (sum, overflow) = microseconds.addingReportingOverflow(microsecondsTo2000)
     return overflow ? .max : sum
   }
 }

@@ -6,8 +6,6 @@ import SQLComposer
 
 /// Writes the tables of a database in one transaction. For one thread.
 public final class CopyToDatabase: CopyDestination, CopyConnection {
-  private static let schema = PostgresStoreOptions.defaultSchema
-
   private let connection: PostgresConnection
   private let save: PostgresSaveConnection
   private let tables: ModelTables
@@ -16,17 +14,16 @@ public final class CopyToDatabase: CopyDestination, CopyConnection {
   ///
   /// - Throws: ``StoreError/unusable(_:)`` if the database has tables, or cannot have the model's.
   public init(_ target: String, model: ModelFile) throws(StoreError) {
-    tables = try ModelInstallation.tables(of: model, .postgres(schema: Self.schema))
+    tables = try ModelInstallation.tables(of: model)
     let connection = try storing { () throws(PostgresError) in
-      try PostgresConnection(target, setup: "SET search_path = \(quoted(Self.schema))")
+      try PostgresConnection(target, setup: "SET search_path = \(quoted(Catalog.schema))")
     }
     self.connection = connection
-    save = PostgresSaveConnection(
-      connection, schema: Self.schema, hasSavepoints: false, maxResponseBytes: .max)
+    save = PostgresSaveConnection(connection, hasSavepoints: false, maxResponseBytes: .max)
     do throws(StoreError) {
       try run("BEGIN")
       let catalog = try storing { () throws(PostgresError) in
-        try CatalogReader(connection: connection, schemas: [Self.schema]).read()
+        try CatalogReader(connection: connection).read()
       }
       guard catalog.tables.isEmpty else { throw .unusable("the database has tables already") }
       try copy.begin()
@@ -92,9 +89,8 @@ extension PostgresStore {
     _ target: String, of model: ModelFile
   ) throws(StoreError) -> [String: Int64] {
     try connected(target) { connection throws(PostgresError) in
-      let schema = PostgresStoreOptions.defaultSchema
       var highest: [String: Int64] = [:]
-      for table in ModelTables(model, .postgres(schema: schema)).tables {
+      for table in ModelTables(model, .postgres).tables {
         guard let root = table.root else { continue }
         let result = try connection.query(
           """
@@ -104,7 +100,7 @@ extension PostgresStore {
               AND d.classid = 'pg_class'::regclass AND d.deptype IN ('a', 'i')
             JOIN pg_class AS s ON s.oid = d.objid AND s.relkind = 'S'
           WHERE n.nspname = $1::text AND lower(c.relname) = lower($2::text)
-          """, [.text(schema), .text(table.name)])
+          """, [.text(Catalog.schema), .text(table.name)])
         if case .integer(let id)? = try result.rows().first?.first { highest[root] = id }
       }
       return highest

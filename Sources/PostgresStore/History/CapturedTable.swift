@@ -258,7 +258,8 @@ extension CapturedTable {
     let columns = escaped(columnList, "%", by: "%")
     let insertion =
       "INSERT INTO \(historyName) (livefetch_existed, livefetch_part, livefetch_file, "
-      + "livefetch_before, \(columns)) SELECT true, $1, pg_catalog.pg_relation_filenode($1), ctid, \(columns) FROM ONLY %s"
+      + "livefetch_before, \(columns)) SELECT true, $1, pg_catalog.pg_relation_filenode($1), ctid, "
+      + "\(columns) FROM ONLY %s"
     return """
         BEGIN
           IF pg_catalog.current_setting('transaction_isolation') OPERATOR(pg_catalog.~~) 'read%' THEN

@@ -84,9 +84,6 @@ final class CommitMonitor: Sendable {
     }
   }
 
-  /// The newest report; nil before the first one.
-  var latest: Report? { state.withLock(\.latest) }
-
   /// True if no captured table has changed since the position, as the newest report shows if it is not
   /// older than a moment.
   ///
@@ -233,7 +230,6 @@ extension CommitMonitor {
       "SELECT \(tests.joined(separator: " OR "))", first.position.snapshot.parameters
     ).bool(0, 0)
   }
-
 }
 
 /// Wakes a thread that waits for a descriptor.

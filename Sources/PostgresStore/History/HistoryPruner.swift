@@ -45,14 +45,15 @@ final class HistoryPruner: Sendable {
     }
   }
 
-  private func prune() throws(PostgresError) {
+  func prune() throws(PostgresError) {
     let connection = try connect()
     defer { connection.close() }
     connection.deadline = .now + Self.timeLimit
     try history.mark(on: connection)
     try history.advanceHorizon(keeping: keptTime, on: connection)
     for table in tables {
-      try repeatUntilDone(on: connection) { () throws(PostgresError) in
+      // The error of one table concerns no other one.
+      try? repeatUntilDone(on: connection) { () throws(PostgresError) in
         try history.prune(table, limit: Self.rowsPerStatement, on: connection)
       }
     }

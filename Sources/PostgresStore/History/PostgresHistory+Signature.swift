@@ -48,7 +48,7 @@ extension PostgresHistory {
   }
 
   /// True if no captured table, history or trigger has changed since the installation, no change was
-  /// lost, and no table has been added. One query; O(columns of the schemas).
+  /// lost, and no table has been added. O(columns).
   ///
   /// - Parameter locked: the tables that were locked at the installation, which may differ.
   func isIntact(
@@ -68,7 +68,7 @@ extension PostgresHistory {
       """)
     guard try result.bool(0, 0) else { return false }
     let captured = Set(result.text(0, 1).split(separator: ",").compactMap { UInt32($0) })
-    let catalog = try CatalogReader(connection: connection, schemas: [schema]).read()
+    let catalog = try CatalogReader(connection: connection).read()
     let tables = Set(catalog.tables.compactMap { CapturedTable($0)?.oid })
     return captured.subtracting(locked) == tables.subtracting(locked)
   }

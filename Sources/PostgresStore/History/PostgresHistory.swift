@@ -10,11 +10,8 @@
 //     livefetch.model     the model that the database stores; see ModelInstallation
 //     livefetch.key       API keys; see PostgresAPIKeyTable
 
-/// The history of a schema of a database.
+/// The history of a database.
 struct PostgresHistory: Sendable {
-  /// The schema whose tables are served.
-  var schema = PostgresStoreOptions.defaultSchema
-
   /// The result of an installation.
   struct Installation: Hashable, Sendable {
     /// The tables for which something was created; empty if everything was in place.
@@ -48,7 +45,7 @@ struct PostgresHistory: Sendable {
         SELECT pg_advisory_xact_lock(\(Self.lockNumber));
         """)
       try createTables(on: connection)
-      let catalog = try CatalogReader(connection: connection, schemas: [schema]).read()
+      let catalog = try CatalogReader(connection: connection).read()
       return try update(catalog, on: connection)
     }
   }
@@ -90,9 +87,7 @@ struct PostgresHistory: Sendable {
     for captured in result.captured {
       let signature = try Self.signature(of: captured.oid, on: connection)
       guard signature == nil || signature != stored[captured.oid] else { continue }
-      // DROP TRIGGER needs the strongest lock.
-      let mode = stored[captured.oid] == nil ? "SHARE ROW EXCLUSIVE" : "ACCESS EXCLUSIVE"
-      if try Self.lock(captured, mode, on: connection) {
+      if try Self.lock(captured, hasTriggers: stored[captured.oid] != nil, on: connection) {
         try create(captured, on: connection)
         result.changed.append(captured.name)
       } else {
@@ -111,8 +106,10 @@ struct PostgresHistory: Sendable {
 
   /// Locks a table for the rest of the transaction. Returns false if another transaction holds it.
   private static func lock(
-    _ table: CapturedTable, _ mode: String, on connection: PostgresConnection
+    _ table: CapturedTable, hasTriggers: Bool, on connection: PostgresConnection
   ) throws(PostgresError) -> Bool {
+    // DROP TRIGGER needs the strongest lock, CREATE TRIGGER one that lets others read.
+    let mode = hasTriggers ? "ACCESS EXCLUSIVE" : "SHARE ROW EXCLUSIVE"
     try connection.execute(
       "SAVEPOINT livefetch_lock; SET LOCAL lock_timeout = '\(tableLockTimeout)'")
     do throws(PostgresError) {
@@ -130,9 +127,11 @@ struct PostgresHistory: Sendable {
   func canLock(
     anyOf tables: [CapturedTable], on connection: PostgresConnection
   ) throws(PostgresError) -> Bool {
+    guard !tables.isEmpty else { return false }
+    let stored = try storedSignatures(on: connection)
     for table in tables {
       let isFree = try connection.withTransaction { () throws(PostgresError) in
-        try Self.lock(table, "ACCESS EXCLUSIVE", on: connection)
+        try Self.lock(table, hasTriggers: stored[table.oid] != nil, on: connection)
       }
       if isFree { return true }
     }
@@ -193,8 +192,8 @@ struct PostgresHistory: Sendable {
 
   /// Removes the schema and the triggers. Does nothing if there are none.
   func detach(on connection: PostgresConnection) throws(PostgresError) {
-    try connection.withTransaction { () throws(PostgresError) in
-      _ = try connection.execute(
+    try connection.withTransaction { () throws(PostgresError) -> Void in
+      try connection.execute(
         """
         SET LOCAL lock_timeout = '\(Self.lockTimeout)';
         SELECT pg_advisory_xact_lock(\(Self.lockNumber));

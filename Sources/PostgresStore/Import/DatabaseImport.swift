@@ -3,7 +3,8 @@
 // Rows are inserted in batches, each by one statement. If the server refuses a batch, its rows are
 // inserted one by one, and those that it refuses are reported. With a key, each row is looked up first.
 // The history's triggers record the rows. Where the database stores a model, each row is a save under
-// the model's rules.
+// the model's rules. Before a row without an id, the sequence of ids continues after those of earlier
+// rows.
 
 import FetchModel
 import ModelStorage
@@ -39,7 +40,6 @@ public final class DatabaseImport {
     let raw: [UInt8]
   }
 
-  private static let schema = PostgresStoreOptions.defaultSchema
   /// A statement has at most 65,535 parameters.
   private static let maxParameters = 60_000
   private static let maxRows = 500
@@ -51,6 +51,10 @@ public final class DatabaseImport {
   private let saver: RowSaver?
   private let key: [Int]
   private let makesTable: Bool
+  /// The columns whose values sequences assign.
+  private let assigned: Set<Int>
+  /// Those among them that rows contained since their sequences were advanced.
+  private var written: Set<Int> = []
   private var columns: [Int] = []
   private var keyFields: [Int] = []
   private var pending: [PendingRow] = []
@@ -78,6 +82,7 @@ public final class DatabaseImport {
       self.table = table
       saver = try Self.saver(of: table, in: introspection)
       self.key = try table.key(imported: key)
+      assigned = try Self.assignedColumns(of: table, on: connection)
       // References are checked row by row, so that a refusal names its row.
       try storing { () throws(PostgresError) in
         _ = try connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
@@ -87,7 +92,7 @@ public final class DatabaseImport {
     }
     makesTable = new != nil
     saveConnection = PostgresSaveConnection(
-      connection, schema: Self.schema, hasSavepoints: true, maxResponseBytes: .max)
+      connection, hasSavepoints: true, maxResponseBytes: .max)
   }
 
   /// True if the database has an entity or a table with this name.
@@ -97,7 +102,7 @@ public final class DatabaseImport {
     if try introspection(on: connection).model.entityIndex(named: name) != nil { return true }
     return try storing { () throws(PostgresError) in
       try connection.query(
-        "SELECT to_regclass($1) IS NOT NULL", [.text("\(quoted(schema)).\(quoted(name))")]
+        "SELECT to_regclass($1) IS NOT NULL", [.text("\(quoted(Catalog.schema)).\(quoted(name))")]
       ).bool(0, 0)
     }
   }
@@ -105,7 +110,7 @@ public final class DatabaseImport {
   private static func connect(_ target: String) throws(StoreError) -> PostgresConnection {
     try storing { () throws(PostgresError) in
       let connection = try PostgresConnection(
-        target, setup: "SET search_path = \(quoted(schema))")
+        target, setup: "SET search_path = \(quoted(Catalog.schema))")
       try connection.execute("BEGIN")
       return connection
     }
@@ -118,7 +123,7 @@ public final class DatabaseImport {
       throw .unusable("the table \(new.name) cannot be created: '\(name)' is too long a name")
     }
     do throws(PostgresError) {
-      try connection.execute(new.sql(schema: schema))
+      try connection.execute(new.sql)
     } catch {
       guard case .refused(let refusal) = error else { throw StoreError(error) }
       throw .unusable("the table \(new.name) cannot be created: \(refusal.message)")
@@ -129,11 +134,29 @@ public final class DatabaseImport {
     on connection: PostgresConnection
   ) throws(StoreError) -> Introspection {
     let catalog = try storing { () throws(PostgresError) in
-      try CatalogReader(connection: connection, schemas: [schema]).read()
+      try CatalogReader(connection: connection).read()
     }
-    let model = ModelInstallation(connection: connection, schema: schema, given: nil)
+    let model = ModelInstallation(connection: connection, given: nil)
     return try .of(
-      catalog.composed(observable: []), try model.tables(), .postgres(schema: schema))
+      catalog.composed(observable: []), try model.tables(), .postgres(schema: Catalog.schema))
+  }
+
+  /// Returns the columns whose values sequences assign.
+  private static func assignedColumns(
+    of table: SaveTable, on connection: PostgresConnection
+  ) throws(StoreError) -> Set<Int> {
+    let integers = table.columns.indices.filter { table.columns[$0].type == .integer }
+    return try storing { () throws(PostgresError) in
+      let places = try connection.query(
+        """
+        SELECT place - 1 FROM unnest($2::text[]) WITH ORDINALITY AS c (name, place)
+        WHERE pg_get_serial_sequence($1::text, name) IS NOT NULL
+        """, [.text(name(of: table)), arrayText(integers.map { table.columns[$0].name })])
+      return Set(
+        try (0..<places.rowCount).map { row throws(PostgresError) in
+          integers[Int(try places.integer(row, 0))]
+        })
+    }
   }
 
   private static func saver(
@@ -178,7 +201,10 @@ extension DatabaseImport {
     case .failure(let refusal):
       return try flush() + [RefusedRow(line: line, raw: raw, refusal: refusal)]
     }
-    guard key.isEmpty else { return try merge(row).map { [self.refused(row, $0)] } ?? [] }
+    guard key.isEmpty else {
+      try advanceSequences(before: row.values.columns)
+      return try merge(row).map { [self.refused(row, $0)] } ?? []
+    }
     var refused: [RefusedRow] = []
     if let first = pending.first, first.values.columns != row.values.columns {
       refused = try flush()
@@ -192,6 +218,7 @@ extension DatabaseImport {
   public func flush() throws(StoreError) -> [RefusedRow] {
     defer { pending.removeAll(keepingCapacity: true) }
     guard let first = pending.first else { return [] }
+    try advanceSequences(before: first.values.columns)
     if try insert(pending, columns: first.values.columns) == nil { return [] }
     var result: [RefusedRow] = []
     for row in pending {
@@ -246,7 +273,9 @@ extension DatabaseImport {
   ) throws(StoreError) -> RowRefusal? {
     let found: ObjectID?
     switch values(fields) {
-    case .success(let values): found = key.isEmpty ? nil : try id(of: values)
+    case .success(let values):
+      try advanceSequences(before: values.columns)
+      found = key.isEmpty ? nil : try id(of: values)
     case .failure(let refusal): return refusal
     }
     try saveConnection.run("SAVEPOINT livefetch_row")
@@ -280,7 +309,11 @@ extension DatabaseImport {
 // MARK: - Statements
 
 extension DatabaseImport {
-  private var tableName: String { "\(quoted(Self.schema)).\(table.table.quotedName)" }
+  private var tableName: String { Self.name(of: table) }
+
+  private static func name(of table: SaveTable) -> String {
+    "\(quoted(Catalog.schema)).\(table.table.quotedName)"
+  }
 
   private func name(_ column: Int) -> String { quoted(table.columns[column].name) }
 
@@ -342,27 +375,39 @@ extension DatabaseImport {
 
 extension DatabaseImport {
   /// Commits all rows. If a table was created in a database with a history, it begins a new one.
+  ///
+  /// - Throws: An error after which nothing is imported; call ``cancel()`` then.
   public func commit() throws(StoreError) {
-    defer { connection.close() }
-    try storing { () throws(PostgresError) in
-      if inserted > 0 { try advanceSequences() }
-      try connection.execute("COMMIT")
-      guard makesTable else { return }
-      let isTracked = try connection.query("SELECT to_regclass('livefetch.store') IS NOT NULL")
-      if try isTracked.bool(0, 0) { _ = try PostgresHistory().install(on: connection) }
-    }
+    try advanceSequences(before: [])
+    try storing { () throws(PostgresError) -> Void in try connection.execute("COMMIT") }
+    // The rows are stored, whatever follows. Servers install a missing history too.
+    if makesTable { try? addToHistory() }
+    connection.close()
   }
 
-  /// Sets the sequences of ids to continue after the ids that the file contained.
-  private func advanceSequences() throws(PostgresError) {
-    for column in columns where table.columns[column].type == .integer {
-      try connection.query(
-        """
-        SELECT setval(s, m) FROM (
-          SELECT pg_get_serial_sequence($1::text, $2::text)::regclass AS s,
-            (SELECT max(\(name(column)))::bigint FROM \(tableName)) AS m) AS found
-        WHERE s IS NOT NULL AND m > coalesce(pg_sequence_last_value(s), 0)
-        """, [.text(tableName), .text(table.columns[column].name)])
+  private func addToHistory() throws(PostgresError) {
+    let isTracked = try connection.query("SELECT to_regclass('livefetch.store') IS NOT NULL")
+    if try isTracked.bool(0, 0) { _ = try PostgresHistory().install(on: connection) }
+  }
+
+  /// Lets sequences continue after the values of earlier rows, before rows that leave their columns out.
+  ///
+  /// - Parameter columns: The columns of the rows.
+  private func advanceSequences(before columns: [Int]) throws(StoreError) {
+    let next = assigned.intersection(columns)
+    let passed = written.subtracting(next)
+    written = next
+    guard inserted > 0, !passed.isEmpty else { return }
+    try storing { () throws(PostgresError) in
+      for column in passed.sorted() {
+        try connection.query(
+          """
+          SELECT setval(s, m) FROM (
+            SELECT pg_get_serial_sequence($1::text, $2::text)::regclass AS s,
+              (SELECT max(\(name(column)))::bigint FROM \(tableName)) AS m) AS found
+          WHERE m > coalesce(pg_sequence_last_value(s), 0)
+          """, [.text(tableName), .text(table.columns[column].name)])
+      }
     }
   }
 

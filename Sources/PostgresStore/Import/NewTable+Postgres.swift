@@ -20,7 +20,7 @@ extension NewTable {
   }
 
   /// The CREATE TABLE statement. A column `id` becomes the key; without one the store assigns ids.
-  func sql(schema: String) -> String {
+  var sql: String {
     let hasID = columns.contains { isID($0.name) }
     var parts = hasID ? [] : ["\"id\" \(Self.identity)"]
     parts += columns.map { "\(quoted($0.name)) \(type($0))" }
@@ -28,7 +28,7 @@ extension NewTable {
       parts.append("UNIQUE (\(key.map { quoted($0) }.joined(separator: ", ")))")
     }
     return """
-      CREATE TABLE \(quoted(schema)).\(quoted(name)) (
+      CREATE TABLE \(quoted(Catalog.schema)).\(quoted(name)) (
         \(parts.joined(separator: ",\n  ")))
       """
   }

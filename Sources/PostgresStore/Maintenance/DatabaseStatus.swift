@@ -1,6 +1,7 @@
 // A database → its size, its tables and its history, for `livefetch status`.
 
 import FetchModel
+import SQLComposer
 
 /// The state of a database, which may be served meanwhile.
 public struct DatabaseStatus: Sendable {
@@ -29,6 +30,8 @@ public struct DatabaseStatus: Sendable {
 }
 
 extension PostgresStore {
+  private static let schema = literal(Catalog.schema)
+
   /// Reads the status of a database without changing it.
   ///
   /// - Parameter target: as for ``init(_:options:)``.
@@ -39,7 +42,7 @@ extension PostgresStore {
       let tables = try connection.query(
         """
         SELECT relname::text, greatest(reltuples, 0)::bigint FROM pg_class
-        WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') ORDER BY relname
+        WHERE relnamespace = \(schema)::regnamespace AND relkind IN ('r', 'p') ORDER BY relname
         """)
       return DatabaseStatus(
         serverVersion: database.text(0, 0), bytes: Int(try database.integer(0, 1)),
@@ -90,11 +93,11 @@ extension PostgresStore {
         """
         SELECT format('constraint: %s of %s is not validated', conname, conrelid::regclass)
         FROM pg_constraint
-        WHERE NOT convalidated AND connamespace = 'public'::regnamespace
+        WHERE NOT convalidated AND connamespace = \(schema)::regnamespace
         UNION ALL
         SELECT format('index: %s of %s is not valid', indexrelid::regclass, indrelid::regclass)
         FROM pg_index JOIN pg_class AS c ON c.oid = indrelid
-        WHERE NOT indisvalid AND c.relnamespace = 'public'::regnamespace
+        WHERE NOT indisvalid AND c.relnamespace = \(schema)::regnamespace
         ORDER BY 1
         """)
       var findings = (0..<found.rowCount).map { found.text($0, 0) }

@@ -22,13 +22,11 @@ extension PostgresStore {
     _ target: String, to model: ModelFile, options: MigrationOptions = .init(),
     progress: (_ done: Int, _ all: Int, _ step: String) -> Void = { _, _, _ in }
   ) throws(StoreError) -> MigrationPlan {
-    let schema = PostgresStoreOptions.defaultSchema
     let connection = try storing { () throws(PostgresError) in
-      try PostgresConnection(target, setup: "SET search_path = \(quoted(schema))")
+      try PostgresConnection(target, setup: "SET search_path = \(quoted(Catalog.schema))")
     }
     defer { connection.close() }
-    let run = DatabaseMigration(
-      connection: connection, schema: schema, model: model, options: options)
+    let run = DatabaseMigration(connection: connection, model: model, options: options)
     return try run.run(progress)
   }
 }
@@ -36,43 +34,44 @@ extension PostgresStore {
 /// A migration in progress.
 private struct DatabaseMigration {
   let connection: PostgresConnection
-  let schema: String
   let model: ModelFile
   let options: MigrationOptions
 
-  private var dialect: ModelDialect { .postgres(schema: schema) }
-
   func run(_ progress: (Int, Int, String) -> Void) throws(StoreError) -> MigrationPlan {
-    let installation = ModelInstallation(connection: connection, schema: schema, given: model)
+    let installation = ModelInstallation(connection: connection, given: model)
     return try installation.transaction { () throws(StoreError) in
       guard let old = try ModelInstallation.storedModel(on: connection) else {
         throw .unusable("the database stores no model to migrate from")
       }
       for script in options.before { try run(script) }
-      let tables = try ModelInstallation.tables(of: old, dialect)
-      let planner = try MigrationPlanner(
-        from: tables, to: ModelInstallation.tables(of: model, dialect),
-        catalog: installation.catalog().composed(observable: []), dependents: dependents(of: tables)
-      ) { sql throws(StoreError) in
-        try storing { () throws(PostgresError) in try connection.query(sql).integer(0, 0) }
+      let tables = try ModelInstallation.tables(of: old)
+      let privileges = try storing { () throws(PostgresError) in
+        try TablePrivileges.read(of: tables.tables.map(\.name), on: connection)
       }
+      let planner = try MigrationPlanner(
+        from: tables, to: ModelInstallation.tables(of: model),
+        catalog: installation.catalog().composed(observable: []),
+        dependents: dependents(of: tables),
+        count: { sql throws(StoreError) in
+          try storing { () throws(PostgresError) in try connection.query(sql).integer(0, 0) }
+        }, privileges: { TablePrivileges.moves(privileges, from: $1, to: $0) })
       let plan = planner.plan
       if options.isDryRun { return (plan, false) }
       try check(plan)
       try execute(planner.statements, progress)
-      try installation.complete(ModelInstallation.tables(of: model, dialect))
+      try installation.complete(ModelInstallation.tables(of: model))
       return (plan, true)
     }
   }
 
   /// Returns, by the names of the model's tables, what is dropped with them: views, indexes, constraints,
-  /// triggers and other objects that neither a model nor the history has made.
+  /// triggers and other objects that neither a model nor the history has made, and privileges of columns.
   private func dependents(of tables: ModelTables) throws(StoreError) -> [String: [String]] {
     let rows = try storing { () throws(PostgresError) in
       try connection.query(
         Self.dependents,
         [
-          .text(schema), arrayText(tables.tables.map(\.name)),
+          .text(Catalog.schema), arrayText(tables.tables.map(\.name)),
           arrayText(tables.indexes.map(\.name)),
         ]
       ).rows()
@@ -115,6 +114,10 @@ private struct DatabaseMigration {
           AND k.confrelid IN (SELECT id FROM tables)
         OR g.tgisinternal OR p.pronamespace::regnamespace::text = 'livefetch'
         OR g.tgname ^@ '\(ModelTriggers.prefix)' AND p.proname = g.tgname, false)
+    UNION
+    SELECT t.name, format('privileges of %s on the column %s.%s', \(TablePrivileges.role), t.name, k.attname)
+    FROM tables AS t JOIN pg_attribute AS k ON k.attrelid = t.id AND NOT k.attisdropped
+      CROSS JOIN aclexplode(k.attacl) AS a
     ORDER BY 1, 2
     """
 
@@ -128,7 +131,7 @@ private struct DatabaseMigration {
   private func execute(
     _ statements: [NamedStatement], _ progress: (Int, Int, String) -> Void
   ) throws(StoreError) {
-    try ModelInstallation.dropTriggers(on: connection, schema)
+    try ModelInstallation.dropTriggers(on: connection)
     let all = statements.count + options.after.count
     for (index, statement) in statements.enumerated() {
       progress(index, all, statement.name)

@@ -13,7 +13,6 @@ import SQLComposer
 /// Installs a model.
 struct ModelInstallation {
   let connection: PostgresConnection
-  let schema: String
   /// The model that the caller gave.
   let given: ModelFile?
 
@@ -22,8 +21,6 @@ struct ModelInstallation {
       single boolean PRIMARY KEY DEFAULT true CHECK (single), text text NOT NULL,
       triggers text NOT NULL)
     """
-
-  private var dialect: ModelDialect { .postgres(schema: schema) }
 
   /// Returns the model that the database stores; nil without one.
   static func storedModel(on connection: PostgresConnection) throws(StoreError) -> ModelFile? {
@@ -39,8 +36,8 @@ struct ModelInstallation {
   func tables() throws(StoreError) -> ModelTables? {
     let stored = try Self.storedModel(on: connection)
     guard let model = given ?? stored else { return nil }
-    let tables = try Self.tables(of: model, dialect)
-    if given != nil, let stored, tables.tables != ModelTables(stored, dialect).tables {
+    let tables = try Self.tables(of: model)
+    if given != nil, let stored, tables.tables != ModelTables(stored, .postgres).tables {
       throw .unusable(
         "the database was created for another version of the model, with different tables")
     }
@@ -48,10 +45,8 @@ struct ModelInstallation {
   }
 
   /// - Throws: ``StoreError/unusable(_:)`` for a model that PostgreSQL cannot hold.
-  static func tables(
-    of model: ModelFile, _ dialect: ModelDialect
-  ) throws(StoreError) -> ModelTables {
-    let tables = ModelTables(model, dialect)
+  static func tables(of model: ModelFile) throws(StoreError) -> ModelTables {
+    let tables = ModelTables(model, .postgres)
     let names = tables.tables.flatMap { [$0.name] + $0.columns.map(\.name) }
     if let long = names.first(where: { $0.utf8.count > ModelDialect.longestName }) {
       throw .unusable("the name `\(long)` is longer than PostgreSQL's 63 bytes")
@@ -137,7 +132,7 @@ struct ModelInstallation {
 
   func catalog() throws(StoreError) -> Catalog {
     try storing { () throws(PostgresError) in
-      try CatalogReader(connection: connection, schemas: [schema]).read()
+      try CatalogReader(connection: connection).read()
     }
   }
 
@@ -148,7 +143,7 @@ struct ModelInstallation {
   /// Returns every mismatch between the model and the tables or their rows.
   private func mismatches(of tables: ModelTables) throws(StoreError) -> [String] {
     let mapping = ModelMapping(
-      tables, try catalog().composed(observable: []), dialect: dialect.dialect)
+      tables, try catalog().composed(observable: []), dialect: tables.dialect.dialect)
     guard mapping.problems.isEmpty else { return mapping.problems }
     var problems: [String] = []
     for column in mapping.columnsToFill {
@@ -169,7 +164,7 @@ struct ModelInstallation {
   private func ensure(_ expected: [NamedStatement]) throws(StoreError) {
     let names = Set(expected.map(\.name))
     let found = try storing { () throws(PostgresError) in
-      try Self.triggers(on: connection, schema)
+      try Self.triggers(on: connection)
     }
     let taken = found.filter { names.contains($0.name) && !$0.isOwn }
     guard taken.isEmpty else {
@@ -185,16 +180,14 @@ struct ModelInstallation {
       return stored.rowCount == 0 ? false : try stored.bool(0, 0)
     }
     guard !isInPlace else { return }
-    try Self.dropTriggers(on: connection, schema)
+    try Self.dropTriggers(on: connection)
     try run(expected)
   }
 
   /// Removes the triggers of every model, with their functions.
-  static func dropTriggers(
-    on connection: PostgresConnection, _ schema: String
-  ) throws(StoreError) {
+  static func dropTriggers(on connection: PostgresConnection) throws(StoreError) {
     try storing { () throws(PostgresError) -> Void in
-      for trigger in try triggers(on: connection, schema) where trigger.isOwn {
+      for trigger in try triggers(on: connection) where trigger.isOwn {
         try connection.execute("DROP FUNCTION \(trigger.function) CASCADE")
       }
     }
@@ -216,7 +209,7 @@ struct ModelInstallation {
   }
 
   private static func triggers(
-    on connection: PostgresConnection, _ schema: String
+    on connection: PostgresConnection
   ) throws(PostgresError) -> [FoundTrigger] {
     let rows = try connection.query(
       """
@@ -224,7 +217,7 @@ struct ModelInstallation {
       FROM pg_catalog.pg_trigger AS t JOIN pg_catalog.pg_proc AS p ON p.oid = t.tgfoid
         JOIN pg_catalog.pg_namespace AS n ON n.oid = p.pronamespace
       WHERE n.nspname = $1::text AND t.tgname ^@ '\(ModelTriggers.prefix)' AND p.proname = t.tgname
-      """, [.text(schema)]
+      """, [.text(Catalog.schema)]
     ).rows()
     return rows.map {
       FoundTrigger(

@@ -16,6 +16,9 @@ struct PostgresReadTransaction: ResultTransaction {
   let single: SingleRead?
   /// The history's part of the transaction; nil without a history.
   let history: HistoryTransaction?
+  /// True if a statement may fail: a transaction continues from its savepoint, and a single read has
+  /// none. False in a save, which would lose its changes.
+  let hasSavepoint: Bool
   let limit: ResponseLimit
   /// The time limit of each query.
   let timeLimit: Duration
@@ -101,6 +104,12 @@ struct PostgresReadTransaction: ResultTransaction {
   ) throws(StoreError) {
     let context = RowContext(layout: statement.layout, limit: limit)
     let statement = PostgresStatement(statement)
+    let isCancelled = connection.isCancelled
+    defer {
+      connection.isCancelled = isCancelled
+      // The live engine continues with other fetches after one that takes too long.
+      if hasSavepoint { connection.recover() }
+    }
     var failure: StoreError?
     func receive(_ result: QueryResult, _ number: Int) -> Bool {
       do throws(StoreError) {
@@ -110,22 +119,22 @@ struct PostgresReadTransaction: ResultTransaction {
         return goesOn
       } catch {
         failure = error
+        // Receiving the other rows could take long.
+        if hasSavepoint { connection.isCancelled = { true } }
         return false
       }
     }
-    if let single {
-      try single.run(statement, columnCount: context.layout.columnCount, on: connection, receive)
-    } else {
-      try reading { () throws(PostgresError) in
-        do throws(PostgresError) {
+    do throws(StoreError) {
+      if let single {
+        try single.run(statement, columnCount: context.layout.columnCount, on: connection, receive)
+      } else {
+        try reading { () throws(PostgresError) in
           try history?.lock(for: statement.sql)
           try connection.stream(statement.sql, statement.parameters, receive)
-        } catch {
-          // The live engine continues with other fetches after one that takes too long.
-          if history != nil { connection.recover() }
-          throw error
         }
       }
+    } catch {
+      throw failure ?? error
     }
     if let failure { throw failure }
   }

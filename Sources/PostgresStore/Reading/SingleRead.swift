@@ -57,6 +57,8 @@ final class SingleRead {
         return goesOn || position == nil
       }
     } catch {
+      // The result is complete, or refused, without the other rows.
+      guard goesOn else { return }
       failure = error
       throw StoreError(reading: error)
     }

@@ -28,12 +28,12 @@ extension StoreError {
   private init(_ error: ServerError) {
     switch error.sqlState {
     // invalid_schema_name
-    case "3F000" where error.message.contains("\"livefetch\""):
+    case "3F000" where error.message.contains("livefetch"):
       self = .unsupported(Self.missingSchemaSubject)
     // undefined_table, undefined_column: it existed when the catalog was read.
     case "42P01", "42703", "3F000": self = .schemaChanged(entity: "")
     // feature_not_supported
-    case "0A000" where error.message.contains("cached plan"): self = .schemaChanged(entity: "")
+    case "0A000" where error.isStalePlan: self = .schemaChanged(entity: "")
     // undefined_function
     case "42883":
       self = .unsupported(
@@ -57,8 +57,9 @@ extension StoreError {
       self = .unsupported("A calculation beyond the range of PostgreSQL's types")
     // read_only_sql_transaction, insufficient_privilege: the role may read the table but not write it.
     case "25006", "42501": self = .readOnly
-    // object_not_in_prerequisite_state: the server was the primary when the store was opened.
-    case "55000" where error.message.contains("recovery"):
+    // object_not_in_prerequisite_state, of a function of the write-ahead log: the server was the primary
+    // when the store was opened.
+    case "55000" where error.function?.contains("wal") == true:
       self = .storageFailed("PostgreSQL \(error)")
     // serialization_failure, deadlock_detected, lock_not_available
     case "40001", "40P01", "55P03": self = .busy
@@ -78,9 +79,8 @@ extension StoreError {
   /// Returns the predicate's name for a function of LiveFetch that the database lacks; nil for other
   /// functions.
   private static func missingFunctionSubject(_ message: String) -> String? {
-    let prefix = "function livefetch.livefetch_"
-    guard message.hasPrefix(prefix) else { return nil }
-    let name = message.dropFirst(prefix.count).prefix { $0 != "(" }
+    guard let range = message.firstRange(of: "livefetch.livefetch_") else { return nil }
+    let name = message[range.upperBound...].prefix { $0 != "(" }
     return name == "matches" ? patternSubject : "`\(name)` over PostgreSQL"
   }
 

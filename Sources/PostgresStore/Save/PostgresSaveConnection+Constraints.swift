@@ -103,7 +103,7 @@ extension PostgresSaveConnection {
         \(CatalogReader.indexColumns)
       WHERE n.nspname = $1::text AND c.relname = $2::text AND k.place <= i.indnkeyatts
       ORDER BY k.place
-      """, [.text(schema), .text(name)])
+      """, [.text(Catalog.schema), .text(name)])
   }
 
   private static let constraints = """
@@ -115,7 +115,7 @@ extension PostgresSaveConnection {
   private func check(named name: String, of table: String) throws(StoreError) -> String? {
     try firstColumn(
       "SELECT pg_get_expr(k.conbin, k.conrelid) \(Self.constraints) AND k.conname = $3::text",
-      [.text(schema), .text(table), .text(name)]
+      [.text(Catalog.schema), .text(table), .text(name)]
     ).first
   }
 
@@ -124,7 +124,7 @@ extension PostgresSaveConnection {
       """
       SELECT pg_get_expr(k.conbin, k.conrelid) \(Self.constraints) AND k.contype = 'c'
       ORDER BY k.conname
-      """, [.text(schema), .text(table.table.name)])
+      """, [.text(Catalog.schema), .text(table.table.name)])
   }
 
   func refuses(
@@ -141,7 +141,7 @@ extension PostgresSaveConnection {
         AND k.\(action) NOT IN ('c', 'n') AND EXISTS (
           SELECT FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = k.conrelid
             AND a.attnum = ANY (k.conkey) AND a.attname = $3::text)
-      """, [.text(schema), .text(holder), .text(key.columns[0])]
+      """, [.text(Catalog.schema), .text(holder), .text(key.columns[0])]
     ).isEmpty
   }
 }

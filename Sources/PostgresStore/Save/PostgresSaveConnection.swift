@@ -20,8 +20,6 @@ final class PostgresSaveConnection: SaveConnection {
   }
 
   let connection: PostgresConnection
-  /// The schema of the tables.
-  let schema: String
   private let hasSavepoints: Bool
   private let limit: ResponseLimit
   /// Reads what the transaction leaves; nil for an import.
@@ -33,12 +31,11 @@ final class PostgresSaveConnection: SaveConnection {
   var refusal: ServerError?
 
   init(
-    _ connection: PostgresConnection, schema: String, hasSavepoints: Bool, maxResponseBytes: Int,
+    _ connection: PostgresConnection, hasSavepoints: Bool, maxResponseBytes: Int,
     reader: PostgresReadTransaction? = nil
   ) {
     self.reader = reader
     self.connection = connection
-    self.schema = schema
     self.hasSavepoints = hasSavepoints
     limit = ResponseLimit(connection, maxBytes: maxResponseBytes)
   }

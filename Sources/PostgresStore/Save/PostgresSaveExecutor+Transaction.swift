@@ -67,7 +67,7 @@ extension PostgresSaveExecutor {
     _ run: Run, _ executor: SaveExecutor, on connection: PostgresConnection, hasSavepoints: Bool
   ) throws(PostgresError) -> Result<Step, SaveError> {
     let save = PostgresSaveConnection(
-      connection, schema: schema, hasSavepoints: hasSavepoints, maxResponseBytes: maxResponseBytes,
+      connection, hasSavepoints: hasSavepoints, maxResponseBytes: maxResponseBytes,
       reader: reader(connection, .untracked))
     try connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
     do throws(SaveError) {
@@ -147,17 +147,9 @@ extension PostgresSaveExecutor {
     }
     var outcome = Outcome(
       result: try executor.execute(run.request, on: save, token: .untracked))
-    guard !save.hasDeferredViolations else { throw Self.danglingReference }
+    guard !save.hasDeferredViolations else { throw .danglingReference }
     if let once = run.once { outcome.response = try keep(once, &outcome.result, save) }
     return outcome
-  }
-
-  private static var danglingReference: SaveError {
-    .conflicts([
-      ChangeProblem(
-        change: 0, code: .noSuchObject,
-        detail: "a relationship of the save leads to an object that does not exist")
-    ])
   }
 
   /// Stores the response with the token of the state that this transaction leaves if no other one
@@ -216,6 +208,7 @@ extension PostgresSaveExecutor {
     PostgresReadTransaction(
       connection: connection, composer: composer, objectStatements: objectStatements,
       changeQueries: changeQueries, begun: token, single: nil, history: nil,
+      hasSavepoint: false,
       limit: ResponseLimit(connection, maxBytes: maxResponseBytes),
       timeLimit: timeLimit)
   }

@@ -15,8 +15,6 @@ import Synchronization
 /// Executes saves on a database. Used from any thread.
 final class PostgresSaveExecutor: Sendable {
   let composer: FetchComposer
-  /// The name of the schema of the tables.
-  let schema: String
   let maxResponseBytes: Int
   /// The time limit of a save.
   let timeLimit: Duration
@@ -48,9 +46,8 @@ final class PostgresSaveExecutor: Sendable {
     self.changeQueries = changeQueries
     composer = FetchComposer(
       model: opening.introspection.model, schema: opening.introspection.schema)
-    schema = options.schema
     maxResponseBytes = options.maxResponseBytes
-    timeLimit = .seconds(options.queryTimeout)
+    timeLimit = options.timeLimit
     // Reads keep half of the connections.
     threads = ThreadPool(name: "lf-pg-save", threads: options.connections / 2, queue: 4_096)
   }

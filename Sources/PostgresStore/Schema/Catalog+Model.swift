@@ -4,16 +4,11 @@ import FetchModel
 import SQLComposer
 
 extension Catalog {
-  /// Returns the model of the tables, which must be in one schema.
-  ///
-  /// - Parameter observable: the tables whose changes are recorded.
-  func introspection(_ dialect: Dialect, observable: Set<OID>) -> Introspection {
-    Introspection(tables: composed(observable: observable), dialect: dialect)
-  }
-
   /// Returns the tables in the form in which both stores read them.
   ///
-  /// - Parameter locked: the tables whose changes cannot be recorded yet.
+  /// - Parameters:
+  ///   - observable: the tables whose changes are recorded.
+  ///   - locked: the tables whose changes cannot be recorded yet.
   func composed(observable: Set<OID>, locked: Set<OID> = []) -> [TableDescription] {
     tables.map { table in
       var description = composed(table, isObservable: observable.contains(table.oid))

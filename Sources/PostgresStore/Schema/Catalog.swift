@@ -1,4 +1,4 @@
-// The tables of some schemas with their columns, keys and foreign keys, as ``CatalogReader`` reads them
+// The tables of the served schema with their columns, keys and foreign keys, as ``CatalogReader`` reads them
 // from the system catalog.
 
 import SQLComposer
@@ -6,13 +6,15 @@ import SQLComposer
 /// PostgreSQL's number of a table, a type or another object of the catalog.
 typealias OID = UInt32
 
-/// The tables and views of some schemas.
+/// The tables and views of the served schema.
 struct Catalog: Hashable, Sendable {
-  /// Sorted by schema and name.
+  /// The schema whose tables are served.
+  static let schema = "public"
+
+  /// Sorted by name.
   var tables: [CatalogTable]
 
   func table(_ oid: OID) -> CatalogTable? { tables.first { $0.oid == oid } }
-  func table(named name: String) -> CatalogTable? { tables.first { $0.name == name } }
 }
 
 /// A table or a view.
@@ -27,7 +29,6 @@ struct CatalogTable: Hashable, Sendable {
   }
 
   var oid: OID
-  var schema: String
   var name: String
   var kind: Kind
   /// True if other tables inherit from it, so that its rows include theirs.
@@ -50,7 +51,7 @@ struct CatalogTable: Hashable, Sendable {
   var leafPartitions: [OID] = []
 
   /// The name with its schema, quoted.
-  var quotedName: String { "\(quoted(schema)).\(quoted(name))" }
+  var quotedName: String { "\(quoted(Catalog.schema)).\(quoted(name))" }
 
   func column(_ name: String) -> CatalogColumn? { columns.first { $0.name == name } }
 

@@ -1,12 +1,10 @@
-// The system catalog of a database → the tables of some schemas.
+// The system catalog of a database → the tables of the served schema.
 
 /// Reads a catalog in the open transaction of the connection, or else in one of its own.
 struct CatalogReader {
   let connection: PostgresConnection
-  let schemas: [String]
 
-  /// Reads the tables of ``schemas``: eight statements, and one for each partitioned table. O(columns +
-  /// keys).
+  /// Reads the tables: eight statements, and one for each partitioned table. O(columns + keys).
   func read() throws(PostgresError) -> Catalog {
     guard connection.isInTransaction else {
       return try connection.withTransaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") {
@@ -27,8 +25,7 @@ struct CatalogReader {
     try addForeignKeys(to: &tables)
     try addPartitions(to: &tables)
     try setSearchPath(path)
-    let names = tables.values.sorted { ($0.schema, $0.name) < ($1.schema, $1.name) }
-    return Catalog(tables: names)
+    return Catalog(tables: tables.values.sorted { $0.name < $1.name })
   }
 
   private func setSearchPath(_ path: String) throws(PostgresError) {
@@ -37,13 +34,13 @@ struct CatalogReader {
   }
 
   private func query(_ sql: String) throws(PostgresError) -> [[PostgresValue]] {
-    try connection.query(sql, [arrayText(schemas)]).rows()
+    try connection.query(sql, [.text(Catalog.schema)]).rows()
   }
 
   private func tables() throws(PostgresError) -> [OID: CatalogTable] {
     let rows = try query(
       """
-      SELECT c.oid, n.nspname, c.relname, c.relkind, c.relkind = 'r' AND EXISTS (
+      SELECT c.oid, c.relname, c.relkind, c.relkind = 'r' AND EXISTS (
         SELECT FROM pg_inherits AS i WHERE i.inhparent = c.oid),
         NOT pg_has_role(c.relowner, 'USAGE') OR EXISTS (SELECT FROM pg_depend AS d
           WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'),
@@ -51,17 +48,16 @@ struct CatalogReader {
           SELECT FROM pg_partition_tree(c.oid) AS t JOIN pg_class AS p ON p.oid = t.relid
           WHERE p.relpersistence = 'u')
       FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-      WHERE n.nspname = ANY ($1::text[]) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+      WHERE n.nspname = $1::text AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
         AND NOT c.relispartition AND c.relpersistence <> 't'
       """)
     var tables: [OID: CatalogTable] = [:]
     for row in rows {
-      guard let oid = row[0].oid, let kind = row[3].string.flatMap(CatalogTable.Kind.init)
+      guard let oid = row[0].oid, let kind = row[2].string.flatMap(CatalogTable.Kind.init)
       else { continue }
       tables[oid] = CatalogTable(
-        oid: oid, schema: row[1].string ?? "", name: row[2].string ?? "", kind: kind,
-        hasInheritingTables: row[4] == true, isOwnedByOthers: row[5] == true,
-        hasUnseenChanges: row[6] == true)
+        oid: oid, name: row[1].string ?? "", kind: kind, hasInheritingTables: row[3] == true,
+        isOwnedByOthers: row[4] == true, hasUnseenChanges: row[5] == true)
     }
     return tables
   }
@@ -92,7 +88,7 @@ struct CatalogReader {
         LEFT JOIN pg_type AS e ON e.oid = t.typelem
         LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
         LEFT JOIN pg_collation AS l ON l.oid = a.attcollation
-      WHERE n.nspname = ANY ($1::text[]) AND a.attnum > 0 AND NOT a.attisdropped
+      WHERE n.nspname = $1::text AND a.attnum > 0 AND NOT a.attisdropped
         AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
       ORDER BY a.attrelid, a.attnum
       """)
@@ -149,7 +145,7 @@ struct CatalogReader {
       FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indrelid
         JOIN pg_namespace AS n ON n.oid = c.relnamespace
         \(Self.indexColumns)
-      WHERE n.nspname = ANY ($1::text[]) AND i.indisunique AND i.indisvalid AND i.indimmediate
+      WHERE n.nspname = $1::text AND i.indisunique AND i.indisvalid AND i.indimmediate
         AND i.indexprs IS NULL AND k.place <= i.indnkeyatts
       ORDER BY i.indrelid, i.indexrelid, k.place
       """)
@@ -184,7 +180,7 @@ struct CatalogReader {
         CROSS JOIN unnest(k.conkey, k.confkey) WITH ORDINALITY AS p (own, other, place)
         JOIN pg_attribute AS a ON a.attrelid = k.conrelid AND a.attnum = p.own
         JOIN pg_attribute AS f ON f.attrelid = k.confrelid AND f.attnum = p.other
-      WHERE n.nspname = ANY ($1::text[]) AND k.contype = 'f'
+      WHERE n.nspname = $1::text AND k.contype = 'f'
       ORDER BY k.conrelid, k.conkey, k.conname, p.place
       """)
     for row in rows {

@@ -59,11 +59,16 @@ extension ConditionWriter {
     let (left, right) = operands(comparison)
     let symbols = Self.symbols(comparison.relation)
     let symbol = comparison.isNegated ? symbols.inverse : symbols.direct
-    let test = left.collated + " \(symbol) " + right.sql
+    var compared = right.sql
+    // Two constants have no column's collation, and PostgreSQL would take the database's.
+    if case .string? = comparison.left.constant, case .string? = comparison.right.constant {
+      compared = compared + dialect.collation(.string)
+    }
+    let test = left.collated + " \(symbol) " + compared
     let isEqualIn = comparison.relation == .lessOrEqual || comparison.relation == .greaterOrEqual
     guard left.mayBeNull, right.mayBeNull, isEqualIn else {
       if comparison.isNegated, comparison.isDeep {
-        let direct = left.collated + " \(symbols.direct) " + right.sql
+        let direct = left.collated + " \(symbols.direct) " + compared
         return Alternatives([SQLFragment("(") + direct + ") IS NOT TRUE"])
       }
       return Alternatives(comparison.isNegated ? [test] + nulls(left, right) : [test])

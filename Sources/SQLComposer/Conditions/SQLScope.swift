@@ -116,6 +116,10 @@ public struct SQLColumn: Sendable, Hashable {
   package var lookup: IndexedValue?
   /// SQL of the value in the form in which a statement returns it; nil for ``sql``.
   package var output: String?
+  /// SQL of its values for ORDER BY, which an index serves; nil for ``comparable``.
+  package var ordered: String?
+  /// SQL of the doubles by which sections divide its values; nil for the values themselves.
+  package var sectioned: String?
   /// True if it may hold any text as well as numbers: a column of SQLite without a declared type.
   package var isUntyped = false
   /// True if the value is calculated when it is read.

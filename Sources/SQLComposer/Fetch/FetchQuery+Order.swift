@@ -25,8 +25,11 @@ extension FetchQuery {
     let sql = DerivedValueSQL.derived(
       term.derivation, from: column.sql, dateFormat: column.dateFormat)
     let isValue = term.derivation == .value
+    if isValue, isSection, let double = column.sectioned {
+      return add(double, term, column, .double, isBinaryCollated: true)
+    }
     add(
-      isValue ? column.comparable : dialect.derivedText(sql), term, column,
+      isValue ? column.ordered ?? column.comparable : dialect.derivedText(sql), term, column,
       isValue ? column.type : .string,
       isBinaryCollated: !isText)
   }

@@ -219,6 +219,11 @@ extension IndexAdviser {
   /// Returns the first terms of the order, or of the groups, that an index can contain.
   private func orderTerms(of root: EntityTable) -> [IndexSuggestion.Term] {
     let required = plan.definition.predicate.requiredPaths
+    if let section = plan.definition.section, let column = column(section.path, root),
+      schema.dialect.double("", column) != nil
+    {
+      return []
+    }
     var terms: [IndexSuggestion.Term] = []
     for term in (plan.definition.section.map { [$0] } ?? []) + plan.definition.order {
       guard term.derivation == .value, term.options.isEmpty,

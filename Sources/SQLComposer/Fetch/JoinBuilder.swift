@@ -80,6 +80,14 @@ package struct JoinBuilder: SQLScope {
       result.isUntyped = column.isUntyped && !dialect.hasTypedColumns
       // PostgreSQL stores generated columns.
       result.isGenerated = column.isGenerated && !dialect.hasTypedColumns
+      if let double = dialect.double(result.sql, column) {
+        result.sectioned = double
+        // A double that is stored in another form is compared and calculated with as it is shown.
+        if column.type == .double {
+          result.ordered = result.sql
+          result.sql = double
+        }
+      }
       if column.output != .stored { result.output = dialect.output(result.sql, column.output) }
       result.isHomogeneous =
         !context.isPast && !column.takesTextForNumbers

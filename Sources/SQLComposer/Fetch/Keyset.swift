@@ -48,9 +48,10 @@ struct Keyset {
     }
   }
 
-  /// A dialect with a type for dates does not read the comparison key of a date. Returns nil for a text
-  /// that it would refuse, which is in no cursor of its own.
+  /// A dialect with types does not read the comparison key of a date or the key of a decimal. Returns nil
+  /// for a text that it would refuse, which is in no cursor of its own.
   private func text(_ utf8: [UInt8], _ column: FetchQuery.OrderColumn) -> String? {
+    if column.type == .decimal, dialect.hasTypedColumns { return DecimalKey.decimal(of: utf8) }
     let text = String(decoding: utf8, as: UTF8.self)
     guard column.type == .date, dialect.datePlaceholder != "?" else { return text }
     if let date = utf8.withUnsafeBufferPointer({ Instant(comparable: $0) }) { return date.iso8601 }
@@ -62,7 +63,11 @@ struct Keyset {
   }
 
   private func placeholder(_ column: FetchQuery.OrderColumn) -> String {
-    column.type == .date ? dialect.keyDatePlaceholder : "?"
+    switch column.type {
+    case .date: dialect.keyDatePlaceholder
+    case .decimal where dialect.hasTypedColumns: "?::decimal"
+    default: "?"
+    }
   }
 
   private func strictlyBeyond(

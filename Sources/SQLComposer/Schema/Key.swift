@@ -41,7 +41,7 @@ package struct Key: Sendable, Hashable {
     package let column: String
     package let form: Form
     package let isNotNull: Bool
-    /// True if the column's own collation compares byte by byte.
+    /// True if the column's own collation takes only identical texts for equal.
     package let isBinaryCollated: Bool
 
     package init(column: String, form: Form, isNotNull: Bool, isBinaryCollated: Bool = true) {
@@ -171,11 +171,13 @@ extension Key {
 
   private func lookup(_ column: String, _ part: Part) -> String {
     if part.form == .other { return "\(dialect.keyText(column, .other)) = ?" }
-    guard !dialect.hasTypedColumns else { return "\(column) = ?" }
     if !part.isBinaryCollated {
-      return "(\(column), \(column) COLLATE BINARY) IN (SELECT v, v FROM (SELECT ? AS v))"
+      let exact = column + dialect.collation(.string)
+      return """
+        (\(column), \(exact)) IN (SELECT v, v FROM (SELECT ? AS v)\(dialect.subqueryName))
+        """
     }
-    guard part.form == .binary else { return "\(column) = ?" }
+    guard part.form == .binary, !dialect.hasTypedColumns else { return "\(column) = ?" }
     // Text in a binary column has the same id as its bytes.
     return """
       \(column) IN (SELECT CASE column1 WHEN 0 THEN v ELSE CAST(v AS TEXT) END \

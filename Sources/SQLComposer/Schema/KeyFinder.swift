@@ -63,7 +63,12 @@ package struct KeyFinder {
     let isAlias = table.isRowidAlias && table.primaryKey == [column.name]
     return Key.Part(
       column: column.name, form: form(column), isNotNull: column.isNotNull || isAlias,
-      isBinaryCollated: column.isBinaryCollated || isAlias)
+      isBinaryCollated: isAlias || column.isBinaryCollated && !isLooselyCompared(column))
+  }
+
+  /// True for a text of a database with types that equals other texts: its collation is not deterministic.
+  private func isLooselyCompared(_ column: Column) -> Bool {
+    dialect.hasTypedColumns && column.type == .string && column.affinity != .text
   }
 
   private func form(_ column: Column) -> Key.Form {
@@ -99,8 +104,10 @@ package struct KeyFinder {
   private static func hasNoForm(_ column: Column) -> Bool {
     switch column.type {
     case .decimal, .boolean, .date, .json: true
-    // PostgreSQL drops the blanks at the end of `character(n)` where it becomes text.
-    case .string: column.output != .stored || column.declaredType.hasPrefix("character(")
+    // PostgreSQL drops the blanks at the end of `character(n)` and `bpchar` where they become text.
+    case .string:
+      column.output != .stored
+        || ["character(", "bpchar", "\"char\""].contains { column.declaredType.hasPrefix($0) }
     // The shortest text of a `real` is another number as a double.
     case .double: column.declaredType == "real"
     case .integer, .binary, .uuid, .uri: false

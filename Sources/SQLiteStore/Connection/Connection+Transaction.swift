@@ -4,13 +4,15 @@ import FetchModel
 
 extension Connection {
   /// Runs `body` in a transaction that may write. Rolls it back if `body` or the commit fails.
+  ///
+  /// - Parameter keeps: False to roll it back at the end in any case.
   func transaction<Result>(
-    _ body: () throws(StoreError) -> Result
+    keeps: Bool = true, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try execute("BEGIN IMMEDIATE")
     do {
       let result = try body()
-      try execute("COMMIT")
+      try execute(keeps ? "COMMIT" : "ROLLBACK")
       return result
     } catch {
       if !isInAutocommit { try? execute("ROLLBACK") }

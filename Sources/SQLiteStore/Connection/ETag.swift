@@ -65,7 +65,7 @@ func registerETag(on handle: OpaquePointer) {
         guard RunningQuery.admits(values?[index], context) else { return }
         hasher.combine(values?[index])
       }
-      sqlite3_result_text(context, hasher.text, 16, copiedBytes)
+      sqlite3_result_text(context, hasher.text, 16, transient)
     }, nil, nil, nil)
 }
 

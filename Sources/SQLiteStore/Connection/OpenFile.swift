@@ -222,13 +222,7 @@ extension Model {
   fileprivate func with(
     _ transformers: [String: ValueTransformer]
   ) throws(StoreError) -> Model {
-    let known = Set(ModelFile.builtInTransformers).union(transformers.keys)
-    for entity in entities {
-      for attribute in entity.attributes {
-        guard let name = attribute.declaration?.transformer, !known.contains(name) else { continue }
-        throw .unusable("\(entity.name).\(attribute.name): there is no transformer `\(name)`")
-      }
-    }
+    try file?.checkTransformers(among: transformers)
     var model = self
     model.transformers = transformers
     return model

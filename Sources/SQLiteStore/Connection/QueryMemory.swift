@@ -23,15 +23,15 @@ enum QueryMemory {
     return csqlite_set_allocator(&methods)
   }
 
-  /// The maximum number of bytes that a query holds in large blocks, for responses of at most `bytes`. It allows for
-  /// some copies of the longest value of a response.
+  /// The maximum number of bytes that a query holds in large blocks, for responses of at most `bytes`. It
+  /// allows for some copies of the longest value of a response.
   static func limit(forResponsesOf bytes: Int) -> Int {
     let (product, isTooLarge) = bytes.multipliedReportingOverflow(by: 4)
     return isTooLarge ? .max : max(product, 256 << 20)
   }
 }
 
-/// SQLite's own functions; without functions if SQLite does not tell them. A constant, because every
+/// SQLite's own functions; without functions if SQLite does not return them. A constant, because every
 /// access to a global variable is checked for overlapping ones.
 nonisolated(unsafe) private let standard: sqlite3_mem_methods = {
   var methods = sqlite3_mem_methods()

@@ -4,9 +4,6 @@ import FetchModel
 import LiveFetchCSQLite
 import SQLComposer
 
-/// Makes SQLite copy the bytes that it receives.
-nonisolated(unsafe) let copiedBytes = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-
 /// A statement of one connection. Valid only inside ``Connection/withStatement(_:_:)``.
 struct Statement {
   let pointer: OpaquePointer
@@ -27,7 +24,7 @@ struct Statement {
       if bytes.isEmpty {
         sqlite3_bind_zeroblob(pointer, index, 0)
       } else {
-        sqlite3_bind_blob64(pointer, index, bytes, UInt64(bytes.count), copiedBytes)
+        sqlite3_bind_blob64(pointer, index, bytes, UInt64(bytes.count), transient)
       }
     }
   }
@@ -37,12 +34,12 @@ struct Statement {
     text.withUTF8 { utf8 in
       // An empty buffer may have the address nil, which would bind NULL.
       guard let start = utf8.baseAddress, !utf8.isEmpty else {
-        sqlite3_bind_text(pointer, index, "", 0, copiedBytes)
+        sqlite3_bind_text(pointer, index, "", 0, transient)
         return
       }
       _ = start.withMemoryRebound(to: CChar.self, capacity: utf8.count) {
         sqlite3_bind_text64(
-          pointer, index, $0, UInt64(utf8.count), copiedBytes, UInt8(SQLITE_UTF8))
+          pointer, index, $0, UInt64(utf8.count), transient, UInt8(SQLITE_UTF8))
       }
     }
   }

@@ -12,7 +12,7 @@ struct PreparedPlanCache {
   private static let capacity = 256
 
   private var plans: [ObjectIdentifier: PreparedPlan] = [:]
-  /// The homogeneousColumns columns at the time of composition.
+  /// The homogeneous columns at the time of composition.
   private var homogeneousColumns: Set<EntityAttribute> = []
 
   /// Returns the statements of `parameterized`.

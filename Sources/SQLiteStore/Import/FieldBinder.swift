@@ -45,7 +45,8 @@ struct FieldBinder {
   private func bindUnconverted(_ json: JSON) -> Bool {
     switch json {
     case .string(let text): return bindText(text)
-    case .number: return bind(json, as: json.integer == nil ? .double : .integer)
+    case .number(let text):
+      return bind(json, as: Value.untypedInteger(text) == nil ? .double : .integer)
     case .boolean(let isTrue):
       return sqlite3_bind_int64(statement, parameter, isTrue ? 1 : 0) == SQLITE_OK
     default:
@@ -86,7 +87,7 @@ struct FieldBinder {
   /// A required text column stores an empty field as the empty text.
   private func bindNull() -> Bool {
     if imported.column.isNotNull, imported.column.type == .string {
-      sqlite3_bind_text(statement, parameter, "", 0, copiedBytes)
+      sqlite3_bind_text(statement, parameter, "", 0, transient)
     } else {
       sqlite3_bind_null(statement, parameter)
     }
@@ -114,7 +115,7 @@ struct FieldBinder {
 
   private func bindText(_ utf8: UnsafeBufferPointer<UInt8>) -> Bool {
     guard let start = utf8.baseAddress, !utf8.isEmpty else {
-      return sqlite3_bind_text(statement, parameter, "", 0, copiedBytes) == SQLITE_OK
+      return sqlite3_bind_text(statement, parameter, "", 0, transient) == SQLITE_OK
     }
     guard utf8.isUTF8 else { return false }
     return start.withMemoryRebound(to: CChar.self, capacity: utf8.count) {

@@ -48,14 +48,8 @@ extension SQLiteStore {
   ) throws(StoreError) -> Result {
     let connection = try Connection(path: path, access: .write)
     defer { connection.close() }
-    try connection.execute("BEGIN IMMEDIATE")
-    do {
-      let result = try change(try APIKeyTable.all(on: connection), connection)
-      try connection.execute("COMMIT")
-      return result
-    } catch {
-      if !connection.isInAutocommit { try? connection.execute("ROLLBACK") }
-      throw error
+    return try connection.transaction { () throws(StoreError) in
+      try change(try APIKeyTable.all(on: connection), connection)
     }
   }
 }

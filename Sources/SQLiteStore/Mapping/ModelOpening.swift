@@ -45,7 +45,7 @@ struct ModelOpening {
     let tables = ModelTables(model, .sqlite)
     if try SchemaReader(connection: connection).tables().isEmpty {
       try tables.checkNames()
-      try transaction { () throws(StoreError) in
+      try connection.transaction { () throws(StoreError) in
         let statements = tables.creation
         if statements.contains(where: { $0.sql.contains("json_") }) {
           try connection.enableTrustedSchema()
@@ -53,14 +53,13 @@ struct ModelOpening {
         try run(statements)
       }
     }
-    let introspection = try Self.introspection(of: tables, on: connection)
-    if stored == nil {
-      let problems = try Self.mismatches(of: tables, on: connection)
-      guard problems.isEmpty else { throw Self.refusal(problems) }
-    }
-    let triggers = Self.triggers(of: try Self.mapping(of: tables, on: connection))
-    try transaction { () throws(StoreError) in try ensure(triggers) }
-    return introspection
+    let mapping = try Self.mapping(of: tables, on: connection)
+    let problems =
+      stored == nil ? try Self.mismatches(of: mapping, on: connection) : mapping.problems
+    guard problems.isEmpty else { throw Self.refusal(problems) }
+    let triggers = Self.triggers(of: mapping)
+    try connection.transaction { () throws(StoreError) in try ensure(triggers) }
+    return mapping.introspection
   }
 
   /// Maps a model to the existing tables.
@@ -95,9 +94,14 @@ struct ModelOpening {
   static func mismatches(
     of tables: ModelTables, on connection: Connection
   ) throws(StoreError) -> [String] {
-    let mapping = try mapping(of: tables, on: connection)
+    try mismatches(of: try mapping(of: tables, on: connection), on: connection)
+  }
+
+  private static func mismatches(
+    of mapping: ModelMapping, on connection: Connection
+  ) throws(StoreError) -> [String] {
     guard mapping.problems.isEmpty else { return mapping.problems }
-    var problems = tables.repeatedTriggers(among: triggers(of: mapping))
+    var problems = mapping.tables.repeatedTriggers(among: triggers(of: mapping))
     for column in mapping.columnsToFill {
       let missing = try connection.first(
         "SELECT count(*) FROM \(quoted(column.table)) WHERE \(quoted(column.name)) IS NULL"
@@ -169,17 +173,6 @@ struct ModelOpening {
       } catch .failed(let reason) {
         throw .failed("\(statement.name): \(reason)")
       }
-    }
-  }
-
-  private func transaction(_ body: () throws(StoreError) -> Void) throws(StoreError) {
-    try connection.execute("BEGIN IMMEDIATE")
-    do {
-      try body()
-      try connection.execute("COMMIT")
-    } catch {
-      if !connection.isInAutocommit { try? connection.execute("ROLLBACK") }
-      throw error
     }
   }
 }

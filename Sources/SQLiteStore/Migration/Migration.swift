@@ -124,15 +124,7 @@ private struct MigrationRun {
     // Tables are replaced under the names by which other tables refer to them.
     try connection.execute("PRAGMA foreign_keys = OFF; PRAGMA legacy_alter_table = ON")
     try connection.enableTrustedSchema()
-    try connection.execute("BEGIN IMMEDIATE")
-    do {
-      let planner = try body()
-      try connection.execute(keeps ? "COMMIT" : "ROLLBACK")
-      return planner
-    } catch {
-      if !connection.isInAutocommit { try? connection.execute("ROLLBACK") }
-      throw error
-    }
+    return try connection.transaction(keeps: keeps, body)
   }
 
   private func plan() throws(StoreError) -> MigrationPlanner {

@@ -168,31 +168,14 @@ private final class DistinctValues {
 private func addDistinctValue(
   _ context: OpaquePointer?, _: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?
 ) {
-  guard let value = values?[0], RunningQuery.admits(value, context),
-    let state = state(of: context, words: 1), let bytes = orderKey(of: value)
+  guard let value = values?[0], sqlite3_value_type(value) != SQLITE_NULL,
+    RunningQuery.admits(value, context), let state = state(of: context, words: 1)
   else { return }
-  if !distinctValues(of: state).insert(bytes) {
+  var encoder = OrderKeyEncoder()
+  appendOrderKey(of: value, to: &encoder)
+  if !distinctValues(of: state).insert(encoder.bytes) {
     sqlite3_result_error_code(context, SQLITE_INTERRUPT)
   }
-}
-
-/// Encodes a value as an order key; nil for NULL.
-private func orderKey(of value: OpaquePointer) -> [UInt8]? {
-  var encoder = OrderKeyEncoder()
-  switch sqlite3_value_type(value) {
-  case SQLITE_INTEGER: encoder.append(sqlite3_value_int64(value), .ascending)
-  case SQLITE_FLOAT: encoder.append(sqlite3_value_double(value), .ascending)
-  case SQLITE_TEXT:
-    guard let text = utf8(value) else { return nil }
-    encoder.append(text: text, .ascending)
-  case SQLITE_BLOB:
-    let start = sqlite3_value_blob(value)?.assumingMemoryBound(to: UInt8.self)
-    encoder.append(
-      binary: UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value))),
-      .ascending)
-  default: return nil
-  }
-  return encoder.bytes
 }
 
 private func finishDistinctValues(_ context: OpaquePointer?) {
@@ -201,7 +184,7 @@ private func finishDistinctValues(_ context: OpaquePointer?) {
     let values = Unmanaged<DistinctValues>.fromOpaque(pointer).takeRetainedValue()
     for value in values.encoded.sorted(by: { $0.precedes($1) }) { bytes += value }
   }
-  sqlite3_result_blob64(context, bytes, UInt64(bytes.count), copiedBytes)
+  sqlite3_result_blob64(context, bytes, UInt64(bytes.count), transient)
   if bytes.isEmpty { sqlite3_result_zeroblob(context, 0) }
 }
 

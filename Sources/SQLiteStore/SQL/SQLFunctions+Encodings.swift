@@ -4,7 +4,7 @@
 import FetchModel
 import LiveFetchCSQLite
 
-func registerFormFunctions(on handle: OpaquePointer) {
+func registerEncodingFunctions(on handle: OpaquePointer) {
   register("livefetch_value", arguments: 2, on: handle) { context, _, values in
     guard let encoding = ColumnEncoding(code: sqlite3_value_int64(values?[1])),
       RunningQuery.admits(values?[0], context)
@@ -47,24 +47,21 @@ private func setComparisonKey(
 
 /// Sets the comparison key of a value that is not of the column's type. NULL stays NULL.
 func setMistyped(_ context: OpaquePointer?, _ value: OpaquePointer?) {
-  let type = sqlite3_value_type(value)
-  guard type != SQLITE_NULL, RunningQuery.admits(value, context) else { return }
-  let bytes = ColumnEncoding.mistypedComparisonKey { encoder in
-    switch type {
-    case SQLITE_INTEGER: encoder.append(sqlite3_value_int64(value), .ascending)
-    case SQLITE_FLOAT: encoder.append(sqlite3_value_double(value), .ascending)
-    case SQLITE_TEXT: if let text = utf8(value) { encoder.append(text: text, .ascending) }
-    default: if let bytes = blob(value) { encoder.append(binary: bytes, .ascending) }
-    }
+  guard sqlite3_value_type(value) != SQLITE_NULL, RunningQuery.admits(value, context) else {
+    return
   }
+  let bytes = ColumnEncoding.mistypedComparisonKey { appendOrderKey(of: value, to: &$0) }
   setResult(context, binary: bytes)
 }
 
-/// The bytes of a blob; nil for every other storage class. Valid until the value changes.
-private func blob(_ value: OpaquePointer?) -> UnsafeBufferPointer<UInt8>? {
-  guard sqlite3_value_type(value) == SQLITE_BLOB else { return nil }
-  let start = sqlite3_value_blob(value)?.assumingMemoryBound(to: UInt8.self)
-  return UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
+/// Appends the order key of a value that is not NULL.
+func appendOrderKey(of value: OpaquePointer?, to encoder: inout OrderKeyEncoder) {
+  switch sqlite3_value_type(value) {
+  case SQLITE_INTEGER: encoder.append(sqlite3_value_int64(value), .ascending)
+  case SQLITE_FLOAT: encoder.append(sqlite3_value_double(value), .ascending)
+  case SQLITE_TEXT: if let text = utf8(value) { encoder.append(text: text, .ascending) }
+  default: if let bytes = blob(value) { encoder.append(binary: bytes, .ascending) }
+  }
 }
 
 private func setResult(_ context: OpaquePointer?, binary bytes: [UInt8]) {

@@ -151,7 +151,7 @@ private func registerConversions(on handle: OpaquePointer) {
     let written = String(decoding: text, as: UTF8.self)
     if let integer = Int64(written) {
       sqlite3_result_int64(context, integer)
-    } else if let double = Double(written), double.isFinite {
+    } else if let double = Double(decimal: written), double.isFinite {
       sqlite3_result_double(context, double)
     }
   }

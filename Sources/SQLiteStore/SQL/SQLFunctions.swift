@@ -13,7 +13,7 @@ func registerFunctions(on handle: OpaquePointer) {
   registerNumberFunctions(on: handle)
   registerAggregates(on: handle)
   registerDateFunctions(on: handle)
-  registerFormFunctions(on: handle)
+  registerEncodingFunctions(on: handle)
 }
 
 typealias SQLFunctionBody =
@@ -42,7 +42,14 @@ func utf8(_ value: OpaquePointer?) -> UnsafeBufferPointer<UInt8>? {
   return UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
 }
 
-/// Makes SQLite copy the bytes of a result before the call returns.
+/// The bytes of a blob; nil for every other storage class. Valid until the value changes.
+func blob(_ value: OpaquePointer?) -> UnsafeBufferPointer<UInt8>? {
+  guard sqlite3_value_type(value) == SQLITE_BLOB else { return nil }
+  let start = sqlite3_value_blob(value)?.assumingMemoryBound(to: UInt8.self)
+  return UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
+}
+
+/// Makes SQLite copy the bytes that it receives before the call returns.
 let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
 func setResult(_ context: OpaquePointer?, _ bytes: [UInt8]) {

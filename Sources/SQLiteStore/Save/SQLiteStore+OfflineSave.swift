@@ -2,6 +2,7 @@
 
 import FetchModel
 import SQLComposer
+import SaveExecution
 
 extension SQLiteStore {
   /// Executes `body`, the JSON of `POST /v1/save`, on the file at `path`.
@@ -26,7 +27,8 @@ extension SQLiteStore {
   }
 }
 
-private func storing<Result>(
+/// Runs `body`. Its errors become those of a save.
+func storing<Result>(
   _ body: () throws(StoreError) -> Result
 ) throws(SaveError) -> Result {
   do { return try body() } catch { throw .store(error) }
@@ -54,13 +56,7 @@ private struct FileToSave {
 
   func save(_ request: SaveRequest) throws(SaveError) -> SaveResult {
     var result = try executor.execute(request, on: connection)
-    guard !connection.hasDeferredViolations else {
-      throw .conflicts([
-        ChangeProblem(
-          change: 0, code: .noSuchObject,
-          detail: "a relationship of the save leads to an object that does not exist")
-      ])
-    }
+    guard !connection.hasDeferredViolations else { throw .danglingReference }
     guard isTracked else { return result }
     result.token = try storing { () throws(StoreError) in
       let token = try history.newestToken(on: connection)

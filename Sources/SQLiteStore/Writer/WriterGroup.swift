@@ -2,7 +2,7 @@
 // the others of its group.
 
 import FetchModel
-import LiveFetchCSQLite
+import SaveExecution
 
 /// Executes groups of saves. Used only on the writer's thread.
 struct WriterGroup {
@@ -166,7 +166,8 @@ extension WriterGroup {
   ) throws(SaveError) -> SaveResult {
     try storing { () throws(StoreError) in try connection.run("SAVEPOINT livefetch") }
     var result = try job.body(connection, state.token)
-    try checkDeferredKeys()
+    // A violation would survive the savepoint's release and make the commit of the whole group fail.
+    guard !connection.hasDeferredViolations else { throw .danglingReference }
     result.token = try storing { () throws(StoreError) in
       let token = try position(epoch: state.token.epoch) ?? state.token
       if token != state.token { try stamp(token.position.number) }
@@ -179,27 +180,6 @@ extension WriterGroup {
     }
     state.token = result.token
     return result
-  }
-
-  private func storing<Result>(
-    _ body: () throws(StoreError) -> Result
-  ) throws(SaveError) -> Result {
-    do { return try body() } catch { throw .store(error) }
-  }
-
-  /// Fails if the save violates a deferred foreign key. Such a violation would survive the
-  /// savepoint's release and make the commit of the whole group fail.
-  private func checkDeferredKeys() throws(SaveError) {
-    var violations: Int32 = 0
-    var highest: Int32 = 0
-    sqlite3_db_status(
-      connection.handle, SQLITE_DBSTATUS_DEFERRED_FKS, &violations, &highest, 0)
-    guard violations != 0 else { return }
-    throw .conflicts([
-      ChangeProblem(
-        change: 0, code: .noSuchObject,
-        detail: "a relationship of the save leads to an object that does not exist")
-    ])
   }
 
   private func position(epoch: String) throws(StoreError) -> Token? {

@@ -50,11 +50,13 @@ extension DeferredConstraints.Rule {
     // As in Core Data, a maximum of 0 means no maximum.
     let most = declaration.maximumCount.map { $0 == 0 ? Int.max : $0 } ?? Int.max
     guard least > 0 || most < Int.max else { return nil }
+    // Each bound reads members, so only those that the rule has. Fewer than 1 reads one member.
+    let bounds =
+      (least > 0 ? ["%K.@count < \(least)"] : []) + (most < Int.max ? ["%K.@count > \(most)"] : [])
     let counts =
       relationship.isToMany
-      ? try? Predicate(parsing: "%K.@count < \(least) OR %K.@count > \(most)").resolved(
-        in: model, entity: entity,
-        arguments: [.text(relationship.name), .text(relationship.name)]) : nil
+      ? try? Predicate(parsing: bounds.joined(separator: " OR ")).resolved(
+        in: model, entity: entity, arguments: bounds.map { _ in .text(relationship.name) }) : nil
     self.init(
       entity: entity, relationship: place, name: relationship.name, minimum: least, maximum: most,
       mayBeEmpty: !isMandatory, isToMany: relationship.isToMany, violation: counts)

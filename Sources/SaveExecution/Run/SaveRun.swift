@@ -36,7 +36,7 @@ struct SaveRun {
   var permissions: SavePermissions?
   private(set) var problems: [ChangeProblem] = []
   /// The same problems, to find repeated ones in O(1).
-  private var reported: Set<ChangeProblem> = []
+  private var reported: Set<ChangeProblem>
   var missingObjects = 0
   var failedPrecondition: ChangeProblem?
   var exceedsLimit = false
@@ -61,6 +61,7 @@ struct SaveRun {
       $0.operation == .nothing || $0.faults != nil ? .failed : .open
     }
     problems = request.problems
+    reported = Set(request.problems)
   }
 
   var statements: SaveStatements { executor.statements }

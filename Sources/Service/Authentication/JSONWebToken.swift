@@ -18,7 +18,7 @@ struct JSONWebToken {
   init?(_ text: String) {
     let parts = text.utf8.split(separator: 0x2E, omittingEmptySubsequences: false)
     guard parts.count == 3, let header = Self.decode(parts[0]), let payload = Self.decode(parts[1]),
-      let signature = Self.decode(parts[2]), let json = try? JSON(parsing: header),
+      let signature = Self.decode(parts[2]), let json = try? JSON(request: header),
       let algorithm = json["alg"]?.string.flatMap(JWTKey.Algorithm.init), json["crit"] == nil
     else { return nil }
     if let id = json["kid"] {
@@ -39,7 +39,7 @@ struct JSONWebToken {
 
   /// Returns the claims; nil if the payload is not a JSON object.
   var claims: JSON? {
-    guard let json = try? JSON(parsing: payload), case .object = json else { return nil }
+    guard let json = try? JSON(request: payload), case .object = json else { return nil }
     return json
   }
 }

@@ -36,7 +36,7 @@ extension HTTPRequest {
   func jsonBody() throws(Problem) -> JSON {
     try requireJSON()
     do {
-      return try JSON(parsing: body)
+      return try JSON(request: body)
     } catch {
       throw .malformedJSON(error)
     }

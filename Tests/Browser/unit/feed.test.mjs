@@ -22,6 +22,53 @@ const events = (response, ...list) => {
 const objects = '/v1/objects/T';
 const ids = (live) => live.sections.flatMap(({ items }) => items.map(({ id }) => id));
 
+test('a fetch that is added does not shorten the pause that the server has requested', async (context) => {
+  const busy = (response) => {
+    response.writeHead(503, { 'Content-Type': 'application/json', 'Retry-After': '1' });
+    response.end('{"code":"overloaded"}');
+  };
+  const { address, requests } = await served(context, { '/v1/live': [busy, (response, { body }) =>
+    events(response, ...Object.keys(body.fetches).map((name) => ['snapshot', { name, ...snapshot('a-1-x', [1]) }]))] });
+  const client = connect(address);
+  context.after(() => client.close());
+  const first = client.live({ entity: 'T' });
+  await until(() => first.state === 'offline');
+  const began = performance.now();
+  const second = client.live({ entity: 'T', limit: 1 });
+  await new Promise((resolve) => { setTimeout(resolve, 300); });
+  assert.equal(requests.length, 1);
+  await until(() => [first, second].every(({ state }) => state === 'live'));
+  assert.ok(performance.now() - began > 900);
+  assert.deepEqual(requests.map(({ body }) => Object.keys(body.fetches).length), [1, 2]);
+});
+
+test('the answer of a long-poll may take long as long as parts of it come', async (context) => {
+  context.mock.timers.enable({ apis: ['setInterval', 'Date'] });
+  let slow;
+  const text = JSON.stringify(snapshot('a-1-x', [1]));
+  const { address, requests } = await served(context, { [objects]: [(response) => {
+    slow = response;
+    response.writeHead(200, { 'Content-Type': 'application/json' });
+    response.write(text.slice(0, 9));
+  }, () => {}] });
+  const client = connect(address, { stream: false, multiplex: false });
+  context.after(() => client.close());
+  const live = client.live({ entity: 'T' });
+  const arrived = () => new Promise((resolve) => { setTimeout(resolve, 100); });
+  await until(() => slow);
+  for (let index = 9; index < text.length; index += 40) {
+    await arrived();
+    context.mock.timers.tick(30_000);
+    slow.write(text.slice(index, index + 40));
+  }
+  slow.end();
+  await until(() => live.state === 'live' && requests.length === 2);
+  assert.deepEqual(ids(live), [1]);
+  context.mock.timers.tick(41_000);
+  await until(() => live.state === 'offline');
+  assert.equal(live.error.message, 'The connection went silent.');
+});
+
 test('a stream that ends is opened again from the last token, with the credential', async (context) => {
   const { address, requests } = await served(context, { [objects]: [
     (response) => { events(response, ['snapshot', snapshot('a-1-x', [1])], ['diff', diff('a-1-x', 'a-2-x', insert(1, 2))]); response.end(); },

@@ -47,6 +47,20 @@ test('equal requests of a client share one live fetch, which ends a second after
   assert.equal(client.lives.length, 2);
 });
 
+test('a subscriber that throws keeps the result from no other one', (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] });
+  const { mock } = context.mock.method(console, 'error', () => {});
+  const client = fake();
+  const seen = [];
+  const fails = () => { throw new Error('the first one fails'); };
+  watch(client, cities).subscribe(fails);
+  const store = liveStore(client, cities);
+  store.subscribe(({ data }) => data && fails());
+  store.subscribe(({ data }) => data && seen.push(data.sections[0].items));
+  answered(client.lives[0], 'Aachen');
+  assert.deepEqual([seen, client.lives.length, mock.calls.length], [[['Aachen']], 1, 2]);
+});
+
 test('another client has live fetches of its own', () => {
   const [one, other] = [fake(), fake()];
   watch(one, cities).subscribe(() => {});

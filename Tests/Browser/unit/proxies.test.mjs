@@ -27,7 +27,8 @@ async function queued(context, step, options = {}) {
 for (const [what, step] of [['403 of a proxy', html(403)], ['404 of a proxy', html(404)], ['500 of a proxy', html(500)],
   ['page of a captive portal', html(200)], ['empty answer', (response) => response.end()],
   ['JSON that is not a response to a save', (response) => json(response, { login: true })],
-  ['JSON refusal without a problem code', (response) => json(response, { message: 'no' }, 403)]]) {
+  ['JSON refusal without a problem code', (response) => json(response, { message: 'no' }, 403)],
+  ['JSON refusal with another form of detail', (response) => json(response, { detail: [{ msg: 'no' }], errors: 'one' }, 403)]]) {
   test(`a ${what} does not drop a queued save: it is sent again under its key`, async (context) => {
     const { client, requests, refused } = await queued(context, step);
     assert.equal((await client.update('T', 1, { n: 1 })).token, 'a-1-x');
@@ -71,6 +72,25 @@ test('an HTML page in place of a response is a transient LiveFetchError', async 
   const { address } = await served(context, { '/v1/objects/T': [html(200)] });
   await assert.rejects(connect(address).fetch({ entity: 'T' }), (error) => error instanceof LiveFetchError
     && error.status === 0 && error.code === 'not-an-answer' && error.isTransient);
+});
+
+for (const [path, options] of [['/v1/objects/T', { multiplex: false }], ['/v1/live', {}]]) {
+  test(`JSON in place of the response to a long-poll of ${path} is no result, and is asked for after pauses`, async (context) => {
+    const { address, requests } = await served(context, { [path]: [(response) => json(response, { login: true })] });
+    const client = connect(address, { stream: false, ...options });
+    context.after(() => client.close());
+    const shown = [];
+    const live = client.live({ entity: 'T' }, { onChange: (current) => shown.push(current) });
+    await until(() => live.state === 'offline');
+    await new Promise((resolve) => { setTimeout(resolve, 300); });
+    assert.deepEqual([live.error.code, shown, requests.length < 5], ['not-an-answer', [], true]);
+  });
+}
+
+test('a refusal whose detail is no text is a LiveFetchError as any other one', async (context) => {
+  const { address } = await served(context, { '/v1/objects/T': [(response) => json(response, { detail: [{ msg: 'no' }], errors: 'one' }, 403)] });
+  await assert.rejects(connect(address).fetch({ entity: 'T' }), (error) => error instanceof LiveFetchError
+    && error.status === 403 && error.message === 'HTTP 403' && error.errors.length === 0);
 });
 
 test('a caller that aborts its queued save removes it from the queue', async (context) => {

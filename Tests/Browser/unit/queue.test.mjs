@@ -1,7 +1,7 @@
 // Saves that wait for the server: what is sent, in which order, how often, and who gets a refusal.
 
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -75,6 +75,69 @@ test('a save whose answer was lost is sent again with the same key, and its call
   const [first, second] = saves(requests);
   assert.equal(first.headers['idempotency-key'], second.headers['idempotency-key']);
   assert.deepEqual(first.body, second.body);
+});
+
+test('a save that is aborted while it waits for the network is neither kept nor sent', async (context) => {
+  const { address, requests } = await served(context, { '/v1': about, '/v1/save': [(response) => json(response, answer(1))] });
+  const net = network(false);
+  const storage = memoryStorage();
+  const sizes = [];
+  const client = connect(address, { offline: storage, fetch: net.fetch, onQueue: (size) => sizes.push(size) });
+  context.after(() => client.close());
+  const abort = new AbortController();
+  const update = (id, signal) => client.update('T', id, { n: 1 }, { signal });
+  const [first, second, third] = [update(1, abort.signal), update(2), update(3, AbortSignal.abort())];
+  await assert.rejects(third, { name: 'AbortError' });
+  abort.abort();
+  await assert.rejects(first, { name: 'AbortError' });
+  assert.deepEqual([sizes.at(-1), (await storage.keys()).length, client.pending.length], [1, 1, 1]);
+  net.isUp = true;
+  client.reached();
+  await second;
+  assert.deepEqual(saves(requests).map(({ body }) => body.changes[0].id), [2]);
+});
+
+test('further saves do not shorten the pause that the server has requested', async (context) => {
+  const busy = (response) => {
+    response.writeHead(503, { 'Content-Type': 'application/json', 'Retry-After': '1' });
+    response.end('{"code":"overloaded"}');
+  };
+  const { address, requests } = await served(context, { '/v1': about, '/v1/save': [busy, (response) => json(response, answer(1))] });
+  const client = connect(address, { offline: memoryStorage() });
+  context.after(() => client.close());
+  const all = [client.update('T', 1, { n: 1 })];
+  await until(() => saves(requests).length === 1);
+  const began = performance.now();
+  for (let n = 2; n < 6; n += 1) {
+    all.push(client.update('T', n, { n }));
+    client.reached();
+    await new Promise((resolve) => { setTimeout(resolve, 50); });
+  }
+  assert.equal(saves(requests).length, 1);
+  await Promise.all(all);
+  assert.ok(performance.now() - began > 900);
+  assert.equal(saves(requests).length, 6);
+});
+
+test('a client that is closed has stored every save', async (context) => {
+  const directory = await mkdtemp(join(tmpdir(), 'livefetch-queue-'));
+  context.after(() => rm(directory, { recursive: true }));
+  const client = connect('http://127.0.0.1:1', { offline: fileStorage(directory), fetch: network(false).fetch });
+  for (let n = 0; n < 20; n += 1) client.update('T', n, { n });
+  await client.close();
+  assert.equal((await readdir(directory)).filter((name) => name.endsWith('.json')).length, 20);
+});
+
+test('an abort after the answer changes nothing', async (context) => {
+  const { address } = await served(context, { '/v1': about, '/v1/save': [(response) => json(response, answer(1))] });
+  const storage = memoryStorage();
+  const abort = new AbortController();
+  // The caller aborts while the answered save is removed from the storage.
+  const removing = { ...storage, delete: async (key) => { abort.abort(); await storage.delete(key); } };
+  const client = connect(address, { offline: removing });
+  context.after(() => client.close());
+  assert.equal((await client.update('T', 1, { n: 1 }, { signal: abort.signal })).token, 'a-1-x');
+  assert.deepEqual(await storage.keys(), []);
 });
 
 test('a refusal goes to the caller and to the application, and the queue goes on', async (context) => {
@@ -173,6 +236,22 @@ test('a save waits while the credential is refused', async (context) => {
   context.after(() => client.close());
   await client.update('T', 1, { n: 1 });
   assert.deepEqual(errors, [undefined, 'unauthorized', undefined]);
+});
+
+test('after the clock was set back saves are sent in the order in which they were made', async (context) => {
+  const { address, requests } = await served(context, { '/v1': about, '/v1/save': [(response) => json(response, answer(1))] });
+  const storage = memoryStorage();
+  const key = `save/${String(Date.now() + 3_600_000).padStart(15, '0')}-p`;
+  await storage.set(key, { changes: [{ update: 'T', id: 1, values: {} }], idempotencyKey: 'k', page: 'p' });
+  const net = network(false);
+  const sizes = [];
+  const client = connect(address, { offline: storage, fetch: net.fetch, onQueue: (size) => sizes.push(size) });
+  context.after(() => client.close());
+  await until(() => sizes.at(-1) === 1);
+  const last = client.update('T', 2, { n: 1 });
+  net.isUp = true;
+  await last;
+  assert.deepEqual(saves(requests).map(({ body }) => body.changes[0].id), [1, 2]);
 });
 
 test('a save that was sent a day ago without an answer is not sent again', async (context) => {

@@ -101,6 +101,26 @@ struct AccessRulesTests {
     #expect(rules.access(of: AccessCaller()).rule(.read, 1) == missing)
   }
 
+  @Test(
+    "A claim is compared with a number, a truth value and a text",
+    arguments: [
+      ("$user.claims.level < 5", false), ("$user.claims.level < 9.5", true),
+      ("$user.claims.level >= 9", true), ("$user.claims.level == 9.0", true),
+      ("$user.claims.staff == false", false), ("$user.claims.staff != false", true),
+      ("$user.claims.group < 'k'", true), ("$user.claims.group ==[c] 'HR'", true),
+      ("$user.claims.group ==[c] 'hq'", false), ("$user.claims.missing < 5", false),
+      ("$user.claims.missing == 5", false), ("$user.claims.missing != 5", true),
+    ])
+  func comparedClaims(rule: String, holds: Bool) throws {
+    let rules = try rules(
+      #"{"entities":{"Note":{"attributes":{"salary":{"hidden":"\#(rule)"},"title":{"readOnly":"\#(rule)"}}}}}"#
+    )
+    let claims = try JSON(parsing: Array(#"{"level":9,"staff":true,"group":"hr"}"#.utf8))
+    let access = rules.access(of: AccessCaller(claims: claims))
+    #expect(access.hidden == [[], holds ? [1] : []])
+    #expect(access.readOnly == [[], holds ? [0] : []])
+  }
+
   @Test("Callers with equal values of the rules' variables are equal, others are not")
   func equality() throws {
     let rules = try rules(#"{"entities":{"Note":{"access":{"read":"owner == $user.id"}}}}"#)

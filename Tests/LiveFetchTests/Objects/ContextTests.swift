@@ -269,6 +269,38 @@ struct ContextTests {
     #expect(try await other.materializedObject(Country.self, with: id).name == "Mali")
   }
 
+  /// A city whose save changes its country.
+  final class CountedCity: ManagedObject, ManagedObjectType {
+    static let entityName = "City"
+    enum Key: String, KeyCodable { case name, country }
+    @Managed(.name) var name = ""
+    @ManagedToOne(.country) var country: Fault<CountedCountry>?
+
+    override func willSave() { country?.object?.population = 1 }
+  }
+
+  final class CountedCountry: ManagedObject, ManagedObjectType {
+    static let entityName = "Country"
+    enum Key: String, KeyCodable { case name, population }
+    @Managed(.name) var name = ""
+    @Managed(.population) var population: Int?
+
+    override func willSave() { name = "Counted" }
+  }
+
+  @Test("prepares the objects that change while others are prepared for a save")
+  func preparation() async throws {
+    let (sample, ids) = try await SampleCities.store(.local)
+    let context = ManagedObjectContext(store: sample.store)
+    let osaka = try await context.materializedObject(
+      CountedCity.self, with: #require(ids["osaka"]))
+    let japan = try await osaka.country?.materialize()
+    osaka.name = "Naniwa"
+    try await context.save()
+    #expect(japan?.name == "Counted" && japan?.population == 1)
+    #expect(!context.hasChanges)
+  }
+
   @Test(
     "runs one save after the other, and keeps values that are assigned during a save",
     arguments: Kind.allCases)

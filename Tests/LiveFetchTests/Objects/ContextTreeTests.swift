@@ -173,6 +173,99 @@ struct ContextTreeTests {
     #expect(fresh.name == "One" && fresh.population == 2 && fresh.latitude == 2)
   }
 
+  @Test("other clients' changes of a child's values are conflicts, saves of the tree are not")
+  func conflicts() async throws {
+    let (sample, ids) = try await SampleCities.store(.local)
+    let id = try #require(ids["osaka"])
+    let (parent, child) = tree(sample)
+    let osaka = try await child.materializedObject(City.self, with: id)
+    osaka.name = "Naniwa"
+    try await sample.save(#"{"update":"City","id":\#(id),"values":{"name":"Ōsaka"}}"#)
+    try await child.mergeChanges()
+    try await child.save()
+    do {
+      try await parent.save()
+      Issue.record("it was not refused")
+    } catch {
+      guard case .refused(let refusal) = error else { throw error }
+      #expect(refusal.conflicts.map(\.stored) == [.string("Ōsaka")])
+      #expect(refusal.conflicts.map(\.base) == [.string("Osaka")])
+    }
+    parent.rollback()
+    #expect(osaka.name == "Ōsaka")
+    let sibling = ManagedObjectContext(parent: parent)
+    osaka.population = 1
+    try await sibling.materializedObject(City.self, with: id).population = 2
+    try await sibling.save()
+    try await parent.save()
+    try await child.save()
+    try await parent.save()
+    #expect(osaka.population == 1)
+    let above = try await parent.materializedObject(City.self, with: id)
+    above.name = "Discarded"
+    try await child.refresh(osaka, mergeChanges: false)
+    osaka.name = "Kept"
+    parent.rollback()
+    try await child.save()
+    try await parent.save()
+    #expect(above.name == "Kept")
+  }
+
+  @Test("a child's edit is compared with the value that its parent saved since")
+  func savedAbove() async throws {
+    let (sample, ids) = try await SampleCities.store(.local)
+    let id = try #require(ids["osaka"])
+    let (parent, child) = tree(sample)
+    let above = try await parent.materializedObject(City.self, with: id)
+    try await child.materializedObject(City.self, with: id).name = "Naniwa"
+    above.name = "Osaka City"
+    try await parent.save()
+    try await sample.save(#"{"update":"City","id":\#(id),"values":{"name":"Ōsaka"}}"#)
+    try await parent.mergeChanges()
+    try await child.save()
+    do {
+      try await parent.save()
+      Issue.record("it was not refused")
+    } catch {
+      guard case .refused(let refusal) = error else { throw error }
+      #expect(refusal.conflicts.map(\.stored) == [.string("Ōsaka")])
+      #expect(refusal.conflicts.map(\.base) == [.string("Osaka City")])
+    }
+  }
+
+  @Test("new objects to which a child's objects refer are saved, or leave them when deleted")
+  func newObjectsInLists() async throws {
+    let (sample, ids) = try await SampleCities.store(.local)
+    let (parent, child) = tree(sample)
+    let japan = try await child.materializedObject(Country.self, with: #require(ids["jp"]))
+    let nara = nara(in: child)
+    japan.cities.replace(with: try await japan.cities.materialize() + [nara])
+    try await child.save()
+    try await parent.save()
+    #expect(!parent.hasChanges && japan.cities.contains(nara) == true)
+    let mali: Country = child.insertObject()
+    (mali.code, mali.name) = ("ML", "Mali")
+    let bamako: City = child.insertObject()
+    bamako.name = "Bamako"
+    bamako.country = Fault(mali)
+    try await child.save()
+    child.delete(mali)
+    try await child.save()
+    try await parent.save()
+    #expect(bamako.country == nil && !bamako.objectID.isTemporary)
+  }
+
+  @Test("a child finds what it saved into its parent by a value that was never set")
+  func unsetValues() async throws {
+    let (sample, _) = try await SampleCities.store(.local)
+    let (_, child) = tree(sample)
+    let nara = nara(in: child)
+    try await child.save()
+    #expect(
+      try await child.fetch(City.sortedFetchRequest(where: "population == nil")) == [nara])
+    #expect(try await child.count(City.sortedFetchRequest(where: "country == nil")) == 1)
+  }
+
   @Test("a refresh in a child shows the parent's unsaved values, not the store's")
   func refreshing() async throws {
     let (sample, ids) = try await SampleCities.store(.local)

@@ -241,14 +241,19 @@ struct DelayedResponseTests {
 
   // MARK: - A history that cannot be read
 
-  @Test("another client's save is merged once the history can be read again")
-  func unreadHistory() async throws {
+  @Test(
+    "another client's save is merged once the history can be read again",
+    arguments: [
+      ObjectStoreError.unreachable(ServiceUnavailable("no network")),
+      .refused(Problem(503, "overloaded", "Overloaded", "There is no room for this request.")),
+    ])
+  func unreadHistory(failure: ObjectStoreError) async throws {
     let (sample, store, context) = try await fixture()
     let cities = try await context.fetch(City.sortedFetchRequest)
     let tokyo = cities[2]
     let id = try #require(tokyo.objectID.permanentID)
     try await sample.save(#"{"update":"City","id":\#(id),"values":{"population":5}}"#)
-    store.failHistory(.unreachable(ServiceUnavailable("no network")))
+    store.failHistory(failure)
     context.delete(cities[0])
     try await context.save()
     #expect(tokyo.population == 9_700_000)

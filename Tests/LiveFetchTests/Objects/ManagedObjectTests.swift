@@ -148,6 +148,55 @@ struct ManagedObjectTests {
     #expect(countries[0].cities.objects?[0].mayor?.object?.name == "Yuriko")
   }
 
+  @Test(
+    "of a subentity is prefetched through a relationship to its parent entity",
+    arguments: Kind.allCases)
+  func prefetchingSubentities(kind: Kind) async throws {
+    let sample = try await SampleStore(kind, "heroes")
+    try await sample.save(
+      """
+      {"insert":"Hero","temporaryID":"mentor","values":{"name":"Mentor","power":7}},
+      {"insert":"Hero","values":{"name":"Pupil","mentor":{"temporaryID":"mentor"}}}
+      """)
+    let context = ManagedObjectContext(store: sample.store)
+    var request = Heroes.Hero.sortedFetchRequest(where: "name == 'Pupil'")
+    request.prefetch(.mentor)
+    let pupil = try #require(try await context.fetch(request).first)
+    #expect((pupil.mentor?.object as? Heroes.Hero)?.power == 7)
+    #expect(context.unreadableObjects.isEmpty)
+  }
+
+  @Test("is meant by faults that were made before it was saved")
+  func faultsBeforeSave() async throws {
+    let (sample, ids) = try await SampleCities.store(.local)
+    let context = ManagedObjectContext(store: sample.store)
+    let mayor: Person = context.insertObject()
+    mayor.name = "Plato"
+    let city: City = context.insertObject()
+    city.name = "Poseidonis"
+    let made = Fault(mayor)
+    city.mayor = made
+    let read = try #require(city.mayor)
+    try await context.save()
+    #expect(read.id == mayor.objectID && !read.id.isTemporary && read.object === mayor)
+    #expect(try await read.materialize() === mayor)
+    let osaka = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
+    osaka.mayor = made
+    try await context.save()
+    #expect(osaka.mayor?.object === mayor)
+  }
+
+  @Test("has no change once a value that cannot be stored is set back")
+  func setBack() async throws {
+    let (sample, ids) = try await SampleCities.store(.local)
+    let context = ManagedObjectContext(store: sample.store)
+    let city = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
+    city.latitude = .nan
+    #expect(context.hasChanges)
+    city.latitude = nil
+    #expect(!context.hasChanges && !city.hasChanges)
+  }
+
   @Test("new objects may refer to each other", arguments: Kind.allCases)
   func newRelations(kind: Kind) async throws {
     let (sample, _) = try await SampleCities.store(kind)

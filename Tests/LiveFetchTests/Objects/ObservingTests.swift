@@ -176,6 +176,50 @@ struct ObservingTests {
     #expect(heard == 0)
   }
 
+  @Test("an observer of a new object that is never saved ends", arguments: [true, false])
+  func neverSaved(isDeleted: Bool) async throws {
+    let (sample, _) = try await SampleCities.store(.local)
+    let context = ManagedObjectContext(store: sample.store)
+    let nara: City = context.insertObject()
+    var changes: [ManagedObjectObserver<City>.Change] = []
+    let observer = ManagedObjectObserver(nara) { changes.append($0) }
+    nara.name = "Nara"
+    context.processPendingChanges()
+    #expect(changes.isEmpty && !observer.isEnded)
+    if isDeleted { context.delete(nara) } else { context.rollback() }
+    context.processPendingChanges()
+    #expect(changes == [.delete] && observer.isEnded)
+  }
+
+  /// An owner of a token that is released by its last user, on any thread.
+  @MainActor
+  private final class Screen {
+    var token: ObservationToken?
+  }
+
+  @Test("observers may be released on other threads while events are sent")
+  func releasedElsewhere() async throws {
+    let (sample, _) = try await SampleCities.store(.local)
+    let context = ManagedObjectContext(store: sample.store)
+    var calls = 0
+    let releases = (0..<2000).map { _ in
+      let screen = Screen()
+      screen.token = context.observe(ObjectsDidChange.self) { _ in calls += 1 }
+      return Task.detached { withExtendedLifetime(screen) {} }
+    }
+    for _ in 0..<100 {
+      context.delete(context.insertObject(City.self))
+      context.processPendingChanges()
+    }
+    for release in releases { await release.value }
+    try await eventually {
+      calls = 0
+      context.delete(context.insertObject(City.self))
+      context.processPendingChanges()
+      return calls == 0
+    }
+  }
+
   @Test("a child's save reports the deletion of an object that is new in its parent")
   func deletionInChild() async throws {
     let (sample, _) = try await SampleCities.store(.local)

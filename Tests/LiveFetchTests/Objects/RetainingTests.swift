@@ -94,6 +94,41 @@ struct RetainingTests {
     #expect(first[0].country?.object?.name == "Peru")
   }
 
+  @Test("retain the members that remain after another client's change of the list")
+  func remainingMembers() async throws {
+    let (sample, ids) = try await SampleCities.store(.local)
+    let context = ManagedObjectContext(store: sample.store)
+    let id = try #require(ids["jp"])
+    let japan = try await context.materializedObject(Country.self, with: id)
+    try await japan.cities.materialize()
+    try await sample.save(
+      """
+      {"insert":"City","values":{"name":"Nara","country":\(id)}},
+      {"update":"City","id":\(try #require(ids["osaka"])),"values":{"country":null}}
+      """)
+    try await context.mergeChanges()
+    #expect(japan.cities.count == 2)
+    #expect(context.registeredObject(City.self, with: try #require(ids["tokyo"])) != nil)
+    #expect(context.registeredObject(City.self, with: try #require(ids["osaka"])) == nil)
+  }
+
+  @Test("leave it at once, also if each of thirty thousand retains the next")
+  func chain() {
+    var first: Hero? = Hero()
+    weak var last: Hero?
+    if var hero = first {
+      for _ in 0..<30_000 {
+        let next = Hero()
+        hero.mentor = Fault(next)
+        hero = next
+      }
+      last = hero
+    }
+    #expect(last != nil)
+    first = nil
+    #expect(last == nil)
+  }
+
   @Test("a page of objects retains what an earlier page retained")
   func pages() async throws {
     let (sample, _) = try await SampleCities.store(.local)

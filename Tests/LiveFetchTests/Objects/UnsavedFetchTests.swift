@@ -109,6 +109,62 @@ struct UnsavedFetchTests {
     #expect(try await context.fetch(crowded) == [aotearoa])
   }
 
+  final class Shelf: ManagedObject, ManagedObjectType {
+    static let entityName = "Shelf"
+    enum Key: String, KeyCodable { case name, boxes }
+    @Managed(.name) var name = ""
+    @ManagedToMany(.boxes) var boxes: ToManyProxy<Box>
+  }
+
+  final class Box: ManagedObject, ManagedObjectType {
+    static let entityName = "Box"
+    enum Key: String, KeyCodable { case number, shelf, parts }
+    @Managed(.number) var number = 0
+    @ManagedToOne(.shelf) var shelf: Fault<Shelf>?
+    @ManagedToMany(.parts) var parts: ToManyProxy<Part>
+  }
+
+  final class Part: ManagedObject, ManagedObjectType {
+    static let entityName = "Part"
+    enum Key: String, KeyCodable { case weight, box }
+    @Managed(.weight) var weight = 0
+    @ManagedToOne(.box) var box: Fault<Box>?
+  }
+
+  @Test("follows two lists, one of them with many members that are not in memory")
+  func membersOfMembers() async throws {
+    let store = try LocalStore.inMemory(ModelFile(of: [Shelf.self]))
+    defer { store.close() }
+    let writer = ManagedObjectContext(store: store)
+    for weight in 0..<40 {
+      let box: Box = writer.insertObject()
+      let part: Part = writer.insertObject()
+      (part.weight, part.box) = (weight, Fault(box))
+    }
+    try await writer.save()
+    let context = ManagedObjectContext(store: store)
+    let shelf: Shelf = context.insertObject()
+    shelf.boxes.replace(with: try await context.fetch(Box.sortedFetchRequest))
+    let heavy = Shelf.sortedFetchRequest(where: "ANY boxes.parts.weight == 39")
+    #expect(try await context.fetch(heavy) == [shelf])
+    let heavier = Shelf.sortedFetchRequest(where: "ANY boxes.parts.weight == 40")
+    #expect(try await context.fetch(heavier).isEmpty)
+  }
+
+  @Test("leaves out a changed object that another client has deleted")
+  func deletedElsewhere() async throws {
+    let (sample, ids) = try await SampleCities.store(.local)
+    let context = ManagedObjectContext(store: sample.store)
+    let peru = try #require(ids["pe"])
+    try await context.materializedObject(Country.self, with: peru).name = "Perú"
+    try await sample.save(
+      """
+      {"delete":"City","id":\(try #require(ids["cusco"]))},{"delete":"Country","id":\(peru)}
+      """)
+    let inhabited = Country.sortedFetchRequest(where: "ANY cities.population > 1000")
+    #expect(try await context.fetch(inhabited).map(\.code) == ["JP"])
+  }
+
   @Test("uses the store's result for properties that the classes do not declare")
   func undeclared() async throws {
     let (sample, ids) = try await SampleCities.store(.local)

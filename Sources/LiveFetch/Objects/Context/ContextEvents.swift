@@ -2,6 +2,7 @@
 // sequences.
 
 import DequeModule
+import Synchronization
 
 /// An event of a context.
 public protocol ContextEvent {}
@@ -105,7 +106,7 @@ extension ManagedObjectContext {
   ) -> ObservationToken {
     if event == ObjectsDidChange.self { sendPendingChanges(on: isolation) }
     let number = observers.add { received in if let event = received as? Event { handler(event) } }
-    return ObservationToken { [weak self] in self?.observers.remove(number) }
+    return ObservationToken { [weak observers] in observers?.remove(number) }
   }
 
   /// The events of a kind from now on, until the context is released. The newest 1,000 unread events
@@ -149,7 +150,7 @@ extension ManagedObjectContext {
   }
 }
 
-/// Keeps an observation alive until the token is released or cancelled.
+/// Keeps an observation alive until the token is released, on any thread, or cancelled.
 public final class ObservationToken {
   private var end: (() -> Void)?
 
@@ -164,23 +165,39 @@ public final class ObservationToken {
   }
 }
 
-/// The observers of a context, by number.
-final class ContextObservers {
-  private var handlers: [Int: (any ContextEvent) -> Void] = [:]
-  private var last = 0
+/// The observers of a context, by number. The owner of a token may be released on any thread, and the
+/// token with it.
+final class ContextObservers: Sendable {
+  /// Called in the context's isolation domain.
+  private struct Handler: @unchecked Sendable { let call: (any ContextEvent) -> Void }
 
-  func add(_ handler: @escaping (any ContextEvent) -> Void) -> Int {
-    last += 1
-    handlers[last] = handler
-    return last
+  private struct Handlers {
+    var byNumber: [Int: Handler] = [:]
+    var last = 0
   }
 
-  func remove(_ number: Int) { handlers[number] = nil }
+  // Protects the handlers; never held while one is called or released.
+  private let handlers = Mutex(Handlers())
+
+  func add(_ handler: @escaping (any ContextEvent) -> Void) -> Int {
+    let handler = Handler(call: handler)
+    return handlers.withLock { handlers in
+      handlers.last += 1
+      handlers.byNumber[handlers.last] = handler
+      return handlers.last
+    }
+  }
+
+  func remove(_ number: Int) {
+    _ = handlers.withLock { $0.byNumber.removeValue(forKey: number) }
+  }
 
   /// Calls the observers in the order in which they were added, except those that an earlier one
   /// removes.
   func notify(_ event: any ContextEvent) {
-    for number in handlers.keys.sorted() { handlers[number]?(event) }
+    for number in handlers.withLock({ $0.byNumber.keys.sorted() }) {
+      handlers.withLock { $0.byNumber[number] }?.call(event)
+    }
   }
 }
 

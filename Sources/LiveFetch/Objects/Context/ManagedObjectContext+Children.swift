@@ -47,34 +47,46 @@ extension ManagedObjectContext {
   }
 
   private func adoptInsertion(_ object: ManagedObject, _ layout: EntityLayout) {
-    let twin = registerTwin(of: object, layout, .inserted)
-    twin.edits = object.edits
-    twin.memberEdits = object.memberEdits
+    let twin = registerTwin(of: object, layout, .inserted) { twin in
+      (twin.edits, twin.memberEdits) = (object.edits, object.memberEdits)
+    }
     insertions.insert(twin)
     pending.insertedObjects.insert(twin)
   }
 
+  /// Takes over a child's edits with the values that they replaced, which another client's save may have
+  /// changed in the meantime.
   private func adoptEdits(of object: ManagedObject, _ layout: EntityLayout) {
     let twin = registeredTwin(of: object) ?? twin(of: object, layout)
-    for (name, json) in object.edits { twin.set(json, of: name) }
+    for (name, json) in object.edits {
+      let isFirst = twin.bases[name] == nil
+      twin.set(json, of: name)
+      if isFirst, twin.bases[name] != nil, let base = object.bases[name] {
+        twin.bases[name] = base
+      }
+    }
     for (name, edits) in object.memberEdits {
-      twin.editMembers(of: name, edits.added.elements + edits.removed.elements) { $0.merge(edits) }
+      let ids = edits.all?.elements ?? edits.added.elements + edits.removed.elements
+      twin.editMembers(of: name, ids) { $0.merge(edits) }
     }
   }
 
   /// An object of this context for one that only a child knows.
   private func twin(of object: ManagedObject, _ layout: EntityLayout) -> ManagedObject {
-    let twin = registerTwin(of: object, layout, .stored)
-    twin.row = object.row
-    (twin.rowReading, twin.readings) = (object.rowReading, object.readings)
-    return twin
+    registerTwin(of: object, layout, .stored) { twin in
+      twin.row = object.row
+      (twin.rowReading, twin.readings) = (object.rowReading, object.readings)
+    }
   }
 
+  /// - Parameter fill: sets the values, before the objects to which they refer are recorded.
   private func registerTwin(
-    of object: ManagedObject, _ layout: EntityLayout, _ stage: ManagedObject.Stage
+    of object: ManagedObject, _ layout: EntityLayout, _ stage: ManagedObject.Stage,
+    _ fill: (ManagedObject) -> Void
   ) -> ManagedObject {
     let twin: ManagedObject = layout.type.init()
     (twin.objectID, twin.stage) = (object.objectID, stage)
+    fill(twin)
     register(twin, self.layout(of: layout.type))
     return twin
   }

@@ -66,7 +66,8 @@ extension ManagedObjectContext {
     guard let total = answer["total"]?.integer else { throw .store(.notUnderstood("no count")) }
     let stored = Int(clamping: total)
     guard let view else { return stored }
-    return stored + (try await unsavedMatches(view, isolation: isolation).count)
+    let unsaved = try await unsavedMatches(view, isolation: isolation).count
+    return stored.addingReportingOverflow(unsaved).overflow ? .max : stored + unsaved
   }
 
   private static func checkWindow<Element>(

@@ -110,7 +110,9 @@ extension ManagedObjectContext {
         } catch {
           switch error {
           // A store without a history, or one that this caller may not read: there is only the own save.
-          case .store(.refused(let problem)) where problem.status != 401: break
+          case .store(.refused(let problem))
+          where problem.status != 401 && ServiceUnavailable(problem) == nil:
+            break
           case .store(.notUnderstood): break
           // The next merge reads it.
           default: token = nil
@@ -195,7 +197,8 @@ extension ManagedObjectContext {
   /// Removes objects that were deleted in the store and have no unsaved changes.
   private func unregisterMissing() {
     for context in branch {
-      for object in context.registeredObjects where object.missing != nil && !object.hasEdits {
+      for object in context.registry.values.compactMap(\.object)
+      where object.missing != nil && !object.hasEdits {
         objectIsGone(context.key(of: object))
       }
     }

@@ -61,7 +61,8 @@ extension ManagedObjectContext {
     }
     let elements = try read.orThrow()
     if !prefetch.isEmpty, let type = Element.self as? any ManagedEntity.Type {
-      keepIncluded(answer["included"], prefetch, of: elements, type, reading)
+      try await keepIncluded(
+        answer["included"], prefetch, of: elements, type, reading, isolation: isolation)
     }
     processChangesOfTree()
     return withoutDeleted(read.unread.isEmpty ? items : read.items(of: items), elements)
@@ -226,8 +227,8 @@ extension ManagedObjectContext {
   /// Creates objects from `included` and lets the objects that refer to them retain them.
   func keepIncluded(
     _ json: JSON?, _ paths: [String], of owners: [Any], _ type: any ManagedEntity.Type,
-    _ reading: Reading
-  ) {
+    _ reading: Reading, isolation: isolated (any Actor)?
+  ) async throws(ContextError) {
     let types = entities(along: paths, from: type)
     var kept: [ManagedObject] = []
     guard case .object(let entities)? = json else { return }
@@ -236,6 +237,7 @@ extension ManagedObjectContext {
         continue
       }
       let items = objects.compactMap { Item(json: $0.value) }
+      try await completeItems(items, as: type, isolation: isolation)
       kept +=
         readable(items, of: type, asOf: reading) { (item) throws(MaterializationError) in
           try register(item, as: type)

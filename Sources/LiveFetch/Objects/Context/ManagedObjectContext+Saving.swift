@@ -44,7 +44,7 @@ extension ManagedObjectContext {
     }
     processPendingChanges()
     observers.notify(WillSave(context: self))
-    for object in insertions.elements + updates.elements { object.willSave() }
+    prepareChangedObjects()
     processPendingChanges()
     let failures = validationFailures()
     guard failures.isEmpty else { throw .refused(SaveRefusal(failures: failures)) }
@@ -53,6 +53,20 @@ extension ManagedObjectContext {
       return nil
     }
     return try await saveToStore(isolation: isolation)
+  }
+
+  /// Calls ``ManagedObject/willSave()`` for the changed objects, and for those that change by that.
+  private func prepareChangedObjects() {
+    var prepared: Set<ManagedObject> = []
+    // Objects that insert others without end are saved as they are.
+    for _ in 0..<100 {
+      let open = (insertions.elements + updates.elements).filter { !prepared.contains($0) }
+      guard !open.isEmpty else { return }
+      for object in open where insertions.contains(object) || updates.contains(object) {
+        object.willSave()
+      }
+      prepared.formUnion(open)
+    }
   }
 
   /// Runs `changes` and saves. If either throws, all unsaved changes are discarded. `changes` runs
@@ -234,22 +248,32 @@ extension ManagedObjectContext {
       object.memberEdits[name] = nil
       object.row[name] = now.map { .array($0.map(\.json)) }
     }
-    if object.stage == .inserted {
+    let isNew = object.stage == .inserted
+    if isNew {
       insertions.remove(object)
       object.stage = .stored
     }
     updates.remove(object)
     if object.stage == .stored, object.hasUnsavedEdits { updates.insert(object) }
     let names = Array(sent.edits.keys) + Array(sent.memberEdits.keys)
-    record(Reading(saves: saves, token: receipt.token), of: names, key(of: object))
+    let reading = Reading(saves: saves, token: receipt.token)
+    record(reading, of: names, isNew: isNew, object.row, key(of: object))
   }
 
-  /// Records how recent the saved values of an object are, here and in child contexts.
-  private func record(_ reading: Reading, of names: [String], _ key: RegistryKey) {
+  /// Records how recent the saved values of an object are, here and in child contexts. An unsaved value
+  /// of a child replaces the saved one from now on.
+  private func record(
+    _ reading: Reading, of names: [String], isNew: Bool, _ saved: ItemValues, _ key: RegistryKey
+  ) {
     if let object = registry[key]?.object {
       object.record(reading, of: names.filter { object.row[$0] != nil })
+      if parent != nil {
+        for name in object.bases.keys where isNew || names.contains(name) {
+          object.bases[name] = names.contains(name) ? saved[name] : nil
+        }
+      }
     }
-    for child in children { child.context?.record(reading, of: names, key) }
+    for child in children { child.context?.record(reading, of: names, isNew: isNew, saved, key) }
   }
 
   /// Replaces temporary ids by permanent ones in every context of the tree. A previous object with

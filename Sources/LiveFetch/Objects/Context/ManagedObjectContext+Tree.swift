@@ -192,6 +192,8 @@ extension ManagedObject {
       self.row[name] = nil
       related[name] = nil
     }
+    // An edit of this object may have replaced the discarded value.
+    for name in names where bases[name] != nil { bases[name] = row[name] }
     return merge(row.filter { names.contains($0.key) })
   }
 

@@ -72,7 +72,7 @@ public final class ManagedObjectContext {
   /// Calls ``processPendingChanges()`` on the observers' actor later; nil without such observers.
   var schedulePendingChanges: (() -> Void)?
   var isSendingScheduled = false
-  var observers = ContextObservers()
+  let observers = ContextObservers()
   var saveQueue = SaveQueue()
   /// The save in progress whose ids are not known yet.
   var sending: SentChanges?

@@ -14,9 +14,9 @@ import FetchModel
 /// ```
 ///
 /// The object has its new values when the handler is called. The observer of an unsaved object
-/// starts with its save. If the store cannot be reached, it starts when the store returns and then
-/// reports what changed since. It ends after `delete`, after ``didFail``, when it is cancelled, and
-/// when it is released.
+/// starts with its save; it reports `delete` if the object is deleted or rolled back before. If the
+/// store cannot be reached, it starts when the store returns and then reports what changed since. It
+/// ends after `delete`, after ``didFail``, when it is cancelled, and when it is released.
 public final class ManagedObjectObserver<Object: ManagedEntity> {
   /// The kind of change of the observed object.
   public enum Change: Sendable, Hashable {
@@ -36,7 +36,7 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
   private var controller: FetchedResultsController<Object>?
   private var listener: Listener?
   private var start: Task<Void, Never>?
-  private var saveToken: ObservationToken?
+  private var startTokens: [ObservationToken] = []
   private var pendingTokens: [ObservationToken] = []
   /// The unsaved values that the handler knows, by property.
   private var pendingValues: [String: JSON] = [:]
@@ -65,11 +65,21 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
       begin(id, in: context, isolation: isolation)
     } else {
       // The root context saves the object.
-      saveToken = context.root.observe(DidSave.self) { [weak self] _ in
-        guard let self, let id = context.storedID(of: object) else { return }
-        saveToken = nil
-        begin(id, in: context, isolation: isolation)
-      }
+      startTokens = [
+        context.root.observe(DidSave.self) { [weak self] _ in
+          guard let self, object.managedObjectContext != nil,
+            let id = context.storedID(of: object)
+          else { return }
+          startTokens = []
+          begin(id, in: context, isolation: isolation)
+        },
+        context.observe(ObjectsDidChange.self) { [weak self] change in
+          guard change.deletedObjects.contains(object), object.managedObjectContext == nil else {
+            return
+          }
+          self?.notify(.delete)
+        },
+      ]
     }
   }
 
@@ -84,7 +94,7 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
     start?.cancel()
     controller?.stop()
     controller = nil
-    (saveToken, pendingTokens) = (nil, [])
+    (startTokens, pendingTokens) = ([], [])
   }
 
   /// Reports unsaved values that changed since the last call. A save reports its values itself.

@@ -11,8 +11,8 @@
 /// city.mayor = Fault(person)
 /// ```
 public struct Fault<Destination: ManagedEntity>: Hashable {
-  /// The id of the related object.
-  public let id: ManagedObjectID
+  /// The id with which the fault was made.
+  private let givenID: ManagedObjectID
   /// The object whose relationship this is; nil without one.
   private let owner: ManagedObject?
   /// The relationship of the owner; empty without one.
@@ -22,7 +22,7 @@ public struct Fault<Destination: ManagedEntity>: Hashable {
 
   /// References an existing object.
   public init(_ object: Destination) {
-    id = object.objectID
+    givenID = object.objectID
     target = object
     owner = nil
     relationshipName = ""
@@ -30,7 +30,7 @@ public struct Fault<Destination: ManagedEntity>: Hashable {
   }
 
   init(id: ManagedObjectID, owner: ManagedObject, name: String) {
-    self.id = id
+    givenID = id
     self.owner = owner
     relationshipName = name
     target = nil
@@ -38,7 +38,7 @@ public struct Fault<Destination: ManagedEntity>: Hashable {
   }
 
   init(id: ManagedObjectID, in context: ManagedObjectContext) {
-    self.id = id
+    givenID = id
     owner = nil
     relationshipName = ""
     target = nil
@@ -46,6 +46,13 @@ public struct Fault<Destination: ManagedEntity>: Hashable {
   }
 
   private var resolvedContext: ManagedObjectContext? { context ?? owner?.managedObjectContext }
+
+  /// The id of the related object: temporary until the object is saved.
+  public var id: ManagedObjectID {
+    guard givenID.isTemporary else { return givenID }
+    if let target { return target.objectID }
+    return resolvedContext?.permanentID(for: givenID).map { .permanent($0) } ?? givenID
+  }
 
   /// The object if it is in memory.
   public var object: Destination? {
@@ -87,9 +94,10 @@ public struct Fault<Destination: ManagedEntity>: Hashable {
     owner.retain([object], as: relationshipName)
   }
 
-  /// Faults with one id are equal, whatever their contexts.
-  public static func == (left: Fault, right: Fault) -> Bool { left.id == right.id }
+  /// Faults that were made with one id are equal, whatever their contexts. A save that makes the id
+  /// permanent does not change them.
+  public static func == (left: Fault, right: Fault) -> Bool { left.givenID == right.givenID }
 
-  /// Hashes the id.
-  public func hash(into hasher: inout Hasher) { hasher.combine(id) }
+  /// Hashes the id with which the fault was made.
+  public func hash(into hasher: inout Hasher) { hasher.combine(givenID) }
 }

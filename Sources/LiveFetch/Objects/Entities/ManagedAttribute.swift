@@ -19,8 +19,7 @@ extension ManagedObjectType {
 /// @Managed(.name) var name = ""                                  // required
 /// @Managed(.due) var due: Date?                                  // optional
 /// @Managed(.mood) var mood = Mood.calm                           // an enumeration with raw values
-/// @Managed(.skill) var skill: Skill?                             // a transformable of declared
-/// classes
+/// @Managed(.skill) var skill: Skill?                             // a polymorphic value
 /// @Managed(.colour, transformer: "HexColour") var colour: Colour?
 /// @Managed(.legacy) var legacy: Result<Mood, UnreadableValue>?   // what cannot be read says why
 /// ```

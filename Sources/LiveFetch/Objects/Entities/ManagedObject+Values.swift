@@ -36,8 +36,12 @@ extension ManagedObject {
 
   /// Sets a value. A value equal to the stored one is not a change.
   func set(_ json: JSON, of name: String) {
-    if unstorable[name] != nil { unstorable[name] = nil }
-    guard current(name) != json else { return }
+    let wasUnstorable = unstorable[name] != nil
+    if wasUnstorable { unstorable[name] = nil }
+    guard current(name) != json else {
+      if wasUnstorable { notifyContext() }
+      return
+    }
     values[name] = nil
     related[name] = nil
     if stage == .inserted || stage == .detached {
@@ -77,7 +81,7 @@ extension ManagedObject {
       row[name] = value
       guard edits[name] == nil else { continue }
       values[name] = nil
-      related[name] = nil
+      releaseRelated(name, except: value)
       isShown = isShown || !isRead
     }
     return isShown
@@ -86,6 +90,19 @@ extension ManagedObject {
   /// True for a declared attribute or to-one relationship, which is in memory once it is stored.
   private func isItemProperty(_ name: String) -> Bool {
     managedObjectContext?.layout(of: self)[name].map { !$0.isToMany } ?? false
+  }
+
+  /// Releases the objects of a relationship that do not belong to it any more.
+  private func releaseRelated(_ name: String, except ids: JSON) {
+    guard let objects = related[name] else { return }
+    guard case .array(let elements) = ids else {
+      related[name] = nil
+      return
+    }
+    let kept = Set(elements.compactMap(ManagedObjectID.init(json:)))
+    related[name] = objects.filter { object in
+      kept.contains(object.objectID) || memberEdits[name]?.holds(object.objectID) == true
+    }
   }
 
   /// Drops the cached value, so that it is decoded again.

@@ -1,6 +1,7 @@
 // One object in memory: its stored values and its unsaved changes.
 
 import FetchModel
+import Foundation
 import Observation
 
 /// An object of an entity, unique in its context: two fetches that find the same object return the
@@ -90,6 +91,11 @@ open class ManagedObject: Hashable, CustomStringConvertible {
   /// can be saved.
   public required init() {}
 
+  deinit {
+    guard !related.isEmpty else { return }
+    ReleasedObjects.release(&related)
+  }
+
   // MARK: - State
 
   /// True if it was inserted and not saved yet.
@@ -152,5 +158,29 @@ enum TemporaryNames {
   static func next() -> String {
     let number = UInt64.random(in: .min ... .max)
     return "t" + String(number, radix: 36)
+  }
+}
+
+/// Releases the objects that others retained one after the other: a long chain of objects that retain
+/// each other would exceed the stack. One for each thread, as objects may be released on any.
+private final class ReleasedObjects {
+  private var objects: [ManagedObject] = []
+
+  static func release(_ related: inout [String: Set<ManagedObject>]) {
+    let thread = Thread.current.threadDictionary
+    let key = "LiveFetch.ReleasedObjects"
+    if let open = thread[key] as? ReleasedObjects {
+      open.objects += related.values.joined()
+      return
+    }
+    let open = ReleasedObjects()
+    thread[key] = open
+    open.objects += related.values.joined()
+    related = [:]
+    while !open.objects.isEmpty {
+      let object = open.objects.removeLast()
+      withExtendedLifetime(object) {}
+    }
+    thread.removeObject(forKey: key)
   }
 }

@@ -3,8 +3,8 @@
 /// The members of an object's to-many relationship.
 ///
 /// A fetch of the object does not include its members: ``ids`` is nil until
-/// ``materialize(isolation:)`` or a fetch that prefetches the relationship. ToManyProxy can be
-/// added and removed without fetching.
+/// ``materialize(isolation:)`` or a fetch that prefetches the relationship. Members can be added and
+/// removed without fetching.
 ///
 /// The inverse relationship shows a change after the save, because the store maintains inverses.
 public struct ToManyProxy<Destination: ManagedEntity> {

@@ -32,19 +32,33 @@ struct UnsavedView<Element: Fetchable> {
     _ stored: (items: [Item], elements: [Element]), _ unsaved: [ManagedObject]
   ) -> [Element] {
     guard let evaluator else { return stored.elements }
-    let here = Set(unsaved)
-    var rows = zip(stored.items, stored.elements).filter { _, element in
-      (element as? ManagedObject).map { !here.contains($0) && !$0.isDeleted } ?? true
-    }.map { (place: unsaved.isEmpty ? nil : evaluator.place(of: $0), element: $1) }
+    var placed: [(place: [UInt8], element: Element)] = []
+    var last: [Element] = []
     for object in unsaved {
       guard let element = object as? Element else { continue }
-      let place = evaluator.place(of: object)
-      let next = place.flatMap { place in
-        rows.firstIndex { row in row.place.map { place.precedes($0) } ?? false }
+      if let place = evaluator.place(of: object) {
+        placed.append((place, element))
+      } else {
+        last.append(element)
       }
-      rows.insert((place, element), at: next ?? rows.count)
     }
-    return rows.dropFirst(request.fetchOffset).prefix(request.fetchLimit ?? .max).map(\.element)
+    placed.sort { $0.place.precedes($1.place) }
+    let here = Set(unsaved)
+    var (open, elements) = (placed[...], [Element]())
+    for (item, element) in zip(stored.items, stored.elements) {
+      if let object = element as? ManagedObject, here.contains(object) || object.isDeleted {
+        continue
+      }
+      if !open.isEmpty, let place = evaluator.place(of: item) {
+        while let next = open.first, next.place.precedes(place) {
+          elements.append(next.element)
+          open.removeFirst()
+        }
+      }
+      elements.append(element)
+    }
+    elements += open.map(\.element) + last
+    return Array(elements.dropFirst(request.fetchOffset).prefix(request.fetchLimit ?? .max))
   }
 }
 
@@ -143,14 +157,25 @@ extension ManagedObjectContext {
     }
   }
 
+  /// A relationship of a class.
+  private struct MissingList: Hashable {
+    let type: ObjectIdentifier
+    let name: String
+  }
+
   /// Fetches the objects that an evaluator lacked; nil if none of them exists.
   private func fetch(
     _ missing: UnsavedEvaluator.Missing, isolation: isolated (any Actor)?
   ) async throws(ContextError) -> [ManagedObject]? {
     var kept: [ManagedObject] = []
-    for (owner, name) in missing.members where owner.objectID.permanentID != nil {
-      try await fetchMembers(of: owner, name, isolation: isolation)
-      kept.append(owner)
+    let lists = Dictionary(grouping: missing.members) {
+      MissingList(type: ObjectIdentifier(type(of: $0.owner)), name: $0.name)
+    }
+    for (list, members) in lists {
+      let ids = Set(members.compactMap(\.owner.objectID.permanentID)).sorted()
+      kept += try await read(
+        layout(of: members[0].owner), ids: ids, extra: [list.name], isolation: isolation
+      ).elements
     }
     let byClass = Dictionary(grouping: missing.objects.values) { ObjectIdentifier($0.type) }
     for group in byClass.values {

@@ -112,7 +112,7 @@ final class UnsavedEvaluator {
     guard case .attribute(let index) = path.target else { return StoredValue(end.objectID) }
     let name = classes.model.entities[classes.model.walk(path).end].attributes[index].name
     if let json = end.currentValue(name) { return stored(json, at: path) }
-    return end.stage == .inserted ? .null : nil
+    return context.storedID(of: end) == nil ? .null : nil
   }
 
   private func stored(_ json: JSON, at path: PropertyPath) -> StoredValue? {
@@ -134,12 +134,16 @@ final class UnsavedEvaluator {
     for step in steps {
       let relationship = classes.model.entities[entity].relationships[step]
       entity = relationship.destination
-      var next: [ManagedObject] = []
+      var next: InsertionOrderedSet<ManagedObject> = []
+      var isComplete = true
+      // All missing values are reported at once.
       for owner in reached {
-        guard let found = objects(of: owner, relationship, entity) else { return nil }
-        next += found.filter { object in !next.contains { $0 === object } }
+        let found = objects(of: owner, relationship, entity)
+        isComplete = isComplete && found != nil
+        for object in found ?? [] { next.insert(object) }
       }
-      reached = next
+      guard isComplete else { return nil }
+      reached = next.elements
     }
     return reached
   }

@@ -104,8 +104,8 @@ extension SQLiteStoreOptions {
   ///
   /// ```swift
   /// var options = LocalStore.Options()
-  /// options.register(sealed, as: "Sealed")  //
-  /// {"name":"key","type":"Transformable","transformer":"Sealed"}
+  /// // {"name":"key","type":"Transformable","transformer":"Sealed"}
+  /// options.register(sealed, as: "Sealed")
   /// ```
   public mutating func register<Value: Codable & Sendable>(
     _ transformer: AttributeTransformer<Value, Data>, as name: String

@@ -1,33 +1,10 @@
-// A STORE argument → an open store, which is opened again when its schema has changed.
+// The store of a server: opened at the start, and again when its schema has changed.
 
 import FetchModel
 import PostgresStore
 import SQLiteStore
 
-/// The file or the database that a server serves.
-enum ServedStore: Sendable {
-  case file(path: String)
-  case database(DatabaseTarget)
-
-  /// The name in messages.
-  var name: String {
-    switch self {
-    case .file(let path): path
-    case .database(let target): target.name
-    }
-  }
-
-  /// The STORE argument.
-  var argument: String {
-    switch self {
-    case .file(let path): path
-    case .database(let target): target.text
-    }
-  }
-
-  /// The path of a file; nil for a database.
-  var path: String? { if case .file(let path) = self { path } else { nil } }
-
+extension StoreLocation {
   /// Opens the store when the server starts, and prints warnings.
   func open(_ options: ServerOptions) throws -> any ReopenableStore {
     do {

@@ -1,47 +1,15 @@
-// One side of a copy: a file or a database.
+// Both sides of a copy: a store that is copied, and a new one.
 
 import FetchModel
-import Foundation
 import PostgresStore
 import SQLiteStore
 
-/// A store that is copied, or a new one.
-enum CopiedStore {
-  case file(String)
-  case database(DatabaseTarget)
-
-  /// Ends the command if the store is a file that does not exist.
-  init(_ store: String) throws {
-    self.init(new: store)
-    if case .file(let path) = self { try requireFile(path) }
-  }
-
-  init(new store: String) {
-    self = DatabaseTarget(store).map { .database($0) } ?? .file(store)
-  }
-
-  /// The name in messages, without credentials.
-  var name: String {
-    switch self {
-    case .file(let path): path
-    case .database(let target): target.name
-    }
-  }
-
-  func model() throws(StoreError) -> ModelFile? {
+extension StoreLocation {
+  func storedModel() throws(StoreError) -> ModelFile? {
     switch self {
     case .file(let path): try SQLiteStore.storedModel(path: path)
     case .database(let target): try PostgresStore.storedModel(target.text)
     }
-  }
-
-  func openToRead() throws -> any ReopenableStore {
-    var argument = StoreArgument()
-    switch self {
-    case .file(let path): argument.store = path
-    case .database(let target): argument.store = target.text
-    }
-    return try argument.openToRead(timeout: 86_400)
   }
 
   func highestIDs(of model: ModelFile) throws(StoreError) -> [String: Int64] {
@@ -63,7 +31,7 @@ enum CopiedStore {
   }
 
   /// Begins a new store.
-  func begin(_ model: ModelFile) throws(StoreError) -> any CopyDestination {
+  func beginCopy(of model: ModelFile) throws(StoreError) -> any CopyDestination {
     switch self {
     case .file(let path): try CopyToFile(path: path, model: model)
     case .database(let target): try CopyToDatabase(target.text, model: model)
@@ -71,8 +39,8 @@ enum CopiedStore {
   }
 
   /// Adds the history, the model's triggers, and what belongs to clients.
-  func complete(
-    _ model: ModelFile, _ records: [IdempotencyRecord], _ keys: [APIKeyRecord]
+  func completeCopy(
+    of model: ModelFile, _ records: [IdempotencyRecord], _ keys: [APIKeyRecord]
   ) throws(StoreError) {
     switch self {
     case .file(let path):
