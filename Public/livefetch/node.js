@@ -38,7 +38,17 @@ export function fileStorage(directory) {
     async keys() {
       await made;
       const names = (await readdir(directory)).filter((name) => name.endsWith('.json'));
-      return names.map((name) => decodeURIComponent(name.slice(0, -'.json'.length)));
+      // Another program's file may have a name that is no encoded key.
+      return names.map((name) => keyOf(name.slice(0, -'.json'.length))).filter((key) => key !== undefined);
     },
   };
+}
+
+/** The key that a file's name encodes; undefined for another name. */
+function keyOf(name) {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return undefined;
+  }
 }

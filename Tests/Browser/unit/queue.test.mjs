@@ -1,7 +1,7 @@
 // Saves that wait for the server: what is sent, in which order, how often, and who gets a refusal.
 
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -25,6 +25,7 @@ test('saves made offline survive a restart and are sent once each, in order', as
   const { address, requests } = await served(context, { '/v1': about,
     '/v1/save': [(response) => json(response, answer(1)), (response) => json(response, answer(2)), (response) => json(response, answer(3))] });
   const directory = await mkdtemp(join(tmpdir(), 'livefetch-queue-'));
+  await writeFile(join(directory, '100%.json'), 'a file of another program');
   const before = connect(address, { offline: fileStorage(directory), fetch: network(false).fetch });
   for (const n of [1, 2, 3]) before.update('T', n, { n });
   await until(async () => (await fileStorage(directory).keys()).length === 3);
