@@ -16,8 +16,8 @@ extension JSON {
   /// The maximum number of combining marks in succession in a string of a request.
   public static let maxMarks = 256
 
-  /// Parses JSON that a user wrote, such as a setting or a model file. O(length), except for strings
-  /// with many combining marks after one letter.
+  /// Parses JSON that a user or this project wrote, such as a setting, a model file or a stored record.
+  /// O(length), except for strings with many combining marks after one letter.
   ///
   /// - Throws: ``JSONError`` for a violation of RFC 8259, for bytes that are not UTF-8, for a
   ///   repeated member name, and for nesting deeper than ``maxDepth``.

@@ -189,7 +189,7 @@ final class PendingResults<Element: Fetchable> {
       }
     }
     temporaries = [:]
-    rows = Self.merge(rows, matches.compactMap { row(of: $0, evaluator) })
+    rows = rows.inserting(matches.compactMap { row(of: $0, evaluator) }, place: \.place)
     let window = rows.dropFirst(request.fetchOffset).prefix(request.fetchLimit ?? .max)
     return FetchedContent(state(of: window, base), elements: window.map(\.element), problems)
   }
@@ -202,22 +202,6 @@ final class PendingResults<Element: Fetchable> {
     let item = shown(visibleID(of: object), element, nil)
     return Row(
       place: evaluator?.place(of: object), section: info, item: item, element: element)
-  }
-
-  /// Puts each new row before the first one that it precedes, those without a place last.
-  private static func merge(_ rows: [Row], _ new: [Row]) -> [Row] {
-    var next = new.compactMap { row in row.place.map { (place: $0, row: row) } }
-      .sorted { $0.place.precedes($1.place) }[...]
-    var merged: [Row] = []
-    merged.reserveCapacity(rows.count + new.count)
-    for row in rows {
-      while let first = next.first, let place = row.place, first.place.precedes(place) {
-        merged.append(first.row)
-        next.removeFirst()
-      }
-      merged.append(row)
-    }
-    return merged + next.map(\.row) + new.filter { $0.place == nil }
   }
 
   /// The object's id, or its temporary id as text.

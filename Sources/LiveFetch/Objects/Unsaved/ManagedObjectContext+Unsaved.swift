@@ -32,33 +32,42 @@ struct UnsavedView<Element: Fetchable> {
     _ stored: (items: [Item], elements: [Element]), _ unsaved: [ManagedObject]
   ) -> [Element] {
     guard let evaluator else { return stored.elements }
-    var placed: [(place: [UInt8], element: Element)] = []
-    var last: [Element] = []
-    for object in unsaved {
-      guard let element = object as? Element else { continue }
-      if let place = evaluator.place(of: object) {
-        placed.append((place, element))
-      } else {
-        last.append(element)
-      }
-    }
-    placed.sort { $0.place.precedes($1.place) }
     let here = Set(unsaved)
-    var (open, elements) = (placed[...], [Element]())
-    for (item, element) in zip(stored.items, stored.elements) {
-      if let object = element as? ManagedObject, here.contains(object) || object.isDeleted {
-        continue
-      }
-      if !open.isEmpty, let place = evaluator.place(of: item) {
-        while let next = open.first, next.place.precedes(place) {
-          elements.append(next.element)
-          open.removeFirst()
+    let rows = zip(stored.items, stored.elements).filter { _, element in
+      (element as? ManagedObject).map { !here.contains($0) && !$0.isDeleted } ?? true
+    }.map { (item: Optional($0), element: $1) }
+    let new = unsaved.compactMap { object in
+      (object as? Element).map { (item: Item?.none, element: $0) }
+    }
+    let merged = rows.inserting(new) { row in
+      if let item = row.item { return evaluator.place(of: item) }
+      return (row.element as? ManagedObject).flatMap { evaluator.place(of: $0) }
+    }
+    return merged.dropFirst(request.fetchOffset).prefix(request.fetchLimit ?? .max).map(\.element)
+  }
+}
+
+extension Array {
+  /// Puts each new element before the first one whose place it precedes, those without a place last.
+  /// O(count + n log n) for n new elements.
+  ///
+  /// - Parameter place: Returns an element's sort key; nil if it is unknown.
+  func inserting(_ new: [Element], place: (Element) -> [UInt8]?) -> [Element] {
+    let placed = new.map { (place: place($0), element: $0) }
+    var next = placed.compactMap { one in one.place.map { (place: $0, element: one.element) } }
+      .sorted { $0.place.precedes($1.place) }[...]
+    var merged: [Element] = []
+    merged.reserveCapacity(count + new.count)
+    for element in self {
+      if !next.isEmpty, let here = place(element) {
+        while let first = next.first, first.place.precedes(here) {
+          merged.append(first.element)
+          next.removeFirst()
         }
       }
-      elements.append(element)
+      merged.append(element)
     }
-    elements += open.map(\.element) + last
-    return Array(elements.dropFirst(request.fetchOffset).prefix(request.fetchLimit ?? .max))
+    return merged + next.map(\.element) + placed.filter { $0.place == nil }.map(\.element)
   }
 }
 
