@@ -31,6 +31,7 @@ final class FaultProxy: Sendable {
     var server: UInt16
     var open: Set<Int32> = []
     var requests: [String] = []
+    var received = 0
     var isClosed = false
   }
 
@@ -78,6 +79,9 @@ final class FaultProxy: Sendable {
 
   /// Every received request, with its body if it arrived in the same read.
   var requests: [String] { state.withLock { $0.requests } }
+
+  /// The number of times that bytes came from the server.
+  var received: Int { state.withLock { $0.received } }
 
   /// The number of open connections.
   var connections: Int { state.withLock { $0.open.count } }
@@ -166,6 +170,7 @@ final class FaultProxy: Sendable {
       Self.send(pipe.held, pipe.client)
       return false
     }
+    state.withLock { $0.received += 1 }
     return pass(bytes, &pipe)
   }
 

@@ -110,9 +110,13 @@ struct RemoteFaultTests {
     try await eventually { fixture.proxy.requests.last?.contains("event-stream") == true }
     for _ in 0..<2 {
       let count = fixture.proxy.requests.count
+      // The stream lasts for more than a second from its first byte on.
       try await Task.sleep(for: .seconds(2))
+      let received = fixture.proxy.received
       fixture.proxy.breakConnections()
-      try await eventually { fixture.proxy.requests.count > count }
+      try await eventually {
+        fixture.proxy.requests.count > count && fixture.proxy.received > received
+      }
     }
     try await fixture.grow(1, to: 2000)
     try await fixture.settle()
