@@ -13,13 +13,13 @@ PACKAGES := libmicrohttpd-dev libsqlite3-dev libcurl4-openssl-dev zlib1g-dev lib
 # commit in any database of a PostgreSQL server moves the tokens of all of them, and so do log flushes.
 BOTH_STORES := AccessProof|$(strip \
   )Access(Deleting|Fault|Leak|Live|Partner|PartnerProof|Reading|Saving|RuleMatrix|Time|Token)|$(strip \
-  )AlteredTable|BatchInSave|CacheBound|CodePointOrder|CredentialEnd|DeleteRule|DerivedChain|$(strip \
+  )BatchInSave|CodePointOrder|CredentialEnd|DeleteRule|DerivedChain|$(strip \
   )DictionariesContract|DictionariesLive|DisconnectedClients|EntityName|$(strip \
   )ErrorContract|EveryFailure|FetchContract|FetchedKeys|FetchParity|GroupedDate|HeadRefusal|Idempotency|$(strip \
   )JSONValues|LongPoll|ManyFetches|ManyFetchesStream|MergePolicy|Migration(Loss)?|$(strip \
-  )Model(Contract|Promise|Rules)|Nesting|OrderedElement|OtherWriter|OutdatedToken|PlanCache|$(strip \
+  )Model(Contract|Promise|Rules)|Nesting|OrderedElement|OutdatedToken|$(strip \
   )PreconditionForm|PredicateContract|Quota|RequiredKey|SaveContract|ScopeMatrix|$(strip \
-  )SectionOption|ServerTiming|SinceNow|StalledReader|StatesBetween|StreamContract|TermLimit|$(strip \
+  )SectionOption|ServerTiming|SinceNow|StatesBetween|StreamContract|TermLimit|$(strip \
   )Transformable(Contract|Rule)|ViewKey|WindowContract
 SOURCES := $(wildcard Package.swift Sources Tests)
 # The program with the address sanitizer, for requests that no client would send.
@@ -56,7 +56,7 @@ test: deps ## build everything and run the tests
 
 browser: deps ## run the web page's tests in headless Chromium; screenshots in .build-shots
 	@bash .ci/install --optional chromium nodejs node-typescript node-react node-react-dom python3-pip postgresql
-	@node --test Tests/Browser/unit/
+	@node --test Tests/Browser/unit/*.test.mjs
 	@if command -v tsc > /dev/null; then tsc -p Tests/Browser/types; fi
 	@swift build -c release --product livefetch
 	@node Tests/Browser/run.mjs "$$(swift build -c release --show-bin-path)/livefetch" --shots .build-shots
@@ -71,12 +71,14 @@ conformance: deps ## check the JavaScript and the Python client by Public/confor
 	  -- node Tests/Conformance/javascript_client.mjs
 
 openapi: deps ## check /openapi.json by a validator, and the server's answers against it
+	@bash .ci/install python3 python3-venv
 	@test -x .build-openapi/bin/python || python3 -m venv .build-openapi
 	@.build-openapi/bin/python -m pip install -q "openapi-spec-validator==0.9.*"
 	@swift build --product livefetch
 	@.build-openapi/bin/python Tests/OpenAPI/check.py "$$(swift build --show-bin-path)/livefetch"
 
 schema: ## check the model files' JSON Schema by a validator, and the samples against it
+	@bash .ci/install python3 python3-venv
 	@test -x .build-openapi/bin/python || python3 -m venv .build-openapi
 	@.build-openapi/bin/python -m pip install -q "jsonschema==4.*"
 	@.build-openapi/bin/python Tests/ModelSchema/check.py
@@ -93,6 +95,7 @@ figures: deps ## count the Swift library's public symbols and lines
 	@python3 .ci/figures.py "$$(swift build --show-bin-path)"
 
 dist: deps ## pack a release into dist/: tarball, Debian package, Python wheel, checksums
+	@bash .ci/install python3
 	@bash docker/build.sh .build-dist
 	@python3 .ci/dist.py .build-dist/opt/livefetch dist
 	@# Packed again, under another time zone and umask, it has the same bytes.
@@ -100,19 +103,21 @@ dist: deps ## pack a release into dist/: tarball, Debian package, Python wheel, 
 	@diff -r dist .build-again
 	@bash Tests/Packages/run dist
 
-proxies: deps ## try the settings of nginx, HAProxy and Caddy in docker/deploy/ with the real proxies
-	@bash .ci/install nginx-light haproxy caddy python3
+proxies: deps ## try the settings in docker/deploy/ with the real proxies, and three servers over PostgreSQL
+	@bash .ci/install nginx-light haproxy caddy postgresql python3
 	@swift build -c release --product livefetch
 	@python3 Tests/Proxies/run.py "$$(swift build -c release --show-bin-path)/livefetch"
 
 bench: deps ## measure against the limit and the peers (ONLY=P1,P2 for some of it)
-	@bash .ci/install --optional wrk
+	@bash .ci/install python3
+	@bash .ci/install --optional wrk sqlite3 postgresql python3-venv
 	@python3 Benchmarks/bench.py $(if $(ONLY),--only $(ONLY)) $(ARGS)
 
 fuzz: ## look for input that traps, hangs or does not read back (SECONDS=60)
 	@bash Tests/Fuzz/run $(SECONDS)
 
 harden: deps ## attacks by `fuzz`, `chaos` and schemathesis, an hour each or SECONDS; libmicrohttpd 1.0
+	@bash .ci/install python3 python3-venv
 	@test -x .build-openapi/bin/python || python3 -m venv .build-openapi
 	@.build-openapi/bin/python -m pip install -q "schemathesis==4.*"
 	@swift build -c release --product livefetch

@@ -4,6 +4,8 @@
 --only P1,P2   some figures          --livefetch FILE   a binary already built
 --rounds N     rounds of each (5)    --seconds N        seconds of each load (4)
 --bare         without LiveFetch: only the limit and the peers
+
+Ends with status 1 if a figure failed. One whose peer or tool is not installed is only reported.
 """
 
 import argparse
@@ -17,7 +19,7 @@ import contest
 import figures
 import harness
 import table
-from harness import Missing, Server
+from harness import Failed, Missing, Server
 
 
 def arguments():
@@ -55,16 +57,20 @@ def main():
     base, count = harness.build_data()
     print(f"{count:,} cities; medians of {given.rounds} interleaved rounds of {given.seconds} s")
     table.heading()
+    failed = []
     for name in wanted or figures.ALL:
         bench = contest.Bench(base, program, given.rounds, given.seconds)
         try:
             figures.ALL[name](bench)
         except (Missing, OSError, KeyError, ValueError, urllib.error.URLError) as problem:
             table.not_measured(name, figures.ALL[name].__doc__, str(problem) or repr(problem))
-            if not isinstance(problem, Missing):
+            if isinstance(problem, Failed) or not isinstance(problem, Missing):
                 traceback.print_exc(limit=-2)
+                failed.append(name)
         finally:
             Server.stop_all()
+    if failed:
+        raise SystemExit(f"bench: failed: {', '.join(failed)}")
 
 
 if __name__ == "__main__":

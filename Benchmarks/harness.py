@@ -33,6 +33,10 @@ class Missing(Exception):
     """A program or package that a figure needs is missing; the message names it."""
 
 
+class Failed(Missing):
+    """A program or a request of a figure failed."""
+
+
 def allow_many_descriptors():
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -53,7 +57,7 @@ def output_of(command, **options):
         [str(word) for word in command], capture_output=True, text=True, **options
     )
     if result.returncode:
-        raise Missing(f"{Path(command[0]).name}: {(result.stderr or result.stdout).strip()[-300:]}")
+        raise Failed(f"{Path(command[0]).name}: {(result.stderr or result.stdout).strip()[-300:]}")
     return result.stdout
 
 
@@ -139,7 +143,7 @@ class Server:
                 threading.Thread(target=self.process.stdout.read, daemon=True).start()
                 return int(found[1])
         self.stop()
-        raise Missing(f"{self.log.stem} did not start: {self.log.read_text().strip()[-200:]}")
+        raise Failed(f"{self.log.stem} did not start: {self.log.read_text().strip()[-200:]}")
 
     def stop(self):
         if self in Server.running:
@@ -227,7 +231,7 @@ class Wrk:
             Wrk.next_literal += requests + 4 * self.clients
         refused = re.search(r"Non-2xx or 3xx responses: (\d+)|Socket errors: (.*)", text)
         if refused:
-            raise Missing(f"{method} {path[:60]}: {refused[0]}")
+            raise Failed(f"{method} {path[:60]}: {refused[0]}")
         return float(re.search(r"Requests/sec:\s+([\d.]+)", text)[1])
 
 

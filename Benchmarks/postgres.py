@@ -2,6 +2,7 @@
 durability: a fetch, a save until its diff, what the history costs other programs, an old token, many
 clients of several servers."""
 
+import itertools
 import json
 import os
 import re
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import table
 from contest import CHANGE, CITY, SHANGHAI, city_fetch
-from harness import RUN, Missing, Wrk, ask, lines_of, median, output_of, query
+from harness import RUN, Failed, Missing, Wrk, ask, lines_of, median, output_of, query
 from live import PACE, poll, poll_limit
 
 TABLES = """
@@ -41,6 +42,14 @@ class Cluster:
         self.programs = found[0]
         # The path of a socket has at most 107 bytes.
         self.folder = Path(output_of(["mktemp", "-d", "/tmp/livefetch-bench-XXXXXX"]).strip())
+        self.process = self.log = None
+        try:
+            self.start()
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def start(self):
         self.user = []
         if os.getuid() == 0:
             self.user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"]
@@ -56,16 +65,18 @@ class Cluster:
             stdout=self.log, stderr=self.log, cwd="/")
         while subprocess.run([self.programs / "pg_isready", "-q", "-h", self.folder]).returncode:
             if self.process.poll() is not None:
-                raise Missing("PostgreSQL does not start")
+                raise Failed("PostgreSQL does not start")
             time.sleep(0.05)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self.process.send_signal(signal.SIGINT)
-        self.process.wait()
-        self.log.close()
+        if self.process:
+            self.process.send_signal(signal.SIGINT)
+            self.process.wait()
+        if self.log:
+            self.log.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def target(self, database):
@@ -194,8 +205,8 @@ def p17(bench):
     with Cluster() as cluster:
         target = cluster.world(bench.base)
         ours = bench.serve(target)
-        path = city_fetch(1_000_000)
-        token = json.loads(ask(ours.url + path)[1])["token"]
+        token = json.loads(ask(ours.url + city_fetch(1_000_000))[1])["token"]
+        minimums = itertools.count(1_000_000)
         script = RUN / "change.sql"
         script.write_text("\\set n random(1, 9)\n\\set id random(1, 12000000)\n"
                           'UPDATE "City" SET population = population + :n WHERE id = '
@@ -205,8 +216,10 @@ def p17(bench):
         ours.settle()
 
         def diff():
+            # Another fetch each time: the same one again is answered from the cache.
+            path = city_fetch(next(minimums), wait=0)
             start = time.monotonic()
-            ask(ours.url + path + f"&wait=0&since={token}")
+            ask(f"{ours.url}{path}&since={token}")
             return (time.monotonic() - start) * 1e3
 
         seen = bench.contest(ours=diff)

@@ -1,28 +1,29 @@
 """Figures of reading: a fetch that was never seen, the same one again, the first one of all."""
 
 import time
+from functools import partial
 
 import datasette
 import pocketbase
 import table
 from contest import city_fetch
-from harness import Server, Wrk, ask, peer_or_none
+from harness import Wrk, ask, peer_or_none
 
 
 def p1(bench):
     "fetch of 50 of the largest, never seen before"
     ours, limit, wrk = bench.livefetch(), bench.limit(), Wrk(32, bench.seconds)
+    peers = {"PocketBase": pocketbase, "Datasette": datasette}
+    servers = {name: peer_or_none(peer.start, bench.base) for name, peer in peers.items()}
     seen = bench.contest(
         ours=lambda: wrk.rate(ours, city_fetch("{n}")),
         limit=lambda: wrk.rate(limit, "/fetch?min={n}"),
+        **{name: server and partial(wrk.rate, server, peers[name].fetch("{n}"))
+           for name, server in servers.items()},
     )
     table.row("P1", p1.__doc__, "/s", seen["ours"], seen["limit"], "bare C", at_least=1.0)
-    limit.stop()
-    for name, peer in (("PocketBase", pocketbase), ("Datasette", datasette)):
-        server = peer_or_none(peer.start, bench.base)
-        other = wrk.rate(server, peer.fetch("{n}")) if server else None
-        table.row("", "", "/s", seen["ours"], other, name if server else f"no {name}")
-        Server.stop_all()
+    for name, server in servers.items():
+        table.row("", "", "/s", seen["ours"], seen[name], name if server else f"no {name}")
 
 
 def p2(bench):

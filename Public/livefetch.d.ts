@@ -297,8 +297,11 @@ export interface Options {
   offline?: boolean | Storage;
   /** With `offline`: the server refused a save, of this page or of an earlier one. */
   onRefused?(error: LiveFetchError, save: { changes: Change[] }): void;
-  /** With `offline`: how many saves wait, and why if the last attempt failed. */
-  onQueue?(size: number, error: LiveFetchError | null): void;
+  /**
+   * With `offline`: how many saves wait, why if the last attempt failed, and how many of them the storage did not
+   * take: these are in memory only, and are lost when the page closes.
+   */
+  onQueue?(size: number, error: LiveFetchError | null, unstored: number): void;
 }
 
 /** A storage in the IndexedDB database of this name. */

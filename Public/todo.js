@@ -8,9 +8,9 @@ import { namedEntities, todoEntity } from './explorer/todo-entity.js';
 
 startTheme();
 const at = (id) => document.getElementById(id);
-const connection = { state: 'connecting', error: null, waiting: 0 };
+const connection = { state: 'connecting', error: null, waiting: 0, unstored: 0 };
 const client = connect('', { token, offline: true,
-  onQueue: (waiting) => showConnection({ waiting }),
+  onQueue: (waiting, _, unstored) => showConnection({ waiting, unstored }),
   onRefused: ({ message, errors }) => note(errors[0]?.detail ?? message) });
 const list = await choose().catch(({ status, message }) => note(
   status === 401 ? 'This server needs a token: sign in on the explorer page, then open this page again.' : message));
@@ -36,24 +36,42 @@ function start({ entity, text, done, needed, isTodo }) {
   at('add').hidden = needed.some((name) => name !== text && name !== done);
   const request = { entity, sort: done ? `${done},-id` : '-id', limit: 200 };
   client.live(request, {
-    onChange: ({ sections }) => draw(sections[0].items),
+    // After what waits for the answer of an insert: a row is then known by its new id.
+    onChange: ({ sections }) => setTimeout(() => draw(sections[0].items)),
     onState: (state, error) => showConnection({ state, error }) });
   at('add').addEventListener('submit', (event) => {
     event.preventDefault();
     const value = at('new').value.trim();
     at('new').value = '';
-    if (value) client.insert(entity, done ? { [text]: value, [done]: false } : { [text]: value });
+    if (value) insert(done ? { [text]: value, [done]: false } : { [text]: value });
   });
 
+  function insert(values) {
+    const temporaryID = client.temporaryID();
+    client.save([{ insert: entity, temporaryID, values }]).then(({ ids }) => rename(temporaryID, String(ids[temporaryID])), () => {});
+  }
+
+  /** Keeps the row, in which somebody may type, when the entry gets its id. */
+  function rename(temporaryID, id) {
+    const [row, double] = [temporaryID, id].map((each) => [...at('list').children].find(({ dataset }) => dataset.id === each));
+    if (!row) return;
+    double?.remove();
+    row.dataset.id = id;
+  }
+
   function draw(items) {
-    const rows = new Map([...at('list').children].map((row) => [row.dataset.id, row]));
+    const list = at('list');
+    const rows = new Map([...list.children].map((row) => [row.dataset.id, row]));
     const wanted = items.map((item) => fill(rows.get(String(item.id)) ?? row(String(item.id)), item));
-    // Only rows with another place are moved: a field that is being typed in keeps the focus.
-    wanted.forEach((element, index) => {
-      const there = at('list').children[index];
-      if (there !== element) at('list').insertBefore(element, there ?? null);
-    });
-    [...at('list').children].slice(wanted.length).forEach((element) => element.remove());
+    let next = null;
+    for (const element of wanted.reverse()) {
+      // The others are moved around the row that is being typed in: it would lose the focus and the text.
+      const isStill = element.contains(document.activeElement);
+      while (isStill && element.nextSibling !== next) list.insertBefore(element.nextSibling, element);
+      if (element.parentNode !== list || element.nextSibling !== next) list.insertBefore(element, next);
+      next = element;
+    }
+    while (list.children.length > wanted.length) list.firstChild.remove();
     at('left').textContent = done ? `${items.filter((item) => !item[done]).length} left.` : '';
   }
 
@@ -91,8 +109,9 @@ function note(text) {
 
 function showConnection(news) {
   Object.assign(connection, news);
-  const { state, error, waiting } = connection;
+  const { state, error, waiting, unstored } = connection;
   at('connection').dataset.state = state;
   const isOffline = state === 'offline' && waiting > 0;
-  at('state').textContent = isOffline ? `offline, ${waiting} to send` : error?.message ?? state;
+  const unsafe = unstored > 0 ? `, ${unstored} of them only in this page` : '';
+  at('state').textContent = isOffline ? `offline, ${waiting} to send${unsafe}` : error?.message ?? state;
 }

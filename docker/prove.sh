@@ -15,7 +15,7 @@ step() { echo "prove: $1"; }
 
 [ "$(id -u)" = 0 ] || fail "needs root, for chroot"
 grep -q '^VERSION_CODENAME=bookworm' /etc/os-release || fail "needs Debian 12, as the image is"
-command -v debootstrap >/dev/null || bash .ci/install debootstrap
+bash .ci/install curl debootstrap openssl python3
 
 work=$(mktemp -d)
 root=$work/root
@@ -47,6 +47,7 @@ if [ -n "${1:-}" ]; then
   cp -R "$1" "$work/out"
 else
   step "build stage"
+  bash .ci/install libmicrohttpd-dev libsqlite3-dev libcurl4-openssl-dev zlib1g-dev libpq-dev
   sh docker/build.sh "$work/out" >"$work/build.log" 2>&1 || { cat "$work/build.log"; fail "build"; }
 fi
 

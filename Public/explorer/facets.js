@@ -3,7 +3,7 @@
 
 import { drawBins, integerBins } from './charts.js';
 import { h, replace } from './dom.js';
-import { isDigits, isNumeric, nearest, number, show } from './format.js';
+import { beginning, isDigits, isNumeric, nearest, number, show } from './format.js';
 import { equals, filterProblem, nameText } from './predicate-text.js';
 
 const MOST = 12;
@@ -85,7 +85,7 @@ export class Facets {
     const [row] = await this.#ask({ select: ['n:@count', `present:@count.${path}`,
       `different:@distinctUnionOfObjects.${path}.@count`, `least:@min.${path}`, `most:@max.${path}`,
       ...(isNumeric(type) ? [`mean:@avg.${path}`] : [])] });
-    const text = (value) => (value === null ? '–' : show(value, type));
+    const text = (value) => (value === null ? '–' : beginning(show(value, type)));
     this.#showFigures([['values', number(row.present)], ['different', number(row.different)],
       ['NULL', number(row.n - row.present)], ['smallest', text(row.least)], ['largest', text(row.most)],
       isNumeric(type) && ['average', row.mean === null ? '–' : rounded(nearest(row.mean))]].filter(Boolean));
@@ -148,7 +148,7 @@ export class Facets {
 
   #value({ value, n }, title, share) {
     const { type, destination } = this.#column;
-    const text = value === null ? 'NULL' : title ?? (type === 'relationship' ? `${destination} ${value}` : show(value, type));
+    const text = value === null ? 'NULL' : title ?? (type === 'relationship' ? `${destination} ${value}` : beginning(show(value, type)));
     const isShort = text.length > 0;
     const bar = h('span', { class: 'facet-bar' });
     bar.style.setProperty('--share', (share * 100).toFixed(1));

@@ -37,6 +37,14 @@ export function show(value, type) {
   return typeof value === 'object' && !(value instanceof Decimal) ? structure(value) : String(value);
 }
 
+/** A cell or a name shows as many characters: a browser takes seconds for the layout of a text of megabytes. */
+const MOST = 1000;
+
+/** The first characters of a long text, and a mark. */
+export function beginning(text) {
+  return text.length > MOST ? `${text.slice(0, MOST).replace(/[\ud800-\udbff]$/, '')}…` : text;
+}
+
 /** A date without `T`, `Z`, and a time of 00:00; another text as it is. */
 function dateText(text) {
   if (!/^[+-]?\d{4,}-\d\d-\d\dT/.test(text)) return text;

@@ -2,7 +2,7 @@
 
 import { activates } from './charts.js';
 import { h } from './dom.js';
-import { nearest, number, show } from './format.js';
+import { beginning, nearest, number, show } from './format.js';
 
 const WIDEST = 1300;
 const HEIGHT = 320;
@@ -16,7 +16,7 @@ const text = (column, row) => {
   const value = row[column.alias];
   if (value === null || value === undefined) return 'NULL';
   const isRounded = column.type === 'double' && Number.isFinite(nearest(value));
-  return isRounded ? number(Number(nearest(value).toPrecision(12))) : show(value, column.type);
+  return isRounded ? number(Number(nearest(value).toPrecision(12))) : beginning(show(value, column.type));
 };
 
 const labelOf = (groups, row) => groups.map((column) => text(column, row)).join(' · ') || 'all rows';

@@ -1,5 +1,6 @@
 // The model as the page asks it: entities, key paths, what to call an object.
 
+import { beginning } from './format.js';
 import { own } from './json.js';
 import { isGuess, labelsOf } from './labels.js';
 
@@ -86,8 +87,8 @@ export class Schema {
 
   /** The name of a row; empty where it has no text. */
   title(entity, item) {
-    return this.labels(entity).map((name) => own(item, name))
-      .filter((text) => text !== null && text !== undefined && text !== '').join(' ');
+    return beginning(this.labels(entity).map((name) => own(item, name))
+      .filter((text) => text !== null && text !== undefined && text !== '').join(' '));
   }
 
   /** The name of a row where others refer to it: with its key where the name may be that of many rows. */

@@ -1,7 +1,7 @@
 // The staged changes at the lower edge: their number, their details, save and discard.
 
 import { h, replace, sentence } from './dom.js';
-import { show } from './format.js';
+import { beginning, show } from './format.js';
 import { own } from './json.js';
 import { isGone } from './saving.js';
 
@@ -115,7 +115,7 @@ export class Tray {
   }
 
   #text(change, name, value) {
-    return value === null ? 'NULL' : this.#handlers.show?.(change, name, value) ?? show(value);
+    return value === null ? 'NULL' : beginning(this.#handlers.show?.(change, name, value) ?? show(value));
   }
 }
 

@@ -3,7 +3,7 @@
 // EventSource cannot send an Authorization header or a body, so the format is read here, from a
 // stream of fetch(): lines end in LF, CR or CRLF, wherever the network cut the bytes.
 
-/** Takes pieces of text, gives the events that are complete. */
+/** Takes pieces of text, gives the events that are complete; one that has only an `id` has empty data. */
 export class EventParser {
   /** The pieces of the present line; a long one is joined once. */
   #pieces = [];
@@ -40,7 +40,7 @@ export class EventParser {
   #dispatch(events) {
     const { event, data, id } = this.#event;
     this.#event = { event: 'message', data: [], id: undefined };
-    if (data.length > 0) events.push({ event, id, data: data.join('\n') });
+    if (data.length > 0 || id !== undefined) events.push({ event, id, data: data.join('\n') });
   }
 }
 

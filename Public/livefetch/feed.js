@@ -109,6 +109,7 @@ export class Feed {
       if (event.kind === 'open') concerned.forEach((subscription) => subscription?.connected());
       else if (event.kind === 'lost') this.#lost(concerned, event.data && new LiveFetchError(event.data));
       else if (event.kind === 'error') this.#erred(new LiveFetchError(event.data), event.name, byName);
+      else if (event.kind === 'token') this.#unchanged(concerned, event.data);
       else await this.#deliver(event, byName.get(event.name));
     }
   }
@@ -138,6 +139,11 @@ export class Feed {
     this.#resting.delete(subscription);
     this.#pauses.get(subscription)?.end();
     this.#pauses.delete(subscription);
+  }
+
+  /** What these fetches have is the result at a later token, from which they can continue. */
+  #unchanged(subscriptions, token) {
+    this.#followed(subscriptions).filter(({ resumeToken }) => resumeToken !== undefined).forEach((each) => each.unchanged(token));
   }
 
   async #deliver(event, subscription) {
@@ -182,8 +188,11 @@ export class Feed {
   }
 
   #lost(subscriptions, error) {
-    const isFollowed = (each) => this.#subscriptions.has(each) && !this.#resting.has(each);
-    subscriptions.filter(isFollowed).forEach((subscription) => subscription.lost(error));
+    this.#followed(subscriptions).forEach((subscription) => subscription.lost(error));
+  }
+
+  #followed(subscriptions) {
+    return subscriptions.filter((each) => this.#subscriptions.has(each) && !this.#resting.has(each));
   }
 }
 

@@ -24,6 +24,8 @@ export class Live {
   error = null;
   isClosed = false;
   #base = null;
+  /** The token at which `#base` is still the result; undefined if none is known but its own. */
+  #newest;
   #current = null;
   #handlers;
   #client;
@@ -53,14 +55,14 @@ export class Live {
     return this.#current?.sections ?? [];
   }
 
-  /** The result as the server sent it, without local edits. */
+  /** The result as the server sent it, without local edits, at the token from which a connection continues. */
   get result() {
-    return this.#base;
+    return this.#newest === undefined ? this.#base : { ...this.#base, token: this.#newest };
   }
 
   /** The token from which a connection continues; undefined before the first snapshot. */
   get resumeToken() {
-    return this.#base?.token;
+    return this.#newest ?? this.#base?.token;
   }
 
   /** Calls `listener` after every change of `current` or `state`; returns how to stop that. */
@@ -107,7 +109,16 @@ export class Live {
   /** Lets go of the token: the next connection begins with a snapshot. */
   forget(reason) {
     if (reason) this.#report('out-of-step', { detail: reason.message });
+    this.#newest = undefined;
     if (this.#base) this.#base = { ...this.#base, token: undefined };
+  }
+
+  /** The result is unchanged up to a token of the whole connection. The next diff may begin before it. */
+  unchanged(token) {
+    if (this.isClosed || token === this.resumeToken) return;
+    this.#newest = token;
+    this.#client.resultChanged(this);
+    if (this.#settle()) this.refresh('settled');
   }
 
   /** @throws OutOfStep where a diff does not fit, or its digest shows that something was lost. */
@@ -118,6 +129,7 @@ export class Live {
     const before = this.#base;
     if (kind === 'snapshot') this.#replace(data);
     else this.#advance(data);
+    this.#newest = undefined;
     this.#settle();
     // An expired wait changes nothing. A count has no entries.
     const isQuiet = kind === 'diff' && (data.items ? isEmptyDiff(data) : !data.reset)
@@ -139,7 +151,7 @@ export class Live {
 
   #advance(diff) {
     if (!this.#base?.token) throw new OutOfStep('a diff came before a snapshot');
-    const next = advance(this.#base, diff);
+    const next = advance(diff.from === this.#newest ? this.result : this.#base, diff);
     if (this.#checksDigest && diff.digest !== undefined) this.#check(next);
     this.#base = next;
   }
@@ -188,7 +200,7 @@ export class Live {
   /** Drops the edits that the result contains; true if there were any. */
   #settle() {
     const contained = this.#pending().filter(
-      ({ token }) => token && hasReached(this.#base?.token, token));
+      ({ token }) => token && hasReached(this.resumeToken, token));
     return this.#letGo(contained);
   }
 
@@ -227,7 +239,7 @@ export class Live {
     try {
       const request = route({ ...this.wire, since, wait: 0 });
       const { data } = await this.#client.transport.json(request);
-      return isEmptyDiff(data) && sameSummary(this.#base, advance(this.#base, data));
+      return isEmptyDiff(data) && sameSummary(this.#base, advance(this.result, data));
     } catch {
       return false;
     }

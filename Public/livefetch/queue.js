@@ -37,7 +37,7 @@ export class SaveQueue {
 
   /**
    * @param handlers `onItem(item)` for a save of another page or an earlier one; `onSending(item)` when
-   * one is sent; `onRefused(error, save)`; `onQueue(size, error)` when the number that waits has changed.
+   * one is sent; `onRefused(error, save)`; `onQueue(size, error, unstored)` when a number has changed.
    */
   constructor(storage, transport, handlers) {
     this.#storage = storage;
@@ -55,7 +55,7 @@ export class SaveQueue {
     const save = { changes: withIDs(changes, this.#ids), mergePolicy, prefer, optimistic, idempotencyKey,
       page: this.#pages.id, sentAt: isNext ? Date.now() : undefined };
     const item = this.#take(this.#nextKey(), save, signal);
-    item.stored = this.#storage.set(item.key, save);
+    item.stored = this.#storage.set(item.key, save).then((isStored) => this.#mark(item, isStored));
     item.stored.then(() => this.#pages.post({ kind: 'queued' }));
     if (signal?.aborted) this.#cancel(item);
     else signal?.addEventListener('abort', () => this.#cancel(item), { signal: item.ended.signal });
@@ -118,7 +118,7 @@ export class SaveQueue {
   }
 
   #take(key, save, signal) {
-    const item = { key, save, signal, stored: undefined, ended: new AbortController() };
+    const item = { key, save, signal, stored: undefined, isUnstored: false, ended: new AbortController() };
     item.answer = new Promise((resolve, reject) => Object.assign(item, { resolve, reject }));
     if (this.#handlers.onRefused || save.page !== this.#pages.id) item.answer.catch(() => {});
     this.#items.set(key, item);
@@ -187,11 +187,19 @@ export class SaveQueue {
     return this.#finish(item, null, data);
   }
 
-  #store(item, save) {
+  async #store(item, save) {
     // An aborted save is not stored again.
-    if (item.ended.signal.aborted || item.signal?.aborted) return undefined;
+    if (item.ended.signal.aborted || item.signal?.aborted) return;
     item.save = save;
-    return this.#storage.set(item.key, save);
+    // Where this fails, the storage may have the save from before.
+    if (await this.#storage.set(item.key, save)) this.#mark(item, true);
+  }
+
+  /** Notes whether the storage has a save: one that it does not have ends with the page. */
+  #mark(item, isStored) {
+    if (item.isUnstored === !isStored) return;
+    item.isUnstored = !isStored;
+    this.#changed(this.#error);
   }
 
   /** Throws while the server cannot be reached, so that the key of a save begins to age only then. */
@@ -263,7 +271,8 @@ export class SaveQueue {
 
   #changed(error) {
     this.#error = error;
-    call(this.#handlers.onQueue, this.#items.size, error);
+    const unstored = [...this.#items.values()].filter(({ isUnstored }) => isUnstored).length;
+    call(this.#handlers.onQueue, this.#items.size, error, unstored);
   }
 }
 

@@ -270,6 +270,11 @@ class RemoteSubscription {
     this.#post({ kind, data, bytes });
   }
 
+  unchanged(token) {
+    this.resumeToken = token;
+    this.#post({ kind: 'token', data: token });
+  }
+
   lost(error) {
     this.isConnected = false;
     this.#post({ kind: 'lost', data: error && problemOf(error) });

@@ -1,5 +1,6 @@
 // Four sources of changes with one interface: each is an async generator of
-// `{name, kind, data, bytes}` with kind `open`, `snapshot`, `diff`, `expired` or `error`.
+// `{name, kind, data, bytes}` with kind `open`, `snapshot`, `diff`, `expired`, `error` or `token`: all
+// fetches are up to date at the token `data`.
 //
 // A stream is preferred; a long-poll does where a proxy holds streams back. Each comes for one
 // fetch and for many on one connection. They end when the server ends them and throw when the
@@ -13,6 +14,7 @@ import { events } from './events.js';
 const SILENCE = 40_000;
 /** A stream opens with bytes at once: after this long a proxy is holding them back. */
 const FIRST_BYTES = 8_000;
+/** Seconds that the server may hold a request. Also the time between two events `token`, which cost each fetch some work. */
 const WAIT = 25;
 
 /** Streaming does not work on this way to the server; the long-poll may. */
@@ -36,17 +38,21 @@ export function streamMany(transport, subscriptions, signal) {
 
 async function* stream(transport, request, signal, nameOf) {
   const watch = new Watch(signal);
+  const isDue = everyWait();
   try {
     const headers = { ...request.headers, Accept: 'text/event-stream' };
     const response = await transport.send({ ...request, headers, signal: watch.signal });
     const type = response.headers.get('Content-Type') ?? '';
     if (!type.startsWith('text/event-stream') || !response.body) throw new StreamHeldBack(type);
     yield { kind: 'open' };
-    for await (const { event, data } of events(response.body, () => watch.received())) {
-      const parsed = transport.parse(data);
-      // The credential has ended. The next connection has the one that the application then gives.
-      if (event === 'error' && parsed.status === 401) return;
-      yield { name: nameOf(parsed), kind: event, data: parsed, bytes: byteLength(data) };
+    for await (const { event, data, id } of events(response.body, () => watch.received())) {
+      if (data !== '') {
+        const parsed = transport.parse(data);
+        // The credential has ended. The next connection has the one that the application then gives.
+        if (event === 'error' && parsed.status === 401) return;
+        yield { name: nameOf(parsed), kind: event, data: parsed, bytes: byteLength(data) };
+      }
+      if (id && isDue()) yield { kind: 'token', data: id };
     }
   } catch (error) {
     throw watch.explain(error);
@@ -74,6 +80,7 @@ export async function* pollOne(transport, [subscription], signal) {
  * for them, and the next request includes them again. One that has failed is not requested again.
  */
 export async function* pollMany(transport, subscriptions, signal) {
+  const isDue = everyWait();
   let asked = subscriptions;
   for (let isFirst = true; asked.length > 0; isFirst = false) {
     const body = { fetches: fetches(asked), wait: isFirst ? 0 : WAIT };
@@ -83,8 +90,19 @@ export async function* pollMany(transport, subscriptions, signal) {
     for (const [name, result] of Object.entries(data.results)) {
       yield { name, kind: kind(result), data: result, bytes: byteLength(stringify(result)) };
     }
+    if (data.token && isDue()) yield { kind: 'token', data: data.token };
     asked = asked.filter(({ name }) => !data.results[name] || kind(data.results[name]) !== 'error');
   }
+}
+
+/** A function that returns true at its first call, and then if `WAIT` has passed since it last did. */
+function everyWait() {
+  let last = -Infinity;
+  return () => {
+    const isDue = performance.now() - last >= WAIT * 1000;
+    if (isDue) last = performance.now();
+    return isDue;
+  };
 }
 
 function kind(result) {

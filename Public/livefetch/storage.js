@@ -71,7 +71,7 @@ export function memoryStorage() {
 
 /**
  * The same storage, also for BigInts and Decimals. A value that it does not take (no room, not allowed) stays in memory,
- * with one warning; `get` gives `otherwise` where the storage cannot be read.
+ * with one warning, and `set` gives false; `get` gives `otherwise` where the storage cannot be read.
  */
 export function tolerant(storage) {
   const memory = new Map();
@@ -92,7 +92,11 @@ export function tolerant(storage) {
     set: (key, value) => attempt(async () => {
       await storage.set(key, packed(value));
       memory.delete(key);
-    }, () => { memory.set(key, value); }),
+      return true;
+    }, () => {
+      memory.set(key, value);
+      return false;
+    }),
     delete: (key) => attempt(async () => {
       await storage.delete(key);
       memory.delete(key);

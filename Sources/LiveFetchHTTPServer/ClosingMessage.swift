@@ -10,8 +10,8 @@ import Synchronization
 struct TLSSession {
   let pointer: OpaquePointer
 
-  init?(_ handle: ConnectionHandle) {
-    guard let pointer = chttp_tls_session(handle.pointer) else { return nil }
+  init?(_ connection: OpaquePointer) {
+    guard let pointer = chttp_tls_session(connection) else { return nil }
     self.pointer = pointer
   }
 }

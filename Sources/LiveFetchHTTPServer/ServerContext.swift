@@ -179,19 +179,24 @@ extension ServerContext {
     if exchange.intake.method == "HEAD" { response.body = .none }
     response.headers += exchange.extraHeaders
     exchange.recordResponse(response.status, bytes: response.body.count)
-    let message = ClosingMessage(response)
-    let descriptor = exchange.connection.descriptor
-    let isSent =
-      if let session = TLSSession(handle) {
-        message.send(over: session, of: descriptor)
-      } else {
-        message.send(to: descriptor, seconds: configuration.writeTimeout)
-      }
-    guard isSent else { return chttp_no }
+    guard sendAsLast(response, handle.pointer, to: exchange.connection.descriptor) else {
+      return chttp_no
+    }
     exchange.intake.dropBody()
     exchange.intake.stage = .discarding
     exchange.connection.isSpent.store(true, ordering: .relaxed)
     return chttp_yes
+  }
+
+  /// Writes a response to the socket of a connection and ends it. Call only on the connection's worker.
+  func sendAsLast(
+    _ response: HTTPResponse, _ connection: OpaquePointer, to descriptor: Int32
+  ) -> Bool {
+    let message = ClosingMessage(response)
+    guard let session = TLSSession(connection) else {
+      return message.send(to: descriptor, seconds: configuration.writeTimeout)
+    }
+    return message.send(over: session, of: descriptor)
   }
 }
 

@@ -66,7 +66,7 @@ struct DatabaseOpening {
     }
     introspection = try .of(
       tables, try model.tables(),
-      .postgres(schema: Catalog.schema, captured: captured ?? []))
+      .postgres(captured: captured ?? []))
   }
 
   /// True if the column of a view has another value in each of the first rows, and if the view cannot be

@@ -45,7 +45,7 @@ async function ownRows({ browser, server, shoot }) {
   assert.equal((await fetch(`${server.address}/v1/objects/note/1`, { headers })).status, 404);
   assert.equal((await fetch(`${server.address}/v1`, { headers: admin })).status, 200);
 
-  // A change that a rule refuses is shown as refused, and stays staged.
+  // A save that a rule refuses is 403, and the row stays.
   await page.run(() => globalThis.livefetch.page.rowPanel.open('note', 2));
   await page.until(() => document.querySelectorAll('.row-panel .row-field').length > 2);
   const refusal = await page.run(async () => {

@@ -1,6 +1,7 @@
 // Headless Chromium over the DevTools protocol, by a pipe: no packages, no open port.
 
 import { spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,6 +29,10 @@ export class Browser {
       { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
     browser.#process.stdio[4].on('data', (data) => browser.#read(data));
     browser.#process.on('error', (error) => browser.#failAll(error));
+    process.once('exit', () => {
+      browser.#process.kill('SIGKILL');
+      rmSync(browser.#profile, { recursive: true, force: true, maxRetries: 5 });
+    });
     browser.#process.on('exit', () => browser.#failAll(new Error('the browser ended')));
     await browser.send('Target.setDiscoverTargets', { discover: false });
     return browser;
@@ -162,7 +167,7 @@ export class Page {
   }
 
   /** Waits until a function in the page, or in the page that it navigates to, returns a truthy value. */
-  async until(code, { timeout = 10_000, args = [], what = String(code) } = {}) {
+  async until(code, { timeout = 30_000, args = [], what = String(code) } = {}) {
     const end = Date.now() + timeout;
     for (;;) {
       const value = await this.run(code, ...args).catch((error) => {

@@ -153,7 +153,7 @@ const countWaiting = `const send = globalThis.fetch;
 /** Waits until one of the pages waits for the server, and the others do not. */
 async function oneWaits(pages) {
   const read = async () => (await Promise.all(pages.map((page) => page.run(() => globalThis.waiting)))).reduce((a, b) => a + b);
-  for (let tries = 0; tries < 100 && await read() !== 1; tries += 1) await pause(100);
+  for (let tries = 0; tries < 300 && await read() !== 1; tries += 1) await pause(100);
   for (let tries = 0; tries < 10; tries += 1, await pause(100)) assert.equal(await read(), 1, 'one page waits for news');
 }
 

@@ -32,22 +32,25 @@ if (chosen.length === 0) {
   process.exit(1);
 }
 
+// The servers and the browser end in 'exit'.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
 const browser = await Browser.start();
 let failures = 0;
 for (const [name, { run, options, writesToConsole = false, ...files }] of chosen) {
-  const server = await Server.start(positionals[0], options, files);
   const began = Date.now();
+  let server;
   try {
+    server = await Server.start(positionals[0], options, files);
     const note = await run({ browser, server, seed, rows: Number(values.rows), shoot });
     const problems = browser.takeProblems();
     if (problems.length > 0 && !writesToConsole) throw new Error(`a page has written to the console: ${problems.join('; ')}`);
+    await server.end();
     console.log(`ok    ${name} (${((Date.now() - began) / 1000).toFixed(1)} s)${note ? `: ${note}` : ''}`);
   } catch (error) {
     browser.takeProblems();
     failures += 1;
     console.log(`FAIL  ${name}\n      ${error.stack.replaceAll('\n', '\n      ')}`);
-  } finally {
-    await server.end();
+    await server?.end().catch(() => {});
   }
 }
 await browser.end();

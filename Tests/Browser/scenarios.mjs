@@ -28,6 +28,7 @@ import { sessionScenarios } from './session-scenarios.mjs';
 import { storeScenarios } from './store-scenarios.mjs';
 import { tableScenarios } from './table-scenarios.mjs';
 import { todoScenarios } from './todo-scenarios.mjs';
+import { todoTypingScenarios } from './todo-typing-scenarios.mjs';
 import { viewScenarios } from './view-scenarios.mjs';
 import { saves } from './edits.mjs';
 import { explorer, isLive, still } from './pages.mjs';
@@ -52,7 +53,7 @@ async function fresh(server, page) {
 }
 
 async function until(read, wanted, what) {
-  for (let tries = 0; tries < 100; tries += 1) {
+  for (let tries = 0; tries < 600; tries += 1) {
     if (JSON.stringify(await read()) === JSON.stringify(wanted)) return;
     await pause(50);
   }
@@ -342,7 +343,7 @@ export const scenarios = {
   'cells are edited, conflicts shown, mistakes marked': { run: editing },
   ...controlScenarios,
   'it holds under a strict policy, light, dark and narrow': { run: appearance },
-  ...todoScenarios,
+  ...todoScenarios, ...todoTypingScenarios,
   ...clientScenarios, ...packageScenarios,
   ...frameworksScenarios, ...manualScenarios,
   ...editingScenarios, ...cursorScenarios, ...newRowScenarios,

@@ -12,10 +12,13 @@ const pages = resolve(dirname(fileURLToPath(import.meta.url)), '../../Public');
 export class Server {
   /** A promise of the sample's file, which takes long to make: it is made once and copied. */
   static #sample = null;
+  /** Those that have not ended. They end with this process. */
+  static #running = new Set();
   #binary;
   #options;
   #environment;
   #process;
+  #isKilled = false;
 
   constructor(binary, directory, options, environment) {
     this.#binary = binary;
@@ -36,6 +39,7 @@ export class Server {
     const directory = await mkdtemp(join(tmpdir(), 'livefetch-server-'));
     for (const [name, content] of Object.entries(files)) await writeFile(join(directory, name), content);
     const server = new Server(resolve(binary), directory, options, environment);
+    Server.#running.add(server);
     if (fixture !== undefined) {
       server.isSample = false;
       script(server.file, fixture);
@@ -58,6 +62,7 @@ export class Server {
   async begin() {
     const args = [...(this.isSample ? ['demo', '--data'] : ['serve']), this.file, '--port', String(this.port ?? 0), '--public', pages,
       ...this.#options];
+    this.#isKilled = false;
     this.#process = spawn(this.#binary, args, { cwd: this.directory,
       env: { ...process.env, ...this.#environment }, stdio: ['ignore', 'pipe', 'pipe'] });
     const [address] = await this.#line(/http:\/\/127\.0\.0\.1:(\d+)/);
@@ -65,16 +70,33 @@ export class Server {
     this.port = Number(new URL(address).port);
   }
 
-  /** Ends the process at once, as a crash would, and waits until it is gone. */
+  /** Ends the process at once, as a crash would, and waits until it is gone. Fails if it has ended by itself,
+   * or does not end with status 0 on SIGTERM. */
   async kill(signal = 'SIGKILL') {
+    this.#isKilled = true;
+    const { exitCode, signalCode } = this.#process;
+    if (exitCode !== null || signalCode !== null) throw new Error(`the server has ended with ${exitCode ?? signalCode}`);
     const gone = new Promise((done) => this.#process.once('exit', done));
     this.#process.kill(signal);
-    await gone;
+    const status = await gone;
+    if (signal === 'SIGTERM' && status !== 0) throw new Error(`SIGTERM ended the server with ${status}`);
   }
 
+  /** Ends the process if it runs, and removes its directory. */
   async end() {
-    if (this.#process.exitCode === null && this.#process.signalCode === null) await this.kill('SIGTERM');
-    await rm(this.directory, { recursive: true, force: true });
+    try {
+      if (!this.#isKilled) await this.kill('SIGTERM');
+    } finally {
+      Server.#running.delete(this);
+      await rm(this.directory, { recursive: true, force: true });
+    }
+  }
+
+  static {
+    process.once('exit', () => Server.#running.forEach((server) => {
+      server.#process?.kill('SIGKILL');
+      rmSync(server.directory, { recursive: true, force: true });
+    }));
   }
 
   /** Runs a command of the program, `key create FILE --name …` say; its standard output. */

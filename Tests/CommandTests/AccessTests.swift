@@ -1,9 +1,12 @@
 // The token, the addresses and the host names that a server is started with.
 
 import Foundation
+import TestSupport
 import Testing
 
-@Suite("Access to a server")
+@testable import LiveFetchCommand
+
+@Suite("Access to a server", .mayBlock)
 struct AccessTests {
   private func folder() throws -> Folder {
     let folder = try Folder()
@@ -14,10 +17,7 @@ struct AccessTests {
   private func ask(
     _ address: String, _ headers: String = "", method: String = "GET", target: String = "/v1/model"
   ) throws -> String {
-    let port = try #require(address.split(separator: ":").last.flatMap { Int($0) })
-    let client = try #require(
-      WaitingClient(port: port, sending: "\(method) \(target) HTTP/1.1\r\n\(headers)\r\n"))
-    return client.receiveHead()
+    try WaitingClient(address, target, method: method, headers: headers).receiveHead()
   }
 
   // MARK: The token
@@ -44,14 +44,21 @@ struct AccessTests {
     try folder.write(" \n\n", to: "blank.txt")
     try folder.write("two words\n", to: "words.txt")
     try folder.write(#"{"token": ""}"#, to: "empty.json")
-    for command in [["serve", "w.sqlite"], ["demo", "--data", "d.sqlite"]] {
-      let run = try folder.run(command + ["--port", "0"] + flags, environment: environment)
-      #expect(run.status == 64)
-      #expect(run.errors.contains(complaint), "\(run.errors)")
-      #expect(run.output == "")
-    }
-    #expect(!folder.has("d.sqlite"))
+    let run = try folder.run(
+      ["serve", "w.sqlite", "--port", "0"] + flags, environment: environment)
+    #expect(run.status == 64)
+    #expect(run.errors.contains(complaint), "\(run.errors)")
+    #expect(run.output == "")
     #expect(!folder.has("w.sqlite-wal"))
+  }
+
+  @Test("`demo` refuses an empty token, too")
+  func emptyTokenOfDemo() throws {
+    let folder = try Folder()
+    let run = try folder.run("demo", "--data", "d.sqlite", "--port", "0", "--token", "")
+    #expect(run.status == 64)
+    #expect(run.errors.contains("--token is empty"), "\(run.errors)")
+    #expect(!folder.has("d.sqlite"))
   }
 
   @Test(
@@ -61,23 +68,23 @@ struct AccessTests {
       "TOKEN", "TOKEN_FILE", "CONFIG",
     ])
   func emptyVariable(name: String) throws {
-    let folder = try folder()
-    let variable = "LIVEFETCH_\(name)"
-    let run = try folder.run(["serve", "w.sqlite", "--port", "0"], environment: [variable: ""])
-    #expect(run.status == 64)
-    let complaint = "\(variable) is empty; give it a value, or leave it out"
-    #expect(run.errors.contains(complaint), "\(run.errors)")
-    #expect(run.output == "")
-    #expect(!folder.has("w.sqlite-wal"))
+    let environment = ["LIVEFETCH_\(name)": ""]
+    let error = #expect(throws: SettingError.self) {
+      let file = try ConfigurationFile.read(flag: nil, environment: environment)
+      return try Settings(flags: [:], environment: environment, file: file)
+    }
+    #expect(
+      "\(try #require(error))"
+        == "LIVEFETCH_\(name) is empty; give it a value, or leave it out")
   }
 
   @Test(
     "An empty variable of another setting counts as absent",
     arguments: ["PORT", "PUBLIC", "MAX_ITEMS", "QUERY_TIMEOUT", "DURABILITY", "WORKERS"])
   func absentVariable(name: String) throws {
-    let run = try folder().run(["config"], environment: ["LIVEFETCH_\(name)": ""])
-    #expect(run.status == 0)
-    #expect(run.errors == "")
+    let setting = try #require(Setting.all.first { $0.variable == "LIVEFETCH_\(name)" })
+    let settings = try Settings(flags: [:], environment: [setting.variable: ""])
+    #expect(settings[setting] == (try Settings(flags: [:], environment: [:]))[setting])
   }
 
   @Test("A token file that is not there is 66")
@@ -233,9 +240,9 @@ struct AccessTests {
   @Test(
     "An allowed host is a name without a port", arguments: ["a:80", "http://a", "a/b", ","])
   func badHost(name: String) throws {
-    let run = try folder().run("serve", "w.sqlite", "--port", "0", "--allow-host", name)
-    #expect(run.status == 64)
-    #expect(run.errors.contains("--allow-host takes"), "\(run.errors)")
+    let (status, message) = try #require(refusal(of: ["--allow-host", name]))
+    #expect(status == 64)
+    #expect(message.contains("--allow-host takes"), "\(message)")
   }
 
   @Test(
@@ -249,9 +256,9 @@ struct AccessTests {
       "https://a b", "https://::1", "://a.example", "file://", "https://a.example:8443/",
     ])
   func badOrigin(origin: String) throws {
-    let run = try folder().run("serve", "w.sqlite", "--port", "0", "--cors-origin", origin)
-    #expect(run.status == 64)
-    #expect(run.errors.contains("--cors-origin takes"), "\(run.errors)")
+    let (status, message) = try #require(refusal(of: ["--cors-origin", origin]))
+    #expect(status == 64)
+    #expect(message.contains("--cors-origin takes"), "\(message)")
   }
 
   @Test("Origins in the form of browsers are accepted")

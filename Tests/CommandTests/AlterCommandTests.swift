@@ -61,8 +61,7 @@ struct AlterCommandTests {
     #expect(saved.status == 0, "\(saved.errors)")
     #expect(try folder.run("check", "w.sqlite").status == 0)
     #expect(try token().split(separator: "-")[0] != before.split(separator: "-")[0])
-    server.process.terminate()
-    server.process.waitUntilExit()
+    stop(server.process)
     let offline = try folder.run(
       "alter", "w.sqlite", "-", input: "ALTER TABLE City DROP COLUMN capital;\n")
     #expect(offline.output == "w.sqlite: changed City\n", "\(offline.errors)")

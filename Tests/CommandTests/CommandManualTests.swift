@@ -20,6 +20,7 @@ struct CommandManualTests {
       let names: [Name]?
     }
     let commandName: String
+    let discussion: String?
     let arguments: [Argument]?
     let subcommands: [Command]?
 
@@ -80,6 +81,14 @@ struct CommandManualTests {
     #expect(Set(commands.keys) == Set(listed.keys))
     for (name, command) in commands {
       #expect(listed[name] == command.options, "\(name)")
+    }
+  }
+
+  @Test("The help of every command has examples")
+  func examples() throws {
+    for (name, command) in try Self.commands() {
+      let help = command.discussion ?? ""
+      #expect(help.contains("EXAMPLES\n  livefetch \(name)"), "\(name): \(help)")
     }
   }
 

@@ -52,25 +52,31 @@ struct CopyCommandTests {
     {"insert":"Person","temporaryID":"c","values":{"name":"Cid","size":-1e300}}]
     """
 
-  /// A file with objects, an order that is not the order of the ids, and a deleted highest id.
+  /// A file with objects, an order that is not the order of the ids, and a deleted highest id. It is
+  /// made once.
   private static func folder() throws -> Folder {
     let folder = try Folder()
     try folder.write(model, to: "model.json")
-    try folder.write(changes, to: "changes.json")
+    try store.get().write(to: URL(fileURLWithPath: folder.file("app.sqlite")))
+    return folder
+  }
+
+  private static let store: Result<Data, any Error> = Result {
+    let folder = try Folder()
+    try folder.write(model, to: "model.json")
     try folder.write("", to: "app.sqlite")
-    let (server, _) = try folder.serve("app.sqlite", ["--model", "model.json"])
-    server.terminate()
-    server.waitUntilExit()
+    try folder.serveOnce("app.sqlite", ["--model", "model.json"])
     for body in [
       changes, #"[{"update":"Team","id":1,"values":{"members":[2,1]}},{"delete":"Team","id":2}]"#,
     ] {
-      try folder.write(body, to: "changes.json")
-      let saved = try folder.run(["save", "app.sqlite", "changes.json"])
+      let saved = try folder.run("save", "app.sqlite", input: body)
       #expect(saved.status == 0, "\(saved.errors) \(saved.output)")
     }
     let key = try folder.run(["key", "create", "app.sqlite", "--name", "phone", "--scope", "read"])
     #expect(key.status == 0, "\(key.errors)")
-    return folder
+    // The log is in the file.
+    try #require(!folder.has("app.sqlite-wal"))
+    return try Data(contentsOf: URL(fileURLWithPath: folder.file("app.sqlite")))
   }
 
   private static let report = """
@@ -147,9 +153,7 @@ struct CopyCommandTests {
       CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT);
       INSERT INTO city VALUES (1, 'a'), (9, 'b');
       """, on: "own.sqlite")
-    let (server, _) = try folder.serve("own.sqlite", ["--model", "model.json"])
-    server.terminate()
-    server.waitUntilExit()
+    try folder.serveOnce("own.sqlite", ["--model", "model.json"])
     let target = try PostgresServer.shared().newDatabase()
     let there = try folder.run(["copy", "own.sqlite", target])
     #expect(there.status == 0, "\(there.errors)")

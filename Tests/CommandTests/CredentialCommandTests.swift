@@ -16,11 +16,8 @@ struct CredentialCommandTests {
   private func client(
     _ address: String, _ credential: String?, _ target: String = "/v1/model"
   ) throws -> WaitingClient {
-    let port = try #require(address.split(separator: ":").last.flatMap { Int($0) })
-    let header = credential.map { "Authorization: Bearer \($0)\r\n" } ?? ""
-    return try #require(
-      WaitingClient(
-        port: port, sending: "GET \(target) HTTP/1.1\r\nHost: localhost\r\n\(header)\r\n"))
+    try WaitingClient(
+      address, target, headers: credential.map { "Authorization: Bearer \($0)\r\n" } ?? "")
   }
 
   private func status(_ address: String, _ credential: String?) throws -> Int? {
@@ -121,8 +118,12 @@ struct CredentialCommandTests {
     let key = try create(folder, "--name", "app", "--scope", "read")
     #expect(try eventually(within: .seconds(60)) { try status(address, key) == 200 })
     let poll = try client(address, key, "/v1/changes?since=now&wait=60")
-    let stream = try client(address, key, "/v1/changes?since=now&wait=1")
-    #expect(stream.receiveHead().hasPrefix("HTTP/1.1 200"))
+    // It, and the request of the metrics itself.
+    #expect(
+      try eventually(within: .seconds(60)) {
+        try FaultClient(address: address)
+          .metric("livefetch_connections_waiting", token: "s3cret") == 2
+      })
     #expect(try folder.run("key", "revoke", "w.sqlite", "app").status == 0)
     #expect(poll.receiveHead().hasPrefix("HTTP/1.1 401"))
     #expect(try status(address, key) == 401)
@@ -208,14 +209,7 @@ struct CredentialCommandTests {
     arguments: [
       (["--jwt-key", "short"], 64, "short: holds a secret of fewer than 32 bytes"),
       (["--jwt-key", "GONE"], 66, "GONE: there is no such file"),
-      (["--jwt-key", ""], 64, "--jwt-key is empty"),
       (["--jwks-url", "http://example.com/jwks"], 64, "--jwks-url takes an https address"),
-      (["--jwks-url", "ftp://127.0.0.1/jwks"], 64, "--jwks-url takes an https address"),
-      (["--jwks-url", "https://"], 64, "--jwks-url takes an https address"),
-      (["--jwks-url", ""], 64, "--jwks-url is empty"),
-      (["--jwt-issuer", ""], 64, "--jwt-issuer is empty"),
-      (["--jwt-audience", ""], 64, "--jwt-audience is empty"),
-      (["--jwt-issuer", "x"], 64, "--jwt-issuer needs --jwt-key or --jwks-url"),
     ])
   func badKeys(flags: [String], status: Int32, complaint: String) throws {
     let folder = try folder()
@@ -223,5 +217,21 @@ struct CredentialCommandTests {
     let run = try folder.run(["serve", "w.sqlite", "--port", "0"] + flags)
     #expect(run.status == status)
     #expect(run.errors.contains(complaint), "\(run.errors)")
+  }
+
+  @Test(
+    "Flags of JWTs that are empty, unfit or alone are refused",
+    arguments: [
+      (["--jwt-key", ""], "--jwt-key is empty"),
+      (["--jwks-url", "ftp://127.0.0.1/jwks"], "--jwks-url takes an https address"),
+      (["--jwks-url", "https://"], "--jwks-url takes an https address"),
+      (["--jwks-url", ""], "--jwks-url is empty"), (["--jwt-issuer", ""], "--jwt-issuer is empty"),
+      (["--jwt-audience", ""], "--jwt-audience is empty"),
+      (["--jwt-issuer", "x"], "--jwt-issuer needs --jwt-key or --jwks-url"),
+    ])
+  func badFlags(flags: [String], complaint: String) throws {
+    let (status, message) = try #require(refusal(of: flags))
+    #expect(status == 64)
+    #expect(message.contains(complaint), "\(message)")
   }
 }

@@ -130,10 +130,7 @@ struct DatabaseCommandTests {
     let folder = try Folder()
     try folder.write(MigrateCommandTests.first, to: "one.json")
     try folder.write(MigrateCommandTests.second, to: "two.json")
-    let (server, _) = try folder.serve(target, ["--model", "one.json"])
-    server.terminate()
-    server.waitUntilExit()
-    #expect(server.terminationStatus == 0)
+    try folder.serveOnce(target, ["--model", "one.json"])
     let connection = try PostgresConnection(target)
     try connection.execute(
       """
@@ -175,9 +172,7 @@ struct DatabaseCommandTests {
       MigrateCommandTests.first.replacing(
         #"{"name":"age""#, with: #"{"name":"rank","type":"Integer 32"},{"name":"age""#),
       to: "two.json")
-    let (server, _) = try folder.serve(target, ["--model", "one.json"])
-    server.terminate()
-    server.waitUntilExit()
+    try folder.serveOnce(target, ["--model", "one.json"])
     let connection = try PostgresConnection(target)
     try connection.execute(
       """
@@ -235,10 +230,7 @@ struct DatabaseCommandTests {
         EXECUTE FUNCTION model_links_ai();
       """)
     func serve() throws {
-      let (server, _) = try folder.serve(target, ["--model", "city.json"])
-      server.terminate()
-      server.waitUntilExit()
-      #expect(server.terminationStatus == 0)
+      try folder.serveOnce(target, ["--model", "city.json"])
     }
     func triggers() throws -> [String] {
       try connection.query(

@@ -7,9 +7,7 @@ import Testing
 @Suite("The files of a deployment", .mayBlock)
 struct DeploymentFilesTests {
   private static func text(_ name: String) throws -> String {
-    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .appendingPathComponent("../../docker").standardizedFileURL
-    return try String(contentsOf: root.appendingPathComponent(name), encoding: .utf8)
+    try ManualPage("docker/\(name)").text
   }
 
   /// The texts after `key: ` in lines of a YAML file.

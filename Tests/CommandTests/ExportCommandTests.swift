@@ -18,9 +18,8 @@ struct ExportCommandTests {
     var random = SeededRandom()
     let seed = random.seed
     let schema = "CREATE TABLE T(id INTEGER PRIMARY KEY, t TEXT, n INTEGER, r REAL, b BOOLEAN)"
-    try folder.sql(schema, on: "a.sqlite")
     let pieces = ["", "a", "\"", ",", "\t", "\n", "\r\n", "é", "東", "'", " ", "007", "null"]
-    for _ in 0..<200 {
+    let inserted = (0..<200).map { _ in
       let text = (0..<random.number(0...3)).map { _ in random.pick(pieces) }.joined()
       let quoted = "'" + text.replacingOccurrences(of: "'", with: "''") + "'"
       let values = [
@@ -29,9 +28,11 @@ struct ExportCommandTests {
         random.oneIn(5) ? "NULL" : "\(Double(random.number(0...999_999)) / 7)",
         random.pick(["NULL", "0", "1"]),
       ]
-      try folder.sql(
-        "INSERT INTO T(t, n, r, b) VALUES (\(values.joined(separator: ", ")))", on: "a.sqlite")
+      return "(\(values.joined(separator: ", ")))"
     }
+    try folder.sql(
+      "\(schema); INSERT INTO T(t, n, r, b) VALUES \(inserted.joined(separator: ", "))",
+      on: "a.sqlite")
     let rows = try folder.sql("SELECT * FROM T", on: "a.sqlite")
     for format in ["csv", "tsv", "json", "ndjson"] {
       let target = "\(format).sqlite"
@@ -75,7 +76,7 @@ struct ExportCommandTests {
         "export", store, "City", "--select", "name", "--format", "json", "--offset", "2")
       #expect(json.output == "[\n{\"id\":3,\"name\":\"Bergen\"}\n]\n")
       let none = try folder.run(
-        "export", "w.sqlite", "City", "--where", "FALSEPREDICATE", "--select", "name")
+        "export", store, "City", "--where", "FALSEPREDICATE", "--select", "name")
       #expect(none.output == "id,name\n")
     }
     let bad = try folder.run("export", "w.sqlite", "City", "--sort", "nme", "--output", "x.csv")

@@ -5,21 +5,26 @@ import TestSupport
 import Testing
 
 extension ImportTests {
-  @Test("The history of an import is the one that the triggers write")
-  func history() throws {
+  // Ids that SQLite makes, and ids below and above the existing ones.
+  @Test(
+    "The history of an import is the one that the triggers write",
+    arguments: [[], ["-4", "900"], ["-4", "-3"]])
+  func history(ids: [String]) throws {
     let folder = try Folder()
     try folder.sql(smallFixture, on: "a.sqlite")
-    let server = try folder.serve("a.sqlite")
-    server.process.terminate()
-    server.process.waitUntilExit()
+    try folder.serveOnce("a.sqlite")
     try FileManager.default.copyItem(
       atPath: folder.file("a.sqlite"), toPath: folder.file("b.sqlite"))
-    try folder.write("name,country,population\nCusco,1,1\nVoss,2,2\n", to: "c.csv")
+    let lines =
+      ids.isEmpty
+      ? "name,country,population\nCusco,1,1\nVoss,2,2\n"
+      : "id,name,country,population\n\(ids[0]),Cusco,1,1\n\(ids[1]),Voss,2,2\n"
+    try folder.write(lines, to: "c.csv")
     #expect(try folder.run("import", "a.sqlite", "c.csv", "--into", "City").status == 0)
     try folder.sql(
       """
-      INSERT INTO City(name, country_id, population) VALUES ('Cusco', 1, 1);
-      INSERT INTO City(name, country_id, population) VALUES ('Voss', 2, 2);
+      INSERT INTO City(id, name, country_id, population) VALUES (\(ids.first ?? "NULL"), 'Cusco', 1, 1);
+      INSERT INTO City(id, name, country_id, population) VALUES (\(ids.last ?? "NULL"), 'Voss', 2, 2);
       """, on: "b.sqlite")
     for table in ["livefetch_history_City", "City"] {
       let rows = try folder.sql("SELECT * FROM \(table)", on: "a.sqlite")
@@ -47,14 +52,14 @@ extension ImportTests {
     let second = try folder.run("serve", "a.sqlite", "--port", "0")
     #expect(second.status == 74)
     #expect(second.errors.contains("is being served by process"))
-    server.process.terminate()
-    server.process.waitUntilExit()
+    stop(server.process)
     try folder.write("id,name\n3,Bjørgvin\n9,Voss\n", to: "c.csv")
     #expect(
       try folder.run("import", "a.sqlite", "c.csv", "--into", "City", "--key", "id").status == 0)
     server = try folder.serve("a.sqlite")
-    let url = URL(string: "\(server.address)/v1/objects/City?select=name&since=\(token)&wait=0")
-    let diff = String(decoding: try Data(contentsOf: try #require(url)), as: UTF8.self)
+    let answer = try FaultClient(address: server.address)
+      .send("GET", "/v1/objects/City?select=name&since=\(token)&wait=0")
+    let diff = String(decoding: answer.body, as: UTF8.self)
     #expect(diff.contains(#""inserted":[{"to":[0,3],"item":{"id":9,"name":"Voss"}}]"#), "\(diff)")
     #expect(diff.contains(#""id":3,"changed":{"name":"Bjørgvin"}"#), "\(diff)")
   }
@@ -67,9 +72,7 @@ extension ImportTests {
         CREATE TABLE Log(id INTEGER PRIMARY KEY, text TEXT);
         CREATE TRIGGER noted AFTER INSERT ON City BEGIN INSERT INTO Log(text) VALUES (NEW.name); END;
         """, on: "a.sqlite")
-    let server = try folder.serve("a.sqlite")
-    server.process.terminate()
-    server.process.waitUntilExit()
+    try folder.serveOnce("a.sqlite")
     #expect(
       try folder.run("import", "a.sqlite", "-", "--into", "City", input: "name\nX\n").status == 0)
     #expect(try folder.sql("SELECT text FROM Log", on: "a.sqlite") == ["X"])
@@ -80,15 +83,9 @@ extension ImportTests {
   @Test("The rules of a model file apply to an import")
   func modelled() throws {
     let folder = try Folder()
-    let model = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .appendingPathComponent("../../Sources/LiveFetchCommand/Resources/models/heroes.json")
-    try FileManager.default.copyItem(
-      at: model.standardizedFileURL, to: URL(fileURLWithPath: folder.file("heroes.json")))
-    let server = try folder.start(
-      ["serve", "h.sqlite", "--port", "0", "--model", "heroes.json"], output: "serve.log")
-    _ = try folder.wait(for: "serve.log") { $0.hasSuffix("\n") }
-    server.terminate()
-    server.waitUntilExit()
+    try folder.write(
+      ManualPage("Sources/LiveFetchCommand/Resources/models/heroes.json").text, to: "heroes.json")
+    try folder.serveOnce("h.sqlite", ["--model", "heroes.json"])
     try folder.write("name,power,motto\nAda,12,Think\nBob,9001,Fly\nCyd,3,low\n", to: "c.csv")
     let run = try folder.run("import", "h.sqlite", "c.csv", "--into", "Hero")
     #expect(run.status == 65)
@@ -111,11 +108,7 @@ extension ImportTests {
       {"entities":[{"name":"N","attributes":[{"name":"i","type":"Integer 64"},
        {"name":"d","type":"Double"},{"name":"e","type":"Decimal"},{"name":"t","type":"String"}]}]}
       """, to: "n.json")
-    let server = try folder.start(
-      ["serve", "model.sqlite", "--port", "0", "--model", "n.json"], output: "serve.log")
-    _ = try folder.wait(for: "serve.log") { $0.hasSuffix("\n") }
-    server.terminate()
-    server.waitUntilExit()
+    try folder.serveOnce("model.sqlite", ["--model", "n.json"])
     try folder.sql(
       "CREATE TABLE N(id INTEGER PRIMARY KEY, i INTEGER, d DOUBLE, e DECIMAL, t TEXT)",
       on: "plain.sqlite")

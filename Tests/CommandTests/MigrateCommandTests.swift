@@ -34,9 +34,7 @@ struct MigrateCommandTests {
     try folder.write(first, to: "one.json")
     try folder.write(second, to: "two.json")
     try folder.write("", to: "store.sqlite")
-    let (server, _) = try folder.serve("store.sqlite", ["--model", "one.json"])
-    server.terminate()
-    server.waitUntilExit()
+    try folder.serveOnce("store.sqlite", ["--model", "one.json"])
     try folder.sql(
       """
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10)
@@ -75,17 +73,17 @@ struct MigrateCommandTests {
   @Test func aMigrationThatIsKilledLeavesTheFileBeforeOrAfter() throws {
     let count = 100_000
     let folder = try Self.folder(count)
-    let start = Date()
     try FileManager.default.copyItem(
       atPath: folder.file("store.sqlite"), toPath: folder.file("whole.sqlite"))
+    let start = Date()
     let whole = try folder.run(
       "migrate", "whole.sqlite", "--model", "two.json", "--no-backup")
     #expect(whole.status == 0, "\(whole.errors)")
     let duration = Date().timeIntervalSince(start)
     var versions: [Int] = []
-    for part in 0..<12 {
+    for part in 0..<6 {
       let process = try folder.start(Self.migration, output: "kill.log")
-      usleep(UInt32(duration * Double(part + 1) / 13 * 1e6))
+      usleep(UInt32(duration * Double(part + 1) / 7 * 1e6))
       kill(process.processIdentifier, SIGKILL)
       process.waitUntilExit()
       let version = try Self.version(folder, count)
@@ -102,8 +100,7 @@ struct MigrateCommandTests {
     let fetched = try folder.run(
       "fetch", address, "Person", "--where", "fullName == 'p77'", "--format", "csv")
     #expect(fetched.output.contains("p77"), "\(fetched.output)\(fetched.errors)")
-    server.terminate()
-    server.waitUntilExit()
+    stop(server)
   }
 
   @Test func everyMigrationMakesACopyOfItsOwn() throws {
@@ -126,7 +123,8 @@ struct MigrateCommandTests {
     #expect(taken.errors == "livefetch: \(copies[0]): already exists and would be overwritten\n")
     // A refused migration leaves no copy.
     try folder.write("SELECT nothing;", to: "bad.sql")
-    _ = try folder.run("migrate", "store.sqlite", "--model", "two.json", "--sql", "bad.sql")
+    let bad = try folder.run("migrate", "store.sqlite", "--model", "two.json", "--sql", "bad.sql")
+    #expect(bad.status == 65)
     let after = try FileManager.default.contentsOfDirectory(atPath: folder.path)
     #expect(after.count { $0.hasPrefix("store.sqlite.before-") } == 2)
   }

@@ -33,8 +33,7 @@ struct ModelCommandTests {
     #expect(twice.status == 65)
     // A bundle can be served directly.
     try folder.write("", to: "shop.sqlite")
-    let (server, address) = try folder.serve("shop.sqlite", ["--model", "Shop.xcdatamodeld"])
-    defer { server.terminate() }
+    let (_, address) = try folder.serve("shop.sqlite", ["--model", "Shop.xcdatamodeld"])
     let saved = try folder.run(
       "save", address, input: #"[{"insert":"Shop","values":{"name":"much too long"}}]"#)
     #expect(saved.status != 0)
@@ -125,8 +124,7 @@ struct ModelCommandTests {
     // The model is the file's own, so its tables need no change.
     let check = try folder.run("model", "check", "world.json", "world.sqlite")
     #expect(check.output == "world.sqlite: its tables match the model\n", "\(check.errors)")
-    let (server, address) = try folder.serve("world.sqlite", ["--model", "world.json"])
-    defer { server.terminate() }
+    let (_, address) = try folder.serve("world.sqlite", ["--model", "world.json"])
     let fetched = try folder.run(
       "fetch", address, "City", "--where", "country.code == 'NO'", "--sort", "name", "--format",
       "csv", "--select", "name,population")

@@ -4,6 +4,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import LiveFetchCommand
+
 /// The result of a run of the program.
 struct Outcome {
   let status: Int32
@@ -20,10 +22,17 @@ final class Folder {
 
   init() throws { directory = try TemporaryDirectory() }
 
+  /// Ends the programs that still run. One that crashed before fails the test.
   deinit {
-    for process in running where process.isRunning {
-      kill(process.processIdentifier, SIGKILL)
-      process.waitUntilExit()
+    for process in running {
+      if process.isRunning {
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+      } else if process.terminationReason == .uncaughtSignal,
+        [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV].contains(process.terminationStatus)
+      {
+        Issue.record("a program ended by the signal \(process.terminationStatus)")
+      }
     }
   }
 
@@ -124,7 +133,7 @@ final class Folder {
     return process
   }
 
-  /// Serves `name` and returns its address.
+  /// Serves `name` and returns the server's address.
   func serve(
     _ name: String, _ flags: [String] = [], environment: [String: String] = [:],
     limits: String? = nil
@@ -132,18 +141,29 @@ final class Folder {
     let process = try start(
       ["serve", name, "--port", "0"] + flags, output: "serve.log", environment: environment,
       limits: limits)
-    let line = try wait(for: "serve.log") { $0.hasSuffix("\n") }
-    return (process, String(line.dropFirst("LiveFetch listening on ".count).dropLast()))
+    let line = try wait(for: "serve.log") { $0.hasSuffix("\n") || !process.isRunning }
+    let (start, errors) = ("LiveFetch listening on ", try read("serve.log.err"))
+    try #require(line.hasPrefix(start) && line.hasSuffix("\n"), "\(line)\(errors)")
+    return (process, String(line.dropFirst(start.count).dropLast()))
   }
 
-  /// Returns the content of `name` once it is as expected. Waits at most five minutes.
-  func wait(for name: String, _ isDone: (String) -> Bool) throws -> String {
-    for _ in 0..<30_000 {
-      let text = try read(name)
-      if isDone(text) { return text }
-      usleep(10_000)
+  /// Serves `name` until it is ready, then ends the server.
+  func serveOnce(_ name: String, _ flags: [String] = []) throws {
+    stop(try serve(name, flags).process)
+  }
+
+  /// Returns the content of `name` once it is as expected. Fails after five minutes.
+  func wait(
+    for name: String, sourceLocation: SourceLocation = #_sourceLocation,
+    _ isDone: (String) -> Bool
+  ) throws -> String {
+    var text = ""
+    let isInTime = try eventually(within: .seconds(300)) {
+      text = try read(name)
+      return isDone(text)
     }
-    return try read(name)
+    #expect(isInTime, "\(name): \(text)", sourceLocation: sourceLocation)
+    return text
   }
 
   // MARK: SQLite
@@ -151,6 +171,29 @@ final class Folder {
   /// Runs `sql` on the database `name` and returns its rows, with `|` between the values.
   @discardableResult
   func sql(_ sql: String, on name: String) throws -> [String] { try sqlite(file(name), sql) }
+}
+
+/// Ends a server by SIGTERM. Its exit status has to be 0.
+func stop(_ server: Process, sourceLocation: SourceLocation = #_sourceLocation) {
+  server.terminate()
+  server.waitUntilExit()
+  #expect(server.terminationStatus == 0, sourceLocation: sourceLocation)
+}
+
+/// The exit status and the message with which `serve` refuses its flags before it starts; nil if it takes
+/// them. Takes less time than the program itself.
+func refusal(of flags: [String]) -> (status: Int32, message: String)? {
+  do {
+    _ = try ServeOptions.parse(flags)
+    return nil
+  } catch {
+    return (ServeOptions.exitCode(for: error).rawValue, ServeOptions.message(for: error))
+  }
+}
+
+/// The port of a server's address.
+func portNumber(of address: String) throws -> Int {
+  try #require(address.split(separator: ":").last.flatMap { Int($0) })
 }
 
 /// Two countries and three cities.

@@ -9,17 +9,14 @@ import Testing
   "The Python client", .mayBlock,
   .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/python3")))
 struct PythonClientTests {
-  private static let root = URL(fileURLWithPath: #filePath)
-    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
-
   /// Runs Python in the repository's root; returns its status and what it printed.
   private func python(_ arguments: [String]) throws -> (status: Int32, output: String) {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
     process.arguments = arguments
-    process.currentDirectoryURL = URL(fileURLWithPath: Self.root)
+    process.currentDirectoryURL = ManualPage.root
     process.environment = ProcessInfo.processInfo.environment.merging(
-      ["PYTHONPATH": "\(Self.root)/Public", "PYTHONDONTWRITEBYTECODE": "1"]) { $1 }
+      ["PYTHONPATH": ManualPage.root.path + "/Public", "PYTHONDONTWRITEBYTECODE": "1"]) { $1 }
     let pipe = Pipe()
     process.standardOutput = pipe
     process.standardError = pipe
@@ -39,7 +36,7 @@ struct PythonClientTests {
   func conformance() throws {
     let program = BuiltProgram.named("livefetch").path
     let result = try python([
-      "Public/conformance.py", "--livefetch", program, "--rounds", "10", "--",
+      "Public/conformance.py", "--livefetch", program, "--rounds", "3", "--",
       "/usr/bin/python3", "Tests/Conformance/python_client.py",
     ])
     #expect(result.status == 0, "\(result.output)")
@@ -57,11 +54,9 @@ struct PythonClientTests {
           (5, 'Shanghai', 4, 24874500, NULL, 0);
         """, on: "w.sqlite")
     let (_, address) = try folder.serve("w.sqlite")
-    let page = try String(contentsOfFile: "\(Self.root)/Public/docs/python.md", encoding: .utf8)
-    let start = try #require(page.range(of: "```python\n")?.upperBound)
-    let end = try #require(page.range(of: "\n```", range: start..<page.endIndex)?.lowerBound)
-    let example = page[start..<end].replacing("http://127.0.0.1:8080", with: address)
-    let result = try python(["-c", String(example)])
+    let example = try #require(
+      try ManualPage("Public/docs/python.md").blocks.first { $0.language == "python" })
+    let result = try python(["-c", example.text.replacing("http://127.0.0.1:8080", with: address)])
     #expect(result.status == 0, "\(result.output)")
     let lines = result.output.split(separator: "\n")
     #expect(lines.count == 3 && lines[0] == "['Shanghai']" && lines[1].hasSuffix(" ['Tokyo']"))

@@ -17,13 +17,9 @@ struct ReloadTests {
     _ address: String, _ target: String, token: String? = nil, method: String = "GET",
     headers: String = "", body: String = ""
   ) throws -> WaitingClient {
-    let port = try #require(address.split(separator: ":").last.flatMap { Int($0) })
     let credential = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
-    return try #require(
-      WaitingClient(
-        port: port,
-        sending: "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\n"
-          + "\(credential)\(headers)\r\n\(body)"))
+    return try WaitingClient(
+      address, target, method: method, headers: credential + headers, body: body)
   }
 
   /// The status of `GET /v1/objects/City?limit=1` for a bearer of `token`.
@@ -129,18 +125,15 @@ struct ReloadTests {
     // More lines than a pipe holds.
     let requests = Process()
     requests.executableURL = URL(fileURLWithPath: "/usr/bin/curl")
-    requests.arguments = ["-s", "-o", folder.file("answers"), address + "/v1/model?n=[1-2000]"]
+    requests.arguments = ["-s", "-o", folder.file("answers"), address + "/v1/model?n=[1-1000]"]
     try requests.run()
     requests.waitUntilExit()
     try folder.sql("UPDATE City SET name = 'x' WHERE id = 1", on: "w.sqlite")
-    let body = #"{"name":"y"}"#
     let save = try client(
-      address, "/v1/objects/City/1", method: "PATCH",
-      headers: "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n",
-      body: body)
-    #expect(try save.receiveHead().hasPrefix("HTTP/1.1 200"))
+      address, "/v1/objects/City/1", method: "PATCH", body: #"{"name":"y"}"#)
+    #expect(save.receiveHead().hasPrefix("HTTP/1.1 200"))
     server.terminate()
-    #expect(try eventually(within: .seconds(120)) { !server.isRunning })
+    #expect(eventually(within: .seconds(120)) { !server.isRunning })
   }
 
   @Test("A setting that waits for the next start does not take effect with another one")
@@ -214,16 +207,11 @@ struct ReloadTests {
     let stream = try client(
       address, "/v1/objects/City?since=\(token)", headers: "Accept: text/event-stream\r\n")
     let body = #"{"fetches":{"a":{"entity":"City","since":"\#(token)"}},"wait":60}"#
-    let group = try client(
-      address, "/v1/live", method: "POST",
-      headers: "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n",
-      body: body)
+    let group = try client(address, "/v1/live", method: "POST", body: body)
     // The four, and the request of the metrics itself.
     #expect(
       try eventually(within: .seconds(300)) {
-        let metrics = try FaultClient(address: address).send("GET", "/metrics").body
-        return String(decoding: metrics, as: UTF8.self)
-          .contains("\nlivefetch_connections_waiting 5\n")
+        try FaultClient(address: address).metric("livefetch_connections_waiting") == 5
       })
     try folder.write(#"{"query-timeout": 50}"#, to: "livefetch.json")
     _ = try hangUp(server, folder, until: "read again: ")
@@ -241,15 +229,28 @@ struct ReloadTests {
     #expect(again.hasPrefix("HTTP/1.1 200"), "\(again)")
   }
 
-  @Test("Without another value it goes on without a word")
+  @Test("Without another value a server says nothing, and its long-polls wait on")
   func unchanged() throws {
     let folder = try folder()
     try folder.write("first", to: "token")
-    let (server, address) = try folder.serve("w.sqlite", ["--token-file", "token"])
-    let poll = try client(address, "/v1/objects/City?since=now&wait=1", token: "first")
-    kill(server.processIdentifier, SIGHUP)
-    let head = poll.receiveHead()
-    #expect(!head.hasPrefix("HTTP/1.1 503"), "\(head)")
-    #expect(try folder.read("serve.log.err").contains("read again") == false)
+    let (server, address) = try folder.serve(
+      "w.sqlite", ["--token-file", "token", "--audit", "audit.log"])
+    let poll = try client(address, "/v1/objects/City?since=now&wait=60", token: "first")
+    #expect(
+      try eventually(within: .seconds(60)) {
+        try FaultClient(address: address).metric("livefetch_live_waiting", token: "first") == 1
+      })
+    // When the audit file is there for the second time, the first reading is over.
+    for _ in 0..<2 {
+      unlink(folder.file("audit.log"))
+      kill(server.processIdentifier, SIGHUP)
+      #expect(eventually(within: .seconds(60)) { folder.has("audit.log") })
+    }
+    #expect(poll.isWaiting)
+    #expect(try !folder.read("serve.log.err").contains("read again"))
+    let save = try client(
+      address, "/v1/objects/City/1", token: "first", method: "PATCH", body: #"{"name":"y"}"#)
+    #expect(save.receiveHead().hasPrefix("HTTP/1.1 200"))
+    #expect(poll.receiveHead().hasPrefix("HTTP/1.1 200"))
   }
 }

@@ -53,6 +53,7 @@ struct ServerStatusTests {
     try folder.sql(smallFixture, on: "w.sqlite")
     let (_, address) = try folder.serve("w.sqlite", environment: ["LIVEFETCH_TOKEN": "s3"])
     #expect(truncate(folder.file("w.sqlite"), 8_192) == 0)
+    // For a moment after the server is not ready, some requests are still answered.
     var status = try folder.run("status", address, environment: ["LIVEFETCH_TOKEN": "s3"])
     try #require(
       try eventually(within: .seconds(60)) {

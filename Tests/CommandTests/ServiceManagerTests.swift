@@ -8,7 +8,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("A service manager")
+@Suite("A service manager", .mayBlock)
 struct ServiceManagerTests {
   /// Moves the socket that is the process's standard input to where a service manager puts it.
   private static let handingOver =
@@ -34,13 +34,12 @@ struct ServiceManagerTests {
     let folder = try folder()
     let listener = try Listener()
     for start in ["first", "second"] {
-      let client = try #require(WaitingClient(port: listener.port, "/v1/objects/City?as=count"))
-      #expect(!client.isAnswered)
+      let client = try WaitingClient(
+        "http://127.0.0.1:\(listener.port)", "/v1/objects/City?as=count")
+      #expect(client.isWaiting)
       let process = try serve(folder, on: listener, as: start)
       #expect(client.receiveHead().hasPrefix("HTTP/1.1 200 "))
-      process.terminate()
-      process.waitUntilExit()
-      #expect(process.terminationStatus == 0)
+      stop(process)
     }
   }
 
@@ -90,10 +89,7 @@ struct ServiceManagerTests {
   func missingManager() throws {
     let folder = try folder()
     for path in [folder.file("none"), "none", "@none", String(repeating: "/a", count: 200)] {
-      let (process, _) = try folder.serve("w.sqlite", environment: ["NOTIFY_SOCKET": path])
-      process.terminate()
-      process.waitUntilExit()
-      #expect(process.terminationStatus == 0)
+      stop(try folder.serve("w.sqlite", environment: ["NOTIFY_SOCKET": path]).process)
     }
   }
 }
@@ -104,20 +100,8 @@ private final class Listener {
   let port: Int
 
   init() throws {
-    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let descriptor = descriptor
-    try withUnsafeMutablePointer(to: &address) {
-      try $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        try #require(bind(descriptor, $0, size) == 0)
-        try #require(listen(descriptor, 16) == 0)
-        try #require(getsockname(descriptor, $0, &size) == 0)
-      }
-    }
-    port = Int(UInt16(bigEndian: address.sin_port))
+    (descriptor, port) = try LoopbackSocket.reservePort()
+    try #require(listen(descriptor, 16) == 0)
   }
 
   deinit { close(descriptor) }

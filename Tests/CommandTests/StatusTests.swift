@@ -94,7 +94,10 @@ struct StatusTests {
         ["demo", "--data", "none/d.sqlite"], 74,
         "none/d.sqlite: the sample could not be loaded: the file"
       ),
-      (["demo", "--data", ""], 74, ": the sample could not be loaded: the file cannot be created"),
+      (
+        ["demo", "todo", "--data", ""], 74,
+        ": the sample could not be loaded: the file cannot be created"
+      ),
       (
         ["demo", "blog", "--data", "w.sqlite"], 65, "w.sqlite: holds something else than the sample"
       ),
@@ -118,14 +121,6 @@ struct StatusTests {
     #expect(run.status == status, "\(run.errors)")
     #expect(run.errors.hasPrefix("livefetch: " + complaint), "\(run.errors)")
     #expect(try folder.sql("SELECT count(*) FROM City", on: "w.sqlite") == ["3"])
-  }
-
-  @Test("There is no help for an unknown command", arguments: [["nosuch"], ["model", "nosuch"]])
-  func help(topics: [String]) throws {
-    let run = try folder().run(["help"] + topics)
-    #expect(run.status == 64)
-    #expect(run.errors.contains("There is no command 'nosuch'"))
-    #expect(try folder().run("help", "model", "import").status == 0)
   }
 
   @Test("A server reports a damaged file on standard error")

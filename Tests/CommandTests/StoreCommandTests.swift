@@ -139,10 +139,7 @@ struct StoreCommandTests {
   @Test("A server's token is taken from the flag or the environment")
   func token() throws {
     let folder = try fixture()
-    _ = try folder.start(
-      ["serve", "w.sqlite", "--port", "0", "--token", "abc"], output: "serve.log")
-    let line = try folder.wait(for: "serve.log") { $0.hasSuffix("\n") }
-    let address = String(line.dropFirst("LiveFetch listening on ".count).dropLast())
+    let (_, address) = try folder.serve("w.sqlite", ["--token", "abc"])
     #expect(try folder.run("fetch", address, "City", "--count").status == 64)
     #expect(try folder.run("fetch", address, "City", "--count", "--token", "abc").output == "3\n")
     let run = try folder.run(
@@ -170,8 +167,7 @@ struct StoreCommandTests {
     let refused = try folder.run("save", "w.sqlite", "c.json")
     #expect(refused.status == 65)
     #expect(refused.errors.contains("save through it: livefetch save \(server.address)"))
-    server.process.terminate()
-    server.process.waitUntilExit()
+    stop(server.process)
     let followed = try folder.run("save", "w.sqlite", input: #"[{"delete":"City","id":5}]"#)
     #expect(followed.output.hasPrefix("0 inserted, 0 updated, 1 deleted\n  token "))
     #expect(try folder.run("check", "w.sqlite").status == 0)
@@ -185,8 +181,7 @@ struct StoreCommandTests {
     let server = try folder.serve("w.sqlite")
     for isRemote in [true, false] {
       if !isRemote {
-        server.process.terminate()
-        server.process.waitUntilExit()
+        stop(server.process)
       }
       let run = try folder.run("save", isRemote ? server.address : "w.sqlite", input: body)
       #expect(run.status == 65)
@@ -232,8 +227,7 @@ struct StoreCommandTests {
     #expect(try folder.run("restore", "b.sqlite", "w.sqlite").status == 65)
     let before = try folder.run("fetch", server.address, "City", "--format", "json").output
     let token = try #require(before.firstMatch(of: /"token":"([^"]+)"/)).1
-    server.process.terminate()
-    server.process.waitUntilExit()
+    stop(server.process)
     try folder.sql("DELETE FROM City", on: "w.sqlite")
     let restored = try folder.run("restore", "b.sqlite", "w.sqlite")
     #expect(restored.status == 0, "\(restored.errors)")
@@ -305,9 +299,7 @@ struct StoreCommandTests {
       orphans.output
         == "orphans: 2 rows of City refer to a Country that does not exist (row 2, 3)\n")
     try folder.sql("UPDATE City SET country_id = 1", on: "w.sqlite")
-    let server = try folder.serve("w.sqlite")
-    server.process.terminate()
-    server.process.waitUntilExit()
+    try folder.serveOnce("w.sqlite")
     try folder.sql("INSERT INTO City(name) VALUES ('X'), ('Y'), ('Z')", on: "w.sqlite")
     #expect(try folder.run("check", "w.sqlite").status == 0)
     try folder.sql("DELETE FROM livefetch_position WHERE position = 3", on: "w.sqlite")
@@ -382,8 +374,7 @@ struct StoreCommandTests {
     let remote = try folder.run("status", server.address)
     #expect(remote.output.contains(/\nready +yes\n/))
     #expect(remote.output.contains(/\nentities +Country, City\n/))
-    server.process.terminate()
-    server.process.waitUntilExit()
+    stop(server.process)
     #expect(try folder.run("status", "w.sqlite").output.contains("served by      none\n"))
     #expect(try folder.run("status", server.address).status == 69)
   }

@@ -7,12 +7,7 @@ import Testing
 
 @Suite("The version", .mayBlock)
 struct VersionTests {
-  private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .appendingPathComponent("../..").standardizedFileURL
-
-  private static func text(_ path: String) throws -> String {
-    try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
-  }
+  private static func text(_ path: String) throws -> String { try ManualPage(path).text }
 
   @Test("is the same in the program and in the JavaScript packages")
   func agreement() throws {
@@ -27,7 +22,7 @@ struct VersionTests {
 
   @Test("is written in one Swift file")
   func once() throws {
-    let sources = Self.root.appendingPathComponent("Sources")
+    let sources = ManualPage.root.appendingPathComponent("Sources")
     let files = FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil)
     var places: [String] = []
     for case let file as URL in try #require(files) where file.pathExtension == "swift" {

@@ -20,8 +20,8 @@ struct WatchTests {
     let common = [
       "--where", "country.code == 'NO'", "--sort", "name", "--select", "name", "--watch",
     ]
-    let first = try folder.start(["fetch", "w.sqlite", "City"] + common, output: "file.txt")
-    let second = try folder.start(["fetch", server.address, "City"] + common, output: "url.txt")
+    _ = try folder.start(["fetch", "w.sqlite", "City"] + common, output: "file.txt")
+    _ = try folder.start(["fetch", server.address, "City"] + common, output: "url.txt")
     let before = "id  name\n 3  Bergen\n 2  Oslo\n"
     for name in ["file.txt", "url.txt"] {
       #expect(try folder.wait(for: name) { $0 == before } == before)
@@ -33,10 +33,6 @@ struct WatchTests {
     for name in ["file.txt", "url.txt"] {
       #expect(try folder.wait(for: name) { $0 == after } == after, "\(name)")
     }
-    for process in [first, second] {
-      process.terminate()
-      process.waitUntilExit()
-    }
   }
 
   @Test("With --format json every line has the members of the first one, of a file and of a server")
@@ -47,18 +43,14 @@ struct WatchTests {
       "--section", "country.name", "--sort", "name", "--select", "name", "--limit", "2",
       "--format", "json", "--watch",
     ]
-    let first = try folder.start(["fetch", "w.sqlite", "City"] + common, output: "file.txt")
-    let second = try folder.start(["fetch", server.address, "City"] + common, output: "url.txt")
+    _ = try folder.start(["fetch", "w.sqlite", "City"] + common, output: "file.txt")
+    _ = try folder.start(["fetch", server.address, "City"] + common, output: "url.txt")
     for name in ["file.txt", "url.txt"] { _ = try folder.wait(for: name) { $0.hasSuffix("}\n") } }
     let saved = try folder.run(
       "save", server.address, input: #"[{"update":"City","id":2,"values":{"country":1}}]"#)
     #expect(saved.status == 0, "\(saved.errors)")
     let outputs = try ["file.txt", "url.txt"].map { name in
       try folder.wait(for: name) { $0.split(separator: "\n").count == 2 }
-    }
-    for process in [first, second] {
-      process.terminate()
-      process.waitUntilExit()
     }
     // A file that no server has open is read with a token of its own.
     let texts = outputs.map { $0.replacing(/"token":"[^"]+"/, with: #""token":"""#) }
@@ -88,8 +80,7 @@ struct WatchTests {
         "--select", "name", "--format", "json", "--watch",
       ], output: "url.txt")
     _ = try folder.wait(for: "url.txt") { $0.hasSuffix("}\n") }
-    first.process.terminate()
-    first.process.waitUntilExit()
+    stop(first.process)
     let waiting = try folder.wait(for: "url.txt.err") { $0.hasSuffix("trying again\n") }
     #expect(waiting.hasPrefix("livefetch: \(first.address): "))
     let saved = try folder.run(
@@ -103,7 +94,5 @@ struct WatchTests {
     )
     #expect(watch.isRunning)
     #expect(try folder.read("url.txt.err") == waiting)
-    watch.terminate()
-    watch.waitUntilExit()
   }
 }

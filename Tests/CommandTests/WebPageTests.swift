@@ -9,8 +9,7 @@ import WebPage
 struct WebPageTests {
   @Test("Every file of Public is carried as it is")
   func files() throws {
-    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Public")
+    let folder = ManualPage.root.appendingPathComponent("Public")
     let names = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String }
     var onDisk: [String: Data] = [:]
     for name in names ?? [] where !name.split(separator: "/").contains(where: { $0.hasPrefix(".") })

@@ -136,7 +136,10 @@ class Answering(threading.Thread):
             with client:
                 data = b""
                 while b"\r\n\r\n" not in data or not data.endswith(b"}"):
-                    data += client.recv(1 << 16)
+                    received = client.recv(1 << 16)
+                    if not received:
+                        break
+                    data += received
                 self.requests.append(data.decode())
                 client.sendall(answer)
 
@@ -160,7 +163,10 @@ class Holding:
             data = client.recv(1 << 16)
             while data:
                 while not data.endswith(b"}"):
-                    data += client.recv(1 << 16)
+                    received = client.recv(1 << 16)
+                    if not received:
+                        return
+                    data += received
                 if b'"since"' in data:
                     self.holds.release()
                 else:
@@ -263,7 +269,7 @@ class Requesting(unittest.TestCase):
         thread.start()
         time.sleep(0.1)
         client.close()
-        thread.join(10)
+        thread.join(60)
         self.assertFalse(thread.is_alive())
         for other in [full, *waiting]:
             other.close()

@@ -12,18 +12,10 @@ from contextlib import closing
 
 from report import Result
 from server import Connection, Refused, Server, create, target
+from slow import PAIR as ENDLESS, SCHEMA
 
 LIMIT = 3  # seconds of --query-timeout
-SCHEMA = """
-CREATE TABLE tree(id INTEGER PRIMARY KEY, name TEXT);
-CREATE TABLE leaf(id INTEGER PRIMARY KEY, n INTEGER, text TEXT, tree_id INTEGER REFERENCES tree(id));
-CREATE INDEX leaf_tree ON leaf(tree_id);
-INSERT INTO tree VALUES (1, 'one');
-WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 4000)
-  INSERT INTO leaf SELECT x, x, printf('%.*c', 3000, 'a'), 1 FROM c;
-"""
-# Longer than any limit; a scan of 12 MB; a second or so.
-ENDLESS = "SUBQUERY(tree.leaf, $a, SUBQUERY(tree.leaf, $b, $a.n * $b.n == -n).@count > 0).@count > 0"
+# A scan of 12 MB; a second or so.
 SCAN = "text CONTAINS 'b'"
 LONG = "id <= 40 AND SUBQUERY(tree.leaf, $a, $a.n * n == -1 OR $a.text ENDSWITH 'b').@count > 0"
 
@@ -235,13 +227,3 @@ def until_served(server):
             return time.monotonic() - began
         time.sleep(0.1)
     return None
-
-
-if __name__ == "__main__":
-    import sys
-    import tempfile
-    from pathlib import Path
-
-    with tempfile.TemporaryDirectory() as directory:
-        for result in run(sys.argv[1], Path(directory)):
-            result.print()

@@ -1,4 +1,4 @@
-"""R8: a file or its log that is cut off, or has pages of zeros or noise, before the server
+"""DAMAGE: a file or its log that is cut off, or has pages of zeros or noise, before the server
 starts or while it runs.
 
 The server may refuse to start. Otherwise each answer is the one of the whole file (of an earlier save,
@@ -116,7 +116,7 @@ def examine(program, file, states, harm, is_served):
     except OSError as error:
         return "died", faults + [f"{error!r}, exit status {server.process.poll()}"]
     finally:
-        server.__exit__()
+        server.end(by=signal.SIGKILL)
 
 
 def run(program, folder, offsets, seed, seconds=None):

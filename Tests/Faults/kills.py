@@ -127,5 +127,7 @@ def run(program, folder, kills, seed, seconds=None):
     answered = sum(len(saver.answered) for saver in savers)
     resumed = sum(watcher.resumed for watcher in watchers)
     diffs = sum(watcher.view.diffs for watcher in watchers)
+    if not answered or not resumed:
+        faults.append("no save was answered, or no watcher resumed")
     return Result("R2", f"{kills} kill -9 (seed {seed})", faults, {
         "answered saves": answered, "resumed": resumed, "diffs": diffs})

@@ -187,6 +187,7 @@ class Trial:
             "saves": sum(len(saver.answered) for saver in self.savers) - before[0],
             "diffs": sum(watcher.view.diffs for watcher in self.watchers) - before[1]}
         found, self.faults = self.faults, []
+        found += [f"no {name}" for name in ("saves", "diffs") if not figures[name]]
         return Result("R13", what, found, figures)
 
     def recover(self):

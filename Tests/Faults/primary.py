@@ -127,8 +127,10 @@ def run(program, folder, kills, seed, seconds=None):
             for watcher in watchers:
                 watcher.ended.set()
     faults += [fault for watcher in watchers for fault in watcher.faults]
+    figures = {
+        "transactions": sum(writer.transactions for writer in writers),
+        "resumed": sum(watcher.resumed for watcher in watchers),
+        "diffs": sum(watcher.view.diffs for watcher in watchers)}
+    faults += [f"{name}: none" for name, count in figures.items() if not count]
     return Result("R12", f"{kills} kill -9 of one of two servers over PostgreSQL (seed {seed})",
-                  faults, {
-                      "transactions": sum(writer.transactions for writer in writers),
-                      "resumed": sum(watcher.resumed for watcher in watchers),
-                      "diffs": sum(watcher.view.diffs for watcher in watchers)})
+                  faults, figures)

@@ -153,5 +153,7 @@ def run(program, folder, rounds, seed, seconds=None):
             thread.ended.set()
         faults += [fault for thread in following for fault in thread.faults]
     followed = sum(thread.view.diffs for thread in following)
+    if not asked or not followed:
+        faults.append("no diff was asked for, or none followed")
     return Result("R1", f"{rounds} random saves (seed {seed})", faults,
                   {"diffs asked": asked, "diffs followed": followed})

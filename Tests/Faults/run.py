@@ -30,6 +30,7 @@ import storage
 import tokens
 import vanish
 from report import Result
+from server import Server
 
 
 def arguments():
@@ -102,8 +103,11 @@ def main():
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     chosen = [name for name in given.only.upper().split(",") if name]
+    known = targets(given)
+    if unknown := set(chosen) - set(known):
+        sys.exit(f"there is no target {', '.join(unknown)}; there are {', '.join(known)}")
     failed = False
-    for name, carry in targets(given).items():
+    for name, carry in known.items():
         if chosen and name not in chosen:
             continue
         with tempfile.TemporaryDirectory(prefix="livefetch-faults-") as folder:
@@ -111,6 +115,10 @@ def main():
             for result in [results] if isinstance(results, Result) else results:
                 result.print()
                 failed = failed or bool(result.faults)
+        if Server.failures:
+            Result(name, "servers that did not end well", Server.failures[:]).print()
+            Server.failures.clear()
+            failed = True
     return 1 if failed else 0
 
 

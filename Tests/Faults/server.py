@@ -12,17 +12,20 @@ from contextlib import closing
 
 
 class Server:
+    failures = []  # of servers that died, or did not end with status 0
+
     def __init__(self, program, file, *flags, host="127.0.0.1", token=None, environment={}):
         self.program, self.file, self.flags = program, file, flags
-        self.process, self.host, self.port = None, host, 0
+        self.process, self.was_ended, self.host, self.port = None, False, host, 0
         self.headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.environment = os.environ | environment
         if token:
             self.flags += "--host", host, "--token", token
 
     def start(self, *flags):
-        """Start, and wait for the line that says where it listens."""
+        """Starts, and waits for the line that says where it listens."""
         command = [self.program, "serve", str(self.file), "--port", "0", *self.flags, *flags]
+        self.was_ended = False
         self.process = subprocess.Popen(
             command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         line = self.process.stdout.readline()
@@ -32,7 +35,8 @@ class Server:
         return self
 
     def end(self, by=signal.SIGTERM, within=30):
-        """End the process and give its exit status; a hung one is killed."""
+        """Ends the process and returns its exit status; a hung one is killed."""
+        self.was_ended = True
         self.process.send_signal(by)
         try:
             return self.process.wait(within)
@@ -44,8 +48,14 @@ class Server:
         return self.start()
 
     def __exit__(self, *_):
-        if self.process and self.process.poll() is None:
-            self.end(within=5)
+        """Ends the process where nothing else has done so, and keeps a status that is not 0."""
+        if not self.process or self.was_ended:
+            return
+        status = self.process.poll()
+        if status is None:
+            status = self.end()
+        if status:
+            Server.failures.append(f"the server of {self.file} ended with status {status}")
 
     # -- What the process uses
 

@@ -261,7 +261,7 @@ def unreadable(program, folder):
             thread.faults = [fault for fault in thread.faults if ": 503" not in fault]
         took = trial.recover()
         result = trial.result("reads fail with EIO", took)
-        result.faults += faults
+        result.faults += faults + ([] if failures else ["nothing failed"])
         result.figures["reads refused"] = sum(refused.values())
         result.figures["calls failed"] = failures
         result.figures["watchers refused"] = len(outcome)

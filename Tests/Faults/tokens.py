@@ -1,4 +1,4 @@
-"""R8: credentials that no login service would issue: JWTs with changed bytes, headers of other
+"""TOKENS: credentials that no login service would issue: JWTs with changed bytes, headers of other
 algorithms, claims of the wrong kind under a right signature, keys of the wrong form. Only a token
 with a right signature and right claims is answered; the server never ends and never answers 500."""
 
@@ -96,6 +96,11 @@ def run(program, folder, seconds, seed):
     sent, until = 0, time.monotonic() + seconds
     flags = "--jwt-key", str(folder / "secret"), "--access", str(folder / "rules.json")
     with Server(program, file, *flags) as server:
+        right = request("GET", "/v1/objects/note?select=owner", headers=[
+            ("Authorization", f"Bearer {signed({'alg': 'HS256'}, CLAIMS)}")])
+        answer = send(server.port, right, time_limit=30)
+        if answer.status != 200 or b"ann" not in answer.body or b"bob" in answer.body:
+            faults.append(f"the right token: {answer.status} {answer.body[:300]!r}")
         while time.monotonic() < until and len(faults) < 20:
             text, may_pass = maker.token()
             sent += 1

@@ -7,7 +7,8 @@ from report import Clock, Result
 from server import Connection, Server, create, target
 from waiting import WaitingClients, until
 
-BATCH, NOTICED, SPARE = 500, 60, 4  # clients, seconds, descriptors
+# Clients; seconds, fewer than the clients would wait; descriptors.
+BATCH, NOTICED, SPARE = 500, 30, 4
 
 
 def run(program, folder, cycles, seconds=None):

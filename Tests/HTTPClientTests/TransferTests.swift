@@ -132,7 +132,7 @@ struct TransferTests {
     let transfer = Transfer(request)
     guard case .head = await transfer.next() else { throw TransferError.cancelled }
     guard case .body = await transfer.next() else { throw TransferError.cancelled }
-    try await Task.sleep(for: .seconds(4))
+    try await Task.sleep(for: .milliseconds(2_500))
     for _ in 0..<100 {
       guard case .body = await transfer.next() else { throw TransferError.cancelled }
     }

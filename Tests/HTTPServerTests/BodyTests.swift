@@ -127,7 +127,7 @@ extension HTTPServerTests {
       _ body: String, _ status: Int
     ) async throws {
       try await withServer(.changed { $0.maxBodyBytes = 1000 }) { server in
-        let client = try RawClient(server.port, timeout: status == 0 ? 0.1 : 5)
+        let client = try RawClient(server.port, timeout: status == 0 ? 0.1 : 60)
         client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked \r\n\r\n" + body)
         #expect(client.response()?.status == (status == 0 ? nil : status))
         try #expect(RawClient(server.port).get("/")?.status == 200)

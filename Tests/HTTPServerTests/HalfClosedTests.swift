@@ -51,8 +51,8 @@ extension HTTPServerTests {
     func `a connection ends whose client finishes within a request`(
       _ text: String, _ leaves: Bool
     ) async throws {
-      try await withServer(Self.patient()) { server in
-        let clients = try (0..<50).map { _ in try RawClient(server.port) }
+      try await withServer(Self.patient { $0.finishedPeerTimeout = 0.05 }) { server in
+        let clients = try (0..<20).map { _ in try RawClient(server.port) }
         for client in clients {
           client.sendLast(text)
           if leaves { client.close() }
@@ -108,7 +108,6 @@ extension HTTPServerTests {
         for client in clients { client.sendLast("GET / HTTP/1.1\r\nHost: a\r\n\r\n") }
         for client in clients { #expect(client.response()?.body.count == count) }
         for client in clients { #expect(client.isClosedByServer) }
-        #expect(await eventually(30) { server.connectionCount == 0 })
       }
     }
 

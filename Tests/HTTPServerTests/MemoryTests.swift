@@ -21,14 +21,14 @@ extension HTTPServerTests {
       try await serving(Self.limited(24 << 20), Self.large) { server in
         let unread = try (0..<3).map { _ in try RawClient(server.port, receiveBuffer: 4_096) }
         for client in unread { client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n") }
-        #expect(await eventually(20) { server.memoryInFlight == 24 << 20 })
-        let client = try RawClient(server.port, timeout: 20)
+        #expect(await eventually { server.memoryInFlight == 24 << 20 })
+        let client = try RawClient(server.port)
         let refusal = client.get("/")
         #expect(refusal?.status == 503)
         #expect(refusal?.header("retry-after") == "1")
         #expect(refusal?.text.contains("\"code\":\"overloaded\"") == true)
         for client in unread { client.close() }
-        #expect(await eventually(20) { server.memoryInFlight == 0 })
+        #expect(await eventually { server.memoryInFlight == 0 })
         let answer = client.get("/")
         #expect(answer?.status == 200)
         #expect(answer?.body.count == 8 << 20)
@@ -56,7 +56,7 @@ extension HTTPServerTests {
         let slow = try RawClient(server.port)
         slow.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \(5 << 19)\r\n\r\n")
         slow.send(piece + piece)
-        #expect(await eventually(20) { server.memoryInFlight == 2 << 20 })
+        #expect(await eventually { server.memoryInFlight == 2 << 20 })
         let declared = try RawClient(server.port)
         declared.send(
           "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: \(2 << 20)\r\n\r\n"
@@ -73,7 +73,7 @@ extension HTTPServerTests {
           #expect(refusal?.text.contains("\"code\":\"overloaded\"") == true)
         }
         slow.close()
-        #expect(await eventually(20) { server.memoryInFlight == 0 })
+        #expect(await eventually { server.memoryInFlight == 0 })
         let client = try RawClient(server.port)
         client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \(2 << 20)\r\n\r\n")
         client.send(piece + piece)
@@ -86,7 +86,7 @@ extension HTTPServerTests {
         if request.target == "/changes" { exchange.forbidRefusal() }
         exchange.respond(HTTPResponse(body: .bytes([UInt8](repeating: 65, count: 2 << 20))))
       } during: { server in
-        let client = try RawClient(server.port, timeout: 20)
+        let client = try RawClient(server.port)
         #expect(client.get("/")?.status == 503)
         #expect(client.get("/changes")?.body.count == 2 << 20)
       }
@@ -105,7 +105,7 @@ extension HTTPServerTests {
       let (changing, reading) = (try RawClient(server.port), try RawClient(server.port))
       changing.send("GET /changes HTTP/1.1\r\nHost: a\r\n\r\n")
       reading.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-      #expect(await eventually(20) { exchanges.count == 2 && server.waitingCount == 2 })
+      #expect(await eventually { exchanges.count == 2 && server.waitingCount == 2 })
       server.stop(grace: 0.5)
       #expect(reading.response()?.status == 503)
       #expect(changing.isClosedByServer)

@@ -1,5 +1,6 @@
 // Requests and responses: targets, headers, pipelining, status codes.
 
+import Glibc
 import Testing
 
 @testable import LiveFetchHTTPServer
@@ -185,7 +186,18 @@ extension HTTPServerTests {
 
     @Test func `IPv6 is listened on when asked for`() async throws {
       try await withServer(.changed { $0.host = "::1" }) { server in
-        #expect(server.port > 0)
+        let client = socket(AF_INET6, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(client) }
+        var address = sockaddr_in6()
+        address.sin6_family = sa_family_t(AF_INET6)
+        address.sin6_port = UInt16(server.port).bigEndian
+        address.sin6_addr = in6addr_loopback
+        let result = withUnsafePointer(to: &address) {
+          $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            connect(client, $0, socklen_t(MemoryLayout<sockaddr_in6>.size))
+          }
+        }
+        #expect(result == 0)
       }
     }
   }

@@ -213,10 +213,12 @@ extension HTTPServerTests {
       try await withServer(.changed { $0.workers = 1 }, handler: open(source)) { server in
         let stalled = try RawClient(server.port, receiveBuffer: 8192)
         stalled.send(Self.get)
-        var given = -1
-        while given != source.givenCount {
+        #expect(stalled.receive(until: "\r\n\r\n") != nil)
+        var (given, unchanged) = (0, 0)
+        while unchanged < 10 {
+          try await Task.sleep(for: .milliseconds(30))
+          unchanged = source.givenCount == given ? unchanged + 1 : 0
           given = source.givenCount
-          try await Task.sleep(for: .milliseconds(200))
         }
         #expect(given < 4_000_000)
         for _ in 0..<100 { source.wake() }

@@ -46,7 +46,7 @@ extension HTTPServerTests {
       try await withServer(try Self.secure()) { _, exchange in
         exchange.respond(shared)
       } _: { server in
-        let clients = try (0..<3).map { _ in try connect(server) }
+        let clients = try (0..<2).map { _ in try connect(server) }
         for client in clients { client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n") }
         for client in clients {
           let parts = client.response().split(separator: "\r\n\r\n", maxSplits: 1)

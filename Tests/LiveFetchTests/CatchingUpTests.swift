@@ -43,13 +43,7 @@ struct CatchingUpTests {
   @Test("returns when a store that does not have the save yet has it")
   func lagging() async throws {
     let cities = try Cities(.local)
-    let controller = FetchedResultsController(
-      fetchRequest: FetchRequest<City>(where: FetchPredicate("population >= 200")),
-      context: ManagedObjectContext(store: LaggingStore(cities.store)))
-    try await controller.performFetch()
-    let receipt = try await cities.save(#"{"update":"City","id":4,"values":{"population":41}}"#)
-    try await controller.caughtUp(to: receipt.token)
-    #expect(controller.fetchedObjects?.count == 4)
+    try await catchUp(with: LaggingStore(cities.store), cities)
   }
 
   @Test(
@@ -57,12 +51,17 @@ struct CatchingUpTests {
     .timeLimit(.minutes(3)))
   func flaky() async throws {
     let cities = try Cities(.local)
+    try await catchUp(with: LaggingStore(cities.store, .unreachable), cities)
+  }
+
+  private func catchUp(with store: LaggingStore, _ cities: Cities) async throws {
     let controller = FetchedResultsController(
       fetchRequest: FetchRequest<City>(where: FetchPredicate("population >= 200")),
-      context: ManagedObjectContext(store: LaggingStore(cities.store, .unreachable)))
+      context: ManagedObjectContext(store: store))
     try await controller.performFetch()
     let receipt = try await cities.save(#"{"update":"City","id":4,"values":{"population":41}}"#)
     try await controller.caughtUp(to: receipt.token)
+    #expect(store.hasLagged)
     #expect(controller.fetchedObjects?.count == 4)
   }
 
@@ -99,8 +98,10 @@ private final class LaggingStore: ObjectStore {
 
   private let store: any ObjectStore
   private let fault: Fault
-  /// True once a request was answered with the old token.
-  private let hasLagged = Mutex(false)
+  private let lag = Mutex(false)
+
+  /// True once a request was answered with the old token, or failed.
+  var hasLagged: Bool { lag.withLock { $0 } }
 
   init(_ store: any ObjectStore, _ fault: Fault = .oldToken) {
     (self.store, self.fault) = (store, fault)
@@ -114,7 +115,7 @@ private final class LaggingStore: ObjectStore {
     let answer = try await store.fetch(request)
     guard request["wait"] == .number("0"), let since = request["since"],
       case .object(let members) = answer,
-      !hasLagged.withLock({ hasLagged in
+      !lag.withLock({ hasLagged in
         defer { hasLagged = true }
         return hasLagged
       })

@@ -45,12 +45,9 @@ private typealias VillageStore = DataStore<Village, FilterRequest<Village>>
 @MainActor
 @Suite("One change among many results of a data store", .mayBlock, .serialized)
 struct DataStoreScalingTests {
-  @Test(
-    "calls few closures and hashes few ids, in the store and in a draft",
-    arguments: [8000, 100_000])
-  func operationCounts(count: Int) async throws {
-    let array = Villages((0..<count).map { Village($0, people: $0 * 10) })
-    let (far, last) = (count / 8 * 7, count * 7 / 64)
+  @Test("calls few closures and hashes few ids, in the store and in a draft")
+  func operationCounts() async throws {
+    let array = Villages((0..<64_000).map { Village($0, people: $0 * 10) })
     for store in [array as VillageStore, array.draft()] {
       var calls = 0
       let controller = DataStoreResultsController<Village, FilterRequest<Village>>(
@@ -70,10 +67,10 @@ struct DataStoreScalingTests {
       try await controller.performFetch()
       for (change, expected) in [
         (DataStoreChange(.update, Village(16, people: 161)), "update 16 0.2 0.2"),
-        (DataStoreChange(.update, Village(16, people: far * 10 + 1)), "move 16 0.2 0.\(last)"),
-        (DataStoreChange(.update, Village(16, people: 160)), "move 16 0.\(last) 0.2"),
-        (DataStoreChange(.insert, Village(count + 1, people: -1)), "insert \(count + 1) - 1.0"),
-        (DataStoreChange(.delete, Village(count + 1, people: -1)), "delete \(count + 1) 1.0 -"),
+        (DataStoreChange(.update, Village(16, people: 560_001)), "move 16 0.2 0.7000"),
+        (DataStoreChange(.update, Village(16, people: 160)), "move 16 0.7000 0.2"),
+        (DataStoreChange(.insert, Village(64_001, people: -1)), "insert 64001 - 1.0"),
+        (DataStoreChange(.delete, Village(64_001, people: -1)), "delete 64001 1.0 -"),
       ] {
         (calls, lines) = (0, [])
         CountedID.hashes.store(0, ordering: .relaxed)
@@ -156,6 +153,7 @@ struct DataStoreScalingTests {
         }
       }
     }
+    var saved = 0
     for step in 0..<30 {
       let source = Int.random(in: 0..<4, using: &random) == 0 ? draft : store
       if Int.random(in: 0..<12, using: &random) == 0 {
@@ -164,7 +162,7 @@ struct DataStoreScalingTests {
         // The draft cannot know that an id is taken, so it inserts others.
         let base = source === draft ? 50 : 0
         for change in Self.cityChanges(&random, insertedFrom: base) {
-          try? await source.save([change])
+          if (try? await source.save([change])) != nil { saved += 1 }
         }
       }
       for follower in followers {
@@ -176,6 +174,7 @@ struct DataStoreScalingTests {
         guard follower.fetchedResults == fresh.fetchedResults else { return }
       }
     }
+    #expect(saved > 5, "seed \(seed)")
   }
 
   private static func cityChanges(
@@ -216,6 +215,7 @@ struct DataStoreScalingTests {
         followers.append(controller)
       }
     }
+    var saved = 0
     for step in 0..<80 {
       let store = try #require(stores.randomElement(using: &random))
       switch Int.random(in: 0..<20, using: &random) {
@@ -223,7 +223,7 @@ struct DataStoreScalingTests {
       case 1: try? await inner.commit()
       case 2: draft.reset()
       case 3: inner.reset()
-      default: try? await store.save(Self.changes(&random))
+      default: if (try? await store.save(Self.changes(&random))) != nil { saved += 1 }
       }
       for follower in followers {
         let fresh = TownsController(
@@ -236,6 +236,7 @@ struct DataStoreScalingTests {
         guard follower.fetchedResults == fresh.fetchedResults else { return }
       }
     }
+    #expect(saved > 5, "seed \(seed)")
   }
 
   private static func changes(_ random: inout SeededRandom) -> [DataStoreChange<Town>] {

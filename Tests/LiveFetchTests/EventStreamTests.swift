@@ -73,6 +73,9 @@ struct EventConnectionTests {
     let request = request
     let past = try #require(URL(string: "http://127.0.0.1:\(proxy.port)"))
     let counted = RemoteStore(past, transport: .stream)
+    let open = Task { try? await counted.feed(of: request).next(since: token, hold: 25) }
+    try await eventually { proxy.connections > 0 }
+    open.cancel()
     await withTaskGroup(of: Void.self) { group in
       for worker in 0..<16 {
         group.addTask {
@@ -86,8 +89,7 @@ struct EventConnectionTests {
         }
       }
     }
-    for _ in 0..<1000 where proxy.connections > 0 { try await Task.sleep(for: .milliseconds(5)) }
-    #expect(proxy.connections == 0)
+    try await eventually { proxy.connections == 0 }
   }
 
   @Test("one that is let go between two events is closed")
@@ -105,8 +107,7 @@ struct EventConnectionTests {
       #expect(diff["from"]?.string == token)
       #expect(proxy.connections == 1)
     }
-    for _ in 0..<1000 where proxy.connections > 0 { try await Task.sleep(for: .milliseconds(5)) }
-    #expect(proxy.connections == 0)
+    try await eventually { proxy.connections == 0 }
   }
 
   @Test("a reader that is slow gets one diff for what happened meanwhile")

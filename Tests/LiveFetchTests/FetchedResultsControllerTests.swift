@@ -170,7 +170,7 @@ struct FetchedResultsControllerTests {
     try await eventually { fetches == 1 }
     try await cities.save(#"{"delete":"City","id":4}"#)
     try await eventually { fetches == 2 }
-    try await Task.sleep(for: .milliseconds(100))
+    try await controller.performFetch()
     #expect(log.snapshots.count == 2)
     #expect(fetches == 2)
   }

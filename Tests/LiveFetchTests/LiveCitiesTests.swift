@@ -43,9 +43,7 @@ struct LiveCitiesTests {
   }
 
   private func appears(_ text: String, in output: Output) async throws {
-    for _ in 0..<1000 where !output.text.contains(text) {
-      try await Task.sleep(for: .milliseconds(10))
-    }
+    try await eventually { output.text.contains(text) }
     #expect(output.text.contains(text), "\(output.text)")
   }
 }

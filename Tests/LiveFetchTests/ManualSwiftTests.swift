@@ -28,7 +28,7 @@ struct ManualSwiftTests {
     withExtendedLifetime(cities) {}
   }
 
-  @Test("print a live list until the task is cancelled")
+  @Test("end a live list when its task is cancelled")
   func firstLiveList() async throws {
     let cities = try Cities(.local)
     let path = cities.opened.path

@@ -6,8 +6,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Records the reports of an offline store.
-private final class Reports: Sendable {
+/// Records the reports of an offline store; sizes that repeat the last one are left out.
+final class Reports: Sendable {
   private let values = Mutex<(sizes: [Int], errors: Int, refused: [RefusedSave])>(([], 0, []))
   var sizes: [Int] { values.withLock { $0.sizes } }
   var errors: Int { values.withLock { $0.errors } }
@@ -24,7 +24,7 @@ private final class Reports: Sendable {
 }
 
 /// Passes requests on, as a store does that logs them.
-private struct PassingStore: ObjectStore {
+struct PassingStore: ObjectStore {
   let store: OfflineStore
 
   func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
@@ -194,13 +194,12 @@ struct OfflineStoreTests {
     store.close()
   }
 
-  @Test("saves a context's changes when the server is back")
-  func context() async throws {
+  @Test("returns to a caller that waits when the server is back, and reports the queue's size")
+  func waitingCaller() async throws {
     server.stop()
     let store = try open()
-    let context = ManagedObjectContext(store: store)
     let save = try grow(3, to: 801)
-    let waiting = Task { try await context.store.save(save) }
+    let waiting = Task { try await store.save(save) }
     try await eventually { store.queuedSaves.count == 1 }
     try server.start()
     #expect(try await waiting.value.updated == 1)

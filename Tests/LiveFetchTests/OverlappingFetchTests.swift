@@ -84,10 +84,10 @@ struct OverlappingFetchTests {
     return task
   }
 
-  private func release(_ order: [Int]) async throws {
+  private func release(_ order: [Int], pause: Duration = .milliseconds(30)) async throws {
     for number in order {
       store.release(number)
-      try await Task.sleep(for: .milliseconds(30))
+      try await Task.sleep(for: pause)
     }
   }
 
@@ -219,7 +219,7 @@ struct OverlappingFetchTests {
     var (held, last) = ([Int](), controller.fetchRequest)
     for number in 0..<40 {
       if number % 3 == 2, let index = held.indices.randomElement(using: &random) {
-        try await release([held.remove(at: index)])
+        try await release([held.remove(at: index)], pause: .milliseconds(5))
         continue
       }
       if Bool.random(using: &random) {
@@ -232,7 +232,7 @@ struct OverlappingFetchTests {
       }
       held.append(store.count - 1)
     }
-    try await release(held.shuffled(using: &random))
+    try await release(held.shuffled(using: &random), pause: .milliseconds(5))
     for fetch in fetches { #expect(await ending(of: fetch) == "done", comment) }
     for update in updates.dropLast() {
       #expect(["done", "superseded"].contains(await ending(of: update)), comment)

@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Predicates in Swift with types that do not fit")
+@Suite("Predicates in Swift with types that do not fit", .mayBlock)
 struct PredicateBuilderRefusalTests {
   private static let refused = [
     "\\.population == \"5\"", "\\.name > 5", "\\.name == \\.population", "\\.populaton > 5",

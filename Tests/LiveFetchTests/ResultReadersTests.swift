@@ -24,13 +24,16 @@ struct ResultReadersTests {
   func breaking() async throws {
     let cities = try Cities(.local)
     let controller = try await controller(cities)
+    var loops = 0
     for _ in 0..<100 {
       for await snapshot in controller.snapshots {
         #expect(snapshot.numberOfItems == 5)
         #expect(openChannels(controller) == 1)
+        loops += 1
         break
       }
     }
+    #expect(loops == 100)
     #expect(openChannels(controller) == 0)
     #expect(controller.channels.count <= 1)
   }

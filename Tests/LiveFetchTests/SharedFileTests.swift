@@ -70,11 +70,15 @@ struct SharedFileTests {
     let store = try LocalStore(path: path)
     var options = LocalStore.Options()
     options.isReadOnly = true
-    #expect(throws: StoreError.self) { try LocalStore(path: path, options: options) }
+    #expect(throws: StoreError.unusable("the file is open in this process with the other access")) {
+      try LocalStore(path: path, options: options)
+    }
     options = LocalStore.Options()
     options.model = try ModelFile(
       parsing: Array(#"{"version":"1","entities":[{"name":"Town"}]}"#.utf8))
-    #expect(throws: StoreError.self) { try LocalStore(path: path, options: options) }
+    #expect(throws: StoreError.unusable("the file is open in this process with another model")) {
+      try LocalStore(path: path, options: options)
+    }
     store.close()
     withExtendedLifetime(directory) {}
   }

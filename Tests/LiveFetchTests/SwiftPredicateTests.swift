@@ -114,7 +114,7 @@ final class Gazetteer: Sendable {
       ]))
     guard case .array(let sections)? = answer["sections"],
       case .array(let ids)? = sections.first?["items"]
-    else { return [] }
+    else { throw FetchError.diffNotApplicable }
     return ids.compactMap { $0.integer.map { Int($0) } }
   }
 }

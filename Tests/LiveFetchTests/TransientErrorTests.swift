@@ -95,7 +95,7 @@ struct TransientErrorTests {
   @Test("of a fetch is waited for, as the article shows it", arguments: Kind.allCases)
   func slowQuery(kind: Kind) async throws {
     var options = SQLiteStoreOptions()
-    options.queryTimeout = 1
+    options.queryTimeout = 0.5
     let opened = try OpenedStore(
       kind, options,
       sql: Cities.schema + """

@@ -62,7 +62,8 @@ import Testing
     let genuine = [UInt8](base64: text, .urlSafe) ?? []
     #expect(genuine.count > 12)
     var random = SeededRandom(seed: 99)
-    for _ in 0..<20_000 {
+    var accepted = 0
+    for _ in 0..<5_000 {
       var forged = genuine
       for _ in 0..<Int.random(in: 1...3, using: &random) {
         forged[Int.random(in: forged.indices, using: &random)] = .random(
@@ -74,8 +75,11 @@ import Testing
       var text: [UInt8] = []
       text.append(base64: forged, .urlSafe)
       let string = String(decoding: text, as: UTF8.self)
-      if let decoded = cursor.decode(string) { #expect(cursor.encode(decoded) == string) }
+      guard let decoded = cursor.decode(string) else { continue }
+      accepted += 1
+      #expect(cursor.encode(decoded) == string)
     }
+    #expect(accepted > 0)
     for text in ["", "=", "A", "AAAA", "ÄÄÄÄ", String(repeating: "A", count: 100_000)] {
       #expect(cursor.decode(text) == nil)
     }

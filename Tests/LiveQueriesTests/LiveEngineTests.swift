@@ -76,12 +76,21 @@ private final class Delivery: LiveDelivery {
         + #""updated":[{"from":[0,0],"to":[0,1],"id":1,"changed":{"name":"Shànghǎi"}}]}}"#)
   }
 
+  /// Waits until the engine has done what it was told before.
+  private func settle() {
+    let marker = RecordingWaiter()
+    engine.follow(plan(shape: .count), since: .token(store.token), until: .now, marker)
+    #expect(marker.next().hasPrefix("{"))
+  }
+
   @Test("A count is sent as its total, and only when it changes")
   func count() {
     let waiter = RecordingWaiter()
     engine.follow(plan(shape: .count), since: .token(store.token), until: nil, waiter)
     store.save { $0.cities[1]?.name = "x" }
     engine.storeDidChange()
+    settle()
+    #expect(!waiter.hasAnswers)
     store.save { $0.cities[1] = nil }
     engine.storeDidChange()
     let received = waiter.next()
@@ -111,6 +120,8 @@ private final class Delivery: LiveDelivery {
     engine.follow(plan(), object: .integer(1), since: .token(store.token), until: nil, waiter)
     store.save { $0.cities[2]?.name = "x" }
     engine.storeDidChange()
+    settle()
+    #expect(!waiter.hasAnswers)
     store.save { $0.cities[1]?.name = "y" }
     engine.storeDidChange()
     let changed = waiter.next()
@@ -135,9 +146,7 @@ private final class Delivery: LiveDelivery {
       #expect(waiter.next().hasSuffix(#","changed":{"name":"\#(name)"}}"#))
     }
     engine.follow(plan(), object: .integer(1), since: .token(start), until: nil, waiter)
-    let marker = RecordingWaiter()
-    engine.follow(plan(shape: .count), since: .token(store.token), until: .now, marker)
-    _ = marker.next()
+    settle()
     #expect(!waiter.hasAnswers)
     store.save { $0.cities[1]?.population = 25 }
     engine.storeDidChange()
@@ -152,13 +161,12 @@ private final class Delivery: LiveDelivery {
     let waiter = RecordingWaiter()
     store.save { $0.cities[1] = nil }
     engine.follow(plan(), object: .integer(1), since: .token(store.token), until: nil, waiter)
+    settle()
     // Inserted and deleted between two reads of the engine: nothing has changed.
     store.save { $0.cities[1] = City(name: "a", population: 1, isCapital: false, country: nil) }
     store.save { $0.cities[1] = nil }
     engine.storeDidChange()
-    let marker = RecordingWaiter()
-    engine.follow(plan(shape: .count), since: .token(store.token), until: .now, marker)
-    _ = marker.next()
+    settle()
     #expect(!waiter.hasAnswers)
     store.save { $0.cities[1] = City(name: "b", population: 2, isCapital: false, country: nil) }
     engine.storeDidChange()
@@ -211,9 +219,7 @@ private final class Delivery: LiveDelivery {
   func epoch() {
     let waiter = RecordingWaiter()
     engine.follow(plan(), since: .token(store.token), until: nil, waiter)
-    let other = RecordingWaiter()
-    engine.follow(plan(), since: .token(store.token), until: .now, other)
-    #expect(other.next().hasPrefix("{"))
+    settle()
     store.state.withLock { $0.epoch = "t2" }
     engine.storeDidChange()
     #expect(waiter.next() == "expired")
@@ -223,9 +229,7 @@ private final class Delivery: LiveDelivery {
   func failure() {
     let waiting = RecordingWaiter()
     engine.follow(plan(), since: .token(store.token), until: nil, waiting)
-    let settled = RecordingWaiter()
-    engine.follow(plan(), since: .token(store.token), until: .now, settled)
-    #expect(settled.next().hasPrefix("{"))
+    settle()
     store.state.withLock { $0.failure = .busy }
     let asking = RecordingWaiter()
     engine.storeDidChange()

@@ -10,6 +10,8 @@ import Testing
 final class Client: LiveWaiter {
   let plan: FetchPlan
   nonisolated(unsafe) var held: ResultSnapshot
+  /// The snapshot at its token, computed by brute force.
+  nonisolated(unsafe) var expected: ResultSnapshot
   nonisolated(unsafe) var token: Token
   nonisolated(unsafe) var isWaiting = false
   nonisolated(unsafe) var answers = 0
@@ -17,6 +19,7 @@ final class Client: LiveWaiter {
   init(plan: FetchPlan, held: ResultSnapshot, token: Token) {
     self.plan = plan
     self.held = held
+    expected = held
     self.token = token
   }
 }
@@ -96,8 +99,7 @@ final class Simulation {
     let diff = try #require(Diff(json: JSON(parsing: json)))
     #expect(diff.json == json, "seed \(seed)")
     let fresh = store.objects(at: to.position).snapshot(of: client.plan, at: to, in: store.model)
-    let old = store.objects(at: client.token.position)
-      .snapshot(of: client.plan, at: client.token, in: store.model)
+    let old = client.expected
     checkIncluded(diff, old)
     #expect(throws: Never.self, "seed \(seed)") { try client.held.apply(diff) }
     compare(client.held, fresh)
@@ -105,6 +107,7 @@ final class Simulation {
     let mayDiffer = client.plan.shape == .ids && !diff.updated.isEmpty
     let isToldSomething = isEmpty || mayDiffer || isDifferent(old, fresh)
     #expect(isToldSomething, "seed \(seed): \(String(decoding: json, as: UTF8.self))")
+    client.expected = fresh
     client.token = to
     diffs += isEmpty ? 0 : 1
   }
@@ -140,9 +143,7 @@ final class Simulation {
     let objects = store.objects(at: token.position)
     for client in clients where client.isWaiting {
       let fresh = objects.snapshot(of: client.plan, at: token, in: store.model)
-      let old = store.objects(at: client.token.position)
-        .snapshot(of: client.plan, at: client.token, in: store.model)
-      let isMissed = isDifferent(old, fresh)
+      let isMissed = isDifferent(client.expected, fresh)
       #expect(!isMissed, "seed \(seed): \(client.held) \(fresh) \(client.plan)")
     }
   }
@@ -188,7 +189,7 @@ final class Simulation {
 @Suite(.mayBlock) struct LiveQueriesTests {
   @Test(
     "Clients that apply every diff have the result of a new fetch, and get no other answer",
-    arguments: 0..<6)
+    arguments: 0..<2)
   func generated(part: Int) throws {
     var diffs = 0
     for number in 0..<25 {

@@ -65,7 +65,10 @@ import Testing
     func key() -> OrderKey {
       let isLong = Int.random(in: 0..<40, using: &random) == 0
       let length = Int.random(in: isLong ? 20_000...70_000 : 0...20, using: &random)
-      let bytes = (0..<length).map { _ in UInt8.random(in: 254...255, using: &random) }
+      var bytes = [UInt8](repeating: 255, count: length)
+      for place in Array(bytes.indices.prefix(3)) + bytes.indices.dropFirst(3).suffix(17) {
+        bytes[place] = .random(in: 254...255, using: &random)
+      }
       return OrderKey(bytes: bytes, sectionLength: 0, idOffset: UInt32(bytes.count))
     }
     var sorted: [OrderKey] = []

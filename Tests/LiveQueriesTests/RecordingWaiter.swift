@@ -22,9 +22,9 @@ final class RecordingWaiter: GroupWaiter {
     receive(texts.joined(separator: "; "))
   }
 
-  /// Returns the next answer, or "nothing" after 20 seconds.
+  /// Returns the next answer, or "nothing" after a minute.
   func next() -> String {
-    guard signal.wait(timeout: .now() + 20) == .success else { return "nothing" }
+    guard signal.wait(timeout: .now() + 60) == .success else { return "nothing" }
     return answers.withLock { $0.removeFirst() }
   }
 

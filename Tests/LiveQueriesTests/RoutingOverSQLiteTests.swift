@@ -9,10 +9,9 @@ import Testing
 @testable import LiveQueries
 @testable import SQLiteStore
 
-/// Routing over a real file: a query that is not affected has the same snapshot as before.
 @Suite("Routing over SQLite: a fetch that is no candidate is unchanged", .mayBlock)
 struct RoutingOverSQLiteTests {
-  @Test(arguments: [21, 22, 23, 24] as [UInt64])
+  @Test(arguments: [21, 22] as [UInt64])
   func fetchesThatAreNoCandidatesAreUnchanged(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let fixture = try FileFixture()
@@ -79,7 +78,7 @@ private final class FileFixture {
   init() throws {
     directory = try TemporaryDirectory()
     path = try directory.emptyFile()
-    try sqlite(path, Self.schema)
+    try sqlite(path, "PRAGMA synchronous = OFF;" + Self.schema)
     store = try SQLiteStore(path: path)
   }
 
@@ -90,7 +89,7 @@ private final class FileFixture {
   }
 
   /// Runs `sql` as another process would.
-  func runExternally(_ sql: String) throws { try sqlite(path, sql) }
+  func runExternally(_ sql: String) throws { try sqlite(path, "PRAGMA synchronous = OFF;" + sql) }
 
   func query(_ target: String) throws -> LiveQuery {
     let parts = target.split(separator: "?", maxSplits: 1)

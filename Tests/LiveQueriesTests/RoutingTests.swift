@@ -6,10 +6,15 @@ import Testing
 
 @testable import LiveQueries
 
-/// Finding the queries that a save may change: none is missed, and few candidates are unchanged.
 @Suite("Routing: a save reaches every fetch that it changes", .mayBlock)
 struct RoutingTests {
-  @Test(arguments: 0..<4)
+  /// A fetch and its result at the last search.
+  private struct Followed {
+    let query: LiveQuery
+    var result: ResultSnapshot
+  }
+
+  @Test(arguments: 0..<2)
   func routingFindsEveryChangedQuery(part: Int) throws {
     var (asked, all, changed) = (0, 0, 0)
     for number in 0..<6 {
@@ -19,10 +24,11 @@ struct RoutingTests {
       let objects = generator.objects()
       store.save { $0 = objects }
       var index = QueryIndex()
-      var queries: [LiveQuery] = []
+      var followed: [Followed] = []
       for _ in 0..<30 {
-        queries.append(Self.query(&generator, store))
-        index.insert(queries[queries.count - 1])
+        let query = Self.query(&generator, store)
+        followed.append(Followed(query: query, result: Self.result(of: query, store)))
+        index.insert(query)
       }
       for _ in 0..<30 {
         let base = store.token.position
@@ -30,15 +36,18 @@ struct RoutingTests {
         if generator.oneIn(3) { store.save { generator.save(&$0) } }
         let search = try store.search(index, after: base)
         let found = search.found
-        for query in queries {
+        for place in followed.indices {
+          let query = followed[place].query
           try store.expectEqualDiffs(search, query, after: base, seed)
-          let isChanged = Self.isChanged(query, store, since: base)
+          let result = Self.result(of: query, store)
+          let isChanged = Self.differ(followed[place].result, result, of: query)
+          followed[place].result = result
           let isFound = found.contains(query)
           #expect(isFound || !isChanged, "seed \(seed): \(query.plan)")
           (asked, changed, all) =
             (asked + (isFound ? 1 : 0), changed + (isChanged ? 1 : 0), all + 1)
         }
-        Self.exchange(&queries, &index, &generator, store)
+        Self.exchange(&followed, &index, &generator, store)
       }
     }
     // Routing is selective: there are few more candidates than changed queries.
@@ -54,16 +63,15 @@ struct RoutingTests {
       position: position)
   }
 
-  /// True if the result or an expanded object differs between the positions.
-  private static func isChanged(
-    _ query: LiveQuery, _ store: MemoryStore, since base: HistoryPosition
+  private static func result(of query: LiveQuery, _ store: MemoryStore) -> ResultSnapshot {
+    store.objects(at: store.token.position)
+      .snapshot(of: query.plan, at: MemoryStore.token(0), in: store.model)
+  }
+
+  /// True if the results or an expanded object differ.
+  private static func differ(
+    _ before: ResultSnapshot, _ after: ResultSnapshot, of query: LiveQuery
   ) -> Bool {
-    let (old, new) = (store.objects(at: base), store.objects(at: store.token.position))
-    let token = MemoryStore.token(0)
-    var (before, after) = (
-      old.snapshot(of: query.plan, at: token, in: store.model),
-      new.snapshot(of: query.plan, at: token, in: store.model)
-    )
     if let only = query.key.only {
       let prefix = Array("{\"id\":\(only)".utf8)
       let isMeant = { (item: [UInt8]) in
@@ -74,20 +82,20 @@ struct RoutingTests {
       }
       return items(before) != items(after)
     }
-    (before.token, after.token) = ("", "")
     return before.sections != after.sections || before.summary != after.summary
       || before.included != after.included
   }
 
   /// Replaces some queries, so that the index changes during the test.
   private static func exchange(
-    _ queries: inout [LiveQuery], _ index: inout QueryIndex, _ generator: inout Generator,
+    _ followed: inout [Followed], _ index: inout QueryIndex, _ generator: inout Generator,
     _ store: MemoryStore
   ) {
-    for place in queries.indices where generator.oneIn(10) {
-      index.remove(queries[place])
-      queries[place] = query(&generator, store)
-      index.insert(queries[place])
+    for place in followed.indices where generator.oneIn(10) {
+      index.remove(followed[place].query)
+      let query = query(&generator, store)
+      followed[place] = Followed(query: query, result: result(of: query, store))
+      index.insert(query)
     }
   }
 
@@ -136,12 +144,12 @@ struct ManyChangedObjectsTests {
     configuration.longTimeLimit = .seconds(600)
     var queries = LiveQueries(
       model: store.model, columns: store.columns, configuration: configuration)
-    let waiters = predicates.map { _ in Waiter() }
+    let plans = try predicates.map(plan)
+    let waiters = plans.map { _ in Waiter() }
     try store.read { transaction throws(StoreError) in
       let context = CatchUpContext(transaction)
       try queries.catchUp(context)
-      for (predicate, waiter) in zip(predicates, waiters) {
-        guard let plan = try? plan(predicate) else { continue }
+      for (plan, waiter) in zip(plans, waiters) {
         let request = FollowRequest(
           plan: plan, only: nil, since: .token(store.token), deadline: nil, waiter: waiter)
         queries.follow(request, context, now: .now)
@@ -209,7 +217,7 @@ struct ManyChangedObjectsTests {
 /// Many fetches resumed together get the same diffs as each fetch alone.
 @Suite("Many fetches resumed from one token", .mayBlock)
 struct ResumedTogetherTests {
-  @Test(arguments: 0..<8)
+  @Test(arguments: 0..<4)
   func eachGetsTheSameDiffAsAlone(number: Int) throws {
     let seed = UInt64(3_000 + number)
     var generator = Generator(seed: seed)
@@ -269,7 +277,7 @@ struct ResumedTogetherTests {
 
 /// Ranges of values.
 @Suite(.mayBlock) struct IntervalTreeTests {
-  @Test(arguments: [1, 2, 3, 4] as [UInt64])
+  @Test(arguments: [1, 2] as [UInt64])
   func everyRangeThatHoldsAValueIsFound(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     let model = MemoryStore.cityModel

@@ -114,7 +114,7 @@ struct VisibleRowsTests {
     #expect(shown(client) == [#"{"id":700,"name":"d700"}"#, #"{"id":2,"name":"d2"}"#])
   }
 
-  @Test("Any fetch stays exact while many cities change at once", arguments: 0..<6)
+  @Test("Any fetch stays exact while many cities change at once", arguments: 0..<3)
   func generated(part: Int) throws {
     var diffs = 0
     for number in 0..<2 {

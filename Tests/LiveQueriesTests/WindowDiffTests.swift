@@ -203,7 +203,7 @@ private struct Case {
 
   @Test(
     "A diff leads from the old window to the new one with the fewest moves, in generated cases",
-    arguments: 0..<8)
+    arguments: 0..<4)
   func generated(part: Int) {
     for number in 0..<2_500 { check(UInt64(part * 2_500 + number)) }
   }

@@ -20,7 +20,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 WORLD = """
 CREATE TABLE Country(code TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, area REAL);
-CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT NOT NULL, country_code TEXT REFERENCES Country,
+CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT NOT NULL, country_id TEXT REFERENCES Country,
   population INTEGER, founded DATE, seen TIMESTAMP, capital BOOLEAN, photo BLOB, extra JSON,
   tag UUID, price NUMERIC);
 CREATE TABLE Club("odd / {name}" INTEGER, id INTEGER PRIMARY KEY);
@@ -44,63 +44,63 @@ LIVE = {"fetches": {
                "select": ["country.name", "n:@count"]},
     "count": {"entity": "Country", "as": "count"}}}
 
-# Method, path, the path's template, body; perhaps headers.
+# Status, method, path, the path's template, body; perhaps headers.
 REQUESTS = [
-    ("GET", "/v1", "/v1", None),
-    ("GET", "/v1/model", "/v1/model", None),
-    ("GET", "/health/live", "/health/live", None),
-    ("GET", "/health/ready", "/health/ready", None),
-    ("GET", "/v1/objects/City?section=capital&count=exact&digest=true&expand=country",
+    (200, "GET", "/v1", "/v1", None),
+    (200, "GET", "/v1/model", "/v1/model", None),
+    (200, "GET", "/health/live", "/health/live", None),
+    (200, "GET", "/health/ready", "/health/ready", None),
+    (200, "GET", "/v1/objects/City?section=capital&count=exact&digest=true&expand=country",
      "/v1/objects/City", None),
-    ("GET", "/v1/objects/City?as=ids&limit=1", "/v1/objects/City", None),
-    ("GET", "/v1/objects/City?as=count", "/v1/objects/City", None),
-    ("GET", "/v1/objects/City?select=name,country.name,Club", "/v1/objects/City", None),
-    ("GET", "/v1/objects/Country", "/v1/objects/Country", None),
-    ("GET", "/v1/objects/Names", "/v1/objects/Names", None),
-    ("GET", "/v1/objects/City/1", "/v1/objects/City/{id}", None),
-    ("GET", "/v1/objects/City/9", "/v1/objects/City/{id}", None),
-    ("GET", "/v1/objects/City?where=nme==1", "/v1/objects/City", None),
-    ("GET", "/v1/objects/City?since=x-1-00000000", "/v1/objects/City", None),
-    ("POST", "/v1/fetch", "/v1/fetch", {"entity": "City", "where": "name IN %@",
+    (200, "GET", "/v1/objects/City?as=ids&limit=1", "/v1/objects/City", None),
+    (200, "GET", "/v1/objects/City?as=count", "/v1/objects/City", None),
+    (200, "GET", "/v1/objects/City?select=name,country.name,Club", "/v1/objects/City", None),
+    (200, "GET", "/v1/objects/Country", "/v1/objects/Country", None),
+    (200, "GET", "/v1/objects/Names", "/v1/objects/Names", None),
+    (200, "GET", "/v1/objects/City/1", "/v1/objects/City/{id}", None),
+    (404, "GET", "/v1/objects/City/9", "/v1/objects/City/{id}", None),
+    (400, "GET", "/v1/objects/City?where=nme==1", "/v1/objects/City", None),
+    (410, "GET", "/v1/objects/City?since=x-1-00000000", "/v1/objects/City", None),
+    (200, "POST", "/v1/fetch", "/v1/fetch", {"entity": "City", "where": "name IN %@",
                                         "arguments": [["Lima"]], "sort": ["name"]}),
-    ("POST", "/v1/objects/City", "/v1/objects/City", {"name": "Voss", "population": 1}),
-    ("POST", "/v1/objects/City", "/v1/objects/City", {"nme": "Voss", "population": "x"}),
-    ("PATCH", "/v1/objects/City/1", "/v1/objects/City/{id}", {"population": 8000000}),
-    ("PUT", "/v1/objects/Country/SE", "/v1/objects/Country/{id}", {"name": "Sweden"}),
-    ("PATCH", "/v1/objects/City?where=id==3", "/v1/objects/City", {"capital": False}),
-    ("POST", "/v1/save", "/v1/save", {"changes": [
+    (201, "POST", "/v1/objects/City", "/v1/objects/City", {"name": "Voss", "population": 1}),
+    (422, "POST", "/v1/objects/City", "/v1/objects/City", {"nme": "Voss", "population": "x"}),
+    (200, "PATCH", "/v1/objects/City/1", "/v1/objects/City/{id}", {"population": 8000000}),
+    (201, "PUT", "/v1/objects/Country/SE", "/v1/objects/Country/{id}", {"name": "Sweden"}),
+    (200, "PATCH", "/v1/objects/City?where=id==3", "/v1/objects/City", {"capital": False}),
+    (200, "POST", "/v1/save", "/v1/save", {"changes": [
         {"insert": "City", "temporaryID": "t", "values": {"name": "A", "country": "NO"}},
         {"update": "City", "id": 2, "values": {"country": "SE", "Club": {"add": [1]}}},
         {"delete": "City", "id": 3}]}),
-    ("POST", "/v1/save", "/v1/save", {"changes": [{"update": "City", "id": 77, "values": {}}]}),
-    ("DELETE", "/v1/objects/City?where=id==4", "/v1/objects/City", None),
-    ("GET", "/v1/changes", "/v1/changes", None),
-    ("GET", "/v1/objects/City?as=dictionaries&select=country.name,n:@count&group=country.name",
+    (409, "POST", "/v1/save", "/v1/save", {"changes": [{"update": "City", "id": 77, "values": {}}]}),
+    (200, "DELETE", "/v1/objects/City?where=id==4", "/v1/objects/City", None),
+    (200, "GET", "/v1/changes", "/v1/changes", None),
+    (200, "GET", "/v1/objects/City?as=dictionaries&select=country.name,n:@count&group=country.name",
      "/v1/objects/City", None),
-    ("GET", "/v1/objects/City/1/photo", "/v1/objects/City/{id}/{attribute}", None),
-    ("GET", "/metrics", "/metrics", None),
-    ("GET", "/openapi.json", "/openapi.json", None),
-    ("POST", "/v1/live", "/v1/live", LIVE),
-    ("POST", "/v1/live", "/v1/live", {"fetches": {"a": {"entity": "Nothing"}}}),
-    ("POST", "/v1/objects/City", "/v1/objects/City", VOSS, HEADERS),
-    ("POST", "/v1/objects/City", "/v1/objects/City", VOSS, HEADERS),
-    ("POST", "/v1/objects/City", "/v1/objects/City", {"name": "Moss"}, HEADERS),
-    ("PATCH", "/v1/objects/City/1", "/v1/objects/City/{id}", {"population": 1},
+    (200, "GET", "/v1/objects/City/1/photo", "/v1/objects/City/{id}/{attribute}", None),
+    (200, "GET", "/metrics", "/metrics", None),
+    (200, "GET", "/openapi.json", "/openapi.json", None),
+    (200, "POST", "/v1/live", "/v1/live", LIVE),
+    (400, "POST", "/v1/live", "/v1/live", {"fetches": {"a": {"entity": "Nothing"}}}),
+    (201, "POST", "/v1/objects/City", "/v1/objects/City", VOSS, HEADERS),
+    (201, "POST", "/v1/objects/City", "/v1/objects/City", VOSS, HEADERS),
+    (422, "POST", "/v1/objects/City", "/v1/objects/City", {"name": "Moss"}, HEADERS),
+    (412, "PATCH", "/v1/objects/City/1", "/v1/objects/City/{id}", {"population": 1},
      {"If-Match": '"no"'}),
-    ("GET", "/v1/fetches/none", "/v1/fetches/{name}", None),
-    ("PUT", "/v1/objects/City", "/v1/objects/City", {}),
+    (404, "GET", "/v1/fetches/none", "/v1/fetches/{name}", None),
+    (405, "PUT", "/v1/objects/City", "/v1/objects/City", {}),
 ]
 
 
 # Of the sample with classes, inheritance and fetch templates.
 SKILL = {"$class": "HeroSkill", "name": "stare", "justicePower": 9}
 HEROES = [
-    ("POST", "/v1/objects/Hero", "/v1/objects/Hero", {"name": "Ada", "power": 70, "skill": SKILL}),
-    ("POST", "/v1/objects/Hero", "/v1/objects/Hero", {"name": "Bo", "skill": {"$class": "None"}}),
-    ("POST", "/v1/objects/Hero", "/v1/objects/Hero", {"name": "", "power": -1}),
-    ("GET", "/v1/objects/Hero?where=skill.justicePower==9", "/v1/objects/Hero", None),
-    ("GET", "/v1/objects/Human/1", "/v1/objects/Human/{id}", None),
-    ("GET", "/v1/fetches/strong?var.MIN=60", "/v1/fetches/{name}", None),
+    (201, "POST", "/v1/objects/Hero", "/v1/objects/Hero", {"name": "Ada", "power": 70, "skill": SKILL}),
+    (422, "POST", "/v1/objects/Hero", "/v1/objects/Hero", {"name": "Bo", "skill": {"$class": "None"}}),
+    (422, "POST", "/v1/objects/Hero", "/v1/objects/Hero", {"name": "", "power": -1}),
+    (200, "GET", "/v1/objects/Hero?where=skill.justicePower==9", "/v1/objects/Hero", None),
+    (200, "GET", "/v1/objects/Human/1", "/v1/objects/Human/{id}", None),
+    (200, "GET", "/v1/fetches/strongHeroes?var.MIN=60", "/v1/fetches/{name}", None),
 ]
 
 PATHS = [
@@ -116,7 +116,7 @@ def ask(address, method, path, body, more={}):
         address + path.replace(" ", "+"), data, headers, method=method
     )
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status, answer.headers["Content-Type"], answer.read()
     except urllib.error.HTTPError as answer:
         return answer.status, answer.headers["Content-Type"], answer.read()
@@ -165,9 +165,9 @@ def check_answers(address, found):
     document = validated(address, found)
     token = json.loads(ask(address, "GET", "/v1", None)[2])["token"]
     requests = REQUESTS + [
-        ("GET", f"/v1/objects/City?since={token}&wait=0", "/v1/objects/City", None),
-        ("GET", f"/v1/objects/City/1?since={token}&wait=0", "/v1/objects/City/{id}", None),
-        ("GET", f"/v1/objects/City?as=count&since={token}&wait=0", "/v1/objects/City", None),
+        (200, "GET", f"/v1/objects/City?since={token}&wait=0", "/v1/objects/City", None),
+        (200, "GET", f"/v1/objects/City/1?since={token}&wait=0", "/v1/objects/City/{id}", None),
+        (200, "GET", f"/v1/objects/City?as=count&since={token}&wait=0", "/v1/objects/City", None),
     ]
     check_paths(document, found)
     asked(address, document, requests, found)
@@ -176,8 +176,10 @@ def check_answers(address, found):
 
 def asked(address, document, requests, found):
     """Sends the requests and holds their answers against the document."""
-    for method, path, template, body, *headers in requests:
+    for expected, method, path, template, body, *headers in requests:
         status, kind, answer = ask(address, method, path, body, *headers)
+        if status != expected:
+            found.append(f"{method} {path}: {status}, not {expected}: {answer[:300].decode()}")
         for complaint in complaints(document, method, template, status, kind, answer):
             found.append(f"{method} {path}: {complaint}")
 
@@ -200,7 +202,7 @@ def check_model(address, name, found):
     check_paths(document, found)
     entities = [path for path in document["paths"]
                 if re.fullmatch(r"/v1/objects/[^/]+", path)]
-    asked(address, document, [("GET", path, path, None) for path in entities], found)
+    asked(address, document, [(200, "GET", path, path, None) for path in entities], found)
     if name == "heroes":
         asked(address, document, HEROES, found)
 
@@ -213,7 +215,13 @@ def served(program, file, options, body):
         return body(re.search(r"http://\S+", server.stdout.readline())[0])
     finally:
         server.terminate()
-        server.wait(10)
+        try:
+            status = server.wait(30)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            status = server.wait()
+        if status:
+            raise SystemExit(f"the server of {file.name} ended with status {status}")
 
 
 def main(program):

@@ -38,7 +38,9 @@ def main(program, schemathesis, seconds):
             if (status := server.process.poll()) is not None:
                 print(f"the server ended with status {status}", file=sys.stderr)
                 return 1
-    return run.returncode
+    if Server.failures:
+        print(*Server.failures, sep="\n", file=sys.stderr)
+    return run.returncode or bool(Server.failures)
 
 
 if __name__ == "__main__":

@@ -152,15 +152,15 @@ struct CommitMonitorTests {
 
   @Test("nothing is reported while nothing commits")
   func silence() throws {
-    let (target, _) = try Self.database()
-    let server = try PostgresServer()
-    defer { server.stop() }
-    _ = target
-    try server.run("CREATE TABLE city (id int PRIMARY KEY)", on: "postgres")
-    let connection = try PostgresConnection(server.target("postgres"))
+    let server = try PostgresServer.takeIdle()
+    defer { server.giveBack() }
+    let target = try server.newDatabase()
+    let connection = try PostgresConnection(target)
+    defer { connection.close() }
+    try connection.execute("CREATE TABLE city (id int PRIMARY KEY)")
     _ = try PostgresHistory().install(on: connection)
     let reports = Reports()
-    let monitor = try reports.monitor(server.target("postgres"))
+    let monitor = try reports.monitor(target)
     defer { monitor.close() }
     #expect(eventually(within: .seconds(60)) { reports.last != nil })
     for _ in 0..<20 { monitor.recordCommit() }
@@ -223,7 +223,7 @@ struct CommitMonitorTests {
   func flush() throws {
     let (_, connection) = try Self.database()
     try connection.execute("SET synchronous_commit = off")
-    for id in 0..<200 {
+    for id in 0..<50 {
       try connection.execute("INSERT INTO city VALUES (\(id))")
       let end = try HistoryTransaction.read([], on: connection) {
         (transaction) throws(PostgresError) in transaction.logEnd

@@ -83,7 +83,7 @@ struct PatternParityTests {
     var test = SQLFragment("livefetch_\(name(of: relation))(text, ")
     test.bind(.text(pattern))
     test.append(", \(options.rawValue))")
-    test = Dialect.postgres(schema: "public").pattern(text, relation, pattern, options) ?? test
+    test = Dialect.postgres().pattern(text, relation, pattern, options) ?? test
     var sql = SQLFragment("SELECT text FROM unnest(")
     sql.bind(.text(arrayText(texts).string ?? ""))
     sql.append("::text[]) WITH ORDINALITY AS t (text, place) WHERE ")

@@ -3,6 +3,7 @@
 import FetchModel
 import Foundation
 import SQLComposer
+import Synchronization
 import TestSupport
 import Testing
 
@@ -64,7 +65,7 @@ struct PostgresStoreTests {
       }
       #expect(validity.first == .expired)
       #expect(soon.epoch != first.epoch || validity.last == .expired)
-      while store.newestToken.epoch == first.epoch { Thread.sleep(forTimeInterval: 0.01) }
+      #expect(eventually(within: .seconds(60)) { store.newestToken.epoch != first.epoch })
       let last = try token()
       #expect(last.epoch != first.epoch)
       let isKnown = try store.read { read throws(StoreError) in
@@ -121,7 +122,7 @@ struct PostgresStoreTests {
   func limits() throws {
     let slow =
       Self.table + """
-        CREATE FUNCTION slowly(int) RETURNS int LANGUAGE plpgsql AS
+        CREATE FUNCTION slowly(int) RETURNS int LANGUAGE plpgsql STABLE AS
           $$ BEGIN PERFORM pg_sleep(60); RETURN $1; END $$;
         CREATE VIEW "Slow" AS SELECT id, slowly(id) AS value FROM "Note";
         """
@@ -132,7 +133,9 @@ struct PostgresStoreTests {
         try ParityFixture.snapshot(store, "Slow", "")
       }
     }
-    try Self.withStore(slow) { (store, _) throws in
+    // Longer than the query.
+    options.queryTimeout = 600
+    try Self.withStore(slow, options) { (store, _) throws in
       #expect(throws: StoreError.queryTimeout) {
         let plan = try ParityFixture.plan(store, "Slow", "")
         _ = try store.withCancellation({ true }, until: nil) { () throws(StoreError) in
@@ -209,17 +212,13 @@ struct PostgresStoreTests {
   }
 
   @Test("a changed table makes the store outdated")
-  func outdated() async throws {
-    let target = try PostgresServer.shared().newDatabase()
-    let connection = try PostgresConnection(target)
-    try connection.execute(Self.table)
-    let store = try PostgresStore(target)
-    defer { store.close() }
-    let reason = await withCheckedContinuation { continuation in
-      store.onOutdated { continuation.resume(returning: $0) }
-      _ = try? connection.execute(#"ALTER TABLE "Note" ADD COLUMN extra int"#)
+  func outdated() throws {
+    try Self.withStore { (store, connection) throws in
+      let isOutdated = Mutex(false)
+      store.onOutdated { reason in isOutdated.withLock { $0 = reason == .schemaChanged } }
+      try connection.execute(#"ALTER TABLE "Note" ADD COLUMN extra int"#)
+      #expect(eventually(within: .seconds(60)) { isOutdated.withLock(\.self) })
     }
-    #expect(reason == .schemaChanged)
   }
 
   @Test("a database that can be reached is healthy")

@@ -1,13 +1,14 @@
 // Aggregates over key paths of several steps.
 
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
 /// Aggregates over several steps: each object that the path before the operator reaches contributes
 /// one value, which the path after the operator reads.
-@Suite("Aggregates: each reached object contributes one value")
+@Suite("Aggregates: each reached object contributes one value", .mayBlock)
 struct AggregateChainTests {
   static let schema = """
     CREATE TABLE author(id INTEGER PRIMARY KEY, age INTEGER);

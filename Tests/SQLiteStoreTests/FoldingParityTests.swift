@@ -50,36 +50,33 @@ struct FoldingParityTests {
     return fixture
   }
 
-  /// Checks a predicate over all texts on both sides.
+  /// Checks on both sides for which texts a predicate holds.
   private func check(
-    _ text: String, _ argument: String, _ fixture: PredicateFixture, _ holds: (String) -> Bool
+    _ text: String, _ argument: String, _ fixture: PredicateFixture, _ expected: [Bool]
   ) throws {
     let predicate = try fixture.resolve(text, [.json(.string(argument))], entity: "word")
     let found = Set(try fixture.run(predicate, entity: "word").ids)
     let evaluator = PredicateEvaluator(
       predicate.condition, model: fixture.model, columns: fixture.columns)
-    for (index, own) in Self.texts.enumerated() {
-      let expected = holds(own)
-      #expect(found.contains("\(index)") == expected, "\(own) \(text) \(argument): SQL")
-      let verdict = evaluator.evaluate(Row(text: own))
-      #expect(verdict == expected, "\(own) \(text) \(argument): evaluator")
+    let wrong = zip(Self.texts, expected).enumerated().compactMap { index, pair -> String? in
+      let (isFound, verdict) = (found.contains("\(index)"), evaluator.evaluate(Row(text: pair.0)))
+      guard isFound != pair.1 || verdict != pair.1 else { return nil }
+      return "\(pair.0): SQL \(isFound), evaluator \(String(describing: verdict))"
     }
+    #expect(wrong == [], "\(text) \(argument)")
   }
 
   @Test("texts are equal and ordered as in Foundation", arguments: options.indices)
   func comparing(index: Int) throws {
     let (letters, options) = Self.options[index]
     let fixture = try fixture()
-    for argument in Self.texts {
-      let key = Self.key(argument, options)
-      try check("s ==\(letters) %@", argument, fixture) { Self.key($0, options) == key }
-      try check("s !=\(letters) %@", argument, fixture) { Self.key($0, options) != key }
-      try check("s <\(letters) %@", argument, fixture) {
-        Self.key($0, options).lexicographicallyPrecedes(key)
-      }
-      try check("NOT s >=\(letters) %@", argument, fixture) {
-        Self.key($0, options).lexicographicallyPrecedes(key)
-      }
+    let keys = Self.texts.map { Self.key($0, options) }
+    for (argument, key) in zip(Self.texts, keys) {
+      let precede = keys.map { $0.lexicographicallyPrecedes(key) }
+      try check("s ==\(letters) %@", argument, fixture, keys.map { $0 == key })
+      try check("s !=\(letters) %@", argument, fixture, keys.map { $0 != key })
+      try check("s <\(letters) %@", argument, fixture, precede)
+      try check("NOT s >=\(letters) %@", argument, fixture, precede)
     }
   }
 
@@ -87,30 +84,29 @@ struct FoldingParityTests {
   func searching(index: Int) throws {
     let (letters, options) = Self.options[index]
     let fixture = try fixture()
-    for argument in Self.texts {
-      let key = Self.key(argument, options)
-      let places = { (text: String) in
-        Self.places(of: key, in: Self.key(text, options), ofLetters: options == .caseInsensitive)
+    let keys = Self.texts.map { Self.key($0, options) }
+    for (argument, key) in zip(Self.texts, keys) {
+      let places = keys.map {
+        Self.places(of: key, in: $0, ofLetters: options == .caseInsensitive)
       }
-      try check("s BEGINSWITH\(letters) %@", argument, fixture) { places($0).contains(0) }
-      try check("s ENDSWITH\(letters) %@", argument, fixture) {
-        places($0).contains(Self.key($0, options).count - key.count)
-      }
-      try check("NOT s CONTAINS\(letters) %@", argument, fixture) { places($0).isEmpty }
-      try check("s IN\(letters) {%@}", argument, fixture) { Self.key($0, options) == key }
+      let ends = zip(places, keys).map { $0.contains($1.count - key.count) }
+      try check("s BEGINSWITH\(letters) %@", argument, fixture, places.map { $0.contains(0) })
+      try check("s ENDSWITH\(letters) %@", argument, fixture, ends)
+      try check("NOT s CONTAINS\(letters) %@", argument, fixture, places.map(\.isEmpty))
+      try check("s IN\(letters) {%@}", argument, fixture, keys.map { $0 == key })
     }
   }
 
   @Test("[n] compares texts as written, code point by code point")
   func normalized() throws {
     let fixture = try fixture()
-    for argument in Self.texts {
-      let utf8 = Array(argument.utf8)
-      try check("s ==[n] %@", argument, fixture) { Array($0.utf8) == utf8 }
-      try check("s BEGINSWITH[n] %@", argument, fixture) {
-        !utf8.isEmpty && Array($0.utf8).starts(with: utf8)
-      }
-      try check("s IN[n] {%@}", argument, fixture) { Array($0.utf8) == utf8 }
+    let texts = Self.texts.map { Array($0.utf8) }
+    for (argument, utf8) in zip(Self.texts, texts) {
+      let equal = texts.map { $0 == utf8 }
+      let begin = texts.map { !utf8.isEmpty && $0.starts(with: utf8) }
+      try check("s ==[n] %@", argument, fixture, equal)
+      try check("s BEGINSWITH[n] %@", argument, fixture, begin)
+      try check("s IN[n] {%@}", argument, fixture, equal)
     }
   }
 
@@ -121,10 +117,11 @@ struct FoldingParityTests {
       let pattern = NSRegularExpression.escapedPattern(for: argument)
       let reference = try NSRegularExpression(
         pattern: "\\A(?:\(pattern))\\z", options: .caseInsensitive)
-      try check("s MATCHES[c] %@", pattern, fixture) { text in
+      let match = Self.texts.map { text in
         let whole = NSRange(location: 0, length: text.utf16.count)
         return reference.firstMatch(in: text, range: whole) != nil
       }
+      try check("s MATCHES[c] %@", pattern, fixture, match)
     }
   }
 

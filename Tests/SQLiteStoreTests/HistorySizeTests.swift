@@ -71,7 +71,7 @@ struct HistorySizeTests {
     try file.runExternally("UPDATE note SET n = -id")
     #expect(
       eventually(within: .seconds(60)) { figure("livefetch_history_rows", store) == 1_000 })
-    let before = figure("livefetch_history_bytes", store)
+    let before = try #require(figure("livefetch_history_bytes", store))
     store.close()
     let again = try SQLiteStore(path: file.path)
     defer { again.close() }

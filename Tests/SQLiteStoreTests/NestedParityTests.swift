@@ -3,19 +3,17 @@
 
 import FetchModel
 import Foundation
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-/// Predicates nested in every place of an operand: the evaluator, SQL in one statement and in
-/// several, a store, and a query of the past find the same.
-@Suite("Nested predicates: evaluator, SQL, store and history agree")
+@Suite("Nested predicates: evaluator, SQL, store and history agree", .mayBlock)
 struct NestedParityTests {
   private static let environment = ProcessInfo.processInfo.environment
 
-  /// The number of predicates. The variable LIVEFETCH_PARITY_COUNT sets it for runs of an hour.
-  private static let count = environment["LIVEFETCH_PARITY_COUNT"].flatMap(Int.init) ?? 500
-  /// The first of the seeds, one for each hundred: LIVEFETCH_PARITY_SEED.
+  /// The number of predicates, and the first of the seeds, one for each hundred.
+  private static let count = environment["LIVEFETCH_PARITY_COUNT"].flatMap(Int.init) ?? 300
   private static let seed = environment["LIVEFETCH_PARITY_SEED"].flatMap(UInt64.init) ?? 1
 
   @Test("generated predicates find the same generated rows in all of them")

@@ -43,6 +43,7 @@ final class PredicateFixture {
   init(_ sql: String = PredicateFixture.sql) throws {
     file = try ScratchFile(sql)
     connection = try file.connect()
+    try connection.execute("PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY")
     registerFunctions(on: connection.handle)
     let introspection = try Introspection(of: connection)
     model = introspection.model

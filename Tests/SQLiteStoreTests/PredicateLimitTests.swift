@@ -21,41 +21,6 @@ struct PredicateLimitTests {
     #expect(try fixture.ids("population IN %@", [.json(array)]) == "5")
   }
 
-  @Test("SQLite prepares every predicate that the resolver accepts")
-  func deep() throws {
-    let fixture = try PredicateFixture()
-    let shapes: [(String, String, String)] = [
-      ("(population > 1 AND ", "name == 'x'", ")"),
-      ("(population > 1 AND (rating > 1 OR ", "name == 'x'", "))"),
-      ("NOT (population > 1 AND ", "name == 'x'", ")"),
-      ("TERNARY(", "name == 'x'", ", 1, 2) == 1"), ("abs(", "population", ")"),
-      ("", "population", " + 1"), ("", "rating", " / 2"), ("(1 - ", "population", ")"),
-      ("(1 + ", "population", ")"), ("max({1, ", "population", "})"),
-      ("SUBQUERY(country.city, $x, ", "name == 'x'", ").@count > 0"),
-      ("SUBQUERY(tag, $x, ", "name == 'x'", ").@count > 1"),
-    ]
-    for (open, middle, close) in shapes {
-      var refused = 0
-      for depth in 1...70 {
-        let inner =
-          String(repeating: open, count: depth) + middle
-          + String(repeating: close, count: depth)
-        let isPredicate = middle.contains("=") && !inner.hasSuffix("2)")
-        let text = isPredicate ? inner : inner + " == 1"
-        do {
-          let predicate = try fixture.resolve(text)
-          _ = try fixture.run(predicate)
-        } catch let error as StoreError {
-          Issue.record("\(depth) × \(open): \(error)")
-        } catch let error as PredicateError {
-          #expect(error.code == .tooComplex, "\(text): \(error)")
-          if refused == 0 { refused = depth }
-        }
-      }
-      #expect(refused == 0 || refused >= 4, "\(open) refused at \(refused)")
-    }
-  }
-
   @Test("chains and sums may be as deep as the limit")
   func atTheLimit() throws {
     let fixture = try PredicateFixture()

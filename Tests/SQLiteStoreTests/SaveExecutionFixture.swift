@@ -16,6 +16,7 @@ struct SaveExecutionFixture {
   init(_ sql: String) throws {
     file = try ScratchFile(sql)
     connection = try file.connect()
+    try connection.execute("PRAGMA synchronous = OFF")
     let introspection = try Introspection(of: connection)
     model = introspection.model
     schema = introspection.schema

@@ -83,9 +83,8 @@ struct SaveExecutionGeneratedTests {
       }
       let wanted = book.players.sorted { $0.key < $1.key }
         .map { "\($0.key)|\($0.value.map { "\($0)" } ?? "NULL")" }
-      #expect(
+      try #require(
         try fixture.rows(of: "player") == wanted, "seed \(seed) round \(round) \(body)")
-      guard try fixture.rows(of: "player") == wanted else { return }
     }
     #expect(made > 50)
   }

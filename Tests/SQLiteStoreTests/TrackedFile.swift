@@ -19,6 +19,7 @@ struct TrackedFile {
   init(_ file: ScratchFile) throws {
     self.file = file
     connection = try file.connect()
+    try connection.execute("PRAGMA synchronous = OFF")
     let introspection = try Introspection(of: connection)
     history = History(model: introspection.model, schema: introspection.schema)
     setup = try history.setUp(on: connection, journalMode: "delete")

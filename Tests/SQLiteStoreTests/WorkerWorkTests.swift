@@ -2,13 +2,14 @@
 
 import Bytes
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
 /// The work that a query of ``QueryClass/quick`` refuses, because other requests wait for its
 /// thread.
-@Suite("A quick query leaves long work to other threads")
+@Suite("A quick query leaves long work to other threads", .mayBlock)
 struct WorkerWorkTests {
   private static let longText = 100_000
 

@@ -85,7 +85,7 @@ private final class HeldWriter: Sendable {
   }
 }
 
-@Suite struct WriterOrderTests {
+@Suite(.mayBlock) struct WriterOrderTests {
   @Test func `callers take turns, and the connections of one caller do`() throws {
     let writer = try HeldWriter()
     for text in ["a1", "a2", "a3"] { writer.insert(text, caller: "a", connection: 1) }

@@ -15,9 +15,7 @@ import Testing
 @Suite("Writer: other processes", .mayBlock)
 struct WriterOthersTests {
   private func wait(for commits: Int, _ store: WrittenFile) async throws {
-    for _ in 1...2_000 where store.commits.all.count < commits {
-      try await Task.sleep(for: .milliseconds(10))
-    }
+    #expect(try await becomesTrue(within: .seconds(60)) { store.commits.all.count >= commits })
   }
 
   @Test("their commits are detected and published as saves of their own")

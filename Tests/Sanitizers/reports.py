@@ -3,14 +3,14 @@ is left.
 
 Swift's `Mutex` waits in the kernel where it is contended, and the kernel hands the lock over unseen
 by the thread sanitizer. So a race is none where both accesses stand in closures that were given to
-`Mutex.withLock`: their mangled type, which no other closure of this house has, takes a value as
-`inout sending` or gives one as `sending`."""
+`Mutex.withLock`: their mangled type, which no other closure of the sources has, takes a value as
+`inout sending` or returns one as `sending`."""
 
 import re
 import sys
 from pathlib import Path
 
-LOCKED = re.compile(r"YTXEfU\d*_|YTXEfU")
+LOCKED = re.compile("YTXEfU")
 ACCESS = re.compile(r"^  (?:Previous |Modifying |Read|Write|[Rr]ead|[Ww]rite|.*access)", re.M)
 
 

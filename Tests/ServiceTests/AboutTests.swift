@@ -29,10 +29,7 @@ struct AboutTests {
       CREATE TABLE c(x INT, y INT, n, PRIMARY KEY (x, y)); CREATE VIEW d AS SELECT 1 AS one;
       CREATE VIEW e AS SELECT 'x' AS id, 1 AS one;
       """)
-    guard case .array(let entities)? = try file.ask("/v1/model").json["entities"] else {
-      Issue.record("no entities")
-      return
-    }
+    let entities = try #require(file.ask("/v1/model").json["entities"]?.elements)
     let keys = entities.map { "\($0["name"]?.string ?? "") \($0["key"]?.string ?? "nil")" }
     #expect(keys == ["a nil", "b Code", "c nil", "d nil", "e id"])
   }
@@ -44,12 +41,8 @@ struct AboutTests {
       CREATE TABLE a(id INTEGER PRIMARY KEY, code TEXT UNIQUE, x INT, y INT, z INT, UNIQUE (x, y));
       CREATE UNIQUE INDEX a_z ON a(z) WHERE z > 0;
       """)
-    guard case .array(let entities)? = try file.ask("/v1/model").json["entities"],
-      case .array(let attributes)? = entities.first?["attributes"]
-    else {
-      Issue.record("no attributes")
-      return
-    }
+    let entities = try #require(file.ask("/v1/model").json["entities"]?.elements)
+    let attributes = try #require(entities.first?["attributes"]?.elements)
     let unique = attributes.filter { $0["unique"] == .boolean(true) }.map { $0["name"]?.string }
     #expect(attributes.count == 4)
     #expect(unique == ["code"])
@@ -65,14 +58,10 @@ struct AboutTests {
       CREATE TABLE d(a_id INTEGER PRIMARY KEY REFERENCES a, n);
       CREATE VIEW v AS SELECT * FROM c; CREATE TABLE w(x INT, y INT);
       """)
-    guard case .array(let entities)? = try file.ask("/v1/model").json["entities"] else {
-      Issue.record("no entities")
-      return
-    }
+    let entities = try #require(file.ask("/v1/model").json["entities"]?.elements)
     let marked = entities.flatMap { entity in
       ["attributes", "relationships"].flatMap { list -> [String] in
-        guard case .array(let properties)? = entity[list] else { return [] }
-        return properties.filter { $0["keyPart"] == .boolean(true) }.map {
+        (entity[list]?.elements ?? []).filter { $0["keyPart"] == .boolean(true) }.map {
           "\(entity["name"]?.string ?? "") \($0["name"]?.string ?? "")"
         }
       }

@@ -8,8 +8,7 @@ import Testing
 
 @Suite(
   "Another program changes the tables of a served file", .mayBlock,
-  .enabled(if: Sqlite3.isInstalled),
-  .serialized)
+  .enabled(if: Sqlite3.isInstalled), .onlyForFiles, .serialized)
 struct AlteredTableTests {
   static let fixture = """
     CREATE TABLE country(id INTEGER PRIMARY KEY, name TEXT);
@@ -43,9 +42,9 @@ struct AlteredTableTests {
     """
   }
 
-  private func live(_ fetches: String...) -> String {
+  private func live(_ fetches: String..., wait: String = #","wait":20"#) -> String {
     let members = fetches.enumerated().map { "\"f\($0)\":{\($1)}" }
-    return #"{"fetches":{\#(members.joined(separator: ","))},"wait":20}"#
+    return #"{"fetches":{\#(members.joined(separator: ","))}\#(wait)}"#
   }
 
   @Test("Every waiting request answers 410 schema-changed", arguments: alterations)
@@ -54,6 +53,7 @@ struct AlteredTableTests {
     let token = try file.token()
     let since = #""since":"\#(token)""#
     let waiting = [
+      file.begin("GET", "/v1/changes?since=\(token)&wait=20"),
       file.begin("GET", "/v1/objects/city?since=\(token)&wait=20"),
       file.begin("GET", "/v1/objects/city?since=now&wait=20"),
       file.begin("GET", "/v1/objects/city/1?since=\(token)&wait=20"),
@@ -62,13 +62,12 @@ struct AlteredTableTests {
       file.begin(
         "POST", "/v1/live",
         body: live(#""entity":"river",\#(since)"#, #""entity":"city",\#(since)"#)),
-      file.begin("GET", "/v1/changes?since=\(token)&wait=20"),
     ]
-    Thread.sleep(forTimeInterval: 0.2)
+    try awaitWaitingFetches(7) { try file.ask($0) }
     #expect(!waiting.contains { $0.isThere })
     #expect(try file.shell(script) == "")
     for (index, request) in waiting.enumerated() {
-      let answer = try #require(request.wait(seconds: 30))
+      let answer = try #require(request.wait())
       #expect(answer.status == 410, "request \(index): \(answer.text)")
       #expect(answer.code == "schema-changed", "request \(index): \(answer.text)")
     }
@@ -99,30 +98,23 @@ struct AlteredTableTests {
     let streams = try ["objects/city", "objects/city/1", "objects/river", "changes"].map {
       try file.stream("/v1/\($0)")
     }
-    let group = file.begin(
-      "POST", "/v1/live",
-      body: live(#""entity":"city""#, #""entity":"river""#).replacing(
-        #","wait":20"#, with: ""), headers: [("Accept", "text/event-stream")])
-    _ = group.wait(seconds: 5)
-    let all = streams + [EventReader(try #require(group.stream))]
-    // Each begins with a snapshot, but for the stream of saves.
-    for index in [0, 1, 2, 4] { try #require(all[index].next(seconds: 300) != nil, "\(index)") }
-    for stream in all { while stream.next(seconds: 0.3) != nil {} }
+    let group = live(#""entity":"city""#, #""entity":"river""#, wait: "")
+    let all = try streams + [file.stream("/v1/live", body: group)]
+    // Each begins with a snapshot, but for the stream of saves; that of two fetches has two.
+    for (stream, count) in zip(all, [1, 1, 1, 0, 2]) {
+      #expect(stream.next(count).map(\.kind) == [String](repeating: "snapshot", count: count))
+    }
     #expect(try file.shell(script) == "")
     for (index, stream) in all.enumerated() {
-      let event = try #require(stream.next(seconds: 300), "stream \(index)")
+      let event = try #require(stream.next(), "stream \(index)")
       #expect(event.kind == "error", "stream \(index): \(event)")
       #expect(event.json["status"]?.integer == 410, "stream \(index): \(event)")
       #expect(event.json["code"]?.string == "schema-changed", "stream \(index): \(event)")
-      #expect(stream.next(seconds: 1) == nil && stream.isOver, "stream \(index)")
+      #expect(stream.next() == nil && stream.isOver, "stream \(index)")
     }
     #expect(file.reopenings(atLeast: 1) == 1)
     // An `EventSource` reopens the stream with its last event id.
-    let again = file.begin(
-      "GET", "/v1/objects/river",
-      headers: [("Accept", "text/event-stream"), ("Last-Event-ID", token)])
-    _ = again.wait(seconds: 5)
-    let stream = EventReader(try #require(again.stream))
+    let stream = try file.stream("/v1/objects/river", lastEvent: token)
     #expect(stream.next()?.kind == "snapshot")
     #expect(try file.ask("PATCH", "/v1/objects/river/1", body: #"{"name":"x"}"#).status == 200)
     #expect(try #require(stream.next()).data.contains(#""changed":{"name":"x"}"#))
@@ -168,7 +160,7 @@ struct AlteredTableTests {
         return file.begin(body == nil ? "GET" : "POST", target, body: body)
       }
       for answer in pending {
-        let answer = try #require(answer.wait(seconds: 30))
+        let answer = try #require(answer.wait())
         #expect(answer.status == 200, "\(answer.text)")
       }
     }
@@ -179,22 +171,23 @@ struct AlteredTableTests {
   func sameSchema() throws {
     let file = try HostedFile(Self.fixture)
     let token = try file.token()
-    let poll = file.begin("GET", "/v1/objects/city?since=now&wait=20")
-    try file.shell("CREATE INDEX by_name ON city(name); ANALYZE; VACUUM;")
-    Thread.sleep(forTimeInterval: 0.4)
-    #expect(!poll.isThere)
-    #expect(try file.ask("/v1/objects/city?since=\(token)&wait=0").status == 200)
+    let poll = file.begin("GET", "/v1/objects/city?since=\(token)&wait=60")
+    #expect(try file.shell("CREATE INDEX by_name ON city(name); ANALYZE; VACUUM;") == "")
+    try file.shell("UPDATE city SET population = 9 WHERE id = 1;")
+    let answer = try #require(poll.wait())
+    #expect(answer.text.contains(#""changed":{"population":9}"#), "\(answer.text)")
     #expect(file.reopenings(atLeast: 0) == 0)
   }
 
   @Test("A column that triggers name cannot be dropped, and nothing ends")
   func refusedDrop() throws {
     let file = try HostedFile(Self.fixture)
-    let poll = file.begin("GET", "/v1/objects/city?since=now&wait=20")
+    let token = try file.token()
+    let poll = file.begin("GET", "/v1/objects/city?since=\(token)&wait=60")
     let refusal = try file.shell("ALTER TABLE city DROP COLUMN population;")
     #expect(refusal.contains("livefetch_"), "\(refusal)")
     #expect(try file.ask("PATCH", "/v1/objects/city/1", body: #"{"population":9}"#).status == 200)
-    let answer = try #require(poll.wait(seconds: 30))
+    let answer = try #require(poll.wait())
     #expect(answer.text.contains(#""changed":{"population":9}"#), "\(answer.text)")
     #expect(file.reopenings(atLeast: 0) == 0)
   }
@@ -225,23 +218,24 @@ struct AlteredTableTests {
 struct EndingTests {
   @Test(
     arguments: [
-      ("GET", "/v1/objects/city", ""), ("GET", "/v1/objects/city/1", ""),
-      ("GET", "/v1/changes", ""),
-      ("POST", "/v1/live", #"{"fetches":{"a":{"entity":"city"},"b":{"entity":"country"}}}"#),
-    ])
-  func aStreamEndsWithTheReason(_ request: (method: String, target: String, body: String)) throws {
+      ("GET", "/v1/objects/city", nil, 1), ("GET", "/v1/objects/city/1", nil, 1),
+      ("GET", "/v1/changes", nil, 0),
+      ("POST", "/v1/live", #"{"fetches":{"a":{"entity":"city"},"b":{"entity":"country"}}}"#, 2),
+    ] as [(String, String, String?, Int)])
+  func aStreamEndsWithTheReason(
+    method: String, target: String, body: String?, snapshots: Int
+  ) throws {
     let file = try ServedFile(contractFixture)
-    let body = request.body.isEmpty ? nil : request.body
     let pending = file.begin(
-      request.method, request.target, body: body, headers: [("Accept", "text/event-stream")])
+      method, target, body: body, headers: [("Accept", "text/event-stream")])
     _ = pending.wait()
     let stream = EventReader(try #require(pending.stream))
-    while stream.next(seconds: 0.3) != nil {}
+    #expect(stream.next(snapshots).count == snapshots)
     file.stop()
     let event = try #require(stream.next())
     #expect(event.kind == "error")
     #expect(event.json["code"]?.string == "shutting-down")
-    #expect(stream.next(seconds: 1) == nil)
+    #expect(stream.next() == nil)
     #expect(stream.isOver)
   }
 
@@ -249,11 +243,11 @@ struct EndingTests {
     let file = try ServedFile(contractFixture)
     let live = #"{"fetches":{"a":{"entity":"city","since":"now"}},"wait":30}"#
     let pending = [
-      file.begin("GET", "/v1/objects/city?since=now&wait=30"),
       file.begin("GET", "/v1/changes?since=now&wait=30"),
+      file.begin("GET", "/v1/objects/city?since=now&wait=30"),
       file.begin("POST", "/v1/live", body: live),
     ]
-    Thread.sleep(forTimeInterval: 0.2)
+    try awaitWaitingFetches(2) { try file.ask($0) }
     file.stop()
     for answer in pending { #expect(try #require(answer.wait()).status == 200) }
   }

@@ -55,13 +55,13 @@ struct CatchUpLimitTests {
     let file = try Self.file(limit: limit)
     var random = SeededRandom(seed: seed)
     var held = try Self.fetches.map { try Self.snapshot(file, $0) }
-    for round in 0..<6 {
+    for round in 0..<4 {
       var waiting = held.enumerated().map { index, snapshot in
-        file.begin("GET", Self.request(index, snapshot, wait: 1))
+        file.begin("GET", Self.request(index, snapshot, wait: 0.3))
       }
       for _ in 0..<Int.random(in: 1...3, using: &random) {
         try file.runExternally(Self.change(&random))
-        Thread.sleep(forTimeInterval: Double.random(in: 0...0.2, using: &random))
+        Thread.sleep(forTimeInterval: Double.random(in: 0...0.1, using: &random))
       }
       for index in held.indices {
         let place = Comment("seed \(seed), round \(round), \(Self.fetches[index])")
@@ -84,13 +84,13 @@ struct CatchUpLimitTests {
     let file = try Self.file(limit: limit)
     var random = SeededRandom(seed: seed)
     var held = try Self.fetches.map { try Self.snapshot(file, $0) }
-    for round in 0..<6 {
+    for round in 0..<4 {
       let place = Comment("seed \(seed), round \(round)")
       let waiting = try Self.follow(
-        held, file, wait: Double.random(in: 0.05...1, using: &random))
+        held, file, wait: Double.random(in: 0.05...0.4, using: &random))
       for _ in 0..<Int.random(in: 1...3, using: &random) {
         try file.runExternally(Self.change(&random))
-        Thread.sleep(forTimeInterval: Double.random(in: 0...0.2, using: &random))
+        Thread.sleep(forTimeInterval: Double.random(in: 0...0.1, using: &random))
       }
       try Self.take(try #require(waiting.wait(), place), &held, place)
       try file.settle()
@@ -154,7 +154,7 @@ struct CatchUpLimitTests {
     return try ServedFile(fixture, configuration: configuration)
   }
 
-  private static func request(_ index: Int, _ held: ResultSnapshot, wait: Int) -> String {
+  private static func request(_ index: Int, _ held: ResultSnapshot, wait: Double) -> String {
     "/v1/objects/\(fetches[index])&since=\(held.token)&wait=\(wait)"
   }
 

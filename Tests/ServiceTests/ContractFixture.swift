@@ -1,5 +1,7 @@
-// The database and the table of requests of the contract's tests.
+// The database, the table of requests and the helpers of the contract's tests.
 
+import FetchModel
+import TestSupport
 import Testing
 
 /// The file that the contract's tests serve.
@@ -47,4 +49,28 @@ struct Exchange: Sendable, CustomTestStringConvertible {
   }
 
   var testDescription: String { "\(method) \(target) \(body ?? "")" }
+
+  /// Sends the request and compares the response.
+  func check(_ file: ServedFile) throws {
+    let answer = try file.ask(method, target, body: body, headers: header.map { [$0] } ?? [])
+    let place = Comment("\(testDescription.prefix(200)): \(answer.text)")
+    #expect(answer.status == status, place)
+    #expect(answer.code == code, place)
+    #expect(text.isEmpty || answer.text.contains(text), place)
+  }
+}
+
+/// Waits until clients wait for a change of so many fetches. `ask` sends a request.
+func awaitWaitingFetches(_ count: Double, _ ask: (String) throws -> Answer) throws {
+  let areWaiting = try eventually(within: .seconds(300)) {
+    try MetricsText(ask("/metrics").text)["livefetch_live_waiting"] == count
+  }
+  #expect(areWaiting)
+}
+
+extension JSON {
+  /// The elements of an array; nil for any other value.
+  var elements: [JSON]? {
+    if case .array(let elements) = self { elements } else { nil }
+  }
 }

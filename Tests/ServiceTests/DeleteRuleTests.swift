@@ -284,9 +284,3 @@ struct DeleteRuleTests {
     #expect(try Self.count(file, "P") == 2)
   }
 }
-
-extension JSON {
-  fileprivate var elements: [JSON]? {
-    if case .array(let elements) = self { elements } else { nil }
-  }
-}

@@ -11,8 +11,7 @@ import Testing
   import Glibc
 #endif
 
-/// Clients with more requests than there are threads.
-@Suite("Clients with expensive requests do not block other clients")
+@Suite("Clients with expensive requests do not block other clients", .mayBlock)
 struct FairnessTests {
   private static let fixture = """
     CREATE TABLE tree(id INTEGER PRIMARY KEY, name TEXT);
@@ -116,7 +115,7 @@ struct FairnessTests {
     }
   }
 
-  @Test(.mayBlock) func oneCallerLeavesAThreadForSlowQueriesToOthers() throws {
+  @Test func oneCallerLeavesAThreadForSlowQueriesToOthers() throws {
     var (configuration, options) = Self.limited(600)
     configuration.slowQueries = 2
     let file = try ServedFile(Self.fixture, options: options, configuration: configuration)
@@ -177,7 +176,7 @@ struct FairnessTests {
   func aSaveThatWouldTakeHoursEndsChangesNothingAndOtherSavesAreMade(
     method: String, target: String, body: String
   ) throws {
-    let (configuration, options) = Self.limited(4)
+    let (configuration, options) = Self.limited(2)
     let trigger = """
       CREATE TABLE slow(id INTEGER PRIMARY KEY, n INTEGER);
       INSERT INTO slow VALUES (1, 0);

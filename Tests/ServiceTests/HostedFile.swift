@@ -20,7 +20,7 @@ final class HostedFile {
     configuration: ServiceConfiguration = .init()
   ) throws {
     let directory = try TemporaryDirectory()
-    try Sqlite3.run(sql, directory.file("store.sqlite"))
+    try SQLiteShell.run(sql, path: directory.file("store.sqlite"))
     try self.init(directory, options, configuration)
   }
 
@@ -70,7 +70,7 @@ final class HostedFile {
 
   /// Returns how often the store was reopened, once that is `wanted` or after a time limit.
   func reopenings(atLeast wanted: Int) -> Int {
-    for _ in 0..<15_000 where count.value < wanted { Thread.sleep(forTimeInterval: 0.02) }
+    _ = eventually(within: .seconds(300)) { count.value >= wanted }
     return count.value
   }
 
@@ -97,9 +97,13 @@ final class HostedFile {
   /// The newest token.
   func token() throws -> String { try #require(ask("/v1").json["token"]?.string) }
 
-  /// Opens a stream.
-  func stream(_ target: String) throws -> EventReader {
-    let pending = begin("GET", target, headers: [("Accept", "text/event-stream")])
+  /// Opens a stream: by `POST` if it has a body.
+  func stream(
+    _ target: String, body: String? = nil, lastEvent: String? = nil
+  ) throws -> EventReader {
+    var headers = [(name: "Accept", value: "text/event-stream")]
+    if let lastEvent { headers.append((name: "Last-Event-ID", value: lastEvent)) }
+    let pending = begin(body == nil ? "GET" : "POST", target, body: body, headers: headers)
     _ = pending.wait()
     return EventReader(try #require(pending.stream))
   }

@@ -12,19 +12,15 @@ struct JSONValuesTests {
     INSERT INTO p VALUES (1, 1, 1);
     """
 
-  @Test(
-    "A value of a JSON attribute is JSON, whatever chooses it",
-    arguments: [
+  @Test("A value of a JSON attribute is JSON, whatever chooses it")
+  func json() throws {
+    let file = try ServedFile(Self.fixture)
+    for expression in [
       "j", "@max.j", "@min.j", "p.o.@max.j", "p.@max.o.j", "max({j, j})",
       "TERNARY(n == 1, j, nil)", "TERNARY(n == 1, j, j)",
-    ])
-  func json(expression: String) throws {
-    #expect(try value(of: expression) == #"{"a":1}"#)
-  }
-
-  @Test("A text that is not always a JSON attribute's is a text")
-  func text() throws {
-    #expect(try value(of: "TERNARY(n == 1, j, 'b')") == #""{\"a\":1}""#)
+    ] { #expect(try value(of: expression, in: file) == #"{"a":1}"#, "\(expression)") }
+    // A text that is not always the attribute's is a text.
+    #expect(try value(of: "TERNARY(n == 1, j, 'b')", in: file) == #""{\"a\":1}""#)
   }
 
   private static let repeated = """
@@ -69,13 +65,12 @@ struct JSONValuesTests {
     #expect(try database.ask("/v1/objects/r/1").text == #"{"id":1,"j":{"a":1,"a":2}}"#)
   }
 
-  private func value(of expression: String) throws -> String {
-    let file = try ServedFile(Self.fixture)
+  private func value(of expression: String, in file: ServedFile) throws -> String {
     let answer = try file.ask(
       "POST", "/v1/fetch",
       body: #"{"entity":"o","as":"dictionaries","select":["v:\#(expression)"]}"#)
-    #expect(answer.status == 200, "\(answer.text)")
-    let found = try #require(answer.text.firstMatch(of: /"items":\[\{"v":(.*)\}\]\}\]\}$/))
+    let found = try #require(
+      answer.text.firstMatch(of: /"items":\[\{"v":(.*)\}\]\}\]\}$/), "\(answer.text)")
     return String(found.1)
   }
 }

@@ -32,7 +32,7 @@ struct JoinTableTests {
       "post?select=tag", "post?where=ANY+tag.n=='y'&as=ids", "tag?select=post",
       "tag?where=post.@count>0&as=ids",
     ]
-    var held = try fetches.map { try Held(file, $0) }
+    var held = try fetches.map { try LooseLinkTests.Held(file, $0) }
     let changes = [
       "INSERT INTO pt(post_id, tag_id) VALUES (2, 2)",
       "UPDATE pt SET post_id = 2 WHERE tag_id = 1", "DELETE FROM pt WHERE tag_id = 2",
@@ -74,23 +74,5 @@ struct JoinTableTests {
     let answer = try file.ask("\(fetch)&since=\(token)&wait=0")
     let diff = try #require(Diff(json: answer.json), "\(answer.text)")
     #expect(diff.deleted.isEmpty && diff.updated.isEmpty && diff.inserted.isEmpty)
-  }
-
-  /// A fetch's snapshot, kept in step by diffs.
-  private struct Held {
-    let fetch: String
-    var snapshot: ResultSnapshot
-
-    init(_ file: ServedFile, _ fetch: String) throws {
-      self.fetch = fetch
-      snapshot = try #require(ResultSnapshot(json: file.ask("/v1/objects/\(fetch)").json))
-    }
-
-    mutating func advance(_ file: ServedFile, _ change: String) throws {
-      let answer = try file.ask("/v1/objects/\(fetch)&since=\(snapshot.token)&wait=0")
-      try snapshot.apply(#require(Diff(json: answer.json), "\(answer.text)"))
-      let fresh = try #require(ResultSnapshot(json: file.ask("/v1/objects/\(fetch)").json))
-      #expect(snapshot.sections == fresh.sections, "\(fetch) after \(change)")
-    }
   }
 }

@@ -106,15 +106,11 @@ struct ManualTests {
   @Test(
     "Every console block shows what the program really prints",
     arguments: consolePages)
-  func consoleBlocks(page: String, leastCommands: Int) async throws {
-    let sample = try Self.sampleFile()
-    let (count, differences) = try await Self.onThread {
-      let session = try ConsoleSession(sample: sample)
-      try session.run(ManualPage(page))
-      return (session.commandCount, session.differences)
-    }
-    #expect(count >= leastCommands)
-    #expect(differences == [])
+  func consoleBlocks(page: String, leastCommands: Int) throws {
+    let session = try ConsoleSession(sample: Self.sampleFile())
+    try session.run(ManualPage(page))
+    #expect(session.commandCount >= leastCommands)
+    #expect(session.differences == [])
   }
 
   @Test("Every JSON block is JSON, unless it leaves something out")
@@ -141,10 +137,8 @@ struct ManualTests {
 
   @Test("The README has at most 150 lines")
   func readmeLength() throws {
-    let count = try ManualPage("README.md").text.split(
-      separator: "\n", omittingEmptySubsequences: false
-    ).count
-    #expect(count <= 151)  // The last line ends with a line break.
+    // The last line ends with a line break.
+    #expect(try ManualPage("README.md").lines.count <= 151)
   }
 
   @Test("Every link leads to a file, and to a heading where it names one")
@@ -256,37 +250,26 @@ struct ManualTests {
   }
 
   @Test("A server with --public serves the manual as HTML and Markdown")
-  func servedManual() async throws {
-    let sample = try Self.sampleFile()
-    let answers = try await Self.onThread { () -> [Answer] in
-      let directory = try TemporaryDirectory()
-      try FileManager.default.copyItem(atPath: sample, toPath: directory.file("store.sqlite"))
-      let server = try RunningProgram([
-        "serve", directory.file("store.sqlite"), "--port", "0", "--public",
-        ManualPage.root.appendingPathComponent("Public").path,
-      ])
-      defer {
-        server.process.terminate()
-        _ = server.end()
-      }
-      let address = server.line.dropFirst("LiveFetch listening on ".count)
-      return try ["/docs/", "/docs/predicates.md", "/docs/none.md", "/docs/predicates.html"].map {
-        try Curl.get(address + $0)
-      }
+  func servedManual() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("store.sqlite")
+    try FileManager.default.copyItem(atPath: Self.sampleFile(), toPath: path)
+    let server = try RunningProgram([
+      "serve", path, "--port", "0", "--public",
+      ManualPage.root.appendingPathComponent("Public").path,
+    ])
+    defer {
+      server.process.terminate()
+      _ = server.end()
+      withExtendedLifetime(directory) {}
     }
+    let address = server.line.dropFirst("LiveFetch listening on ".count)
+    let pages = ["/docs/", "/docs/predicates.md", "/docs/none.md", "/docs/predicates.html"]
+    let answers = try pages.map { try Curl.get(address + $0) }
     #expect(answers.map(\.status) == [200, 200, 404, 200])
     #expect(answers[0]["Content-Type"] == "text/html; charset=utf-8")
     #expect(answers[1]["Content-Type"] == "text/markdown; charset=utf-8")
     let page = try ManualPage("Public/docs/predicates.md").text
     #expect(String(decoding: answers[1].bytes, as: UTF8.self) == page)
-  }
-
-  /// Runs blocking work on a thread of its own, outside the cooperative pool.
-  private static func onThread<Value: Sendable>(
-    _ body: @escaping @Sendable () throws -> Value
-  ) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
-      Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
-    }
   }
 }

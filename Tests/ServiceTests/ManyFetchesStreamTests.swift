@@ -65,7 +65,7 @@ struct ManyFetchesStreamTests {
     #expect(diff.json["from"]?.string == diffs[1].id)
   }
 
-  @Test(.onlyForFiles) func aReaderThatFallsBehindGetsOneDiffAFetch() throws {
+  @Test(.onlyForFiles) func aReaderThatFallsBehindGetsFewDiffs() throws {
     let file = try ServedFile(Self.fixture)
     let events = try open(file, Self.both)
     _ = events.next(2)
@@ -73,18 +73,18 @@ struct ManyFetchesStreamTests {
       try file.runExternally(
         "UPDATE city SET name = 'n\(round)', population = \(round) WHERE id = 1")
     }
-    Thread.sleep(forTimeInterval: 0.3)
-    var last = events.next()
-    var count = 1
-    while let event = events.next(seconds: 0.3) {
+    try file.settle()
+    let fresh = try file.ask("/v1/objects/city?sort=-population&select=name")
+    let token = try #require(fresh.json["token"]?.string)
+    var last: SentEvent?
+    var count = 0
+    while last?.json["to"]?.string != token, let event = events.next() {
       last = event
       count += 1
     }
-    // The first change may be an event of its own; all others are one event.
-    #expect(count <= 3)
+    // The first change may be an event of its own, and so may those that arrive while the client reads.
+    #expect(count < 10)
     #expect(last?.data.contains(#""name":"n49""#) == true)
-    let fresh = try file.ask("/v1/objects/city?sort=-population&select=name")
-    #expect(last?.json["to"]?.string == fresh.json["token"]?.string)
   }
 
   @Test(.onlyForFiles) func aDroppedTableEndsOnlyItsFetch() throws {
@@ -94,8 +94,7 @@ struct ManyFetchesStreamTests {
     _ = events.next(2)
     try file.runExternally("DROP TABLE gone")
     var kinds: [String: [String]] = [:]
-    for _ in 0..<6 {
-      guard let event = events.next(seconds: 1) else { break }
+    while kinds["g"]?.last != "error", let event = events.next(seconds: 60) {
       kinds[event.name ?? "", default: []].append(event.kind)
     }
     // A gap in the history makes the others restart with a snapshot.

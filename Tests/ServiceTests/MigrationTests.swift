@@ -39,14 +39,12 @@ struct MigrationTests {
   static func refusal(_ text: String) throws -> String {
     let file = try Self.file()
     file.stop()
-    let before = FileManager.default.contents(atPath: file.path)
     do {
       _ = try file.migrate(to: ModelFile(parsing: Array(text.utf8)))
       return ""
     } catch {
       let again = try ServedFile("", adopting: file)
       #expect(try again.ask("/v1/objects/Author?as=count").json["total"]?.integer == 2)
-      #expect(before != nil)
       guard case .unusable(let reason) = error as? StoreError else { return "\(error)" }
       return reason
     }
@@ -267,12 +265,12 @@ struct MigrationTests {
       try again.ask("POST", "/v1/objects/Author", body: #"{"name":"Melissa"}"#).status == 422)
   }
 
-  @Test func aHundredThousandRowsMigrate() throws {
+  @Test func manyRowsMigrateAndTheProgressReachesItsEnd() throws {
     let file = try SampleModel.served(text: Self.first)
     file.stop()
     try file.runExternally(
       """
-      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
       INSERT INTO "Book"(id, title) SELECT i, 'b' || i FROM n
       """)
     let text = Self.version(
@@ -283,8 +281,8 @@ struct MigrationTests {
     ) { done, all, _ in received = max(received, done == all ? all : 0) }
     #expect(received > 0)
     let again = try ServedFile("", adopting: file)
-    #expect(try again.ask("/v1/objects/Book?as=count").json["total"]?.integer == 100_000)
-    #expect(try again.ask("/v1/objects/Book/99999").json["title"]?.string == "b99999")
+    #expect(try again.ask("/v1/objects/Book?as=count").json["total"]?.integer == 20_000)
+    #expect(try again.ask("/v1/objects/Book/19999").json["title"]?.string == "b19999")
   }
 
   @Test func valuesThatViolateANewConstraintAreRefusedInAdvance() throws {

@@ -66,7 +66,7 @@ struct ModelContractTests {
   @Test func aFetchOfTheParentFollowsItsSubentities() throws {
     let file = try Self.heroes()
     let token = try file.ask("/v1/objects/Human?select=name").json["token"]?.string ?? ""
-    let heroes = file.begin("GET", "/v1/objects/Hero?select=name&since=\(token)&wait=10")
+    let heroes = file.begin("GET", "/v1/objects/Hero?select=name&since=\(token)&wait=60")
     _ = try file.ask("PATCH", "/v1/objects/Villain/3", body: #"{"name":"Zed"}"#)
     let diff = try file.ask("/v1/objects/Human?select=name&since=\(token)&wait=10")
     #expect(
@@ -183,10 +183,8 @@ struct ModelContractTests {
       #""name":"Human","abstract":true,"subentities":["Hero","Villain"]"#,
       #""name":"power","type":"integer","optional":false,"default":true,"declaredType":"Integer 32","defaultValue":1,"minimum":0,"maximum":9000"#,
       #""name":"members","destination":"Hero","toMany":true,"optional":true,"inverse":"team","ordered":true,"deleteRule":"Nullify""#,
-      #""fetchTemplates":[{"name":"strongHeroes""#, #""$class""#,
-    ] where part != #""$class""# {
-      #expect(text.contains(part), "\(part)")
-    }
+      #""fetchTemplates":[{"name":"strongHeroes""#,
+    ] { #expect(text.contains(part), "\(part)") }
     #expect(!text.contains("skill.justicePower\",\"type\""))
   }
 

@@ -44,15 +44,15 @@ struct ModelRulesTests {
     ),
   ]
 
-  @Test(arguments: refusals.indices)
-  func aViolatedRuleIsRefusedAndNamed(_ index: Int) throws {
+  @Test func aViolatedRuleIsRefusedAndNamed() throws {
     let file = try SampleModel.served("heroes")
-    let (values, property, code) = Self.refusals[index]
-    let answer = try file.ask("POST", "/v1/objects/Hero", body: values)
-    #expect(answer.status == 422)
-    #expect(
-      answer.text.contains(#"{"change":0,"property":"\#(property)","code":"\#(code)""#),
-      "\(answer.text)")
+    for (values, property, code) in Self.refusals {
+      let answer = try file.ask("POST", "/v1/objects/Hero", body: values)
+      #expect(answer.status == 422, "\(values)")
+      #expect(
+        answer.text.contains(#"{"change":0,"property":"\#(property)","code":"\#(code)""#),
+        "\(values): \(answer.text)")
+    }
     #expect(try file.ask("/v1/objects/Hero?as=count").json["total"]?.integer == 0)
   }
 
@@ -317,9 +317,7 @@ struct ModelRulesTests {
     _ = try file.ask("PATCH", "/v1/objects/Team/\(team)", body: #"{"name":"Guild"}"#)
     let diff = try file.ask("/v1/objects/Hero?select=teamName&since=\(token)")
     #expect(
-      diff.text.contains(
-        #"[{"from":[0,0],"to":[0,0],"id":2,"changed":{"teamName":"Guild"}},{"from":[0,1],"to":[0,1],"id":1,"changed":{"teamName":"Guild"}}]"#
-      ) || diff.text.contains(#""changed":{"teamName":"Guild"}"#), "\(diff.text)")
+      diff.text.matches(of: /"changed":\{"teamName":"Guild"\}/).count == 2, "\(diff.text)")
     try file.runExternally(#"UPDATE "Human" SET power = 100 WHERE name = 'Bob'"#)
     try file.runExternally(#"UPDATE "Team" SET name = 'Club'"#)
     #expect(try read() == #"{"id":1,"memberCount":2,"totalPower":105}"#)

@@ -57,7 +57,7 @@ struct NestingTests {
     defer { server.stop(grace: 0.5) }
     let address = "http://127.0.0.1:\(server.port)"
     var ran = 0
-    for depth in [2, 5, 8, 11, 14, 18, 22, 27, 32, 40, 50, 63] {
+    for depth in [5, 14, 32, 63] {
       for (open, close) in Self.surroundings {
         let text =
           String(repeating: open, count: depth) + "population"
@@ -65,7 +65,7 @@ struct NestingTests {
         for predicate in [text + " > 1", "1 < " + text] {
           let status = try await Self.status(of: predicate, address)
           #expect([200, 400].contains(status), "\(depth) x \(open)…\(close)")
-          if depth <= 5, status == 200 { ran += 1 }
+          if depth == 5, status == 200 { ran += 1 }
         }
       }
       for (open, inner, close) in Self.conditions {
@@ -76,7 +76,7 @@ struct NestingTests {
       }
     }
     // Shallow input is not refused.
-    #expect(ran == 4 * Self.surroundings.count)
+    #expect(ran == 2 * Self.surroundings.count)
   }
 
   private static let surroundings: [(String, String)] =

@@ -79,8 +79,8 @@ struct OtherWriterTests {
   @Test func everyCommitWakesAPollThatWaits() throws {
     let file = try HostedFile(Self.fixture)
     for round in 0..<10 {
-      let waiting = file.begin("GET", "/v1/objects/city?as=count&since=now&wait=10")
-      Thread.sleep(forTimeInterval: 0.05)
+      let waiting = file.begin("GET", "/v1/objects/city?as=count&since=now&wait=60")
+      try awaitWaitingFetches(1) { try file.ask($0) }
       try file.shell("INSERT INTO city(name) VALUES ('r\(round)');")
       let answer = try #require(waiting.wait())
       #expect(answer.json["total"]?.integer == Int64(4 + round))
@@ -99,7 +99,7 @@ struct RestoredFileTests {
     INSERT INTO country VALUES (1,'China');
     """
 
-  /// Changes a served file so that it contains another history. Returns its previous content.
+  /// Changes a served file so that it contains another history, and expects what its clients are sent.
   ///
   /// - Parameter isReopened: true if the store is opened again, which ends every waiting request.
   private func check(
@@ -108,18 +108,22 @@ struct RestoredFileTests {
     let token = try file.token()
     let stream = try file.stream("/v1/objects/city?as=count")
     #expect(stream.next()?.kind == "snapshot")
-    let poll = file.begin("GET", "/v1/objects/city?as=count&since=now&wait=20")
+    let poll = file.begin("GET", "/v1/objects/city?as=count&since=now&wait=60")
     let both = file.begin(
       "POST", "/v1/live",
       body: #"{"fetches":{"a":{"entity":"city","as":"count","since":"\#(token)"},"#
-        + #""b":{"entity":"country","as":"ids","since":"\#(token)"}},"wait":20}"#)
-    Thread.sleep(forTimeInterval: 0.1)
+        + #""b":{"entity":"country","as":"ids","since":"\#(token)"}},"wait":60}"#)
+    // Two polls of one fetch, the other fetch of the group, and the stream.
+    #expect(
+      try eventually(within: .seconds(60)) {
+        try MetricsText(file.ask("/metrics").text)["livefetch_live_waiting"] ?? 0 >= 3
+      })
     try replace()
     let refused = try #require(poll.wait())
     #expect(refused.status == 410)
     #expect(refused.code == "token-expired")
-    let event = try #require(stream.next(seconds: 5))
-    let group = try #require(both.wait(seconds: 5))
+    let event = try #require(stream.next(seconds: 60))
+    let group = try #require(both.wait(seconds: 60))
     if isReopened {
       #expect(event.kind == "error" && event.json["code"]?.string == "token-expired")
       #expect(group.code == "token-expired", "\(group.text)")
@@ -151,13 +155,13 @@ struct RestoredFileTests {
   ])
   func byTheLossOfATableOfTheHistory(_ table: String) throws {
     let file = try HostedFile(fixture)
-    let poll = file.begin("GET", "/v1/objects/city?as=count&since=\(try file.token())&wait=20")
+    let poll = file.begin("GET", "/v1/objects/city?as=count&since=\(try file.token())&wait=60")
     let stream = try file.stream("/v1/objects/city?as=count")
     #expect(stream.next()?.kind == "snapshot")
     #expect(try file.shell("DROP TABLE \(table)") == "")
-    let answer = try #require(poll.wait(seconds: 5))
+    let answer = try #require(poll.wait(seconds: 120))
     #expect(answer.code == "token-expired", "\(answer.text)")
-    #expect(try #require(stream.next(seconds: 5)).kind == "snapshot")
+    #expect(try #require(stream.next(seconds: 60)).kind == "snapshot")
     #expect(try file.shell("INSERT INTO city VALUES (3,'Rome',2)") == "")
     let diff = try #require(stream.next())
     #expect(diff.json["total"]?.integer == 3)
@@ -165,7 +169,7 @@ struct RestoredFileTests {
       "POST", "/v1/save", body: #"{"changes":[{"delete":"city","id":3}]}"#,
       headers: [("Idempotency-Key", "k")])
     #expect(saved.status == 200, "\(saved.text)")
-    #expect(try #require(stream.next(seconds: 5)).json["total"]?.integer == 2)
+    #expect(try #require(stream.next(seconds: 60)).json["total"]?.integer == 2)
     #expect(file.reopenings(atLeast: 0) == 0)
   }
 

@@ -75,10 +75,7 @@ struct QuotaContractTests {
         file.service,
         HTTPRequest(
           target: "/v1/objects/city?since=now&wait=60", remoteAddress: "127.0.0.1"))
-      #expect(
-        try eventually(within: .seconds(60)) {
-          try MetricsText(file.ask("/metrics").text)["livefetch_live_waiting"] == 1
-        })
+      try awaitWaitingFetches(1) { try file.ask($0) }
       Self.expectRefusal(
         try Curl.send("GET", poll + "&wait=0", nil, seconds: 120), "waiting-requests")
       _ = try file.ask("PATCH", "/v1/objects/city/1", body: #"{"population":1}"#)

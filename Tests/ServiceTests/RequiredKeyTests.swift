@@ -20,10 +20,7 @@ struct RequiredKeyTests {
   @Test("are marked in the model and required in the OpenAPI document")
   func marks() throws {
     let file = try ServedFile(Self.fixture)
-    guard case .array(let entities)? = try file.ask("/v1/model").json["entities"] else {
-      Issue.record("no entities")
-      return
-    }
+    let entities = try #require(file.ask("/v1/model").json["entities"]?.elements)
     let marked = entities.filter { $0["keyRequired"] == .boolean(true) }.compactMap {
       $0["name"]?.string
     }

@@ -62,18 +62,18 @@ struct SaveContractTests {
     .init("DELETE", "/v1/objects/big?where=TRUEPREDICATE", 403, "read-only"),
   ]
 
-  @Test(arguments: table)
-  func isAnswered(_ exchange: Exchange) throws {
-    let file = try ServedFile(contractFixture)
+  @Test func aSaveIsAnsweredAndARefusedOneChangesNothing() throws {
+    var file = try ServedFile(contractFixture)
     let before = try file.ask("GET", "/v1/objects/city").json["sections"]
-    let answer = try file.ask(
-      exchange.method, exchange.target, body: exchange.body,
-      headers: exchange.header.map { [$0] } ?? [])
-    #expect(answer.status == exchange.status)
-    #expect(answer.code == exchange.code)
-    #expect(exchange.text.isEmpty || answer.text.contains(exchange.text), "\(answer.text)")
-    guard exchange.status >= 400 else { return }
-    #expect(try file.ask("GET", "/v1/objects/city").json["sections"] == before)
+    for exchange in Self.table {
+      try exchange.check(file)
+      if exchange.status >= 400 {
+        let after = try file.ask("GET", "/v1/objects/city").json["sections"]
+        #expect(after == before, "\(exchange.testDescription)")
+      } else {
+        file = try ServedFile(contractFixture)
+      }
+    }
   }
 
   @Test func aRepresentationIsJSONWithTheObjects() throws {

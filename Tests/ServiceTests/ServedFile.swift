@@ -164,13 +164,11 @@ struct Answer {
   var code: String? { json["code"]?.string }
 
   /// The failures of a refused save.
-  func errors() throws -> [JSON] {
-    guard case .array(let errors)? = json["errors"] else { throw NoErrors(text: text) }
-    return errors
-  }
+  func errors() throws -> [JSON] { try #require(json["errors"]?.elements, "\(text)") }
 
-  private struct NoErrors: Error {
-    let text: String
+  /// The items of all sections of a snapshot.
+  var items: [JSON] {
+    (json["sections"]?.elements ?? []).flatMap { $0["items"]?.elements ?? [] }
   }
 
   subscript(header: String) -> String? {

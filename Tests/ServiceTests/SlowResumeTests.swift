@@ -20,7 +20,7 @@ struct SlowResumeTests {
   /// Another answer, 410, would let the client fetch again, which takes as long.
   @Test func isRefusedAsTheFetchWithoutTokenIs() throws {
     var options = SQLiteStoreOptions()
-    options.queryTimeout = 1
+    options.queryTimeout = 0.3
     let file = try ServedFile(Self.fixture, options: options)
     let token = try #require(file.ask("/v1").json["token"]?.string)
     let resumed = "\(Self.endless)&since=\(token)"

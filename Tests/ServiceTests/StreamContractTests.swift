@@ -96,11 +96,7 @@ struct StreamContractTests {
       try file.ask("PATCH", "/v1/objects/city?where=id==2", body: #"{"population":5}"#).status
         == 200)
     let answer = try file.ask("/v1/changes?since=\(token)&wait=0")
-    guard case .array(let saves)? = answer.json["saves"] else {
-      Issue.record("no saves: \(answer.text)")
-      return
-    }
-    #expect(saves.count == 2)
+    #expect(answer.json["saves"]?.elements?.count == 2, "\(answer.text)")
     let inserted = #""inserted":{"country":[3]}"#
     // The side with the foreign key lists its property; the inverse is not listed.
     let updated = #""updated":{"city":[{"id":1,"properties":["#
@@ -117,7 +113,7 @@ struct StreamContractTests {
 
   @Test func changesWaitForASave() throws {
     let file = try ServedFile(contractFixture)
-    let waiting = file.begin("GET", "/v1/changes?since=now&wait=10")
+    let waiting = file.begin("GET", "/v1/changes?since=now&wait=60")
     Thread.sleep(forTimeInterval: 0.2)
     #expect(!waiting.isThere)
     try file.runExternally("DELETE FROM city WHERE id = 3")
@@ -133,7 +129,7 @@ struct StreamContractTests {
       "GET", "/v1/changes?since=\(start)", headers: [("Accept", "text/event-stream")])
     _ = try #require(pending.wait())
     let stream = try #require(pending.stream)
-    let saves = 1_000
+    let saves = 300
     var begun: [Pending] = []
     var text = ""
     var count = 0
@@ -156,8 +152,7 @@ struct StreamContractTests {
         text = String(text[end.upperBound...])
         guard let data = event.range(of: "data: ") else { continue }
         let diff = try JSON(parsing: Array(event[data.upperBound...].utf8))
-        guard case .array(let saves)? = diff["saves"] else { continue }
-        tokens += saves.compactMap { $0["token"]?.string }
+        tokens += (diff["saves"]?.elements ?? []).compactMap { $0["token"]?.string }
       }
     }
     #expect(tokens.count == saves && Set(tokens).count == saves)
@@ -203,7 +198,7 @@ struct StreamContractTests {
     let file = try ServedFile(contractFixture)
     let fetch = "/v1/objects/city?as=count"
     let token = try #require(file.ask(fetch).json["token"]?.string)
-    let waiting = file.begin("GET", fetch + "&since=\(token)&wait=10")
+    let waiting = file.begin("GET", fetch + "&since=\(token)&wait=60")
     #expect(
       try file.ask("DELETE", "/v1/objects/city?where=id%3E1").json["deleted"]?.integer == 2)
     #expect(try #require(waiting.wait()).json["total"]?.integer == 1)

@@ -46,8 +46,9 @@ public final class PostgresServer: Sendable {
     guard let binaries = Self.binaries else {
       throw Failure(description: "PostgreSQL is not installed: run `.ci/install postgresql`")
     }
-    // The path of a socket has at most 107 bytes, which a test's own temporary folder may exceed.
-    directory = "/tmp/livefetch-pg-\(UUID().uuidString.prefix(13).lowercased())"
+    // The path of a socket has at most 107 bytes.
+    let parent = NSTemporaryDirectory().utf8.count <= 60 ? NSTemporaryDirectory() : "/tmp/"
+    directory = "\(parent)livefetch-pg-\(UUID().uuidString.prefix(13).lowercased())"
     var ends: [Int32] = [0, 0]
     guard pipe(&ends) == 0 else { throw Failure(description: "pipe: \(errno)") }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }

@@ -14,8 +14,19 @@ public func processorTime(of body: () throws -> Void) rethrows -> Duration {
 }
 
 /// The processor time of the current thread since its start.
-public func threadTime() -> Duration {
+public func threadTime() -> Duration { time(of: CLOCK_THREAD_CPUTIME_ID) }
+
+/// The value of a clock.
+public func time(of clock: clockid_t) -> Duration {
   var now = timespec()
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now)
+  clock_gettime(clock, &now)
   return .seconds(now.tv_sec) + .nanoseconds(now.tv_nsec)
 }
+
+#if canImport(Glibc)
+  /// The processor time that a process has used; nil if it has ended.
+  public func processorTime(ofProcess id: pid_t) -> Duration? {
+    var clock = clockid_t()
+    return clock_getcpuclockid(id, &clock) == 0 ? time(of: clock) : nil
+  }
+#endif

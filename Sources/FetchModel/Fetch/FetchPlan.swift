@@ -201,12 +201,19 @@ extension FetchPlan {
 
   /// The indexes of every entity that the response depends on.
   public func dependencies(in model: Model) -> Set<Int> {
-    var entities: Set<Int> = [definition.entity]
-    for path in paths(in: model) {
-      for relationship in model.walk(path).relationships {
-        entities.insert(relationship.destination)
-      }
-    }
-    return entities
+    Set([definition.entity] + relationships(in: model).map(\.destination))
+  }
+
+  /// The relationships that the response depends on.
+  private func relationships(in model: Model) -> [Relationship] {
+    paths(in: model).flatMap { model.walk($0).relationships }
+  }
+
+  /// The name of an entity or a join table that the response depends on, and whose changes are not
+  /// recorded; nil without one.
+  public func unrecordedTable(in model: Model) -> String? {
+    let entities = dependencies(in: model).sorted().map { model.entities[$0] }
+    return entities.first { !$0.isObservable }?.name
+      ?? relationships(in: model).lazy.compactMap(\.unrecordedTable).first
   }
 }

@@ -255,13 +255,17 @@ public struct Relationship: Sendable, Hashable {
   /// False for a to-one relationship that refers to other columns than the key, or to equal keys with
   /// other texts: the related id may then change although the row does not.
   public let isStoredAsID: Bool
+  /// The name of the relationship's join table if its changes are not recorded; nil otherwise.
+  public let unrecordedTable: String?
 
   /// Makes a relationship.
   public init(
     name: String, destination: Int, isToMany: Bool, isOptional: Bool = true, inverse: Int? = nil,
-    isOrdered: Bool = false, isStoredAsID: Bool = true, declaration: ModelFile.Relationship? = nil
+    isOrdered: Bool = false, isStoredAsID: Bool = true, unrecordedTable: String? = nil,
+    declaration: ModelFile.Relationship? = nil
   ) {
     self.isStoredAsID = isStoredAsID
+    self.unrecordedTable = unrecordedTable
     self.isOrdered = isOrdered
     self.declaration = declaration
     self.name = name

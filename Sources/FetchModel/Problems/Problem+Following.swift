@@ -13,8 +13,8 @@ extension Problem {
       self = .notObservable(own.name)
       return
     }
-    if let other = entities.first(where: { !$0.isObservable }) {
-      self = .notObservable(other.name)
+    if let table = plan.unrecordedTable(in: model) {
+      self = .notObservable(table)
       return
     }
     guard plan.isNondeterministic else { return nil }

@@ -44,10 +44,10 @@ public final class ArrayDataStore<
     state.withLock { $0.queries.removeAll { $0 === query } }
   }
 
+  /// Saves the changes in their order, all or none. O(results + changes).
   public override func save(_ changes: [Change]) async throws {
     let queries = try order.withLock {
-      var results = self.results
-      let replaced = try changes.map { try Self.apply($0, to: &results) }
+      let (results, replaced) = try Self.apply(changes, to: self.results)
       let queries = state.withLock { state in
         state.results = results
         return state.queries
@@ -64,21 +64,46 @@ public final class ArrayDataStore<
     for query in queries { query.processPendingChanges() }
   }
 
-  /// Applies the change.
+  /// Applies the changes.
   ///
-  /// - Returns: the earlier values of an updated result.
-  private static func apply(_ change: Change, to results: inout [Result]) throws -> Result? {
-    let id = change.result.instanceID
-    let place = results.firstIndex { $0.instanceID == id }
-    let old = change.type == .update ? place.map { results[$0] } : nil
-    switch (change.type, place) {
-    case (.insert, nil): results.append(change.result)
-    case (.insert, .some): throw DataStoreError.exists("\(id)")
-    case (.update, let place?): results[place] = change.result
-    case (.delete, let place?): results.remove(at: place)
-    case (.update, nil), (.delete, nil): throw DataStoreError.missing("\(id)")
+  /// - Returns: the results, and for each change the earlier value of an updated one.
+  private static func apply(
+    _ changes: [Change], to results: [Result]
+  ) throws -> (results: [Result], replaced: [Result?]) {
+    var places = places(of: changes, in: results)
+    var changed: [Result?] = results
+    let replaced = try changes.map { change -> Result? in
+      switch (change.type, places[change.id]) {
+      case (.insert, nil):
+        places[change.id] = changed.count
+        changed.append(change.result)
+      case (.insert, .some): throw DataStoreError.exists("\(change.id)")
+      case (.update, let place?):
+        defer { changed[place] = change.result }
+        return changed[place]
+      case (.delete, let place?):
+        places[change.id] = nil
+        changed[place] = nil
+      case (.update, nil), (.delete, nil): throw DataStoreError.missing("\(change.id)")
+      }
+      return nil
     }
-    return old
+    return (changed.compactMap(\.self), replaced)
+  }
+
+  /// The places of the results that the changes concern. Hashes no result for a single change.
+  private static func places(
+    of changes: [Change], in results: [Result]
+  ) -> [Result.InstanceID: Int] {
+    let ids = Set(changes.map(\.id))
+    if ids.count == 1, let id = ids.first {
+      return results.firstIndex { $0.instanceID == id }.map { [id: $0] } ?? [:]
+    }
+    var places: [Result.InstanceID: Int] = [:]
+    for (place, result) in results.enumerated() where ids.contains(result.instanceID) {
+      if places[result.instanceID] == nil { places[result.instanceID] = place }
+    }
+    return places
   }
 
   /// True if an update makes the request include a result again. Its place is not the end.

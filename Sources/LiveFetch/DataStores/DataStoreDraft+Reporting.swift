@@ -3,7 +3,7 @@
 
 extension DataStoreDraft.Overlay {
   typealias ID = Result.InstanceID
-  typealias Changes = [DataStoreChange<Result>]
+  typealias Changes = DraftChanges<Result>
   typealias Report = ResultChange<Result>
   typealias Previous = StoredResults<Result>.Previous
 
@@ -24,12 +24,11 @@ extension DataStoreDraft.Overlay {
   }
 
   /// Reports changes of the source as they are, if the draft changes neither these results nor their
-  /// neighbours. O(changes).
+  /// neighbours. O(reports).
   ///
   /// - Returns: false if the draft does.
   func report(_ reports: [Report], asUnder changes: Changes) -> Bool {
-    let own = Set(changes.map(\.id))
-    let isOwn = { (id: ID?) in id.map(own.contains) ?? false }
+    let isOwn = { (id: ID?) in id.flatMap(changes.change) != nil }
     // The draft's new results follow the source's last one.
     let isFree = reports.allSatisfy { report in
       !isOwn(report.id) && !isOwn(report.place?.previous) && !isOwn(report.place?.next)
@@ -66,17 +65,16 @@ extension DataStoreDraft.Overlay {
     if !isStored && isShown { added.insert(id) } else { added.remove(id) }
   }
 
-  /// The changes of `ids`; nil if only all results show where they belong. O(ids + changes).
+  /// The changes of `ids`; nil if only all results show where they belong. O(ids), if new results were
+  /// changed last.
   private func reports(
     of ids: Set<ID>, under changes: Changes, _ previous: Previous, _ order: [ID]
   ) -> [Report]? {
     // A result that was deleted and inserted again has another place.
     guard query.request.window == nil, Set(order).count == order.count else { return nil }
-    let own = changes.filter { ids.contains($0.id) }
-    let byID = Dictionary(own.map { ($0.id, $0) }) { $1 }
     var (reports, isNew) = ([Report](), Set<ID>())
     for id in order.filter(ids.contains) + Array(ids.subtracting(order)) {
-      let transition = transition(of: id, under: byID[id], previous)
+      let transition = transition(of: id, under: changes.change(of: id), previous)
       switch transition.place(addsNothing: added.isEmpty) {
       case .known: break
       case .last: isNew.insert(id)
@@ -85,10 +83,9 @@ extension DataStoreDraft.Overlay {
       if transition.isReported { reports.append(Report(id: id, result: transition.result)) }
     }
     guard !isNew.isEmpty else { return reports }
-    guard areLast(isNew, in: changes) else { return nil }
+    guard let new = last(isNew, in: changes) else { return nil }
     return reports.filter { !isNew.contains($0.id) }
-      + own.lazy.filter { isNew.contains($0.id) }
-      .map { Report(id: $0.id, result: $0.result) }
+      + new.map { Report(id: $0.id, result: $0.result) }
   }
 
   private func transition(
@@ -134,10 +131,19 @@ extension DataStoreDraft.Overlay {
     }
   }
 
-  /// True if `new` come after all other results that only the changes contain.
-  private func areLast(_ new: Set<ID>, in changes: Changes) -> Bool {
-    let order = changes.lazy.map(\.id).filter { new.contains($0) || added.contains($0) }
-    return order.drop { !new.contains($0) }.allSatisfy(new.contains)
+  /// The changes of `new`, in their order; nil unless they come after all other results that only the
+  /// changes contain.
+  private func last(_ new: Set<ID>, in changes: Changes) -> [Changes.Change]? {
+    var found: [Changes.Change] = []
+    for change in changes.reversed() {
+      guard found.count < new.count else { break }
+      if new.contains(change.id) {
+        found.append(change)
+      } else if added.contains(change.id) {
+        return nil
+      }
+    }
+    return found.reversed()
   }
 }
 
@@ -163,7 +169,8 @@ extension StoredResults where Result: Sendable {
   ///
   /// - Parameter window: the part of the store's results, if it is limited here.
   func ordered<Request: DataStoreRequest>(
-    under changes: [DataStoreChange<Result>], _ request: Request, in window: Range<Int>? = nil
+    under changes: some Collection<DataStoreChange<Result>>, _ request: Request,
+    in window: Range<Int>? = nil
   ) -> [Result] where Request.Result == Result {
     let byID = Dictionary(changes.map { ($0.id, $0) }) { $1 }
     let kept = ordered.compactMap { result -> Result? in

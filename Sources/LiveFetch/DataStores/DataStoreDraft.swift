@@ -13,12 +13,13 @@ public final class DataStoreDraft<
   Result: InstanceIdentifiable & Sendable, Request: DataStoreRequest
 >: DataStore<Result, Request>, @unchecked Sendable where Request.Result == Result {
   typealias ID = Result.InstanceID
+  typealias Changes = DraftChanges<Result>
 
   private struct State {
     /// In the order of each result's first change. They contain those of a commit in progress.
-    var changes: [Change] = []
+    var changes = Changes()
     /// The changes on top of those of a commit in progress; nil without one.
-    var later: [Change]?
+    var later: Changes?
     var overlays: [Overlay] = []
   }
 
@@ -51,7 +52,7 @@ public final class DataStoreDraft<
   // Protected by `order`.
   private var state = State()
   // The changes for readers, which may be requests; never held while a request decides.
-  private let recorded = Mutex<[Change]>([])
+  private let recorded = Mutex(Changes())
   // Commits wait for each other.
   private let commits = Mutex(SaveQueue())
 
@@ -61,7 +62,7 @@ public final class DataStoreDraft<
   }
 
   /// The changes that a commit saves, in order.
-  public var changes: [Change] { recorded.withLock { $0 } }
+  public var changes: [Change] { Array(recorded.withLock { $0 }) }
   /// True if there are changes to commit.
   public var hasChanges: Bool { recorded.withLock { !$0.isEmpty } }
 
@@ -71,7 +72,7 @@ public final class DataStoreDraft<
   }
 
   /// Replaces the changes, also for readers.
-  private func record(_ changes: [Change], _ state: inout State) {
+  private func record(_ changes: Changes, _ state: inout State) {
     state.changes = changes
     recorded.withLock { $0 = changes }
   }
@@ -86,8 +87,8 @@ public final class DataStoreDraft<
         let base = change.type == .insert ? nil : Self.base(of: change, in: state)
         return Change(change.type, change.result, base: base)
       }
-      let merged = try Self.merge(based, into: state.changes)
-      state.later = try state.later.map { try Self.merge(based, into: $0) }
+      let merged = try state.changes.merging(based)
+      state.later = try state.later?.merging(based)
       record(merged, &state)
       notify(Set(changes.map(\.id)), &state)
     }
@@ -103,9 +104,9 @@ public final class DataStoreDraft<
     defer { commits.withLock { $0.leave() } }
     let committed = withState { state -> [Change] in
       guard !state.changes.isEmpty else { return [] }
-      state.later = []
+      state.later = Changes()
       for index in state.overlays.indices { state.overlays[index].reported = [] }
-      return state.changes
+      return Array(state.changes)
     }
     guard !committed.isEmpty else { return }
     do {
@@ -119,7 +120,7 @@ public final class DataStoreDraft<
 
   private func endCommit(of committed: [Change]) {
     let replacements = withState { state -> [Replacement] in
-      record(state.later ?? [], &state)
+      record(state.later ?? Changes(), &state)
       state.later = nil
       // The draft shows the committed changes until the parent reports them. What it reported already
       // may be newer.
@@ -148,8 +149,8 @@ public final class DataStoreDraft<
   public func reset() {
     withState { state in
       let ids = Set(state.changes.map(\.id))
-      state.later = state.later.map { _ in [] }
-      record([], &state)
+      state.later = state.later.map { _ in Changes() }
+      record(Changes(), &state)
       notify(ids, &state)
     }
   }
@@ -157,37 +158,9 @@ public final class DataStoreDraft<
   /// The values that the change is based on: those given by the caller, otherwise those that are being
   /// committed, otherwise those of a query.
   private static func base(of change: Change, in state: State) -> Result? {
-    let changes = state.later == nil ? [] : state.changes
-    return change.base ?? changes.first { $0.id == change.id }?.result
+    let committing = state.later == nil ? nil : state.changes.change(of: change.id)
+    return change.base ?? committing?.result
       ?? state.overlays.lazy.compactMap { $0.base.entries[change.result.instanceID]?.result }.first
-  }
-
-  /// The changes of a draft with later ones. O(changes).
-  private static func merge(_ later: [Change], into earlier: [Change]) throws -> [Change] {
-    var changes: [Change?] = earlier
-    var places = Dictionary(uniqueKeysWithValues: zip(earlier.map(\.id), earlier.indices))
-    for change in later {
-      guard let place = places[change.id], let old = changes[place] else {
-        places[change.id] = changes.count
-        changes.append(change)
-        continue
-      }
-      changes[place] = try merge(change, into: old)
-    }
-    return changes.compactMap(\.self)
-  }
-
-  /// One change in place of two; nil if nothing is left of them.
-  private static func merge(_ later: Change, into old: Change) throws -> Change? {
-    switch (old.type, later.type) {
-    case (.insert, .update): Change(.insert, later.result)
-    case (.insert, .delete): nil
-    case (.update, .update): Change(.update, later.result, base: old.base)
-    case (.update, .delete): Change(.delete, later.result, base: old.base)
-    case (.delete, .insert): Change(.update, later.result, base: old.base)
-    case (.insert, .insert), (.update, .insert): throw DataStoreError.exists("\(later.id)")
-    case (.delete, .update), (.delete, .delete): throw DataStoreError.missing("\(later.id)")
-    }
   }
 
   // MARK: - Queries
@@ -307,7 +280,7 @@ extension DataStoreDraft.Overlay {
 
   /// The wider query that `changes` require, and the one that it makes superfluous.
   mutating func widen(
-    for changes: [DataStoreChange<Result>]
+    for changes: DraftChanges<Result>
   ) -> DataStoreDraft<Result, Request>.Replacement? {
     guard let window = query.request.window else { return nil }
     let needed = changes.count { change in

@@ -6,26 +6,20 @@ import Foundation
 // MARK: - Ranges
 
 extension PredicateExpressions.Range: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     .range(
       lower: try translator.value(lower), upper: try translator.value(upper), isClosed: false)
   }
 }
 
 extension PredicateExpressions.ClosedRange: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     .range(lower: try translator.value(lower), upper: try translator.value(upper), isClosed: true)
   }
 }
 
 extension PredicateExpressions.RangeExpressionContains: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     let value = try translator.value(element)
     switch try translator.term(range) {
     case .range(let lower, let upper, let isClosed):
@@ -60,9 +54,7 @@ extension PredicateExpressions.RangeExpressionContains: PredicateTranslatable {
 // MARK: - Collections
 
 extension PredicateExpressions.SequenceContains: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     let value = try translator.value(element)
     switch try translator.term(sequence) {
     case .collection(let collection):
@@ -121,25 +113,19 @@ extension PredicateTranslator {
 }
 
 extension PredicateExpressions.SequenceContainsWhere: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     try translator.quantified(sequence, variable.key, test, isAll: false)
   }
 }
 
 extension PredicateExpressions.SequenceAllSatisfy: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     try translator.quantified(sequence, variable.key, test, isAll: true)
   }
 }
 
 extension PredicateExpressions.Filter: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     guard case .collection(let collection) = try translator.term(sequence) else {
       throw .unsupported(operation: "filter", reason: "only on relationships")
     }
@@ -149,9 +135,7 @@ extension PredicateExpressions.Filter: PredicateTranslatable {
 }
 
 extension PredicateExpressions.CollectionIndexSubscript: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     guard case .collection(let collection) = try translator.term(wrapped) else {
       throw .unsupported(operation: "a subscript", reason: "only on relationships")
     }
@@ -181,9 +165,7 @@ extension PredicateTranslator {
 }
 
 extension PredicateExpressions.CollectionContainsCollection: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     guard Base.Output.self is any StringProtocol.Type else {
       throw .unsupported(operation: "contains(_:) of a collection", reason: "only on text")
     }
@@ -192,9 +174,7 @@ extension PredicateExpressions.CollectionContainsCollection: PredicateTranslatab
 }
 
 extension PredicateExpressions.SequenceStartsWith: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     guard Base.Output.self is any StringProtocol.Type else {
       throw .unsupported(operation: "starts(with:) of a collection", reason: "only on text")
     }
@@ -203,18 +183,14 @@ extension PredicateExpressions.SequenceStartsWith: PredicateTranslatable {
 }
 
 extension PredicateExpressions.StringLocalizedStandardContains: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     try translator.search(
       root, .contains, other, findsEmpty: false, [.caseInsensitive, .diacriticInsensitive])
   }
 }
 
 extension PredicateExpressions.StringCaseInsensitiveCompare: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     .ordering(try translator.value(root), try translator.value(other))
   }
 }

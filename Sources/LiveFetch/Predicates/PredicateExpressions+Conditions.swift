@@ -4,43 +4,33 @@ import FetchModel
 import Foundation
 
 extension PredicateExpressions.Conjunction: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     .condition(
       PredicateTranslator.all([try translator.condition(lhs), try translator.condition(rhs)]))
   }
 }
 
 extension PredicateExpressions.Disjunction: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     .condition(
       PredicateTranslator.any([try translator.condition(lhs), try translator.condition(rhs)]))
   }
 }
 
 extension PredicateExpressions.Negation: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     .condition(PredicateTranslator.not(try translator.condition(of: translator.term(wrapped))))
   }
 }
 
 extension PredicateExpressions.Equal: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     .condition(try translator.equality(try translator.term(lhs), try translator.term(rhs)))
   }
 }
 
 extension PredicateExpressions.NotEqual: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     let equal = try translator.equality(try translator.term(lhs), try translator.term(rhs))
     if case .comparison(var comparison) = equal, comparison.operation == .equal {
       comparison.operation = .notEqual
@@ -96,9 +86,7 @@ extension PredicateTranslator {
 }
 
 extension PredicateExpressions.Comparison: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     let operation: ComparisonPredicate.Operator
     switch op {
     case .lessThan: operation = .less
@@ -116,33 +104,25 @@ extension PredicateExpressions.Comparison: PredicateTranslatable {
 // MARK: - Refusals that explain themselves
 
 extension PredicateExpressions.TypeCheck: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     throw .unsupported(operation: "is \(Desired.self)", reason: "fetch the subentity instead")
   }
 }
 
 extension PredicateExpressions.ConditionalCast: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     throw .unsupported(operation: "as? \(Desired.self)", reason: "fetch the subentity instead")
   }
 }
 
 extension PredicateExpressions.ForceCast: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     throw .unsupported(operation: "as! \(Desired.self)", reason: "fetch the subentity instead")
   }
 }
 
 extension PredicateExpressions.StringContainsRegex: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     throw .unsupported(
       operation: "contains(Regex)", reason: "use MATCHES in a FetchPredicate, over the whole text")
   }

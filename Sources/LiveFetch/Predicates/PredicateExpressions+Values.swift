@@ -4,29 +4,25 @@ import FetchModel
 import Foundation
 
 extension PredicateExpressions.Variable: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm { try translator.term(of: key) }
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
+    try translator.term(of: key)
+  }
 }
 
 extension PredicateExpressions.Value: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm { .constant(value) }
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
+    .constant(value)
+  }
 }
 
 extension PredicateExpressions.NilLiteral: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     .value(.null)
   }
 }
 
 extension PredicateExpressions.KeyPath: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     switch try translator.term(root) {
     case .constant(let constant):
       guard let constant = constant as? Root.Output else {
@@ -92,9 +88,7 @@ extension Optional: ManyValued where Wrapped: ManyValued {}
 // MARK: - Optionals
 
 extension PredicateExpressions.ForcedUnwrap: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     let term = try translator.term(inner)
     if case .value(let value) = term { translator.require(value) }
     return term
@@ -102,9 +96,7 @@ extension PredicateExpressions.ForcedUnwrap: PredicateTranslatable {
 }
 
 extension PredicateExpressions.NilCoalesce: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     let optional = try translator.term(lhs)
     if case .constant(let constant) = optional {
       guard let held = PredicateTranslator.unwrapped(constant) else {
@@ -133,9 +125,7 @@ extension PredicateExpressions.NilCoalesce: PredicateTranslatable {
 }
 
 extension PredicateExpressions.OptionalFlatMap: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     let outer = try translator.term(wrapped)
     if case .constant(let constant) = outer {
       guard let held = PredicateTranslator.unwrapped(constant) else {
@@ -180,9 +170,7 @@ extension PredicateTranslator {
 }
 
 extension PredicateExpressions.Arithmetic: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     switch op {
     case .add: return try translator.calculation(.add, lhs, rhs)
     case .subtract: return try translator.calculation(.subtract, lhs, rhs)
@@ -194,34 +182,26 @@ extension PredicateExpressions.Arithmetic: PredicateTranslatable {
 }
 
 extension PredicateExpressions.UnaryMinus: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     .value(FetchModel.Expression(.negation(try translator.value(wrapped))))
   }
 }
 
 extension PredicateExpressions.IntDivision: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     try translator.calculation(.divide, lhs, rhs)
   }
 }
 
 extension PredicateExpressions.IntRemainder: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     let operands = [try translator.value(lhs), try translator.value(rhs)]
     return .value(FetchModel.Expression(.function("modulus:by:", operands)))
   }
 }
 
 extension PredicateExpressions.FloatDivision: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     var (left, right) = (try translator.value(lhs), try translator.value(rhs))
     // SQL truncates the quotient of two integers: make one operand a double.
     if !left.isDouble, !right.isDouble {
@@ -241,9 +221,7 @@ extension FetchModel.Expression {
 }
 
 extension PredicateExpressions.Conditional: PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm {
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     let condition = try translator.condition(test)
     let yes = try translator.term(trueBranch, where: condition)
     let no = try translator.term(falseBranch, where: PredicateTranslator.not(condition))

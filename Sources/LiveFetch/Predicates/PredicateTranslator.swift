@@ -6,9 +6,9 @@ import Foundation
 
 /// A predicate expression that can be translated.
 protocol PredicateTranslatable {
-  func translated(
-    by translator: inout PredicateTranslator
-  ) throws(PredicateTranslationError) -> PredicateTerm
+  typealias Failure = PredicateTranslationError
+
+  func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm
 }
 
 /// The translation of a part of a predicate.

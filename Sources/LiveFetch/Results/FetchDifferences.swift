@@ -21,11 +21,9 @@ extension ObjectStore {
     from token: String, of request: FetchRequest<Element>, section: SortTerm? = nil
   ) async throws(FetchError) -> FetchDifferences {
     try request.checkWindow()
-    let since: [JSON.Member] = [
-      .init(name: "since", value: .string(token)), .init(name: "wait", value: .number("0")),
-    ]
+    let feed = PolledFeed(store: self, request: request.body(section: section))
     do throws(ObjectStoreError) {
-      let answer = try await fetch(.object(request.body(section: section) + since))
+      let answer = try await feed.next(since: token, hold: 0)
       guard let diff = Diff(json: answer) else { throw .notUnderstood("no diff") }
       return FetchDifferences(diff)
     } catch {

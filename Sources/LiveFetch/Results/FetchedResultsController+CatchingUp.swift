@@ -65,10 +65,10 @@ extension FetchedResultsController {
   ) async throws(FetchError) -> Progress {
     guard isBegun else { throw .superseded }
     if case .failed(let error) = state { throw error }
-    guard let text = storedContent?.visibleState.token, let current = Token(text) else {
+    guard let text = storedContent?.visibleState.token, Token(text) != nil else {
       return .changing(pause: nil)
     }
-    if current.epoch == target.epoch, current.position >= target.position { return .reached }
+    if contains(target) { return .reached }
     do throws(ObjectStoreError) {
       // A content that arrived in the meantime resumes the caller's loop.
       guard let reached = try await unchangedState(since: text, hold: hold, isolation: isolation),
@@ -77,12 +77,37 @@ extension FetchedResultsController {
       guard reached.epoch == target.epoch else { throw .refused(.badToken) }
       return reached.position >= target.position ? .reached : .behind
     } catch {
-      // The controller fetches again.
-      if error.endsHistory { return .changing(pause: nil) }
+      if error.endsHistory { return try await refetched(for: target, isolation: isolation) }
       guard let unavailability = error.unavailability else { throw .store(error) }
-      // The store may answer again without a new content or state of the controller.
-      return .changing(pause: min(max(1, unavailability.retryAfter ?? 0), 300))
+      return .changing(pause: Self.pause(after: unavailability))
     }
+  }
+
+  /// Fetches again, because a silent stream does not notice that its token has expired.
+  private func refetched(
+    for target: Token, isolation: isolated (any Actor)?
+  ) async throws(FetchError) -> Progress {
+    do throws(FetchError) {
+      try await performFetch(isolation: isolation)
+    } catch {
+      guard let unavailability = error.unavailability else { throw error }
+      return .changing(pause: Self.pause(after: unavailability))
+    }
+    return contains(target) ? .reached : .behind
+  }
+
+  /// True if the content contains the state at `target`.
+  private func contains(_ target: Token) -> Bool {
+    guard let text = storedContent?.visibleState.token, let current = Token(text) else {
+      return false
+    }
+    return current.epoch == target.epoch && current.position >= target.position
+  }
+
+  /// The seconds after which a store is asked again that may answer without a new content or state of
+  /// the controller.
+  private static func pause(after unavailability: ServiceUnavailable) -> Double {
+    min(max(1, unavailability.retryAfter ?? 0), 300)
   }
 
   /// The store's state, if the followed result has not changed since `token`; nil if it has.

@@ -66,11 +66,7 @@ extension ObjectStore {
     case .made(let receipt): return receipt
     case .queued(let save):
       // The store passes saves on to one with a queue.
-      let answer = await SingleShotContinuation.value(cancelled: QueuedSave.Answer?.none) {
-        await save.ended()
-        return save.answer
-      }
-      guard let answer else { throw .cancelled }
+      guard let answer = await save.received() else { throw .cancelled }
       return try answer.get()
     }
   }

@@ -3,13 +3,13 @@
 import FetchModel
 import Foundation
 
-/// A save that a server refused after its caller had stopped waiting, for example in an earlier run
+/// A save that a server or a gateway refused after its caller had stopped waiting, for example in an earlier run
 /// of the program.
 public struct RefusedSave: Sendable {
   /// The save, in the form of ``ObjectStore/save(_:)``.
   public let request: JSON
-  /// The refusal: a conflict, a rule, a constraint; or `outcome-unknown` for a save that was sent
-  /// more than 23 hours ago and not answered.
+  /// The refusal: a conflict, a rule, a constraint; `no-problem-object` for a gateway's; or
+  /// `outcome-unknown` for a save that was sent more than 23 hours ago and not answered.
   public let error: ObjectStoreError
 
   init(request: JSON, error: ObjectStoreError) { (self.request, self.error) = (request, error) }
@@ -98,13 +98,18 @@ extension ObjectStoreError {
       409, "outcome-unknown", "Outcome unknown",
       "The save was sent more than 23 hours ago and not answered; it may have been made."))
 
-  /// True if the save may be sent again. A refusal of the server's own ends it, except that of a
-  /// credential.
+  static let removedFromQueue = refused(
+    Problem(409, "removed", "Removed", "The save was removed from the queue, not answered."))
+
+  /// True if the save may be sent again. A refusal of the server's own, or of a gateway, ends it, except
+  /// that of a credential. An internal error is a refusal too: it would block the saves behind it.
   var leavesQueued: Bool {
     switch self {
     case .refused(let problem): isTransient || problem.status == 401
+    case .unreachable(let unavailability):
+      unavailability.code == nil || unavailability.status != 500
     case .tokenExpired: false
-    case .unreachable, .notUnderstood, .cancelled: true
+    case .notUnderstood, .cancelled: true
     }
   }
 

@@ -15,6 +15,13 @@ final class OfflineQueue: Sendable {
     let waiter: SingleShotContinuation<Answer?>
     /// nil if the caller waits for the answer in any case.
     let handle: QueuedSave?
+
+    /// - Returns: true if the caller gets the answer, directly or from its handle.
+    @discardableResult
+    func end(_ answer: Answer) -> Bool {
+      let isTaken = waiter.end(answer)
+      return handle?.enter(.answered(answer)) ?? false || isTaken
+    }
   }
 
   private struct State {
@@ -221,35 +228,57 @@ final class OfflineQueue: Sendable {
 
   /// Keeps a save that was not answered. Calls that need not wait for answers return.
   private func keepFirst(_ sending: Sending, after error: ObjectStoreError) {
-    let (count, waiters) = state.withLock { state in
-      state.failure = error
-      if sending.isFirst, !error.mayBeMade, !state.entries.isEmpty {
+    let (count, failure, waiters) = state.withLock { state in
+      // The save may have been removed in the meantime.
+      let isFirst = state.entries.first?.number == sending.number
+      state.failure = isFirst ? error : nil
+      if isFirst, sending.isFirst, !error.mayBeMade {
         state.entries[0].sent = nil
         try? storage.setValue(state.entries[0].data, forKey: state.entries[0].key)
         state.callers[sending.number]?.handle?.enter(.waiting)
       }
       let waiters = state.callers.values.filter { $0.handle != nil }.map(\.waiter)
-      return (state.entries.count, waiters)
+      return (state.entries.count, state.failure, waiters)
     }
     for waiter in waiters { waiter.end(nil) }
-    onQueue?(count, error)
+    onQueue?(count, failure)
   }
 
   /// Removes an answered save. Later saves get the permanent ids first: if the program ends in
   /// between, the save is sent once more and answered with the same ids.
   private func end(_ number: Int, _ answer: Answer) {
     let (entry, caller, count) = state.withLock { state in
-      let entry = state.entries.removeFirst()
+      // The save may have been removed in the meantime.
+      let isFirst = state.entries.first?.number == number
+      let entry = isFirst ? state.entries.removeFirst() : nil
       state.failure = nil
       if case .success(let receipt) = answer { replaceIDs(receipt.ids, &state) }
       return (entry, state.callers.removeValue(forKey: number), state.entries.count)
     }
-    let isTaken = caller?.waiter.end(answer) ?? false
+    guard let entry else { return }
+    let isTaken = caller?.end(answer) ?? false
     if case .failure(let error) = answer, !isTaken { keep(entry, refusedFor: error) }
     try? storage.setValue(nil, forKey: entry.key)
-    caller?.handle?.enter(.answered(answer))
     reportRefusals()
     onQueue?(count, nil)
+  }
+
+  /// Removes the saves for which `isRemoved` returns true. Their callers get
+  /// ``ObjectStoreError/removedFromQueue``.
+  func remove(where isRemoved: (JSON) -> Bool) {
+    let waiting = state.withLock { $0.entries }
+    let numbers = Set(waiting.filter { isRemoved($0.body) }.map(\.number))
+    let (callers, count, failure) = state.withLock { state in
+      if let first = state.entries.first, numbers.contains(first.number) { state.failure = nil }
+      for entry in state.entries where numbers.contains(entry.number) {
+        try? storage.setValue(nil, forKey: entry.key)
+      }
+      state.entries.removeAll { numbers.contains($0.number) }
+      let callers = numbers.sorted().compactMap { state.callers.removeValue(forKey: $0) }
+      return (callers, state.entries.count, state.failure)
+    }
+    for caller in callers { caller.end(.failure(.removedFromQueue)) }
+    onQueue?(count, failure)
   }
 
   private func replaceIDs(_ ids: [String: ObjectID], _ state: inout State) {

@@ -41,10 +41,10 @@ public final class OfflineStore: ObjectStore {
   ///   - storage: where results and saves are kept. No other store may use it at the same time.
   ///   - onQueue: called after each change with the number of saves that wait, and with the error if the
   ///     first of them could not be sent.
-  ///   - onRefused: called for a save that the server refused after the call that submitted it had
-  ///     returned: the task was cancelled, the program was started again, or the save of a context had
-  ///     not waited. The application resolves the conflict, for example by another save. If a context
-  ///     of this run made the changes, they are unsaved again. If nil, these saves stay in
+  ///   - onRefused: called for a save that the server or a gateway refused after the call that submitted
+  ///     it had returned: the task was cancelled, the program was started again, or the save of a
+  ///     context had not waited. The application resolves the conflict, for example by another save. If
+  ///     a context of this run made the changes, they are unsaved again. If nil, these saves stay in
   ///     ``refusedSaves``, also for later runs.
   /// - Throws: the storage's error if it cannot be read; ``ObjectStoreError/notUnderstood(_:)`` if
   ///   the remote store's address, token or headers are invalid, because no save could ever be sent.
@@ -86,10 +86,22 @@ public final class OfflineStore: ObjectStore {
   /// The saves that the server has not answered yet, in their order, also those of earlier runs.
   public var queuedSaves: [JSON] { queue.bodies }
 
+  /// Removes waiting saves, which are not sent then. One that is being sent may have been made.
+  ///
+  /// The calls that wait for them throw ``ObjectStoreError/refused(_:)`` with the code `removed`, and
+  /// contexts of this run have the changes as unsaved ones again. Later saves that use a temporary id
+  /// of a removed one will be refused.
+  ///
+  /// - Parameter isRemoved: gets each of ``queuedSaves``; by default all are removed.
+  public func removeQueuedSaves(where isRemoved: (JSON) -> Bool = { _ in true }) {
+    queue.remove(where: isRemoved)
+  }
+
   /// The error of the last attempt to send the first of ``queuedSaves``; nil if no attempt has failed.
   ///
   /// `unreachable` is transient. ``ObjectStoreError/notUnderstood(_:)``, for example for the page of
-  /// another server, and `unauthorized` last until the address or the credential is corrected.
+  /// another server, and `unauthorized` last until the address or the credential is corrected. A
+  /// refusal is never the error: a save that the server or a gateway refuses leaves the queue.
   public var queueError: ObjectStoreError? { queue.failure }
 
   /// The saves that the server refused and `onRefused` did not receive, oldest first, also those of
@@ -130,8 +142,9 @@ public final class OfflineStore: ObjectStore {
   /// Stores the save, and returns when the server has answered, which may be much later. If the task
   /// is cancelled, the save stays in the queue, and a refusal is given to `onRefused`.
   ///
-  /// - Throws: the server's refusal; ``ObjectStoreError/unreachable(_:)`` only if the storage cannot
-  ///   be written, and then the save is not executed.
+  /// - Throws: the server's refusal; ``ObjectStoreError/unreachable(_:)`` if the storage cannot be
+  ///   written, and then the save is not executed, or with the code `internal-error` if the server
+  ///   failed.
   public func save(_ request: JSON) async throws(ObjectStoreError) -> SaveReceipt {
     try await queue.save(request).get()
   }
@@ -139,11 +152,12 @@ public final class OfflineStore: ObjectStore {
   /// Stores the save. Waits for the server's answer for at most two seconds, and not at all while the
   /// server cannot be reached; a refusal that comes later is given to `onRefused`.
   ///
-  /// - Throws: as ``save(_:)``.
+  /// - Throws: as ``save(_:)``; ``ObjectStoreError/notUnderstood(_:)`` if no request can hold the key.
   public func submit(
     _ request: JSON, idempotencyKey: String
   ) async throws(ObjectStoreError) -> SubmittedSave {
-    try await queue.submit(request, idempotencyKey).get()
+    try RemoteStore.check(idempotencyKey: idempotencyKey)
+    return try await queue.submit(request, idempotencyKey).get()
   }
 
   /// The saves after a token, which the server alone knows.

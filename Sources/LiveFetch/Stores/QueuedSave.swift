@@ -25,6 +25,7 @@ public final class QueuedSave: Sendable {
   private struct State {
     var phase = Phase.waiting
     var waiters: [CheckedContinuation<Void, Never>] = []
+    var receiver: SingleShotContinuation<Answer?>?
   }
 
   // Protects the phase and the callers that wait for the next one.
@@ -40,13 +41,30 @@ public final class QueuedSave: Sendable {
 
   private var phase: Phase { state.withLock { $0.phase } }
 
-  func enter(_ phase: Phase) {
-    let waiters = state.withLock { state in
+  /// - Returns: true if a caller of ``received()`` gets the answer.
+  @discardableResult
+  func enter(_ phase: Phase) -> Bool {
+    let (waiters, receiver) = state.withLock { state in
       state.phase = phase
       defer { state.waiters = [] }
-      return state.waiters
+      return (state.waiters, state.receiver)
     }
     for waiter in waiters { waiter.resume() }
+    guard case .answered(let answer) = phase else { return false }
+    return receiver?.end(answer) ?? false
+  }
+
+  /// Waits for the answer, for one caller that throws it if it is a refusal, so that the store reports
+  /// it nowhere else.
+  ///
+  /// - Returns: nil if the task is cancelled before.
+  func received() async -> Answer? {
+    let receiver = SingleShotContinuation<Answer?>()
+    return await receiver.value(cancelled: nil) {
+      state.withLock { $0.receiver = receiver }
+      // The answer may have come before.
+      if let answer { receiver.end(answer) }
+    }
   }
 
   /// Waits for the answer.

@@ -40,12 +40,15 @@ struct RemoteResponse: Sendable {
     if let problem = json.flatMap({ Problem(json: $0, status: status) }) {
       return ObjectStoreError(problem, retryAfter: retryAfter)
     }
-    guard status >= 500 || ServiceUnavailable.transientStatuses.contains(status) else {
+    let reason = json?["detail"]?.string ?? "status \(status)"
+    if status >= 500 || ServiceUnavailable.transientStatuses.contains(status) {
+      return .unreachable(
+        ServiceUnavailable(reason, status: status, retryAfter: retryAfter))
+    }
+    guard status >= 400, !ServiceUnavailable.correctableStatuses.contains(status) else {
       return .notUnderstood("status \(status) without a problem")
     }
-    return .unreachable(
-      ServiceUnavailable(
-        json?["detail"]?.string ?? "status \(status)", status: status, retryAfter: retryAfter))
+    return .refused(Problem(status, "no-problem-object", "Refused by a gateway", reason))
   }
 
   /// The seconds of a `Retry-After`, which holds seconds or a date.

@@ -226,14 +226,16 @@ public final class RemoteStore: ObjectStore {
     invalid
     """)
 
+  /// Throws if a request cannot hold the key.
+  static func check(idempotencyKey key: String) throws(ObjectStoreError) {
+    guard (1...255).contains(key.utf8.count), key.utf8.allSatisfy({ (0x20..<0x7F).contains($0) })
+    else { throw .notUnderstood("an idempotency key has 1 to 255 printable ASCII characters") }
+  }
+
   private func post(
     _ path: String, _ body: JSON, idempotencyKey: String? = nil, timeout: Double? = nil
   ) async throws(ObjectStoreError) -> JSON {
-    if let key = idempotencyKey,
-      !(1...255).contains(key.utf8.count) || !key.utf8.allSatisfy({ (0x20..<0x7F).contains($0) })
-    {
-      throw .notUnderstood("an idempotency key has 1 to 255 printable ASCII characters")
-    }
+    if let idempotencyKey { try Self.check(idempotencyKey: idempotencyKey) }
     let headers = idempotencyKey.map { [(name: "Idempotency-Key", value: $0)] } ?? []
     return try await send("POST", path, headers, body.bytes, timeout: timeout)
   }

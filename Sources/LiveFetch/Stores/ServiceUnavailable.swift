@@ -1,5 +1,5 @@
 // Describes why a store cannot be used now and when to try again. The only place that decides which
-// refusals are transient.
+// refusals are transient, and which of a gateway are final.
 
 /// The reason why a store cannot be used now: an error of the network, a gateway, a server or a file.
 public struct ServiceUnavailable: Sendable, Hashable {
@@ -51,6 +51,10 @@ public struct ServiceUnavailable: Sendable, Hashable {
 
   /// Statuses with which the same request may succeed later.
   static let transientStatuses: Set = [408, 425, 429, 500, 502, 503, 504, 507]
+
+  /// Statuses of a gateway that concern its address or a credential: the same request may succeed once
+  /// these are corrected.
+  static let correctableStatuses: Set = [401, 403, 404, 405, 407, 421]
 }
 
 extension ObjectStoreError {

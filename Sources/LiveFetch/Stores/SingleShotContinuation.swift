@@ -42,16 +42,24 @@ final class SingleShotContinuation<Value: Sendable>: Sendable {
 }
 
 extension SingleShotContinuation {
+  /// Waits for the value, or until the task is cancelled, which gives `cancelled`.
+  ///
+  /// - Parameter began: called when the wait has begun; not if there is a value already.
+  func value(cancelled: Value, _ began: @Sendable () -> Void) async -> Value {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in if begin(continuation) { began() } }
+    } onCancel: {
+      end(cancelled)
+    }
+  }
+
   /// Waits for `value`, or until the task is cancelled, which gives `cancelled`. `value` goes on then.
   static func value(
     cancelled: Value, _ value: @escaping @Sendable () async -> Value
   ) async -> Value {
     let waiter = SingleShotContinuation()
-    Task { waiter.end(await value()) }
-    return await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in _ = waiter.begin(continuation) }
-    } onCancel: {
-      waiter.end(cancelled)
+    return await waiter.value(cancelled: cancelled) {
+      Task { waiter.end(await value()) }
     }
   }
 }

@@ -6,10 +6,10 @@ import Patterns
 import SQLComposer
 
 extension Dialect {
-  /// The dialect of a store that serves the tables of `schema`.
+  /// The dialect of a store that serves the tables of the schema `public`.
   ///
   /// - Parameter captured: the tables whose changes are recorded.
-  static func postgres(schema: String, captured: [CapturedTable] = []) -> Dialect {
+  static func postgres(captured: [CapturedTable] = []) -> Dialect {
     let captured = Dictionary(
       captured.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     return Dialect(
@@ -32,7 +32,7 @@ extension Dialect {
       },
       double: double, indexTerm: indexTerm,
       isSame: " IS NOT DISTINCT FROM ", isDifferent: " IS DISTINCT FROM ",
-      qualifier: "\(quoted(schema)).",
+      qualifier: "\(quoted(Catalog.schema)).",
       datePlaceholder: "?::timestamptz", keyDatePlaceholder: "?::timestamptz",
       ascendingNils: .last, hasTypedColumns: true,
       subqueryName: " AS livefetch_rows", orderedJoin: "JOIN",

@@ -138,7 +138,7 @@ public final class DatabaseImport {
     }
     let model = ModelInstallation(connection: connection, given: nil)
     return try .of(
-      catalog.composed(observable: []), try model.tables(), .postgres(schema: Catalog.schema))
+      catalog.composed(observable: []), try model.tables(), .postgres())
   }
 
   /// Returns the columns whose values sequences assign.

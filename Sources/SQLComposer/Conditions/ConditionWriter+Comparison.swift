@@ -59,16 +59,14 @@ extension ConditionWriter {
     let (left, right) = operands(comparison)
     let symbols = Self.symbols(comparison.relation)
     let symbol = comparison.isNegated ? symbols.inverse : symbols.direct
-    var compared = right.sql
-    // Two constants have no column's collation, and PostgreSQL would take the database's.
-    if case .string? = comparison.left.constant, case .string? = comparison.right.constant {
-      compared = compared + dialect.collation(.string)
-    }
-    let test = left.collated + " \(symbol) " + compared
+    let compared = collated(right.sql, comparison.right.constant, beside: comparison.left)
+    let value = collated(
+      left.collated, comparison.left.constant, beside: comparison.right)
+    let test = value + " \(symbol) " + compared
     let isEqualIn = comparison.relation == .lessOrEqual || comparison.relation == .greaterOrEqual
     guard left.mayBeNull, right.mayBeNull, isEqualIn else {
       if comparison.isNegated, comparison.isDeep {
-        let direct = left.collated + " \(symbols.direct) " + compared
+        let direct = value + " \(symbols.direct) " + compared
         return Alternatives([SQLFragment("(") + direct + ") IS NOT TRUE"])
       }
       return Alternatives(comparison.isNegated ? [test] + nulls(left, right) : [test])
@@ -79,6 +77,16 @@ extension ConditionWriter {
       ])
     }
     return Alternatives([test, SQLFragment("(") + left.isNull + " AND " + right.isNull + ")"])
+  }
+
+  /// A constant text with the collation of code points. Beside a column it has the column's, but beside
+  /// other constants PostgreSQL would take the database's.
+  private func collated(
+    _ sql: SQLFragment, _ constant: Value?, beside other: ResolvedExpression
+  ) -> SQLFragment {
+    guard case .string? = constant else { return sql }
+    if case .path = other { return sql }
+    return sql + dialect.collation(.string)
   }
 
   private static func symbols(
@@ -153,8 +161,10 @@ extension ConditionWriter {
 
   mutating func write(_ interval: Interval) -> Alternatives {
     let value = operand(interval.value)
-    let lower = bound(interval.lower, beside: value)
-    let upper = bound(interval.upper, beside: value)
+    let lower = collated(
+      bound(interval.lower, beside: value), interval.lower, beside: interval.value)
+    let upper = collated(
+      bound(interval.upper, beside: value), interval.upper, beside: interval.value)
     let test = value.collated + " BETWEEN " + lower + " AND " + upper
     guard interval.isNegated else { return Alternatives([test]) }
     if ParserStackBudget.isDeep(interval.value) {

@@ -34,7 +34,11 @@ extension ConditionWriter {
   private func constant(_ value: Value, _ format: DateFormat?) -> SQLOperand {
     var format = format
     if case .date = value, format == nil, !dialect.hasTypedColumns { format = .unixSeconds }
-    let sql = SQLFragment(placeholder(value, format), bindings: [SQLValue(value, format)])
+    // PostgreSQL cannot determine the type of a parameter that is compared with nothing of a type.
+    let sql =
+      value == .null && dialect.hasTypedColumns
+      ? SQLFragment("NULL")
+      : SQLFragment(placeholder(value, format), bindings: [SQLValue(value, format)])
     var operand = SQLOperand(sql: sql, mayBeNull: value == .null)
     switch value {
     case .integer, .boolean, .id(.integer): operand.isInteger = true

@@ -10,6 +10,7 @@ struct EntityDraft {
     let isToMany: Bool
     let isOptional: Bool
     let storage: RelationshipStorage
+    let unrecordedTable: String?
   }
 
   private let catalog: TableDescription
@@ -130,12 +131,12 @@ struct EntityDraft {
   /// index.
   mutating func add(
     _ name: String, to destination: Int, _ storage: RelationshipStorage, isToMany: Bool = true,
-    isOptional: Bool = true, place: Int = .max
+    isOptional: Bool = true, place: Int = .max, unrecordedTable: String? = nil
   ) -> Int {
     relationships.append(
       Related(
         name: claim(name), destination: destination, isToMany: isToMany, isOptional: isOptional,
-        storage: storage))
+        storage: storage, unrecordedTable: unrecordedTable))
     order.append((place, .relationship(relationships.count - 1)))
     return relationships.count - 1
   }
@@ -161,7 +162,7 @@ extension EntityDraft {
           name: related.name, destination: related.destination, isToMany: related.isToMany,
           isOptional: related.isOptional,
           inverse: inverses.inverse(entity: index, relationship: place),
-          isStoredAsID: related.storage.isStoredAsID)
+          isStoredAsID: related.storage.isStoredAsID, unrecordedTable: related.unrecordedTable)
       },
       propertyOrder: order.map(\.property), idType: key.idType,
       aliases: aliases.filter { $0.key == "id" || !taken.contains($0.key) },

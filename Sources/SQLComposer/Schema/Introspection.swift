@@ -173,12 +173,15 @@ extension CatalogLinks {
         let to = entityByName[dialect.comparable(second.table)]
       else { continue }
       let table = tables[index]
+      let unrecorded = table.isObservable ? nil : table.name
       let forward = drafts[from].add(
         drafts[to].tableName, to: to,
-        .joinTable(table: result.count, source: first, destination: second))
+        .joinTable(table: result.count, source: first, destination: second),
+        unrecordedTable: unrecorded)
       let back = drafts[to].add(
         drafts[from].tableName, to: from,
-        .joinTable(table: result.count, source: second, destination: first))
+        .joinTable(table: result.count, source: second, destination: first),
+        unrecordedTable: unrecorded)
       inverses.add((from, forward), (to, back))
       result.append(
         JoinTable(

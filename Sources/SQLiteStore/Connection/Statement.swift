@@ -1,6 +1,7 @@
 // A prepared statement, borrowed for one use. Binding, stepping and reading allocate no boxes.
 
 import FetchModel
+import LiveFetchCLibrary
 import LiveFetchCSQLite
 import SQLComposer
 
@@ -119,7 +120,13 @@ extension StoreError {
   /// The last error of a connection.
   init(of handle: OpaquePointer?) {
     let code = sqlite3_extended_errcode(handle)
-    self.init(code: code, message: String(cString: sqlite3_errmsg(handle)))
+    // SQLite takes a disk that cannot read a page for a damaged file. The disk may recover.
+    if code == SQLITE_CORRUPT, errno == EIO {
+      errno = 0
+      self = .storageFailed("the disk cannot be read")
+    } else {
+      self.init(code: code, message: String(cString: sqlite3_errmsg(handle)))
+    }
   }
 
   init(code: Int32, message: String) {

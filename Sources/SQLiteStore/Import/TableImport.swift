@@ -2,7 +2,7 @@
 //
 // Values are bound directly from the file's bytes. If all rows are inserted and the table has no
 // triggers other than the history's, the import disables these triggers and writes the same history
-// rows itself, in half the time. If a model file describes the entity, each row passes through a
+// rows itself, in a fraction of the time. If a model file describes the entity, each row passes through a
 // save instead. Memory use does not depend on the number of rows.
 
 import FetchModel
@@ -160,6 +160,7 @@ extension TableImport {
 extension TableImport {
   /// Commits all rows. If a table was created in a tracked file, the file begins a new history.
   public func commit() throws(StoreError) {
+    try log?.finish()
     if isTracked, !makesTable {
       let last = try connection.first("SELECT max(position) FROM main.livefetch_position") {
         $0.integer(0)
@@ -179,7 +180,6 @@ extension TableImport {
 
   private func close() {
     writer.close()
-    log?.close()
     sqlite3_wal_checkpoint_v2(connection.handle, "main", SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
     connection.close()
   }

@@ -127,9 +127,9 @@ extension FetchGroupStream {
     case .diff(let diff):
       append(diff, of: result.index, to: &state)
       state.held[result.index] = diff.to
-    case .expired where isEnding, .failed where isEnding: break
-    case .expired: state.unsent.append(result.index)
-    case .failed(let error): end(result.index, Problem(error), &state)
+    case .failed(let error) where !isEnding: end(result.index, Problem(error), &state)
+    // At the end of the stream, its client is not up to date with the token.
+    case .expired, .failed: state.unsent.append(result.index)
     }
   }
 

@@ -126,6 +126,6 @@ extension Service {
   private func isTracked(_ plan: FetchPlan) -> Bool {
     if isWhollyTracked { return true }
     guard !store.properties.isReadOnly else { return false }
-    return plan.dependencies(in: store.model).allSatisfy { store.model.entities[$0].isObservable }
+    return plan.unrecordedTable(in: store.model) == nil
   }
 }

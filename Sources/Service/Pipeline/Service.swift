@@ -103,7 +103,10 @@ public final class Service: HTTPHandler {
     openAPI = (document(false), document(true))
     tracksRequests = configuration.requestLogger != nil || configuration.quotas != nil
     isWhollyTracked =
-      !store.properties.isReadOnly && store.model.entities.allSatisfy(\.isObservable)
+      !store.properties.isReadOnly
+      && store.model.entities.allSatisfy { entity in
+        entity.isObservable && entity.relationships.allSatisfy { $0.unrecordedTable == nil }
+      }
     // The engine's thread retains the store, so the store must not retain the engine.
     store.onChange { [weak engine, weak history] in
       engine?.storeDidChange()

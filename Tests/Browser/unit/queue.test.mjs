@@ -106,9 +106,9 @@ test('further saves do not shorten the pause that the server has requested', asy
   const { address, requests } = await served(context, { '/v1': about, '/v1/save': [busy, (response) => json(response, answer(1))] });
   const client = connect(address, { offline: memoryStorage() });
   context.after(() => client.close());
+  const began = performance.now();
   const all = [client.update('T', 1, { n: 1 })];
   await until(() => saves(requests).length === 1);
-  const began = performance.now();
   for (let n = 2; n < 6; n += 1) {
     all.push(client.update('T', n, { n }));
     client.reached();

@@ -24,18 +24,14 @@ final class FaultServer: @unchecked Sendable {
     try folder.sql(sql, on: "store.sqlite")
     let served = try folder.serve("store.sqlite", flags)
     process = served.process
-    listening = Mutex(try Self.port(served.address))
-  }
-
-  private static func port(_ address: String) throws -> Int {
-    try #require(address.split(separator: ":").last.flatMap { Int($0) })
+    listening = Mutex(try portNumber(of: served.address))
   }
 
   /// Restarts it on another port.
   func start() throws {
     let served = try folder.serve("store.sqlite")
     process = served.process
-    let port = try Self.port(served.address)
+    let port = try portNumber(of: served.address)
     listening.withLock { $0 = port }
   }
 
@@ -55,16 +51,6 @@ final class FaultServer: @unchecked Sendable {
     let path = "/proc/\(process.processIdentifier)/fd"
     return (try? FileManager.default.contentsOfDirectory(atPath: path).count) ?? 0
   }
-
-  /// Seconds of processor time used so far.
-  var processorTime: Double {
-    let path = "/proc/\(process.processIdentifier)/stat"
-    let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
-    let fields = (text.split(separator: ")").last ?? "").split(separator: " ")
-    guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12])
-    else { return 0 }
-    return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
-  }
 }
 
 /// Requests to a server. Each blocks its thread.
@@ -83,6 +69,15 @@ struct FaultClient: Sendable {
     return (answer.status, (try? JSON(parsing: answer.body)) ?? .null)
   }
 
+  /// The value of a metric; nil without it. `token` has the scope admin.
+  func metric(_ name: String, token: String? = nil) throws -> Int? {
+    let headers = token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
+    let text = String(
+      decoding: try send("GET", "/metrics", headers: headers).body, as: UTF8.self)
+    let line = text.split(separator: "\n").first { $0.hasPrefix(name + " ") }
+    return line.flatMap { Int($0.dropFirst(name.count + 1)) }
+  }
+
   /// Returns the status of one save.
   func save(_ changes: String) throws -> Int {
     try send(
@@ -90,14 +85,4 @@ struct FaultClient: Sendable {
       body: Array("{\"changes\":[\(changes)]}".utf8)
     ).status
   }
-}
-
-/// True if `isTrue` becomes true within that number of seconds.
-func becomes(_ seconds: Double, _ isTrue: () throws -> Bool) rethrows -> Bool {
-  let end = ContinuousClock.now + .seconds(max(seconds, 120))
-  while ContinuousClock.now < end {
-    if try isTrue() { return true }
-    usleep(10_000)
-  }
-  return try isTrue()
 }

@@ -3,6 +3,7 @@
 import FetchModel
 import Foundation
 import Synchronization
+import TestSupport
 
 @testable import LiveFetchCommand
 
@@ -81,9 +82,9 @@ final class Follower: Sendable {
   }
 
   /// True if the client's result becomes equal to a fresh snapshot while there are no saves.
-  func becomesConsistent(seconds: Double = 20) throws -> Bool {
+  func becomesConsistent() throws -> Bool {
     let client = server.client
-    return try becomes(seconds) {
+    return try eventually(within: .seconds(120)) {
       let answer = try client.get(fetch)
       guard let fresh = ResultSnapshot(json: answer.json) else { return false }
       return state.withLock { state in

@@ -17,7 +17,7 @@ struct ReplacedLogTests {
     unlink(path + "-shm")
     _ = try server.sql("UPDATE City SET name = 'Cusco' WHERE id = 1")
     kill(server.process.processIdentifier, SIGCONT)
-    let isServed = try becomes(300) {
+    let isServed = try eventually(within: .seconds(300)) {
       let city = try server.client.get("/v1/objects/City/1")
       return city.status == 200 && city.json["name"]?.string == "Cusco"
     }

@@ -2,21 +2,32 @@
 
 import Foundation
 import TestSupport
+import Testing
 
 /// A client that sends one request and then only reads, or disconnects.
 final class WaitingClient {
   private var descriptor: Int32
   private(set) var received = ""
 
-  convenience init?(port: Int, _ target: String) {
-    self.init(port: port, sending: "GET \(target) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+  /// Sends a request to the server at `address`. Each line of `headers` ends with CRLF; a `Host` is the
+  /// first of them, and `localhost` without one.
+  convenience init(
+    _ address: String, _ target: String, method: String = "GET", headers: String = "",
+    body: String = ""
+  ) throws {
+    let host = headers.hasPrefix("Host:") ? "" : "Host: localhost\r\n"
+    let content = "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n"
+    try self.init(
+      port: portNumber(of: address),
+      sending: "\(method) \(target) HTTP/1.1\r\n\(host)\(headers)"
+        + "\(body.isEmpty ? "" : content)\r\n\(body)")
   }
 
-  init?(port: Int, sending text: String) {
-    guard let connected = try? LoopbackSocket.connect(to: port) else { return nil }
-    descriptor = connected
+  init(port: Int, sending text: String) throws {
+    descriptor = try LoopbackSocket.connect(to: port)
     let request = Array(text.utf8)
-    guard write(descriptor, request, request.count) == request.count else { return nil }
+    let count = send(descriptor, request, request.count, Int32(MSG_NOSIGNAL))
+    try #require(count == request.count)
   }
 
   deinit { leave(abruptly: false) }
@@ -28,12 +39,12 @@ final class WaitingClient {
     descriptor = -1
   }
 
-  /// The head of the response; its incomplete part after half a minute.
+  /// The head of the response; its incomplete part after a minute.
   func receiveHead() -> String { receive(until: "\r\n\r\n") }
 
-  /// The response up to `text`; its incomplete part after half a minute.
+  /// The response up to `text`; its incomplete part after a minute without a byte.
   func receive(until text: String) -> String {
-    LoopbackSocket.setTimeout(30, of: descriptor)
+    LoopbackSocket.setTimeout(60, of: descriptor)
     var piece = [UInt8](repeating: 0, count: 4_096)
     while !received.contains(text) {
       let count = recv(descriptor, &piece, piece.count, 0)
@@ -49,5 +60,12 @@ final class WaitingClient {
     let count = recv(descriptor, &piece, piece.count, Int32(MSG_DONTWAIT))
     if count > 0 { received += String(decoding: piece[..<count], as: UTF8.self) }
     return received.hasPrefix("HTTP/1.1 200")
+  }
+
+  /// True while neither a byte nor the end of the connection has arrived.
+  var isWaiting: Bool {
+    var byte: UInt8 = 0
+    let flags = Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)
+    return received.isEmpty && recv(descriptor, &byte, 1, flags) < 0
   }
 }

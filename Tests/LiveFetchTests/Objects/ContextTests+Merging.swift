@@ -104,5 +104,4 @@ extension ContextTests {
     #expect(japan.cities.count == 3)
     token.cancel()
   }
-
 }

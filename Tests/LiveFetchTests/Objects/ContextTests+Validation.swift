@@ -101,5 +101,4 @@ extension ContextTests {
     context.rollback()
     #expect(!rome.isDeleted)
   }
-
 }

@@ -79,14 +79,14 @@ struct DelayedResponseTests {
     try await controller.performFetch()
     let id = try #require(ids["cusco"])
     let cusco = try #require(controller.object(withID: id))
-    for population in 0..<300 {
+    for population in 0..<100 {
       cusco.population = population
       try await context.save()
       try #require(cusco.population == population)
       if population % 3 == 0 { await Task.yield() }
     }
     try await eventually { controller.token != nil && !context.hasChanges }
-    #expect(cusco.population == 299)
+    #expect(cusco.population == 99)
   }
 
   // MARK: - During a save
@@ -232,9 +232,11 @@ struct DelayedResponseTests {
     let nara: City = context.insertObject()
     nara.name = "Nara"
     let save = try await saving(context, store)
+    store.close(.snapshots)
     let count = Task { @MainActor in try await context.count(City.sortedFetchRequest) }
-    try await Task.sleep(for: .milliseconds(20))
+    try await eventually { store.waiting(.snapshots) == 1 }
     store.open(.saves)
+    store.open(.snapshots)
     try await save.value
     #expect(try await count.value == 4)
   }

@@ -45,7 +45,8 @@ struct OwningActorTests {
       let screen = OwningScreen()
       owner = screen
       let showing = Task { try await screen.show(sample.store) }
-      while await !screen.isShown { try await Task.sleep(for: .milliseconds(5)) }
+      let isShown = try await becomesTrue(within: .seconds(60)) { await screen.isShown }
+      #expect(isShown)
       showing.cancel()
       try await showing.value
     }

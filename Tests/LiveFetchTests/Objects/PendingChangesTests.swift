@@ -49,7 +49,7 @@ struct PendingChangesTests {
     all.cancel()
     savedOnly.cancel()
     osaka.population = 4
-    await Task.yield()
+    context.processPendingChanges()
     #expect(pending.last == 3)
   }
 }

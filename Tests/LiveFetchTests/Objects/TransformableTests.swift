@@ -184,6 +184,7 @@ struct TransformableTests {
     let flag: Flag = context.insertObject()
     flag.colour = SealedColour(red: 1, green: 2, blue: 3)
     try await context.save()
+    #expect(try sqlite(sample.opened.path, "SELECT hex(colour) FROM Flag") == ["545756"])
     let other = ManagedObjectContext(store: sample.store)
     let flags = try await other.fetch(Flag.sortedFetchRequest)
     #expect(flags.map(\.colour) == [SealedColour(red: 1, green: 2, blue: 3)])

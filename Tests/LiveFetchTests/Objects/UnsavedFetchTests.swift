@@ -327,7 +327,7 @@ struct UnsavedFetchTests {
 struct GeneratedUnsavedTests {
   typealias City = SampleCities.City
 
-  @Test("are found as they are after the save", arguments: 0..<12)
+  @Test("are found as they are after the save", arguments: 0..<6)
   func parity(round: UInt64) async throws {
     let seed = UInt64.random(in: 0...UInt64.max / 2) &+ round
     var random = SeededRandom(seed: seed)

@@ -57,14 +57,14 @@ struct AccessFixture {
     configuration.access = try rules.map { try AccessDeclaration(parsing: Array($0.utf8)) }
     let file = try ServedFile(sql, options: options, configuration: configuration)
     var keys: [String: APIKey] = [:]
-    for (user, roles) in [("1", []), ("2", ["hr"]), ("3", ["boss"]), (Self.admin, [])] {
-      let key = APIKey()
-      let scopes = user == Self.admin ? ["admin"] : ["read", "write"]
-      keys[user] = key
-      try file.restart { file in
+    try file.restart { file in
+      for (user, roles) in [("1", []), ("2", ["hr"]), ("3", ["boss"]), (Self.admin, [])] {
+        let key = APIKey()
+        keys[user] = key
         let record = APIKeyRecord(
-          id: key.id, name: "key\(user)", digest: key.digest, scopes: scopes,
-          roles: roles, userID: user, created: 1)
+          id: key.id, name: "key\(user)", digest: key.digest,
+          scopes: user == Self.admin ? ["admin"] : ["read", "write"], roles: roles, userID: user,
+          created: 1)
         let isAdded = try file.addAPIKey(record)
         #expect(isAdded)
       }
@@ -94,10 +94,6 @@ struct AccessFixture {
   func ids(_ user: String?, _ target: String) throws -> [Int64] {
     let answer = try ask(user, "GET", target + (target.contains("?") ? "&" : "?") + "as=ids")
     #expect(answer.status == 200, "\(target): \(answer.text)")
-    guard case .array(let sections)? = answer.json["sections"] else { return [] }
-    return sections.flatMap { section -> [Int64] in
-      guard case .array(let items)? = section["items"] else { return [] }
-      return items.compactMap(\.integer)
-    }
+    return answer.items.compactMap(\.integer)
   }
 }

@@ -22,23 +22,23 @@ struct AccessLeakTests {
       {"name":"coded","entity":"Plan","predicate":"code BEGINSWITH 'a'"}]}
     """
 
-  @Test(
-    "Dictionaries do not know a hidden attribute",
-    arguments: [
+  @Test("Dictionaries do not know a hidden attribute")
+  func dictionaries() throws {
+    let fixture = try AccessFixture()
+    for query in [
       "select=salary", "select=x:salary", "select=x:salary%2B1", "select=x:name,salary",
       "select=x:TERNARY(salary>1,1,0)", "group=salary", "select=salary,n:@count&group=salary",
-      "select=x:@max.salary", "select=name&sort=salary", "select=name&distinct=true&sort=-salary",
+      "select=x:@max.salary", "select=name&sort=salary",
+      "select=name,salary&distinct=true&sort=-salary",
       "select=name,n:@count&group=name&having=@max.salary>1",
-    ])
-  func dictionaries(_ query: String) throws {
-    let fixture = try AccessFixture()
-    let target = "/v1/objects/user?as=dictionaries&\(query)"
-    let refused = try fixture.ask("1", "GET", target)
-    let unknown = try fixture.ask(
-      "1", "GET", target.replacing("salary", with: "sulary"))
-    #expect(refused.status == 400, "\(refused.text)")
-    #expect(refused.code == unknown.code)
-    #expect(try fixture.ask("2", "GET", target).code != unknown.code)
+    ] {
+      let target = "/v1/objects/user?as=dictionaries&\(query)"
+      let refused = try fixture.ask("1", "GET", target)
+      let unknown = try fixture.ask("1", "GET", target.replacing("salary", with: "sulary"))
+      #expect(refused.status == 400, "\(query): \(refused.text)")
+      #expect(refused.code == unknown.code, "\(query)")
+      #expect(try fixture.ask("2", "GET", target).status == 200, "\(query)")
+    }
     let body = """
       {"fetches":{"a":{"entity":"note","as":"dictionaries","select":["x:owner.salary"]}}}
       """

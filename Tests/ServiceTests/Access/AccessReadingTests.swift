@@ -43,12 +43,11 @@ struct AccessReadingTests {
     #expect(
       try fixture.ids("2", "/v1/objects/user?where=SUBQUERY(note,$n,$n.size<2).@count>0") == [])
     #expect(try fixture.ids("2", "/v1/objects/team?where=user.@count==2") == [1])
-    let selected = try fixture.ask(
-      "2", "GET", "/v1/objects/user?select=name,note&sort=id")
+    let selected = try fixture.ask("2", "GET", "/v1/objects/user?select=name,note&sort=id")
     #expect(
       selected.text.contains(
-        #""items":[{"id":1,"name":"Ada","note":[2]},{"id":2,"name":"Bob","note":[2,3]}]"#) == false)
-    #expect(selected.text.contains(#"{"id":1,"name":"Ada","note":[2]}"#), "\(selected.text)")
+        #""items":[{"id":1,"name":"Ada","note":[2]},{"id":2,"name":"Bob","note":[3]}]"#),
+      "\(selected.text)")
   }
 
   @Test("Counts, sections, dictionaries and expansions have the readable objects alone")
@@ -126,7 +125,7 @@ struct AccessReadingTests {
     #expect(one.headers.contains { $0.name == "Vary" && $0.value == "Authorization" })
   }
 
-  @Test("The history of all objects and the plan of a fetch need the scope admin")
+  @Test("The history of all objects needs the scope admin, which reads no object")
   func history() throws {
     let fixture = try AccessFixture()
     #expect(try fixture.ask("1", "GET", "/v1/changes").status == 403)
@@ -158,8 +157,7 @@ struct AccessLiveTests {
   }
 
   private func ids(_ diff: JSON, _ kind: String) -> [Int64] {
-    guard case .array(let entries)? = diff["items"]?[kind] else { return [] }
-    return entries.compactMap { ($0["id"] ?? $0["item"]?["id"])?.integer }
+    (diff["items"]?[kind]?.elements ?? []).compactMap { ($0["id"] ?? $0["item"]?["id"])?.integer }
   }
 
   @Test("An object that leaves the rule is deleted, and one that enters it is inserted")
@@ -209,10 +207,7 @@ struct AccessLiveTests {
   func single() throws {
     let fixture = try AccessFixture()
     let pending = fixture.begin("1", "/v1/objects/note/1?since=now&wait=60")
-    let isWaiting = try eventually(within: .seconds(60)) {
-      try fixture.ask(nil, "GET", "/metrics").text.contains("\nlivefetch_live_waiting 1\n")
-    }
-    #expect(isWaiting)
+    try awaitWaitingFetches(1) { try fixture.ask(nil, "GET", $0) }
     #expect(try fixture.ask(nil, "PATCH", "/v1/objects/note/1", #"{"owner":2}"#).status == 200)
     #expect(try diff(pending)["deleted"] == .boolean(true))
   }

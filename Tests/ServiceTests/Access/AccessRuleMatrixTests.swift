@@ -27,7 +27,7 @@ struct AccessRuleMatrixTests {
     }
   }
 
-  /// In each `N` is the id of the object.
+  /// In each `N` is the id of the object, or of the owner of an inserted one.
   static let reading = [
     Route("GET", "/v1/objects/note/N"), Route("GET", "/v1/objects/note/N/title"),
     Route("HEAD", "/v1/objects/note/N"), Route("GET", "/v1/objects/note/N?select=owner"),
@@ -42,9 +42,8 @@ struct AccessRuleMatrixTests {
     Route("POST", "/v1/save", #"{"changes":[{"delete":"note","id":N}]}"#),
   ]
   static let inserting = [
-    Route("POST", "/v1/objects/note", #"{"title":"x","owner":OWNER}"#),
-    Route(
-      "POST", "/v1/save", #"{"changes":[{"insert":"note","values":{"title":"x","owner":OWNER}}]}"#),
+    Route("POST", "/v1/objects/note", #"{"title":"x","owner":N}"#),
+    Route("POST", "/v1/save", #"{"changes":[{"insert":"note","values":{"title":"x","owner":N}}]}"#),
   ]
 
   private func fixture(_ rules: String) throws -> AccessFixture {
@@ -53,12 +52,10 @@ struct AccessRuleMatrixTests {
       rules: #"{"entities":{"user":{"access":{"read":true}},"note":{"access":{\#(rules)}}}}"#)
   }
 
-  private func status(_ rules: String, _ route: Route, _ id: Int, owner: Int = 1) throws -> Int {
-    let body = route.body?.replacing("N", with: "\(id)").replacing("OWNER", with: "\(owner)")
-    let insert = route.body?.replacing("OWNER", with: "\(owner)")
-    return try fixture(rules).ask(
+  private func status(_ fixture: AccessFixture, _ route: Route, _ id: Int) throws -> Int {
+    try fixture.ask(
       "1", route.method, route.target.replacing("N", with: "\(id)"),
-      route.body?.contains("OWNER") == true ? insert : body
+      route.body?.replacing("N", with: "\(id)")
     ).status
   }
 
@@ -71,9 +68,10 @@ struct AccessRuleMatrixTests {
       (#""read":\#(own)"#, [200, 404, 404]), (#""update":true"#, [404, 404, 404]),
     ])
   func read(rules: String, statuses: [Int]) throws {
+    let fixture = try fixture(rules)
     for route in Self.reading {
       for (id, expected) in zip([1, 2, 9], statuses) {
-        let status = try status(rules, route, id)
+        let status = try status(fixture, route, id)
         #expect(status == expected, "\(rules): \(route.method) \(route.target) \(id)")
       }
     }
@@ -90,12 +88,11 @@ struct AccessRuleMatrixTests {
       (#""read":\#(own),"update":false"#, [403, 404]),
     ])
   func update(rules: String, statuses: [Int]) throws {
+    let fixture = try fixture(rules)
     for route in Self.updating {
       for (id, expected) in zip([1, 2], statuses) {
-        let status = try status(rules, route, id)
-        #expect(
-          status == expected,
-          "\(rules): \(route.method) \(route.target) \(id)")
+        let status = try status(fixture, route, id)
+        #expect(status == expected, "\(rules): \(route.method) \(route.target) \(id)")
       }
     }
   }
@@ -113,8 +110,9 @@ struct AccessRuleMatrixTests {
     ])
   func delete(rules: String, allowed: [Bool], refusals: [Int]) throws {
     for route in Self.deleting {
+      let fixture = try fixture(rules)
       for (place, id) in [1, 2].enumerated() {
-        let status = try status(rules, route, id)
+        let status = try status(fixture, route, id)
         let success = route.method == "DELETE" ? 204 : 200
         let expected = allowed[place] ? success : refusals[place]
         #expect(status == expected, "\(rules): \(route.method) \(route.target) \(id)")
@@ -131,9 +129,10 @@ struct AccessRuleMatrixTests {
       (#""read":\#(own),"insert":true"#, [true, true]), (#""insert":\#(own)"#, [true, false]),
     ])
   func insert(rules: String, allowed: [Bool]) throws {
+    let fixture = try fixture(rules)
     for route in Self.inserting {
       for (place, owner) in [1, 2].enumerated() {
-        let status = try status(rules, route, 0, owner: owner)
+        let status = try status(fixture, route, owner)
         let success = route.target == "/v1/save" ? 200 : 201
         #expect(
           status == (allowed[place] ? success : 403),

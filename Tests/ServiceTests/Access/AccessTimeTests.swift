@@ -91,31 +91,6 @@ struct AccessTimeTests {
     }
   }
 
-  /// Requests for an object that is not there and one that is not the caller's take turns, so that a busy
-  /// machine slows both.
-  @Test func theTimeOf404IsTheSameForWhatIsNotThereAndWhatIsNotYours() throws {
-    let fixture = try AccessFixture()
-    let time = { (target: String) throws -> Double in
-      let start = ContinuousClock.now
-      let answer = try fixture.ask("3", "GET", target)
-      let duration = ContinuousClock.now - start
-      #expect(answer.status == 404)
-      return duration / .microseconds(1)
-    }
-    for suffix in ["", "/title"] {
-      var ratio = 0.0
-      for _ in 0..<10 where !(0.8...1.25).contains(ratio) {
-        var (absent, hidden): ([Double], [Double]) = ([], [])
-        for _ in 0..<300 {
-          absent.append(try time("/v1/objects/note/999\(suffix)"))
-          hidden.append(try time("/v1/objects/note/1\(suffix)"))
-        }
-        ratio = hidden.sorted()[150] / absent.sorted()[150]
-      }
-      #expect((0.8...1.25).contains(ratio), "\(suffix)")
-    }
-  }
-
   @Test func conditionsWithFunctionsFindTheSameReadableObjects() throws {
     let fixture = try AccessFixture()
     #expect(try total(fixture, "note", "title MATCHES 'e.*'") == 1)

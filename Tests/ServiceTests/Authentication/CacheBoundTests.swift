@@ -66,8 +66,9 @@ struct CacheBoundTests {
         #"{"entities":{"note":{"access":{"read":"title IN $user.claims.titles"}}}}"#.utf8))
     let rules = try AccessRules(declaration, model: file.store.model)
     let cache = CallerAccessCache(rules)
+    let filler = String(repeating: "x", count: 150)
     let caller = { (number: Int) in
-      let titles = (0..<1_000).map { JSON.string("title \(number) \($0)") }
+      let titles = (0..<100).map { JSON.string("title \(number) \($0) \(filler)") }
       return AccessCaller(
         id: "\(number)", claims: .object([.init(name: "titles", value: .array(titles))]))
     }

@@ -179,20 +179,21 @@ struct JWTTests {
 
   @Test("A changed, cut or foreign signature is refused")
   func signatures() async throws {
-    for (signer, other) in zip(try await Self.all(), try await Self.all())
-    where signer.algorithm != "HS256" {
+    for (signer, other) in zip(try await Self.all(), try await Self.all()) {
       let authenticator = try await Self.authenticator([signer.file])
       let token = try signer.token(#"{"sub":"ann"}"#)
       let parts = token.split(separator: ".").map(String.init)
       let forged = Signer.encode(#"{"sub":"bob"}"#)
       let flipped = (parts[2].hasPrefix("A") ? "B" : "A") + parts[2].dropFirst()
-      let bad = [
+      var bad = [
         "\(parts[0]).\(forged).\(parts[2])", "\(parts[0]).\(parts[1]).\(flipped)",
         "\(parts[0]).\(parts[1]).", "\(parts[0]).\(parts[1])",
         "\(parts[0]).\(parts[1]).\(parts[2]).",
         "\(parts[0]).\(parts[1]).AAAA", token + "=", token + "A", " " + token,
-        try other.token(#"{"sub":"ann"}"#), try signer.token(#"{"sub":"ann"}"#, signed: "other"),
+        try signer.token(#"{"sub":"ann"}"#, signed: "other"),
       ]
+      // Both signers of HS256 have one secret.
+      if signer.algorithm != "HS256" { bad.append(try other.token(#"{"sub":"ann"}"#)) }
       for token in bad { #expect(authenticate(authenticator, token) == nil, "\(signer.algorithm)") }
       #expect(authenticate(authenticator, token) != nil)
     }

@@ -109,6 +109,9 @@ extension ManagedObjectContext {
       ids[name] = type.makePermanentID()
     }
     root.givenIDs.merge(ids)
+    for context in root.branch {
+      context.obtainedIDs.formUnion(ids.values.map(ManagedObjectID.permanent))
+    }
     resolveEverywhere(ids)
   }
 

@@ -271,11 +271,7 @@ extension ManagedObjectContext {
       guard let property = layout(of: owner)[name], let type = property.destination else {
         continue
       }
-      let ids =
-        property.isToMany
-        ? owner.memberIDs(of: name) ?? []
-        : owner.current(name).flatMap(ManagedObjectID.init(json:)).map { [$0] } ?? []
-      let found = ids.compactMap { registeredObject(type, $0) }
+      let found = (owner.relatedIDs(of: property) ?? []).compactMap { registeredObject(type, $0) }
       owner.retain(found, as: name)
       next += found
     }

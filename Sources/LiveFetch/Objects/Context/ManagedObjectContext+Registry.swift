@@ -68,6 +68,11 @@ extension ManagedObjectContext {
     return "is no \(layout.type) here: `\(layout.entityName)` is the class \(known) in this context"
   }
 
+  func forgetReferrers(of object: ManagedObject) {
+    referrers[object.objectID] = nil
+    obtainedIDs.remove(object.objectID)
+  }
+
   /// Removes an object from the context.
   func unregister(_ object: ManagedObject, as stage: ManagedObject.Stage) {
     let key = key(of: object)
@@ -75,7 +80,7 @@ extension ManagedObjectContext {
     insertions.remove(object)
     updates.remove(object)
     deletions.remove(object)
-    referrers[object.objectID] = nil
+    forgetReferrers(of: object)
     ownersOfLists[ObjectIdentifier(type(of: object))]?[ObjectIdentifier(object)] = nil
     object.ownsList = false
     object.stage = stage

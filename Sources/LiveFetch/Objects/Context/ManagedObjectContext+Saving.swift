@@ -252,6 +252,7 @@ extension ManagedObjectContext {
     if isNew {
       insertions.remove(object)
       object.stage = .stored
+      for context in branch { context.forgetReferrers(of: object) }
     }
     updates.remove(object)
     if object.stage == .stored, object.hasUnsavedEdits { updates.insert(object) }
@@ -308,16 +309,21 @@ extension ManagedObjectContext {
   /// The objects that have one of these temporary ids, or may refer to one. O(these).
   private func objects(with ids: [String: ObjectID]) -> Set<ManagedObject> {
     var found: Set<ManagedObject> = []
-    for id in ids.keys.map(ManagedObjectID.temporary) {
-      found.formUnion(referrers.removeValue(forKey: id) ?? [])
+    for (name, permanent) in ids {
+      let id = ManagedObjectID.temporary(name)
+      let others = referrers.removeValue(forKey: id) ?? []
+      for other in others { registerReference(to: .permanent(permanent), from: other) }
+      found.formUnion(others)
       found.formUnion(keys(of: id).compactMap { registry[$0]?.object })
     }
     return found
   }
 
   /// Removes an object that was deleted in the store, here and in child contexts.
-  func unregisterEverywhere(_ object: ManagedObject) {
+  private func unregisterEverywhere(_ object: ManagedObject) {
     let key = key(of: object)
+    // After a reset during the save, the object belongs to no context, or to another one.
+    guard object.managedObjectContext === self else { return unregister(key) }
     for child in children { child.context?.unregister(key) }
     // The deletion was discarded during the save.
     if !object.isDeleted { pending.deletedObjects.insert(object) }

@@ -42,9 +42,11 @@ public final class ManagedObjectContext {
   var insertions: InsertionOrderedSet<ManagedObject> = []
   var updates: InsertionOrderedSet<ManagedObject> = []
   var deletions: InsertionOrderedSet<ManagedObject> = []
-  /// The objects that refer to a new object, by its temporary id, until it has a permanent one; it
-  /// may contain objects that no longer do.
+  /// The objects that refer to a new object, by its id, until it is saved; it may contain objects that
+  /// no longer do.
   var referrers: [ManagedObjectID: Set<ManagedObject>] = [:]
+  /// The permanent ids that new objects obtained, until they are saved.
+  var obtainedIDs: Set<ManagedObjectID> = []
   /// The objects in memory whose stored values include members of to-many relationships, by class. A
   /// save of another client may have changed those members.
   var ownersOfLists: [ObjectIdentifier: [ObjectIdentifier: WeakObject]] = [:]
@@ -98,6 +100,7 @@ public final class ManagedObjectContext {
   public init(parent: ManagedObjectContext) {
     store = parent.store
     self.parent = parent
+    obtainedIDs = parent.obtainedIDs
     parent.children.removeAll { $0.context == nil }
     parent.children.append(reference)
   }
@@ -179,11 +182,12 @@ public final class ManagedObjectContext {
   }
 
   /// Removes an object that will not be stored from the relationships of others. O(n) for n
-  /// objects that refer to it; for n changed objects if its id is permanent already.
+  /// objects that refer to it; for n changed objects if it was inserted with a permanent id.
   func unlink(_ object: ManagedObject) {
     let id = object.objectID
+    let isRecorded = id.isTemporary || obtainedIDs.remove(id) != nil
     let others =
-      id.isTemporary ? referrers.removeValue(forKey: id) ?? [] : insertedObjects.union(updates)
+      isRecorded ? referrers.removeValue(forKey: id) ?? [] : insertedObjects.union(updates)
     for other in others where other.managedObjectContext === self {
       let layout = layout(of: other)
       func leads(_ name: String) -> Bool {
@@ -198,9 +202,10 @@ public final class ManagedObjectContext {
     }
   }
 
-  /// Records that a value of an object refers to another one.
+  /// Records that a value of an object refers to another one, if that is new.
   func registerReference(to id: ManagedObjectID, from object: ManagedObject) {
-    if id.isTemporary { referrers[id, default: []].insert(object) }
+    guard id.isTemporary || obtainedIDs.contains(id) else { return }
+    referrers[id, default: []].insert(object)
   }
 
   /// Discards all unsaved changes. New objects leave the context and its child contexts, including
@@ -251,6 +256,7 @@ public final class ManagedObjectContext {
     ownersOfLists = [:]
     classes = [:]
     referrers = [:]
+    obtainedIDs = []
     unreadable = [:]
     insertions = []
     updates = []

@@ -90,13 +90,7 @@ extension ManagedObject {
     guard let context = managedObjectContext, let property = context.layout(of: self)[name],
       let destination = property.destination
     else { return false }
-    let ids: [ManagedObjectID]
-    if property.isToMany {
-      guard let members = memberIDs(of: name) else { return true }
-      ids = members
-    } else {
-      ids = current(name).flatMap(ManagedObjectID.init(json:)).map { [$0] } ?? []
-    }
+    guard let ids = relatedIDs(of: property) else { return true }
     return ids.contains { context.registeredObject(destination, $0) == nil }
   }
 }

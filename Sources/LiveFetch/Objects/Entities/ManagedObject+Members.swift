@@ -14,6 +14,12 @@ extension ManagedObject {
       + edits.added.filter { !stored.contains($0) }
   }
 
+  /// The ids of a relationship's objects; nil if its members were not fetched.
+  func relatedIDs(of property: PropertyLayout) -> [ManagedObjectID]? {
+    if property.isToMany { return memberIDs(of: property.name) }
+    return current(property.name).flatMap(ManagedObjectID.init(json:)).map { [$0] } ?? []
+  }
+
   /// True if the object with this id is a member; nil if the members were not fetched. O(1), except
   /// after a change of the stored members.
   func isMember(_ id: ManagedObjectID, of name: String) -> Bool? {
@@ -69,15 +75,14 @@ extension ManagedObject {
 
   /// True if a property has an unsaved value.
   func hasEdit(of name: String) -> Bool { edits[name] != nil || memberEdits[name] != nil }
-
 }
 
 extension ManagedObjectContext {
   /// Records the new objects to which an object's values refer.
   func registerReferences(from object: ManagedObject) {
     for json in object.edits.values { registerReferences(in: json, from: object) }
-    for id in object.memberEdits.values.flatMap(\.references) {
-      registerReference(to: id, from: object)
+    for edits in object.memberEdits.values {
+      for id in edits.all ?? edits.added { registerReference(to: id, from: object) }
     }
     registerStoredReferences(in: object.row, from: object)
   }
@@ -92,7 +97,15 @@ extension ManagedObjectContext {
   private func registerReferences(in json: JSON, from object: ManagedObject) {
     if case .array(let elements) = json {
       for element in elements { registerReferences(in: element, from: object) }
-    } else if let id = ManagedObjectID(temporary: json) {
+    } else {
+      registerReference(in: json, from: object)
+    }
+  }
+
+  /// Records that a value refers to a new object, if it does.
+  func registerReference(in json: JSON, from object: ManagedObject) {
+    let id = ManagedObjectID(temporary: json)
+    if let id = id ?? (obtainedIDs.isEmpty ? nil : ManagedObjectID(json: json)) {
       registerReference(to: id, from: object)
     }
   }
@@ -106,9 +119,6 @@ struct MemberEdits: Equatable {
   var removed: InsertionOrderedSet<ManagedObjectID> = []
 
   var isEmpty: Bool { all == nil && added.isEmpty && removed.isEmpty }
-
-  /// The new members with temporary ids.
-  var references: [ManagedObjectID] { (all ?? added).filter(\.isTemporary) }
 
   mutating func insert(_ id: ManagedObjectID) {
     guard all == nil else {

@@ -53,9 +53,7 @@ extension ManagedObject {
       if bases[name] == nil { bases[name] = row[name] ?? .null }
       edits[name] = json
     }
-    if let id = ManagedObjectID(temporary: json) {
-      managedObjectContext?.registerReference(to: id, from: self)
-    }
+    managedObjectContext?.registerReference(in: json, from: self)
     notifyContext()
   }
 

@@ -178,7 +178,7 @@ extension OpenAPIDocument {
   ]
 
   private func snapshotSchema(_ entity: Entity, _ name: String) -> OpenAPINode {
-    let item: OpenAPINode = ["anyOf": [.schema(name), idSchema(entity)]]
+    let item: OpenAPINode = ["anyOf": [.schema(name), idSchema(entity), .schema("Dictionary")]]
     let section: OpenAPINode = [
       "allOf": [
         .schema("SectionInfo"),

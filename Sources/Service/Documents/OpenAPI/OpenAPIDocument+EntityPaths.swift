@@ -41,7 +41,9 @@ extension OpenAPIDocument {
   private func fetch(_ index: Int) -> OpenAPIOperation {
     let name = names[index]
     let result: OpenAPINode = [
-      "anyOf": [.schema("\(name)Snapshot"), .schema("\(name)Diff"), .schema("Count")]
+      "anyOf": [
+        .schema("\(name)Snapshot"), .schema("\(name)Diff"), .schema("Count"), .schema("Reset"),
+      ]
     ]
     return operation(
       "fetch", entity: index, summary: "A fetch of \(model.entities[index].name)",

@@ -52,6 +52,18 @@ extension OpenAPIDocument {
       ], required: ["from", "to", "id"]),
     "Deleted": .object(
       ["from": .schema("Position"), "id": .schema("ID")], required: ["from", "id"]),
+    "Dictionary": ["type": "object", "description": "With `as=dictionaries`: values by name."],
+    "Reset": .object(
+      [
+        "entity": .string, "from": .schema("Token"), "to": .schema("Token"),
+        "reset": ["const": true], "count": .integer,
+        "sections": .array([
+          "allOf": [
+            .schema("SectionInfo"),
+            .object(["items": .array(.schema("Dictionary"))], required: ["items"]),
+          ]
+        ]),
+      ], required: ["entity", "from", "to", "reset", "count", "sections"]),
     "ObjectDiff": .object(
       [
         "id": .schema("ID"), "from": .schema("Token"), "to": .schema("Token"),

@@ -109,11 +109,13 @@ struct `An entity that is declared once` {
     #expect(book.isNew)
     let request = FetchRequest<BookRow>(
       where: try FetchPredicate(#Predicate<BookRow> { $0.title == "Leaves" }))
+    var rows: [BookRow] = []
     for try await snapshot in store.live(request) {
-      #expect(snapshot.elements.map(\.title) == ["Leaves"])
-      #expect(snapshot.elements.map(\.isMarked) == [true])
+      rows = snapshot.elements
       break
     }
+    #expect(rows.map(\.title) == ["Leaves"])
+    #expect(rows.map(\.isMarked) == [true])
     let other = ManagedObjectContext(store: store)
     let found = try await other.fetch(
       Shelf.sortedFetchRequest(where: "%K == 1", Shelf.Key.bookCount))

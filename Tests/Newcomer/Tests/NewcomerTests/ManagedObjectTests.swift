@@ -38,6 +38,7 @@ final class Screen: FetchedResultsControllerDelegate {
   }
 }
 
+@Suite(.timeLimit(.minutes(5)))
 struct `Managed objects in a module of the main actor` {
   @Test func `are inserted, saved, fetched, and shown by a results controller`() async throws {
     let store = try SampleStore()
