@@ -86,7 +86,8 @@ extension ConditionWriter {
   ) -> SQLFragment {
     guard case .string? = constant else { return sql }
     if case .path = other { return sql }
-    return sql + dialect.collation(.string)
+    let collation = dialect.collation(.string)
+    return collation.isEmpty ? sql : SQLFragment("(") + sql + collation + ")"
   }
 
   private static func symbols(
