@@ -86,8 +86,13 @@ extension ConditionWriter {
   ) -> SQLFragment {
     guard case .string? = constant else { return sql }
     if case .path = other { return sql }
-    let collation = dialect.collation(.string)
-    return collation.isEmpty ? sql : SQLFragment("(") + sql + collation + ")"
+    return ordered(sql)
+  }
+
+  /// A text that PostgreSQL compares by code point, whatever the database's collation.
+  func ordered(_ text: SQLFragment) -> SQLFragment {
+    guard dialect.hasTypedColumns else { return text }
+    return SQLFragment("(") + text + dialect.collation(.string) + ")"
   }
 
   private static func symbols(
