@@ -4,8 +4,6 @@ import { throttle } from './dom.js';
 
 /** At most so often, in milliseconds, all tables are counted again. */
 const PAUSE = 10_000;
-/** At most so often, in milliseconds, the list is drawn: a database may have thousands of tables. */
-const DRAW = 250;
 
 export class RowCounts {
   #client;
@@ -20,7 +18,7 @@ export class RowCounts {
   /** @param onChange called with nothing after a count has changed. */
   constructor(client, onChange) {
     this.#client = client;
-    this.#onChange = throttle(onChange, DRAW);
+    this.#onChange = onChange;
   }
 
   get(entity) {

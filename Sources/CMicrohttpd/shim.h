@@ -9,7 +9,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -159,10 +158,6 @@ static inline size_t chttp_head_size(struct MHD_Connection *connection) {
 static inline int chttp_each_header(
     struct MHD_Connection *connection, MHD_KeyValueIteratorN visit, void *context) {
   return MHD_get_connection_values_n(connection, MHD_HEADER_KIND, visit, context);
-}
-
-static inline bool chttp_has_header(struct MHD_Connection *connection, const char *name) {
-  return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name) != NULL;
 }
 
 // A response whose body is malloc'ed memory; freed with the response's last use.

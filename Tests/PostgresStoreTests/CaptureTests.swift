@@ -97,6 +97,32 @@ struct CaptureTests {
     #expect(try history.isIntact(on: connection))
   }
 
+  @Test("What a held join table relates waits for it, and other tables do not")
+  func lockedJoinTable() throws {
+    let target = try PostgresServer.shared().newDatabase()
+    try PostgresConnection(target).execute(
+      """
+      CREATE TABLE post (id int PRIMARY KEY); CREATE TABLE tag (id int PRIMARY KEY);
+      CREATE TABLE post_tag (post_id int REFERENCES post, tag_id int REFERENCES tag,
+        PRIMARY KEY (post_id, tag_id));
+      CREATE TABLE person (id int PRIMARY KEY); CREATE TABLE shop (id int PRIMARY KEY);
+      CREATE TABLE sale (id int PRIMARY KEY, person_id int REFERENCES person,
+        shop_id int REFERENCES shop, price int);
+      INSERT INTO post VALUES (1); INSERT INTO tag VALUES (1);
+      """)
+    let writer = try PostgresConnection(target)
+    try writer.execute("BEGIN; LOCK TABLE post_tag, sale IN ROW EXCLUSIVE MODE")
+    #expect(try Self.lockedEntities(of: target) == ["post", "sale", "tag"])
+    try writer.execute("COMMIT")
+    #expect(try Self.lockedEntities(of: target) == [])
+  }
+
+  private static func lockedEntities(of target: String) throws -> [String] {
+    let store = try PostgresStore(target)
+    defer { store.close() }
+    return store.model.entities.filter(\.isLocked).map(\.name).sorted()
+  }
+
   @Test("detaching removes everything, twice as well as once")
   func detach() throws {
     try withDatabase(Self.city) { connection, _ in

@@ -201,7 +201,11 @@ extension FetchPlan {
 
   /// The indexes of every entity that the response depends on.
   public func dependencies(in model: Model) -> Set<Int> {
-    Set([definition.entity] + relationships(in: model).map(\.destination))
+    dependencies(over: relationships(in: model))
+  }
+
+  private func dependencies(over relationships: [Relationship]) -> Set<Int> {
+    Set([definition.entity] + relationships.map(\.destination))
   }
 
   /// The relationships that the response depends on.
@@ -212,8 +216,9 @@ extension FetchPlan {
   /// The name of an entity or a join table that the response depends on, and whose changes are not
   /// recorded; nil without one.
   public func unrecordedTable(in model: Model) -> String? {
-    let entities = dependencies(in: model).sorted().map { model.entities[$0] }
+    let relationships = relationships(in: model)
+    let entities = dependencies(over: relationships).sorted().map { model.entities[$0] }
     return entities.first { !$0.isObservable }?.name
-      ?? relationships(in: model).lazy.compactMap(\.unrecordedTable).first
+      ?? relationships.lazy.compactMap(\.unrecordedTable).first
   }
 }

@@ -3,8 +3,8 @@
 import FetchModel
 import Foundation
 
-/// A save that a server or a gateway refused after its caller had stopped waiting, for example in an earlier run
-/// of the program.
+/// A save that a server or a gateway refused after its caller had stopped waiting, for example in an
+/// earlier run of the program.
 public struct RefusedSave: Sendable {
   /// The save, in the form of ``ObjectStore/save(_:)``.
   public let request: JSON

@@ -10,14 +10,7 @@ extension Catalog {
   ///   - observable: the tables whose changes are recorded.
   ///   - locked: the tables whose changes cannot be recorded yet.
   func composed(observable: Set<OID>, locked: Set<OID> = []) -> [TableDescription] {
-    // What a join table relates waits for it too.
-    let joins = tables.filter { table in
-      let linking = Set(table.foreignKeys.flatMap(\.columns) + (table.key ?? []))
-      return locked.contains(table.oid) && table.foreignKeys.count == 2
-        && table.columns.allSatisfy { linking.contains($0.name) }
-    }
-    let locked = locked.union(joins.flatMap(\.foreignKeys).map(\.targetTable))
-    return tables.map { table in
+    tables.map { table in
       var description = composed(table, isObservable: observable.contains(table.oid))
       description.isLocked = locked.contains(table.oid)
       return description

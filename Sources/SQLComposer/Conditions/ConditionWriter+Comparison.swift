@@ -59,9 +59,8 @@ extension ConditionWriter {
     let (left, right) = operands(comparison)
     let symbols = Self.symbols(comparison.relation)
     let symbol = comparison.isNegated ? symbols.inverse : symbols.direct
-    let compared = collated(right.sql, comparison.right.constant, beside: comparison.left)
-    let value = collated(
-      left.collated, comparison.left.constant, beside: comparison.right)
+    let compared = ordered(right.sql, comparison.right.constant)
+    let value = ordered(left.collated, comparison.left.constant)
     let test = value + " \(symbol) " + compared
     let isEqualIn = comparison.relation == .lessOrEqual || comparison.relation == .greaterOrEqual
     guard left.mayBeNull, right.mayBeNull, isEqualIn else {
@@ -79,20 +78,11 @@ extension ConditionWriter {
     return Alternatives([test, SQLFragment("(") + left.isNull + " AND " + right.isNull + ")"])
   }
 
-  /// A constant text with the collation of code points. Beside a column it has the column's, but beside
-  /// other constants PostgreSQL would take the database's.
-  private func collated(
-    _ sql: SQLFragment, _ constant: Value?, beside other: ResolvedExpression
-  ) -> SQLFragment {
-    guard case .string? = constant else { return sql }
-    if case .path = other { return sql }
-    return ordered(sql)
-  }
-
-  /// A text that PostgreSQL compares by code point, whatever the database's collation.
-  func ordered(_ text: SQLFragment) -> SQLFragment {
-    guard dialect.hasTypedColumns else { return text }
-    return SQLFragment("(") + text + dialect.collation(.string) + ")"
+  /// An operand that compares by code point if it is a constant text: beside other constants PostgreSQL
+  /// would take the database's collation.
+  func ordered(_ sql: SQLFragment, _ constant: Value?) -> SQLFragment {
+    guard dialect.hasTypedColumns, case .string? = constant else { return sql }
+    return SQLFragment("(") + sql + dialect.collation(.string) + ")"
   }
 
   private static func symbols(
@@ -167,10 +157,8 @@ extension ConditionWriter {
 
   mutating func write(_ interval: Interval) -> Alternatives {
     let value = operand(interval.value)
-    let lower = collated(
-      bound(interval.lower, beside: value), interval.lower, beside: interval.value)
-    let upper = collated(
-      bound(interval.upper, beside: value), interval.upper, beside: interval.value)
+    let lower = ordered(bound(interval.lower, beside: value), interval.lower)
+    let upper = ordered(bound(interval.upper, beside: value), interval.upper)
     let test = value.collated + " BETWEEN " + lower + " AND " + upper
     guard interval.isNegated else { return Alternatives([test]) }
     if ParserStackBudget.isDeep(interval.value) {

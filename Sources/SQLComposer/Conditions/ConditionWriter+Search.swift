@@ -44,8 +44,8 @@ extension ConditionWriter {
     _ comparison: Comparison, from prefix: String, to successor: String
   ) -> Alternatives {
     let text = operand(comparison.left).text
-    let lower = ordered(.bound(.text(prefix)))
-    let upper = ordered(.bound(.text(successor)))
+    let lower = ordered(.bound(.text(prefix)), .string(prefix))
+    let upper = ordered(.bound(.text(successor)), .string(successor))
     guard comparison.isNegated else {
       return Alternatives([text.collated + " >= " + lower + " AND " + text.collated + " < " + upper]
       )

@@ -14,6 +14,8 @@ struct EntityDraft {
   }
 
   private let catalog: TableDescription
+  /// True if a transaction holds its table or a join table of one of its relationships.
+  var isLocked: Bool
   private let key: Key
   private let ownName: String
   private var attributes: [Attribute] = []
@@ -26,6 +28,7 @@ struct EntityDraft {
   init(_ catalog: TableDescription, key: Key) {
     self.catalog = catalog
     self.key = key
+    isLocked = catalog.isLocked
     ownName = catalog.name
   }
 
@@ -166,7 +169,7 @@ extension EntityDraft {
       },
       propertyOrder: order.map(\.property), idType: key.idType,
       aliases: aliases.filter { $0.key == "id" || !taken.contains($0.key) },
-      isObservable: hasKey && catalog.isObservable, isLocked: catalog.isLocked,
+      isObservable: hasKey && catalog.isObservable, isLocked: isLocked,
       isWritable: hasKey, unique: table.uniqueAttributes, keyProperties: table.keyProperties,
       needsKey: hasKey && key.kind == .column
         && catalog.column(named: key.columns[0])?.defaultSQL == nil,

@@ -183,6 +183,10 @@ extension CatalogLinks {
         .joinTable(table: result.count, source: second, destination: first),
         unrecordedTable: unrecorded)
       inverses.add((from, forward), (to, back))
+      if table.isLocked {
+        drafts[from].isLocked = true
+        drafts[to].isLocked = true
+      }
       result.append(
         JoinTable(
           name: table.name, key: KeyFinder(table: table, dialect: dialect).joinKey,

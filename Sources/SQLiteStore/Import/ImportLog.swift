@@ -5,7 +5,7 @@
 // needed, because an import never replaces.
 //
 // Rows with keys above all former ones, almost always all rows, are recorded by two statements at
-// the end, which takes a fraction of the time.
+// the end, in place of two for each row.
 
 import FetchModel
 import LiveFetchCSQLite

@@ -2,8 +2,8 @@
 //
 // Values are bound directly from the file's bytes. If all rows are inserted and the table has no
 // triggers other than the history's, the import disables these triggers and writes the same history
-// rows itself, in a fraction of the time. If a model file describes the entity, each row passes through a
-// save instead. Memory use does not depend on the number of rows.
+// rows itself. If a model file describes the entity, each row passes through a save instead. Memory use
+// does not depend on the number of rows.
 
 import FetchModel
 import LiveFetchCSQLite

@@ -68,6 +68,7 @@ extension ManagedObjectContext {
     return "is no \(layout.type) here: `\(layout.entityName)` is the class \(known) in this context"
   }
 
+  /// Forgets which objects refer to an object that is not new any more.
   func forgetReferrers(of object: ManagedObject) {
     referrers[object.objectID] = nil
     obtainedIDs.remove(object.objectID)
