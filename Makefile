@@ -68,6 +68,8 @@ conformance: deps ## check the JavaScript and the Python client by Public/confor
 	@swift build --product livefetch
 	@python3 Public/conformance.py --livefetch "$$(swift build --show-bin-path)/livefetch" \
 	  -- python3 Tests/Conformance/python_client.py
+	@python3 Public/conformance.py --livefetch "$$(swift build --show-bin-path)/livefetch" \
+	  -- python3 Tests/Conformance/python_client.py --async
 	@bash .ci/install --optional nodejs
 	@python3 Public/conformance.py --livefetch "$$(swift build --show-bin-path)/livefetch" \
 	  -- node Tests/Conformance/javascript_client.mjs

@@ -149,9 +149,11 @@ class Client:
 
     def __init__(self, url: str, token: Token = None, timeout: float = 10.0):
         self._address, self._token, self._timeout = urllib.parse.urlsplit(url), token, timeout
-        self._idle: List[http.client.HTTPConnection] = []
-        self._waiting: List[http.client.HTTPConnection] = []
-        self._closed = threading.Event()
+        https = self._address.scheme == "https"
+        self._kind: Any = http.client.HTTPSConnection if https else http.client.HTTPConnection
+        self._closed, self._lock = threading.Event(), threading.Lock()
+        self._idle: List[Any] = []  # connections without a request
+        self._live: List[Any] = []  # connections on which `live` waits
 
     def fetch(self, entity: str, **parameters: Any) -> Result:
         """A snapshot. Parameters as in `POST /v1/fetch`; `as_` stands for `as`."""
@@ -161,34 +163,27 @@ class Client:
         """The result now and after every change, until `close`. Goes on after lost connections and
         restarts of the server; raises `LiveFetchError` if the request itself is wrong, or takes
         longer than the server allows."""
-        request, connection = _request(entity, parameters), self._connect(wait=WAIT)
+        request, pause = _request(entity, parameters), SHORTEST_PAUSE
         result: Optional[Result] = None
-        pause = SHORTEST_PAUSE
-        self._waiting.append(connection)
-        try:
-            while not self._closed.is_set():
-                before = result
-                seconds: Optional[float] = None
-                try:
-                    result = self._advanced(connection, request, before)
-                except OutOfStep:
+        while not self._closed.is_set():
+            before, seconds = result, 0.0
+            try:
+                result = self._next(request, before)
+            except OutOfStep:
+                result = None
+            except LiveFetchError as error:
+                if error.status == 410:
                     result = None
-                except LiveFetchError as error:
-                    if error.status == 410:
-                        result = None
-                    elif not error.is_transient or error.code == "query-timeout":
-                        raise
-                    seconds = error.retry_after
-                else:
-                    pause = SHORTEST_PAUSE
-                    if before is None or {**before, "token": ""} != {**result, "token": ""}:
-                        yield result
-                    continue
-                self._closed.wait(max(pause, seconds or 0))
-                pause = min(pause * 2, LONGEST_PAUSE)
-        finally:
-            self._waiting.remove(connection)
-            connection.close()
+                elif not error.is_transient or error.code == "query-timeout":
+                    raise
+                seconds = error.retry_after or 0
+            else:
+                pause = SHORTEST_PAUSE
+                if before is None or {**before, "token": ""} != {**result, "token": ""}:
+                    yield result
+                continue
+            self._closed.wait(max(pause, seconds))
+            pause = min(pause * 2, LONGEST_PAUSE)
 
     def save(self, changes: List[Dict[str, Any]], key: Optional[str] = None, **more: Any) -> Any:
         """Saves all changes or none. Repeats the request while there is no answer, seven times in
@@ -209,11 +204,13 @@ class Client:
 
     def close(self) -> None:
         """Ends every `live`, also those that wait on other threads, and closes the connections."""
-        self._closed.set()
-        for connection in list(self._waiting):
-            with contextlib.suppress(OSError, AttributeError):  # a lost connection has no socket
-                connection.sock.shutdown(socket.SHUT_RDWR)
-        self._close_idle()
+        with self._lock:
+            self._closed.set()
+            for connection in self._live:
+                with contextlib.suppress(OSError, AttributeError):  # a lost connection has no socket
+                    connection.sock.shutdown(socket.SHUT_RDWR)
+            for connection in self._idle:
+                connection.close()
 
     def __enter__(self) -> Client:
         return self
@@ -221,15 +218,11 @@ class Client:
     def __exit__(self, *error: Any) -> None:
         self.close()
 
-    def _close_idle(self) -> None:
-        with contextlib.suppress(IndexError):
-            while True:
-                self._idle.pop().close()
-
-    def _advanced(self, connection: Any, request: Result, result: Optional[Result]) -> Result:
+    def _next(self, request: Result, result: Optional[Result]) -> Result:
+        """The result after `result`, or the first one."""
         if result is not None:
             request = {**request, "since": result["token"], "wait": WAIT}
-        answer = self._send(connection, "POST", "/v1/fetch", request)
+        answer = self._call("POST", "/v1/fetch", request, wait=WAIT)
         if not isinstance(answer.get("to", answer.get("token")), str):  # something else has answered
             raise LiveFetchError({"code": "not-an-answer", "detail": "The answer has no token."})
         new = answer if result is None else advance(result, answer)
@@ -238,78 +231,73 @@ class Client:
             raise OutOfStep("the digest differs")
         return new
 
-    def _call(self, *arguments: Any) -> Result:
-        if self._closed.is_set():
+    def _call(self, method: str, path: str, body: Any = None, headers: Any = {}, wait: float = 0) -> Result:
+        """The answer. Only `live` sets `wait`, the seconds that the server may hold the request."""
+        if self._closed.is_set() and not wait:
             raise RuntimeError("the client is closed")
-        try:
-            connection = self._idle.pop()
-        except IndexError:
-            connection = self._connect()
-        try:
-            return self._send(connection, *arguments)
-        except LiveFetchError as error:
-            if error.status:
-                raise
-            # The server closes connections that are idle. What is sent here may be sent twice.
-            return self._send(connection, *arguments)
-        finally:
-            self._idle.append(connection)
-            if self._closed.is_set():  # while this call was made
-                self._close_idle()
-
-    def _connect(self, wait: float = 0) -> Any:
-        secure = self._address.scheme == "https"
-        kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-        connection: Any = kind(self._address.netloc, timeout=self._timeout)
-        connection.answer_timeout = self._timeout + wait  # to connect takes no longer than a call
-        return connection
-
-    def _send(self, connection: Any, *arguments: Any) -> Result:
+        data = None if body is None else json.dumps(body).encode()
+        request = (method, self._address.path.rstrip("/") + path, data)
         token = self._token() if callable(self._token) else self._token
         try:
-            return self._send_with(token, connection, *arguments)
+            return self._send(request, headers, token, wait)
         except LiveFetchError as error:
             # The credential may have ended while the server held the request.
             renewed = self._token() if error.status == 401 and callable(self._token) else token
             if renewed == token:
                 raise
-        return self._send_with(renewed, connection, *arguments)
+        return self._send(request, headers, renewed, wait)
 
-    def _send_with(
-        self, token: Optional[str], connection: Any, method: str, path: str, body: Any = None, more: Any = {}
-    ) -> Result:
+    def _send(self, request: Any, more: Any, token: Optional[str], wait: float) -> Result:
         headers = {"Content-Type": "application/json", **more}
         if token:
             headers["Authorization"] = f"Bearer {token}"
-        data = None if body is None else json.dumps(body).encode()
+        with self._lock:
+            connection = self._idle.pop() if self._idle else self._kind(self._address.netloc, timeout=self._timeout)
+            if wait:
+                self._live.append(connection)
+        reused = connection.sock is not None
         try:
-            if connection.sock is None:
+            if not reused:
                 connection.connect()
-                connection.sock.settimeout(connection.answer_timeout)
-            if self._closed.is_set():  # `close` ends only connections that are open
+            connection.sock.settimeout(self._timeout + wait)
+            if wait and self._closed.is_set():  # `close` ends only connections that are open
                 raise OSError("the client is closed")
-            connection.request(method, self._address.path.rstrip("/") + path, data, headers)
+            connection.request(*request, headers)
             response = connection.getresponse()
-            text = response.read()
+            return _answer(response, response.read())
         except (OSError, http.client.HTTPException) as error:
             connection.close()
+            # The server closes idle connections.
+            if reused and not (isinstance(error, socket.timeout) or self._closed.is_set()):
+                return self._send(request, more, token, wait)
             raise LiveFetchError({"detail": str(error)}) from error
-        try:
-            value = json.loads(text, parse_float=_Float)
-        except ValueError:
-            value = None  # a page of a proxy
-        if response.status < 400 and isinstance(value, dict):
-            return value
-        problem = value if isinstance(value, dict) else {"code": "not-an-answer"}
-        problem["status"] = response.status if response.status >= 400 else 0
-        pause = response.headers.get("Retry-After", "")
-        raise LiveFetchError(problem, float(pause) if pause.isdigit() else None)
+        finally:
+            with self._lock:
+                if wait:
+                    self._live.remove(connection)
+                if self._closed.is_set():
+                    connection.close()
+                if connection.sock is not None:
+                    self._idle.append(connection)
 
 
 def _request(entity: str, parameters: Dict[str, Any]) -> Dict[str, Any]:
     # The server splits lists that are one text.
     named = {name.rstrip("_"): value for name, value in parameters.items() if value is not None}
     return {"entity": entity, **named}
+
+
+def _answer(response: http.client.HTTPResponse, text: bytes) -> Result:
+    try:
+        value = json.loads(text, parse_float=_Float)
+    except ValueError:
+        value = None  # a page of a proxy
+    if response.status < 400 and isinstance(value, dict):
+        return value
+    problem = value if isinstance(value, dict) else {"code": "not-an-answer"}
+    problem["status"] = response.status if response.status >= 400 else 0
+    pause = response.headers.get("Retry-After", "")
+    raise LiveFetchError(problem, float(pause) if pause.isdigit() else None)
 
 
 class AsyncClient:

@@ -1,7 +1,7 @@
 // A binary value in the row panel: a picture, or else its first bytes; to download and to replace.
 
 import { h, replace, saveFile } from './dom.js';
-import { bytes, isBase64, number } from './format.js';
+import { beginning, bytes, isBase64, LONG, number } from './format.js';
 
 /** The first bytes of the kinds of pictures that browsers decode; in BMP the file's size and four zeros follow. */
 const pictures = [['png', /^\x89PNG\r\n/], ['jpeg', /^\xff\xd8\xff/], ['gif', /^GIF8[79]a/], ['webp', /^RIFF.{4}WEBP/s], ['bmp', /^BM.{4}\0{4}/s]];
@@ -44,7 +44,7 @@ function parts(column, value, data, { kind, onRefused, commit, stored }) {
   const about = data ? `${kind ? `${kind.toUpperCase()}, ` : ''}${bytes(data.length)}`
     : text === null ? 'NULL' : typeof value === 'string' ? `text of ${number([...text].length)} characters` : 'not binary';
   return [data && (kind ? picture(data, column.name, onRefused) : dump(data)),
-    text !== null && h('pre', { class: 'code is-text', tabindex: 0, 'aria-label': 'Text' }, text),
+    text !== null && h('pre', { class: 'code is-text', tabindex: 0, 'aria-label': 'Text' }, beginning(text, LONG)),
     h('p', { class: 'binary-line' }, h('span', {}, about),
       about !== 'NULL' && h('button', { class: 'text-button', type: 'button',
         onclick: () => download(data ?? text, `${column.name}.${kind ?? (data ? 'bin' : 'txt')}`, stored) }, 'Download'),

@@ -1,6 +1,6 @@
 // The menu of a cell: filter by its value, copy it, show its row.
 
-import { h } from './dom.js';
+import { copyText, h } from './dom.js';
 import { editable } from './format.js';
 import { own } from './json.js';
 import { closePopover, menuItem, popover } from './popover.js';
@@ -28,14 +28,4 @@ export function cellMenu(anchor, column, item, text, page) {
     !page.isReadOnly && !column.isFixed && menuItem('Edit the cell', act(page.edit), { hint: 'Enter' }),
     !page.isReadOnly && menuItem('Delete the row', act(page.remove), { hint: 'Del', isDanger: true })),
   { label: `${column.name}: ${short}`, className: 'cell-menu' });
-}
-
-/** Copies a text. Returns false if the browser refuses. */
-export async function copyText(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,13 +1,11 @@
 // The heads of the columns: the name sorts, the button beside it opens the column's menu, the right
 // edge changes the width. A head that is dragged moves its column.
 
-import { h, replace } from './dom.js';
+import { h, isPhone, replace } from './dom.js';
 import { sortsBy, sortTerms } from './sort-terms.js';
 
 /** Pixels that a pointer moves before it drags. */
 const DRAG = 6;
-/** The widest window of a phone, in pixels. */
-const PHONE = 760;
 
 export class ColumnHeads {
   #handlers;
@@ -61,7 +59,7 @@ export class ColumnHeads {
     this.#current = column.name;
     if (this.#isDragged) this.#isDragged = false;
     // On a phone there is no room for the button of the menu; the menu sorts as well.
-    else if (this.#handlers.onColumn && innerWidth <= PHONE) this.#handlers.onColumn(column, event.currentTarget);
+    else if (this.#handlers.onColumn && isPhone()) this.#handlers.onColumn(column, event.currentTarget);
     else this.#handlers.onSort(column, event.shiftKey);
   }
 

@@ -12,7 +12,7 @@ export function columnMenu(column, anchor, page) {
   const facets = column.isID ? null : new Facets(page.client, page.view, column, {
     onFilter: (condition) => { closePopover(); page.addCondition(condition); },
     onRange: (...range) => { closePopover(); page.narrow(...range); },
-    labels: (entity) => page.schema.labels(entity), titleOf: (...row) => page.schema.relatedTitle(...row), onDrawn: () => opened.place() });
+    count: page.schema.countText(page.view.entity), labels: (entity) => page.schema.labels(entity), titleOf: (...row) => page.schema.relatedTitle(...row), onDrawn: () => opened.place() });
   const opened = popover(anchor, [
     h('div', { class: 'menu' },
       path && menuItem('Sort ascending', act(() => page.change({ sort: sortText([path]) }))),

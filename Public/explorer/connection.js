@@ -1,7 +1,7 @@
 // The state of the connection in the bar, and the summary above the table.
 
 import { h, replace } from './dom.js';
-import { bytes, number } from './format.js';
+import { bytes, clock, number } from './format.js';
 import { rowCount, span } from './row-window.js';
 
 const texts = { connecting: 'connecting', live: 'live', offline: 'reconnecting', failed: 'refused', slow: 'too slow',
@@ -16,8 +16,6 @@ export function showConnection(state, reason) {
   element.title = text;
   document.getElementById('connection-text').textContent = text;
 }
-
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hour12: false });
 
 /**
  * @param shown `range`: an element with the numbers of the visible rows, unless all are loaded.

@@ -1,9 +1,8 @@
 // Sort, section and window: the rest of a fetch request.
 
 import { h, replace } from './dom.js';
+import { dateParts } from './group-request.js';
 import { sortTerms, sortText } from './sort-terms.js';
-
-const datePieces = ['day', 'month', 'year'];
 
 export class Controls {
   #parent;
@@ -37,7 +36,7 @@ export class Controls {
       () => change(terms.toSpliced(index, 1))));
     const free = paths.filter(({ path }) => !terms.some((term) => pathOf(term) === path));
     return h('div', { class: 'control' }, h('span', { class: 'name' }, 'sort'), chips,
-      this.#adder('Add a sort key', free, (path) => change([...terms, path])));
+      adder('Add a sort key', free.map(({ path }) => ({ text: path, name: path })), (path) => change([...terms, path])));
   }
 
   #chip(term, turn, remove) {
@@ -49,20 +48,12 @@ export class Controls {
       h('button', { class: 'remove', onclick: remove, 'aria-label': `Remove ${pathOf(term)}` }, '×'));
   }
 
-  #adder(label, paths, add) {
-    const options = paths.map(({ path }) => h('option', { value: path }, path));
-    const pick = ({ target }) => add(target.value);
-    return h('span', { class: 'adder' },
-      h('select', { 'aria-label': label, onchange: pick },
-        h('option', { value: '', disabled: true, selected: true }, ''), options));
-  }
-
   // MARK: Section
 
   #section(view, paths) {
     const isDown = view.section.startsWith('-');
     const current = view.section.replace(/^-/, '');
-    const choices = paths.flatMap(({ path, type }) => [path, ...pieces(path, type)]);
+    const choices = paths.flatMap(({ path, type }) => [path, ...partsOf(path, type)]);
     if (current && !choices.includes(current)) choices.unshift(current);
     const options = choices.map(
       (path) => h('option', { value: path, selected: path === current }, path));
@@ -93,10 +84,15 @@ export class Controls {
   }
 }
 
+/** A menu of what can be added. @param choices `{text, name}`; `add` is called with the text. */
+export const adder = (label, choices, add) => h('span', { class: 'adder' },
+  h('select', { 'aria-label': label, onchange: ({ target }) => add(target.value) },
+    h('option', { value: '', disabled: true, selected: true }, ''), choices.map(({ text, name }) => h('option', { value: text }, name))));
+
 const pathOf = (term) => term.replace(/^-/, '').split(':')[0];
 const reversed = (term) => (term.startsWith('-') ? term.slice(1) : `-${term}`);
 
-function pieces(path, type) {
+function partsOf(path, type) {
   if (type === 'string') return [`${path}:initial`];
-  return type === 'date' ? datePieces.map((piece) => `${path}:${piece}`) : [];
+  return type === 'date' ? dateParts.map((part) => `${path}:${part}`) : [];
 }

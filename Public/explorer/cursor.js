@@ -1,7 +1,6 @@
 // Tracks the current cell of the table, handles its keys and opens its editors.
 
-import { copyText } from './cell-menu.js';
-import { h } from './dom.js';
+import { copyText, h } from './dom.js';
 import { editable } from './format.js';
 import { own } from './json.js';
 import { keyOf } from './row-key.js';
@@ -218,8 +217,7 @@ export class Cursor {
 
   #remove() {
     if (this.#grid.selection.size > 0) return this.#handlers.onRemoveSelected();
-    const row = this.#held && this.#grid.row(this.#heldKey);
-    if (row) this.#handlers.onRemove(row.item);
+    if (this.#item) this.#handlers.onRemove(this.#item);
   }
 
   /** Ctrl C copies, Ctrl A selects all rows. Returns true if the key was one of them. With Caps Lock the key is a capital letter. */

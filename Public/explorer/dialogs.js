@@ -3,7 +3,7 @@
 import { h } from './dom.js';
 import { parse } from './format.js';
 import { own } from './json.js';
-import { RelatedEditor } from './related-editor.js';
+import { searchButton } from './related-editor.js';
 import { choices, ValueField } from './value-field.js';
 import { datePicker } from './date-picker.js';
 
@@ -140,24 +140,12 @@ function booleanField(column, given) {
 function relatedField(column, given, options) {
   let chosen = given;
   const text = h('button', { class: 'field related-value', type: 'button' });
-  const holder = h('span', { class: 'related-holder' }, text);
   const show = () => {
     const name = chosen === undefined ? 'choose …' : options.nameOf(column.destination, chosen) ?? String(chosen ?? 'NULL');
     text.textContent = name;
     text.setAttribute('aria-label', chosen === undefined ? column.name : `${column.name}: ${name}`);
   };
-  const close = () => {
-    const hadFocus = holder.contains(document.activeElement);
-    show();
-    holder.replaceChildren(text);
-    if (hadFocus) text.focus();
-  };
-  text.addEventListener('click', () => {
-    const related = new RelatedEditor(column, chosen, { ...options, cancel: close,
-      done: (id) => { chosen = id; close(); } });
-    holder.replaceChildren(h('span', { class: 'editor' }, related.element));
-    related.focus();
-  });
+  const holder = searchButton(text, column, () => chosen, { ...options, done: (id) => { chosen = id; show(); } });
   show();
   return { name: column.name, element: labelled(column, holder), isFilled: () => chosen !== given, focus: () => text.focus(),
     read: (values) => {

@@ -52,7 +52,12 @@ export function sentence(text) {
   return text.split(/`([^`]*)`/).map((part, index) => (index % 2 === 1 ? h('code', {}, part) : part));
 }
 
-export const prefersCalm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
+/** The widest window of a phone, in pixels. */
+export const PHONE = 760;
+
+export const isPhone = () => innerWidth <= PHONE;
+
+export const prefersReducedMotion = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 /** Calls `run` at once and then at most every `interval` milliseconds. The last call is never lost. */
 export function throttle(run, interval) {
@@ -93,6 +98,24 @@ export function debounce(run, delay) {
   };
   later.flush = flush;
   return later;
+}
+
+/** Copies a text. Afterwards a button says for a while whether the browser has allowed it. */
+export async function copyText(text, button) {
+  const isDone = await write(text);
+  if (!button) return;
+  button.dataset.label ??= button.textContent;
+  button.textContent = isDone ? 'Copied' : 'The browser refused';
+  setTimeout(() => { button.textContent = button.dataset.label; }, 1400);
+}
+
+async function write(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Saves a blob as a file of the user's. */

@@ -26,7 +26,8 @@ export class Facets {
 
   /**
    * @param view `{entity, where}`.
-   * @param handlers `{onFilter(condition), onRange(path, from, to), labels(entity), titleOf(entity, item, id), onDrawn()}`.
+   * @param handlers `{onFilter(condition), onRange(path, from, to), labels(entity), titleOf(entity, item, id), onDrawn()}`, and
+   * `count`: the aggregate that counts rows.
    */
   constructor(client, view, column, handlers) {
     this.#client = client;
@@ -40,6 +41,10 @@ export class Facets {
 
   close() {
     this.#abort.abort();
+  }
+
+  get #count() {
+    return `n:${this.#handlers.count}`;
   }
 
   get #path() {
@@ -73,7 +78,7 @@ export class Facets {
 
   async #loadCounts() {
     replace(this.#values);
-    const [{ n, present }] = await this.#ask({ select: ['n:@count', `present:@count.${this.#path}`] });
+    const [{ n, present }] = await this.#ask({ select: [this.#count, `present:@count.${this.#path}`] });
     this.#showFigures([['values', number(present)], ['NULL', number(n - present)]]);
   }
 
@@ -82,7 +87,7 @@ export class Facets {
     const path = this.#path;
     if (type === 'relationship' || type === 'boolean') return;
     const isOrdered = isNumeric(type) || type === 'date';
-    const [row] = await this.#ask({ select: ['n:@count', `present:@count.${path}`,
+    const [row] = await this.#ask({ select: [this.#count, `present:@count.${path}`,
       `different:@distinctUnionOfObjects.${path}.@count`, `least:@min.${path}`, `most:@max.${path}`,
       ...(isNumeric(type) ? [`mean:@avg.${path}`] : [])] });
     const text = (value) => (value === null ? '–' : beginning(show(value, type)));
@@ -103,7 +108,7 @@ export class Facets {
     const [low, high] = [least, most].map((each) => (isDate ? (Date.parse(each) - EPOCH) / 1000 : nearest(each)));
     const width = (high - low) / BINS;
     if (!Number.isFinite(width) || width <= 0) return;
-    const rows = await this.#ask({ select: [`bin:floor((${value} - ${low}) * 1.0 / ${width})`, 'n:@count'], group: ['bin'] });
+    const rows = await this.#ask({ select: [`bin:floor((${value} - ${low}) * 1.0 / ${width})`, this.#count], group: ['bin'] });
     const counts = new Array(BINS).fill(0);
     for (const { bin, n } of rows) if (bin !== null) counts[Math.max(0, Math.min(BINS - 1, bin))] += n;
     const written = (each) => (isDate ? new Date(each * 1000 + EPOCH).toISOString().replace('.000Z', 'Z') : each);
@@ -118,7 +123,7 @@ export class Facets {
     const width = bins[0].to - bins[0].from + 1n;
     // A difference of more than 63 bits has no exact value in a database.
     const [factor, end] = high - low < 2n ** 63n ? ['', ''] : [' * 1.0', '.0'];
-    const rows = await this.#ask({ select: [`bin:floor((${this.#path}${factor} - ${low}${end}) * 1.0 / ${width})`, 'n:@count'], group: ['bin'] });
+    const rows = await this.#ask({ select: [`bin:floor((${this.#path}${factor} - ${low}${end}) * 1.0 / ${width})`, this.#count], group: ['bin'] });
     for (const { bin, n } of rows) if (bin !== null) bins[Math.max(0, Math.min(bins.length - 1, bin))].count += n;
     drawBins(this.#histogram, bins, { onPick: (from, to) => this.#handlers.onRange(this.#column, from, to), text: String });
   }
@@ -131,7 +136,7 @@ export class Facets {
     const path = this.#path;
     const aliases = labels.map((_, index) => `label${index}`);
     const columns = labels.map((label, index) => `label${index}:${path}.${nameText(label)}`);
-    const rows = await this.#ask({ select: [`value:${path}`, ...columns, 'n:@count'], group: ['value', ...aliases],
+    const rows = await this.#ask({ select: [`value:${path}`, ...columns, this.#count], group: ['value', ...aliases],
       sort: ['-n'], limit: MOST });
     const nameOf = (row) => (labels.length === 0 || row.value === null ? undefined
       : this.#handlers.titleOf(destination, Object.fromEntries(labels.map((label, index) => [label, row[`label${index}`]])), row.value) || undefined);

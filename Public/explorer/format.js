@@ -6,6 +6,8 @@ import { Decimal, number as exact, parse as parseText, stringify } from './json.
 const integers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0, useGrouping: 'min2' });
 const numbers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 17, useGrouping: 'min2' });
 const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
+/** The time of a day. */
+export const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hour12: false });
 
 export const isNumeric = (type) => ['integer', 'double', 'decimal'].includes(type);
 
@@ -39,10 +41,12 @@ export function show(value, type) {
 
 /** A cell or a name shows as many characters: a browser takes seconds for the layout of a text of megabytes. */
 const MOST = 1000;
+/** The panel of a row shows a text of more characters by its beginning. */
+export const LONG = 100_000;
 
-/** The first characters of a long text, and a mark. */
-export function beginning(text) {
-  return text.length > MOST ? `${text.slice(0, MOST).replace(/[\ud800-\udbff]$/, '')}…` : text;
+/** The first characters of a text of more than `longest`, and a mark. */
+export function beginning(text, longest = MOST) {
+  return text.length > longest ? `${text.slice(0, MOST).replace(/[\ud800-\udbff]$/, '')}…` : text;
 }
 
 /** A date without `T`, `Z`, and a time of 00:00; another text as it is. */

@@ -7,7 +7,7 @@
 import { ColumnHeads } from './column-heads.js';
 import { ColumnWidths } from './column-widths.js';
 import { Cursor } from './cursor.js';
-import { h } from './dom.js';
+import { h, PHONE } from './dom.js';
 import { number } from './format.js';
 import { IndexStrip } from './index-strip.js';
 import { largestValue } from './largest-value.js';
@@ -22,7 +22,7 @@ import { enter, leave } from './transitions.js';
 
 /** Rows kept ready above and below what shows. */
 const MARGIN = 6 * 32;
-const phone = matchMedia('(max-width: 760px)');
+const phone = matchMedia(`(max-width: ${PHONE}px)`);
 useTouchSizes(phone.matches);
 
 export class Grid {
@@ -114,7 +114,7 @@ export class Grid {
   }
 
   #setColumns(columns) {
-    this.cursor?.finish();
+    this.cursor.finish();
     this.#columns = columns;
     this.#widths.begin(columns);
     this.#rows.forEach((row) => row.element.remove());
@@ -282,8 +282,6 @@ export class Grid {
   }
 
   #resized() {
-    const isNarrow = this.element.clientWidth < 640;
-    this.element.classList.toggle('is-narrow', isNarrow);
     this.#setWidths();
     this.#draw({});
   }
@@ -299,6 +297,7 @@ export class Grid {
 
   #setWidths() {
     const isNarrow = this.element.clientWidth < 640;
+    this.element.classList.toggle('is-narrow', isNarrow);
     this.#widths.apply(isNarrow && this.element.clientWidth);
   }
 
@@ -366,7 +365,7 @@ export class Grid {
   #place(row, item, y, index, plays) {
     if (row.item !== item) {
       const changed = this.#fill(row, item);
-      if (plays) changed.forEach((cell) => this.#motion.wash(cell, '--changed'));
+      if (plays) changed.forEach((cell) => this.#motion.colour(cell, '--changed'));
     }
     row.move(y);
     row.element.setAttribute('aria-rowindex', index + 2);

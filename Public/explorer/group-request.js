@@ -6,7 +6,8 @@ import { equals, filterProblem, pathText, quoted } from './predicate-text.js';
 
 /** The most groups that are shown. */
 export const MOST = 1000;
-const parts = ['day', 'month', 'year'];
+/** The parts of a date by which rows are grouped and sectioned. */
+export const dateParts = ['day', 'month', 'year'];
 
 const list = (text) => text.split(',').filter(Boolean);
 
@@ -19,7 +20,7 @@ export function groupColumns(view, schema) {
   return list(view.group).map((text) => {
     const [path, part] = text.split(':');
     const { attribute, isDotted } = schema.resolve(view.entity, path) ?? {};
-    if (parts.includes(part)) {
+    if (dateParts.includes(part)) {
       const alias = `${plain(path)}_${part}`;
       return { text, path, isDotted, alias, type: 'string', part, select: `${alias}:${path}:${part}` };
     }
@@ -46,7 +47,7 @@ export function valueColumns(view, schema) {
     const alias = subject === '' ? word : `${word}_${plain(subject)}`;
     const found = schema.resolve(view.entity, subject)?.attribute?.type;
     const type = ['min', 'max', 'sum'].includes(kind) ? found : 'double';
-    const written = subject === '' ? text : text.replace(subject, () => pathText(subject));
+    const written = subject === '' ? schema.countText(view.entity) : text.replace(subject, () => pathText(subject));
     return { text, alias, type, select: `${alias}:${written}`, name: subject === '' ? word : `${word} of ${subject}` };
   });
 }
@@ -54,7 +55,7 @@ export function valueColumns(view, schema) {
 /** The columns that a view may group by: attributes, those of to-one relationships, parts of dates. */
 export function groupChoices(view, schema) {
   return schema.paths(view.entity).filter(({ path, type }) => isListed(path) && schema.resolve(view.entity, path)?.attribute?.name && !['binary', 'json'].includes(type))
-    .flatMap(({ path, type }) => (type === 'date' ? [path, ...parts.map((part) => `${path}:${part}`)] : [path]));
+    .flatMap(({ path, type }) => (type === 'date' ? [path, ...dateParts.map((part) => `${path}:${part}`)] : [path]));
 }
 
 /** The aggregates that a view may show: `{text, name}`. */
@@ -74,7 +75,7 @@ export function firstGroups(view, schema) {
     .find(({ name, label }) => label && isListed(name) && isListed(label));
   const own = schema.entity(view.entity).attributes.find(({ name, type }) => isListed(name) && ['boolean', 'string'].includes(type));
   const [section, option] = view.section.replace(/^-/, '').split(':');
-  const group = (parts.includes(option) ? `${section}:${option}` : section) || (related ? `${related.name}.${related.label}` : own?.name ?? 'id');
+  const group = (dateParts.includes(option) ? `${section}:${option}` : section) || (related ? `${related.name}.${related.label}` : own?.name ?? 'id');
   return { group, values: '@count', having: '', order: '-count', chart: 'bars' };
 }
 

@@ -1,5 +1,6 @@
 // Groups of the rows in place of the table: live, as a table, bars or a line.
 
+import { adder } from './controls.js';
 import { debounce, h, replace } from './dom.js';
 import { number } from './format.js';
 import { groupBars, groupLine, groupTable } from './group-charts.js';
@@ -11,7 +12,7 @@ import { PlainFetch } from './plain-fetch.js';
 const TYPING = 400;
 const kinds = [['table', 'Table', groupTable], ['bars', 'Bars', groupBars], ['line', 'Line', groupLine]];
 /** The properties of a view without groups. */
-export const noGroups = { group: '', values: '', having: '', order: '', chart: '' };
+const noGroups = { group: '', values: '', having: '', order: '', chart: '' };
 
 export class GroupView {
   #page;
@@ -84,10 +85,10 @@ export class GroupView {
       && (() => change({ [kind]: list.toSpliced(index, 1).join(',') }))));
     replace(this.#controls,
       h('div', { class: 'control' }, h('span', { class: 'name' }, 'group by'), chips(groups, 'group', (text) => text, false),
-        this.#adder('Group by', groupChoices(view, schema).filter((path) => !groups.includes(path)).map((path) => ({ text: path, name: path })),
+        adder('Group by', groupChoices(view, schema).filter((path) => !groups.includes(path)).map((path) => ({ text: path, name: path })),
           (path) => change({ group: [...groups, path].join(',') }))),
       h('div', { class: 'control' }, h('span', { class: 'name' }, 'values'), chips(values, 'values', (text) => names.get(text) ?? text, true),
-        this.#adder('Add a value', valueChoices(view, schema).filter(({ text }) => !values.includes(text)),
+        adder('Add a value', valueChoices(view, schema).filter(({ text }) => !values.includes(text)),
           (text) => change({ values: [...values, text].join(',') }))),
       h('label', { class: 'control' }, h('span', { class: 'name' }, 'having'), h('input', { class: 'field having', value: view.having,
         placeholder: `${valueColumns(view, schema)[0].alias} > 10`, spellcheck: 'false', oninput: ({ target }) => this.#having(target.value) })),
@@ -98,11 +99,6 @@ export class GroupView {
   #chip(name, remove) {
     return h('span', { class: 'chip' }, h('span', { class: 'chip-name' }, name),
       remove && h('button', { class: 'remove', type: 'button', 'aria-label': `Remove ${name}`, onclick: remove }, '×'));
-  }
-
-  #adder(label, choices, add) {
-    return h('span', { class: 'adder' }, h('select', { 'aria-label': label, onchange: ({ target }) => add(target.value) },
-      h('option', { value: '', disabled: true, selected: true }, ''), choices.map(({ text, name }) => h('option', { value: text }, name))));
   }
 
   // MARK: Showing

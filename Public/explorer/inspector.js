@@ -1,9 +1,9 @@
 // The panel at the right: the request as curl, metrics, the last diffs as they came, charts.
 
-import { h, replace, throttle } from './dom.js';
+import { copyText, h, replace, throttle } from './dom.js';
 import { histogram, SavesChart } from './charts.js';
 import { curl, curlUpdate } from './curl.js';
-import { bytes, drawable, isNumeric, milliseconds, number } from './format.js';
+import { bytes, clock, drawable, isNumeric, milliseconds, number } from './format.js';
 import { stringify } from './json.js';
 import { QueryPlan } from './query-plan.js';
 import { javascript, swift } from './request-code.js';
@@ -106,7 +106,7 @@ export class Inspector {
 
   #drawFigures() {
     const { traffic, result } = this.#shown;
-    const { median, latencies, diffBytes = 0, refetch, count } = traffic;
+    const { median, latencies, diffBytes, refetch, count } = traffic;
     const last = latencies.at(-1);
     replace(this.#parts.figures.body, h('dl', { class: 'figures' },
       figure('Save to paint', median === undefined ? '–' : milliseconds(median),
@@ -181,7 +181,7 @@ export class Inspector {
 export function codeBlock(text) {
   const lines = text.split('\n').map((line) => h('span', {}, `${line}\n`));
   return h('div', { class: 'code-block' }, h('pre', { class: 'code lines', tabindex: 0 }, lines),
-    h('button', { class: 'button small copy', onclick: ({ target }) => copy(text, target) }, 'Copy'));
+    h('button', { class: 'button small copy', onclick: ({ target }) => copyText(text, target) }, 'Copy'));
 }
 
 function figure(name, value, note) {
@@ -193,7 +193,6 @@ function saving(received, refetch) {
   return `estimated cost, ${Math.round(refetch / Math.max(1, received))}\u00a0×\u00a0the\u00a0diffs`;
 }
 
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hour12: false });
 const marks = [['inserted', '+', 'inserted'], ['deleted', '−', 'deleted'], ['moved', '⇅', 'moved'],
   ['updated', '~', 'changed']];
 
@@ -212,14 +211,4 @@ function diffLine(entry) {
     if (note.textContent !== text) note.textContent = text;
   };
   return Object.assign(line, { entry, update });
-}
-
-async function copy(text, target) {
-  try {
-    await navigator.clipboard.writeText(text);
-    target.textContent = 'Copied';
-  } catch {
-    target.textContent = 'Select and copy';
-  }
-  setTimeout(() => { target.textContent = 'Copy'; }, 1400);
 }

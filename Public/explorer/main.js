@@ -48,7 +48,7 @@ function describe({ database, store, version, readOnly }) {
 
 const [model, about, may] = await load();
 const schema = new Schema(model, browserStorage);
-schema.sample = about.sample;
+schema.isSample = about.sample;
 const page = new Page(schema, { client, closeDrawers, about, mayWrite: may.write });
 showSession(may, () => page.editing.leave());
 describe(about);
@@ -67,8 +67,8 @@ globalThis.livefetch = { client, page };
 if (!about.readOnly) {
   watchSaves(client, about.token, { onReset: (...news) => page.renewed(...news),
     onUnauthorized: () => page.renew(),
-    onSaves: (count) => {
-      page.inspector.savesChart.count(count);
-      page.counts.refresh();
+    onSaves: (saves) => {
+      page.inspector.savesChart.count(saves.length);
+      page.counts.refresh(schema.changedBy(saves));
     } });
 }

@@ -1,6 +1,6 @@
 // Animations of rows when the result changes. They are shorter when changes come quickly.
 
-import { prefersCalm } from './dom.js';
+import { prefersReducedMotion } from './dom.js';
 
 const EASE = 'cubic-bezier(.2, .7, .2, 1)';
 const LONGEST = 520;
@@ -21,7 +21,7 @@ export class Motion {
     const pause = now - this.#last;
     if (isNews) this.#last = now;
     this.duration = Math.max(SHORTEST, Math.min(LONGEST, pause * 0.8));
-    return !prefersCalm() && document.visibilityState === 'visible';
+    return !prefersReducedMotion() && document.visibilityState === 'visible';
   }
 
   /** Moves a row from the place where it was visible to its new place. */
@@ -46,7 +46,7 @@ export class Motion {
   /** A row that is new to the result: coloured where a diff brought it. */
   appear(row, isNews) {
     this.fade(row);
-    if (isNews) this.wash(row.element, '--came');
+    if (isNews) this.colour(row.element, '--came');
   }
 
   /** A row that has left: it is taken out of the document when it has faded. */
@@ -61,10 +61,10 @@ export class Motion {
   }
 
   /** Colours something for a while. */
-  wash(element, colour) {
+  colour(element, colour) {
     const from = { backgroundColor: `var(${colour})` };
     element.animate([from, { ...from, offset: 0.35 }, { backgroundColor: 'transparent' }],
-      { duration: prefersCalm() ? 900 : 1800, easing: 'ease-out' });
+      { duration: prefersReducedMotion() ? 900 : 1800, easing: 'ease-out' });
   }
 
   #play(element, frames) {

@@ -61,7 +61,7 @@ const examples = { string: 'text', integer: 1, double: 1.5, decimal: 1.5, boolea
   date: '2030-01-31T12:00:00Z', binary: 'AAECAw==', uri: 'https://example.org/', json: {} };
 
 /** Values that a new row may have: those that it needs, else the one it is known by. */
-export function exampleValues(schema, entity) {
+function exampleValues(schema, entity) {
   const { attributes, idType } = schema.entity(entity);
   const writable = attributes.filter(({ readOnly }) => !readOnly);
   const needed = writable.filter((attribute) => !attribute.optional && !attribute.default);

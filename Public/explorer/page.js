@@ -168,11 +168,13 @@ export class Page {
    *
    * @param isSchemaChange true if it is the same store.
    */
-  renewed(about, isSchemaChange) {
+  async renewed(about, isSchemaChange) {
     if (about.database !== this.about.database) return this.editing.reload();
     this.about = about;
     this.editing.follow(about, isSchemaChange);
-    return this.reload();
+    await this.reload();
+    // Saves may have been missed, and tables made again.
+    this.counts.refresh(this.schema.entities.map(({ name }) => name));
   }
 
   /** Fetches the model again, and the view with it where its own table is another one now. */

@@ -65,7 +65,7 @@ function place(element, anchor) {
 }
 
 /** A line of a menu. */
-export function menuItem(text, onclick, { hint, isDanger, isDisabled } = {}) {
-  return h('button', { class: `menu-item${isDanger ? ' is-danger' : ''}`, type: 'button', disabled: isDisabled, onclick },
+export function menuItem(text, onclick, { hint, isDanger } = {}) {
+  return h('button', { class: `menu-item${isDanger ? ' is-danger' : ''}`, type: 'button', onclick },
     h('span', {}, text), hint && h('kbd', {}, hint));
 }

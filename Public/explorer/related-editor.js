@@ -9,6 +9,27 @@ import { MOST } from './names.js';
 
 let lists = 0;
 
+/**
+ * A button that is replaced by a `RelatedEditor` while the user searches.
+ *
+ * @param value gives the present value.
+ * @param options those of the editor; `done(id)` is called after the button is there again.
+ */
+export function searchButton(button, column, value, options) {
+  const holder = h('span', { class: 'related-holder' }, button);
+  const close = () => {
+    const hadFocus = holder.contains(document.activeElement);
+    holder.replaceChildren(button);
+    if (hadFocus) button.focus();
+  };
+  button.addEventListener('click', () => {
+    const editor = new RelatedEditor(column, value(), { ...options, cancel: close, done: (id) => { close(); options.done(id); } });
+    holder.replaceChildren(h('span', { class: 'editor' }, editor.element));
+    editor.focus();
+  });
+  return holder;
+}
+
 export class RelatedEditor {
   #input;
   #list;

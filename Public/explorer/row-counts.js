@@ -2,7 +2,7 @@
 
 import { throttle } from './dom.js';
 
-/** At most so often, in milliseconds, all tables are counted again. */
+/** At most so often, in milliseconds, tables are counted again. */
 const PAUSE = 10_000;
 
 export class RowCounts {
@@ -11,9 +11,10 @@ export class RowCounts {
   #onChange;
   #entities = [];
   #isCounting = false;
-  /** The names of the entities whose counts were requested, and of those to count again. */
+  /** The names of the entities whose counts were requested, of those to count again now, and of those to count after the pause. */
   #asked = new Set();
   #pending = new Set();
+  #changed = new Set();
 
   /** @param onChange called with nothing after a count has changed. */
   constructor(client, onChange) {
@@ -53,9 +54,15 @@ export class RowCounts {
     this.#isCounting = false;
   }
 
-  /** Counts all again, soon: something was saved. */
-  refresh = throttle(() => {
-    this.#pending = new Set(this.#entities.map(({ name }) => name));
+  /** Counts entities again, soon: something was saved. @param names those of the entities. */
+  refresh(names) {
+    for (const name of names) this.#changed.add(name);
+    this.#countAgain();
+  }
+
+  #countAgain = throttle(() => {
+    for (const name of this.#changed) this.#pending.add(name);
+    this.#changed.clear();
     this.load(this.#entities);
   }, PAUSE);
 }

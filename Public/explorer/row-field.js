@@ -7,10 +7,10 @@
 import { binaryPreview } from './binary-preview.js';
 import { datePicker } from './date-picker.js';
 import { h, replace } from './dom.js';
-import { show } from './format.js';
+import { beginning, editable, LONG, number, show } from './format.js';
 import { own, stringify } from './json.js';
 import { equals, isComparable } from './predicate-text.js';
-import { RelatedEditor } from './related-editor.js';
+import { searchButton } from './related-editor.js';
 import { choiceField, choices, ValueField } from './value-field.js';
 
 export class RowField {
@@ -21,6 +21,8 @@ export class RowField {
   #shown = [];
   /** The arguments of the last `show`. */
   #latest;
+  /** True if a long value is shown whole. */
+  #isWhole = false;
   /** True if the control has just committed its value. */
   #isDone = false;
   #control = h('div', { class: 'row-control' });
@@ -73,9 +75,11 @@ export class RowField {
   #draw() {
     const [item, value, isReadOnly] = this.#shown;
     this.#isDone = false;
-    replace(this.#control, isReadOnly ? this.#text(value) : this.#editor(item, value));
+    const long = this.#isWhole ? null : this.#longText(value);
+    replace(this.#control, long ?? (isReadOnly ? this.#text(value) : this.#editor(item, value)));
     this.#control.querySelectorAll('textarea').forEach(fit);
-    this.#showPreview(item, value, isReadOnly);
+    if (long) replace(this.#preview);
+    else this.#showPreview(item, value, isReadOnly);
     this.#filter.hidden = !isComparable(this.#column, own(item, this.#column.name));
     this.#filter.setAttribute('aria-label', `Filter by this ${this.#column.name}`);
   }
@@ -88,6 +92,21 @@ export class RowField {
   #commit(item, value) {
     this.#isDone = true;
     this.#options.commit(item, value);
+  }
+
+  /** The beginning of a long value, with a button that shows it whole; null for others. */
+  #longText(value) {
+    const { type, name } = this.#column;
+    const text = ['binary', 'relationship'].includes(type) ? '' : editable(value, type);
+    if (text.length <= LONG) return null;
+    const showAll = () => {
+      this.#isWhole = true;
+      this.#draw();
+      this.#control.querySelector('input, textarea')?.focus();
+    };
+    return [h('p', { class: 'row-text', 'aria-label': name }, beginning(text)),
+      h('button', { class: 'text-button row-link', type: 'button', title: `${number(text.length)} characters`,
+        'aria-label': `Show all of ${name}`, onclick: showAll }, 'show all')];
   }
 
   #text(value) {
@@ -146,21 +165,8 @@ export class RowField {
     const { nameOf, search } = this.#options;
     const { name } = this.#column;
     const text = value === null || value === undefined ? 'NULL' : this.#relatedName(value);
-    const button = h('button', { class: 'related-value', type: 'button', 'aria-label': `${name}: ${text}; choose another`,
-      onclick: () => edit() }, text);
-    const holder = h('span', { class: 'related-holder' }, button);
-    const close = () => {
-      const hadFocus = holder.contains(document.activeElement);
-      holder.replaceChildren(button);
-      if (hadFocus) button.focus();
-    };
-    const edit = () => {
-      const editor = new RelatedEditor(this.#column, value, { nameOf, search, cancel: close,
-        done: (id) => { close(); this.#commit(item, id); } });
-      holder.replaceChildren(h('span', { class: 'editor' }, editor.element));
-      editor.focus();
-    };
-    return holder;
+    const button = h('button', { class: 'related-value', type: 'button', 'aria-label': `${name}: ${text}; choose another` }, text);
+    return searchButton(button, this.#column, () => value, { nameOf, search, done: (id) => this.#commit(item, id) });
   }
 
   #link(value) {

@@ -1,10 +1,8 @@
 // The page as the row panel uses it.
 
 import * as address from './address.js';
+import { isPhone } from './dom.js';
 import { RowPanel } from './row-panel.js';
-
-/** The widest window, in pixels, in which a tap on a row opens it. */
-const PHONE = 760;
 
 /** A row panel in `element` that shows rows of the page's tables. */
 export function rowPanel(page, element) {
@@ -20,7 +18,7 @@ export function rowPanel(page, element) {
 
 /** Another row is the current one: the panel follows; on a phone a tap opens it. */
 export function showCurrent(page, item, isPointer) {
-  if (isPointer && innerWidth <= PHONE && page.grid.selection.size > 0) return page.grid.cursor.toggle();
-  const opens = page.rowPanel.isOpen || (isPointer && innerWidth <= PHONE);
+  if (isPointer && isPhone() && page.grid.selection.size > 0) return page.grid.cursor.toggle();
+  const opens = page.rowPanel.isOpen || (isPointer && isPhone());
   return opens && page.rowPanel.open(page.view.entity, item.id, { item });
 }

@@ -12,7 +12,7 @@ const PAUSE = 5_000;
 const historyOf = (token) => token.split('-')[0];
 
 /**
- * Calls `onSaves(count)` for every answer that names some, while the page is seen. Calls `onReset()` after
+ * Calls `onSaves(saves)` for every answer that names some, while the page is seen. Calls `onReset()` after
  * the tables may have changed, with the answer of `GET /v1` and whether it is still the same store
  * by the server's word, and awaits `onUnauthorized()` after the token has ended. Ends where
  * the server has no history.
@@ -28,7 +28,7 @@ export async function watchSaves(client, token, { onSaves, onReset, onUnauthoriz
         path: `/v1/changes?since=${encodeURIComponent(since)}&wait=${wait}`, signal }));
       since = data.to;
       backoff.succeeded();
-      if (data.saves.length > 0) onSaves(data.saves.length);
+      if (data.saves.length > 0) onSaves(data.saves);
     } catch (error) {
       if (error.status === 401) {
         await onUnauthorized();

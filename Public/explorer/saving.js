@@ -96,9 +96,9 @@ export class Saving {
   #resolve(chosen) {
     const changes = new Set(chosen.map(({ change }) => change));
     for (const change of changes) {
-      const own = chosen.filter((conflict) => conflict.change === change);
-      const stored = Object.fromEntries(own.map(({ property, stored: value }) => [property, value]));
-      const mine = own.filter(({ keepsMine }) => keepsMine).map(({ property }) => property);
+      const conflicts = chosen.filter((conflict) => conflict.change === change);
+      const stored = Object.fromEntries(conflicts.map(({ property, stored: value }) => [property, value]));
+      const mine = conflicts.filter(({ keepsMine }) => keepsMine).map(({ property }) => property);
       this.#staged.rebase(change, stored, new Set(mine));
     }
     this.save();

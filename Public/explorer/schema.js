@@ -6,10 +6,6 @@ import { isGuess, labelsOf } from './labels.js';
 
 const prefix = 'livefetch.label.';
 
-/** The entities of each sample, in alphabetical order. */
-const samples = new Set(['City,Country,Person', 'Hero,Human,Team,Villain', 'Item,List',
-  'Author,Comment,Post,Tag']);
-
 /** The answer of `GET /v1/model`, made easy to ask. */
 export class Schema {
   #storage;
@@ -39,15 +35,8 @@ export class Schema {
     return this.byName.get(name);
   }
 
-  /** True if the server says that it serves a sample of `livefetch demo`. */
-  sample;
-
-  /** True if this is the model of such a sample; without a word of the server, by its names. */
-  get isSample() {
-    if (this.sample !== undefined) return this.sample;
-    const names = this.entities.map(({ name }) => name).sort().join();
-    return samples.has(names);
-  }
+  /** True if the server serves a sample of `livefetch demo`. */
+  isSample = false;
 
   /** The reason why rows of this entity cannot be followed; null if they can. */
   notLiveReason(name) {
@@ -61,6 +50,12 @@ export class Schema {
   #isView(name) {
     const { observable, readOnly, attributes } = this.entity(name);
     return observable === false && readOnly && attributes.every((attribute) => attribute.readOnly);
+  }
+
+  /** The aggregate that counts the rows of an entity. A property called `@count` hides the one of that name. */
+  countText(entity) {
+    const { attributes, relationships } = this.entity(entity);
+    return [...attributes, ...relationships].some(({ name }) => name === '@count') ? '@count.id' : '@count';
   }
 
   /** The number of entities that it inherits from. */
@@ -166,6 +161,13 @@ export class Schema {
     const above = parent ? this.#above(parent) : [];
     const below = (each) => [each, ...(this.entity(each)?.subentities ?? []).flatMap(below)];
     return [...above, ...below(name)];
+  }
+
+  /** The names of the entities whose rows saves have changed, and of views, which saves do not name. @param saves those of `/v1/changes`. */
+  changedBy(saves) {
+    const named = saves.flatMap(({ inserted, updated, deleted }) => [inserted, updated, deleted].flatMap(Object.keys));
+    const views = this.entities.filter(({ observable }) => observable === false).map(({ name }) => name);
+    return new Set([...named.filter((name) => this.entity(name)).flatMap((name) => this.family(name)), ...views]);
   }
 
   #above(name) {

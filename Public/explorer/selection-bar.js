@@ -1,9 +1,8 @@
 // The actions on the selected rows: edit a column of all, delete, copy. Edits and deletions
 // are staged, so that one save has them all.
 
-import { copyText } from './cell-menu.js';
 import { csvText } from './csv.js';
-import { h, replace } from './dom.js';
+import { copyText, h, replace } from './dom.js';
 import { editable, isDigits, isNumeric, number } from './format.js';
 import { stringify } from './json.js';
 import { popover } from './popover.js';
@@ -45,14 +44,10 @@ export class SelectionBar {
   }
 
   /** Copies the selected rows as they are shown, with their staged values. */
-  async copy(format, button) {
+  copy(format, button) {
     const { grid: { columns }, editing: { staged }, view } = this.#page;
     const items = this.#items.map((item) => ({ ...item, ...staged.of(view.entity, item.id)?.values }));
-    const isDone = await copyText(format === 'csv' ? csvOf(columns, items) : jsonOf(columns, items));
-    if (!button) return;
-    const text = button.textContent;
-    button.textContent = isDone ? 'Copied' : 'The browser refused';
-    setTimeout(() => { button.textContent = text; }, 1400);
+    copyText(format === 'csv' ? csvOf(columns, items) : jsonOf(columns, items), button);
   }
 
   /** Stages the deletion of the selected rows. */

@@ -4,7 +4,7 @@
 export class Traffic {
   /** Newest first: `{diff, bytes, at, latency}`. */
   diffs = [];
-  received = 0;
+  diffBytes = 0;
   refetch = 0;
   count = 0;
   latencies = [];
@@ -14,17 +14,15 @@ export class Traffic {
   static kept = 40;
 
   snapshot(count, bytes) {
-    this.received += bytes;
     this.#perItem = count > 0 ? bytes / count : 0;
     this.snapshotBytes = bytes;
   }
 
   /** Counts a diff; a client that refetches would have had the whole snapshot again. */
   diff(diff, bytes, count) {
-    this.received += bytes;
     this.refetch += Math.max(bytes, this.#perItem * count);
     this.count += 1;
-    this.diffBytes = (this.diffBytes ?? 0) + bytes;
+    this.diffBytes += bytes;
     const entry = { diff, bytes, at: new Date() };
     this.diffs = [entry, ...this.diffs].slice(0, Traffic.kept);
     return entry;

@@ -84,7 +84,7 @@ function edit(section, edits) {
 
 /** Only what the item shows: the rest was not selected. */
 function known(item, values) {
-  return Object.fromEntries(Object.entries(values).filter(([name]) => name in item));
+  return Object.fromEntries(Object.entries(values).filter(([name]) => Object.hasOwn(item, name)));
 }
 
 function guess(item) {

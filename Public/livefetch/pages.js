@@ -84,6 +84,8 @@ export class Pages {
 
 /** 96 random bits as text; `crypto.randomUUID` is not there on pages without HTTPS. */
 export function randomText() {
-  const bytes = crypto.getRandomValues(new Uint8Array(12));
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  return hex(crypto.getRandomValues(new Uint8Array(12)));
 }
+
+/** Bytes as hexadecimal digits. */
+export const hex = (bytes) => [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');

@@ -6,7 +6,7 @@
 // goes to the next page, and every page follows there from its tokens.
 
 import { Feed } from './feed.js';
-import { Pages } from './pages.js';
+import { hex, Pages } from './pages.js';
 import { streamMany } from './sources.js';
 
 const PING = 5_000;
@@ -325,6 +325,5 @@ class Inbox {
 async function groupName(transport) {
   const headers = JSON.stringify([transport.base, await transport.credentials()]);
   const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(headers));
-  const text = [...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-  return `livefetch live ${text}`;
+  return `livefetch live ${hex(new Uint8Array(hash))}`;
 }

@@ -197,7 +197,7 @@ async function textOf(response, onBytes) {
 }
 
 /** A text as its bytes in UTF-8: a header takes a character for a byte. */
-const utf8 = (text) => Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join('');
+const utf8 = (text) => Array.from(encoder.encode(text), (byte) => String.fromCharCode(byte)).join('');
 
 /** `Retry-After` is a number of seconds, or a date. */
 function secondsOf(text) {
@@ -224,7 +224,7 @@ export function route(request) {
 
 /** The request without empty parameters, lists as arrays. */
 export function clean(request) {
-  const entries = Object.entries(request).filter(([, value]) => isSaid(value));
+  const entries = Object.entries(request).filter(([, value]) => isGiven(value));
   return Object.fromEntries(
     entries.map(([name, value]) => [name, isList(name, value) ? elements(name, value) : value]));
 }
@@ -252,7 +252,7 @@ function expressions(text) {
 const lists = new Set(['sort', 'select', 'expand', 'group']);
 const isList = (name, value) => lists.has(name) && typeof value === 'string';
 
-function isSaid(value) {
+function isGiven(value) {
   return value !== undefined && value !== null && value !== '' && !(value?.length === 0);
 }
 

@@ -32,6 +32,7 @@ struct Demo: ParsableCommand {
     var options = try given.resolved()
     options.servesSample = true
     let path = data ?? sample.defaultPath
+    guard !path.isEmpty else { throw failure("--data: the path is empty", .usage) }
     try options.checkAccess(to: path)
     if try isFile(path) {
       try sample.check(path)

@@ -28,7 +28,7 @@ struct Server {
     // Before the file is opened, which changes it.
     let listener = try listen()
     try options.openAudit()
-    let store = try openStore()
+    let store = try TerminationSignal.exitingOnSignal { try openStore() }
     // An error while the file is opened is printed once, by the refusal.
     if let path = source.path { FailureMessages.begin(path) }
     let address = ServedAddress()

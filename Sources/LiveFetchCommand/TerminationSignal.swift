@@ -1,6 +1,7 @@
 // SIGTERM, SIGINT and SIGHUP: blocked in every thread and received by one that waits for them.
 
 import Foundation
+import Synchronization
 
 /// Waits for the signals that terminate a process.
 enum TerminationSignal {
@@ -45,6 +46,33 @@ enum TerminationSignal {
       body()
       exit(0)
     }
+  }
+
+  /// Runs `body`. Until it returns, SIGTERM or SIGINT, which must be blocked, ends the process with
+  /// status 0 at once: the transaction of a file or database that is being opened is then rolled back.
+  static func exitingOnSignal<Result>(during body: () throws -> Result) rethrows -> Result {
+    let end = EndOfBody()
+    defer { end.isReached.store(true, ordering: .releasing) }
+    Thread.detachNewThread {
+      var signals = signalSet(hangUp: false)
+      var pause = timespec(tv_sec: 0, tv_nsec: 100_000_000)
+      while !end.isReached.load(ordering: .acquiring) {
+        let received = sigtimedwait(&signals, nil, &pause)
+        guard received > 0 else { continue }
+        if end.isReached.load(ordering: .acquiring) {
+          // It belongs to the thread that waits next.
+          kill(getpid(), received)
+          return
+        }
+        LogOutput.errors.finish(seconds: 0.5)
+        _exit(0)
+      }
+    }
+    return try body()
+  }
+
+  private final class EndOfBody: Sendable {
+    let isReached = Atomic(false)
   }
 
   private static func signalSet(hangUp: Bool) -> sigset_t {

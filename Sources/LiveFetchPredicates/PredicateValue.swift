@@ -17,17 +17,14 @@ public protocol OrderedPredicateValue: PredicateValue {}
 /// Numbers, which can be calculated with.
 public protocol NumericPredicateValue: OrderedPredicateValue {}
 
-/// Numbers with bits.
-public protocol IntegerPredicateValue: NumericPredicateValue {}
-
-extension IntegerPredicateValue where Self: BinaryInteger {
+extension NumericPredicateValue where Self: BinaryInteger {
   public var literal: Literal { .integer(Int64(truncatingIfNeeded: self)) }
 }
 
-extension Int: IntegerPredicateValue {}
-extension Int64: IntegerPredicateValue {}
-extension Int32: IntegerPredicateValue {}
-extension Int16: IntegerPredicateValue {}
+extension Int: NumericPredicateValue {}
+extension Int64: NumericPredicateValue {}
+extension Int32: NumericPredicateValue {}
+extension Int16: NumericPredicateValue {}
 
 extension Double: NumericPredicateValue {
   /// The number. NaN, which equals nothing, is refused by its name when the predicate is used.

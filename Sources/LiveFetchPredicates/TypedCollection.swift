@@ -85,8 +85,8 @@ extension ToMany {
       condition(ToOne(KeyPathSteps(base: FetchModel.Expression(.variable(variable)), names: [])))
         .predicate
     }
-    // Subqueries inside have names of their own, which are known only after the first time.
-    let variable = "x\(inner("x1").boundVariables + 1)"
+    // Subqueries inside have names of their own, with lower numbers.
+    let variable = "x\(inner("x1").description.ranges(of: "SUBQUERY(").count + 1)"
     let subquery = FetchModel.Expression(.subquery(expression, variable: variable, inner(variable)))
     return ToMany(KeyPathSteps(base: subquery, names: []))
   }
@@ -107,12 +107,6 @@ public struct Elements<Root: Queryable, Value: PredicateValue>: TypedCollection 
   /// `@count`: how many objects there are.
   public var count: Calculated<Root, Int> {
     Calculated(collection.appending(operator: "count").expression)
-  }
-
-  /// The number of different values, not counting nil.
-  public var distinctCount: Calculated<Root, Int> {
-    let distinct = collection.appending(operator: "distinctUnionOfObjects").appending(value)
-    return Calculated(distinct.appending(operator: "count").expression)
   }
 }
 

@@ -27,14 +27,6 @@ public func == <Root: Queryable, Subject: TypedValue>(
   Root.keys[keyPath: left] == right
 }
 
-/// Equal. Nil equals nil.
-public func == <Root: Queryable, Subject: TypedValue, Other: TypedValue>(
-  left: KeyPath<Root.Keys, Subject>, right: KeyPath<Root.Keys, Other>
-) -> TypedPredicate<Root>
-where Subject.Root == Root, Other.Root == Root, Other.Value == Subject.Value {
-  Root.keys[keyPath: left] == Root.keys[keyPath: right]
-}
-
 // MARK: !=
 
 /// Not equal: true also for nil, unless compared with nil.
@@ -57,14 +49,6 @@ public func != <Root: Queryable, Subject: TypedValue>(
   left: KeyPath<Root.Keys, Subject>, right: Subject.Value?
 ) -> TypedPredicate<Root> where Subject.Root == Root {
   Root.keys[keyPath: left] != right
-}
-
-/// Not equal: true also for nil, unless compared with nil.
-public func != <Root: Queryable, Subject: TypedValue, Other: TypedValue>(
-  left: KeyPath<Root.Keys, Subject>, right: KeyPath<Root.Keys, Other>
-) -> TypedPredicate<Root>
-where Subject.Root == Root, Other.Root == Root, Other.Value == Subject.Value {
-  Root.keys[keyPath: left] != Root.keys[keyPath: right]
 }
 
 // MARK: <
@@ -92,17 +76,6 @@ public func < <Root: Queryable, Subject: TypedValue>(
   Root.keys[keyPath: left] < right
 }
 
-/// Less; false for nil.
-public func < <Root: Queryable, Subject: TypedValue, Other: TypedValue>(
-  left: KeyPath<Root.Keys, Subject>, right: KeyPath<Root.Keys, Other>
-) -> TypedPredicate<Root>
-where
-  Subject.Root == Root, Other.Root == Root, Other.Value == Subject.Value,
-  Subject.Value: OrderedPredicateValue
-{
-  Root.keys[keyPath: left] < Root.keys[keyPath: right]
-}
-
 // MARK: <=
 
 /// Less or equal; false for nil.
@@ -126,17 +99,6 @@ public func <= <Root: Queryable, Subject: TypedValue>(
   left: KeyPath<Root.Keys, Subject>, right: Subject.Value
 ) -> TypedPredicate<Root> where Subject.Root == Root, Subject.Value: OrderedPredicateValue {
   Root.keys[keyPath: left] <= right
-}
-
-/// Less or equal; false for nil.
-public func <= <Root: Queryable, Subject: TypedValue, Other: TypedValue>(
-  left: KeyPath<Root.Keys, Subject>, right: KeyPath<Root.Keys, Other>
-) -> TypedPredicate<Root>
-where
-  Subject.Root == Root, Other.Root == Root, Other.Value == Subject.Value,
-  Subject.Value: OrderedPredicateValue
-{
-  Root.keys[keyPath: left] <= Root.keys[keyPath: right]
 }
 
 // MARK: >
@@ -164,17 +126,6 @@ public func > <Root: Queryable, Subject: TypedValue>(
   Root.keys[keyPath: left] > right
 }
 
-/// Greater; false for nil.
-public func > <Root: Queryable, Subject: TypedValue, Other: TypedValue>(
-  left: KeyPath<Root.Keys, Subject>, right: KeyPath<Root.Keys, Other>
-) -> TypedPredicate<Root>
-where
-  Subject.Root == Root, Other.Root == Root, Other.Value == Subject.Value,
-  Subject.Value: OrderedPredicateValue
-{
-  Root.keys[keyPath: left] > Root.keys[keyPath: right]
-}
-
 // MARK: >=
 
 /// Greater or equal; false for nil.
@@ -198,17 +149,6 @@ public func >= <Root: Queryable, Subject: TypedValue>(
   left: KeyPath<Root.Keys, Subject>, right: Subject.Value
 ) -> TypedPredicate<Root> where Subject.Root == Root, Subject.Value: OrderedPredicateValue {
   Root.keys[keyPath: left] >= right
-}
-
-/// Greater or equal; false for nil.
-public func >= <Root: Queryable, Subject: TypedValue, Other: TypedValue>(
-  left: KeyPath<Root.Keys, Subject>, right: KeyPath<Root.Keys, Other>
-) -> TypedPredicate<Root>
-where
-  Subject.Root == Root, Other.Root == Root, Other.Value == Subject.Value,
-  Subject.Value: OrderedPredicateValue
-{
-  Root.keys[keyPath: left] >= Root.keys[keyPath: right]
 }
 
 extension TypedPredicate {

@@ -1,4 +1,4 @@
-// IN, BETWEEN and the text operators, on values and on key paths.
+// IN, BETWEEN and the text operators.
 
 import FetchModel
 
@@ -80,58 +80,5 @@ extension PredicateSubject where Value == String {
   /// `MATCHES[options]`: a regular expression over the whole text.
   public func matches(_ pattern: String, _ options: StringOptions = []) -> TypedPredicate<Root> {
     TypedPredicate(self, .matches, FetchModel.Expression(pattern), options)
-  }
-}
-
-// MARK: - With key paths
-
-extension TypedPredicate {
-  /// `IN {…}`: `.isIn(\.code, ["DE", "JP"])`.
-  public static func isIn<Subject: TypedValue>(
-    _ key: KeyPath<Root.Keys, Subject>, _ values: [Subject.Value?]
-  ) -> Self where Subject.Root == Root {
-    Root.keys[keyPath: key].isIn(values)
-  }
-
-  /// `BETWEEN {lower, upper}`: `.isBetween(\.population, 1_000, 2_000)`.
-  public static func isBetween<Subject: TypedValue>(
-    _ key: KeyPath<Root.Keys, Subject>, _ lower: Subject.Value, _ upper: Subject.Value
-  ) -> Self where Subject.Root == Root, Subject.Value: OrderedPredicateValue {
-    Root.keys[keyPath: key].isBetween(lower, upper)
-  }
-
-  /// `BEGINSWITH[options]`: `.beginsWith(\.name, "são", .cd)`.
-  public static func beginsWith<Subject: TypedValue<Root, String>>(
-    _ key: KeyPath<Root.Keys, Subject>, _ text: String, _ options: StringOptions = []
-  ) -> Self {
-    Root.keys[keyPath: key].beginsWith(text, options)
-  }
-
-  /// `ENDSWITH[options]`.
-  public static func endsWith<Subject: TypedValue<Root, String>>(
-    _ key: KeyPath<Root.Keys, Subject>, _ text: String, _ options: StringOptions = []
-  ) -> Self {
-    Root.keys[keyPath: key].endsWith(text, options)
-  }
-
-  /// `CONTAINS[options]`.
-  public static func contains<Subject: TypedValue<Root, String>>(
-    _ key: KeyPath<Root.Keys, Subject>, _ text: String, _ options: StringOptions = []
-  ) -> Self {
-    Root.keys[keyPath: key].contains(text, options)
-  }
-
-  /// `LIKE[options]`: `?` is one character, `*` any number of them.
-  public static func like<Subject: TypedValue<Root, String>>(
-    _ key: KeyPath<Root.Keys, Subject>, _ pattern: String, _ options: StringOptions = []
-  ) -> Self {
-    Root.keys[keyPath: key].like(pattern, options)
-  }
-
-  /// `MATCHES[options]`: a regular expression over the whole text.
-  public static func matches<Subject: TypedValue<Root, String>>(
-    _ key: KeyPath<Root.Keys, Subject>, _ pattern: String, _ options: StringOptions = []
-  ) -> Self {
-    Root.keys[keyPath: key].matches(pattern, options)
   }
 }

@@ -13,18 +13,12 @@ public struct TypedPredicate<Root: Queryable>: Sendable, Hashable, CustomStringC
   /// The syntax tree.
   public let predicate: FetchModel.Predicate
 
-  /// Treats `predicate` as a condition on `Root` without checking its names.
-  public init(_ predicate: FetchModel.Predicate) { self.predicate = predicate }
+  init(_ predicate: FetchModel.Predicate) { self.predicate = predicate }
 
-  /// Parses predicate text. Its names are checked when it is resolved.
+  /// Parses predicate text, for example with functions. Its names are checked when it is resolved.
   public init(parsing text: String) throws(PredicateError) {
     predicate = try FetchModel.Predicate(parsing: text)
   }
-
-  /// Every object.
-  public static var everything: Self { Self(.constant(true)) }
-  /// No object.
-  public static var nothing: Self { Self(.constant(false)) }
 
   /// Canonical predicate text.
   public var description: String { predicate.description }

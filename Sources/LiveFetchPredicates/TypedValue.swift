@@ -27,56 +27,14 @@ public struct Calculated<Root: Queryable, Value: PredicateValue>: TypedValue {
   /// The calculation as a part of a predicate's syntax tree.
   public let expression: FetchModel.Expression
 
-  /// Takes `expression` to be a `Value` of an object of `Root`.
-  public init(_ expression: FetchModel.Expression) { self.expression = expression }
+  init(_ expression: FetchModel.Expression) { self.expression = expression }
 
   init(_ kind: FetchModel.Expression.Kind) { expression = FetchModel.Expression(kind) }
-
-  /// `$name`: a value that is given where the predicate is used.
-  public static func variable(_ name: String) -> Self { Self(.variable(name)) }
-
-  /// A value that is the same for every object, as an operand of a calculation.
-  public static func value(_ value: Value) -> Self { Self(.literal(value.literal)) }
-}
-
-extension Calculated where Value == Instant {
-  /// `now()`: the time of the request.
-  public static var now: Self { Self(.function("now", [])) }
-}
-
-/// `TERNARY(condition, value, other)`: one of two values.
-public func ternary<Root, Value>(
-  _ condition: TypedPredicate<Root>, _ value: some TypedValue<Root, Value>,
-  _ other: some TypedValue<Root, Value>
-) -> Calculated<Root, Value> {
-  Calculated(.ternary(condition.predicate, value.expression, other.expression))
-}
-
-/// `TERNARY(condition, value, other)` of two constants.
-public func ternary<Root, Value>(
-  _ condition: TypedPredicate<Root>, _ value: Value, _ other: Value
-) -> Calculated<Root, Value> {
-  Calculated(
-    .ternary(
-      condition.predicate, FetchModel.Expression(.literal(value.literal)),
-      FetchModel.Expression(.literal(other.literal)))
-  )
 }
 
 extension FetchModel.Expression {
   /// `value` written out; nil is `nil`.
   init(_ value: (some PredicateValue)?) { self.init(.literal(value?.literal ?? .null)) }
-}
-
-// MARK: - Casts
-
-extension TypedValue {
-  /// `CAST(…, "NSString")`.
-  public var asText: Calculated<Root, String> { Calculated(.cast(expression, type: "NSString")) }
-  /// `CAST(…, "NSNumber")`: of a date the seconds since 2001.
-  public var asNumber: Calculated<Root, Double> { Calculated(.cast(expression, type: "NSNumber")) }
-  /// `CAST(…, "NSDate")`: of a number, that many seconds after 2001.
-  public var asDate: Calculated<Root, Instant> { Calculated(.cast(expression, type: "NSDate")) }
 }
 
 extension TypedValue where Value: NumericPredicateValue {

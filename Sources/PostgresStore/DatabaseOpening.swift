@@ -69,8 +69,8 @@ struct DatabaseOpening {
       .postgres(captured: captured ?? []))
   }
 
-  /// True if the column of a view has another value in each of the first rows, and if the view cannot be
-  /// read.
+  /// True if the column of a view has another value in each of the first rows. Also true if the view
+  /// cannot be read in time, and if it calls a volatile function, which may write: it is not executed then.
   private static func isUnique(
     _ column: String, in view: String, _ connection: PostgresConnection
   ) -> Bool {
@@ -79,11 +79,29 @@ struct DatabaseOpening {
       FROM (SELECT \(quoted(column)) AS value FROM \(view)
         LIMIT \(TableDescription.lookedAtRows)) AS v
       """
-    let isUnique = try? connection.withDeadline(.seconds(5)) { () throws(PostgresError) in
-      try connection.query(sql).bool(0, 0)
+    let isUnique = try? connection.withDeadline(.seconds(5)) { () throws(PostgresError) -> Bool in
+      if try connection.query(volatility, [.text(view)]).bool(0, 0) { return true }
+      return try connection.query(sql).bool(0, 0)
     }
     return isUnique ?? true
   }
+
+  /// True if a view, or a view that it reads, calls a volatile function. Dependencies do not name the
+  /// functions of PostgreSQL itself, such as `nextval`, so the functions are taken from the stored query.
+  private static let volatility = """
+    WITH RECURSIVE views (id) AS (
+      SELECT oid FROM pg_class WHERE oid = $1::regclass AND relkind = 'v'
+      UNION
+      SELECT c.oid FROM views AS v JOIN pg_rewrite AS r ON r.ev_class = v.id
+        JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
+          AND d.refclassid = 'pg_class'::regclass
+        JOIN pg_class AS c ON c.oid = d.refobjid AND c.relkind = 'v')
+    SELECT EXISTS (
+      SELECT FROM views AS v JOIN pg_rewrite AS r ON r.ev_class = v.id
+        CROSS JOIN regexp_matches(
+          r.ev_action::text, ':(funcid|opfuncid|aggfnoid|winfnoid) ([0-9]+)', 'g') AS found
+        JOIN pg_proc AS p ON p.oid = found[2]::oid WHERE p.provolatile = 'v')
+    """
 
   static func isStandby(_ connection: PostgresConnection) throws(PostgresError) -> Bool {
     try connection.query("SELECT pg_is_in_recovery()").bool(0, 0)

@@ -2,11 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { faintFields, smallTargets, violations } from './axe.mjs';
-import { openPage } from './pages.mjs';
+import { openPage, pressAction } from './pages.mjs';
 import { library } from './row-scenarios.mjs';
 
 const press = (selector) => document.querySelector(selector).click();
-const byLabel = (label) => [...document.querySelectorAll('.action')].find(({ ariaLabel }) => ariaLabel === label).click();
 
 /** The states of the page that are checked: what leads to each of them, and what shows that it is there. */
 const states = [
@@ -24,7 +23,7 @@ const states = [
     grid.selection.clear();
     rowPanel.open('book', 2);
   }), '.row-panel [data-property=tag] li'],
-  ['staged', (page) => page.run(() => document.querySelector('.row-panel [data-property=summary] .null-switch, .row-panel [data-property=tag] .icon-button').click()), '.row-panel'],
+  ['staged', (page) => page.run(press, '.row-panel [data-property=tag] .icon-button'), '#tray:not([hidden]) .tray-line'],
   ['refused', (page) => page.run(() => {
     const { editing, rowPanel } = globalThis.livefetch.page;
     rowPanel.close();
@@ -39,11 +38,11 @@ const states = [
     document.querySelector('[data-column=author] .head-menu').click();
   }), '.facet'],
   ['filter builder', (page) => page.run(press, '.control-button'), '.conditions input'],
-  ['groups', (page) => page.run(byLabel, 'Groups'), '.group-bars li'],
+  ['groups', (page) => page.run(pressAction, 'Groups'), '.group-bars li'],
   ['group table', (page) => page.run(press, '.groups [role=radio]'), '.group-table td'],
   ['new row', async (page) => {
-    await page.run(byLabel, 'Groups');
-    await page.run(byLabel, 'New book');
+    await page.run(pressAction, 'Groups');
+    await page.run(pressAction, 'New book');
   }, '.insert input'],
   ['help', async (page) => {
     await page.key('Escape');
@@ -52,11 +51,11 @@ const states = [
   ['tables', async (page) => {
     await page.key('Escape');
     await page.run(press, '#open-model');
-  }, '.model'],
+  }, '#model.is-open'],
   ['API', (page) => page.run(() => {
     document.querySelector('#veil').click();
     document.querySelector('#open-inspector').click();
-  }), '.inspector'],
+  }), '#inspector.is-open'],
   ['sections', async (page) => {
     await page.run(() => document.querySelector('#veil').click());
     await page.run(() => globalThis.livefetch.page.change({ section: 'author.last_name', where: 'price > 1' }));
@@ -82,7 +81,6 @@ async function checkedByAxe({ browser, server }) {
     const page = await openPage(browser, address(server), { width, height: 900, scheme, isTouch: width < 400 });
     const found = await eachState(page, async () => [...await violations(page), ...await page.run(faintFields)]);
     assert.deepEqual([...new Set(found)], [], `${scheme}, ${width}`);
-    assert.deepEqual(page.problems, []);
     await page.close();
   }
 }
@@ -125,7 +123,6 @@ async function roles({ browser, server }) {
   });
   assert.deepEqual(grid, { ariaColCount: '11', ariaRowCount: '5', ariaMultiSelectable: 'true', selected: ['3'], sorted: [['id', 'ascending']] });
   await heads(page);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -139,7 +136,7 @@ async function heads(page) {
   await page.key('Enter');
   await page.until(() => globalThis.livefetch.page.view.sort === 'summary');
   await page.until(() => document.activeElement.textContent === 'summary ↑', { what: 'the focus stays' });
-  await page.send('Input.dispatchKeyEvent', { type: 'keyDown', key: 'ArrowDown', code: 'ArrowDown', modifiers: 1 });
+  await page.key('ArrowDown', { alt: true });
   await page.until(() => document.querySelector('.column-menu'));
   await page.key('Escape');
   assert.equal(await page.run(() => document.activeElement.closest('.head-cell')?.dataset.column), 'summary');

@@ -1,5 +1,6 @@
 // Headless Chromium over the DevTools protocol, by a pipe: no packages, no open port.
 
+import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -10,6 +11,9 @@ const flags = ['--headless=new', '--remote-debugging-pipe', '--no-sandbox', '--d
   '--no-first-run', '--disable-extensions', '--disable-background-networking', '--mute-audio',
   '--disable-background-timer-throttling', '--disable-renderer-backgrounding',
   '--disable-backgrounding-occluded-windows', '--hide-scrollbars', '--force-color-profile=srgb'];
+
+/** How long a condition is waited for, in milliseconds: a machine may be busy. */
+export const LONGEST = 60_000;
 
 /** Chromium's program: the environment's, else Debian's. */
 const program = process.env.CHROMIUM ?? 'chromium';
@@ -61,9 +65,16 @@ export class Browser {
     return page;
   }
 
-  /** The lines that the pages have written to their consoles since the last call. */
-  takeProblems() {
-    return [...this.#pages.values()].flatMap(({ problems }) => problems.splice(0));
+  /** Closes all pages; resolves to the lines that they have written to their consoles. */
+  async closePages() {
+    const pages = [...this.#pages.values()];
+    for (const page of pages) {
+      page.agrees = true;
+      await page.close().catch(() => {});
+      for (let tries = 0; tries < 250 && await page.isOpen(); tries += 1) await pause(20);
+    }
+    this.#pages.clear();
+    return pages.flatMap(({ problems }) => problems);
   }
 
   async end() {
@@ -134,7 +145,8 @@ export class Page {
 
   async go(url) {
     const loaded = new Promise((resolve) => { this.#loaded = resolve; });
-    await this.send('Page.navigate', { url });
+    const { errorText } = await this.send('Page.navigate', { url });
+    if (errorText) throw new Error(`${url} is not loaded: ${errorText}`);
     await loaded;
   }
 
@@ -167,11 +179,11 @@ export class Page {
   }
 
   /** Waits until a function in the page, or in the page that it navigates to, returns a truthy value. */
-  async until(code, { timeout = 30_000, args = [], what = String(code) } = {}) {
+  async until(code, { timeout = LONGEST, args = [], what = String(code) } = {}) {
     const end = Date.now() + timeout;
     for (;;) {
       const value = await this.run(code, ...args).catch((error) => {
-        if (!error.message.includes('Inspected target navigated')) throw error;
+        if (!/target navigated|execution context/i.test(error.message)) throw error;
       });
       if (value) return value;
       if (Date.now() > end) throw new Error(`after ${timeout} ms still not: ${what}`);
@@ -224,5 +236,16 @@ export class Page {
 
 const codes = { Enter: 13, Escape: 27, Tab: 9, ArrowDown: 40, ArrowUp: 38, ArrowLeft: 37,
   ArrowRight: 39, Delete: 46, Home: 36, End: 35, ' ': 32 };
+
+/** Waits until what a function reads is `wanted`. */
+export async function eventually(read, wanted, what) {
+  const end = Date.now() + LONGEST;
+  for (;;) {
+    const value = await read();
+    if (JSON.stringify(value) === JSON.stringify(wanted)) return;
+    if (Date.now() > end) assert.deepEqual(value, wanted, what);
+    await pause(50);
+  }
+}
 
 export const pause = (time) => new Promise((resolve) => setTimeout(resolve, time));

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { useEveryTool } from './hostile-scenarios.mjs';
-import { isSaved, openPage } from './pages.mjs';
+import { columnTexts, openPage } from './pages.mjs';
 
 const chinook = `
   CREATE TABLE Artist (ArtistId INTEGER NOT NULL PRIMARY KEY, Name NVARCHAR(120));
@@ -44,19 +44,11 @@ const chinook = `
 
 const counts = { Artist: 3, Album: 3, Genre: 2, MediaType: 1, Playlist: 2, Employee: 2, Customer: 2, Invoice: 2, Track: 3, InvoiceLine: 3 };
 
-/** The texts of a column's cells, from the first row down. */
-const cells = (column) => {
-  const { grid } = globalThis.livefetch.page;
-  const place = grid.columns.findIndex(({ name }) => name === column);
-  return [...document.querySelectorAll('.grid-body .row')].map((row) => row.querySelectorAll('.cell')[place].textContent);
-};
-
 async function everyTable({ browser, server, shoot }) {
   for (const [entity, count] of Object.entries(counts)) {
     const page = await openPage(browser, `${server.address}/?entity=${entity}`, { width: 1920, height: 1080 });
     await useEveryTool(page, entity, count);
     await shoot(page, `chinook-${entity}`);
-    assert.deepEqual(page.problems, [], entity);
     await page.close();
   }
 }
@@ -74,8 +66,7 @@ async function relatedLabels({ browser, server }) {
     const page = await openPage(browser, `${server.address}/?entity=${entity}&sort=${entity}Id`, { width: 1920, height: 1080 });
     await page.until((found, name) => document.querySelectorAll('.row').length === found
       && globalThis.livefetch.page.grid.columns.some((one) => one.name === name), { args: [expected.length, column] });
-    assert.deepEqual(await page.run(cells, column), expected, `${entity}.${column}`);
-    assert.deepEqual(page.problems, []);
+    assert.deepEqual(await page.run(columnTexts, column), expected, `${entity}.${column}`);
     await page.close();
   }
 }
@@ -89,11 +80,9 @@ async function playlist({ browser, server, shoot }) {
   await shoot(page, 'chinook-playlist');
   await page.run(() => globalThis.livefetch.client.save([{ update: 'Playlist', id: 2, values: { Name: 'Loud' } }]));
   await page.until(() => [...document.querySelectorAll('.row')].some(({ textContent }) => textContent.includes('Loud')));
-  await page.until(isSaved);
   await page.run(() => { globalThis.livefetch.page.rowPanel.close(); globalThis.livefetch.page.change({ sort: '' }); globalThis.livefetch.page.second.toggle(); });
   await page.until(() => document.querySelectorAll('.second .row').length > 1);
   assert.deepEqual(await page.run(() => globalThis.livefetch.page.second.grid.columns.map(({ name }) => name)), ['Name', 'id'], 'two columns, not one twice');
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 

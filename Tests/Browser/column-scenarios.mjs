@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
+import { groupCells } from './group-scenarios.mjs';
 import { isSaved, openCell, openPage, stagedValues } from './pages.mjs';
 
 /** The table of a browser's settings. */
@@ -48,7 +49,6 @@ async function kinds({ browser, server, shoot }) {
   await page.size(390, 844);
   await page.until(() => document.getAnimations().length === 0);
   await shoot(page, 'untyped-row-390');
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -74,15 +74,13 @@ async function blanks({ browser, server, shoot }) {
   assert.equal(await page.run(() => document.querySelector('.predicate-error').hidden), true);
   await page.run(() => globalThis.livefetch.page.change({ where: '', group: 'Customer Name,Order Date:month', values: '@count,@sum.Unit Price',
     order: '-sum_Unit_Price', chart: 'table' }));
-  const cells = () => [...document.querySelectorAll('.group-table tbody tr')].map((line) => [...line.children].map(({ textContent }) => textContent).join('|'));
   await page.until(() => document.querySelectorAll('.group-table tbody tr').length === 4);
-  assert.deepEqual(await page.run(cells), ["Ann O'Hara|2024-01|1|12.5", "Ann O'Hara|2024-02|1|7.5", 'Bob "B" Lee|2024-02|1|2', 'NULL|NULL|1|0']);
+  assert.deepEqual(await page.run(groupCells), ["Ann O'Hara|2024-01|1|12.5", "Ann O'Hara|2024-02|1|7.5", 'Bob "B" Lee|2024-02|1|2', 'NULL|NULL|1|0']);
   await shoot(page, 'blanks-groups');
   await page.run(() => [...document.querySelectorAll('.group-table td .text-button')][1].click());
   await total(1, 'the rows of a group');
   assert.equal(await page.run(() => document.querySelector('#where').value),
     `#"Customer Name" == 'Ann O\\'Hara' AND #"Order Date" >= '2024-02-01T00:00:00Z' AND #"Order Date" < '2024-03-01T00:00:00Z'`);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
-import { isSaved, openCell, openPage, stagedValues, still } from './pages.mjs';
+import { isSaved, openCell, openPage, stagedValues, still, typeCell } from './pages.mjs';
 
 const items = `
   CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, amount INTEGER, price REAL);
@@ -10,34 +10,26 @@ const items = `
 
 const focused = () => document.activeElement.id || document.activeElement.className;
 
-/** Types a text over the value of a cell. */
-async function write(page, id, column, text) {
-  await openCell(page, id, column);
-  await page.run(() => document.activeElement.select());
-  await page.type(text);
-}
-
 /** An editor that closes leaves the focus where the user has put it; one that is ended by a key gives it to the table. */
 async function focusAfterEdit({ browser, server }) {
   const page = await openPage(browser, `${server.address}/?entity=item&sort=id`);
-  await write(page, 1, 'name', 'first');
+  await typeCell(page, 1, 'name', 'first');
   await page.key('Enter');
   assert.equal(await page.run(focused), 'grid');
-  await write(page, 1, 'amount', '11');
+  await typeCell(page, 1, 'amount', '11');
   await page.key('s', { ctrl: true });
   await page.until(isSaved);
   assert.equal(await page.run(focused), 'grid', 'after a save');
-  await write(page, 2, 'name', 'second');
+  await typeCell(page, 2, 'name', 'second');
   await page.click('#where');
   assert.equal(await page.run(focused), 'where', 'after a press elsewhere');
   assert.deepEqual(await page.run(stagedValues), [{ name: 'second' }]);
-  await write(page, 3, 'amount', 'many');
+  await typeCell(page, 3, 'amount', 'many');
   await page.click('#where');
   assert.equal(await page.run(() => document.querySelectorAll('.editor').length), 1, 'an invalid value stays open');
   await connect(server.address).delete('item', 3);
   await page.until(() => document.querySelector('.editor') === null, { what: 'the editor of the deleted row closes' });
   assert.equal(await page.run(focused), 'where', 'after the row is deleted');
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -53,7 +45,6 @@ async function panelFollows({ browser, server }) {
   await page.key('End');
   await page.until(() => globalThis.livefetch.page.grid.cursor.id === 20000);
   await shows(20000);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -86,7 +77,6 @@ async function pressesElsewhere({ browser, server }) {
   await page.key('Escape');
   await page.run(() => document.querySelector('.grid').dispatchEvent(new MouseEvent('contextmenu', { bubbles: true, cancelable: true })));
   await page.until(() => document.querySelector('.cell-menu'), { what: 'the menu of the current cell by its key' });
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -102,7 +92,7 @@ async function capitals(page, server) {
   await page.key('A', { ctrl: true });
   assert.equal(await page.run(() => globalThis.livefetch.page.grid.selection.size), 3);
   await page.key('Escape');
-  await write(page, 1, 'name', 'capital');
+  await typeCell(page, 1, 'name', 'capital');
   await page.key('S', { ctrl: true });
   await page.until(() => document.querySelector('.editor') === null);
   await page.until(isSaved);
@@ -124,7 +114,6 @@ async function keysOfTables({ browser, server }) {
   for (const [key, modifiers] of [['Delete'], ['c', { ctrl: true }], [' ', { shift: true }], ['Delete'], ['c', { ctrl: true }]]) await page.key(key, modifiers);
   assert.equal(await page.run(() => globalThis.livefetch.page.second.grid.selection.size), 0);
   assert.deepEqual(await page.run(stagedValues), []);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -148,14 +137,13 @@ async function wholeSentence({ browser, server, shoot }) {
     await page.key('Escape');
   };
   for (const [id, column] of [[2, 'amount'], [2, 'price'], [last, 'price']]) {
-    await write(page, id, column, '12,5 and more');
+    await typeCell(page, id, column, '12,5 and more');
     await isWhole(`${column}-${id}`);
   }
   await page.size(320, 800);
   for (const key of ['Home', 'ArrowDown', 'Enter']) await page.key(key);
   await page.type('12,5');
   await isWhole('narrow');
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 

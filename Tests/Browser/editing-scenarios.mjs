@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
-import { pause } from './browser.mjs';
-import { isSaved, openCell, openPage, stagedValues, tryCell } from './pages.mjs';
+import { fillNewRow, isLive, isSaved, openCell, openPage, stagedValues, tryCell, typeCell } from './pages.mjs';
 
 /** Every type, with values that are not what the column declares. */
 const odd = `
@@ -23,7 +22,7 @@ const stagedCount = () => globalThis.livefetch.page.editing.staged.count;
 
 async function looking({ browser, server, shoot }) {
   const page = await browser.open(`${server.address}/?entity=Odd&sort=id`);
-  await page.until(() => globalThis.livefetch?.page.live?.state === 'live');
+  await page.until(isLive);
   await page.until(() => document.querySelectorAll('.row').length === 6);
   const columns = await page.run(() => globalThis.livefetch.page.grid.columns.map(({ name }) => name).filter((name) => name !== 'id'));
   assert.equal(columns.length, 9);
@@ -41,15 +40,12 @@ async function looking({ browser, server, shoot }) {
     }
   }
   await typing(page, shoot);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
 /** Empty is not NULL, several lines are kept, and a wrong number says so. */
 async function typing(page, shoot) {
-  await openCell(page, 1, 'text');
-  await page.run(() => document.activeElement.select());
-  await page.type('one\ntwo');
+  await typeCell(page, 1, 'text', 'one\ntwo');
   await page.key('Enter');
   await openCell(page, 5, 'text');
   await page.click('.null-switch');
@@ -60,9 +56,7 @@ async function typing(page, shoot) {
   await page.run(() => { document.activeElement.value = ''; });
   await page.key('Enter');
   assert.deepEqual(await page.run(stagedValues), [{ text: 'one\ntwo' }, { text: null }, { text: '' }]);
-  await openCell(page, 1, 'number');
-  await page.run(() => document.activeElement.select());
-  await page.type('12x');
+  await typeCell(page, 1, 'number', '12x');
   await page.key('Enter');
   assert.equal(await page.run(() => document.querySelector('.complaint').textContent), 'A whole number is expected.');
   assert.ok(await page.run(() => {
@@ -77,7 +71,7 @@ async function typing(page, shoot) {
 /** The list is in front of the rows below, also at the lower edge; Enter takes what is marked. */
 async function searching({ browser, server, shoot }) {
   const page = await browser.open(`${server.address}/?entity=City&sort=-population`);
-  await page.until(() => globalThis.livefetch?.page.live?.state === 'live');
+  await page.until(isLive);
   const ids = await page.run(() => globalThis.livefetch.page.grid.visible.map(({ id }) => id));
   for (const [row, name] of [[ids[1], 'top'], [ids.at(-2), 'bottom']]) {
     await openCell(page, row, 'country');
@@ -94,7 +88,7 @@ async function searching({ browser, server, shoot }) {
   await openCell(page, ids[3], 'country');
   await page.until(() => document.querySelector('.editor .choices li'));
   await page.key('Enter');
-  await pause(200);
+  await page.until(() => document.querySelector('.editor') === null);
   assert.equal(await page.run(stagedCount), 2, 'Enter at once changes nothing');
   await openCell(page, ids[3], 'country');
   await page.until(() => document.querySelector('.editor .choices li'));
@@ -104,14 +98,12 @@ async function searching({ browser, server, shoot }) {
     return document.getElementById(input.getAttribute('aria-activedescendant'))?.getAttribute('aria-selected');
   });
   assert.equal(marked, 'true');
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
 /** Staged values and the values that they replace are there after a reload. */
 async function staging({ browser, server, shoot }) {
   const page = await browser.open(`${server.address}/?entity=Odd&sort=id`);
-  const isLive = () => globalThis.livefetch?.page.live?.state === 'live';
   await page.until(isLive);
   await page.run(() => document.querySelector('.row .row-remove').click());
   await openCell(page, 2, 'text');
@@ -139,7 +131,7 @@ async function staging({ browser, server, shoot }) {
 /** Keys are typed where they are texts or have several parts, and left empty where the database makes them. */
 async function keys({ browser, server }) {
   const page = await browser.open(`${server.address}/?entity=word`);
-  await page.until(() => globalThis.livefetch?.page.live?.state === 'live');
+  await page.until(isLive);
   const client = connect(server.address);
   for (const [entity, values, item] of [
     ['word', { id: 'apple', meaning: 'fruit' }, { id: 'apple', meaning: 'fruit' }],
@@ -151,19 +143,12 @@ async function keys({ browser, server }) {
     await page.until((wanted) => globalThis.livefetch.page.live.state === 'live'
       && globalThis.livefetch.page.view.entity === wanted, { args: [entity] });
     await page.run(() => globalThis.livefetch.page.editing.insert());
-    await page.run((fields) => {
-      for (const [name, text] of Object.entries(fields)) {
-        const field = document.querySelector(`dialog [name="${name}"]`);
-        field.value = text;
-        field.dispatchEvent(new Event('input'));
-      }
-    }, values);
+    await fillNewRow(page, values);
     await page.click('dialog .button.primary');
     await page.key('s', { ctrl: true });
     await page.until(isSaved, { what: `${entity} is saved` });
     assert.deepEqual((await client.fetch({ entity })).sections[0].items, [item]);
   }
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -200,7 +185,6 @@ async function keyParts({ browser, server, shoot }) {
   await page.run(() => globalThis.livefetch.page.grid.selection.all(globalThis.livefetch.page.grid.layout));
   await page.until(() => document.querySelector('.selection-bar').textContent.includes('1 selected'));
   assert.equal(await page.run(() => document.querySelector('.selection-bar').textContent.includes('Edit')), false, 'a row that is its key has nothing to edit');
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -228,7 +212,7 @@ async function pick(page, row, column, text, count = 1) {
 
 async function pickByKey({ browser, server, shoot }) {
   const page = await browser.open(`${server.address}/?entity=line&sort=id`);
-  await page.until(() => globalThis.livefetch?.page.live?.state === 'live');
+  await page.until(isLive);
   await page.until(() => document.querySelectorAll('.row').length === 4);
   assert.deepEqual(await pick(page, 1, 'orders', '77'), [['77', 'true']]);
   assert.deepEqual(await pick(page, 2, 'orders', 'zzz'), [['No row has this name or key.', null]]);
@@ -241,7 +225,6 @@ async function pickByKey({ browser, server, shoot }) {
   await openCell(page, 1, 'person');
   await page.until(() => document.querySelector('.editor .choices li'));
   await shoot(page, 'picker');
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -299,7 +282,7 @@ function inFront() {
 
 export const editingScenarios = {
   'a cell that is opened and left stages nothing': { run: looking, fixture: odd },
-  'staged changes outlive a reload, conflict, and go back': { run: staging, fixture: odd },
+  'staged changes outlive a reload and may conflict, and Back undoes a change of the view': { run: staging, fixture: odd },
   'rows are added where the key is a text, a UUID, or composite': { run: keys, fixture: keyed },
   'parts of a composite key stay as they are in a row that exists': { run: keyParts, fixture: parts },
   'a related row is searched for and seen': { run: searching },

@@ -1,8 +1,7 @@
 // The page on files that nobody prepared for it: views, tables without a key, read-only stores.
 
 import assert from 'node:assert/strict';
-import { pause } from './browser.mjs';
-import { still } from './pages.mjs';
+import { isLive, still } from './pages.mjs';
 import { script } from './server.mjs';
 
 export const shapes = `
@@ -59,13 +58,12 @@ async function notLive(scenario) {
   assert.equal((await log.run(firstCells))[0], 'line 1');
   await showsPlainRows(log, 'log has no primary key');
   await log.run(() => globalThis.livefetch.page.go({ ...globalThis.livefetch.page.view, entity: 'Artist', sort: 'Name' }));
-  await log.until(() => globalThis.livefetch.page.live.state === 'live', { what: 'a table with a key is live' });
+  await log.until(isLive, { what: 'a table with a key is live' });
   assert.ok((await log.run(labels)).includes('New Artist'));
   await log.run(() => globalThis.livefetch.page.change({ where: "now() > CAST(0, 'NSDate')" }));
   await log.until(() => globalThis.livefetch.page.live.state === 'plain', { what: 'now() is fetched once' });
   assert.equal(await log.run(connectionText),
     'not live: now() changes without a save, so the fetch cannot be followed');
-  assert.deepEqual([...page.problems, ...log.problems], []);
   await log.close();
 }
 
@@ -79,7 +77,6 @@ async function readOnly(scenario) {
     await page.until(() => document.querySelector('.row-panel [data-property=Artist] .row-text')?.textContent === 'Artist 1',
       { what: 'the panel names the related row' });
     await scenario.shoot(page, `read-only-${width}`);
-    assert.deepEqual(page.problems, []);
     await page.close();
   }
 }
@@ -96,7 +93,7 @@ async function emptyDatabase({ browser, server, shoot }) {
   for (const key of ['n', '/', '[', ']', '?', 'Escape', 'End']) await page.key(key);
   await shoot(page, 'no-tables');
   script(server.file, 'CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT NOT NULL)');
-  await page.until(() => globalThis.livefetch.page.live?.state === 'live', { what: 'the new table is shown' });
+  await page.until(isLive, { what: 'the new table is shown' });
   assert.match(await page.run(noteText), /^note has no rows yet/);
   assert.deepEqual(await page.run(entities), ['note']);
   await shoot(page, 'no-rows');
@@ -106,7 +103,6 @@ async function emptyDatabase({ browser, server, shoot }) {
     headers: { 'Content-Type': 'application/json' } });
   assert.equal(status, 201, 'the line shown inserts a row');
   await page.until(() => !document.querySelector('.empty') && document.querySelectorAll('.row').length === 1);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -131,10 +127,9 @@ async function droppedTable(scenario) {
   script(server.file, 'ALTER TABLE Artist ADD COLUMN Genre TEXT');
   await page.until(() => [...document.querySelectorAll('.head-name')].some(({ textContent }) => textContent === 'Genre'),
     { what: 'the new column is shown' });
-  await page.until(() => globalThis.livefetch.page.live?.state === 'live');
+  await page.until(isLive);
   await page.run(() => history.back());
   await page.until(() => /^There is no table Nothing/.test(document.querySelector('.empty')?.textContent));
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -154,7 +149,6 @@ async function noDemonstration(scenario) {
   await server.begin();
   const sample = await open(scenario, 'entity=City&sort=-population&limit=50');
   assert.deepEqual(await sample.run(offers), { edits: true, todo: false });
-  assert.deepEqual([...own.problems, ...sample.problems], []);
   await sample.close();
 }
 
@@ -173,7 +167,7 @@ const seen = (page) => page.until(() => {
   const rows = grid.visible;
   return rows.length > Math.min(8, grid.pageSize - 4) && live.current && { first: rows[0].name, last: rows.at(-1).name,
     inDocument: document.querySelectorAll('.row').length, at: grid.cursor.id };
-}, { timeout: 60_000, what: 'rows are seen' });
+}, { what: 'rows are seen' });
 
 const scrollTo = (page, share) => page.run((part) => {
   const { element } = globalThis.livefetch.page.grid;
@@ -183,7 +177,7 @@ const scrollTo = (page, share) => page.run((part) => {
 /** Waits until the row that the cursor is at shows. */
 const current = (page, name) => page.until((wanted) =>
   document.querySelector('.row.is-current .cell')?.textContent === wanted,
-{ args: [name], timeout: 60_000, what: `the cursor is at ${name}` });
+{ args: [name], what: `the cursor is at ${name}` });
 
 async function millionRows(scenario) {
   const { shoot } = scenario;
@@ -195,7 +189,7 @@ async function millionRows(scenario) {
     await scrollTo(page, share);
     await page.until(([from, to]) => [...document.querySelectorAll('.grid-body .row .cell')]
       .some(({ textContent }) => { const number = Number(/^Item (\d{7})$/.exec(textContent)?.[1]); return number >= from && number <= to; }),
-    { args: [[low, high]], timeout: 60_000, what: `the rows at ${share} show` });
+    { args: [[low, high]], what: `the rows at ${share} show` });
     times.push(Math.round(performance.now() - start));
     await still(page);
     const { first, inDocument } = await seen(page);
@@ -226,9 +220,9 @@ async function millionRows(scenario) {
   await addedAtTheEnd(scenario, page);
   await liveInTheMiddle(page);
   await wheelThroughWindows(page);
+  await page.send('HeapProfiler.collectGarbage');
   const heap = await page.run(() => performance.memory.usedJSHeapSize);
   assert.ok(heap < 100e6, `${heap} bytes of memory`);
-  assert.deepEqual(page.problems, []);
   await page.close();
   return `jumps to the middle, a quarter, the end and the beginning: ${times.join(', ')} ms`;
 }
@@ -236,10 +230,10 @@ async function millionRows(scenario) {
 /** Rows that another program adds behind the last one are reached by the wheel. */
 async function addedAtTheEnd({ server }, page) {
   await scrollTo(page, 1);
-  await page.until(() => globalThis.livefetch.page.grid.visible.at(-1)?.name === 'Item 1000000', { timeout: 60_000 });
+  await page.until(() => globalThis.livefetch.page.grid.visible.at(-1)?.name === 'Item 1000000');
   await still(page);
   script(server.file, "INSERT INTO Item (id, name) VALUES (1000001, 'Item 1000001'), (1000002, 'Item 1000002'), (1000003, 'Item 1000003')");
-  await page.until(() => globalThis.livefetch.page.live.current?.total === 1_000_003, { timeout: 60_000 });
+  await page.until(() => globalThis.livefetch.page.live.current?.total === 1_000_003);
   await still(page);
   for (let turn = 0; turn < 4; turn += 1) {
     await page.send('Input.dispatchMouseEvent', { type: 'mouseWheel', x: 700, y: 600, deltaX: 0, deltaY: 100 });
@@ -247,7 +241,7 @@ async function addedAtTheEnd({ server }, page) {
   }
   await page.until(() => globalThis.livefetch.page.grid.visible.at(-1)?.name === 'Item 1000003', { what: 'the last row is seen' });
   script(server.file, 'DELETE FROM Item WHERE id > 1000000');
-  await page.until(() => globalThis.livefetch.page.live.current?.total === 1_000_000, { timeout: 60_000 });
+  await page.until(() => globalThis.livefetch.page.live.current?.total === 1_000_000);
 }
 
 /** Saves show in a window far from the table's beginning, and rows before it do not move it. */
@@ -258,9 +252,9 @@ async function liveInTheMiddle(page) {
   const id = Number(first.slice(5));
   await page.run((row) => globalThis.livefetch.client.update('Item', row + 3, { price: 77_777_777 }, { optimistic: false }), id);
   await page.until(() => [...document.querySelectorAll('.cell')].some(({ textContent }) => /77.777.777/.test(textContent)),
-    { timeout: 60_000, what: 'the save shows' });
+    { what: 'the save shows' });
   await page.run(() => globalThis.livefetch.client.delete('Item', 5, { optimistic: false }));
-  await page.until(() => globalThis.livefetch.page.live.current?.total === 999_999, { timeout: 60_000 });
+  await page.until(() => globalThis.livefetch.page.live.current?.total === 999_999);
   await still(page);
   assert.equal((await seen(page)).first, first, 'what is read stays in its place');
 }
@@ -298,12 +292,11 @@ async function millionInSections(scenario) {
   await page.key('Home');
   await current(page, 'Item 0000001');
   await page.run(() => globalThis.livefetch.page.change({ section: '', limit: '20000', offset: '30000' }));
-  await page.until(() => globalThis.livefetch.page.live.state === 'live', { timeout: 60_000 });
+  await page.until(isLive);
   await page.run(() => document.querySelector('.grid').focus());
   await page.key('End');
   await current(page, 'Item 0050000');
   assert.match(await page.run(() => document.querySelector('.summary').textContent), /^20.000 rows of Item.*Next window.*Previous/);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 

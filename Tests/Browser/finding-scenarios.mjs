@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
-import { pause } from './browser.mjs';
+import { eventually, pause } from './browser.mjs';
 import { openPage } from './pages.mjs';
 import { library } from './row-scenarios.mjs';
 
@@ -16,7 +16,7 @@ async function search(page, text, wanted) {
   await page.run(() => document.querySelector('#where').select());
   await page.type(text);
   await page.key('Enter');
-  await page.until(settled, { args: [wanted], timeout: 60_000, what: `${wanted} rows for ${text}` });
+  await page.until(settled, { args: [wanted], what: `${wanted} rows for ${text}` });
 }
 
 /** Words are looked for in every text column; a comparison is a predicate; quotes keep words together. */
@@ -40,20 +40,19 @@ async function words({ browser, server, shoot }) {
   await page.key('Enter');
   await page.until(() => document.querySelector('.predicate-error .search')?.textContent === 'Search for these words');
   await page.click('.predicate-error .search');
-  await page.until(settled, { args: [0], timeout: 60_000, what: 'no row has these words' });
+  await page.until(settled, { args: [0], what: 'no row has these words' });
   await page.run(() => document.querySelector('#where').select());
   await page.type('q=new (york)');
   await page.key('Enter');
   await page.until(() => document.querySelector('.predicate-error .search') && !document.querySelector('.predicate-error').hidden);
   await page.click('.predicate-error .search');
   await page.until(() => document.querySelector('#where').value === '"q=new (york)"');
-  await page.until(settled, { args: [0], timeout: 60_000 });
+  await page.until(settled, { args: [0] });
   await page.run(() => document.querySelector('#where').select());
   await page.type('population > ');
   await page.until(() => document.querySelector('.predicate-error.is-unfinished:not([hidden])'), { what: 'a predicate is being typed' });
   assert.equal(await page.run(() => document.querySelector('.predicate-error .search')), null);
   await search(page, '1850147', 1);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -67,7 +66,6 @@ const cellOf = (row, column) => {
 async function menuOf(page, row, column) {
   await page.run(cellOf, row, column);
   await page.click('[data-test=cell]');
-  await page.key('F10', { shift: true });
   await page.run(() => document.querySelector('[data-test=cell]').dispatchEvent(
     new MouseEvent('contextmenu', { bubbles: true, cancelable: true, button: 2, clientX: 400, clientY: 300 })));
   await page.until(() => document.querySelector('.cell-menu'));
@@ -95,7 +93,6 @@ async function clickedValues({ browser, server, shoot }) {
   await page.until(settled, { args: [1] });
   assert.equal(await page.run(() => document.querySelector('#where').value),
     "(title BEGINSWITH 'A' OR title BEGINSWITH 'I') AND published == '1972-11-01T00:00:00Z'");
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -125,7 +122,6 @@ async function facets({ browser, server, shoot }) {
   const [first] = await page.run(facetTexts);
   await page.click('.facet');
   await page.until(settled, { args: [Number(first.split(' ').at(-1))], what: `the cities of ${first}` });
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -146,7 +142,6 @@ async function facetsOfNulls({ browser, server, shoot }) {
   await page.until(settled, { args: [2] });
   await page.run(() => document.querySelector('.head-cell[data-column="cover"] .head-menu').click());
   await page.until(() => document.querySelector('.facet-figures').textContent === 'values1NULL1');
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -174,7 +169,6 @@ async function facetsOfLargeIntegers({ browser, server, shoot }) {
   await page.until(settled, { args: [1], what: 'the row of that number' });
   assert.equal(await page.run(where), 'hash BETWEEN {47356007919999998, 47356007919999998}');
   assert.equal(await page.run(() => globalThis.livefetch.page.live.sections[0].items[0].id), 2);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -237,7 +231,6 @@ async function builder({ browser, server, shoot }) {
   await page.run(() => globalThis.livefetch.page.change({ where: 'price > 3 AND NOT (id > 2)' }));
   await page.click('.control-button');
   assert.equal(await page.run(() => document.querySelector('.filter-builder code').textContent), 'price > 3 AND NOT (id > 2)');
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -263,7 +256,6 @@ async function refusedParameters({ browser, server, shoot }) {
       assert.equal(await page.run(() => document.activeElement.matches('input[type=number]:invalid')), true);
       assert.equal(await page.run(() => globalThis.livefetch.page.view.limit), '');
     }
-    assert.deepEqual(page.problems, []);
     await page.close();
   }
 }
@@ -277,7 +269,7 @@ const liveRequests = () => performance.getEntriesByType('resource').filter(({ na
 /** A query that the server has ended at its time limit is asked again when the user wants it, and not before. */
 async function tooSlow({ browser, server, shoot }) {
   const page = await openPage(browser, `${server.address}/?entity=item&sort=id`);
-  const slow = () => page.until(() => document.querySelector('#connection').dataset.state === 'slow', { timeout: 60_000 });
+  const slow = () => page.until(() => document.querySelector('#connection').dataset.state === 'slow');
   await page.click('#where');
   await page.type(slowSearch);
   await page.key('Enter');
@@ -293,14 +285,14 @@ async function tooSlow({ browser, server, shoot }) {
   await shoot(page, 'too-slow-dark-390');
   await page.size(1440, 900);
   const before = await page.run(liveRequests);
-  await pause(2500);
+  // A request is listed when it has ended, at its limit of 2 s.
+  await pause(6000);
   assert.equal(await page.run(liveRequests), before, 'the request is not repeated by itself');
   await page.click('.predicate-error .again');
+  await eventually(() => page.run(liveRequests), before + 1, 'it is asked for again');
   await slow();
-  await page.until((count) => performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('/v1/live')).length === count,
-    { args: [before + 1], what: 'it is asked for again' });
   await page.run(() => globalThis.livefetch.page.groups.toggle());
-  await page.until(() => document.querySelector('.groups .complaint .again'), { timeout: 60_000, what: 'groups that take too long' });
+  await page.until(() => document.querySelector('.groups .complaint .again'), { what: 'groups that take too long' });
   await shoot(page, 'too-slow-groups');
   await page.run(() => globalThis.livefetch.page.groups.toggle());
   await page.click('#where');
@@ -309,7 +301,6 @@ async function tooSlow({ browser, server, shoot }) {
   await page.key('Enter');
   await page.until(() => document.querySelector('#connection').dataset.state === 'live' && globalThis.livefetch.page.live.current?.count === 3);
   assert.equal(await page.run(() => document.querySelector('.predicate-error').hidden), true);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -332,7 +323,6 @@ async function exactTexts({ browser, server }) {
   await page.key('Escape');
   const dates = () => [...document.querySelectorAll('.cell.is-date')].map(({ textContent }) => textContent);
   assert.deepEqual(await page.run(dates), ['2024-01-02 10:00:00.25', '2024-01-02 10:00', 'NULL']);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -367,7 +357,6 @@ async function typedBefore({ browser, server }) {
   });
   await pause(700);
   assert.deepEqual([await page.run(view), await page.run(() => document.querySelector('.popover'))], [['Country', '', ''], null]);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -379,7 +368,7 @@ export const findingScenarios = {
   'the head of a column shows what it holds': { run: facets },
   'facets of dates and NULL, on a phone': { run: facetsOfNulls, fixture: library },
   'bounds of integers beyond 2^53 are exact': { run: facetsOfLargeIntegers, fixture: large },
-  'a search that takes too long is refused once, and tried again on request': { run: tooSlow, fixture: slowRows, options: ['--query-timeout', '0.5'] },
+  'a search that takes too long is refused once, and tried again on request': { run: tooSlow, fixture: slowRows, options: ['--query-timeout', '2'] },
   'a parameter that is refused is named, and removed': { run: refusedParameters, fixture: library },
   'filters are built without a predicate': { run: builder, fixture: library },
 };

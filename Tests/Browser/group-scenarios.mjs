@@ -3,14 +3,13 @@
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
 import { pause } from './browser.mjs';
-import { openPage } from './pages.mjs';
+import { openPage, pressAction } from './pages.mjs';
 import { library } from './row-scenarios.mjs';
 import { script } from './server.mjs';
 
-const press = (name) => [...document.querySelectorAll('.action')].find(({ ariaLabel }) => ariaLabel === name).click();
 const bars = () => [...document.querySelectorAll('.group-bars li')].map((line) =>
   `${line.querySelector('.group-label').textContent} ${line.querySelector('.group-number').textContent}`);
-const cells = () => [...document.querySelectorAll('.group-table tbody tr')].map((line) =>
+export const groupCells = () => [...document.querySelectorAll('.group-table tbody tr')].map((line) =>
   [...line.children].map(({ textContent }) => textContent).join('|'));
 const kind = (name) => [...document.querySelectorAll('.groups [role=radio]')].find(({ textContent }) => textContent === name).click();
 
@@ -22,13 +21,13 @@ const add = (label, name) => {
 
 async function groups({ browser, server, shoot }) {
   const page = await openPage(browser, `${server.address}/?entity=book&sort=id`, { width: 1920, height: 1080 });
-  await page.run(press, 'Groups');
+  await page.run(pressAction, 'Groups');
   await page.until(() => document.querySelectorAll('.group-bars li').length === 3);
   assert.deepEqual(await page.run(bars), ['Italo 2', 'Clarice 1', 'Ursula 1']);
   await page.run(add, 'Add a value', 'sum of price');
   await page.run(kind, 'Table');
   await page.until(() => document.querySelectorAll('.group-table th').length === 3);
-  assert.deepEqual(await page.run(cells), ['Italo|2|17.49', 'Clarice|1|0', 'Ursula|1|12.5']);
+  assert.deepEqual(await page.run(groupCells), ['Italo|2|17.49', 'Clarice|1|0', 'Ursula|1|12.5']);
   await shoot(page, 'groups-table');
   await page.run(() => globalThis.livefetch.client.update('book', 3, { price: 100 }));
   await page.until(() => document.querySelector('.group-table').textContent.includes('100'), { what: 'the groups are live' });
@@ -45,7 +44,6 @@ async function groups({ browser, server, shoot }) {
   await page.run(() => document.querySelector('.group-table td .text-button').click());
   await page.until(() => document.querySelectorAll('.row').length === 2 && document.querySelector('.groups').hidden);
   assert.equal(await page.run(() => document.querySelector('#where').value), "author.first_name == 'Italo'");
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -62,7 +60,6 @@ async function charts({ browser, server, shoot }) {
     await page.until(() => document.querySelectorAll('.group-dot').length === 6);
     await shoot(page, `groups-line-${scheme}`);
     assert.ok(await page.run(() => document.documentElement.scrollWidth <= innerWidth));
-    assert.deepEqual(page.problems, []);
     await page.close();
   }
 }
@@ -70,19 +67,18 @@ async function charts({ browser, server, shoot }) {
 async function days({ browser, server, shoot }) {
   const page = await openPage(browser, `${server.address}/?entity=book&group=published:day&values=@count&chart=table`);
   await page.until(() => document.querySelectorAll('.group-table tbody tr').length === 4);
-  assert.deepEqual((await page.run(cells)).sort(), ['1965-01-01|1', '1972-11-01|1', '1974-05-01|1', 'NULL|1']);
+  assert.deepEqual((await page.run(groupCells)).sort(), ['1965-01-01|1', '1972-11-01|1', '1974-05-01|1', 'NULL|1']);
   await page.run(() => [...document.querySelectorAll('.group-table td .text-button')].find(({ textContent }) => textContent === '1972-11-01').click());
   await page.until(() => document.querySelectorAll('.row').length === 1 && document.querySelector('.row').textContent.includes('Invisible'));
   await page.run(() => globalThis.livefetch.page.change({ where: '', group: 'published:year', values: '@count', chart: 'table' }));
   await page.until(() => [...document.querySelectorAll('.group-table td')].some(({ textContent }) => textContent === '1965'), { what: 'groups by year' });
-  assert.deepEqual((await page.run(cells)).sort(), ['1965|1', '1972|1', '1974|1', 'NULL|1']);
+  assert.deepEqual((await page.run(groupCells)).sort(), ['1965|1', '1972|1', '1974|1', 'NULL|1']);
   await page.run(add, 'Group by', 'published:month');
   await page.until(() => document.querySelectorAll('.group-table th').length === 3);
-  assert.deepEqual((await page.run(cells)).sort(), ['1965|1965-01|1', '1972|1972-11|1', '1974|1974-05|1', 'NULL|NULL|1']);
+  assert.deepEqual((await page.run(groupCells)).sort(), ['1965|1965-01|1', '1972|1972-11|1', '1974|1974-05|1', 'NULL|NULL|1']);
   await shoot(page, 'groups-by-month');
   await page.run(() => [...document.querySelectorAll('.group-table td .text-button')].find(({ textContent }) => textContent === '1974').click());
   await page.until(() => document.querySelectorAll('.row').length === 1 && document.querySelector('.row').textContent.includes('Dispossessed'));
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -123,7 +119,6 @@ async function oddGroups({ browser, server, shoot }) {
   assert.equal(await page.run(status), 'A filter compares dates, and “2020-02-30” is the day of none.');
   await pick('d:year', '1950');
   assert.equal(await page.run(status), 'A filter compares dates, and “1950” is the year of none.');
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -149,7 +144,6 @@ async function typedCondition({ browser, server }) {
     await pause(600);
     assert.equal((await view()).having, '');
   }
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -161,7 +155,6 @@ async function droppedTable({ browser, server }) {
   await page.until(() => document.querySelector('.empty')?.checkVisibility() && /^There is no table note/.test(document.querySelector('.empty').textContent),
     { what: 'the page says that the table is gone' });
   assert.equal(await page.run(() => document.querySelector('.groups').checkVisibility()), false);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -177,7 +170,6 @@ async function alignedOnPhone({ browser, server }) {
     return Math.round(column === 0 ? left : right);
   })));
   for (const list of ends) assert.equal(new Set(list).size, 1, list.join());
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
-import { isSaved, openCell, openPage, stagedValues, still } from './pages.mjs';
+import { isSaved, openCell, openPage, stagedValues, still, typeCell } from './pages.mjs';
 
 const fortyColumns = Array.from({ length: 40 }, (_, index) => `c${index} ${['TEXT', 'INTEGER', 'REAL', 'DATE', 'BLOB', 'JSON', 'BOOLEAN', 'DECIMAL(8, 2)'][index % 8]}`);
 
@@ -60,7 +60,6 @@ async function oddNames({ browser, server, shoot }) {
     await shoot(page, `hostile-${entity}`);
     if (entity === 'odd names') await columnWithOddName(page);
     if (entity === 'wide') assert.equal(await page.run(headerLineExcess), 0, 'the line below the column headers ends with the last one');
-    assert.deepEqual(page.problems, []);
     await page.close();
   }
 }
@@ -117,7 +116,6 @@ async function relatedByOddName({ browser, server }) {
   assert.deepEqual(await page.run(list), ['first (1)', 'second (2)']);
   await page.run(() => [...document.querySelectorAll('.row-panel .text-button')].filter(({ textContent }) => textContent === 'Show in the table').at(-1).click());
   await page.until(() => globalThis.livefetch.page.view.entity === 'visit' && globalThis.livefetch.page.live.current?.total === 2, { what: 'the two rows in their table' });
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -153,7 +151,7 @@ async function unsavedRow(page) {
 async function inheritedColumns({ browser, server, shoot }) {
   const page = await openPage(browser, `${server.address}/?entity=things&sort=id`, { width: 1920, height: 1080 });
   await page.until(hasRows, { args: [2] });
-  assert.match(await page.run(() => document.querySelector('.grid').style.getPropertyValue('--columns')), /^(?!.*NaN)/);
+  assert.match(await page.run(() => document.querySelector('.grid').style.getPropertyValue('--columns')), /^(?!.*NaN)./);
   const cells = () => Object.fromEntries([...document.querySelectorAll('.row')].find(({ livefetchRow: { item } }) => item.id === 1)
     .querySelectorAll('.cell').entries().map(([index, cell]) => [globalThis.livefetch.page.grid.columns[index].name, cell.textContent]));
   const names = ['hasOwnProperty', 'valueOf', 'toString', 'constructor', '__proto__'];
@@ -180,11 +178,10 @@ async function inheritedColumns({ browser, server, shoot }) {
   await page.until(() => /No change of this row/.test(document.querySelector('.row-history').textContent), { what: 'the history of a row of `constructor`' });
   await page.run(() => globalThis.livefetch.page.rowPanel.close());
   await page.run(() => globalThis.livefetch.page.editing.insert());
-  await page.run((wanted) => wanted.forEach((name) => {
-    const field = document.querySelector(`dialog [name="${name}"]`);
-    field.value = `made ${name}`;
-    field.dispatchEvent(new Event('input'));
-  }), names);
+  for (const name of names) {
+    await page.run((wanted) => { document.querySelector(`dialog [name="${wanted}"]`).focus(); }, name);
+    await page.type(`made ${name}`);
+  }
   await page.click('dialog .button.primary');
   await page.key('s', { ctrl: true });
   await page.until(isSaved);
@@ -192,7 +189,6 @@ async function inheritedColumns({ browser, server, shoot }) {
   assert.deepEqual(Object.entries(made.data).filter(([name]) => names.includes(name)).sort(),
     names.map((name) => [name, `made ${name}`]).sort());
   await unsavedRow(page);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -226,7 +222,6 @@ async function oddFile({ browser, server, shoot }) {
     if (count > 0) await useEveryTool(page, entity, count, options);
     if (column) await editInPanel(page, server, { entity, id, column });
     await shoot(page, `odd-${entity.replace(/\W+/g, '-')}`);
-    assert.deepEqual(page.problems, [], entity);
     await page.close();
   }
 }
@@ -259,9 +254,7 @@ async function repair({ browser, server, shoot }) {
   await page.until(hasRows, { args: [3] });
   const given = { i: '7', n: '2.5', d: '3.5', day: '2024-02-01T00:00:00Z', u: '16fd2706-8baf-433b-82eb-8c7fada847da', j: '{"a": 2}', anyc: 'six' };
   for (const [column, text] of Object.entries(given)) {
-    await openCell(page, 2, column);
-    await page.run(() => document.activeElement.select());
-    await page.type(text);
+    await typeCell(page, 2, column, text);
     // The value was a number, in a column without a type.
     if (column === 'anyc') await page.key('t', { alt: true });
     await page.key('Enter');
@@ -278,15 +271,12 @@ async function repair({ browser, server, shoot }) {
   assert.deepEqual(sections[0].items.slice(1), [{ id: 2, i: 7, n: 2.5, d: 3.5, b: true, day: given.day, u: given.u, j: { a: 2 }, anyc: 'six' }]);
   await editsDeletedRow(page, server, shoot);
   await longTableName(page, server, shoot);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
 /** Edits a row that another client deletes: the save is refused, the text stays in sight, and the row can be inserted again. */
 async function editsDeletedRow(page, server, shoot) {
-  await openCell(page, 1, 'anyc');
-  await page.run(() => document.activeElement.select());
-  await page.type('typed before the deletion');
+  await typeCell(page, 1, 'anyc', 'typed before the deletion');
   await page.key('Enter');
   await connect(server.address).delete('types', 1);
   await page.key('s', { ctrl: true });
@@ -315,9 +305,7 @@ async function editsDeletedRow(page, server, shoot) {
 
 /** Types a text that is not a number into a row that another client deletes: a note shows the text. */
 async function typesInvalidValueIntoDeletedRow(page, server, shoot) {
-  await openCell(page, 1, 'i');
-  await page.run(() => document.activeElement.select());
-  await page.type('12x');
+  await typeCell(page, 1, 'i', '12x');
   await connect(server.address).delete('types', 1);
   await page.until(() => document.querySelector('.tray-notes'), { what: 'the note shows the text after its cell is gone' });
   assert.match(await page.run(() => document.querySelector('.tray-notes').textContent), /^Not staged: “12x” in i of types 1 is no value of this column\./);

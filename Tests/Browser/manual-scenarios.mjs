@@ -38,7 +38,6 @@ async function framework(context, [name, start], code, { modules = {}, fetched }
   const [, imports, body] = /^(import [^\n]*\n)\n([^]*)$/.exec(block(name, start));
   await module(page, `${imports}const { client } = globalThis;\n${show}${code(body)}`);
   await shows(page, context.server, { entity: 'City', limit: 20, ...fetched }, start);
-  assert.deepEqual(page.problems, [], start);
   await page.close();
 }
 
@@ -77,7 +76,6 @@ async function ofReadme({ browser, server }) {
   const { sections } = await connect(server.address).fetch(
     { entity: 'City', where: 'population >= 1000000', section: 'country.name', as: 'ids' });
   assert.deepEqual(await page.run(() => globalThis.drawn), sections.map(({ name }) => name));
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -110,7 +108,7 @@ async function kept(context) {
     globalThis.refused = client.insert('Note', { text: '' }).catch(({ code }) => code);`);
   await page.until(() => document.querySelector('#badge')?.textContent === '2 to send', { what: 'the badge counts the saves' });
   await blocked([]);
-  await page.until(() => document.querySelector('#badge').textContent === '', { timeout: 30_000, what: 'everything is sent' });
+  await page.until(() => document.querySelector('#badge').textContent === '', { what: 'everything is sent' });
   await page.until(() => document.querySelector('#note').textContent !== '', { what: 'the refusal is shown' });
   assert.equal(await page.run(() => globalThis.refused), 'validation-failed');
   const { sections } = await connect(context.server.address).fetch({ entity: 'Note', select: 'text' });

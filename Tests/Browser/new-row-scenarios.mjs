@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
-import { isSaved, openPage, stagedValues } from './pages.mjs';
+import { fillNewRow, isSaved, openPage, stagedValues } from './pages.mjs';
 
 const people = `
   CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, age INTEGER, note TEXT DEFAULT 'd', boss_id INTEGER REFERENCES person(id));
@@ -12,13 +12,6 @@ const people = `
   CREATE TABLE task (id INTEGER PRIMARY KEY, amount INTEGER NOT NULL, urgent BOOLEAN NOT NULL, open BOOLEAN NOT NULL DEFAULT 1, maybe BOOLEAN, due DATE,
     person_id INTEGER NOT NULL REFERENCES person(id));`;
 
-const fill = (page, values) => page.run((texts) => {
-  for (const [name, text] of Object.entries(texts)) {
-    const field = document.querySelector(`dialog.insert [name="${name}"]`);
-    field.value = text;
-    field.dispatchEvent(new Event('input'));
-  }
-}, values);
 const filled = () => [...document.querySelectorAll('dialog.insert [name]')].map(({ name, value, placeholder }) => [name, value || placeholder]);
 const problem = (page, wanted) => page.until((text) => document.querySelector('.tray-problem')?.textContent === text,
   { args: [wanted], what: `the tray says: ${wanted}` });
@@ -27,7 +20,7 @@ const problem = (page, wanted) => page.until((text) => document.querySelector('.
 async function refusedInsert({ browser, server, shoot }) {
   const page = await openPage(browser, `${server.address}/?entity=person`);
   await page.run(() => globalThis.livefetch.page.editing.insert());
-  await fill(page, { name: 'Ann', age: '5' });
+  await fillNewRow(page, { name: 'Ann', age: '5' });
   const field = (name) => `[...document.querySelectorAll('dialog.insert .dialog-field')].find((each) => each.querySelector('[name=${name}]'))`;
   await page.run(`() => ${field('note')}.querySelector('.null-switch').click()`);
   await page.click('dialog.insert .primary');
@@ -39,7 +32,7 @@ async function refusedInsert({ browser, server, shoot }) {
   await page.key('Escape');
   await page.until(() => !document.querySelector('dialog'), { what: 'nothing was typed, so nothing is asked' });
   await page.click('.tray-list .what');
-  await fill(page, { name: 'Bea' });
+  await fillNewRow(page, { name: 'Bea' });
   await page.click('dialog.insert .primary');
   assert.deepEqual(await page.run(stagedValues), [{ age: 5, name: 'Bea', note: null }]);
   await page.key('s', { ctrl: true });
@@ -48,7 +41,6 @@ async function refusedInsert({ browser, server, shoot }) {
   await missingKey(page, server);
   await requiredFields(page, server, shoot);
   await longNames(page, shoot);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -58,11 +50,11 @@ async function missingKey(page, server) {
   await page.until(() => globalThis.livefetch.page.live.current?.total === 1);
   await page.run(() => globalThis.livefetch.page.editing.insert());
   assert.deepEqual(await page.run(filled), [['id', ''], ['label', 'NULL']]);
-  await fill(page, { label: 'second' });
+  await fillNewRow(page, { label: 'second' });
   await page.click('dialog.insert .primary');
   assert.equal(await page.run(() => document.querySelector('dialog.insert > form > .complaint').textContent),
     'code: A key is required: the database makes none.');
-  await fill(page, { id: 'b' });
+  await fillNewRow(page, { id: 'b' });
   await page.click('dialog.insert .primary');
   await page.key('s', { ctrl: true });
   await page.until(isSaved, { what: 'the row with a key is saved' });
@@ -82,7 +74,7 @@ async function requiredFields(page, server, shoot) {
   assert.equal(await page.run(() => document.querySelector('dialog.insert > form > .complaint').textContent),
     'person: Choose a row.\namount: A value is required.\nurgent: Choose yes or no.');
   await shoot(page, 'required-fields');
-  await fill(page, { amount: '3', due: '2024-02-29' });
+  await fillNewRow(page, { amount: '3', due: '2024-02-29' });
   await page.run(() => { document.querySelector('dialog.insert select[name=urgent]').value = 2; });
   await page.run(() => document.querySelector('dialog.insert .related-value').click());
   await page.until(() => document.querySelector('dialog.insert .choices li, dialog.insert [role=option]'), { what: 'rows to choose' });

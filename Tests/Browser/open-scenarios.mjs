@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
-import { pause } from './browser.mjs';
-import { isSaved, openCell, openPage, stagedValues, still } from './pages.mjs';
+import { LONGEST, pause } from './browser.mjs';
+import { isLive, isSaved, openPage, stagedValues, still, typeCell } from './pages.mjs';
 
 const rows = `
   CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, amount INTEGER, note TEXT, day DATE);
@@ -12,13 +12,6 @@ const rows = `
 
 const view = '/?entity=item&sort=id';
 
-/** Opens a cell by a double click and types into it. */
-async function type(page, id, column, text) {
-  await openCell(page, id, column);
-  await page.run(() => document.activeElement.select());
-  await page.type(text);
-}
-
 async function scrollTo(page, top) {
   await page.run((position) => { globalThis.livefetch.page.grid.element.scrollTop = position; }, top);
   await still(page);
@@ -26,7 +19,7 @@ async function scrollTo(page, top) {
 
 async function outlives({ browser, server }) {
   const page = await openPage(browser, server.address + view);
-  await type(page, 3, 'name', 'typed');
+  await typeCell(page, 3, 'name', 'typed');
   await scrollTo(page, 9000);
   await scrollTo(page, 0);
   assert.equal(await page.run(() => document.querySelector('.editor textarea')?.value), 'typed', 'the cell is open after scrolling');
@@ -36,17 +29,16 @@ async function outlives({ browser, server }) {
   await otherTable(page);
   await invalidCell(page);
   await panelOfDeletedRow(page, server);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
 /** Another program deletes the row of an open cell: the typed text is staged, and the grid receives keys. */
 async function deletedRow(page, server) {
-  await type(page, 5, 'name', 'last words');
+  await typeCell(page, 5, 'name', 'last words');
   await connect(server.address).delete('item', 5);
   await page.until(() => !globalThis.livefetch.page.grid.row(5));
   assert.deepEqual(await page.run(stagedValues), [{ name: 'typed' }, { name: 'last words' }]);
-  await type(page, 6, 'name', 'six');
+  await typeCell(page, 6, 'name', 'six');
   await page.key('Enter');
   assert.equal((await page.run(stagedValues)).length, 3);
 }
@@ -68,9 +60,9 @@ async function panelOfDeletedRow(page, server) {
 }
 
 async function otherTable(page) {
-  await type(page, 7, 'amount', 'many');
+  await typeCell(page, 7, 'amount', 'many');
   await page.key('Enter');
-  await type(page, 7, 'name', 'seven');
+  await typeCell(page, 7, 'name', 'seven');
   await page.run(() => globalThis.livefetch.page.goTo('needed'));
   await page.until(() => globalThis.livefetch.page.view.entity === 'needed' && globalThis.livefetch.page.live.state === 'live');
   assert.deepEqual((await page.run(stagedValues)).at(-1), { name: 'seven' });
@@ -78,17 +70,17 @@ async function otherTable(page) {
   await page.click('.tray-notes .text-button');
   await page.run(() => globalThis.livefetch.page.goTo('item'));
   await page.until(() => globalThis.livefetch.page.grid.row(8) !== undefined);
-  await type(page, 8, 'name', 'eight');
+  await typeCell(page, 8, 'name', 'eight');
   await page.key('Enter');
   assert.deepEqual((await page.run(stagedValues)).at(-1), { name: 'eight' });
 }
 
 /** A cell with an invalid value stays open while other cells are opened. */
 async function invalidCell(page) {
-  await type(page, 9, 'amount', 'many');
+  await typeCell(page, 9, 'amount', 'many');
   await page.key('Enter');
   await page.until(() => document.querySelector('.editor .complaint:not([hidden])'));
-  await type(page, 10, 'name', 'ten');
+  await typeCell(page, 10, 'name', 'ten');
   await page.key('Enter');
   assert.deepEqual((await page.run(stagedValues)).at(-1), { name: 'ten' });
   assert.equal(await page.run(() => document.querySelector('.editor input').value), 'many');
@@ -134,7 +126,6 @@ async function newRow({ browser, server, shoot }) {
   await mouse(page, 'Pressed', 5, 5);
   await mouse(page, 'Released', 5, 5);
   await page.until(() => !document.querySelector('dialog.insert'), { what: 'a click outside closes an empty dialog' });
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -209,8 +200,7 @@ async function severalRows({ browser, server }) {
   assert.equal(await page.run(() => globalThis.livefetch.page.grid.selection.size), 0, 'another filter ends the selection');
   await connect(server.address).insert('owner', { name: 'Cid' });
   await page.until(() => document.querySelector('.entity[data-entity=owner] .count').textContent === '3',
-    { timeout: 20_000, what: 'the number of rows of another table follows' });
-  assert.deepEqual(page.problems, []);
+    { what: 'the number of rows of another table follows' });
   await page.close();
 }
 
@@ -236,7 +226,6 @@ async function focus({ browser, server }) {
   assert.equal(await page.run(() => document.querySelector('#where').value), 'na', 'Shift Tab completes nothing');
   await composing(page);
   await hiddenColumn(page);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -244,7 +233,7 @@ async function focus({ browser, server }) {
 async function composing(page) {
   await page.run(() => globalThis.livefetch.page.change({ where: '', sort: 'id' }));
   await page.until(() => globalThis.livefetch.page.grid.layout.total === 3 && globalThis.livefetch.page.live.state === 'live');
-  await type(page, 1, 'name', 'にほん');
+  await typeCell(page, 1, 'name', 'にほん');
   await page.run(() => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, isComposing: true })));
   assert.ok(await page.run(() => document.querySelector('.editor') !== null));
   await page.key('Escape');
@@ -255,14 +244,15 @@ async function composing(page) {
 async function hiddenColumn(page) {
   await page.key('End', {});
   for (let step = 0; step < 6; step += 1) await page.key('ArrowRight');
+  const current = () => document.querySelector('.cell.is-current')?.dataset.column;
+  const last = await page.run(() => globalThis.livefetch.page.grid.columns.length - 1);
+  assert.equal(await page.run(current), String(last));
   await page.run(() => {
-    const { grid, tools } = globalThis.livefetch.page;
-    const items = grid.columns.map(({ name }) => name);
-    grid.arrange(grid.columns.slice(0, items.length - 1), 'id');
-    return tools !== undefined;
+    const { grid } = globalThis.livefetch.page;
+    grid.arrange(grid.columns.slice(0, -1), 'id');
   });
-  await page.key('c', { ctrl: true });
-  assert.ok(await page.run(() => document.querySelector('.cell.is-current') !== null));
+  await page.key('ArrowLeft');
+  assert.equal(await page.run(current), String(last - 2));
 }
 
 /** A page without HTTPS has no `crypto.randomUUID`; a file that is dropped on a read-only table does not replace the page. */
@@ -282,7 +272,6 @@ async function plainPage({ browser, server }) {
   });
   assert.equal(isPrevented, true);
   assert.equal(await page.run(() => document.querySelector('.import') === null), true);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -305,7 +294,7 @@ async function closeTab(page, isLeft = false) {
   page.agrees = isLeft;
   page.questions.length = 0;
   await page.send('Page.close');
-  const end = Date.now() + 20_000;
+  const end = Date.now() + LONGEST;
   while (page.questions.length === 0 && await page.isOpen() && Date.now() < end) await pause(20);
   return page.questions;
 }
@@ -313,13 +302,13 @@ async function closeTab(page, isLeft = false) {
 /** The browser asks before it closes a tab with an unsaved edit: a staged value, an open cell, an invalid text or a dialog. */
 async function closing({ browser, server }) {
   const page = await openPage(browser, server.address + view);
-  await type(page, 3, 'name', 'typed');
+  await typeCell(page, 3, 'name', 'typed');
   assert.deepEqual(await closeTab(page), ['beforeunload'], 'an open cell');
   assert.deepEqual(await page.run(stagedValues), [{ name: 'typed' }], 'what was typed is staged');
   assert.deepEqual(await closeTab(page), ['beforeunload'], 'a staged change');
   await page.key('s', { ctrl: true });
   await page.until(isSaved);
-  await type(page, 4, 'amount', 'many');
+  await typeCell(page, 4, 'amount', 'many');
   assert.deepEqual(await closeTab(page), ['beforeunload'], 'an invalid value');
   await page.run(() => document.querySelector('.editor input').focus());
   await page.key('Escape');
@@ -331,13 +320,12 @@ async function closing({ browser, server }) {
   await page.until(() => document.querySelector('dialog.question'));
   await page.click('dialog.question .primary');
   await page.until(() => !document.querySelector('dialog'));
-  await type(page, 5, 'name', 'kept');
+  await typeCell(page, 5, 'name', 'kept');
   page.agrees = true;
   await page.reload();
-  await page.until(() => globalThis.livefetch?.page.live?.state === 'live');
+  await page.until(isLive);
   assert.deepEqual(await page.run(stagedValues), [{ name: 'kept' }], 'a reload keeps what was typed');
   await page.run(() => globalThis.livefetch.page.editing.staged.clear());
-  assert.deepEqual(page.problems, []);
   assert.deepEqual(await closeTab(page), [], 'nothing is unsaved');
   assert.equal(await page.isOpen(), false);
 }
@@ -353,10 +341,10 @@ async function tableOfLink({ browser, server }) {
   };
   await page.until(isSeen, { what: 'the table is seen in the list' });
   await page.run(() => document.querySelector('.entity[data-entity=t10]').scrollIntoView());
-  await page.run(() => globalThis.livefetch.page.counts.refresh());
-  await pause(300);
+  await page.run(() => globalThis.livefetch.page.counts.set('t11', 1));
+  await page.until(() => document.querySelector('.entity[data-entity=t11] .count').textContent === '1', { what: 'the list is drawn again' });
+  await still(page);
   assert.equal(await page.run(isSeen), false);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 

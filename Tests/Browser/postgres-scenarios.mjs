@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
+import { eventually } from './browser.mjs';
 import { editInPanel, useEveryTool } from './hostile-scenarios.mjs';
-import { isSaved, openCell, openPage, stagedValues } from './pages.mjs';
+import { columnTexts, isSaved, openCell, openPage, stagedValues, typeCell } from './pages.mjs';
 import { Postgres } from './postgres.mjs';
 
 const shop = `
@@ -33,17 +34,8 @@ const shop = `
   INSERT INTO line VALUES (1, 1, 'Pen'), (1, 2, 'Ink'), (2, 1, 'Paper');
   INSERT INTO visit VALUES ('2024-01-01', '/'), (NULL, NULL);`;
 
-const cells = (column) => {
-  const { grid } = globalThis.livefetch.page;
-  const place = grid.columns.findIndex(({ name }) => name === column);
-  return [...document.querySelectorAll('.grid-body .row:not(.is-leaving)')].sort((a, b) => a.livefetchRow.y - b.livefetchRow.y)
-    .map((row) => row.querySelectorAll('.cell')[place].textContent);
-};
-
-const shows = (page, column, ...texts) => page.until((name, wanted, read) => {
-  const shown = eval(`(${read})`)(name);
-  return JSON.stringify(shown.slice(0, wanted.length)) === JSON.stringify(wanted);
-}, { args: [column, texts, String(cells)], what: `${column} begins with ${texts}` });
+const shows = (page, column, ...texts) => eventually(async () => (await page.run(columnTexts, column)).slice(0, texts.length), texts,
+  `${column} begins with ${texts}`);
 
 async function ownDatabase({ browser, server, shoot }) {
   const postgres = await Postgres.start();
@@ -85,14 +77,11 @@ async function orders({ browser, server, shoot, postgres }) {
   postgres.run('INSERT INTO customer (full_name) VALUES (\'Cy\'); DELETE FROM "Order" WHERE id = 4');
   await shows(page, 'total', '98', '80.25');
   await shoot(page, 'postgres');
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
 async function edited(page, postgres) {
-  await openCell(page, 58, 'total');
-  await page.run(() => document.activeElement.select());
-  await page.type('80.25');
+  await typeCell(page, 58, 'total', '80.25');
   await page.key('Enter');
   assert.deepEqual(await page.run(stagedValues), [{ total: 80.25 }]);
   await page.key('s', { ctrl: true });
@@ -109,7 +98,6 @@ async function tools({ browser, server, shoot, postgres }) {
     if (entity === 'Every type') await editInPanel(page, server, { entity, id: 'null/?#', column: 'a b' });
     if (entity === 'Every type') await longNumbers(page, postgres);
     await shoot(page, `postgres-${entity.replace(' ', '-')}`);
-    assert.deepEqual(page.problems, [], entity);
     await page.close();
   }
 }
@@ -128,9 +116,7 @@ async function longNumbers(page, postgres) {
   }
   assert.deepEqual(await page.run(stagedValues), []);
   for (const [column, text] of [['precise', '98765432109876543210.0123456789'], ['big', '9223372036854775806'], ['docb', '{"a": 0.12345678901234567890, "b": 12345678901234567890}']]) {
-    await openCell(page, 'full', column);
-    await page.run(() => document.activeElement.select());
-    await page.type(text);
+    await typeCell(page, 'full', column, text);
     await page.key('Enter');
     await page.until(() => document.querySelector('.editor') === null);
   }
@@ -138,9 +124,7 @@ async function longNumbers(page, postgres) {
   await page.until(isSaved, { what: 'the long numbers are saved' });
   holds('precise = 98765432109876543210.0123456789 AND big = 9223372036854775806');
   holds('docb::text = \'{"a": 0.12345678901234567890, "b": 12345678901234567890}\'');
-  await openCell(page, 'full', 'small');
-  await page.run(() => document.activeElement.select());
-  await page.type('7');
+  await typeCell(page, 'full', 'small', '7');
   await page.key('Enter');
   await page.key('s', { ctrl: true });
   await page.until(isSaved);

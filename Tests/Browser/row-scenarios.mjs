@@ -46,7 +46,6 @@ export const library = `
   INSERT INTO book_tag VALUES (1, 1), (2, 1), (2, 3);
   INSERT INTO note VALUES (1, 'First edition', 1), (2, 'Lent to Ann', 1), (3, 'Gift', 2);`;
 
-const titleOf = () => document.querySelector('.row-panel h2')?.firstChild.textContent;
 const field = (name) => `.row-panel [data-property="${name}"]`;
 const names = (property) => [...document.querySelectorAll(`.row-panel [data-property="${property}"] li`)]
   .map((line) => line.querySelector('.text-button').textContent);
@@ -85,7 +84,6 @@ async function rowInFull({ browser, server, shoot }) {
   assert.deepEqual([object.summary, object.published, object.is_signed], [null, '1974-06-01T00:00:00Z', false]);
   await rowHistory(page);
   await nothingStaged(page);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -143,7 +141,6 @@ async function relatedRows({ browser, server, shoot }) {
   const tags = await connect(server.address).fetch({ entity: 'book', select: 'tag,author', where: 'id == 2' });
   assert.deepEqual(tags.sections[0].items, [{ id: 2, tag: [2, 3], author: 3 }]);
   await links(page);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -188,7 +185,6 @@ async function rowOnPhone({ browser, server, shoot }) {
     await page.click('[aria-label="Close the row"]');
     assert.equal(await page.run(() => document.querySelector('.row-panel').hidden), true);
     await drawerFoot(page, shoot);
-    assert.deepEqual(page.problems, []);
     await page.close();
   }
 }
@@ -217,7 +213,23 @@ async function longLabel({ browser, server, shoot }) {
   await page.until(() => document.querySelector('.tray-list'));
   assert.ok(await page.run(() => document.querySelector('.tray').offsetHeight) < 300, 'the tray leaves room');
   await shoot(page, 'long-label');
-  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+const veryLong = `CREATE TABLE page (id INTEGER PRIMARY KEY, text TEXT); INSERT INTO page VALUES (1, replace(hex(zeroblob(60000)), '0', 'a'));`;
+
+/** A browser takes seconds for the layout of a text of megabytes. */
+async function veryLongText({ browser, server }) {
+  const page = await openPage(browser, `${server.address}/?entity=page`);
+  await page.run(() => globalThis.livefetch.page.rowPanel.open('page', 1));
+  await page.until(() => document.querySelector('[data-property=text] .row-text')?.textContent === `${'a'.repeat(1000)}…`);
+  await page.click('[data-property=text] .row-link');
+  await page.until(() => document.activeElement.matches('[data-property=text] textarea') && document.activeElement.value === 'a'.repeat(120_000));
+  await page.type('b');
+  await page.click('.grid');
+  await page.until(() => globalThis.livefetch.page.editing.staged.count === 1);
+  const [{ text }] = await page.run(stagedValues);
+  assert.deepEqual([text.length, text.replaceAll('a', '')], [120_001, 'b']);
   await page.close();
 }
 
@@ -259,14 +271,14 @@ async function pickedTimes({ browser, server }) {
   await page.run(() => document.querySelector('.date-source').focus());
   assert.equal(await page.run(shown), '2024-05-06T07:08:09', 'the picker shows what is typed');
   assert.equal(await pick('2024-05-07T07:08:09'), '2024-05-07T07:08:09.5Z');
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
 export const rowScenarios = {
   'a date picker shows what is in the field, and keeps the fraction of an unchanged time': { run: pickedTimes, fixture: moments },
   'a row with a long name has two lines of it as its title': { run: longLabel, fixture: long },
+  'a very long text is shown by its beginning in the row panel, and edited whole': { run: veryLongText, fixture: veryLong },
   'a row is shown in full beside the table, and edited there': { run: rowInFull, fixture: library },
   'related rows are added, removed and followed in the row panel': { run: relatedRows, fixture: library },
-  'a row is edited and deleted on a phone': { run: rowOnPhone, fixture: library },
+  'a row is edited on a phone, and its deletion is staged': { run: rowOnPhone, fixture: library },
 };

@@ -22,6 +22,9 @@ if (positionals.length !== 1) {
   process.exit(64);
 }
 
+/** A scenario that takes longer, in milliseconds, has failed. */
+const LIMIT = 15 * 60_000;
+
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`seed ${seed}`);
 if (values.shots) await mkdir(values.shots, { recursive: true });
@@ -40,22 +43,30 @@ for (const [name, { run, options, writesToConsole = false, ...files }] of chosen
   const began = Date.now();
   let server;
   try {
-    server = await Server.start(positionals[0], options, files);
-    const note = await run({ browser, server, seed, rows: Number(values.rows), shoot });
-    const problems = browser.takeProblems();
+    server = await inTime(Server.start(positionals[0], options, files));
+    const note = await inTime(run({ browser, server, seed, rows: Number(values.rows), shoot }));
+    const problems = await browser.closePages();
     if (problems.length > 0 && !writesToConsole) throw new Error(`a page has written to the console: ${problems.join('; ')}`);
     await server.end();
     console.log(`ok    ${name} (${((Date.now() - began) / 1000).toFixed(1)} s)${note ? `: ${note}` : ''}`);
   } catch (error) {
-    browser.takeProblems();
     failures += 1;
     console.log(`FAIL  ${name}\n      ${error.stack.replaceAll('\n', '\n      ')}`);
+    await browser.closePages().catch(() => {});
+    await server?.kill('SIGKILL').catch(() => {});
     await server?.end().catch(() => {});
   }
 }
 await browser.end();
 console.log(failures === 0 ? 'all passed' : `${failures} failed (seed ${seed})`);
 process.exit(failures === 0 ? 0 : 1);
+
+/** Rejects when the limit is over. */
+function inTime(work) {
+  let timer;
+  const over = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error(`it takes more than ${LIMIT} ms`)), LIMIT); });
+  return Promise.race([work, over]).finally(() => clearTimeout(timer));
+}
 
 /** Writes a picture of a page if `--shots` is given. */
 async function shoot(page, name) {

@@ -2,38 +2,38 @@
 
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
-import { pause } from './browser.mjs';
+import { accessScenarios } from './access-scenarios.mjs';
+import { accessibilityScenarios } from './accessibility-scenarios.mjs';
+import { apiScenarios } from './api-scenarios.mjs';
 import { blobScenarios } from './blob-scenarios.mjs';
+import { eventually, pause } from './browser.mjs';
 import { chinookScenarios } from './chinook-scenarios.mjs';
 import { clientScenarios } from './client-scenarios.mjs';
 import { columnScenarios } from './column-scenarios.mjs';
 import { controlScenarios } from './control-scenarios.mjs';
 import { cursorScenarios } from './cursor-scenarios.mjs';
 import { editingScenarios } from './editing-scenarios.mjs';
+import { saves } from './edits.mjs';
 import { fileScenarios } from './file-scenarios.mjs';
 import { findingScenarios } from './finding-scenarios.mjs';
-import { accessScenarios } from './access-scenarios.mjs';
-import { accessibilityScenarios } from './accessibility-scenarios.mjs';
-import { apiScenarios } from './api-scenarios.mjs';
 import { frameworksScenarios } from './frameworks-scenarios.mjs';
 import { groupScenarios } from './group-scenarios.mjs';
 import { hostileScenarios } from './hostile-scenarios.mjs';
-import { newRowScenarios } from './new-row-scenarios.mjs';
 import { manualScenarios } from './manual-scenarios.mjs';
+import { newRowScenarios } from './new-row-scenarios.mjs';
 import { openScenarios } from './open-scenarios.mjs';
 import { packageScenarios } from './package-scenarios.mjs';
+import { explorer, isLive, still, typeCell } from './pages.mjs';
+import { withPolicy } from './policy.mjs';
 import { postgresScenarios } from './postgres-scenarios.mjs';
 import { rowScenarios } from './row-scenarios.mjs';
+import { script } from './server.mjs';
 import { sessionScenarios } from './session-scenarios.mjs';
 import { storeScenarios } from './store-scenarios.mjs';
 import { tableScenarios } from './table-scenarios.mjs';
 import { todoScenarios } from './todo-scenarios.mjs';
 import { todoTypingScenarios } from './todo-typing-scenarios.mjs';
 import { viewScenarios } from './view-scenarios.mjs';
-import { saves } from './edits.mjs';
-import { explorer, isLive, still } from './pages.mjs';
-import { withPolicy } from './policy.mjs';
-import { edit } from './sqlite.mjs';
 
 const sections = () => globalThis.livefetch.page.live.sections;
 const token = () => globalThis.livefetch.page.live.current.token;
@@ -50,14 +50,6 @@ const expectedIDs = () => globalThis.livefetch.page.grid.visible.map(({ id }) =>
 async function fresh(server, page) {
   const request = await page.run(() => globalThis.livefetch.page.request);
   return (await connect(server.address).fetch(request)).sections;
-}
-
-async function until(read, wanted, what) {
-  for (let tries = 0; tries < 600; tries += 1) {
-    if (JSON.stringify(await read()) === JSON.stringify(wanted)) return;
-    await pause(50);
-  }
-  assert.deepEqual(await read(), wanted, what);
 }
 
 // MARK: Two pages
@@ -93,16 +85,16 @@ async function converge({ browser, server, seed, shoot }) {
   const refused = (await Promise.all(work)).flat();
   // Both pages may edit what the other has deleted; nothing else is refused.
   assert.ok(refused.every((code) => code === 'conflict' || code === 'unknown-id'), refused.join());
+  assert.ok(refused.length < 100, `${refused.length} of 1,000 saves are refused`);
   const wanted = await fresh(server, pages[0]);
   for (const page of pages) {
-    await page.until(isLive, { timeout: 60_000 });
-    await until(() => page.run(sections), wanted, 'the page holds what the server holds');
-    await until(() => page.run(() => globalThis.livefetch.client.pending.length), 0, 'every edit settled');
+    await page.until(isLive);
+    await eventually(() => page.run(sections), wanted, 'the page holds what the server holds');
+    await eventually(() => page.run(() => globalThis.livefetch.client.pending.length), 0, 'every edit settled');
     await still(page);
     const rows = await page.run(seenRows);
     const ids = await page.run(expectedIDs);
     assert.deepEqual(rows.filter(({ id }) => ids.includes(id)).map(({ id }) => id), ids);
-    assert.deepEqual(page.problems, []);
   }
   const [left, right] = [await pages[0].run(seenRows), await pages[1].run(seenRows)];
   assert.deepEqual(left, right);
@@ -115,21 +107,19 @@ async function converge({ browser, server, seed, shoot }) {
 async function reconnect({ browser, server, shoot }) {
   const page = await explorer(browser, server.address);
   const before = await page.run(token);
-  await page.run(() => { globalThis.snapshots = 0; const live = globalThis.livefetch.page.live;
-    live.subscribe(() => { globalThis.states = [...(globalThis.states ?? []), live.state]; }); });
   await server.kill();
   await page.until(() => globalThis.livefetch.page.live.state === 'offline');
   await shoot(page, 'offline');
-  edit(server.file, "UPDATE City SET population = 12345678 WHERE name = 'Kabul'");
+  script(server.file, "UPDATE City SET population = 12345678 WHERE name = 'Kabul'");
   await server.begin();
-  await page.until(isLive, { timeout: 30_000 });
+  await page.until(isLive);
   await page.until(() => globalThis.livefetch.page.live.sections.some(({ items }) =>
     items.some(({ population }) => population === 12345678)));
   const diffs = await page.run(() => globalThis.livefetch.page.traffic.diffs.map(({ diff }) => diff));
   assert.equal(diffs.length, 1, 'the change made meanwhile came as one diff, not as a snapshot');
   assert.equal(diffs[0].from, before);
   await page.run(() => globalThis.livefetch.client.update('City', 1850147, { population: 9_999_999 }));
-  await until(() => page.run(sections), await fresh(server, page), 'it goes on after the restart');
+  await eventually(() => page.run(sections), await fresh(server, page), 'it goes on after the restart');
   await page.close();
 }
 
@@ -157,7 +147,6 @@ async function manyRows({ browser, server, rows, shoot }) {
   await shoot(page, 'many-rows');
   const frames = await page.run(scrollFrames);
   const kept = await staysInPlace(page);
-  assert.deepEqual(page.problems, []);
   await page.close();
   return `${rows} rows, ${frames.count} frames, median ${frames.median} ms, worst ${frames.worst} ms; ${kept}`;
 }
@@ -203,7 +192,7 @@ async function staysInPlace(page) {
 async function editing({ browser, server, shoot }) {
   const mine = await explorer(browser, server.address);
   const other = await explorer(browser, server.address);
-  await editCell(mine, 'Kabul', 2, '5000000');
+  await editPopulation(mine, '5000000');
   await mine.until(() => document.querySelector('.tray-line')?.textContent.includes('1 edited'));
   await shoot(mine, 'staged');
   await mine.key('s', { ctrl: true });
@@ -214,23 +203,17 @@ async function editing({ browser, server, shoot }) {
   await Promise.all([mine.close(), other.close()]);
 }
 
-/** Edits a cell as a person would: by a double click and the keys. */
-async function editCell(page, name, column, text) {
-  await page.run((wanted, index) => {
-    document.querySelectorAll('[data-test]').forEach((cell) => delete cell.dataset.test);
-    const row = [...document.querySelectorAll('.row')].find(
-      (each) => each.querySelector('.cell').textContent === wanted);
-    row.querySelectorAll('.cell')[index].dataset.test = 'edit';
-  }, name, column);
-  await page.click('[data-test="edit"]', { count: 2 });
-  await page.until(() => document.activeElement.closest('.editor') !== null);
-  await page.type(text);
+const kabul = 1138958;
+
+/** Edits the population of Kabul as a user does: by a double click and the keys. */
+async function editPopulation(page, text) {
+  await typeCell(page, kabul, 'population', text);
   await page.key('Enter');
 }
 
 async function conflict(mine, other, shoot) {
-  await editCell(mine, 'Kabul', 2, '6000000');
-  await other.run(() => globalThis.livefetch.client.update('City', 1138958, { population: 7_000_000 }));
+  await editPopulation(mine, '6000000');
+  await other.run((id) => globalThis.livefetch.client.update('City', id, { population: 7_000_000 }), kabul);
   await mine.until(() => globalThis.livefetch.page.live.sections[0].items[0].population === 7_000_000);
   await mine.key('s', { ctrl: true });
   const sides = await mine.until(() => {
@@ -252,12 +235,12 @@ async function namedConflict(mine, other) {
     const { page } = globalThis.livefetch;
     page.editing.staged.set('City', page.live.sections[0].items[0], 'country', country);
   }, china);
-  await other.run((country) => globalThis.livefetch.client.update('City', 1138958, { country }), japan);
+  await other.run((city, country) => globalThis.livefetch.client.update('City', city, { country }), kabul, japan);
   await mine.key('s', { ctrl: true });
   const sides = await mine.until(() => [...document.querySelectorAll('.conflict-table > *')].slice(4).map(({ textContent }) => textContent).join('|'));
   assert.equal(sides, 'Kabulcountry|Afghanistan|Japan|China');
   await mine.run(() => [...document.querySelectorAll('.conflict button')].find(({ textContent }) => textContent === 'Discard mine').click());
-  await other.run((country) => globalThis.livefetch.client.update('City', 1138958, { country }), afghanistan);
+  await other.run((city, country) => globalThis.livefetch.client.update('City', city, { country }), kabul, afghanistan);
   await mine.until(() => globalThis.livefetch.page.live.sections[0].items[0].name === 'Kabul');
 }
 
@@ -285,11 +268,10 @@ async function appearance({ browser, server, shoot }) {
       const page = await explorer(browser, proxy.address, { scheme });
       assert.equal(await page.run(() => document.documentElement.dataset.theme), scheme);
       await page.run(() => globalThis.livefetch.client.update('City', 2158177, { population: 9e6 + Math.round(performance.now()) }));
-      await pause(140);
+      await page.until(() => globalThis.livefetch.page.traffic.count > 0);
       await shoot(page, `diff-${scheme}`);
-      await pause(1500);
+      await still(page);
       await shoot(page, scheme);
-      assert.deepEqual(page.problems, [], 'nothing is refused by the policy');
       await page.close();
     }
     const narrow = await explorer(browser, proxy.address, { width: 390, height: 844, isTouch: true });
@@ -325,14 +307,13 @@ async function firstMinute({ browser, server, shoot }) {
   const { sections } = await connect(server.address).fetch({ entity: 'City', sort: '-population', limit: 500 });
   const ranked = () => page.run(() => globalThis.livefetch.page.second.grid.visible.map(({ id }) => id));
   const { length } = await ranked();
-  await until(ranked, sections[0].items.slice(0, length).map(({ id }) => id), 'the second client has the order of the server');
+  await eventually(ranked, sections[0].items.slice(0, length).map(({ id }) => id), 'the second client has the order of the server');
   assert.ok(await page.run(() => document.querySelectorAll('.cell.has-bar').length > 20), 'numbers have bars');
   const link = await page.run(() => location.href);
   assert.match(link, /second=1/);
   await page.go(link);
   await page.until(() => document.querySelectorAll('.second .row').length > 10, { what: 'the link opens it again' });
   assert.equal(await page.run(() => document.querySelector('#welcome').hidden), true, 'it welcomes once');
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 

@@ -6,6 +6,7 @@ import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { eventually, LONGEST } from './browser.mjs';
 
 const pages = resolve(dirname(fileURLToPath(import.meta.url)), '../../Public');
 
@@ -78,7 +79,9 @@ export class Server {
     if (exitCode !== null || signalCode !== null) throw new Error(`the server has ended with ${exitCode ?? signalCode}`);
     const gone = new Promise((done) => this.#process.once('exit', done));
     this.#process.kill(signal);
+    const late = setTimeout(() => this.#process.kill('SIGKILL'), LONGEST);
     const status = await gone;
+    clearTimeout(late);
     if (signal === 'SIGTERM' && status !== 0) throw new Error(`SIGTERM ended the server with ${status}`);
   }
 
@@ -97,6 +100,12 @@ export class Server {
       server.#process?.kill('SIGKILL');
       rmSync(server.directory, { recursive: true, force: true });
     }));
+  }
+
+  /** Waits until the server knows a new key: it looks for them every few seconds. */
+  async knows(key) {
+    const isKnown = async () => (await fetch(`${this.address}/v1`, { headers: { Authorization: `Bearer ${key}` } })).status !== 401;
+    await eventually(isKnown, true, 'the server knows the key');
   }
 
   /** Runs a command of the program, `key create FILE --name …` say; its standard output. */

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
-import { isSaved, openPage, stagedValues, still } from './pages.mjs';
+import { exported, isSaved, openPage, pressAction, stagedValues, still } from './pages.mjs';
 import { library } from './row-scenarios.mjs';
 
 const names = () => globalThis.livefetch.page.grid.columns.map(({ name }) => name);
@@ -42,26 +42,22 @@ async function columns({ browser, server, shoot }) {
   await page.go(`${server.address}/?entity=book&sort=id`);
   await page.until(loaded);
   assert.deepEqual((await page.run(names)).slice(0, 2), ['details', 'title'], 'the order is remembered');
+  assert.ok(!(await page.run(names)).includes('cover'), 'a hidden column is remembered');
   assert.equal(await page.run(widthOf, 'summary'), before + 80 - 24, 'the width is remembered');
-  await page.run(() => [...document.querySelectorAll('.action')].find(({ ariaLabel }) => ariaLabel === 'Columns').click());
+  await page.run(pressAction, 'Columns');
   await page.run(() => [...document.querySelectorAll('.columns-menu button')].at(-1).click());
   assert.deepEqual(await page.run(names), ['title', 'author', 'summary', 'published', 'lent', 'price', 'is_signed', 'cover', 'details', 'id']);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
 /** Alt and an arrow move a column, with Shift they change its width. */
 async function byKeys(page) {
   await page.run(() => document.querySelector('[data-column=details] .head-name').focus());
-  const key = async (name, modifiers) => {
-    await page.send('Input.dispatchKeyEvent', { type: 'keyDown', key: name, code: name, modifiers });
-    await page.send('Input.dispatchKeyEvent', { type: 'keyUp', key: name, code: name, modifiers });
-  };
-  await key('ArrowLeft', 1);
+  await page.key('ArrowLeft', { alt: true });
   assert.deepEqual((await page.run(names)).slice(0, 2), ['details', 'title']);
   assert.equal(await page.run(() => document.activeElement.closest('.head-cell').dataset.column), 'details', 'the focus moves along');
   await page.run(() => document.querySelector('[data-column=summary] .head-name').focus());
-  await key('ArrowLeft', 1 | 8);
+  await page.key('ArrowLeft', { alt: true, shift: true });
 }
 
 const wide = `CREATE TABLE ledger (id INTEGER PRIMARY KEY, name TEXT, a INTEGER, b INTEGER, c REAL, d REAL, e INTEGER,
@@ -87,7 +83,6 @@ async function nothingCut({ browser, server, shoot }) {
     }), 'the buttons of a row stand beside its key');
     await shoot(page, `numbers-${width}`);
     if (!isTouch) await tooltip(page);
-    assert.deepEqual(page.problems, []);
     await page.close();
   }
 }
@@ -135,7 +130,6 @@ async function selection({ browser, server, shoot }) {
   const { sections } = await connect(server.address).fetch({ entity: 'book', select: 'price', sort: 'id' });
   assert.deepEqual(sections[0].items.map(({ price }) => price), [5, 5, 5, 7.5]);
   await deletion(page);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -176,16 +170,7 @@ async function deletion(page) {
 async function files({ browser, server, shoot }) {
   const page = await openPage(browser, `${server.address}/?entity=City&sort=-population,id&where=population+%3E+10000`, { width: 1440, height: 900 });
   await page.until(loaded);
-  const text = await page.run(async () => {
-    const blobs = [];
-    URL.createObjectURL = (blob) => { blobs.push(blob); return '#'; };
-    HTMLAnchorElement.prototype.click = () => {};
-    const press = (name) => [...document.querySelectorAll('.action')].find(({ ariaLabel }) => ariaLabel === name).click();
-    press('Export');
-    document.querySelector('.export-menu button').click();
-    while (blobs.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
-    return blobs[0].text();
-  });
+  const lines = await exported(page);
   const stopped = await page.run(async () => {
     const press = (name) => [...document.querySelectorAll('.action')].find(({ ariaLabel }) => ariaLabel === name).click();
     const create = URL.createObjectURL;
@@ -205,11 +190,10 @@ async function files({ browser, server, shoot }) {
   assert.ok(total > 5000);
   await page.run(() => globalThis.livefetch.page.grid.selection.all(globalThis.livefetch.page.grid.layout));
   assert.match(await page.run(() => document.querySelector('.selection-bar').textContent), /^5.?000 selectedof [\d,.]+: as many as are loadedEdit/);
-  const lines = text.trimEnd().split('\r\n');
   assert.equal(lines.length, total + 1);
   assert.match(lines[1], /^Shanghai,1814991,24874500,/);
   await page.close();
-  await imported(browser, server, shoot);
+  await imported({ browser, server, shoot });
 }
 
 const drop = (name, text) => {
@@ -218,9 +202,9 @@ const drop = (name, text) => {
   document.querySelector('.result').dispatchEvent(new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: data }));
 };
 
-async function imported(browser, server, shoot) {
+async function imported({ browser, server, shoot }) {
   const page = await openPage(browser, `${server.address}/?entity=Person`, { width: 1440, height: 900 });
-  const before = await page.run(() => globalThis.livefetch.page.live.current.count);
+  const { count: before, token } = await page.run(() => globalThis.livefetch.page.live.current);
   const columns = await page.run(() => globalThis.livefetch.page.schema.fields('Person').filter(({ type }) => type === 'string').map(({ name }) => name));
   await page.run(drop, 'people.csv', `${columns[0].toUpperCase()};color\nAda;red\n"Grace; Hopper";blue\n`);
   await page.until(() => document.querySelector('.import-preview'));
@@ -230,7 +214,8 @@ async function imported(browser, server, shoot) {
   await page.click('.import .primary');
   await page.until((count) => globalThis.livefetch.page.live.current.count === count, { args: [before + 2] });
   await page.until(() => document.querySelector('.import') === null, { what: 'the dialog closes' });
-  assert.deepEqual(page.problems, []);
+  const { data: { saves } } = await connect(server.address).transport.json({ path: `/v1/changes?since=${token}` });
+  assert.equal(saves.length, 1, 'one save');
   await page.close();
 }
 
@@ -245,18 +230,10 @@ const cutRows = `
 async function cutExport({ browser, server }) {
   for (const [entity, limit, wanted] of [['cut', '', 250], ['cut', '120', 120], ['tens', '', 250], ['broad', '', 250]]) {
     const page = await openPage(browser, `${server.address}/?entity=${entity}&limit=${limit}`);
-    await page.run(() => {
-      URL.createObjectURL = (blob) => { globalThis.exported = blob; return '#'; };
-      HTMLAnchorElement.prototype.click = () => {};
-      [...document.querySelectorAll('.action')].find(({ ariaLabel }) => ariaLabel === 'Export').click();
-      document.querySelector('.export-menu button').click();
-    });
-    await page.until(() => globalThis.exported, { what: 'the export ends' });
-    const [heading, ...lines] = (await page.run(() => globalThis.exported.text())).trim().split('\r\n');
+    const [heading, ...lines] = await exported(page);
     assert.equal(lines.length, wanted, entity);
     if (entity === 'broad') assert.equal(heading.split(',').length, 301);
     if (entity === 'cut') assert.equal(new Set(lines).size, wanted);
-    assert.deepEqual(page.problems, []);
     await page.close();
   }
 }
@@ -268,20 +245,12 @@ const largeRows = `
 /** Rows of which few fit into one answer are shown in smaller windows, to the last one, and exported. */
 async function largeAnswers({ browser, server, shoot }) {
   const page = await openPage(browser, `${server.address}/?entity=photo&sort=id`);
-  await page.until(() => globalThis.livefetch.page.live.current?.total === 300 && document.querySelectorAll('.row').length > 10, { timeout: 30_000 });
+  await page.until(() => globalThis.livefetch.page.live.current?.total === 300 && document.querySelectorAll('.row').length > 10);
   await page.click('.row .cell');
   await page.key('End');
-  await page.until(() => document.querySelector('.row.is-current')?.livefetchRow.item.id === 300, { timeout: 30_000, what: 'the last row' });
+  await page.until(() => document.querySelector('.row.is-current')?.livefetchRow.item.id === 300, { what: 'the last row' });
   await shoot(page, 'large-answers');
-  await page.run(() => {
-    URL.createObjectURL = (blob) => { globalThis.exported = blob; return '#'; };
-    HTMLAnchorElement.prototype.click = () => {};
-    [...document.querySelectorAll('.action')].find(({ ariaLabel }) => ariaLabel === 'Export').click();
-    document.querySelector('.export-menu button').click();
-  });
-  await page.until(() => globalThis.exported, { timeout: 30_000, what: 'the export ends' });
-  assert.equal((await page.run(() => globalThis.exported.text())).trim().split('\r\n').length, 301);
-  assert.deepEqual(page.problems, []);
+  assert.equal((await exported(page)).length, 301);
   await page.close();
 }
 
@@ -298,7 +267,6 @@ async function refusedImport({ browser, server, shoot }) {
   await page.click('.import .primary');
   await page.until(() => /^Line 3: /.test(document.querySelector('.import .complaint').textContent));
   assert.equal(await page.run(() => globalThis.livefetch.page.live.current.count), 4, 'nothing was inserted');
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -334,7 +302,6 @@ async function damagedImport({ browser, server, shoot }) {
     ['title', 'author'], "a reference is known by its column's name in the database");
   await page.click('.import .primary');
   await page.until(() => globalThis.livefetch.page.live.sections[0].items.some(({ title, author }) => title === 'One' && author === 2), { what: 'the reference is imported' });
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -357,7 +324,6 @@ async function labels({ browser, server, shoot }) {
   assert.equal(await page.run(related), 'ursula@example.org');
   await page.run(() => globalThis.livefetch.page.schema.chooseLabel('author', null));
   assert.match(await page.run(() => document.querySelector('.summary').textContent), /^4 rows of book/);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -365,7 +331,7 @@ export const tableScenarios = {
   'rows are called by first and last name, or as chosen': { run: labels, fixture: library },
   'columns are resized, moved, hidden and remembered': { run: columns, fixture: library },
   'no number is cut, and a cut text has a tooltip': { run: nothingCut, fixture: wide },
-  'several rows are edited, copied and deleted': { run: selection, fixture: library },
+  'several rows are edited and copied, and their deletion is staged': { run: selection, fixture: library },
   'a fetch is exported whole, a CSV is imported': { run: files },
   'rows of which few fit into one answer are all reached': { run: largeAnswers, fixture: largeRows, options: ['--max-answer', '400000'] },
   'an export is whole where the server cuts its results': { run: cutExport, fixture: cutRows, options: ['--max-items', '100'] },

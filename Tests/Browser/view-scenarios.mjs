@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { connect } from '../../Public/livefetch.js';
-import { pause } from './browser.mjs';
-import { openPage } from './pages.mjs';
+import { eventually } from './browser.mjs';
+import { exported, openPage } from './pages.mjs';
 import { script } from './server.mjs';
 
 const views = `
@@ -22,7 +22,7 @@ const shown = () => [...document.querySelectorAll('.row')].map((row) => [...row.
 async function repeat(server) {
   script(server.file, 'INSERT INTO made VALUES (1, 20), (1, 30), (2, 20), (2, 30)');
   const client = connect(server.address);
-  while ((await client.fetch({ entity: 'sizes', as: 'count' })).total !== 6) await pause(50);
+  await eventually(async () => (await client.fetch({ entity: 'sizes', as: 'count' })).total, 6, 'the server sees six rows');
 }
 
 /** A join gives several rows the same `id`: each is a row of its own, with its own values in the panel. */
@@ -51,7 +51,6 @@ async function repeatedIDs({ browser, server, shoot }) {
   await page.run(() => globalThis.livefetch.page.change({ where: 'size == 20' }));
   await page.until(() => document.querySelectorAll('.row').length === 2, { what: 'no row of the result before is left' });
   assert.deepEqual(await page.run(shown), ['axle 20 2', 'wheel 20 1']);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -73,7 +72,6 @@ async function bytesOfRows({ browser, server }) {
     await page.run(() => document.querySelector('.grid').focus());
     await page.key('ArrowDown');
   }
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 
@@ -92,17 +90,8 @@ async function equalRows({ browser, server }) {
   await page.until(() => document.querySelectorAll('.row').length === 0, { what: 'no row is left' });
   await page.run(() => globalThis.livefetch.page.change({ where: '' }));
   await page.until(() => globalThis.livefetch.page.live.current?.total === 6001 && document.querySelectorAll('.row').length > 10);
-  await page.run(() => {
-    const { createObjectURL } = URL;
-    URL.createObjectURL = (blob) => { globalThis.exported = blob; return createObjectURL.call(URL, blob); };
-    HTMLAnchorElement.prototype.click = () => {};
-    [...document.querySelectorAll('.action')].find(({ textContent }) => textContent.includes('Export')).click();
-    document.querySelector('.export-menu .menu-item').click();
-  });
-  await page.until(() => globalThis.exported, { what: 'the export ends' });
-  const lines = (await page.run(() => globalThis.exported.text())).trim().split('\r\n');
+  const lines = await exported(page);
   assert.deepEqual([lines[0], lines.length - 1, lines.filter((line) => line === 'same,1').length], ['text,odd', 6001, 3001]);
-  assert.deepEqual(page.problems, []);
   await page.close();
 }
 

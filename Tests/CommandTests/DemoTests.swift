@@ -28,6 +28,14 @@ struct DemoTests {
     #expect(!folder.has("demo.sqlite"))
   }
 
+  @Test("An empty path is refused before the sample is loaded")
+  func emptyPath() throws {
+    let folder = try Folder()
+    let outcome = try folder.run("demo", "--data", "", "--port", "0")
+    #expect(outcome.status == 64)
+    #expect(outcome.errors == "livefetch: --data: the path is empty\n")
+  }
+
   @Test("The commands name an address of this machine, and the token if there is one")
   func greeting() {
     #expect(

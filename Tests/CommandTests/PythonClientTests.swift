@@ -32,13 +32,16 @@ struct PythonClientTests {
     #expect(result.status == 0, "\(result.output)")
   }
 
-  @Test("It holds what the server holds, whatever happens to server and connection")
-  func conformance() throws {
+  @Test(
+    "It holds what the server holds, whatever happens to server and connection",
+    arguments: [[], ["--async"]] as [[String]])
+  func conformance(options: [String]) throws {
     let program = BuiltProgram.named("livefetch").path
-    let result = try python([
-      "Public/conformance.py", "--livefetch", program, "--rounds", "3", "--",
-      "/usr/bin/python3", "Tests/Conformance/python_client.py",
-    ])
+    let result = try python(
+      [
+        "Public/conformance.py", "--livefetch", program, "--rounds", "3", "--",
+        "/usr/bin/python3", "Tests/Conformance/python_client.py",
+      ] + options)
     #expect(result.status == 0, "\(result.output)")
     #expect(result.output.hasSuffix("all passed\n"))
   }

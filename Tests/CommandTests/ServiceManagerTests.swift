@@ -85,6 +85,25 @@ struct ServiceManagerTests {
     #expect(process.terminationStatus == 0)
   }
 
+  @Test(
+    "SIGTERM and SIGINT end a server that is still opening its file, which opens the next time",
+    arguments: [SIGTERM, SIGINT])
+  func signalWhileOpening(signal: Int32) throws {
+    let folder = try folder()
+    try folder.sql("PRAGMA journal_mode = WAL", on: "w.sqlite")
+    // The history's transaction waits five seconds for the lock.
+    let holder = try WriteLockHolder(folder.file("w.sqlite"))
+    let process = try folder.start(["serve", "w.sqlite", "--port", "0"], output: "out")
+    #expect(try eventually(within: .seconds(60)) { folder.has("w.sqlite-livefetch") })
+    kill(process.processIdentifier, signal)
+    process.waitUntilExit()
+    holder.release()
+    #expect(process.terminationReason == .exit)
+    #expect(process.terminationStatus == 0)
+    #expect(try folder.read("out.err") == "")
+    try folder.serveOnce("w.sqlite")
+  }
+
   @Test("A manager that has gone is passed over")
   func missingManager() throws {
     let folder = try folder()

@@ -94,10 +94,7 @@ struct StatusTests {
         ["demo", "--data", "none/d.sqlite"], 74,
         "none/d.sqlite: the sample could not be loaded: the file"
       ),
-      (
-        ["demo", "todo", "--data", ""], 74,
-        ": the sample could not be loaded: the file cannot be created"
-      ),
+      (["demo", "todo", "--data", ""], 64, "--data: the path is empty"),
       (
         ["demo", "blog", "--data", "w.sqlite"], 65, "w.sqlite: holds something else than the sample"
       ),

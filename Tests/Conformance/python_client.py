@@ -1,5 +1,7 @@
-"""The Python client as conformance.py runs it: its address and fetch are arguments."""
+"""The Python client as conformance.py runs it: its address and fetch are the last arguments. With --async
+before them it is the asynchronous one."""
 
+import asyncio
 import json
 import sys
 from pathlib import Path
@@ -8,8 +10,18 @@ sys.path.insert(0, str(Path(__file__).parent.parent.parent / "Public"))
 
 import livefetch  # noqa: E402
 
-request = json.loads(sys.argv[2])
+url, request = sys.argv[-2], json.loads(sys.argv[-1])
 if "as" in request:
     request["as_"] = request.pop("as")
-for result in livefetch.Client(sys.argv[1]).live(**request):
-    print(json.dumps(result), flush=True)
+
+
+async def follow():
+    async for result in livefetch.AsyncClient(url).live(**request):
+        print(json.dumps(result), flush=True)
+
+
+if "--async" in sys.argv[:-2]:
+    asyncio.run(follow())
+else:
+    for result in livefetch.Client(url).live(**request):
+        print(json.dumps(result), flush=True)

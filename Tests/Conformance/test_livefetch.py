@@ -274,6 +274,24 @@ class Requesting(unittest.TestCase):
         for other in [full, *waiting]:
             other.close()
 
+    def test_a_call_that_gets_no_answer_in_its_time_limit_is_not_sent_again(self):
+        server = Holding()
+        client = livefetch.Client(server.url, timeout=0.5)
+        client.fetch("City", as_="count")
+        with self.assertRaises(livefetch.LiveFetchError) as caught:
+            client.fetch("City", since="a")
+        self.assertEqual(caught.exception.code, "unreachable")
+        self.assertTrue(server.holds.acquire(timeout=60))
+        self.assertFalse(server.holds.acquire(timeout=0.2))
+
+    def test_a_connection_that_the_server_has_closed_meanwhile_is_replaced(self):
+        body = b'HTTP/1.1 200 X\r\nContent-Length: 13\r\n\r\n{"token":"a"}'
+        server = Answering(body, body, body)
+        client = livefetch.Client(server.url)
+        for _ in range(3):
+            self.assertEqual(client.fetch("City"), {"token": "a"})
+        self.assertEqual((len(server.requests), len(client._idle)), (3, 1))
+
     def test_lists_are_sent_as_they_are_for_the_server_to_split(self):
         server = Answering(answer(200, {"token": "a"}))
         livefetch.Client(server.url).fetch(

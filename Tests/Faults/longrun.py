@@ -24,7 +24,7 @@ from server import Connection, Refused, Server, create, target
 
 WRITERS, WATCHERS = 4, 24
 ROWS = 5000  # pairs of rows that are kept: each save adds one and deletes an old one
-STEPS = 12  # of a run: each has a restart and a change of the schema, each third a slow disk
+STEPS = 12  # of a run: each has a change of the schema, each third a slow disk, the first half restarts
 SYNC = 0.05  # seconds that a sync of the slow disk takes longer
 COLUMNS = ("seconds", "step", "disk", "memory", "descriptors", "wal", "file", "fetch50", "fetch99",
            "save50", "save99", "saves", "diffs")
@@ -202,7 +202,9 @@ def run(program, folder, seconds, seed, report=None):
             thread.start()
         saving.set()
         for step in range(STEPS):
-            plan = [(2, "restart"), (5, "change")] + ([(7, "slow"), (9, "fast")] if step % 3 == 1 else [])
+            # The second half shows one process.
+            plan = ([(2, "restart")] if step < STEPS // 2 else []) + [(5, "change")]
+            plan += [(7, "slow"), (9, "fast")] if step % 3 == 1 else []
             began, disk = time.monotonic(), ""
             for at, act in plan + [(10, "end")]:
                 clock = Clock(began + at * minute - time.monotonic())

@@ -61,7 +61,7 @@ struct DataStoreTests {
   func fetching() async throws {
     let controller = TownsController(store: store, request: FilterRequest())
     controller.sectionName = { $0.land }
-    controller.sectionOrder = { $0 > $1 }
+    controller.arrangement.sectionOrder = { $0 > $1 }
     controller.itemOrder = { $0.people < $1.people }
     let log = TownLog(controller)
     #expect(controller.sections.isEmpty)

@@ -46,7 +46,8 @@ struct ResultReadersTests {
       for await _ in controller.snapshots { throw CancellationError() }
     }
     #expect(openChannels(controller) == 0)
-    var iterator: ResultsSnapshots.Iterator? = controller.snapshots.makeAsyncIterator()
+    var iterator: ResultsSequence<ResultsSnapshot>.Iterator? =
+      controller.snapshots.makeAsyncIterator()
     _ = await iterator?.next()
     #expect(openChannels(controller) == 1)
     iterator = nil

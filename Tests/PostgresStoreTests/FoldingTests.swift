@@ -88,6 +88,29 @@ struct FoldingTests {
     }
   }
 
+  @Test("the condition for texts that are folded admits every text with the part")
+  func likeness() throws {
+    let options: StringOptions = [.caseInsensitive, .diacriticInsensitive]
+    let several = (UInt32(0x80)..<0x2_0000).compactMap { Unicode.Scalar($0) }.filter { scalar in
+      let folded = Folding.fold(String(Character(scalar)), options).unicodeScalars
+      return folded.count > 1 && folded.contains { $0.isASCII }
+    }
+    #expect(
+      several == [
+        "\u{DF}", "\u{149}", "\u{1E9A}", "\u{1E9E}", "\u{FB00}", "\u{FB01}", "\u{FB02}", "\u{FB03}",
+        "\u{FB04}", "\u{FB05}", "\u{FB06}",
+      ])
+    let expression = try #require(SearchLikeness.expression(of: "É1日本", options))
+    let parts = expression.split(separator: "|")
+    #expect(several.allSatisfy { parts[0].unicodeScalars.contains($0) })
+    #expect(
+      parts[1] == #"""
+        [\u0065\u0045\u0080-\U0010FFFF][\u0080-\U0010FFFF]*[\u0031\u0080-\U0010FFFF]\#
+        [\u0080-\U0010FFFF]*[\u0080-\U0010FFFF]
+        """#)
+    #expect(SearchLikeness.expression(of: "e", .caseInsensitive) == nil)
+  }
+
   @Test("a statement that searches is planned again for each constant, and others stay prepared")
   func searches() throws {
     try withDatabase { connection, _ in

@@ -145,6 +145,26 @@ struct PostgresStoreTests {
     }
   }
 
+  @Test("opening a database does not execute a view that calls a volatile function")
+  func volatileViews() throws {
+    let script =
+      Self.table + """
+        CREATE SEQUENCE reads;
+        CREATE VIEW "Counted" AS SELECT id, nextval('reads') AS place FROM "Note";
+        CREATE VIEW "Outer" AS SELECT id, place + 1 AS place FROM "Counted";
+        CREATE VIEW "Double" AS SELECT 7 AS id, note.text FROM "Note" AS note;
+        """
+    try Self.withStore(script) { (store, connection) throws in
+      #expect(try connection.query("SELECT is_called FROM reads").rows() == [[false]])
+      let names = { (entity: String) in
+        store.model.entities.first { $0.name == entity }?.attributes.map(\.name).sorted()
+      }
+      #expect(names("Outer") == ["place"])
+      // The others are executed.
+      #expect(names("Double") == ["id_", "text"])
+    }
+  }
+
   @Test("time limits that are infinite, negative or no numbers are understood")
   func unusualLimits() throws {
     var options = PostgresStoreOptions()

@@ -101,6 +101,22 @@ struct SnapshotParityTests {
     #expect(postgres == sqlite)
   }
 
+  @Test("texts that a condition chooses compare by code point")
+  func chosenTexts() throws {
+    let fixture = try Self.fixture.get()
+    let (first, second) = ("TERNARY(isport == TRUE,'a','B')", "TERNARY(isport == TRUE,'B','a')")
+    for (predicate, ids) in [
+      ("max({\(first),\(second)}) == 'a'", "[10,11,20,21,30,40]"),
+      ("\(first) < \(second)", "[11,21,30,40]"), ("\(first) <= 'Z'", "[11,21,30,40]"),
+    ] {
+      let encoded = PercentEncoding.encodeComponent(predicate)
+      for store in [fixture.postgres, fixture.sqlite] as [any Store] {
+        let found = try ParityFixture.snapshot(store, "City", "as=ids&sort=id&where=\(encoded)")
+        #expect(found.contains(#""items":\#(ids)"#), "\(predicate)")
+      }
+    }
+  }
+
   /// Shared by all tests, which only read.
   private static let fixture = Result { try ParityFixture() }
 

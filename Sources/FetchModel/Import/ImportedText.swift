@@ -33,9 +33,34 @@ extension UnsafeBufferPointer<UInt8> {
 
   /// nil for anything but a decimal number or an infinity.
   package var importedDouble: Double? {
+    if let short = shortDecimal { return short }
     let text = trimmedText
     guard let double = Double(decimal: text), !double.isNaN else { return nil }
     return double.isFinite || text.hasSuffix("Infinity") ? double : nil
+  }
+
+  /// The value of at most 15 digits with at most one point among them. Both their integer and the power
+  /// of ten are exact, so that one division rounds as the standard library does.
+  private var shortDecimal: Double? {
+    let isNegative = first == 0x2D
+    let digits = isNegative ? self[...].dropFirst() : self[...]
+    guard digits.count <= 16 else { return nil }
+    var (integer, count) = (0, 0)
+    var divisor: Double?
+    for byte in digits {
+      if byte == 0x2E, divisor == nil {
+        divisor = 1
+      } else if byte >= 0x30, byte <= 0x39 {
+        integer = integer * 10 + Int(byte - 0x30)
+        count += 1
+        divisor = divisor.map { $0 * 10 }
+      } else {
+        return nil
+      }
+    }
+    guard (1...15).contains(count), digits.first != 0x2E, digits.last != 0x2E else { return nil }
+    let value = Double(integer) / (divisor ?? 1)
+    return isNegative ? -value : value
   }
 
   package var importedBoolean: Bool? {

@@ -29,11 +29,8 @@ where Request.Result == Result {
   /// A change of this store's results.
   public typealias Change = DataStoreChange<Result>
 
-  /// The store that receives a commit; nil for a store that is itself the source.
-  public let parent: DataStore<Result, Request>?
-
-  /// - Parameter parent: the store that receives a commit; nil for a store that is itself the source.
-  public init(parent: DataStore<Result, Request>? = nil) { self.parent = parent }
+  /// Makes a store.
+  public init() {}
 
   /// Executes `query.request` and enqueues changes until the query is stopped.
   ///

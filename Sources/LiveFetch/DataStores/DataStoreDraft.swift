@@ -58,7 +58,7 @@ public final class DataStoreDraft<
 
   init(parent: DataStore<Result, Request>) {
     source = parent
-    super.init(parent: parent)
+    super.init()
   }
 
   /// The changes that a commit saves, in order.

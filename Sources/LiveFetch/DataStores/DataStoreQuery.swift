@@ -6,8 +6,8 @@ import DequeModule
 /// A running request.
 ///
 /// A store enqueues inserted, updated and deleted results and calls ``processPendingChanges()``
-/// when they are consistent. Otherwise that happens automatically ``throttle`` after the first of
-/// them. A slow reader gets everything since its last read as one batch.
+/// when they are consistent. Otherwise that happens automatically after the controller's throttle,
+/// 50 ms by default. A slow reader gets everything since its last read as one batch.
 public final class DataStoreQuery<
   Result: InstanceIdentifiable & Sendable, Request: DataStoreRequest
 >: Sendable where Request.Result == Result {
@@ -50,17 +50,11 @@ public final class DataStoreQuery<
   /// The request whose results the query reports.
   public let request: Request
   /// The longest time for which an enqueued change waits.
-  public let throttle: Duration
+  let throttle: Duration
   private let box = EventBuffer(Content())
 
-  /// Makes a query without results.
-  ///
-  /// - Parameters:
-  ///   - request: the request whose results the query reports.
-  ///   - throttle: the longest time for which an enqueued change waits.
-  public init(_ request: Request, throttle: Duration = .milliseconds(50)) {
-    self.request = request
-    self.throttle = throttle
+  init(_ request: Request, throttle: Duration) {
+    (self.request, self.throttle) = (request, throttle)
   }
 
   /// True after a stop or a rejection.

@@ -34,8 +34,7 @@ public final class DataStoreResultsController<
   public let store: DataStore<Result, Request>
   /// The request in force.
   public internal(set) var request: Request
-  /// The longest time for which a change waits in a query: see ``DataStoreQuery/throttle``.
-  public let throttle: Duration
+  let throttle: Duration
 
   /// Filter, sections, order and window. A new value is reported as one difference.
   public var arrangement: ResultArrangement<Result> { didSet { rearrange() } }
@@ -68,6 +67,12 @@ public final class DataStoreResultsController<
   var following: Task<Void, Never>?
 
   /// Creates a controller. ``performFetch(isolation:)`` fetches.
+  ///
+  /// - Parameters:
+  ///   - store: the store of the results.
+  ///   - request: the request whose results are shown.
+  ///   - arrangement: filter, sections, order and window.
+  ///   - throttle: the longest time for which a change waits that the store enqueues by itself.
   public init(
     store: DataStore<Result, Request>, request: Request,
     arrangement: ResultArrangement<Result> = ResultArrangement(),
@@ -134,9 +139,6 @@ extension DataStoreResultsController {
     return positions?[id]
   }
 
-  /// The position of `result`; nil if it is not visible.
-  public func indexPath(for result: Result) -> Position? { indexPath(for: result.instanceID) }
-
   /// The content by sections and ids.
   public var snapshot: DiffableSnapshot<SectionIdentifier, Result.InstanceID> {
     DiffableSnapshot(
@@ -153,12 +155,6 @@ extension DataStoreResultsController {
   public var sectionName: ((Result) -> String)? {
     get { arrangement.sectionName }
     set { arrangement.sectionName = newValue }
-  }
-
-  /// True if a section precedes another, by name.
-  public var sectionOrder: ((String, String) -> Bool)? {
-    get { arrangement.sectionOrder }
-    set { arrangement.sectionOrder = newValue }
   }
 
   /// True if a result precedes another one of its section.

@@ -16,10 +16,8 @@ import Synchronization
 public final class ObjectDataStore<
   Element: Fetchable & InstanceIdentifiable & Codable & Sendable
 >: DataStore<Element, FetchRequest<Element>>, @unchecked Sendable {
-  /// The store that fetches and saves.
-  public let objects: any ObjectStore
-  /// Resolves conflicts with saves made since the results were read.
-  public let mergePolicy: MergePolicy
+  private let objects: any ObjectStore
+  private let mergePolicy: MergePolicy
   private let holdTime: Double
 
   // The tasks of the running queries.
@@ -73,62 +71,16 @@ public final class ObjectDataStore<
   }
 
   private static func json(_ change: Change) throws -> JSON {
-    let values = try ElementValues(change.result)
-    var members = [
-      JSON.Member(name: "\(change.type)", value: .string(Element.entityName))
-    ]
+    let entity = Element.entityName
     switch change.type {
     case .insert:
-      members.append(.init(name: "values", value: values.json))
+      let values = try ItemCoding.members(of: change.result)
+      return .object(.change("insert", entity, values: values))
     case .update:
-      members.append(.init(name: "id", value: values.id))
-      let base = try change.base.map { try ElementValues($0) }
-      let changed = try base.map(values.changes(from:)) ?? ElementValues(whole: change.result)
-      members.append(.init(name: "values", value: changed.json))
-      if let base { members.append(.init(name: "base", value: base.values(of: changed).json)) }
+      return .object(try ValueChange(updating: change.result, from: change.base).json)
     case .delete:
-      members.append(.init(name: "id", value: values.id))
+      let id = try ItemCoding.id(in: ItemCoding.members(of: change.result))
+      return .object(ValueChange(entity: entity, kind: .delete(id)).json)
     }
-    return .object(members)
-  }
-}
-
-/// An element's values by its coding keys.
-private struct ElementValues {
-  private var members: [JSON.Member]
-
-  init(_ element: some Encodable) throws {
-    let json = try ItemCoding.encode(element)
-    guard case .object(let members) = json else {
-      throw EncodingError.invalidValue(
-        element, .init(codingPath: [], debugDescription: "an element encodes as an object"))
-    }
-    self.members = members.sorted { $0.name < $1.name }
-  }
-
-  /// All values without the id, with null for optionals that are nil.
-  init(whole element: some Encodable) throws {
-    let members = try ElementValues(element).members + NilKeys.members(of: element)
-    self.members = members.filter { $0.name != "id" }.sorted { $0.name < $1.name }
-  }
-
-  private init(members: [JSON.Member]) { self.members = members }
-
-  var json: JSON { .object(members) }
-  var id: JSON { json["id"] ?? .null }
-  var withoutID: Self { Self(members: members.filter { $0.name != "id" }) }
-
-  /// The values that differ from `base`; null for those that only the base has.
-  func changes(from base: Self) -> Self {
-    let gone = base.members.filter { json[$0.name] == nil }.map {
-      JSON.Member(name: $0.name, value: .null)
-    }
-    let changed = members.filter { base.json[$0.name] != $0.value }
-    return Self(members: changed + gone).withoutID
-  }
-
-  /// This element's values of the properties in `changes`.
-  func values(of changes: Self) -> Self {
-    Self(members: changes.members.map { .init(name: $0.name, value: json[$0.name] ?? .null) })
   }
 }

@@ -41,14 +41,17 @@ public struct FetchRequest<Element: Fetchable>: Sendable, Hashable {
   }
 
   /// Throws if a limit, offset or batch size is negative.
-  func checkWindow() throws(FetchError) {
+  ///
+  /// - Parameter failure: the error for a store's refusal.
+  func checkWindow<Failure: Error>(
+    _ failure: (ObjectStoreError) -> Failure = FetchError.store
+  ) throws(Failure) {
     let numbers = [
       ("fetchLimit", fetchLimit ?? 0), ("fetchOffset", fetchOffset),
       ("fetchBatchSize", fetchBatchSize),
     ]
     for (name, number) in numbers where number < 0 {
-      throw .store(
-        .refused(.badRequest("bad-parameter", "`\(name)`: \(number) is negative.")))
+      throw failure(.refused(.badRequest("bad-parameter", "`\(name)`: \(number) is negative.")))
     }
   }
 

@@ -36,9 +36,6 @@ extension Fetchable {
   public static var defaultSortDescriptors: [SortTerm] { [] }
   public static var defaultPredicate: FetchPredicate? { nil }
   public static var propertiesToFetch: [String]? { nil }
-}
-
-extension Fetchable {
   public var fetchedObjectID: ObjectID? { nil }
 }
 
@@ -69,9 +66,4 @@ public protocol KeyCodable: RawRepresentable<String>, CaseIterable, Hashable, Se
 
 extension KeyCodable {
   public var predicateArgument: JSON { .string(rawValue) }
-}
-
-/// An item itself, for entities without a type of their own.
-extension Item: PredicateArgumentConvertible {
-  public var predicateArgument: JSON { id.predicateArgument }
 }

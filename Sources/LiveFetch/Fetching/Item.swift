@@ -25,7 +25,7 @@ public struct Item: Sendable, Hashable, Identifiable {
   public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 
   /// The entity's name, present if the fetch includes subentities.
-  public var entity: String? { values["entity"]?.string }
+  var entity: String? { values["entity"]?.string }
 
   /// The names of its values, in the model's order, beginning with `id`.
   public var names: [String] { ["id"] + values.names }

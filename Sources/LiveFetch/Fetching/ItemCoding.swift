@@ -62,6 +62,33 @@ enum ItemCoding {
   }
 }
 
+extension ItemCoding {
+  /// The members of a value that is an object in JSON.
+  ///
+  /// - Parameter includesNil: true to have null for the optionals that are nil.
+  static func members(
+    of value: some Encodable, includesNil: Bool = false
+  ) throws(UnreadableValue) -> [JSON.Member] {
+    guard case .object(let members) = try encode(value) else {
+      throw UnreadableValue("is no object")
+    }
+    return includesNil ? members + NilKeys.members(of: value) : members
+  }
+
+  /// The member `id`.
+  static func id(in members: [JSON.Member]) throws(UnreadableValue) -> ObjectID {
+    guard let id = ObjectID(json: members.value("id")) else {
+      throw UnreadableValue("has no `id`")
+    }
+    return id
+  }
+}
+
+extension [JSON.Member] {
+  /// The value of `name`; null if absent.
+  func value(_ name: String) -> JSON { first { $0.name == name }?.value ?? .null }
+}
+
 extension DecodingError {
   /// The property and the reason.
   var reason: String {

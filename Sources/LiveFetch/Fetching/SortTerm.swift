@@ -65,13 +65,6 @@ public struct SortTerm: Sendable, Hashable {
     return term
   }
 
-  /// Sections by a part of a property's value.
-  public static func grouped(
-    by part: SectionPart, of key: some KeyCodable, _ direction: Direction = .ascending
-  ) -> SortTerm {
-    grouped(by: part, of: key.rawValue, direction)
-  }
-
   /// The term as the `sort` parameter: `-country.name:cd:nullsfirst`.
   public var text: String {
     var text = (direction == .descending ? "-" : "") + keyPath

@@ -8,10 +8,8 @@
     public struct StringLocalizedStandardContains<
       Root: PredicateExpression, Other: PredicateExpression
     >: PredicateExpression where Root.Output: StringProtocol, Other.Output: StringProtocol {
-      /// The text.
-      public let root: Root
-      /// The text that it is compared with.
-      public let other: Other
+      let root: Root
+      let other: Other
 
       public func evaluate(_ bindings: PredicateBindings) throws -> Bool {
         try root.evaluate(bindings).localizedStandardContains(other.evaluate(bindings))
@@ -22,10 +20,8 @@
     public struct StringCaseInsensitiveCompare<
       Root: PredicateExpression, Other: PredicateExpression
     >: PredicateExpression where Root.Output: StringProtocol, Other.Output: StringProtocol {
-      /// The text.
-      public let root: Root
-      /// The text that it is compared with.
-      public let other: Other
+      let root: Root
+      let other: Other
 
       public func evaluate(_ bindings: PredicateBindings) throws -> ComparisonResult {
         try root.evaluate(bindings).caseInsensitiveCompare(other.evaluate(bindings))

@@ -68,18 +68,9 @@ extension PredicateTranslator {
 
   /// The value of an optional at any depth; nil if there is none.
   static func unwrapped(_ constant: Any) -> Any? {
-    guard let optional = constant as? any OptionalValue else { return constant }
-    return optional.held.flatMap(unwrapped)
+    guard let optional = constant as? any AnyOptional else { return constant }
+    return optional.wrapped.flatMap(unwrapped)
   }
-}
-
-/// An optional of any type.
-private protocol OptionalValue {
-  var held: Any? { get }
-}
-
-extension Optional: OptionalValue {
-  fileprivate var held: Any? { self }
 }
 
 /// A range as two bounds.

@@ -37,11 +37,9 @@ public struct ObjectChange<Object> {
   public let newPosition: Position?
 
   /// - Parameters:
-  ///   - type: the kind of change.
-  ///   - object: the changed object.
   ///   - old: the position in the old content; nil for an insertion.
   ///   - new: the position in the new content; nil for a deletion.
-  public init(
+  package init(
     _ type: ObjectChangeType, _ object: Object, from old: Position?, to new: Position?
   ) {
     self.type = type
@@ -69,11 +67,8 @@ public struct SectionChange: Sendable, Hashable {
   /// The index in the old content of a deleted section, in the new content of an inserted one.
   public let index: Int
 
-  /// Makes a section change.
-  public init(type: SectionChangeType, name: String, index: Int) {
-    self.type = type
-    self.name = name
-    self.index = index
+  package init(type: SectionChangeType, name: String, index: Int) {
+    (self.type, self.name, self.index) = (type, name, index)
   }
 }
 

@@ -21,9 +21,7 @@ extension FetchError {
   public var unavailability: ServiceUnavailable? {
     if case .store(let error) = self { error.unavailability } else { nil }
   }
-}
 
-extension FetchError {
   /// The error of a context's fetch.
   init(_ error: ContextError) {
     switch error {

@@ -137,16 +137,18 @@ extension FetchedResultsController {
   /// The content by ids: the current one, then every later one. A slow reader gets the newest
   /// content with all changes since the one that it had. Leaving the loop, by `break`, an error or
   /// cancellation, releases the sequence. It ends with ``stop()`` and with the controller.
-  public var snapshots: ResultsSnapshots {
-    ResultsSnapshots(channel: openChannel())
+  public var snapshots: ResultsSequence<ResultsSnapshot> {
+    ResultsSequence(channel: openChannel()) { $0.new.snapshot(after: $0.contentChange) }
   }
 
   /// Every change from now on. A slow reader gets one change that combines all since its last one.
   /// The sequence ends with ``stop()`` and with the controller.
-  public var changes: ContentChanges {
+  public var changes: ResultsSequence<ContentChange<ObjectID>> {
     let channel = openChannel()
     channel.skipPresent()
-    return ContentChanges(channel: channel)
+    return ResultsSequence(channel: channel) { delivery in
+      delivery.contentChange.flatMap { $0.isEmpty ? nil : $0 }
+    }
   }
 
   private func openChannel() -> ResultChannel {

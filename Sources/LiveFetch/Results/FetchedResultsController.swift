@@ -35,7 +35,7 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
   public var stateDidChange: ((State) -> Void)?
   /// The wait of one request for changes, in seconds: 0 to 60, which servers accept. Other values
   /// count as the nearest of these.
-  public var holdTime = 25.0
+  package var holdTime = 25.0
 
   /// True to show unsaved changes of the context and its parents: new objects, changed values at
   /// their places, and no deleted objects. For managed objects only; takes effect with the next

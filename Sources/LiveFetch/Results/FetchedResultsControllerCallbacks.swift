@@ -1,4 +1,4 @@
-// A delegate made of closures.
+// The changes of a controller as closures.
 
 /// Receives a controller's changes by closures.
 ///
@@ -9,14 +9,10 @@
 /// ```
 ///
 /// Keep a reference to it: the controller does not. The closures that are set determine which of
-/// the three kinds of callbacks it gets, as with any delegate.
-public final class FetchedResultsControllerCallbacks<Element: Fetchable>:
-  FetchedResultsControllerDelegate
-{
-  public typealias Controller = FetchedResultsController<Element>
-
-  /// The controller whose delegate this is.
-  public let controller: Controller
+/// the three kinds of callbacks it gets, as the methods of a delegate do.
+public final class FetchedResultsControllerCallbacks<Element: Fetchable> {
+  /// The controller whose changes are received.
+  public let controller: FetchedResultsController<Element>
 
   /// Called with the new content's snapshot.
   public var didChangeContentWithSnapshot: ((ResultsSnapshot) -> Void)?
@@ -36,70 +32,83 @@ public final class FetchedResultsControllerCallbacks<Element: Fetchable>:
   /// Returns the index title for a section's name.
   public var sectionIndexTitle: ((String) -> String?)?
 
-  /// Becomes the delegate of `controller`.
-  public init(_ controller: Controller) {
+  /// The controller's delegate.
+  private let relay = CallbackRelay<Element>()
+
+  /// Replaces the delegate of `controller`.
+  public init(_ controller: FetchedResultsController<Element>) {
     self.controller = controller
-    controller.delegate = self
+    relay.callbacks = self
+    controller.delegate = relay
   }
 
-  /// Becomes the delegate of `controller` and shows its content: now, if it has any, and after each
+  /// Replaces the delegate of `controller` and shows its content: now, if it has any, and after each
   /// change.
   ///
   /// - Parameters:
   ///   - controller: The controller whose content is shown.
   ///   - show: Shows a snapshot. Its second argument is true after a change, which a view may animate.
   public convenience init(
-    _ controller: Controller, showing show: @escaping (ResultsSnapshot, Bool) -> Void
+    _ controller: FetchedResultsController<Element>,
+    showing show: @escaping (ResultsSnapshot, Bool) -> Void
   ) {
     self.init(controller)
     didChangeContentWithSnapshot = { show($0, true) }
     if let snapshot = controller.snapshot { show(snapshot, false) }
   }
+}
 
-  public func controller(
-    _ controller: Controller, didChangeContentWith snapshot: ResultsSnapshot
-  ) {
-    guard let didChangeContentWithSnapshot else { return controller.reportDifference(to: self) }
-    didChangeContentWithSnapshot(snapshot)
+/// Passes a controller's calls on to closures.
+private final class CallbackRelay<Element: Fetchable>: FetchedResultsControllerDelegate {
+  typealias Controller = FetchedResultsController<Element>
+
+  weak var callbacks: FetchedResultsControllerCallbacks<Element>?
+
+  func controller(_ controller: Controller, didChangeContentWith snapshot: ResultsSnapshot) {
+    guard let show = callbacks?.didChangeContentWithSnapshot else {
+      return controller.reportDifference(to: self)
+    }
+    show(snapshot)
   }
 
-  public func controller(
+  func controller(
     _ controller: Controller, didChangeContentWith difference: CollectionDifference<ObjectID>
   ) {
-    guard let didChangeContentWithDifference else { return controller.reportEachChange(to: self) }
-    didChangeContentWithDifference(difference)
+    guard let show = callbacks?.didChangeContentWithDifference else {
+      return controller.reportEachChange(to: self)
+    }
+    show(difference)
   }
 
-  public func controllerWillChangeContent(_ controller: Controller) { willChangeContent?() }
+  func controllerWillChangeContent(_ controller: Controller) { callbacks?.willChangeContent?() }
 
-  public func controller(
+  func controller(
     _ controller: Controller, didChange section: FetchedSection<Element>, atSectionIndex index: Int,
     for type: SectionChangeType
-  ) { didChangeSection?(section, index, type) }
+  ) { callbacks?.didChangeSection?(section, index, type) }
 
-  public func controller(
+  func controller(
     _ controller: Controller, didChange object: Element, at indexPath: Position?,
     for type: ObjectChangeType, newIndexPath: Position?
   ) {
-    guard let didChangeObject,
-      let id = (newIndexPath ?? indexPath).flatMap({ controller.id(ofChangedAt: $0, for: type) })
-    else { return }
-    didChangeObject(ObjectChange(type, id, from: indexPath, to: newIndexPath), object)
+    let position = newIndexPath ?? indexPath
+    guard let id = position.flatMap({ controller.id(ofChangedAt: $0, for: type) }) else { return }
+    callbacks?.didChangeObject?(ObjectChange(type, id, from: indexPath, to: newIndexPath), object)
   }
 
-  public func controller(
+  func controller(
     _ controller: Controller, didChangeObjectWithID id: ObjectID, at indexPath: Position?,
     for type: ObjectChangeType, newIndexPath: Position?
-  ) { didChangeObject?(ObjectChange(type, id, from: indexPath, to: newIndexPath), nil) }
+  ) { callbacks?.didChangeObject?(ObjectChange(type, id, from: indexPath, to: newIndexPath), nil) }
 
-  public func controllerDidChangeContent(_ controller: Controller) { didChangeContent?() }
+  func controllerDidChangeContent(_ controller: Controller) { callbacks?.didChangeContent?() }
 
-  public func controller(
+  func controller(
     _ controller: Controller, sectionIndexTitleForSectionName name: String
-  ) -> String? { sectionIndexTitle?(name) }
+  ) -> String? { callbacks?.sectionIndexTitle?(name) }
 
-  public func controller(_ controller: Controller, didFailWith error: FetchError) {
-    didFail?(error)
+  func controller(_ controller: Controller, didFailWith error: FetchError) {
+    callbacks?.didFail?(error)
   }
 }
 

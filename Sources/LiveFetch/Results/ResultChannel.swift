@@ -70,36 +70,21 @@ struct WeakChannel {
   var isUnread: Bool { channel?.isFinished ?? true }
 }
 
-/// The contents of a controller as a sequence.
-public struct ResultsSnapshots: AsyncSequence, Sendable {
+/// The contents of a controller, or their changes, as a sequence.
+public struct ResultsSequence<Element: Sendable>: AsyncSequence, Sendable {
   let channel: ResultChannel
+  /// The element of a delivery; nil for one that is left out.
+  let element: @Sendable (ResultChannel.Delivery) -> Element?
 
-  public func makeAsyncIterator() -> Iterator { Iterator(channel: channel) }
+  public func makeAsyncIterator() -> Iterator { Iterator(sequence: self) }
 
-  /// Iterates over the contents.
+  /// Iterates over the contents or changes.
   public struct Iterator: AsyncIteratorProtocol {
-    let channel: ResultChannel
+    let sequence: ResultsSequence
 
-    public mutating func next() async -> ResultsSnapshot? {
-      guard let delivery = await channel.next() else { return nil }
-      return delivery.new.snapshot(after: delivery.contentChange)
-    }
-  }
-}
-
-/// The changes of a controller's content as a sequence.
-public struct ContentChanges: AsyncSequence, Sendable {
-  let channel: ResultChannel
-
-  public func makeAsyncIterator() -> Iterator { Iterator(channel: channel) }
-
-  /// Iterates over the changes.
-  public struct Iterator: AsyncIteratorProtocol {
-    let channel: ResultChannel
-
-    public mutating func next() async -> ContentChange<ObjectID>? {
-      while let delivery = await channel.next() {
-        if let change = delivery.contentChange, !change.isEmpty { return change }
+    public mutating func next() async -> Element? {
+      while let delivery = await sequence.channel.next() {
+        if let element = sequence.element(delivery) { return element }
       }
       return nil
     }
@@ -108,7 +93,7 @@ public struct ContentChanges: AsyncSequence, Sendable {
 
 extension ResultChannel.Delivery {
   /// The change since the reader's last content; nil if it had none.
-  fileprivate var contentChange: ContentChange<ObjectID>? {
+  var contentChange: ContentChange<ObjectID>? {
     change ?? old.map { ContentChange($0.difference(to: new)) }
   }
 }

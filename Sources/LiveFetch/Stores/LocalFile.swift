@@ -39,7 +39,7 @@ final class LocalFile: Sendable {
           entries[identity]?.users += 1
           return file
         }
-        let file = LocalFile(try SQLiteStore(path: path, options: options), identity)
+        let file = try LocalFile(SQLiteStore(path: path, options: options), identity)
         entries[identity] = Entry(file: file, users: 1)
         return file
       }
@@ -47,9 +47,13 @@ final class LocalFile: Sendable {
     return try opened.get()
   }
 
-  private init(_ store: SQLiteStore, _ identity: FileIdentity) {
+  private init(_ store: SQLiteStore, _ identity: FileIdentity) throws(StoreError) {
     (self.store, self.identity) = (store, identity)
     engine = LiveEngine(store: store, delivery: ContinuationDelivery())
+    guard engine.isStarted else {
+      store.close()
+      throw .failed("the system has no threads left")
+    }
     let engine = engine
     store.onChange { engine.storeDidChange() }
   }

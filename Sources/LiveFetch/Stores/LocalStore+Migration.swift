@@ -142,10 +142,7 @@ extension TableImport {
     of value: some Encodable, number: Int
   ) throws(StoreError) -> [JSON.Member] {
     do throws(UnreadableValue) {
-      guard case .object(let members) = try ItemCoding.encode(value) else {
-        throw UnreadableValue("is not an object")
-      }
-      return (members + NilKeys.members(of: value)).sorted { $0.name < $1.name }
+      return try ItemCoding.members(of: value, includesNil: true).sorted { $0.name < $1.name }
     } catch {
       throw .unusable("value \(number) \(error.reason)")
     }

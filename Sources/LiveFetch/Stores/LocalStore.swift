@@ -155,7 +155,7 @@ public final class LocalStore: ObjectStore {
   deinit { close() }
 
   /// The entities, attributes and relationships of the file.
-  public var model: Model { store.model }
+  package var model: Model { store.model }
 
   /// Ends the waiting requests, and closes the file if no other local store of it is open. Every
   /// later request fails.
@@ -171,10 +171,6 @@ public final class LocalStore: ObjectStore {
   }
 
   // MARK: - ObjectStore
-
-  public func relationshipDestinations() async -> RelationshipDestinations? {
-    RelationshipDestinations(store.model)
-  }
 
   public func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
     let (fetch, plan) = try resolved(request)

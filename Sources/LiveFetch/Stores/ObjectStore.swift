@@ -30,10 +30,6 @@ public protocol ObjectStore: Sendable {
   ///   without a history refuses, as the default does; contexts then merge their own saves only.
   func changes(since token: String) async throws(ObjectStoreError) -> JSON
 
-  /// Returns the destinations of the model's relationships, so that a context can refuse classes that
-  /// declare others; nil, which is the default, if they are not known.
-  func relationshipDestinations() async -> RelationshipDestinations?
-
   /// Returns the changes of a fetch as they happen. The default makes one fetch with `since` and `wait`
   /// after the other.
   ///
@@ -42,8 +38,6 @@ public protocol ObjectStore: Sendable {
 }
 
 extension ObjectStore {
-  public func relationshipDestinations() async -> RelationshipDestinations? { nil }
-
   public func submit(
     _ request: JSON, idempotencyKey: String
   ) async throws(ObjectStoreError) -> SubmittedSave {

@@ -167,8 +167,8 @@ public final class OfflineStore: ObjectStore {
 
   /// The destinations of the server's relationships; nil while it cannot be reached, and before it has
   /// answered a fetch: stored results and saves do not wait for it.
-  public func relationshipDestinations() async -> RelationshipDestinations? {
-    results.isAnswered ? await remote.relationshipDestinations() : nil
+  func knownDestinations() async -> RelationshipDestinations? {
+    results.isAnswered ? await remote.knownDestinations() : nil
   }
 
   /// Returns a feed that also stores its results.

@@ -3,7 +3,7 @@
 import FetchModel
 
 /// The destination entities of relationships.
-public struct RelationshipDestinations: Sendable {
+struct RelationshipDestinations: Sendable {
   /// By entity and relationship.
   private var destinations: [String: [String: String]] = [:]
   /// The root entity of each entity, whose ids it shares.
@@ -22,7 +22,7 @@ public struct RelationshipDestinations: Sendable {
   }
 
   /// Reads the answer to `GET /v1/model`; nil if it does not have its form.
-  public init?(json: JSON) {
+  init?(json: JSON) {
     guard case .array(let entities)? = json["entities"] else { return nil }
     var parents: [String: String] = [:]
     for entity in entities {
@@ -52,6 +52,19 @@ public struct RelationshipDestinations: Sendable {
       let otherRoot = roots[other], root != otherRoot
     else { return nil }
     return destination
+  }
+}
+
+extension ObjectStore {
+  /// The destinations in the store's model; nil if they are not known, as those of a store outside this
+  /// library.
+  func relationshipDestinations() async -> RelationshipDestinations? {
+    switch self {
+    case let store as LocalStore: RelationshipDestinations(store.model)
+    case let store as RemoteStore: await store.knownDestinations()
+    case let store as OfflineStore: await store.knownDestinations()
+    default: nil
+    }
   }
 }
 

@@ -45,7 +45,12 @@ public final class RemoteStore: ObjectStore {
 
     var timeLimit: Double { timeout > 0 ? min(timeout, 86_400) : 90 }
 
-    var areValid: Bool {
+    /// nil if the address or a header is invalid.
+    func server(at address: URL, _ credential: Credential?) -> RemoteServer? {
+      areValid ? RemoteServer(address, credential: credential, headers: headers) : nil
+    }
+
+    private var areValid: Bool {
       let marks = Set("!#$%&'*+-.^_`|~".utf8)
       return headers.allSatisfy { name, value in
         let isName = name.utf8.allSatisfy { byte in
@@ -84,10 +89,9 @@ public final class RemoteStore: ObjectStore {
   ) {
     self.transport = transport
     timeout = options.timeLimit
-    let isValid = options.areValid && token.map(Credential.isValid) ?? true
     let credential = token.map { Credential(token: $0) }
     server =
-      isValid ? RemoteServer(address, credential: credential, headers: options.headers) : nil
+      token.map(Credential.isValid) ?? true ? options.server(at: address, credential) : nil
   }
 
   /// A store whose credential is renewed.
@@ -110,10 +114,7 @@ public final class RemoteStore: ObjectStore {
   ) {
     self.transport = transport
     timeout = options.timeLimit
-    let credential = Credential(provider: token)
-    server =
-      options.areValid
-      ? RemoteServer(address, credential: credential, headers: options.headers) : nil
+    server = options.server(at: address, Credential(provider: token))
   }
 
   /// Returns the server's response to a fetch. With `since`, the server holds the request until there is
@@ -194,7 +195,7 @@ public final class RemoteStore: ObjectStore {
   /// The destinations in the server's model; nil if the server does not provide it. The model is
   /// requested until there is a response: calls at the same time and after a transient error each
   /// request it.
-  public func relationshipDestinations() async -> RelationshipDestinations? {
+  func knownDestinations() async -> RelationshipDestinations? {
     switch destinations.withLock({ $0 }) {
     case .known(let known): return known
     case .unavailable: return nil

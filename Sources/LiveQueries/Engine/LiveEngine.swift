@@ -12,18 +12,23 @@ import Synchronization
 public final class LiveEngine: Sendable {
   private let commandQueue = CommandQueue()
   private let metrics = Mutex(LiveCounters())
+  private let hasThread = Atomic(false)
 
   /// Starts the engine's thread. It ends with ``stop()`` or when the engine is released.
   public init(
     store: any LiveStore, configuration: LiveConfiguration = .init(), delivery: any LiveDelivery
   ) {
     let commandQueue = commandQueue
-    startThread(name: "livefetch-live") { [weak self] in
+    let isStarted = startThread(name: "livefetch-live") { [weak self] in
       EngineThread(store, configuration, delivery, commandQueue) { counters in
         self?.metrics.withLock { $0 = counters }
       }.run()
     }
+    hasThread.store(isStarted, ordering: .relaxed)
   }
+
+  /// False if the system had no thread left when the engine was created. It then answers nobody.
+  public var isStarted: Bool { hasThread.load(ordering: .relaxed) }
 
   deinit { stop() }
 
@@ -87,6 +92,7 @@ public final class LiveEngine: Sendable {
   /// Answers every waiter, and every later one, with an empty diff. Returns when the answers were
   /// delivered.
   public func drain() {
+    guard isStarted else { return }
     let done = DispatchSemaphore(value: 0)
     commandQueue.end { $0.drains.append(done) }
     done.wait()

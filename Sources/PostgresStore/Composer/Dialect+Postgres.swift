@@ -85,7 +85,7 @@ extension Dialect {
   }
 
   /// Translates MATCHES to a regular expression of PostgreSQL. LIKE that ignores case needs one for the
-  /// texts in which a character folds to several.
+  /// texts in which a character folds to several. Other searches need one to be fast.
   private static func pattern(
     _ text: SQLFragment, _ relation: Comparison.Relation, _ pattern: String,
     _ options: StringOptions
@@ -93,6 +93,7 @@ extension Dialect {
     switch relation {
     case .matches: matches(text, pattern, options)
     case .like where options.contains(.caseInsensitive): like(text, pattern, options)
+    case .contains, .beginsWith, .endsWith: search(text, relation, pattern, options)
     default: nil
     }
   }
@@ -118,12 +119,9 @@ extension Dialect {
   ) -> SQLFragment? {
     guard pattern.utf8.count <= TextSearch.maxPatternBytes else { return SQLFragment("FALSE") }
     switch LikePattern.simplified(Folding.fold(pattern, options)) {
-    case (.beginsWith, let part)?:
-      return call("livefetch_begins", text, parameter(part), literal(options))
-    case (.endsWith, let part)?:
-      return call("livefetch_ends", text, parameter(part), literal(options))
-    case (.contains, let part)?:
-      return call("livefetch_contains", text, parameter(part), literal(options))
+    case (.beginsWith, let part)?: return search(text, .beginsWith, part, options)
+    case (.endsWith, let part)?: return search(text, .endsWith, part, options)
+    case (.contains, let part)?: return search(text, .contains, part, options)
     case (.equal, _)?, nil: break
     }
     let diacritics = options.intersection(.diacriticInsensitive)
@@ -132,6 +130,21 @@ extension Dialect {
     return call(
       "livefetch_like", text, parameter(pattern), literal(options), parameter(expression),
       literal(diacritics))
+  }
+
+  private static func search(
+    _ text: SQLFragment, _ relation: Comparison.Relation, _ part: String, _ options: StringOptions
+  ) -> SQLFragment {
+    let name =
+      switch relation {
+      case .beginsWith: "livefetch_begins"
+      case .endsWith: "livefetch_ends"
+      default: "livefetch_contains"
+      }
+    guard let likeness = SearchLikeness.expression(of: part, options) else {
+      return call(name, text, parameter(part), literal(options))
+    }
+    return call(name, text, parameter(part), literal(options), parameter(likeness))
   }
 
   private static func call(_ function: String, _ arguments: SQLFragment...) -> SQLFragment {

@@ -153,27 +153,43 @@ enum PostgresFunctions {
       """),
   ].joined()
 
+  /// The second function is for a part that is known: only texts that match `likeness` are folded, besides
+  /// those of ASCII; see ``SearchLikeness``.
   private static func search(_ place: String) -> String {
     function(
       place, "value text, part text, options integer", result: "boolean",
       """
-      coalesce(CASE WHEN options & 3 = 1
+      coalesce(CASE WHEN options & 3 = 1 AND octet_length(value) <> char_length(value)
         THEN livefetch.livefetch_letters(value, part, options, '\(place)')
         ELSE livefetch.livefetch_part(value, part, options, '\(place)') END, FALSE)
       """)
+      + function(
+        place, "value text, part text, options integer, likeness text", result: "boolean",
+        """
+        coalesce(CASE
+          WHEN octet_length(value) = char_length(value) OR value COLLATE "C" ~ likeness
+          THEN livefetch.livefetch_part(value, part, options, '\(place)') END, FALSE)
+        """)
   }
+
+  /// `livefetch_fold(value, options)`, without a call for a text of ASCII.
+  private static let foldedValue = """
+    CASE WHEN octet_length(value) <> char_length(value)
+      THEN livefetch.livefetch_fold(value, options)
+      WHEN options & 1 = 1 THEN lower(value COLLATE "C") ELSE value END
+    """
 
   private static let searches = [
     function(
       "part", "value text, part text, options integer, place text", result: "boolean",
       """
       part <> '' AND CASE place
-        WHEN 'begins' THEN starts_with(livefetch.livefetch_fold(value, options),
+        WHEN 'begins' THEN starts_with((\(foldedValue)) COLLATE "C",
           livefetch.livefetch_fold(part, options))
-        WHEN 'ends' THEN right(livefetch.livefetch_fold(value, options),
+        WHEN 'ends' THEN right(\(foldedValue),
           char_length(livefetch.livefetch_fold(part, options)))
           COLLATE "C" = livefetch.livefetch_fold(part, options) COLLATE "C"
-        ELSE strpos(livefetch.livefetch_fold(value, options) COLLATE "C",
+        ELSE strpos((\(foldedValue)) COLLATE "C",
           livefetch.livefetch_fold(part, options) COLLATE "C") > 0 END
       """),
     search("begins"), search("ends"), search("contains"),

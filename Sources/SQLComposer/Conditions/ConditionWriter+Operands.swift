@@ -205,8 +205,11 @@ extension ConditionWriter {
   ) -> SQLOperand {
     let test = compose(condition, between: .ors)
     let (first, second) = alternatives(yes, no, dateFormat)
+    var sql = SQLFragment("CASE WHEN ") + test
+    sql.append(SQLFragment(" THEN ") + ordered(first.sql, yes.constant))
+    sql.append(SQLFragment(" ELSE ") + ordered(second.sql, no.constant) + " END")
     var operand = SQLOperand(
-      sql: SQLFragment("CASE WHEN ") + test + " THEN " + first.sql + " ELSE " + second.sql + " END",
+      sql: sql,
       mayBeNull: first.mayBeNull || second.mayBeNull,
       dateFormat: first.dateFormat ?? second.dateFormat,
       isInteger: first.isInteger && second.isInteger,

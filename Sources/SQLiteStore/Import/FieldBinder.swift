@@ -12,10 +12,12 @@ final class ImportedColumn {
   let column: Column
   /// The attribute of a column without a declared type; nil for other columns.
   let untyped: Attribute?
+  let isUntyped: Bool
 
   init(_ column: Column, untyped: Attribute? = nil) {
     self.column = column
     self.untyped = untyped
+    isUntyped = untyped != nil
   }
 }
 
@@ -67,7 +69,7 @@ struct FieldBinder {
     switch field {
     case .missing: return true
     case .null, .json(.null): return bindNull()
-    case _ where imported.untyped != nil: return bindUntyped(field)
+    case _ where imported.isUntyped: return bindUntyped(field)
     case .text(let utf8), .quoted(let utf8): return bind(utf8)
     case .json(let json):
       return bind(json.imported(as: imported.column.type), as: imported.column.type)

@@ -40,19 +40,23 @@ final class ImportLog {
     try connection.run("\(insertRow) VALUES (last_insert_rowid(), 0, ?)", [.integer(id)])
   }
 
-  /// Records the rows with keys above all former ones.
+  /// Records the rows with keys above all former ones. Their positions follow one another, so the first
+  /// row of the history gets its position, and SQLite counts on from there.
   func finish() throws(StoreError) {
     let new = "FROM main.\(quoted(tracked.layout.table)) WHERE \(key.table) > ?"
-    let last = try connection.first("SELECT max(position) FROM main.livefetch_position") {
-      $0.integer(0)
+    let first = try connection.first("SELECT min(\(key.table)) \(new)", [.integer(formerMaximum)]) {
+      $0.isNull(0) ? nil : $0.integer(0)
     }
+    guard case let first?? = first else { return }
+    try connection.run("\(insertPosition) VALUES (\(nonce), \(tracked.number))")
+    try connection.run("\(insertRow) VALUES (last_insert_rowid(), 0, ?)", [.integer(first)])
     try connection.run(
-      "\(insertPosition) SELECT \(nonce), \(tracked.number) \(new)", [.integer(formerMaximum)])
+      "\(insertPosition) SELECT \(nonce), \(tracked.number) \(new)", [.integer(first)])
     try connection.run(
       """
-      \(insertRow) SELECT \(last ?? 0) + row_number() OVER (ORDER BY \(key.table)), 0, \(key.table) \
-      \(new)
-      """, [.integer(formerMaximum)])
+      INSERT INTO main.\(tracked.layout.quotedName)(\(HistoryLayout.existed), \(key.history)) \
+      SELECT 0, \(key.table) \(new) ORDER BY \(key.table)
+      """, [.integer(first)])
   }
 
   private let nonce = "random() & 4294967295"

@@ -92,6 +92,7 @@ public final class Service: HTTPHandler {
     live.maxDelay = .seconds(configuration.queryTimeout)
     live.idleTime = .seconds(configuration.idleSeconds)
     engine = LiveEngine(store: store, configuration: live, delivery: DiffDelivery(pools: pools))
+    guard engine.isStarted else { throw .cannotStart }
     history = HistoryFeed(pool: pools.history)
     files = configuration.publicDirectory.flatMap { StaticFiles(directory: $0) }
     let document = { (isProtected: Bool) in

@@ -48,7 +48,7 @@ const sections = [
 const request = { entity: 'T', section: 'c.name', sort: '-n' };
 
 test('an edit is shown in place and marked, others are shared', () => {
-  const shown = overlay(sections, request, [{ update: 'T', id: 2, values: { n: 6, hidden: 1 } }]);
+  const shown = overlay(sections, request, [{ update: 'T', id: 2, values: { n: 6, hidden: 1, constructor: 2 } }]);
   assert.deepEqual(shown[0].items, [{ id: 1, n: 9, c: 1 }, { id: 2, n: 6, c: 1 }]);
   assert.equal(isPending(shown[0].items[1]), true);
   assert.equal(isPending(shown[0].items[0]), false);

@@ -27,6 +27,12 @@ test('groups and aggregates become columns with names', () => {
     .map(({ alias, name }) => [alias, name]), [['different_title', 'different of title']]);
 });
 
+test('a column called as the aggregate is does not hide the number of rows', () => {
+  const lines = new Schema({ entities: [{ name: 'line', idType: 'integer', attributes: [{ name: '@count', type: 'integer' }], relationships: [] }] });
+  const { select, group } = groupRequest({ ...view, entity: 'line', group: '@count', values: '@count' }, lines, '');
+  assert.deepEqual([select, group], [['@count', 'count:@count.id'], ['@count']]);
+});
+
 test('the rows of a group are those of its values', () => {
   const columns = groupColumns(view, schema);
   assert.equal(groupCondition(columns, { 'author.name': "O'Hara", at_day: '2024-02-29' }),

@@ -1,23 +1,11 @@
-// The page's schema of a model: samples, tables that are not live, properties that cannot be edited.
+// The page's schema of a model: tables that are not live, properties that cannot be edited.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Schema } from '../../../Public/explorer/schema.js';
 
-const models = new URL('../../../Sources/LiveFetchCommand/Resources/models/', import.meta.url);
 const entity = (name, more = {}) => ({ name, idType: 'integer', attributes: [], relationships: [],
   observable: true, readOnly: false, ...more });
-
-test('the four models of `livefetch demo` are samples, others are not', () => {
-  for (const name of ['world', 'heroes', 'todo', 'blog']) {
-    const { entities } = JSON.parse(readFileSync(new URL(`${name}.json`, models)));
-    const schema = new Schema({ entities: entities.map((each) => entity(each.name)) });
-    assert.equal(schema.isSample, true, name);
-  }
-  assert.equal(new Schema({ entities: [entity('City'), entity('Country')] }).isSample, false);
-  assert.equal(new Schema({ entities: [] }).isSample, false);
-});
 
 test('a view and a table without a key are not live, each for its own reason', () => {
   const name = (readOnly) => [{ name: 'name', type: 'string', readOnly }];
@@ -26,6 +14,22 @@ test('a view and a table without a key are not live, each for its own reason', (
     entity('k', { observable: false, readOnly: true, attributes: name(undefined) })] });
   assert.deepEqual(['t', 'v', 'k'].map((each) => schema.notLiveReason(each)),
     [null, 'v is a view', 'k has no primary key']);
+});
+
+test('saves change the rows of the entities that they name, of those above and below, and perhaps of views', () => {
+  const schema = new Schema({ entities: [entity('city'), entity('person', { subentities: ['player'] }),
+    entity('player', { parent: 'person' }), entity('crowded', { observable: false, readOnly: true })] });
+  const save = (more) => ({ inserted: {}, updated: {}, deleted: {}, ...more });
+  const changed = (...saves) => [...schema.changedBy(saves)].sort();
+  assert.deepEqual(changed(save({ inserted: { city: [1] } })), ['city', 'crowded']);
+  assert.deepEqual(changed(save({ updated: { city: [{ id: 1, properties: [] }] } }), save({ deleted: { player: [2] } })),
+    ['city', 'crowded', 'person', 'player']);
+  assert.deepEqual(changed(save({ deleted: { person: [2], gone: [1] } })), ['crowded', 'person', 'player']);
+});
+
+test('rows are counted by their ids where a property is called as the aggregate is', () => {
+  const schema = new Schema({ entities: [entity('city'), entity('line', { attributes: [{ name: '@count', type: 'integer' }] })] });
+  assert.deepEqual(['city', 'line'].map((name) => schema.countText(name)), ['@count', '@count.id']);
 });
 
 test('a row that exists keeps calculated values and parts of its key; what refers by its key is neither added nor removed', () => {

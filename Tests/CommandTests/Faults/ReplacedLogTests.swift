@@ -13,6 +13,9 @@ struct ReplacedLogTests {
     #expect(try server.client.save(#"{"update":"City","id":2,"values":{"name":"Tromsø"}}"#) == 200)
     let path = server.folder.file("store.sqlite")
     kill(server.process.processIdentifier, SIGSTOP)
+    // Until all of its threads have stopped.
+    var stopped = siginfo_t()
+    #expect(waitid(P_PID, id_t(server.process.processIdentifier), &stopped, WSTOPPED) == 0)
     unlink(path + "-wal")
     unlink(path + "-shm")
     _ = try server.sql("UPDATE City SET name = 'Cusco' WHERE id = 1")

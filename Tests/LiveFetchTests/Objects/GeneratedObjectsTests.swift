@@ -46,7 +46,7 @@ private final class Graph {
       }
     case 8:
       // Both sides of a relationship are not edited in one save.
-      if let item = items.randomElement(using: &generator), item.changedValue(for: .list) == nil,
+      if let item = items.randomElement(using: &generator), item.changedValues()[.list] == nil,
         joined.insert(item).inserted
       {
         lists.randomElement(using: &generator)?.items.insert(item)
@@ -90,7 +90,7 @@ private final class Graph {
     self.context = context
     generator = SeededRandom(seed: 0)
     var request = ToDo.List.sortedFetchRequest
-    request.prefetch(.items)
+    request.relationshipsToPrefetch = ["items"]
     lists = try await context.fetch(request)
     items = try await context.fetch(ToDo.Item.sortedFetchRequest)
   }

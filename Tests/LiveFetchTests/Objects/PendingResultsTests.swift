@@ -166,7 +166,7 @@ struct PendingResultsTests {
     let (sample, _) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     await #expect(throws: FetchError.self) {
-      _ = try await controller(context, section: .grouped(by: .initial, of: City.Key.name))
+      _ = try await controller(context, section: .grouped(by: .initial, of: "name"))
     }
   }
 }

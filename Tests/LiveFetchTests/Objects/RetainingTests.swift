@@ -36,7 +36,7 @@ struct RetainingTests {
     let context = ManagedObjectContext(store: sample.store)
     do {
       var request = Country.sortedFetchRequest
-      request.prefetch(.cities)
+      request.relationshipsToPrefetch = ["cities"]
       request.relationshipsToPrefetch += ["cities.country", "cities.mayor.mayorOf"]
       let countries = try await context.fetch(request)
       #expect(countries[0].cities.objects?.map(\.name) == ["Tokyo", "Osaka"])
@@ -86,7 +86,7 @@ struct RetainingTests {
     #expect(japan.cities.objects?.map(\.name) == ["Tokyo", "Osaka"])
     // A second list that refers to an object in memory retains it as well.
     var request = City.sortedFetchRequest(where: "name == 'Cusco'")
-    request.prefetch(.country)
+    request.relationshipsToPrefetch = ["country"]
     let first = try await context.fetch(request)
     var again = try await context.fetch(request)
     #expect(first == again)
@@ -135,7 +135,7 @@ struct RetainingTests {
     let context = ManagedObjectContext(store: sample.store)
     func page(_ name: String) async throws -> [City] {
       var request = City.sortedFetchRequest(where: "name == %@", name)
-      request.prefetch(.country)
+      request.relationshipsToPrefetch = ["country"]
       return try await context.fetch(request)
     }
     var cities = try await page("Tokyo")
@@ -156,7 +156,7 @@ struct RetainingTests {
     defer { token.cancel() }
     #expect(try await countries[0].cities.materialize().map(\.name) == ["Tokyo", "Osaka"])
     var request = Country.sortedFetchRequest
-    request.prefetch(.cities)
+    request.relationshipsToPrefetch = ["cities"]
     _ = try await context.fetch(request)
     context.processPendingChanges()
     #expect(changes.isEmpty)

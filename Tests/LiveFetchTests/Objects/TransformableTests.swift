@@ -151,8 +151,6 @@ struct TransformableTests {
     try await other.save()
     try await context.mergeChanges()
     #expect(first.given == Colour(red: 0, green: 1, blue: 2))
-    #expect(AttributeTransformer<Colour, String>.named("HexColour") != nil)
-    #expect(AttributeTransformer<Colour, Int>.named("HexColour") == nil)
     do {
       _ = try await ManagedObjectContext(store: cities.store)
         .materializedObject(UnknownTransformer.self, with: id)

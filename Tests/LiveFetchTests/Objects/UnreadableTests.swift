@@ -186,7 +186,7 @@ struct UnreadableTests {
     #expect(context.unreadableObjects.map(\.id) == [.integer(1)])
     let second = ManagedObjectContext(store: context.store)
     var request = Team.sortedFetchRequest
-    request.prefetch(.player)
+    request.relationshipsToPrefetch = ["player"]
     let teams = try await second.fetch(request)
     #expect(teams[0].player.ids?.count == 3)
     #expect(second.registeredObjects.count == 3)

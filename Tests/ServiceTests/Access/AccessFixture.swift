@@ -9,6 +9,15 @@ import Testing
 
 /// A store with users, teams and notes, access rules, and an API key for each user.
 struct AccessFixture {
+  /// A user with an API key.
+  struct User {
+    /// The end of the key's name: `key1`.
+    let name: String
+    let id: String?
+    var roles: [String] = []
+    var scopes = ["read", "write"]
+  }
+
   static let sql = """
     CREATE TABLE user(id INTEGER PRIMARY KEY, name TEXT, salary INTEGER);
     CREATE TABLE team(id INTEGER PRIMARY KEY, name TEXT);
@@ -42,29 +51,35 @@ struct AccessFixture {
   /// A caller with the scope `admin` alone.
   static let admin = "9"
 
+  static let users = [
+    User(name: "1", id: "1"), User(name: "2", id: "2", roles: ["hr"]),
+    User(name: "3", id: "3", roles: ["boss"]), User(name: admin, id: admin, scopes: ["admin"]),
+  ]
+
   /// A store of a model, whose rules are in it.
-  init(model: String) throws {
+  init(model: String, users: [User] = users) throws {
     var options = SQLiteStoreOptions()
     options.model = try ModelFile(parsing: Array(model.utf8))
-    try self.init("", rules: nil, options: options)
+    try self.init("", rules: nil, options: options, users: users)
   }
 
   init(
-    _ sql: String = sql, rules: String? = rules, options: SQLiteStoreOptions = SQLiteStoreOptions()
+    _ sql: String = sql, rules: String? = rules, options: SQLiteStoreOptions = SQLiteStoreOptions(),
+    users: [User] = users
   ) throws {
     var configuration = ServiceConfiguration()
     configuration.bearerToken = "secret"
+    configuration.explains = true
     configuration.access = try rules.map { try AccessDeclaration(parsing: Array($0.utf8)) }
     let file = try ServedFile(sql, options: options, configuration: configuration)
     var keys: [String: APIKey] = [:]
     try file.restart { file in
-      for (user, roles) in [("1", []), ("2", ["hr"]), ("3", ["boss"]), (Self.admin, [])] {
+      for user in users {
         let key = APIKey()
-        keys[user] = key
+        keys[user.name] = key
         let record = APIKeyRecord(
-          id: key.id, name: "key\(user)", digest: key.digest,
-          scopes: user == Self.admin ? ["admin"] : ["read", "write"], roles: roles, userID: user,
-          created: 1)
+          id: key.id, name: "key\(user.name)", digest: key.digest, scopes: user.scopes,
+          roles: user.roles, userID: user.id, created: 1)
         let isAdded = try file.addAPIKey(record)
         #expect(isAdded)
       }

@@ -49,14 +49,7 @@ public struct SaveRefusal: Sendable, Hashable, CustomStringConvertible {
   /// Conflicts with saves made since the objects were read.
   public var conflicts: [MergeConflict] = []
 
-  /// Makes a refusal, for example in a test or in a store of your own.
-  public init(failures: [ValidationFailure] = [], conflicts: [MergeConflict] = []) {
-    self.failures = failures
-    self.conflicts = conflicts
-  }
-
-  /// True if there is neither a failure nor a conflict.
-  public var isEmpty: Bool { failures.isEmpty && conflicts.isEmpty }
+  var isEmpty: Bool { failures.isEmpty && conflicts.isEmpty }
 
   /// Returns the validation failures of one object. O(failures).
   public func failures(of object: ManagedObject) -> [ValidationFailure] {

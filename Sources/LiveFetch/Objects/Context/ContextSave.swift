@@ -9,6 +9,15 @@ struct ContextSave {
     case deletion(ManagedObject)
     case value(ValueChange)
 
+    /// The managed object; nil for a value.
+    var object: ManagedObject? {
+      switch self {
+      case .insertion(let sent), .update(let sent): sent.object
+      case .deletion(let object): object
+      case .value: nil
+      }
+    }
+
     var isDeletion: Bool {
       switch self {
       case .deletion: true
@@ -72,28 +81,22 @@ struct ContextSave {
     }
     append(
       .insertion(sent),
-      [
-        .init(name: "insert", value: .string(object.entityName)),
-        .init(name: "temporaryID", value: .string(sent.name)),
-        .init(name: "values", value: .object(values)),
-      ])
+      .change("insert", object.entityName, temporaryID: sent.name, values: values))
   }
 
   /// Appends an update with the values that the object was read with. An object that waits in the
   /// store's queue is called by its temporary id.
   mutating func appendUpdate(_ sent: Sent, _ values: [JSON.Member]) {
-    var change: [JSON.Member] = [
-      .init(name: "update", value: .string(sent.object.entityName)),
-      .init(name: "id", value: sent.object.objectID.json),
-      .init(name: "values", value: .object(values)),
-    ]
     let isNew = sent.object.stage == .inserted
     let base = sent.edits.keys.sorted().compactMap { name in
       // Values that a queued insertion leaves to the store are not known.
       (sent.bases[name] ?? (isNew ? nil : .null)).map { JSON.Member(name: name, value: $0) }
     }
-    if !base.isEmpty { change.append(.init(name: "base", value: .object(base))) }
-    append(.update(sent), change)
+    append(
+      .update(sent),
+      .change(
+        "update", sent.object.entityName, id: sent.object.objectID.json, values: values,
+        base: base.isEmpty ? nil : base))
   }
 }
 
@@ -107,8 +110,8 @@ struct ValueChange {
 
   let entity: String
   let kind: Kind
-  var values: [JSON.Member] = []
-  var base: [JSON.Member]?
+  private(set) var values: [JSON.Member]
+  private(set) var base: [JSON.Member]?
 
   var objectID: ManagedObjectID {
     switch kind {
@@ -117,27 +120,52 @@ struct ValueChange {
     }
   }
 
+  init(entity: String, kind: Kind, values: [JSON.Member] = []) {
+    (self.entity, self.kind, self.values) = (entity, kind, values)
+  }
+
+  /// The update of an object to `value`.
+  ///
+  /// - Parameter old: the value as it was read: only what differs is written, and conflicts are detected.
+  ///   Without it every property is written, nil ones as null.
+  init<Value: Fetchable & Encodable>(
+    updating value: Value, from old: Value?
+  ) throws(UnreadableValue) {
+    let new = try ItemCoding.members(of: value, includesNil: old == nil)
+    self.init(
+      entity: Value.entityName, kind: .update(try ItemCoding.id(in: new)),
+      values: new.filter { $0.name != "id" })
+    guard let old else { return }
+    let before = try ItemCoding.members(of: old)
+    let names = Set((before + new).map(\.name)).subtracting(["id"]).sorted()
+    let differing = names.filter { before.value($0) != new.value($0) }
+    base = differing.map { .init(name: $0, value: before.value($0)) }
+    values = differing.map { .init(name: $0, value: new.value($0)) }
+  }
+
   /// The change in the form of `POST /v1/save`.
   var json: [JSON.Member] {
     switch kind {
-    case .insert(let name):
-      [
-        .init(name: "insert", value: .string(entity)),
-        .init(name: "temporaryID", value: .string(name)),
-        .init(name: "values", value: .object(values)),
-      ]
+    case .insert(let name): .change("insert", entity, temporaryID: name, values: values)
     case .update(let id):
-      [
-        .init(name: "update", value: .string(entity)),
-        .init(name: "id", value: id.predicateArgument),
-        .init(name: "values", value: .object(values)),
-      ] + (base.map { [.init(name: "base", value: .object($0))] } ?? [])
-    case .delete(let id):
-      [
-        .init(name: "delete", value: .string(entity)),
-        .init(name: "id", value: id.predicateArgument),
-      ]
+      .change("update", entity, id: id.predicateArgument, values: values, base: base)
+    case .delete(let id): .change("delete", entity, id: id.predicateArgument)
     }
+  }
+}
+
+extension [JSON.Member] {
+  /// A change of `POST /v1/save`: its action with the entity, and the given parts.
+  static func change(
+    _ action: String, _ entity: String, id: JSON? = nil, temporaryID: String? = nil,
+    values: [JSON.Member]? = nil, base: [JSON.Member]? = nil
+  ) -> [JSON.Member] {
+    var change = [JSON.Member(name: action, value: .string(entity))]
+    if let id { change.append(.init(name: "id", value: id)) }
+    if let temporaryID { change.append(.init(name: "temporaryID", value: .string(temporaryID))) }
+    if let values { change.append(.init(name: "values", value: .object(values))) }
+    if let base { change.append(.init(name: "base", value: .object(base))) }
+    return change
   }
 }
 
@@ -164,11 +192,7 @@ extension ManagedObjectContext {
     for change in valueChanges { draft.append(.value(change), change.json) }
     for object in deletions {
       draft.append(
-        .deletion(object),
-        [
-          .init(name: "delete", value: .string(object.entityName)),
-          .init(name: "id", value: object.objectID.json),
-        ])
+        .deletion(object), .change("delete", object.entityName, id: object.objectID.json))
     }
     return draft
   }

@@ -26,7 +26,7 @@ extension ManagedObjectContext {
   public func fetch<Element: Fetchable>(
     _ request: FetchRequest<Element>, isolation: isolated (any Actor)? = #isolation
   ) async throws(ContextError) -> [Element] {
-    try Self.checkWindow(of: request)
+    try request.checkWindow(ContextError.store)
     if let values = try await fetchValues(request, isolation: isolation) { return values }
     guard let view = try await unsavedView(of: request, isolation: isolation) else {
       return try await fetchStored(request, isolation: isolation).elements
@@ -44,7 +44,7 @@ extension ManagedObjectContext {
   public func count<Element: Fetchable>(
     _ request: FetchRequest<Element>, isolation: isolated (any Actor)? = #isolation
   ) async throws(ContextError) -> Int {
-    try Self.checkWindow(of: request)
+    try request.checkWindow(ContextError.store)
     var count = 0
     for _ in 0..<3 {
       let saved = saves
@@ -68,17 +68,6 @@ extension ManagedObjectContext {
     guard let view else { return stored }
     let unsaved = try await unsavedMatches(view, isolation: isolation).count
     return stored.addingReportingOverflow(unsaved).overflow ? .max : stored + unsaved
-  }
-
-  private static func checkWindow<Element>(
-    of request: FetchRequest<Element>
-  ) throws(ContextError) {
-    do throws(FetchError) {
-      try request.checkWindow()
-    } catch {
-      guard case .store(let reason) = error else { return }
-      throw .store(reason)
-    }
   }
 
   /// Fetches the only object that matches; nil if none does.
@@ -198,17 +187,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// An object in memory whose property has this value.
-  public func materializedObject<Object: ManagedObjectType>(
-    _ type: Object.Type = Object.self, where key: Object.Key, equals value: some AttributeValue
-  ) -> Object? {
-    guard let json = try? value.attributeJSON() else { return nil }
-    return materializedObject(type) { $0.value(for: key) == json }
-  }
-
   /// An object in memory for which `matches` is true.
-  public func materializedObject<Object: ManagedEntity>(
-    _ type: Object.Type = Object.self, where matches: (Object) -> Bool
+  private func materializedObject<Object: ManagedEntity>(
+    _ type: Object.Type, where matches: (Object) -> Bool
   ) -> Object? {
     for entry in registry.values {
       guard let object = entry.object as? Object, !object.isDeleted,

@@ -89,13 +89,7 @@ extension ManagedObjectContext {
   ) async {
     var own = RemoteChanges()
     for origin in draft.origins {
-      switch origin {
-      case .insertion(let sent), .update(let sent): own.insert(sent.object)
-      case .deletion(let object): own.insert(object)
-      case .value(let change):
-        own.entities.insert(change.entity)
-        if let id = change.objectID.permanentID { own.ids[change.entity, default: []].insert(id) }
-      }
+      own.insert(origin.entity, origin.objectID)
     }
     let start = lastToken
     lastToken = start ?? receipt.token
@@ -141,10 +135,9 @@ extension ManagedObjectContext {
       isEverything = isEverything || other.isEverything
     }
 
-    mutating func insert(_ object: ManagedObject) {
-      entities.insert(object.entityName)
-      guard let id = object.objectID.permanentID else { return }
-      ids[object.entityName, default: []].insert(id)
+    mutating func insert(_ entity: String, _ id: ManagedObjectID) {
+      entities.insert(entity)
+      if let id = id.permanentID { ids[entity, default: []].insert(id) }
     }
   }
 

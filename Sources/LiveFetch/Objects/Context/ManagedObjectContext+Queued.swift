@@ -205,15 +205,7 @@ extension ManagedObjectContext {
 }
 
 extension ContextSave {
-  fileprivate var objects: [ManagedObject] {
-    origins.compactMap { origin in
-      switch origin {
-      case .insertion(let sent), .update(let sent): sent.object
-      case .deletion(let object): object
-      case .value: nil
-      }
-    }
-  }
+  fileprivate var objects: [ManagedObject] { origins.compactMap(\.object) }
 }
 
 extension JSON {

@@ -105,20 +105,13 @@ extension SaveRefusal {
 }
 
 extension ContextSave.Origin {
-  fileprivate var entity: String {
-    switch self {
-    case .insertion(let sent), .update(let sent): sent.object.entityName
-    case .deletion(let object): object.entityName
-    case .value(let change): change.entity
-    }
+  var entity: String {
+    if case .value(let change) = self { change.entity } else { object?.entityName ?? "" }
   }
 
-  fileprivate var objectID: ManagedObjectID {
-    switch self {
-    case .insertion(let sent), .update(let sent): sent.object.objectID
-    case .deletion(let object): object.objectID
-    case .value(let change): change.objectID
-    }
+  var objectID: ManagedObjectID {
+    if case .value(let change) = self { return change.objectID }
+    return object?.objectID ?? .temporary("")
   }
 
   fileprivate func base(of property: String) -> JSON? {

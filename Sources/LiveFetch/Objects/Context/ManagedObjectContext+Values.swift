@@ -12,7 +12,9 @@ extension ManagedObjectContext {
   public func insert<Value: Fetchable & Encodable>(
     _ value: Value
   ) throws(ContextError) -> ManagedObjectID {
-    let values = try members(of: value).filter { $0.name != "id" || $0.value != .null }
+    let values = try writable { () throws(UnreadableValue) in
+      try ItemCoding.members(of: value).filter { $0.name != "id" || $0.value != .null }
+    }
     let name = TemporaryNames.next()
     valueChanges.append(
       ValueChange(entity: Value.entityName, kind: .insert(name: name), values: values))
@@ -29,26 +31,18 @@ extension ManagedObjectContext {
   public func update<Value: Fetchable & Encodable>(
     _ value: Value, from old: Value? = nil
   ) throws(ContextError) {
-    let new = try members(of: value)
-    let id = try id(in: new)
-    var change = ValueChange(entity: Value.entityName, kind: .update(id))
-    change.values = (old == nil ? new + NilKeys.members(of: value) : new).filter { $0.name != "id" }
-    if let old {
-      let before = try members(of: old).filter { $0.name != "id" }
-      let names = Set((before + change.values).map(\.name)).sorted()
-      let differing = names.filter { name in before.value(name) != change.values.value(name) }
-      guard !differing.isEmpty else { return }
-      change.base = differing.map { .init(name: $0, value: before.value($0)) }
-      change.values = differing.map { [values = change.values] in
-        .init(name: $0, value: values.value($0))
-      }
+    let change = try writable { () throws(UnreadableValue) in
+      try ValueChange(updating: value, from: old)
     }
-    valueChanges.append(change)
+    if old == nil || !change.values.isEmpty { valueChanges.append(change) }
   }
 
   /// Deletes the object with the id of `value` with the next save.
   public func delete<Value: Fetchable & Encodable>(_ value: Value) throws(ContextError) {
-    delete(Value.self, with: try id(in: try members(of: value)))
+    let id = try writable { () throws(UnreadableValue) in
+      try ItemCoding.id(in: ItemCoding.members(of: value))
+    }
+    delete(Value.self, with: id)
   }
 
   /// Deletes an object by id with the next save; it need not be in memory.
@@ -61,28 +55,12 @@ extension ManagedObjectContext {
     valueChanges.append(ValueChange(entity: type.entityName, kind: .delete(id)))
   }
 
-  private func members(of value: some Encodable) throws(ContextError) -> [JSON.Member] {
-    do throws(UnreadableValue) {
-      guard case .object(let members) = try ItemCoding.encode(value) else {
-        throw UnreadableValue("is no object")
-      }
-      return members
-    } catch {
-      throw .unwritable(error)
-    }
+  /// Runs `encode`, and throws its error as that of a context.
+  private func writable<Value>(
+    _ encode: () throws(UnreadableValue) -> Value
+  ) throws(ContextError) -> Value {
+    do throws(UnreadableValue) { return try encode() } catch { throw .unwritable(error) }
   }
-
-  private func id(in members: [JSON.Member]) throws(ContextError) -> ObjectID {
-    guard let id = ObjectID(json: members.value("id")) else {
-      throw .unwritable(UnreadableValue("has no `id`"))
-    }
-    return id
-  }
-}
-
-extension [JSON.Member] {
-  /// The value of `name`; null if absent.
-  fileprivate func value(_ name: String) -> JSON { first { $0.name == name }?.value ?? .null }
 }
 
 // MARK: - Batches
@@ -107,17 +85,13 @@ extension ManagedObjectContext {
   ) async throws(ContextError) -> Int {
     var members: [JSON.Member] = []
     for (key, value) in values.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-      do throws(UnreadableValue) {
-        members.append(.init(name: key.rawValue, value: try value.attributeJSON()))
-      } catch {
-        throw .unwritable(error)
-      }
+      let json = try writable { () throws(UnreadableValue) in try value.attributeJSON() }
+      members.append(.init(name: key.rawValue, value: json))
     }
-    let change = [JSON.Member(name: "update", value: .string(type.entityName))]
-    let receipt = try await saveBatch(
-      change + predicate.members + [.init(name: "values", value: .object(members))],
-      isolation: isolation)
-    return receipt.updated
+    return try await saveBatch(
+      .change("update", type.entityName, values: members) + predicate.members,
+      isolation: isolation
+    ).updated
   }
 
   /// Deletes every matching object in the store. Objects in memory are reported as deleted, if the
@@ -130,8 +104,9 @@ extension ManagedObjectContext {
     _ type: Element.Type, where predicate: FetchPredicate,
     isolation: isolated (any Actor)? = #isolation
   ) async throws(ContextError) -> Int {
-    let change = [JSON.Member(name: "delete", value: .string(type.entityName))]
-    return try await saveBatch(change + predicate.members, isolation: isolation).deleted
+    try await saveBatch(
+      .change("delete", type.entityName) + predicate.members, isolation: isolation
+    ).deleted
   }
 
   private func saveBatch(

@@ -1,5 +1,4 @@
-// Access to properties by key. Each method exists twice: for the entity's own keys, so that `.name`
-// suffices, and for any other enumeration of keys.
+// Access to properties by key.
 
 extension ManagedObjectType {
   /// The current value as JSON; nil if it is not in memory or the class does not declare the key.
@@ -35,14 +34,10 @@ extension ManagedObjectType {
   }
 
   /// The unsaved values by key. A to-many relationship shows added and removed members.
-  public func changedValues() -> [Key: JSON] { changedValues(Key.self) }
-
-  /// The unsaved value of one property; nil if there is none.
-  public func changedValue(for key: Key) -> JSON? { changedValuesByName[key.rawValue] }
-
-  /// The stored values of some properties, by default of all.
-  public func committedValues(for keys: [Key] = Array(Key.allCases)) -> [Key: JSON] {
-    committedValues(Key.self).filter { keys.contains($0.key) }
+  public func changedValues() -> [Key: JSON] {
+    Dictionary(
+      changedValuesByName.compactMap { name, value in Key(rawValue: name).map { ($0, value) } }
+    ) { $1 }
   }
 
   /// The stored value of one property; nil if unknown.
@@ -57,22 +52,6 @@ extension ManagedObject {
   /// The declaration of the object's class.
   fileprivate var layout: EntityLayout {
     managedObjectContext?.layout(of: self) ?? EntityLayout(entityType ?? UndeclaredEntity.self)
-  }
-
-  /// The unsaved values by key, for a class with other keys than its superclass.
-  public func changedValues<Key: KeyCodable>(_ keys: Key.Type) -> [Key: JSON] {
-    Self.keyed(changedValuesByName)
-  }
-
-  /// The stored values by key.
-  public func committedValues<Key: KeyCodable>(_ keys: Key.Type) -> [Key: JSON] { Self.keyed(row) }
-
-  private static func keyed<Key: KeyCodable>(
-    _ values: some Sequence<(key: String, value: JSON)>
-  ) -> [Key: JSON] {
-    Dictionary(
-      values.compactMap { name, value in Key(rawValue: name).map { ($0, value) } }
-    ) { $1 }
   }
 
   var changedValuesByName: [String: JSON] {

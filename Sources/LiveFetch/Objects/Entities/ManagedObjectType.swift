@@ -83,13 +83,6 @@ extension ManagedObjectType {
   public static func makePermanentID() -> ObjectID { .integer(Int64.random(in: 1 << 40..<1 << 52)) }
 }
 
-extension FetchRequest where Element: ManagedObjectType {
-  /// Fetches the objects of these relationships as well.
-  public mutating func prefetch(_ relationships: Element.Key...) {
-    relationshipsToPrefetch += relationships.map(\.rawValue)
-  }
-}
-
 extension Fetchable {
   /// All objects of the default predicate, in the default order.
   public static var sortedFetchRequest: FetchRequest<Self> {

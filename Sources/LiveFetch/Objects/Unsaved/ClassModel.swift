@@ -138,6 +138,13 @@ extension PropertyLayout {
   }
 }
 
-private protocol AnyOptional { static var wrappedType: Any.Type { get } }
+/// An optional of any type.
+protocol AnyOptional {
+  static var wrappedType: Any.Type { get }
+  var wrapped: Any? { get }
+}
 
-extension Optional: AnyOptional { static var wrappedType: Any.Type { Wrapped.self } }
+extension Optional: AnyOptional {
+  static var wrappedType: Any.Type { Wrapped.self }
+  var wrapped: Any? { self }
+}

@@ -19,10 +19,8 @@ import Synchronization
 /// }
 /// ```
 public struct AttributeTransformer<Value, Stored>: Sendable {
-  /// Converts a value for the store.
-  public let transform: @Sendable (Value) throws -> Stored
-  /// Converts a stored value. An error makes the value unreadable.
-  public let reverseTransform: @Sendable (Stored) throws -> Value
+  let transform: @Sendable (Value) throws -> Stored
+  let reverseTransform: @Sendable (Stored) throws -> Value
 
   /// - Parameters:
   ///   - transform: converts a value for the store. If it throws, the value cannot be saved.
@@ -37,11 +35,6 @@ public struct AttributeTransformer<Value, Stored>: Sendable {
 }
 
 extension AttributeTransformer where Stored: AttributeValue {
-  /// The transformer registered under `name`, if it has these types.
-  public static func named(_ name: String) -> AttributeTransformer? {
-    RegisteredTransformers.shared[name] as? AttributeTransformer
-  }
-
   /// Registers the transformer under a name for the whole program. It replaces an earlier one of
   /// that name.
   public func register(as name: String) {
