@@ -15,7 +15,7 @@ import Synchronization
 /// of one file in this process share it: one connection writes, and each store hears the saves of
 /// all. The options of the first one apply while any of them is open; another model or access is
 /// refused.
-public final class LocalStore: ObjectStore {
+public final class LocalStore: ModelledStore {
   private let file: LocalFile
   private let resolver: FetchResolver
   private let queue = DispatchQueue(label: "livefetch.local-store", attributes: .concurrent)
@@ -156,6 +156,10 @@ public final class LocalStore: ObjectStore {
 
   /// The entities, attributes and relationships of the file.
   package var model: Model { store.model }
+
+  func relationshipDestinations() async -> RelationshipDestinations? {
+    RelationshipDestinations(store.model)
+  }
 
   /// Ends the waiting requests, and closes the file if no other local store of it is open. Every
   /// later request fails.

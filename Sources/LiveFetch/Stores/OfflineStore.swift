@@ -27,7 +27,7 @@ import Foundation
 /// answer soon. The context then treats the changes as saved, with temporary ids until the answer.
 ///
 /// One store at a time may use a storage.
-public final class OfflineStore: ObjectStore {
+public final class OfflineStore: ModelledStore {
   /// The store that requests are sent to.
   public let remote: RemoteStore
   private let results: OfflineResults
@@ -167,8 +167,8 @@ public final class OfflineStore: ObjectStore {
 
   /// The destinations of the server's relationships; nil while it cannot be reached, and before it has
   /// answered a fetch: stored results and saves do not wait for it.
-  func knownDestinations() async -> RelationshipDestinations? {
-    results.isAnswered ? await remote.knownDestinations() : nil
+  func relationshipDestinations() async -> RelationshipDestinations? {
+    results.isAnswered ? await remote.relationshipDestinations() : nil
   }
 
   /// Returns a feed that also stores its results.

@@ -55,17 +55,10 @@ struct RelationshipDestinations: Sendable {
   }
 }
 
-extension ObjectStore {
-  /// The destinations in the store's model; nil if they are not known, as those of a store outside this
-  /// library.
-  func relationshipDestinations() async -> RelationshipDestinations? {
-    switch self {
-    case let store as LocalStore: RelationshipDestinations(store.model)
-    case let store as RemoteStore: await store.knownDestinations()
-    case let store as OfflineStore: await store.knownDestinations()
-    default: nil
-    }
-  }
+/// A store whose model this library can read.
+protocol ModelledStore: ObjectStore {
+  /// The destinations in the store's model; nil if they are not known yet.
+  func relationshipDestinations() async -> RelationshipDestinations?
 }
 
 extension ManagedObjectContext {
@@ -75,7 +68,9 @@ extension ManagedObjectContext {
     guard root.destinations == nil, let type = type as? any ManagedEntity.Type,
       layout(of: type).properties.contains(where: { $0.destination != nil })
     else { return }
-    guard let found = await store.relationshipDestinations() else { return }
+    guard let store = store as? any ModelledStore,
+      let found = await store.relationshipDestinations()
+    else { return }
     root.destinations = found
   }
 

@@ -11,7 +11,7 @@ import Synchronization
 /// form, a 429, an HTML page, a truncated response. Each of these is
 /// ``ObjectStoreError/unreachable(_:)``: a results controller is offline then, tries again and continues
 /// from its token. A problem response of the server itself is final.
-public final class RemoteStore: ObjectStore {
+public final class RemoteStore: ModelledStore {
   /// The protocol by which the server reports the changes of a fetch.
   public enum Transport: Sendable {
     /// A request for each change, held by the server until there is one. Works through every proxy.
@@ -195,7 +195,7 @@ public final class RemoteStore: ObjectStore {
   /// The destinations in the server's model; nil if the server does not provide it. The model is
   /// requested until there is a response: calls at the same time and after a transient error each
   /// request it.
-  func knownDestinations() async -> RelationshipDestinations? {
+  func relationshipDestinations() async -> RelationshipDestinations? {
     switch destinations.withLock({ $0 }) {
     case .known(let known): return known
     case .unavailable: return nil

@@ -41,10 +41,8 @@
     public func show<Element: Fetchable>(
       _ controller: FetchedResultsController<Element>, animatingDifferences: Bool = true
     ) -> FetchedResultsControllerCallbacks<Element> {
-      FetchedResultsControllerCallbacks(controller) { [weak self] snapshot, isChange in
-        self?.apply(
-          NSDiffableDataSourceSnapshot(snapshot),
-          animatingDifferences: isChange && animatingDifferences)
+      FetchedResultsControllerCallbacks(controller, animatingDifferences) { [weak self] in
+        self?.apply($0, animatingDifferences: $1)
       }
     }
   }
@@ -55,10 +53,22 @@
     public func show<Element: Fetchable>(
       _ controller: FetchedResultsController<Element>, animatingDifferences: Bool = true
     ) -> FetchedResultsControllerCallbacks<Element> {
-      FetchedResultsControllerCallbacks(controller) { [weak self] snapshot, isChange in
-        self?.apply(
-          NSDiffableDataSourceSnapshot(snapshot),
-          animatingDifferences: isChange && animatingDifferences)
+      FetchedResultsControllerCallbacks(controller, animatingDifferences) { [weak self] in
+        self?.apply($0, animatingDifferences: $1)
+      }
+    }
+  }
+
+  extension FetchedResultsControllerCallbacks {
+    /// Passes each snapshot to `apply`, and true if it is a change that is animated.
+    @MainActor
+    fileprivate convenience init(
+      _ controller: FetchedResultsController<Element>, _ animatesChanges: Bool,
+      apply:
+        @escaping (NSDiffableDataSourceSnapshot<SectionIdentifier, ObjectID>, Bool) -> Void
+    ) {
+      self.init(controller) { snapshot, isChange in
+        apply(NSDiffableDataSourceSnapshot(snapshot), isChange && animatesChanges)
       }
     }
   }

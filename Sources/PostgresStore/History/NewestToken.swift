@@ -1,7 +1,7 @@
 // Tokens of reads and saves, and of the monitor's reports → the newest one that this process knows.
 
 import FetchModel
-import Foundation
+import Synchronization
 
 /// The newest token of a database. Used from any thread.
 final class NewestToken: Sendable {
@@ -16,27 +16,25 @@ final class NewestToken: Sendable {
     }
   }
 
-  /// Protects the state. A fetch takes it three times, so nothing is computed while it is held. A `Mutex`
-  /// hands itself to the thread that waits longest, so that many threads would wait for each other's turn.
-  private let lock = NSLock()
-  nonisolated(unsafe) private var state = State()
+  // Protects the state. A fetch takes it three times, so nothing is computed while it is held.
+  private let state = Mutex(State())
 
   /// Records a token that was read or written, unless a newer one is known.
-  func record(_ token: Token) { lock.withLock { state.record(token) } }
+  func record(_ token: Token) { state.withLock { $0.record(token) } }
 
   /// Records a token that the monitor has reported.
-  func record(reported token: Token) { lock.withLock { state.reported = token } }
+  func record(reported token: Token) { state.withLock { $0.reported = token } }
 
   var value: Token {
-    lock.withLock {
+    state.withLock { state in
       if let reported = state.reported { state.record(reported) }
       return state.seen
     }
   }
 
   /// The newest token of this process's own reads and saves, and the newest reported one.
-  var parts: (seen: Token, reported: Token?) { lock.withLock { (state.seen, state.reported) } }
+  var parts: (seen: Token, reported: Token?) { state.withLock { ($0.seen, $0.reported) } }
 
   /// True if the newest reported token is of the epoch.
-  func isReported(epoch: String) -> Bool { lock.withLock { state.reported?.epoch == epoch } }
+  func isReported(epoch: String) -> Bool { state.withLock { $0.reported?.epoch == epoch } }
 }

@@ -12,6 +12,7 @@ final class ImportedColumn {
   let column: Column
   /// The attribute of a column without a declared type; nil for other columns.
   let untyped: Attribute?
+  /// True if there is an `untyped`. To compare that with nil would copy the attribute for each field.
   let isUntyped: Bool
 
   init(_ column: Column, untyped: Attribute? = nil) {

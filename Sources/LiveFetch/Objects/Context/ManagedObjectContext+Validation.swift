@@ -106,12 +106,19 @@ extension SaveRefusal {
 
 extension ContextSave.Origin {
   var entity: String {
-    if case .value(let change) = self { change.entity } else { object?.entityName ?? "" }
+    switch self {
+    case .insertion(let sent), .update(let sent): sent.object.entityName
+    case .deletion(let object): object.entityName
+    case .value(let change): change.entity
+    }
   }
 
   var objectID: ManagedObjectID {
-    if case .value(let change) = self { return change.objectID }
-    return object?.objectID ?? .temporary("")
+    switch self {
+    case .insertion(let sent), .update(let sent): sent.object.objectID
+    case .deletion(let object): object.objectID
+    case .value(let change): change.objectID
+    }
   }
 
   fileprivate func base(of property: String) -> JSON? {
