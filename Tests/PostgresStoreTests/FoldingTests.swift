@@ -108,7 +108,46 @@ struct FoldingTests {
         [\u0065\u0045\u0080-\U0010FFFF][\u0080-\U0010FFFF]*[\u0031\u0080-\U0010FFFF]\#
         [\u0080-\U0010FFFF]*[\u0080-\U0010FFFF]
         """#)
-    #expect(SearchLikeness.expression(of: "e", .caseInsensitive) == nil)
+    let marked = #"(?:[\u0001-\u007F]?[\u0080-\U0010FFFF])"#
+    #expect(
+      SearchLikeness.expression(of: "Aéè", .caseInsensitive)
+        == #"\#(parts[0])|[\u0061\u0041\u0080-\U0010FFFF]\#(marked)*\#(marked)"#)
+    #expect(SearchLikeness.expression(of: "e", []) == nil)
+  }
+
+  @Test("a search with that condition finds what it finds without it")
+  func searchesWithLikeness() throws {
+    var random = SeededRandom()
+    let pieces =
+      Self.samples.flatMap { $0.unicodeScalars.map { String($0) } } + [
+        "a", "E", "k", "<", "\u{212A}", "\u{301}", "\u{323}", "\u{338}", "\u{345}", "\u{20DD}",
+        "\u{3099}",
+      ]
+    let texts = (0..<200).map { _ in
+      (0..<Int.random(in: 1...6, using: &random)).map { _ in pieces.randomElement(using: &random)! }
+        .joined()
+    }
+    try withDatabase { connection, _ in
+      try PostgresFunctions.install(connection)
+      for _ in 0..<60 {
+        let text = Array(texts.randomElement(using: &random)!.unicodeScalars)
+        let start = Int.random(in: 0..<text.count, using: &random)
+        let end = min(text.count, start + Int.random(in: 1...3, using: &random))
+        let part = String(String.UnicodeScalarView(text[start..<end]))
+        let options = StringOptions(rawValue: .random(in: 1...3, using: &random))
+        guard let likeness = SearchLikeness.expression(of: part, options) else { continue }
+        for place in ["begins", "ends", "contains"] {
+          let differing = try connection.query(
+            """
+            SELECT t FROM unnest($1::text[]) AS t WHERE
+              livefetch.livefetch_\(place)(t, $2, \(options.rawValue), $3)
+              <> livefetch.livefetch_\(place)(t, $2, \(options.rawValue))
+            """, [arrayText(texts), .text(part), .text(likeness)])
+          #expect(
+            try differing.rows().isEmpty, "seed \(random.seed), \(place), \(part), \(options)")
+        }
+      }
+    }
   }
 
   @Test("a statement that searches is planned again for each constant, and others stay prepared")

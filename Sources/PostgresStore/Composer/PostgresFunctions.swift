@@ -166,9 +166,8 @@ enum PostgresFunctions {
       + function(
         place, "value text, part text, options integer, likeness text", result: "boolean",
         """
-        coalesce(CASE
-          WHEN octet_length(value) = char_length(value) OR value COLLATE "C" ~ likeness
-          THEN livefetch.livefetch_part(value, part, options, '\(place)') END, FALSE)
+        CASE WHEN octet_length(value) = char_length(value) OR value COLLATE "C" ~ likeness
+          THEN livefetch.livefetch_\(place)(value, part, options) ELSE FALSE END
         """)
   }
 

@@ -4,12 +4,12 @@
 import FetchModel
 import Patterns
 
-/// A necessary condition for CONTAINS, BEGINSWITH and ENDSWITH with the option `d`.
+/// A necessary condition for CONTAINS, BEGINSWITH and ENDSWITH with an option.
 ///
 /// Folding leaves a character of ASCII in its place, except for its case. It makes each other character
 /// nothing, one character, or several that are not ASCII; only a few become several with ASCII among them.
 /// So each character of ASCII of the folded part stands in the text as it is or for another one, and between
-/// them there are only others. Without `d`, a letter and the mark after it may become one.
+/// them there are only others. Without `d`, a letter of ASCII and the mark after it become one such other.
 enum SearchLikeness {
   /// The longest part in bytes for which there is an expression.
   private static let longest = 200
@@ -21,19 +21,21 @@ enum SearchLikeness {
 
   /// Returns nil if there is none.
   static func expression(of part: String, _ options: StringOptions) -> String? {
-    guard options.contains(.diacriticInsensitive), part.utf8.count <= longest else { return nil }
+    guard !options.folding.isEmpty, part.utf8.count <= longest else { return nil }
+    let others =
+      options.contains(.diacriticInsensitive) ? "[\(other)]" : #"(?:[\u0001-\u007F]?[\#(other)])"#
     var pieces: [String] = []
     var isOther = false
     for scalar in Folding.fold(part, options).unicodeScalars {
       if scalar.isASCII {
         pieces.append("[\(cases(of: UInt8(scalar.value), options))\(other)]")
       } else if !isOther {
-        pieces.append("[\(other)]")
+        pieces.append(others)
       }
       isOther = !scalar.isASCII
     }
     guard !pieces.isEmpty else { return nil }
-    return "[\(expanding)]|" + pieces.joined(separator: "[\(other)]*")
+    return "[\(expanding)]|" + pieces.joined(separator: "\(others)*")
   }
 
   /// Escapes a character and, if its case is ignored, the same letter in upper case.
