@@ -12,12 +12,17 @@ struct WriterMaintenance {
     var pages: Int32 = 0
   }
 
+  /// The most milliseconds that a checkpoint of a long log waits for readers. Saves wait as long.
+  private static let readerWait: Int32 = 100
+
   private let connection: Connection
   private let history: History
   private let settings: WriterSettings
   private let gauge = LogGauge()
   private let pageSize: Int
   private var checkpointedPages: Int32 = 0
+  /// The length of the log when a checkpoint last waited for readers.
+  private var waitedPages: Int32 = 0
   private var dataVersion: Int64
   private var schemaVersion: Int64
   private var nextPoll: UInt64 = 0
@@ -137,8 +142,8 @@ extension WriterMaintenance {
 
   /// Reports that the store has to be opened again, if there is a file to open: the opened file has
   /// another name, the index of its log was truncated, its log was replaced, or its log was removed.
-  /// In the last case the content of
-  /// the log is copied into the file first, unless another process has opened the file since.
+  /// In the last case the content of the log is copied into the file first, unless another process has
+  /// opened the file since.
   private mutating func reportFiles(_ requests: Requests) -> Writer.Commit? {
     let condition = watch?.files.condition ?? .intact
     if condition != reported, let fault = condition.fault {
@@ -244,19 +249,26 @@ extension WriterMaintenance {
 
 extension WriterMaintenance {
   private mutating func checkpointIfDue() {
-    if gauge.pages < checkpointedPages { checkpointedPages = 0 }
+    if gauge.pages < checkpointedPages { (checkpointedPages, waitedPages) = (0, 0) }
     guard Int(gauge.pages &- checkpointedPages) >= settings.checkpointPages else { return }
     checkpointedPages = gauge.pages
     checkpoint(SQLITE_CHECKPOINT_PASSIVE)
     let isLong = Int(gauge.pages) * pageSize > settings.truncationBytes
     // If the index was truncated meanwhile, not all of the log was copied.
-    if isLong, !hasChangedFiles { checkpoint(SQLITE_CHECKPOINT_TRUNCATE) }
+    guard isLong, !hasChangedFiles else { return }
+    // If there is a reader at every moment, the log never begins again without a wait. Readers that begin
+    // during the wait read the file alone. A reader that takes long is waited for each time that the log
+    // has doubled.
+    let waits = gauge.pages / 2 >= waitedPages
+    if waits { waitedPages = gauge.pages }
+    checkpoint(SQLITE_CHECKPOINT_TRUNCATE, wait: waits ? Self.readerWait : 0)
   }
 
-  /// Checkpoints without waiting for readers. Frames that a reader still needs stay for the next
-  /// time.
-  private func checkpoint(_ mode: Int32) {
-    try? connection.withBusyTimeout(0) { () throws(StoreError) in
+  /// Frames that a reader still needs stay for the next time.
+  ///
+  /// - Parameter wait: The most milliseconds that the checkpoint waits for readers.
+  private func checkpoint(_ mode: Int32, wait: Int32 = 0) {
+    try? connection.withBusyTimeout(wait) { () throws(StoreError) in
       _ = sqlite3_wal_checkpoint_v2(connection.handle, "main", mode, nil, nil)
       watch?.files.recordCheckpoint()
     }
