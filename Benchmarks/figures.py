@@ -1,4 +1,4 @@
-"""All figures by name: P1 to P19, as the page "Performance" of the manual describes them.
+"""All figures by name: P1 to P19, of which the page "Performance" of the manual has the most.
 
 Each is a function that measures LiveFetch and its limit or peer in turns and prints the rows of a
 table. Without a LiveFetch program (--bare) it measures the limit or peer only."""

@@ -23,7 +23,8 @@ func failure(_ message: String, _ status: ExitStatus) -> ExitCode {
   return ExitCode(status.rawValue)
 }
 
-/// Prints a message on standard error. While a server runs, it does not wait for the reader.
+/// Prints a message on standard error. While a server runs, it does not block if standard error is not
+/// read.
 func printError(_ message: String) {
   let lines = message.split(separator: "\n", omittingEmptySubsequences: false)
   FetchScreen.hide()
@@ -35,10 +36,10 @@ func printError(_ message: String) {
   }
 }
 
-/// The same under a name that a type's own `failure` does not hide.
+/// Calls ``failure(_:_:)``, for types that have a `failure` of their own, which hides it.
 func refuse(_ message: String, _ status: ExitStatus) -> ExitCode { failure(message, status) }
 
 extension String {
-  /// The text without a full stop at its end, to be continued.
+  /// The text without a full stop at its end.
   var withoutFullStop: String { hasSuffix(".") ? String(dropLast()) : self }
 }

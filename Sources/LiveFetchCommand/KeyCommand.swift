@@ -1,5 +1,5 @@
-// `livefetch key create|list|revoke`: a store, and a key's name, scopes, roles, user and expiry → a record in
-// the store, and the key's text, printed once; or a list of the keys.
+// `livefetch key create|list|revoke`: writes a record with a key's name, scopes, roles, user and expiry to a
+// store, and prints the key once; or lists or revokes the keys of a store.
 
 import ArgumentParser
 import FetchModel
@@ -65,15 +65,15 @@ struct KeyCommand: ParsableCommand {
         && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     }
 
-    /// In the order of their rank, once each.
+    /// The scopes in the order of `Caller.Scopes.names`, once each.
     private func scopes() throws -> [String] {
       let given = scope.flatMap { $0.split(separator: ",").map(String.init) }
       let known = Caller.Scopes.names.map(\.name)
-      guard let unknown = given.first(where: { !known.contains($0) }) else {
-        guard !given.isEmpty else { throw ValidationError("--scope is empty.") }
-        return known.filter(given.contains)
+      if let unknown = given.first(where: { !known.contains($0) }) {
+        throw ValidationError("--scope takes 'read', 'write' or 'admin', not '\(unknown)'.")
       }
-      throw ValidationError("--scope takes 'read', 'write' or 'admin', not '\(unknown)'.")
+      guard !given.isEmpty else { throw ValidationError("--scope is empty.") }
+      return known.filter(given.contains)
     }
 
     func run() throws {

@@ -45,7 +45,12 @@ struct OutputFile {
     var number = 1
     while true {
       let descriptor = open(draft.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-      if descriptor >= 0 { return (Terminal(descriptor), draft) }
+      if descriptor >= 0 {
+        // As the file that it replaces, which may not be for everybody to read.
+        var status = stat()
+        if stat(finalPath, &status) == 0 { fchmod(descriptor, status.st_mode & 0o777) }
+        return (Terminal(descriptor), draft)
+      }
       guard errno == EEXIST else { throw unwritable() }
       number += 1
       draft = Draft(path: "\(finalPath).partial-\(number)", finalPath: finalPath)

@@ -23,9 +23,10 @@ private func makeResponse(
   connection.isSpent.store(true, ordering: .relaxed)
   server.handler.didBeginResponse(tag: 0, status: Int(status), nanosecondsSinceRequest: 0)
   let response = server.render(server.gate.problem(ofPage: Int(status)), origin: nil)
-  if status == 431, chttp_head_size(pointer) > 0 {
-    // The head is whole: libmicrohttpd had no memory for its copy of the cookies. It then sends the head
-    // of an answer twice, so the socket gets the answer here, and nothing after it.
+  if chttp_head_size(pointer) > 0 {
+    // The head is whole: libmicrohttpd had no memory for its copy of the cookies, or cannot read a
+    // Content-Length. It then sends the head of an answer twice, so the socket gets the answer here, and
+    // nothing after it.
     _ = server.sendAsLast(response, pointer, to: connection.descriptor)
   }
   return ResponseHandle(

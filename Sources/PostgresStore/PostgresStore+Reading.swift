@@ -28,15 +28,16 @@ extension PostgresStore {
     try transaction { transaction throws(StoreError) in try body(transaction) }
   }
 
-  /// Runs `body` in a read transaction on the newest committed state, within the store's time limit
-  /// and the task's own. Its result leaves when what it has read survives a crash of the server.
+  /// Runs `body` in a read transaction on the newest committed state, within the time limits of the
+  /// store and of the request. Returns once the commits that it has read are on the server's disk: a
+  /// crash does not undo them.
   func transaction<Result>(
     _ body: (PostgresReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     var failure: StoreError?
     var result: Result?
     try reading { () throws(PostgresError) in
-      try begun { transaction in
+      try withReadTransaction { transaction in
         do throws(StoreError) { result = try body(transaction) } catch { failure = error }
       }
     }
@@ -48,23 +49,22 @@ extension PostgresStore {
     return result
   }
 
-  /// Runs `body` in a read transaction. If the transaction cannot be begun, because of a conflict with
-  /// a lock, a prepared statement that is out of date, or a connection that the server has closed,
-  /// begins it again.
-  private func begun(
+  /// Runs `body` in a read transaction. If the transaction cannot begin, because of a deadlock, a
+  /// prepared statement that is out of date, or a connection that the server has closed, begins again.
+  private func withReadTransaction(
     _ body: (PostgresReadTransaction) -> Void
   ) throws(PostgresError) {
     var hasRun = false
     try repeating(unless: hasRun) { connection throws(PostgresError) in
-      try snapshot(on: connection) { transaction in
+      try withSnapshot(on: connection) { transaction in
         hasRun = true
         body(transaction)
       }
     }
   }
 
-  /// Runs `work` with a connection, and up to three times if the connection or a prepared statement is
-  /// out of date and `hasRun` is false.
+  /// Runs `work` with a connection. While `hasRun` is false, runs it up to three times if the
+  /// transaction can be repeated, the connection was lost, or a prepared statement is out of date.
   private func repeating(
     unless hasRun: @autoclosure () -> Bool,
     _ work: (PostgresConnection) throws(PostgresError) -> Void
@@ -91,9 +91,10 @@ extension PostgresStore {
     }
   }
 
-  private func transaction(
-    on connection: PostgresConnection, begun: Token? = nil, _ history: HistoryTransaction? = nil,
-    _ single: SingleRead? = nil
+  /// - Parameter begun: The token of the open transaction; nil for a read of one statement.
+  private func readTransaction(
+    on connection: PostgresConnection, begun: Token? = nil, history: HistoryTransaction? = nil,
+    single: SingleRead? = nil
   ) -> PostgresReadTransaction {
     PostgresReadTransaction(
       connection: connection, composer: composer, objectStatements: objectStatements,
@@ -102,14 +103,16 @@ extension PostgresStore {
       limit: ResponseLimit(connection, maxBytes: maxResponseBytes), timeLimit: timeLimit)
   }
 
-  private func snapshot(
+  /// Begins a read transaction on the connection, runs `body` in it, and ends it. If changes are recorded,
+  /// waits until the commits that were read are on the server's disk.
+  private func withSnapshot(
     on connection: PostgresConnection, _ body: (PostgresReadTransaction) -> Void
   ) throws(PostgresError) {
     guard let captured else {
       return try connection.withTransaction(
         HistoryTransaction.begin, script: "SAVEPOINT livefetch"
       ) { () throws(PostgresError) in
-        body(transaction(on: connection, begun: .untracked))
+        body(readTransaction(on: connection, begun: .untracked))
         // The body reports its own error.
         if connection.hasFailed { connection.rollBack() }
       }
@@ -117,7 +120,7 @@ extension PostgresStore {
     let (token, logEnd) = try HistoryTransaction.read(captured, on: connection) {
       history throws(PostgresError) in
       let token = Token(history.position)
-      body(transaction(on: connection, begun: token, history))
+      body(readTransaction(on: connection, begun: token, history: history))
       return (token, history.isFlushed ? nil : history.logEnd)
     }
     if let logEnd { try connection.waitForLogFlush(upTo: logEnd) }
@@ -126,7 +129,8 @@ extension PostgresStore {
 
   /// Runs a read that should have only one statement, without a transaction.
   ///
-  /// - Returns: nil if it has more than one and needs a transaction.
+  /// - Returns: nil if the read needs a transaction: it has several statements, or the store has no
+  ///   history.
   private func single<Result>(
     _ body: (PostgresReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result? {
@@ -138,7 +142,7 @@ extension PostgresStore {
         // of the epoch before is refused later, and its client fetches again.
         let epoch = connection.epoch.flatMap { newest.isReported(epoch: $0) ? $0 : nil }
         let read = SingleRead(epoch: epoch)
-        let transaction = transaction(on: connection, nil, read)
+        let transaction = readTransaction(on: connection, single: read)
         outcome = Swift.Result { () throws(StoreError) in try body(transaction) }
         if let failure = read.failure { throw failure }
         guard let token = read.token, !read.needsTransaction else {
@@ -154,10 +158,10 @@ extension PostgresStore {
   }
 }
 
-// MARK: - Answers
+// MARK: - Reads of the protocol `Store`
 
 extension PostgresStore {
-  /// Runs a query unless its thread must not wait.
+  /// Runs a query of the class `full`; a quick one is too slow, because it waits for the network.
   private func query<Result>(
     _ queryClass: QueryClass, _ body: (PostgresReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -212,8 +216,8 @@ extension PostgresStore {
     }
   }
 
-  /// True if no served table has changed since `token`, which is not later than `last`. Answers without
-  /// a query.
+  /// Needs no query: true if the monitor's last poll shows that no recorded table has changed after
+  /// `last` and `token`. May be false although no object of `entities` has changed.
   public func isUnchanged(
     _ entities: Set<Int>, since last: Token, ifKnown token: Token
   ) throws(StoreError) -> Bool {
@@ -245,7 +249,8 @@ extension PostgresStore {
 }
 
 extension FetchPlan {
-  /// True if one SELECT reads the whole result, and so little that a round trip counts.
+  /// True if one SELECT reads the whole result, and the result is so small that the round trips of a
+  /// transaction would take a large part of the time.
   fileprivate var isOneStatement: Bool {
     shape != .count && groupedQuery == nil && !withTotal && expansion.isEmpty
       && definition.section == nil && (1...200).contains(window.limit ?? 0)

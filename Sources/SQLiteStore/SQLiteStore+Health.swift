@@ -44,6 +44,7 @@ extension SQLiteStore {
       }
       return nil
     } catch .tooSlow {
+      // A slow read is not a fault.
       return nil
     } catch {
       return StoreFault("read-failed", "The store cannot be read: \(error.summary).")
@@ -60,7 +61,7 @@ extension SQLiteStore {
 }
 
 extension StoreError {
-  /// For clients: without SQLite's own words.
+  /// The error for clients, without SQLite's message.
   fileprivate var summary: String {
     switch self {
     case .busy: "it is busy"

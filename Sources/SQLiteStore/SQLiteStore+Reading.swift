@@ -47,7 +47,7 @@ extension SQLiteStore {
         // A store without a writer keeps no history.
         let token = writer == nil ? .untracked : try history.newestToken(on: connection)
         var composer = composer
-        // Conditions use an index of such a column without converting values.
+        // Conditions on a column that holds only its standard encoding need no conversion and use its index.
         composer.homogeneousColumns =
           try homogeneousColumns?.columns(at: token, on: connection) ?? []
         let transaction = SQLiteReadTransaction(
@@ -93,8 +93,9 @@ extension SQLiteStore {
     try read(.full) { transaction throws(StoreError) in try transaction.snapshotValue(of: plan) }
   }
 
-  /// Returns the value of a snapshot with a 0 in the place of each item, whose id and values `add` gets in
-  /// their order. A plan of ids, of a count or of dictionaries has its items in the snapshot.
+  /// Returns the value of a snapshot whose items are replaced by 0. Passes the id and the values of each
+  /// item to `add`, in their order. With a plan of ids, of a count or of dictionaries the items stay in the
+  /// snapshot.
   package func snapshotValue(
     of plan: FetchPlan, _ add: (ItemValue, ItemValues) -> Void
   ) throws(StoreError) -> JSON {
@@ -146,7 +147,7 @@ extension SQLiteStore {
 }
 
 extension QueryCancellation {
-  /// Nanoseconds until the deadline.
+  /// Nanoseconds until the deadline, at least 1; `UInt64.max` without a deadline.
   fileprivate var timeLeft: UInt64 {
     guard let deadline else { return .max }
     let left = ContinuousClock.now.duration(to: deadline) / .nanoseconds(1)

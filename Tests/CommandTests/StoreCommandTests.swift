@@ -240,6 +240,33 @@ struct StoreCommandTests {
     #expect(!folder.has("w.sqlite.restoring"))
   }
 
+  @Test("A file whose schema calls a JSON function is backed up, and its copy is restored")
+  func backupOfJSONColumns() throws {
+    let folder = try Folder()
+    try folder.sql(
+      "CREATE TABLE T(id INTEGER PRIMARY KEY, j TEXT, v AS (json_extract(j, '$.v')));"
+        + #"INSERT INTO T(id, j) VALUES (1, '{"v":7}')"#, on: "w.sqlite")
+    let made = try folder.run("backup", "w.sqlite", "b.sqlite")
+    #expect(made.status == 0, "\(made.errors)")
+    for target in ["new.sqlite", "w.sqlite"] {
+      let restored = try folder.run("restore", "b.sqlite", target)
+      #expect(restored.status == 0, "\(restored.errors)")
+      #expect(try folder.sql("SELECT v FROM T", on: target) == ["7"])
+    }
+  }
+
+  @Test("An export over a file keeps the file's permissions")
+  func exportPermissions() throws {
+    let folder = try fixture()
+    try folder.write("old", to: "out.csv")
+    let path = folder.file("out.csv")
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+    #expect(try folder.run("export", "w.sqlite", "City", "--output", "out.csv").status == 0)
+    let attributes = try FileManager.default.attributesOfItem(atPath: path)
+    #expect(attributes[.posixPermissions] as? Int == 0o600)
+    #expect(try String(contentsOfFile: path, encoding: .utf8).hasPrefix("id,"))
+  }
+
   @Test("Files that have the names of drafts are left as they are")
   func draftNames() throws {
     let folder = try fixture()

@@ -146,6 +146,28 @@ struct SaveParityTests {
       ])
   }
 
+  @Test(
+    "a trigger's refusal is a problem of the change, whatever SQLSTATE the trigger chooses",
+    arguments: ["P0001", "P4042", "U0001"])
+  func triggers(sqlState: String) throws {
+    let fixture = try SaveFixture()
+    defer { fixture.close() }
+    let connection = try PostgresConnection(fixture.target)
+    defer { connection.close() }
+    try connection.execute(
+      """
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        RAISE EXCEPTION 'no more logs' USING ERRCODE = '\(sqlState)';
+      END $$;
+      CREATE TRIGGER refuse BEFORE INSERT ON "Log" FOR EACH ROW EXECUTE FUNCTION refuse();
+      """)
+    let outcome = try fixture.save(
+      #"{"changes":[{"insert":"Log","values":{"number":1}}]}"#, to: fixture.postgres)
+    #expect(outcome.count == 1)
+    #expect(outcome.first?.hasPrefix("422 0 - ") == true, "\(outcome)")
+    #expect(outcome.first?.contains("no more logs") == true, "\(outcome)")
+  }
+
   @Test("deferred foreign keys are checked at the end of the save")
   func deferredKeys() throws {
     try check([

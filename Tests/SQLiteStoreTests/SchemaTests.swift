@@ -131,6 +131,16 @@ struct SchemaTests {
         ])
   }
 
+  @Test("a view that never ends is opened as one without rows")
+  func endlessView() throws {
+    #expect(
+      try describe(
+        """
+        CREATE VIEW n AS WITH RECURSIVE numbers(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM numbers)
+          SELECT x AS id, x AS v FROM numbers WHERE x < 0;
+        """) == ["n id:string unobservable read-only", "  v: string? fixed"])
+  }
+
   @Test("declared types, and date formats from the first value")
   func types() throws {
     #expect(

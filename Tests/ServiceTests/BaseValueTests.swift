@@ -76,6 +76,19 @@ struct BaseValueTests {
     #expect(answer.status == 409, "\(answer.text)")
   }
 
+  @Test(
+    "is a conflict if an ordered relationship has its members in another order",
+    arguments: [("[1,2]", 200), ("[2,1]", 409), ("[1]", 409)])
+  func order(base: String, status: Int) throws {
+    let file = try ModelContractTests.heroes()
+    let read = try file.ask("/v1/objects/Team/1?select=members").text
+    #expect(read.contains(#""members":[1,2]"#), "\(read)")
+    let change =
+      #"{"update":"Team","id":1,"values":{"members":[]},"base":{"members":\#(base)}}"#
+    let answer = try file.ask("POST", "/v1/save", body: #"{"changes":[\#(change)]}"#)
+    #expect(answer.status == status, "\(answer.text)")
+  }
+
   @Test("lets such a row be deleted")
   func deleted() throws {
     let file = try Self.file()

@@ -1,5 +1,5 @@
-// Applies a diff, in the steps of the page Protocol, to a client's representation of each object: bytes,
-// values, or elements created from them.
+// Applies a diff, in the steps of the manual's page Protocol, to a client's representation of each
+// object: bytes, values, or elements created from them.
 
 extension Diff {
   /// An object whose representation must be created again.
@@ -10,7 +10,7 @@ extension Diff {
     case updated(Changed, Element)
   }
 
-  /// The elements after this diff, by section.
+  /// The elements after this diff, by section. O(changes × elements of a section).
   ///
   /// - Parameters:
   ///   - old: one element per object, in the old order.

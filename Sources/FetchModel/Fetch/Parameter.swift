@@ -28,7 +28,7 @@ public struct Parameter: Sendable {
   }
 
   /// Returns the elements of a list: in a query string separated by commas, in JSON an array of strings
-  /// or a string of that form.
+  /// or a string of that form. Spaces before an element are left out.
   ///
   /// - Throws: ``FetchRequestError/badValue(parameter:detail:)`` for other JSON.
   public func list() throws(FetchRequestError) -> [String] {
@@ -61,8 +61,8 @@ public struct Parameter: Sendable {
     return split(text[...].utf8).map { String(Substring($0).drop { $0 == " " }) }
   }
 
-  /// Returns the parts between commas outside brackets and quotes. If a bracket or quote is not closed,
-  /// every comma separates.
+  /// Returns the parts between the commas that are outside brackets and quotes. If a bracket or quote is
+  /// not closed, splits at every comma.
   private static func splitOutsideBrackets(_ text: Substring.UTF8View) -> [Substring.UTF8View] {
     var parts: [Substring.UTF8View] = []
     var start = text.startIndex

@@ -1,14 +1,14 @@
 // The values of one item by name. Numbers that come from columns are not converted to text.
 
-/// A JSON value whose usual numbers are numbers, not text.
+/// A JSON value. Most numbers are an `Int64` or a `Double` instead of text.
 package enum ItemValue: Sendable {
   case null
   case boolean(Bool)
   case integer(Int64)
-  /// A finite number that is no integer below 2^53.
+  /// A finite number other than an integer between -2^53 and 2^53.
   case double(Double)
   case text(String)
-  /// An array, an object, or a number whose text the other cases would not give.
+  /// An array, an object, or a number whose text the other cases would not keep.
   case json(JSON)
 
   package init(_ json: JSON) {
@@ -37,6 +37,7 @@ package enum ItemValue: Sendable {
     }
   }
 
+  /// The value as JSON.
   package var json: JSON {
     switch self {
     case .null: .null
@@ -50,7 +51,7 @@ package enum ItemValue: Sendable {
 }
 
 extension ItemValue {
-  /// Kinds of values.
+  /// A set of kinds of values.
   package struct Kinds: OptionSet, Sendable {
     package let rawValue: UInt8
 
@@ -64,6 +65,7 @@ extension ItemValue {
     package static let json = Kinds(rawValue: 32)
   }
 
+  /// The kind of this value, as a set.
   package var kind: Kinds {
     switch self {
     case .null: .null
@@ -108,6 +110,7 @@ package struct ItemValues: Sendable {
   /// The values as the members of an object.
   package var members: [JSON.Member] { map { JSON.Member(name: $0.key, value: $0.value) } }
 
+  /// The value of a name; nil if there is none. O(names).
   package subscript(name: String) -> JSON? {
     get { index(of: name).map { values[$0].json } }
     set { set(newValue.map { ItemValue($0) }, of: name) }
@@ -115,7 +118,8 @@ package struct ItemValues: Sendable {
 
   /// The index of a name; nil if there is none.
   ///
-  /// - Parameter start: the index at which the search begins. After the last name it continues with the first.
+  /// - Parameter start: the index at which the search begins; after the last name it continues with the
+  ///   first.
   package func index(of name: String, from start: Int = 0) -> Int? {
     for index in start..<Swift.max(start, names.count) where names[index] == name { return index }
     for index in 0..<Swift.min(start, names.count) where names[index] == name { return index }
@@ -158,7 +162,7 @@ extension ItemValues: Sequence {
     return kept
   }
 
-  /// The values that `other` does not have, or has differently.
+  /// The values that `other` lacks, or that are different in `other`.
   package func differing(from other: ItemValues) -> ItemValues {
     if other.names == names, other.values == values { return ItemValues([]) }
     var differing = ItemValues([])

@@ -3,15 +3,20 @@
 
 /// A JSON value as it was written.
 public enum JSON: Sendable, Hashable {
+  /// `null`
   case null
+  /// `true` or `false`
   case boolean(Bool)
   /// A number's original text.
   case number(String)
+  /// The text of a string, without quotes and escapes.
   case string(String)
+  /// The elements of an array.
   case array([JSON])
+  /// The members of an object, in the order of the text.
   case object([Member])
 
-  /// A name and a value of an object, in the order of the text.
+  /// A name and a value of an object.
   public struct Member: Sendable, Hashable {
     /// The name, without escapes.
     public let name: String
@@ -32,18 +37,19 @@ public enum JSON: Sendable, Hashable {
     return members.first { $0.name == name }?.value
   }
 
-  /// The text of a string value.
+  /// The text of a string; nil for other values.
   public var string: String? {
     if case .string(let text) = self { text } else { nil }
   }
 
-  /// The exact value of a number that is a 64-bit integer, including `1e3` and `2.0`.
+  /// The exact value of a number that is a 64-bit integer, including `1e3` and `2.0`; nil for other
+  /// values.
   public var integer: Int64? {
     guard case .number(let text) = self else { return nil }
     return Int64(text) ?? ExactDecimal(text)?.integer
   }
 
-  /// The nearest double of a number; nil if the number is too large.
+  /// The nearest double of a number; nil if it is too large, and for other values.
   public var double: Double? {
     guard case .number(let text) = self, let double = Double(text), double.isFinite else {
       return nil

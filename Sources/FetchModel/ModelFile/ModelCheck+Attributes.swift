@@ -49,6 +49,7 @@ extension ModelCheck {
           "takes \(attribute.storedType.expectation), not \(bound.kind)")
       }
     }
+    // Validates the maximum as a value, with the minimum as the only rule.
     if isOrdered, let maximum = attribute.maximum,
       let most = Value(maximum, as: attribute.storedType)
     {
@@ -74,7 +75,7 @@ extension ModelCheck {
     }
     guard let pattern = attribute.pattern else { return }
     guard [.string, .uri].contains(attribute.type) else {
-      return report("\(place)/regex", "is matched with texts alone")
+      return report("\(place)/regex", "is for String and URI alone")
     }
     do {
       _ = try RegularExpression(pattern)
@@ -131,7 +132,7 @@ extension ModelCheck {
       report(place, "it is derived from itself")
     }
     if !attribute.isOptional, case .path = derivation {
-      report(place, "what a key path reads may be nil, so the attribute has to be optional")
+      report(place, "a key path may lead to nil, so the attribute has to be optional")
     }
   }
 }
@@ -193,6 +194,7 @@ extension ModelCheck {
     return next == start
   }
 
+  /// Returns the attribute with the entity that declares it; nil if neither the entity nor an ancestor does.
   private func place(_ attribute: String, of entity: String) -> Place? {
     model.lineage(of: entity).first { $0.attributes.contains { $0.name == attribute } }
       .map { Place(entity: $0.name, attribute: attribute) }
@@ -212,6 +214,7 @@ extension ModelCheck {
     }
   }
 
+  /// Returns the attribute at the end of a key path; nil for an object.
   private func end(of names: [String], from entity: String) -> Place? {
     var entity = entity
     for name in names {

@@ -49,6 +49,7 @@ private struct ExcerptLine {
     let isWrong: Bool
   }
 
+  /// The bytes before and after the error that are examined.
   private static let reach = 2_000
 
   private var cells: [Cell] = []

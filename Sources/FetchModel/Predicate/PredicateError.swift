@@ -39,7 +39,7 @@ public struct PredicateError: Error, Sendable, Hashable {
 
   /// The kind of error.
   public let code: Code
-  /// The place: bytes of UTF-8 from the start of the predicate.
+  /// The position of the error: bytes of UTF-8 from the start of the predicate.
   public let offset: Int
   /// The text at that place, shortened; empty if nothing can be quoted.
   public let found: String
@@ -71,7 +71,9 @@ public struct PredicateError: Error, Sendable, Hashable {
 }
 
 extension PredicateError: CustomStringConvertible {
-  /// One sentence: `at 3: found `citty`, expected a property of City; did you mean `city`?`
+  /// One sentence:
+  ///
+  ///     at 0: found `citty`, expected a property of City; did you mean `city`?
   public var description: String { "at \(offset): \(sentence)" }
 
   /// The description without the place.

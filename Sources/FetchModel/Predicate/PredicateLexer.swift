@@ -4,7 +4,8 @@
 struct PredicateLexer {
   let bytes: [UInt8]
   var offset = 0
-  /// True if a dot continues the previous token and cannot begin a number.
+  /// True if the previous token can end an operand: a dot after it belongs to a key path, and does not
+  /// begin a number.
   private var isAfterOperand = false
 
   init(_ text: String) {
@@ -73,7 +74,7 @@ struct PredicateLexer {
     while let byte = peek() {
       if byte == 0x20 || (byte >= 0x09 && byte <= 0x0D) {
         offset += 1
-      } else if byte == 0xC2, peek(1) == 0xA0 {  // U+00A0, which pasted text is full of.
+      } else if byte == 0xC2, peek(1) == 0xA0 {  // A no-break space, U+00A0.
         offset += 2
       } else {
         return

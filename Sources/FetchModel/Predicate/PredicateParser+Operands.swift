@@ -48,12 +48,12 @@ extension PredicateParser {
     return try counted(.negation(expression), above: operand.depth, range)
   }
 
-  /// The negated literal of `digits`; nil if that token is not a complete number.
+  /// The negated literal; nil if the operand is more than the number token `digits`, such as `(5)`.
   private func negative(_ literal: Literal, _ digits: PredicateToken) -> Literal? {
     switch (digits.kind, literal) {
     case (.integer, .integer(let value)): return .integer(0 &- value)
     case (.double, .double(let value)):
-      // 2^63 is not an integer, but -2^63 is.
+      // 2^63 does not fit in an `Int64`, so it is a double; -2^63 fits.
       return text(digits.range) == "9223372036854775808" ? .integer(.min) : .double(-value)
     default: return nil
     }

@@ -74,8 +74,7 @@ struct PredicateParser {
 
   /// Returns a syntax error at the current token.
   func failure(_ expected: String, advice: String? = nil) -> PredicateError {
-    var found = "the end"
-    if case .end = token.kind {} else { found = "`\(lexer.text(token.range))`" }
+    let found = if case .end = token.kind { "the end" } else { "`\(lexer.text(token.range))`" }
     return PredicateError(
       .syntaxError, at: token.range.lowerBound, found: found, expected: expected, advice: advice)
   }

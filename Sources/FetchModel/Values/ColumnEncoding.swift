@@ -24,7 +24,7 @@ public enum ColumnEncoding: Sendable, Hashable {
   case json
 
   /// The format in which a column stores UUIDs.
-  public enum UUIDStyle: Sendable, Hashable, CaseIterable { case bytes, upper, lower }
+  public enum UUIDStyle: String, Sendable, Hashable, CaseIterable { case bytes, upper, lower }
 
   /// The value compared in place of a stored value.
   public enum ComparisonKey: Sendable, Hashable {

@@ -25,6 +25,7 @@ extension [UInt8] {
     }
   }
 
+  /// An instant has its seconds rounded down: -1.25 s are -2 s and 750,000,000 ns.
   private mutating func appendSeconds(of date: Instant) {
     guard date.nanoseconds > 0, date.seconds < 0 else {
       append(json: date.seconds)
@@ -36,6 +37,7 @@ extension [UInt8] {
     appendFraction(1_000_000_000 &- date.nanoseconds)
   }
 
+  /// Years before 0 and after 9999 have a sign, as ISO 8601 requires.
   private mutating func appendDay(_ year: Int64, _ month: Int, _ day: Int) {
     if year < 0 || year > 9999 { append(year < 0 ? 0x2D : 0x2B) }
     let digits = String(year.magnitude)
@@ -47,6 +49,7 @@ extension [UInt8] {
     appendTwoDigits(day)
   }
 
+  /// - Parameter second: the seconds since midnight.
   private mutating func appendTime(_ second: Int64) {
     let second = Int(second)
     appendTwoDigits(second / 3600)
@@ -56,6 +59,7 @@ extension [UInt8] {
     appendTwoDigits(second % 60)
   }
 
+  /// Appends a point and the decimals without zeros at their end; nothing for 0.
   private mutating func appendFraction(_ nanoseconds: Int32) {
     guard nanoseconds > 0, nanoseconds < 1_000_000_000 else { return }
     append(0x2E)

@@ -3,7 +3,7 @@
 import FetchModel
 
 extension FetchedResultsController {
-  /// Fetches, and follows changes until the controller is deallocated.
+  /// Fetches, and follows changes until ``stop()`` or the controller's deallocation.
   ///
   /// A second call fetches again and reports differences from the current content as one change.
   /// The most recent request wins, including that of an ``update(fetchRequest:isolation:)`` in
@@ -33,7 +33,8 @@ extension FetchedResultsController {
   /// throws ``FetchError/superseded``; one that ``performFetch(isolation:)`` overtakes is fetched
   /// by that call and has its outcome.
   ///
-  /// - Throws: ``FetchError``; the content and the request are then unchanged.
+  /// - Throws: ``FetchError``; the content and the request are then unchanged, except after
+  ///   ``FetchError/materialization(_:)``: the new result has no readable object.
   public func update(
     fetchRequest newRequest: FetchRequest<Element>, isolation: isolated (any Actor)? = #isolation
   ) async throws(FetchError) {
@@ -44,7 +45,8 @@ extension FetchedResultsController {
   /// Changes the fetch request and the sections; nil for no sections. Of several updates, the last
   /// one wins, as in ``update(fetchRequest:isolation:)``.
   ///
-  /// - Throws: ``FetchError``; the content, the request and the sections are then unchanged.
+  /// - Throws: ``FetchError``, as ``update(fetchRequest:isolation:)``; the sections are then unchanged
+  ///   too.
   public func update(
     fetchRequest newRequest: FetchRequest<Element>, section newSection: SortTerm?,
     isolation: isolated (any Actor)? = #isolation
@@ -109,8 +111,8 @@ extension FetchedResultsController {
     throw .materialization(problem)
   }
 
-  /// On success, adopts the request and follows it; on failure, continues with the previous one.
-  /// Resumes the calls that wait.
+  /// On success, the request comes into force and is followed; on failure, the previous one is followed
+  /// further. Resumes the calls that wait.
   private func finishFetch(
     with outcome: Result<Void, FetchError>, _ request: FetchRequest<Element>,
     _ section: SortTerm?, isolation: isolated (any Actor)?
@@ -332,7 +334,7 @@ extension FetchedResultsController {
     return .continue(token: state.token)
   }
 
-  /// Reports a diff that does not lead to the store's state.
+  /// Reports that a diff does not lead to the store's state, and requests the whole result.
   private func refetch() -> Step {
     report(.loading, .diffNotApplicable)
     return .refetch
@@ -355,7 +357,8 @@ extension ResultState {
     } catch {
       return nil
     }
-    // The server hashes JSON as it is stored, with blanks that its responses do not have.
+    // A section's value may be a JSON array or object. The server's digest is that of the stored text,
+    // whose spaces responses leave out.
     let isComparable = !state.sections.contains { [0x5B, 0x7B].contains($0.info.value.first) }
     guard isComparable, let digest = diff.summary.digest else { return state }
     return digest == state.digest ? state : nil

@@ -33,20 +33,20 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
   public weak var delegate: (any FetchedResultsControllerDelegate<Element>)?
   /// Called with every new ``state``, for example when the store becomes unreachable or returns.
   public var stateDidChange: ((State) -> Void)?
-  /// The wait of one request for changes, in seconds: 0 to 60, which servers accept. Other values
-  /// count as the nearest of these.
+  /// The seconds that one request waits for changes, from 0 to 60, which servers accept. A value
+  /// outside counts as the nearer limit.
   package var holdTime = 25.0
 
   /// True to show unsaved changes of the context and its parents: new objects, changed values at
   /// their places, and no deleted objects. For managed objects only; takes effect with the next
   /// fetch. False, the default, shows saved values only.
   ///
-  /// Changes are reported when the actor has finished the code that made them. A new object has its
-  /// temporary id as text until it is saved; the save is reported as an update with the permanent
-  /// id. The whole result is followed, without limit, offset and batches, which apply to what is
-  /// shown; a change costs O(n). Predicates and orders over properties that the class does not
-  /// declare see saved values, as in ``ManagedObjectContext/fetch(_:isolation:)``. A fetch with
-  /// sections by parts of values is refused.
+  /// Changes are reported when the actor has finished the code that made them. Until a new object is
+  /// saved, its id in the content is the text of its temporary id; the save is reported as an update
+  /// with the permanent id. The whole result is followed, without limit, offset and batches, which
+  /// apply to what is shown; a change costs O(n). Predicates and orders over properties that the class
+  /// does not declare see saved values, as in ``ManagedObjectContext/fetch(_:isolation:)``. A fetch
+  /// with sections by parts of values is refused.
   public var includesPendingChanges = false
 
   let registrar = ObservationRegistrar()
@@ -58,6 +58,7 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
   var pendingResults: PendingResults<Element>?
   /// The reasons why objects of the result are not in the content.
   var unreadable: [ObjectID: MaterializationError] = [:]
+  /// The change that is being reported; nil outside of reports.
   var pending: PendingChange?
   /// Changes with each fetch and with ``stop()``. Another value after an `await` means that another
   /// call began in the meantime: the answer is obsolete.
@@ -70,6 +71,7 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
   var outcome: Result<Void, FetchError>?
   /// Calls that wait for a later one.
   var overtaken: [CheckedContinuation<Void, Never>] = []
+  /// The task that requests changes and applies them; nil while nothing is followed.
   var following: Task<Void, Never>?
   /// True if a fetch was requested and the controller was not stopped since.
   var isBegun = false
@@ -173,7 +175,7 @@ extension FetchedResultsController {
   /// The position of `element`; nil if it is not in the result.
   ///
   /// Elements are compared by id. An element that is neither `Identifiable` nor an object of this
-  /// controller is not found.
+  /// controller is not found. O(n) for an object that is not `Identifiable`.
   public func indexPath(for element: Element) -> Position? {
     if let id = element.fetchedObjectID { return position(of: id) }
     guard Element.self is AnyClass, let content else { return nil }
@@ -194,7 +196,7 @@ extension FetchedResultsController {
     return positions[id]
   }
 
-  /// The content by permanent ids; nil before the first fetch.
+  /// The ids of the content's objects by section; nil before the first fetch.
   public var snapshot: ResultsSnapshot? { content?.visibleState.snapshot(after: nil) }
 
   /// The snapshot's properties other than its elements, such as `total`; nil before the first fetch.
@@ -223,7 +225,7 @@ extension FetchedResultsController {
     return titles
   }
 
-  /// The first section with the index title `title`; nil if there is none.
+  /// The first section with the index title `title`; nil if there is none. O(sections).
   ///
   /// - Parameters:
   ///   - title: one of ``sectionIndexTitles``.

@@ -8,8 +8,9 @@
 /// try await controller.performFetch()
 /// ```
 ///
-/// Keep a reference to it: the controller does not. The closures that are set determine which of
-/// the three kinds of callbacks it gets, as the methods of a delegate do.
+/// Keep a reference to it: the controller does not. The closures that are set determine whether it
+/// gets snapshots, differences or single changes, as the methods of a
+/// ``FetchedResultsControllerDelegate`` do.
 public final class FetchedResultsControllerCallbacks<Element: Fetchable> {
   /// The controller whose changes are received.
   public let controller: FetchedResultsController<Element>
@@ -20,10 +21,10 @@ public final class FetchedResultsControllerCallbacks<Element: Fetchable> {
   public var didChangeContentWithDifference: ((CollectionDifference<ObjectID>) -> Void)?
   /// Called before the content changes.
   public var willChangeContent: (() -> Void)?
-  /// The section, its index and the kind of change.
+  /// Called with an inserted or deleted section, its index and the kind of change.
   public var didChangeSection: ((FetchedSection<Element>, Int, SectionChangeType) -> Void)?
-  /// The change and the object; the object is nil if a request with a `fetchBatchSize` has not
-  /// loaded it.
+  /// Called with an object's change and the object, which is nil if a request with a `fetchBatchSize`
+  /// has not loaded it.
   public var didChangeObject: ((ObjectChange<ObjectID>, Element?) -> Void)?
   /// Called after the content changed and every change was reported.
   public var didChangeContent: (() -> Void)?
@@ -32,7 +33,6 @@ public final class FetchedResultsControllerCallbacks<Element: Fetchable> {
   /// Returns the index title for a section's name.
   public var sectionIndexTitle: ((String) -> String?)?
 
-  /// The controller's delegate.
   private let relay = CallbackRelay<Element>()
 
   /// Replaces the delegate of `controller`.
@@ -58,7 +58,7 @@ public final class FetchedResultsControllerCallbacks<Element: Fetchable> {
   }
 }
 
-/// Passes a controller's calls on to closures.
+/// A delegate that passes a controller's calls on to closures.
 private final class CallbackRelay<Element: Fetchable>: FetchedResultsControllerDelegate {
   typealias Controller = FetchedResultsController<Element>
 

@@ -11,7 +11,9 @@
 /// A delegate on an actor conforms in isolation: `extension CitiesScreen: @MainActor
 /// FetchedResultsControllerDelegate`.
 public protocol FetchedResultsControllerDelegate<Element>: AnyObject {
+  /// The type of the controller's elements.
   associatedtype Element: Fetchable
+  /// The type of the controller.
   typealias Controller = FetchedResultsController<Element>
 
   /// The content changed to `snapshot`. Also called after the first fetch.

@@ -7,7 +7,7 @@ struct Follower: Sendable {
   enum Event: Sendable {
     /// The next diff.
     case diff(Diff)
-    /// The whole result, after an expired token or on request.
+    /// The whole result: there is no token, it has expired, or the server asks for a new fetch.
     case state(ResultState)
     /// The store did not answer; the next call retries.
     case unreachable(ObjectStoreError)
@@ -55,7 +55,8 @@ struct Follower: Sendable {
     }
   }
 
-  /// Waits for the next event. Returns at the latest after a pause and the time of one request.
+  /// Waits for the next event. Returns at the latest after a pause and the time of two requests: the
+  /// second one fetches the whole result if the history does not reach back to the token.
   mutating func next() async -> Event {
     if failures > 0 { try? await Task.sleep(for: pause) }
     guard let token else { return event(of: await snapshot()) }
@@ -98,9 +99,9 @@ struct Follower: Sendable {
     minPause = error.unavailability?.retryAfter ?? 0
   }
 
-  /// The pause before the next attempt: 0.1 s, doubled for each failure up to 5 s, or the pause
-  /// that the server requested up to 5 minutes; plus a random part, so that many clients do not
-  /// return at the same time.
+  /// The pause before the next attempt: 0.1 s, doubled for each failure, up to 5 s; or the pause that
+  /// the server requested if it is longer, up to 5 minutes. Up to a quarter of it is added at random,
+  /// so that many clients do not return at the same time.
   private var pause: Duration {
     let backoff = min(5, 0.1 * Double(1 << min(failures - 1, 6)))
     let base = max(backoff, min(minPause, 300))

@@ -13,12 +13,12 @@ struct ResultState: Sendable, Hashable {
   var token: String
   var summary: ResultSummary
   var sections: [Section]
-  /// True for a state from a storage, until the server has answered.
+  /// True for a state from the storage of an offline store, until the server has answered.
   var isStored: Bool
 
   /// Reads a snapshot; nil if the JSON is not one.
   ///
-  /// - Parameter rows: the items, if the JSON has only their places.
+  /// - Parameter rows: the items, if the JSON has other values in their places; otherwise empty.
   init?(json: JSON, rows: [Item] = []) {
     guard let token = json["token"]?.string, let summary = ResultSummary(json: json),
       case .array(let elements)? = json["sections"]
@@ -52,7 +52,7 @@ struct ResultState: Sendable, Hashable {
     return sections[position.section].items[position.item]
   }
 
-  /// The digest of the items, as defined in section 4 of the API.
+  /// The digest of the items, as the manual's page Protocol defines it.
   var digest: String {
     var digest = Digest()
     for section in sections {
@@ -108,6 +108,6 @@ extension ResultState {
 }
 
 extension Diff.Changed {
-  /// True if no value differs: `{}`. A diff of ids has no `changed`.
+  /// True if no value differs: `changed` is `{}`. A diff of ids has no `changed`, so that values may differ.
   var isMereMove: Bool { changed?.count == 2 }
 }

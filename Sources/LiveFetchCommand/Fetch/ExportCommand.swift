@@ -23,10 +23,11 @@ struct ExportCommand: ParsableCommand {
       """)
 
   private static let pageSize = 10_000
-  /// The longest query string that is not sent as a body, in bytes.
+  /// The longest query string, in bytes; a longer query is sent as a body.
   private static let maxQueryBytes = 4_096
-  /// The longest head of a request that a server takes, in bytes.
-  private static let maxHeadBytes = 7_168
+  /// The longest query string if the query cannot be sent as a body, in bytes; servers accept little
+  /// more in the head of a request.
+  private static let maxQueryBytesWithValues = 7_168
 
   @OptionGroup var target: StoreArgument
   @OptionGroup var fetch: FetchArguments
@@ -113,17 +114,17 @@ struct ExportCommand: ParsableCommand {
     } while left > 0
   }
 
-  /// Fetches a page. A query that is too long for an address, as that of a cursor with a long value,
-  /// is sent as a body.
+  /// Fetches a page. Sends the query as a body if it is too long for a URL, for example because its
+  /// cursor contains a long value.
   private func page(
     of query: [(name: String, value: String)], _ remote: ServerClient
   ) throws -> JSON {
     let length = query.reduce(0) {
       $0 + $1.name.utf8.count + PercentEncoding.encodeComponent($1.value).utf8.count + 2
     }
-    // In a body the values of a predicate have types, which the command does not know.
+    // In a body the predicate's values need types, which the command does not know.
     let hasValues = !fetch.arguments.isEmpty || !fetch.variables.isEmpty
-    guard length > (hasValues ? Self.maxHeadBytes : Self.maxQueryBytes) else {
+    guard length > (hasValues ? Self.maxQueryBytesWithValues : Self.maxQueryBytes) else {
       let path = "/v1/objects/\(PercentEncoding.encodeComponent(fetch.entity))"
       return try remote.json("GET", path, query: query, predicate: fetch.predicate)
     }

@@ -8,7 +8,7 @@ import Foundation
 struct ExportSink {
   /// nil for standard output.
   private let file: OutputFile?
-  /// nil if the output is written itself.
+  /// The temporary file; nil if the output is written directly: standard output, a device or a pipe.
   private let draft: OutputFile.Draft?
   private let output: Terminal
   private var writer: RowTextWriter
@@ -28,7 +28,7 @@ struct ExportSink {
     bar = path != nil && showsProgress ? ProgressBar("export") : nil
   }
 
-  /// True for a file, which a message can name: no standard output, device or pipe.
+  /// True for a file; false for standard output, a device and a pipe.
   var isFile: Bool { draft != nil }
 
   /// True for CSV and TSV.
@@ -58,6 +58,7 @@ struct ExportSink {
     try put(writer.begin(columns: items.isEmpty ? columnsIfEmpty : FetchResult.columns(of: items)))
   }
 
+  /// Writes the end, and gives a file its name.
   mutating func finish() throws {
     bar?.clear()
     try begin([])
@@ -68,6 +69,7 @@ struct ExportSink {
     }
   }
 
+  /// Removes the temporary file.
   mutating func cancel() {
     bar?.clear()
     if let draft { unlink(draft.path) }

@@ -5,7 +5,7 @@ import FetchModel
 /// A snapshot prepared for printing.
 struct FetchResult {
   struct Row {
-    /// Identifies the row.
+    /// The object's id as text.
     let id: String
     let cells: [String]
   }

@@ -24,8 +24,9 @@ final class ByteSource {
   var isWhole: Bool { descriptor >= 0 }
   /// The number of bytes read, as stored in the file.
   private(set) var consumed = 0
+  /// Bytes that were read and not returned yet, as stored.
   private var raw: [UInt8] = []
-  /// Bytes that were read in advance for a sample.
+  /// Bytes that were read for a sample, as stored. They are returned first.
   private var ahead: [UInt8] = []
   private var inflater: Inflater?
   private var isFirst = true
@@ -48,7 +49,8 @@ final class ByteSource {
     size = isRegular ? Int(info.st_size) : nil
   }
 
-  /// Creates a source of another source's first bytes, which that source still returns later.
+  /// Creates a source of another source's first bytes, which that source still returns later. Nothing
+  /// may have been read from that source.
   ///
   /// - Parameter limit: The number of bytes, as stored in the file.
   init(lookingAt source: ByteSource, limit: Int) throws(ReadError) {
@@ -97,6 +99,7 @@ final class ByteSource {
     return buffer.count > before
   }
 
+  /// Reads until `raw` has that number of bytes, or to the end of the input.
   private func readRaw(atLeast least: Int) throws(ReadError) {
     if !ahead.isEmpty {
       (raw, ahead) = (ahead, [])

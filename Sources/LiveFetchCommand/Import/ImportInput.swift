@@ -24,7 +24,7 @@ struct ImportInput {
     } catch {
       throw failure("\(source.name): \(error.detail)", .unusableStore)
     }
-    (properties, places) = try Self.wanted(records.names, source.name, command.map)
+    (properties, places) = try Self.selection(of: records.names, source.name, command.map)
     if let problem = ImportHeader(names: properties).problem {
       throw failure("\(source.name): line \(max(1, records.line)): \(problem)", .unusableStore)
     }
@@ -41,8 +41,11 @@ struct ImportInput {
     }
   }
 
-  private static func wanted(
-    _ names: [String], _ file: String, _ map: [String: String?]
+  /// Returns the properties of the selected fields, and the fields' indexes; nil if all are selected.
+  ///
+  /// - Parameter map: the property of a field; nil leaves the field out. Others have their own name.
+  private static func selection(
+    of names: [String], _ file: String, _ map: [String: String?]
   ) throws -> ([String], [Int]?) {
     for header in map.keys.sorted() where !names.contains(header) {
       let hint = nearestName(to: header, among: names).map { "; did you mean '\($0)'?" } ?? ""

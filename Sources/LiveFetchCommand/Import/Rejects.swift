@@ -12,7 +12,7 @@ struct Rejects {
   private let file: OutputFile?
   private var output: Terminal?
   private(set) var count = 0
-  /// The first bytes of the file; nil before the first input.
+  /// The header of the imported files, which begins the file of refused rows; nil before the first input.
   private var heading: [UInt8]?
 
   init(path: String?) throws {
@@ -20,7 +20,8 @@ struct Rejects {
     output = try file?.create()
   }
 
-  /// Sets the heading of the following rows. Ends the command if rows below another heading are kept.
+  /// Sets the heading of the following rows. Ends the command if refused rows are kept and the first
+  /// input had another heading.
   mutating func use(heading: [UInt8], of name: String) throws {
     if file != nil, let first = self.heading, Self.trimmed(first) != Self.trimmed(heading) {
       throw failure(

@@ -1,5 +1,5 @@
-// `livefetch migrate STORE --model FILE`: a store and the new version of its model → a copy of the file, the
-// migrated store, and the steps, losses and refusals of the plan, printed.
+// `livefetch migrate STORE --model FILE`: a store and the new version of its model → the migrated store, a
+// copy of the old file, and a report of the plan's steps, losses and refusals.
 
 import ArgumentParser
 import FetchModel

@@ -1,5 +1,5 @@
-// The tables of a store and the old version's → the columns, indexes and other objects that are lost with
-// a table because the model does not know them.
+// The tables of a store and those of the old model → the columns, indexes and other objects outside the
+// model, which are lost when their table is dropped.
 
 import FetchModel
 import SQLComposer
@@ -8,7 +8,8 @@ extension MigrationPlanner {
   /// The old tables that are dropped.
   var replaced: [PlannedTable] { old.tables.filter { !kept.contains($0.name) } }
 
-  /// Refuses to rebuild a table that only maps to the model: the statements need its names.
+  /// Refuses to rebuild a table that has other names than LiveFetch gives to the model's tables and
+  /// columns: the statements of a migration use those.
   mutating func checkNames() {
     for planned in replaced {
       guard let existing = existing(planned) else {
@@ -27,13 +28,14 @@ extension MigrationPlanner {
     of planned: PlannedTable, in existing: TableDescription
   ) -> [String] {
     planned.storedColumns.map(\.name).filter { name in
-      let isThere = existing.columns.contains { isSame($0.name, name) }
-      guard name == planned.column(.key)?.name else { return !isThere }
+      guard name == planned.column(.key)?.name else {
+        return !existing.columns.contains { isSame($0.name, name) }
+      }
       return existing.primaryKey.count != 1 || !isSame(existing.primaryKey[0], name)
     }
   }
 
-  /// Finds everything that is lost with the old tables although no model has it.
+  /// Finds everything outside the model that is lost with the old tables.
   mutating func findUnknownObjects() throws(StoreError) {
     for planned in replaced {
       guard let existing = existing(planned) else { continue }

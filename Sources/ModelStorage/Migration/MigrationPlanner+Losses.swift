@@ -31,8 +31,8 @@ extension MigrationPlanner {
       return try lose("every object of \(entity.name)", rows)
     }
     guard new.file.entity(named: successor)?.isAbstract == true else { return }
-    let there = try count("SELECT count(*) FROM \(rows)")
-    if there > 0 { refuse("\(successor) is abstract now, and \(there) objects of it are there") }
+    let count = try count("SELECT count(*) FROM \(rows)")
+    if count > 0 { refuse("\(successor) is abstract now, and \(count) objects of it are there") }
   }
 
   /// Returns the condition that selects the rows of these entities in a table of the old version.
@@ -61,7 +61,7 @@ extension MigrationPlanner {
   private mutating func findLoss(
     of relationship: ModelFile.Relationship, in entity: String, _ table: PlannedTable
   ) throws(StoreError) {
-    let without = losingEntities(entity) { successor in
+    let entities = losingEntities(entity) { successor in
       new.file.relationships(of: successor).contains {
         match.oldRelationship($0, of: successor)?.name == relationship.name
       } || isKept(inverseOf: relationship, for: successor)
@@ -69,12 +69,12 @@ extension MigrationPlanner {
     let subject = { (owner: String) in "the links of \(owner).\(relationship.name)" }
     switch old.links[PropertyKey(entity: entity, property: relationship.name)] {
     case .column(let column)?:
-      try lose(subject, of: entity, entities: without, table: table) {
+      try lose(subject, of: entity, entities: entities, table: table) {
         "\(quoted(table.name)) WHERE \(quoted(column)) IS NOT NULL AND \($0)"
       }
     case .join(let join, let source, _)?:
       let id = quoted(ModelTables.keyName)
-      try lose(subject, of: entity, entities: without, table: table) {
+      try lose(subject, of: entity, entities: entities, table: table) {
         "\(quoted(join)) WHERE \(quoted(source)) IN "
           + "(SELECT \(id) FROM \(quoted(table.name)) WHERE \($0))"
       }
@@ -82,7 +82,8 @@ extension MigrationPlanner {
     }
   }
 
-  /// True if an inverse that is kept, and leads to the new entity, keeps the links.
+  /// True if the new version keeps the inverse, whose destination includes the new entity: it keeps the
+  /// links.
   private func isKept(
     inverseOf relationship: ModelFile.Relationship, for successor: String
   ) -> Bool {
@@ -111,9 +112,10 @@ extension MigrationPlanner {
     }
   }
 
-  private mutating func lose(_ what: String, _ rows: String) throws(StoreError) {
+  /// Reports a loss with the number of its rows, if there are any.
+  private mutating func lose(_ subject: String, _ rows: String) throws(StoreError) {
     let lost = try count("SELECT count(*) FROM \(rows)")
-    if lost > 0 { append(loss: "\(what) (\(lost))") }
+    if lost > 0 { append(loss: "\(subject) (\(lost))") }
   }
 }
 
@@ -146,8 +148,8 @@ extension MigrationPlanner {
     return columns.count == names.count ? columns : nil
   }
 
-  /// Returns SQL for the source of an attribute's values: the old column, its default, or the one
-  /// in place of NULL in the other.
+  /// Returns SQL for the values of an attribute: the old column, with the default in place of NULL if
+  /// the attribute is not optional; the default of a new attribute; nil for a new one without a default.
   private func oldValue(
     _ attribute: ModelFile.Attribute, of entity: String, _ oldEntity: String
   ) -> String? {
@@ -157,6 +159,7 @@ extension MigrationPlanner {
     guard attribute.derivation == nil, let initial = literalDefault(attribute) else {
       return column
     }
+    // GROUP BY would take a bare number for the position of a column.
     guard let column else { return "coalesce(NULL, \(initial))" }
     return attribute.isOptional ? column : "coalesce(\(column), \(initial))"
   }

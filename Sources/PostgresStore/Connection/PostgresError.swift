@@ -4,7 +4,7 @@ import CPostgres
 
 /// An error of a connection.
 enum PostgresError: Error, Hashable, Sendable {
-  /// The server refused a statement. An open transaction has failed.
+  /// The server refused a statement. An open transaction is aborted then.
   case refused(ServerError)
   /// The server could not be reached, or the connection was lost. The text is only for the log. If
   /// this happens during a commit, its outcome is unknown.
@@ -34,7 +34,8 @@ struct ServerError: Error, Hashable, Sendable {
   var table: String?
   var column: String?
   var constraint: String?
-  /// The server's function that reported the error. Messages may be in any language.
+  /// The function in the server's source that reported the error; unlike the message, it is not
+  /// translated.
   var function: String?
 }
 

@@ -21,7 +21,7 @@ extension PostgresValue {
       Parameter(text: text)
     case .xid(let id): Parameter(text: String(id))
     case .bytes(let bytes): Parameter(type: TypeID.bytea, bytes: bytes, isBinary: true)
-    case .date(let days): Parameter(type: TypeID.date, integer: Self.since2000(days))
+    case .date(let days): Parameter(type: TypeID.date, integer: Self.daysSince2000(days))
     case .timestamp(let microseconds):
       Parameter(type: TypeID.timestamptz, integer: microseconds)
     case .other(let type, let bytes): Parameter(type: type, bytes: bytes, isBinary: true)
@@ -34,7 +34,9 @@ extension PostgresValue {
     return double.description
   }
 
-  private static func since2000(_ days: Int32) -> Int32 {
+  /// Converts days since 1970 to days since 2000. The least and the greatest number are PostgreSQL's
+  /// infinite dates.
+  private static func daysSince2000(_ days: Int32) -> Int32 {
     if days == .min || days == .max { return days }
     let (difference, overflow) = days.subtractingReportingOverflow(daysTo2000)
     return overflow ? .min : difference

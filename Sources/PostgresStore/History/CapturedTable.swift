@@ -9,18 +9,19 @@
 //                        false: the row was inserted, and only the key's columns are filled
 //     livefetch_part     the table or partition that contains the row
 //     livefetch_file     its file, which TRUNCATE and CLUSTER replace
-//     livefetch_before   the place (ctid) of the old version of the row
-//     livefetch_after    the place of its new version
+//     livefetch_before   the place (ctid) of the old version of the row; NULL after an insert
+//     livefetch_after    the place of its new version; NULL after a delete
 //     "id", "name", …    every column of the table
 //
-// The ctids identify the first history row that a transaction recorded of a row, in any order of
-// triggers: a trigger of the table may change rows for which this trigger has yet to fire.
-// The old version of that first one is no new version of the same transaction. PostgreSQL does not
-// use a place of a file again as long as the transaction is open. So an update that changes no value is
-// recorded too: the next one in its transaction replaces the version that it created.
+// A transaction may change a row several times. Its first change has the values from before the
+// transaction. livefetch_seq does not identify it: another trigger of the table may change the row again
+// before this trigger fires. The places do: the livefetch_before of the first change is not the
+// livefetch_after of another change in the same transaction, because PostgreSQL does not reuse a place
+// while the transaction is open. So an update that changes no value is recorded too: the next change in
+// its transaction replaces the version that it created.
 //
-// The triggers never make the statement of a user fail: if the table no longer has the columns that
-// they know, they record a hole, with which a new epoch begins.
+// The triggers never make a user's statement fail: if the table no longer has the columns that they
+// know, they add a row to livefetch.hole, and a new epoch of the history begins.
 
 import SQLComposer
 
@@ -43,10 +44,10 @@ struct CapturedTable: Hashable, Sendable {
   /// The tables that have a trigger for TRUNCATE: the table itself, or its partitions.
   let truncated: [OID]
 
-  /// nil if changes of the table cannot be recorded: a view or foreign table, a table without a key,
-  /// one with inheriting tables, one that belongs to another role or to an extension, an unlogged one, one
-  /// with a policy for rows that applies to the connection's role, or one with a column whose name contains
-  /// `livefetch`.
+  /// Returns nil if changes of the table cannot be recorded: a view or foreign table, a table without a
+  /// key, one with inheriting tables, one that belongs to another role or to an extension, an unlogged
+  /// one, one with a policy for rows that applies to the connection's role, or one with a column whose
+  /// name contains `livefetch`.
   init?(_ table: CatalogTable) {
     guard table.kind == .table || table.kind == .partitionedTable, !table.hasInheritingTables,
       !table.isOwnedByOthers, !table.hasUnseenChanges,
@@ -117,14 +118,14 @@ extension CapturedTable {
 
   /// The statements that remove everything that ``creation`` creates. The triggers are removed with
   /// their functions, also from a table that has been renamed.
-  static func removal(of table: UInt32) -> String {
+  static func removal(of table: OID) -> String {
     (Event.allCases.map { "DROP FUNCTION IF EXISTS livefetch.capture_\($0)_\(table)() CASCADE" }
       + ["DROP TABLE IF EXISTS livefetch.history_\(table)"]).joined(separator: ";\n")
   }
 
-  /// The names sort before those of most other triggers, which fire in the order of their names. They
-  /// contain the object id: a table that becomes a partition gets the triggers of its parent and keeps
-  /// its own, and a restored table has triggers of the table that was dumped.
+  /// The statements that create the triggers. Triggers fire in the order of their names; these names sort
+  /// before most others. They contain the object id: a table that becomes a partition gets the triggers
+  /// of its parent and keeps its own, and a restored table has triggers of the table that was dumped.
   private var triggers: [String] {
     var statements: [String] = []
     for event in Event.allCases where event != .truncate {
@@ -171,7 +172,8 @@ extension CapturedTable {
     """
   }
 
-  /// Only the table's owner may use the functions in triggers, as it does when it creates a partition.
+  /// The statements that let only the table's owner use the functions in triggers, as it does when it
+  /// creates a partition.
   private var rights: String {
     let functions = Event.allCases.map { "livefetch.capture_\($0)_\(oid)()" }.joined(
       separator: ", ")
@@ -195,6 +197,7 @@ extension CapturedTable {
 
   private var names: [String] { columns.map(\.name) }
 
+  /// Returns assignments of a row's columns to the variable `r`.
   private func assign(_ names: [String], of row: String) -> String {
     names.map { "r.\(quoted($0)) := \(row).\(quoted($0));" }.joined(separator: " ")
   }

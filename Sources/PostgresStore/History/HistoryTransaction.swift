@@ -23,8 +23,7 @@ struct HistoryTransaction {
   let logEnd: UInt64
   /// True if the log was flushed up to its end when the transaction began.
   let isFlushed: Bool
-  /// The tables that have to be locked before they are read.
-  private let unlocked: [CapturedTable]
+  private let locks: TableLocks
 
   static let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
@@ -33,7 +32,7 @@ struct HistoryTransaction {
   /// - Parameter tables: the tables that `body` may read. They are locked before the snapshot is taken:
   ///   TRUNCATE and ALTER TABLE show their effect also to snapshots from before their commit. If
   ///   another session holds or waits for an exclusive lock of one, each statement locks its own
-  ///   tables instead; see ``lock(for:)``.
+  ///   tables instead; see ``TableLocks``.
   static func read<Result>(
     _ tables: [CapturedTable], on connection: PostgresConnection,
     _ body: (HistoryTransaction) throws(PostgresError) -> Result
@@ -49,34 +48,16 @@ struct HistoryTransaction {
       }
     }
     guard !tables.isEmpty else { return try run("", []) }
-    let names = tables.map(\.quotedName).joined(separator: ", ")
     do throws(PostgresError) {
-      return try run("LOCK TABLE \(names) IN ACCESS SHARE MODE NOWAIT", [])
+      return try run(TableLocks.statement(tables), [])
     } catch {
-      guard error.sqlState == "55P03", !isLocked else { throw error }
+      guard error.sqlState == TableLocks.notAvailable, !isLocked else { throw error }
       return try run("", tables)
     }
   }
 
-  /// Locks the tables that a statement names, with or without their schema. Throws a serialization
-  /// failure if the snapshot is older than a table's file: it would not show the rows that a TRUNCATE
-  /// has removed since.
-  func lock(for sql: String) throws(PostgresError) {
-    let tables = unlocked.filter { sql.contains(quoted($0.name)) }
-    guard !tables.isEmpty else { return }
-    let names = tables.map(\.quotedName).joined(separator: ", ")
-    try connection.execute("LOCK TABLE \(names) IN ACCESS SHARE MODE")
-    let ids = tables.flatMap(\.truncated).map { String($0) }.joined(separator: ",")
-    let isOld = try connection.query(
-      """
-      SELECT EXISTS (SELECT FROM pg_catalog.pg_class
-        WHERE oid = ANY ($1::oid[]) AND relfilenode <> pg_catalog.pg_relation_filenode(oid))
-      """, [.text("{\(ids)}")])
-    guard try !isOld.bool(0, 0) else {
-      throw .refused(
-        ServerError(sqlState: "40001", message: "a table was replaced after the snapshot"))
-    }
-  }
+  /// Locks the tables that a statement names; see ``TableLocks``.
+  func lock(for sql: String) throws(PostgresError) { try locks.lock(for: sql) }
 
   /// Reads the position when a transaction begins.
   private static let query = """
@@ -94,7 +75,7 @@ struct HistoryTransaction {
       let horizon = PostgresSnapshot(postgresText: result.text(0, 2))
     else { throw .malformed("no snapshot, or too many open transactions") }
     self.connection = connection
-    self.unlocked = unlocked
+    locks = TableLocks(connection: connection, unlocked: unlocked)
     position = PostgresPosition(epoch: result.text(0, 0), snapshot: snapshot)
     self.horizon = horizon
     logEnd = UInt64(clamping: try result.integer(0, 3))

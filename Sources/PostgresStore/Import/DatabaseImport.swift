@@ -34,14 +34,16 @@ public final class DatabaseImport {
     let executor: SaveExecutor
   }
 
+  /// A row that waits for its batch.
   struct PendingRow {
     let values: RowValues
     let line: Int
     let raw: [UInt8]
   }
 
-  /// A statement has at most 65,535 parameters.
+  /// The parameters of one statement; PostgreSQL accepts at most 65,535.
   private static let maxParameters = 60_000
+  /// The rows of one statement.
   private static let maxRows = 500
 
   private let connection: PostgresConnection
@@ -49,13 +51,17 @@ public final class DatabaseImport {
   private let table: SaveTable
   /// Saves rows under the model's rules; nil in a database without a model.
   private let saver: RowSaver?
+  /// The columns that identify existing rows; empty to insert every row.
   private let key: [Int]
-  private let makesTable: Bool
+  /// True if the import creates the table.
+  private let createsTable: Bool
   /// The columns whose values sequences assign.
   private let assigned: Set<Int>
-  /// Those among them that rows contained since their sequences were advanced.
+  /// Those of them for which rows contained values since their sequences were advanced.
   private var written: Set<Int> = []
+  /// The column of each field of the rows.
   private var columns: [Int] = []
+  /// The fields of the key's columns.
   private var keyFields: [Int] = []
   private var pending: [PendingRow] = []
   /// The number of inserted rows.
@@ -67,7 +73,8 @@ public final class DatabaseImport {
   ///
   /// - Parameters:
   ///   - target: As for ``PostgresStore/init(_:options:)``.
-  ///   - key: The properties that identify existing rows. Empty: every row is inserted.
+  ///   - name: The entity, or its table.
+  ///   - key: The properties that identify existing rows; empty to insert every row.
   ///   - new: The entity's table, to be created first.
   /// - Throws: ``ImportError`` if the import cannot begin.
   public init(
@@ -76,7 +83,7 @@ public final class DatabaseImport {
     do {
       let connection = try Self.connect(target)
       self.connection = connection
-      if let new { try Self.make(new, on: connection) }
+      if let new { try Self.create(new, on: connection) }
       let introspection = try Self.introspection(on: connection)
       let table = try SaveTable.imported(name, in: introspection)
       self.table = table
@@ -90,7 +97,7 @@ public final class DatabaseImport {
     } catch {
       throw ImportError(error)
     }
-    makesTable = new != nil
+    createsTable = new != nil
     saveConnection = PostgresSaveConnection(
       connection, hasSavepoints: true, maxResponseBytes: .max)
   }
@@ -116,7 +123,7 @@ public final class DatabaseImport {
     }
   }
 
-  private static func make(
+  private static func create(
     _ new: NewTable, on connection: PostgresConnection
   ) throws(StoreError) {
     if let name = new.nameThatIsTooLong {
@@ -164,7 +171,8 @@ public final class DatabaseImport {
   ) throws(StoreError) -> RowSaver? {
     guard introspection.model.file != nil else { return nil }
     let executor = SaveExecutor(model: introspection.model, schema: introspection.schema)
-    // They are checked at the end of a save, and would be checked for all earlier rows with each row.
+    // The end of a save checks such relationships. Each row is a save, which would check all earlier
+    // rows again.
     guard !executor.readsHistory else {
       throw .unusable(
         "the model has required or counted relationships, which an import into PostgreSQL does not "
@@ -185,7 +193,7 @@ extension DatabaseImport {
     keyFields = try table.fields(of: key, in: columns)
   }
 
-  /// Writes a row, or keeps it for the next batch. Returns the rows that were refused meanwhile.
+  /// Writes a row, or keeps it for the next batch. Returns the rows that were refused by the call.
   ///
   /// - Throws: An error after which the import cannot continue; call ``cancel()`` then.
   public func add(
@@ -233,7 +241,8 @@ extension DatabaseImport {
     RefusedRow(line: row.line, raw: row.raw, refusal: refusal)
   }
 
-  /// A row may refer to an earlier one of its own table, but not to a later one.
+  /// The number of rows of a batch. It is 1 if the table refers to itself: a row may refer to an earlier
+  /// row, but not to a later one, which one statement would allow.
   private func batchSize(_ row: PendingRow) -> Int {
     let isOwnTarget = table.links.contains { $0?.destination == table.index }
     let count = row.values.columns.count
@@ -381,7 +390,7 @@ extension DatabaseImport {
     try advanceSequences(before: [])
     try storing { () throws(PostgresError) -> Void in try connection.execute("COMMIT") }
     // The rows are stored, whatever follows. Servers install a missing history too.
-    if makesTable { try? addToHistory() }
+    if createsTable { try? addToHistory() }
     connection.close()
   }
 
@@ -390,7 +399,7 @@ extension DatabaseImport {
     if try isTracked.bool(0, 0) { _ = try PostgresHistory().install(on: connection) }
   }
 
-  /// Lets sequences continue after the values of earlier rows, before rows that leave their columns out.
+  /// Advances sequences past the values of earlier rows, before rows that leave the columns out.
   ///
   /// - Parameter columns: The columns of the rows.
   private func advanceSequences(before columns: [Int]) throws(StoreError) {

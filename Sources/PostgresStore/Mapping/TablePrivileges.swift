@@ -1,5 +1,5 @@
-// The owners and privileges of tables → the statements that give them to the tables that a migration
-// makes of these.
+// The owners and privileges of tables → the statements that give them to the tables with which a
+// migration replaces these.
 
 import SQLComposer
 
@@ -52,8 +52,12 @@ struct TablePrivileges {
   /// SQL for the role that an entry `a` of an access control list names.
   static let role = "CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END"
 
-  /// Returns the statements that give `table` what all of the tables have in common that it replaces, and
-  /// what is lost: what only some of them have.
+  /// Returns the statements that give `table` the owner and the privileges that the tables which it
+  /// replaces have in common, and the losses: those that only some of them have.
+  ///
+  /// - Parameters:
+  ///   - all: the privileges of all old tables, by name.
+  ///   - origins: the names of the tables that `table` replaces.
   static func moves(
     _ all: [String: TablePrivileges], from origins: [String], to table: String
   ) -> (statements: [String], losses: [String]) {

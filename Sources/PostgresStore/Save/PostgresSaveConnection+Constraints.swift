@@ -33,6 +33,11 @@ extension Constraint.Kind {
         self = .type
       } else if sqlState.hasPrefix("23") || sqlState.hasPrefix("P0") {
         self = .other
+      } else if let first = sqlState.utf8.first, (0x49...0x5A).contains(first),
+        !sqlState.hasPrefix("XX")
+      {
+        // The standard leaves the classes from I to Z to the programs: `RAISE … USING ERRCODE = 'P4042'`.
+        self = .trigger
       } else {
         return nil
       }

@@ -24,6 +24,7 @@ final class PostgresSaveConnection: SaveConnection {
   private let limit: ResponseLimit
   /// Reads what the transaction leaves; nil for an import.
   private let reader: PostgresReadTransaction?
+  private let locks: TableLocks?
   private(set) var repetition: Repetition?
   private(set) var changedRows = 0
   private var returnedID: ObjectID?
@@ -32,8 +33,9 @@ final class PostgresSaveConnection: SaveConnection {
 
   init(
     _ connection: PostgresConnection, hasSavepoints: Bool, maxResponseBytes: Int,
-    reader: PostgresReadTransaction? = nil
+    reader: PostgresReadTransaction? = nil, locks: TableLocks? = nil
   ) {
+    self.locks = locks
     self.reader = reader
     self.connection = connection
     self.hasSavepoints = hasSavepoints
@@ -95,6 +97,7 @@ extension PostgresSaveConnection {
 
   /// Runs a statement. If it is refused, the transaction continues only if it has savepoints.
   private func query(_ statement: PostgresStatement) throws(PostgresError) -> QueryResult {
+    try locks?.lock(for: statement.sql)
     guard hasSavepoints else { return try connection.query(statement.sql, statement.parameters) }
     try connection.execute("SAVEPOINT \(Self.savepoint)")
     do {

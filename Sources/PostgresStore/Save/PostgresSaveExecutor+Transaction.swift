@@ -66,10 +66,10 @@ extension PostgresSaveExecutor {
   private func transaction(
     _ run: Run, _ executor: SaveExecutor, on connection: PostgresConnection, hasSavepoints: Bool
   ) throws(PostgresError) -> Result<Step, SaveError> {
+    let locks = try begin(connection)
     let save = PostgresSaveConnection(
       connection, hasSavepoints: hasSavepoints, maxResponseBytes: maxResponseBytes,
-      reader: reader(connection, .untracked))
-    try connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+      reader: reader(connection, .untracked), locks: locks)
     do throws(SaveError) {
       var outcome = try changes(run, executor, save)
       if outcome.isCommitted {
@@ -82,6 +82,29 @@ extension PostgresSaveExecutor {
       if connection.isInTransaction { connection.rollBack() }
       if let repetition = save.repetition { return .success(.again(repetition)) }
       return .failure(error)
+    }
+  }
+
+  /// The most tables that a save locks at its begin. The locks of all transactions share the server's memory.
+  private static let maxLockedTables = 200
+
+  /// Begins a transaction and locks the tables before it takes its snapshot. Returns the tables that the
+  /// statements have to lock.
+  private func begin(_ connection: PostgresConnection) throws(PostgresError) -> TableLocks? {
+    let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ"
+    guard captured.count <= Self.maxLockedTables else {
+      try connection.execute(begin)
+      return TableLocks(connection: connection, unlocked: captured)
+    }
+    do throws(PostgresError) {
+      let lock = captured.isEmpty ? "" : "; " + TableLocks.statement(captured)
+      try connection.execute(begin + lock)
+      return nil
+    } catch {
+      if connection.isInTransaction { connection.rollBack() }
+      guard error.sqlState == TableLocks.notAvailable else { throw error }
+      try connection.execute(begin)
+      return TableLocks(connection: connection, unlocked: captured)
     }
   }
 

@@ -20,6 +20,8 @@ final class PostgresSaveExecutor: Sendable {
   let timeLimit: Duration
   let objectStatements = ComposedStatements<ItemKind>()
   let changeQueries: ChangeQueries
+  /// The tables that a save may read and write.
+  let captured: [CapturedTable]
   /// Called after a commit with the newest token.
   let committed = Mutex<@Sendable (Token) -> Void>({ _ in })
   /// Protects a token from before every running save's commit.
@@ -44,6 +46,7 @@ final class PostgresSaveExecutor: Sendable {
   ) {
     self.pool = pool
     self.changeQueries = changeQueries
+    captured = opening.captured ?? []
     composer = FetchComposer(
       model: opening.introspection.model, schema: opening.introspection.schema)
     maxResponseBytes = options.maxResponseBytes

@@ -33,11 +33,11 @@ struct CatalogTable: Hashable, Sendable {
   var kind: Kind
   /// True if other tables inherit from it, so that its rows include theirs.
   var hasInheritingTables: Bool
-  /// True if the connection's role is no member of the role that owns the table, or if an extension
-  /// owns it.
+  /// True if the connection's role is not a member of the role that owns the table, or if the table
+  /// belongs to an extension.
   var isOwnedByOthers = false
-  /// True for an unlogged table, which crash recovery empties without triggers, and for one of which a
-  /// policy shows the connection's role some rows only.
+  /// True for an unlogged table, which crash recovery empties without triggers, and for a table with a
+  /// row-level security policy that applies to the connection's role.
   var hasUnseenChanges = false
   var columns: [CatalogColumn] = []
   /// The columns of the primary key; empty if there is none.
@@ -70,7 +70,7 @@ struct PartialUniqueIndex: Hashable, Sendable {
   var condition: String
 }
 
-/// A column.
+/// A column of a table or a view.
 struct CatalogColumn: Hashable, Sendable {
   /// The column `typtype` of `pg_type`.
   enum TypeKind: String, Hashable, Sendable {

@@ -1,6 +1,6 @@
 // The system catalog of a database → the tables of the served schema.
 
-/// Reads a catalog in the open transaction of the connection, or else in one of its own.
+/// Reads a catalog in the connection's open transaction, or in one of its own if none is open.
 struct CatalogReader {
   let connection: PostgresConnection
 
@@ -78,7 +78,8 @@ struct CatalogReader {
         CASE WHEN t.typcategory = 'A' THEN e.typtype END,
         NOT a.attnotnull AND r.isrequired IS NOT TRUE,
         a.attgenerated <> '', nullif(a.attidentity, ''),
-        -- With the table's id it would wait for others' locks of the table. A default names no column.
+        -- With the table's id, pg_get_expr waits for locks of the table. It needs the id only for
+        -- expressions that name columns, and a default names none.
         CASE WHEN a.attgenerated = '' THEN pg_get_expr(d.adbin, 0) END,
         t.typname = 'citext' OR l.collisdeterministic IS FALSE
       FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid
@@ -131,7 +132,7 @@ struct CatalogReader {
     }
   }
 
-  /// Joins the columns `a` of an index `i`, each with its place `k.place`.
+  /// SQL that joins the columns `a` of an index `i`, each with its position `k.place`.
   static let indexColumns = """
     CROSS JOIN unnest(i.indkey) WITH ORDINALITY AS k (number, place) \
     JOIN pg_catalog.pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = k.number

@@ -1,10 +1,10 @@
-// Detects whether an open file's tables and files are still those that were opened. The writer's
-// thread checks that between saves.
+// Detects whether the tables and files of an open store are still those that were opened. The writer's
+// thread checks them between saves.
 
 import FetchModel
 import SQLComposer
 
-/// The identity of a file when it was opened.
+/// The tables and files of a store when it was opened.
 struct FileIdentityMonitor: Sendable {
   /// The files that SQLite has open.
   let files: ServedFiles
@@ -12,7 +12,7 @@ struct FileIdentityMonitor: Sendable {
   private let schema: Schema
   private var catalog: [String]
 
-  /// - Parameter connection: must have read the file, so that its log exists.
+  /// - Parameter connection: has read the file, so that its log exists.
   init(path: String, on connection: Connection) throws(StoreError) {
     let introspection = try Introspection(of: connection)
     files = ServedFiles(path: path)
@@ -21,7 +21,7 @@ struct FileIdentityMonitor: Sendable {
     catalog = try Self.catalog(on: connection)
   }
 
-  /// The statements that created the tables, triggers and views, without LiveFetch's own.
+  /// The statements that created the tables, indexes, triggers and views, without LiveFetch's own.
   private static func catalog(on connection: Connection) throws(StoreError) -> [String] {
     try connection.all(
       """
@@ -36,11 +36,24 @@ struct FileIdentityMonitor: Sendable {
   mutating func hasOtherTables(on connection: Connection) throws(StoreError) -> Bool {
     let catalog = try Self.catalog(on: connection)
     guard catalog != self.catalog else { return false }
-    guard let found = try introspection(on: connection), found.model.entities == entities,
-      found.schema == schema
-    else { return true }
+    guard let found = try introspection(on: connection), isSame(found) else { return true }
     self.catalog = catalog
     return false
+  }
+
+  /// True for the opened tables and views. The rows of a view decide its types and its key, so these may be
+  /// others.
+  private func isSame(_ found: Introspection) -> Bool {
+    guard found.schema.entities.count == schema.entities.count,
+      found.schema.joinTables == schema.joinTables
+    else { return false }
+    return schema.entities.indices.allSatisfy { index in
+      let (old, new) = (schema.entities[index], found.schema.entities[index])
+      guard old.isView, new.isView else {
+        return old == new && entities[index] == found.model.entities[index]
+      }
+      return old.name == new.name && old.columns.map(\.name) == new.columns.map(\.name)
+    }
   }
 
   /// Returns nil if the tables no longer match the file's model.

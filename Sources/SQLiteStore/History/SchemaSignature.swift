@@ -15,6 +15,11 @@ struct SchemaSignature {
   init(_ model: Model, _ schema: Schema) {
     var lines: [[String]] = []
     for (entity, table) in zip(model.entities, schema.entities) {
+      guard !table.isView else {
+        // It has no history, and its rows decide its types and its key.
+        lines.append(["view", entity.name, table.name] + table.columns.map(\.name))
+        continue
+      }
       lines += Self.lines(of: TableInfo(table))
       lines += Self.attributes(of: entity, table)
       lines += Self.relationships(of: entity, table, model, schema)

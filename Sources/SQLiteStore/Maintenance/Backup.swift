@@ -217,6 +217,8 @@ extension SQLiteStore {
     from source: Connection, to target: Connection, _ progress: (Int, Int) -> Void
   ) throws(StoreError) -> (count: Int, size: Int) {
     let size = try source.first("PRAGMA main.page_size") { Int($0.integer(0)) } ?? 4_096
+    // The target is empty: it does not show whether the copied schema uses JSON functions.
+    try target.enableTrustedSchema()
     guard let backup = sqlite3_backup_init(target.handle, "main", source.handle, "main") else {
       throw StoreError(of: target.handle)
     }

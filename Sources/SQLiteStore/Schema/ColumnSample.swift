@@ -8,8 +8,11 @@ import SQLComposer
 struct ColumnSample {
   let connection: Connection
   let table: String
+  let isView: Bool
   let column: String
   let declaredType: String
+  /// What the first value of the column has decided before; see ``ColumnForms``.
+  let formerForm: String?
 
   /// Returns the type, and for dates their format.
   func type(defaultSQL: String?) throws(StoreError) -> (AttributeType, DateFormat?) {
@@ -42,15 +45,21 @@ struct ColumnSample {
     }
   }
 
-  /// Returns the first value that is not NULL. O(rows) if most values are NULL. Scans the table
-  /// rather than an index, because an index returns the least value first, which may be untypical.
+  /// Returns the first value that is not NULL; nil also for a view that takes too long. O(rows) if most
+  /// values are NULL. Scans the table rather than an index, because an index returns the least value
+  /// first, which may be untypical.
   private func firstValue() throws(StoreError) -> SQLValue? {
-    try connection.first(
-      """
-      SELECT \(quoted(column)) FROM main.\(quoted(table)) NOT INDEXED \
-      WHERE \(quoted(column)) IS NOT NULL LIMIT 1
-      """
-    ) { $0.value(0) }
+    do {
+      return try connection.first(
+        """
+        SELECT \(quoted(column)) FROM main.\(quoted(table)) NOT INDEXED \
+        WHERE \(quoted(column)) IS NOT NULL LIMIT 1
+        """
+      ) { $0.value(0) }
+    } catch {
+      if isView, case .queryTimeout = error { return nil }
+      throw error
+    }
   }
 
   /// Returns the encoding of values of `type`; nil if SQLite compares them correctly as stored.
@@ -75,7 +84,8 @@ struct ColumnSample {
     switch try firstValue() {
     case .blob(let bytes) where bytes.count == 16: .bytes
     case .text(let text) where text.utf8.contains { (0x61...0x66).contains($0) }: .lower
-    case .integer, .double, .text, .blob, .null, nil: .upper
+    case .integer, .double, .text, .blob: .upper
+    case .null, nil: formerForm.flatMap(ColumnEncoding.UUIDStyle.init) ?? .upper
     }
   }
 
@@ -84,7 +94,8 @@ struct ColumnSample {
     case .integer: .integer
     case .double: .double
     case .blob: .binary
-    case .text, .null, nil: .string
+    case .text: .string
+    case .null, nil: formerForm.flatMap(AttributeType.init) ?? .string
     }
   }
 
@@ -92,7 +103,9 @@ struct ColumnSample {
     switch try firstValue() {
     case .integer, .double: .unixSeconds
     case .text(let text): Self.format(of: text)
-    case .blob, .null, nil: declaredFormat(defaultSQL: defaultSQL)
+    case .blob: declaredFormat(defaultSQL: defaultSQL)
+    case .null, nil:
+      formerForm.flatMap(DateFormat.init) ?? declaredFormat(defaultSQL: defaultSQL)
     }
   }
 

@@ -9,6 +9,10 @@ import SQLComposer
 struct SchemaReader {
   let connection: Connection
 
+  /// The time for which the rows of a view are looked at, in nanoseconds. Those of a view that takes longer
+  /// decide nothing.
+  private static let viewLimit: UInt64 = 2_000_000_000
+
   /// Returns every table and view that can be served, in the order of their creation.
   ///
   /// Leaves out SQLite's own tables, LiveFetch's tables, virtual tables and their shadow tables,
@@ -32,9 +36,18 @@ struct SchemaReader {
     }
     let entries = rows.filter { !isReserved($0.name) }
     try checkNames(entries.map(\.name), of: "tables or views")
+    let forms = try ColumnForms(storedOn: connection)
     var tables: [TableDescription] = []
     for entry in entries {
-      if let table = try table(entry) { tables.append(table) }
+      let description: TableDescription? =
+        if entry.isView {
+          try connection.withDeadline(after: Self.viewLimit) { () throws(StoreError) in
+            try table(entry, forms)
+          }
+        } else {
+          try table(entry, forms)
+        }
+      if let description { tables.append(description) }
     }
     return tables
   }
@@ -60,7 +73,7 @@ struct SchemaReader {
     }
   }
 
-  private func table(_ entry: Entry) throws(StoreError) -> TableDescription? {
+  private func table(_ entry: Entry, _ forms: ColumnForms) throws(StoreError) -> TableDescription? {
     let raw: [RawColumn]
     do {
       raw = try rawColumns(of: entry)
@@ -73,7 +86,7 @@ struct SchemaReader {
     let primaryKey = raw.filter { $0.keyPlace > 0 }.sorted { $0.keyPlace < $1.keyPlace }
     var table = TableDescription(
       name: entry.name, isView: entry.isView, isWithoutRowid: entry.isWithoutRowid,
-      columns: try columns(raw, of: entry), primaryKey: primaryKey.map(\.name),
+      columns: try columns(raw, of: entry, forms), primaryKey: primaryKey.map(\.name),
       isRowidAlias: !entry.isWithoutRowid && primaryKey.count == 1 && !indexes.hasKey,
       foreignKeys: try foreignKeys(of: entry.name), uniqueIndexes: indexes.others,
       sql: entry.sql, isObservable: !raw.contains { Self.isLostInSubqueries($0.name) })
@@ -91,9 +104,11 @@ struct SchemaReader {
         """
       ) { $0.integer(0) == 1 } ?? true
     } catch {
-      // The view cannot be read.
-      if case .failed = error { return true }
-      throw error
+      switch error {
+      // The view cannot be read, or takes too long.
+      case .failed, .queryTimeout: return true
+      default: throw error
+      }
     }
   }
 
@@ -130,12 +145,15 @@ extension SchemaReader {
     }
   }
 
-  private func columns(_ raw: [RawColumn], of entry: Entry) throws(StoreError) -> [Column] {
+  private func columns(
+    _ raw: [RawColumn], of entry: Entry, _ forms: ColumnForms
+  ) throws(StoreError) -> [Column] {
     var columns: [Column] = []
     for column in raw {
       let sample = ColumnSample(
-        connection: connection, table: entry.name, column: column.name,
-        declaredType: column.declaredType)
+        connection: connection, table: entry.name, isView: entry.isView, column: column.name,
+        declaredType: column.declaredType,
+        formerForm: forms.form(of: column.name, in: entry.name))
       let (type, dateFormat) = try sample.type(defaultSQL: column.defaultSQL)
       let isAny = entry.isStrict && folded(column.declaredType) == "any"
       columns.append(

@@ -7,7 +7,7 @@ extension SaveRun {
   enum PreconditionResult {
     /// The change may be made.
     case holds
-    /// The change is not made: a problem was reported, or the stored version stays.
+    /// The change is not made: a problem was reported, or the merge policy keeps the stored object.
     case ends
   }
 
@@ -19,10 +19,10 @@ extension SaveRun {
     switch change.precondition {
     case .none: return .holds
     case .absent:
-      guard try isThere(change, id, key) else { return .holds }
+      guard try isVisible(change, id, key) else { return .holds }
       return try end(change, at: index, id: id, "there is such an object already")
     case .present:
-      guard case .replace = change.operation, try !isThere(change, id, key) else { return .holds }
+      guard case .replace = change.operation, try !isVisible(change, id, key) else { return .holds }
       return try end(change, at: index, id: id, "there is no such object")
     case .etag(let tags):
       guard request.mergePolicy != .overwrite else { return .holds }
@@ -33,8 +33,8 @@ extension SaveRun {
     }
   }
 
-  /// True if the object of a change exists for the caller.
-  private func isThere(
+  /// True if the object of a change exists and the caller may read it.
+  private func isVisible(
     _ change: Change, _ id: ObjectID, _ key: [SQLValue]
   ) throws(StoreError) -> Bool {
     guard mayRead(id, of: change.entity) else { return false }
@@ -201,8 +201,14 @@ extension PropertyValue {
     case .toOne(_, nil): return stored == .null
     case .toOne(_, .id(let id)?): return id.isSame(as: stored)
     case .toOne(_, .inserted?): return false
-    case .toMany(_, let edit):
+    case .toMany(let relationship, let edit):
       guard case .all(let references) = edit, case .array(let stored) = stored else { return true }
+      if entity.relationships[relationship].isOrdered {
+        return references.count == stored.count
+          && zip(references, stored).allSatisfy { reference, json in
+            if case .id(let id) = reference { id.isSame(as: json) } else { false }
+          }
+      }
       let ids = Set(references)
       return ids.count == stored.count
         && stored.allSatisfy { json in
@@ -217,7 +223,7 @@ extension ObjectID {
   fileprivate func isSame(as json: JSON) -> Bool {
     switch self {
     case .integer(let id): json.integer == id
-    // Compared byte by byte: Swift's `==` takes a letter and its decomposition for equal.
+    // `ObjectID` compares texts byte by byte; `String` equates a letter and its decomposition.
     case .text: json.string.map(ObjectID.text) == self
     }
   }
@@ -248,8 +254,8 @@ extension Value {
 }
 
 extension JSON {
-  /// The same JSON for the same value: members have no order, the last of two with one name counts, and
-  /// 1.0 is 1. Names are compared byte by byte.
+  /// A normal form that is equal for JSON of the same value: members are sorted, the last of several with
+  /// the same name counts, and 1.0 becomes 1. Names are compared byte by byte.
   fileprivate var inOrder: JSON {
     switch self {
     case .null, .boolean, .string: self

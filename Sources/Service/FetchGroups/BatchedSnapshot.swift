@@ -1,9 +1,9 @@
 // Many fetches and one read transaction → one response body: diffs as far as there is time, then
 // snapshots of the others.
 //
-// Promises: every resumed fetch whose result may have changed is in the response, because a client
-// takes a resumed fetch that is not named as unchanged. A fetch without a token that there is no time
-// for is left out: its client requests it again.
+// A resumed fetch is one with a token. Promises: every resumed fetch whose result may have changed is in
+// the response, because for a client a resumed fetch that is missing is unchanged. A fetch without a
+// token is left out if there is no time for it: its client requests it again.
 
 import FetchModel
 import LiveQueries
@@ -13,15 +13,16 @@ struct BatchedSnapshot {
   let fetches: [FetchGroup.Named]
   let service: Service
   let maxBytes: Int
-  /// The tag of the tokens that the caller receives.
+  /// The tag of the tokens that the caller receives, which depends on its permissions.
   private let tag: UInt32?
   /// The index of the fetch that is being read.
   private var index = 0
-  /// The diffs and snapshots by the fetches' index.
+  /// The diffs, snapshots and problems by the fetches' index.
   private var results: [Int: [UInt8]] = [:]
+  /// The bytes of the results and the fetches' names.
   private var size = 0
 
-  /// The time limit of the diffs, at most half of the time that there is; fetches whose diff is not found
+  /// The longest time for diffs; they take at most half of the time that there is. Fetches without a diff
   /// by then get a snapshot.
   static let diffTime = Duration.seconds(5)
 
@@ -114,11 +115,13 @@ struct BatchedSnapshot {
     return body.finish(token.tagged(tag))
   }
 
+  /// The problem of an error, with the name of the fetch that was being read.
   func problem(_ error: StoreError) -> Problem {
     fetches.indices.contains(index)
       ? Problem(error).of(fetch: fetches[index].name) : Problem(error)
   }
 
+  /// The problem after ``read(_:until:)`` has returned nil.
   var tooLarge: Problem {
     Problem.badRequest(
       "answer-too-large", "The answers to these fetches have more than \(maxBytes) bytes together.",
@@ -131,7 +134,7 @@ struct BatchedSnapshot {
 struct FetchGroupBody {
   private var results: [UInt8] = []
 
-  /// The bytes of the results.
+  /// The size of the results in bytes.
   var size: Int { results.count }
 
   mutating func append(_ json: [UInt8], under name: String) {

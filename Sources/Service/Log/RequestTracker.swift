@@ -1,4 +1,4 @@
-// A request from its authentication to its end → a line of the log, and charges to the caller's quotas.
+// A request, from its authentication to its end → a line of the log. Charges the caller's quotas.
 
 import FetchModel
 import LiveFetchHTTPServer
@@ -60,13 +60,14 @@ final class RequestTracker: ExchangeAttachment {
     state.withLock { $0.token = header.value }
   }
 
-  /// Releases what the request holds of the caller's quotas now, and `hold` when the request is
-  /// completed.
+  /// Keeps the request's part of the caller's quotas until the request is completed, in place of an
+  /// earlier part, which is released.
   func keep(_ hold: QuotaHold?) {
     let old = state.withLock { state in
       defer { state.hold = hold }
       return state.hold
     }
+    // The old part is released here, while the state is not locked.
     _ = old
   }
 
@@ -91,7 +92,7 @@ final class RequestTracker: ExchangeAttachment {
     logger.info("request", metadata: metadata)
   }
 
-  /// The entries of a request that no service has seen.
+  /// The entries of the log for a request, with defaults for those that only a service knows.
   static func metadata(_ completion: HTTPCompletion) -> Logger.Metadata {
     [
       "id": "\(completion.requestID)",

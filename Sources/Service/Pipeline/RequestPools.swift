@@ -64,8 +64,11 @@ final class RequestPools: Sendable {
     let first = max(2, connections - Self.laterThreads)
     let slow = configuration.slowQueries
     attempts = [
+      // The limit is that of the query. A large answer may take longer to write and to compress; that needs
+      // no connection.
       Attempt(
-        pool: ThreadPool(name: "livefetch-50ms", threads: first, queue: queue),
+        pool: ThreadPool(
+          name: "livefetch-50ms", threads: first + 1, leftToOthers: 1, queue: queue),
         limit: .milliseconds(50)),
       Attempt(
         pool: ThreadPool(name: "livefetch-500ms", threads: 2, queue: queue),

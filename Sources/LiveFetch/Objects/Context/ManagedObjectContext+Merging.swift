@@ -14,7 +14,8 @@ extension ManagedObjectContext {
     await processAnswers(isolation: isolation)
     guard let start = lastToken else { return }
     let found = try await remoteChanges(since: start, isolation: isolation)
-    // Without the history, the first read after this one has the token from which to go on.
+    // If the history does not reach back to `start`, the next merge begins at the token of the first
+    // read below.
     if found.token == nil { lastToken = nil }
     do throws(ContextError) {
       try await reread(found.changes, isolation: isolation)
@@ -27,8 +28,9 @@ extension ManagedObjectContext {
     processChangesOfTree()
   }
 
-  /// Reads the objects in memory again that a controller's diff removed from its result: they were
-  /// deleted, or have other values. One request for a thousand of them, none if no object is in memory.
+  /// Reads again the objects in memory that a controller's diff removed from its result: they were
+  /// deleted, or have other values. Sends a request for each thousand of them, and none if no object is
+  /// in memory.
   func rereadRemoved<Element: Fetchable>(
     _ diff: Diff, of type: Element.Type, isolation: isolated (any Actor)?
   ) async {
@@ -82,8 +84,8 @@ extension ManagedObjectContext {
     guard !read.isEmpty else { throw .notFound(entity: layout.entityName, id: object.objectID) }
   }
 
-  /// Reads what a save changed beyond the values sent. If the history or an object cannot be read, it
-  /// is read after the next save or merge, because the context's token does not advance.
+  /// Reads what a save changed beyond the values sent. If the history or an object cannot be read, the
+  /// context's token does not advance: the next save or merge reads it.
   func takeOverSave(
     _ draft: ContextSave, _ receipt: SaveReceipt, isolation: isolated (any Actor)?
   ) async {
@@ -103,7 +105,7 @@ extension ManagedObjectContext {
           token = found.token ?? token
         } catch {
           switch error {
-          // A store without a history, or one that this caller may not read: there is only the own save.
+          // A store without a history, or one that this caller may not read: only this save is known.
           case .store(.refused(let problem))
           where problem.status != 401 && ServiceUnavailable(problem) == nil:
             break
@@ -122,7 +124,9 @@ extension ManagedObjectContext {
 
   // MARK: - Changes of the store
 
+  /// The objects that saves changed.
   struct RemoteChanges {
+    /// The ids of changed objects, by the names of entities.
     var ids: [String: Set<ObjectID>] = [:]
     /// The entities of all these objects, and entities of which no ids are known.
     var entities: Set<String> = []
@@ -141,6 +145,9 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Reads the history after `start`.
+  ///
+  /// - Returns: the changes and the token at their end, which is nil if the history does not reach back.
   private func remoteChanges(
     since start: String, isolation: isolated (any Actor)?
   ) async throws(ContextError) -> (changes: RemoteChanges, token: String?) {
@@ -153,7 +160,8 @@ extension ManagedObjectContext {
           throw .notUnderstood("no history")
         }
         for save in saves { changes.add(save) }
-        let isEnd = to == token || saves.count < 1000
+        // A store sends fewer saves than there are if they are large.
+        let isEnd = to == token || saves.isEmpty
         token = to
         if isEnd { return (changes, token) }
       }
@@ -164,23 +172,22 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Reads the changed objects in memory again, in every context of the tree, with the objects
-  /// whose members may have changed. Objects that are not found were deleted. Reports unreadable
-  /// ones.
+  /// Reads again the changed objects in memory, in every context of the tree, and the objects whose
+  /// members may have changed. An object that is not found was deleted. Reports unreadable ones.
   private func reread(
     _ changes: RemoteChanges, isolation: isolated (any Actor)?
   ) async throws(ContextError) {
-    for concerned in concerned(by: changes) {
-      let layout = concerned.layout
-      for some in concerned.ids.sorted().chunks(of: 1000) {
+    for affected in affectedObjects(by: changes) {
+      let layout = affected.layout
+      for chunk in affected.ids.sorted().chunks(of: 1000) {
         let (items, reading) = try await items(
-          layout, ids: some, extra: concerned.loaded, isolation: isolation)
+          layout, ids: chunk, extra: affected.loaded, isolation: isolation)
         _ = readable(items, of: layout.type, asOf: reading) { item throws(MaterializationError) in
           try check(item.propertyValues, layout, item)
           let key = RegistryKey(root: layout.root, id: .permanent(item.id))
           update(item.propertyValues, of: key, asOf: reading)
         }
-        for id in Set(some).subtracting(items.map(\.id)) {
+        for id in Set(chunk).subtracting(items.map(\.id)) {
           objectIsGone(RegistryKey(root: layout.root, id: .permanent(id)), asOf: reading)
         }
       }
@@ -198,7 +205,7 @@ extension ManagedObjectContext {
   }
 
   /// Objects of one class that must be read again.
-  private struct Concerned {
+  private struct AffectedObjects {
     let layout: EntityLayout
     let ids: Set<ObjectID>
     /// To-many relationships whose members are loaded.
@@ -207,10 +214,10 @@ extension ManagedObjectContext {
 
   /// The objects in memory that changed, and those whose members may have changed. O(these), unless
   /// everything may have changed.
-  private func concerned(by changes: RemoteChanges) -> [Concerned] {
+  private func affectedObjects(by changes: RemoteChanges) -> [AffectedObjects] {
     var byClass: [ObjectIdentifier: [ManagedObject]] = [:]
     for context in branch {
-      for object in context.objects(concernedBy: changes, familyNames) {
+      for object in context.objects(affectedBy: changes, familyNames) {
         guard object.objectID.permanentID != nil,
           object.stage == .stored || object.stage == .deleted,
           context.parent == nil || !context.isNewAbove(context.key(of: object))
@@ -223,15 +230,17 @@ extension ManagedObjectContext {
       let loaded = layout.properties.filter { property in
         property.isToMany && found.contains { $0.row[property.name] != nil }
       }
-      return Concerned(
+      return AffectedObjects(
         layout: layout, ids: Set(found.compactMap(\.objectID.permanentID)),
         loaded: loaded.map(\.name))
     }
   }
 
+  /// Returns the objects of this context that changed or whose members may have changed.
+  ///
   /// - Parameter familyNames: the names of a class's entity and of those that share its ids.
   private func objects(
-    concernedBy changes: RemoteChanges, _ familyNames: (any ManagedEntity.Type) -> Set<String>
+    affectedBy changes: RemoteChanges, _ familyNames: (any ManagedEntity.Type) -> Set<String>
   ) -> Set<ManagedObject> {
     guard !changes.isEverything else { return registeredObjects }
     var found: Set<ManagedObject> = []

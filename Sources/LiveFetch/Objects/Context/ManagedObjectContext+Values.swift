@@ -38,6 +38,8 @@ extension ManagedObjectContext {
   }
 
   /// Deletes the object with the id of `value` with the next save.
+  ///
+  /// - Throws: ``ContextError/unwritable(_:)``, also for a value without an id.
   public func delete<Value: Fetchable & Encodable>(_ value: Value) throws(ContextError) {
     let id = try writable { () throws(UnreadableValue) in
       try ItemCoding.id(in: ItemCoding.members(of: value))
@@ -55,7 +57,7 @@ extension ManagedObjectContext {
     valueChanges.append(ValueChange(entity: type.entityName, kind: .delete(id)))
   }
 
-  /// Runs `encode`, and throws its error as that of a context.
+  /// Runs `encode`, and throws its error as ``ContextError/unwritable(_:)``.
   private func writable<Value>(
     _ encode: () throws(UnreadableValue) -> Value
   ) throws(ContextError) -> Value {
@@ -75,8 +77,8 @@ extension ManagedObjectContext {
   /// ```
   ///
   /// - Returns: the number of changed objects.
-  /// - Throws: ``ContextError``. If the answer was lost, a second call with the same values makes the
-  ///   batch once, as with ``save(isolation:)``.
+  /// - Throws: ``ContextError``. If the answer was lost, call again with the same values: the store makes
+  ///   the batch only once, as with ``save(isolation:)``.
   @discardableResult
   public func batchUpdate<Object: ManagedObjectType>(
     _ type: Object.Type, where predicate: FetchPredicate,
@@ -123,7 +125,7 @@ extension ManagedObjectContext {
       throw ContextError(error, ContextSave())
     }
     saves += 1
-    // The batch is made. What cannot be read now is read by the next merge.
+    // The batch is stored. The next merge reads what this one cannot.
     try? await mergeChanges(isolation: isolation)
     return receipt
   }

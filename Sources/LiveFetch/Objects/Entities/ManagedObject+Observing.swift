@@ -5,7 +5,7 @@ import FetchModel
 import Observation
 
 extension ManagedObject: Observable {
-  /// Notes that a property is read.
+  /// Registers that the observed function reads a property.
   func registerRead() {
     let registrar = registrar ?? ObservationRegistrar()
     self.registrar = registrar

@@ -11,11 +11,11 @@ extension ModelFile {
   /// ```
   ///
   /// An attribute has the type of its Swift property, is optional if that is, and has its initial
-  /// value as default; a ``PolymorphicValue``, a `Codable` one or one with a transformer is
-  /// `Transformable`. A class that is only a ``ManagedEntity`` is abstract. Two relationships are
-  /// inverse to each other if they say so (`inverse`), or if they are the only ones between two
-  /// classes. A class with several relationships to itself states the inverse of each that is to-many.
-  /// Rules, indexes and access are added to the result.
+  /// value as default. A ``PolymorphicValue``, a `Codable` value or one with a transformer is
+  /// `Transformable`. A class that conforms to ``ManagedEntity`` only is abstract. Two relationships are
+  /// inverse to each other if one of them states it (`inverse`), or if they are the only ones between two
+  /// classes. A class with several relationships to itself has to state the inverse of each that is
+  /// to-many. Add validation rules, indexes and access rules to the result.
   ///
   /// - Parameter classes: the classes of ``PolymorphicValue``s with their fields, which a store checks in
   ///   each value.
@@ -33,9 +33,9 @@ extension ModelFile {
     try check()
   }
 
-  /// The differences between the classes' declarations and this model, such as an attribute that it
-  /// lacks or whose type differs; empty if the classes fit. Properties that the classes do not
-  /// declare are no difference.
+  /// The differences between the classes' declarations and this model, such as an attribute that the
+  /// model lacks or that has another type there; empty if the classes fit. Properties that only the
+  /// model has are no difference.
   public func differences(from types: [any ManagedEntity.Type]) -> [ModelFileProblem] {
     var reader = ClassReader()
     for type in types { reader.add(type) }
@@ -96,7 +96,7 @@ extension ModelFile {
 }
 
 extension ModelFile.AttributeType {
-  /// One type of those that the same Swift types read.
+  /// A type that stands for all types that the same Swift types can read.
   fileprivate var family: Self {
     switch self {
     case .integer16, .integer32, .integer64: .integer64
@@ -148,7 +148,7 @@ private struct ClassReader {
     attribute.isOptional = property.problem(.null) == nil
     attribute.transformer = property.transformer
     attribute.className = property.className
-    // A value that is another one for each object, such as `UUID()`, is no default of the model.
+    // An initial value that differs between objects, such as `UUID()`, is not a default of the model.
     if case .attribute(let initial?) = property.kind, initial != .null,
       EntityLayout.initialValues(of: layout.type.init())[property.name] == initial
     {
@@ -197,7 +197,7 @@ private struct ClassReader {
     }
   }
 
-  /// The inverse relationship: the one that says so, or the only one between two classes.
+  /// The inverse relationship: the one that either side states, or the only one between two classes.
   private func inverse(of property: PropertyLayout, _ layout: EntityLayout) -> String? {
     if let inverse = property.inverse { return inverse }
     guard let name = property.destination?.entityName,

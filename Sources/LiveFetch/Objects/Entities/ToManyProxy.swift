@@ -46,7 +46,7 @@ public struct ToManyProxy<Destination: ManagedEntity> {
     owner.addRetained(object, as: name)
   }
 
-  /// Removes a member; nothing happens if the object is none.
+  /// Removes a member; nothing happens if the object is not a member.
   public func remove(_ object: Destination) {
     owner.editMembers(of: name, [object.objectID]) { $0.remove(object.objectID) }
     owner.related[name]?.remove(object)
@@ -77,7 +77,7 @@ public struct ToManyProxy<Destination: ManagedEntity> {
     let new = ids.compactMap { context.registerFromParent(Destination.self, $0) }
     let wanted = ids.compactMap(\.permanentID)
     let kept = try await context.objects(Destination.self, with: wanted, isolation: isolation)
-    // A member that was deleted meanwhile is none any more.
+    // Leaves out members that were deleted in the meantime.
     let found = ids.compactMap { context.registeredObject(Destination.self, $0) as? Destination }
     withExtendedLifetime((new, kept)) { owner.retain(found, as: name) }
     return found

@@ -4,26 +4,26 @@ import Foundation
 
 /// The reason why a stored value cannot be read, or a value cannot be stored.
 ///
-/// An attribute of type `Result<Value, UnreadableValue>` contains it instead of a value; any other
-/// attribute refuses the whole object, see ``MaterializationError``.
+/// An attribute of type `Result<Value, UnreadableValue>` contains it instead of a value. With an
+/// attribute of any other type the whole object is unreadable: see ``MaterializationError``.
 public struct UnreadableValue: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The reason without the attribute's name: `takes a date, not a number`.
+  /// The reason without the attribute's name: `is a number, not a date`.
   public let reason: String
 
-  /// - Parameter reason: without the attribute's name: `takes a date, not a number`.
+  /// - Parameter reason: without the attribute's name: `is a number, not a date`.
   public init(_ reason: String) { self.reason = reason }
 
   public var description: String { reason }
 
-  static func expected(_ what: String, _ json: JSON) -> UnreadableValue {
-    UnreadableValue("is \(json.kind), not \(what)")
+  static func expected(_ kind: String, _ json: JSON) -> UnreadableValue {
+    UnreadableValue("is \(json.kind), not \(kind)")
   }
 }
 
 /// A type that an attribute can have.
 ///
 /// Numbers, texts, dates, decimals, UUIDs, URLs and data conform, as do optionals and arrays of
-/// them, and enumerations with such a raw value that declare it:
+/// them. An enumeration with such a raw value conforms if it says so:
 ///
 /// ```swift
 /// enum Mood: String, AttributeValue { case calm, stormy }
@@ -59,6 +59,7 @@ extension Int32: AttributeValue {}
 extension Int16: AttributeValue {}
 
 extension Double: AttributeValue {
+  /// A number, or an infinity as the string that the API uses for it.
   public static func attributeValue(of json: JSON) throws(UnreadableValue) -> Double {
     switch json {
     case .string("Infinity"): return .infinity
@@ -114,8 +115,9 @@ extension Bool: AttributeValue {
 // MARK: - Texts, dates, bytes
 
 extension JSON {
-  fileprivate func text(_ what: String) throws(UnreadableValue) -> String {
-    guard case .string(let text) = self else { throw .expected(what, self) }
+  /// - Parameter kind: the expected value for the message: `a date`.
+  fileprivate func text(_ kind: String) throws(UnreadableValue) -> String {
+    guard case .string(let text) = self else { throw .expected(kind, self) }
     return text
   }
 }
@@ -133,10 +135,10 @@ extension Instant: AttributeValue {
     return instant
   }
 
-  /// The date; a date whose text could not be read again cannot be stored.
+  /// The date as ISO 8601; one whose text does not read back as the same date cannot be stored.
   public func attributeJSON() throws(UnreadableValue) -> JSON {
     let text = iso8601
-    guard Instant(iso8601: text) == self else { throw UnreadableValue("is beyond all dates") }
+    guard Instant(iso8601: text) == self else { throw UnreadableValue("is out of range") }
     return .string(text)
   }
 }
@@ -146,7 +148,7 @@ extension Date: AttributeValue {
     Date(try Instant.attributeValue(of: json))
   }
 
-  /// The date; NaN and infinite dates cannot be stored.
+  /// The date as ISO 8601; NaN and infinite dates cannot be stored.
   public func attributeJSON() throws(UnreadableValue) -> JSON {
     guard let instant = Instant(secondsSince1970: timeIntervalSince1970) else {
       throw UnreadableValue("is \(timeIntervalSince1970) s after 1970, which is no date")
@@ -184,7 +186,7 @@ extension JSON: AttributeValue {
   public static func attributeValue(of json: JSON) throws(UnreadableValue) -> JSON { json }
 }
 
-// MARK: - Values of values
+// MARK: - Optionals, arrays, enumerations, results
 
 extension Optional: AttributeValue where Wrapped: AttributeValue {
   public static func attributeValue(of json: JSON) throws(UnreadableValue) -> Wrapped? {
@@ -225,7 +227,7 @@ extension RawRepresentable where Self: AttributeValue, RawValue: AttributeValue 
   public func attributeJSON() throws(UnreadableValue) -> JSON { try rawValue.attributeJSON() }
 }
 
-/// A value that contains the reason if it cannot be read.
+/// A value, or the reason why it cannot be read.
 ///
 /// ```swift
 /// @Managed(.mood) var mood: Result<Mood, UnreadableValue> = .success(.calm)
