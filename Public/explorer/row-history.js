@@ -72,7 +72,7 @@ export class RowHistory {
       this.#since = data.to;
       this.#read += data.saves.length;
       this.#entries.push(...data.saves.flatMap((save) => this.#own(save)));
-      if (data.saves.length < PAGE) return;
+      if (data.saves.length === 0) return;
       replace(this.#body, h('p', { class: 'quiet' }, `${number(this.#read)} saves read …`));
     }
   }

@@ -67,7 +67,8 @@ extension StoreError {
     case .busy: "it is busy"
     case .readOnly: "its file or disk may only be read"
     case .storageFailed: "the storage failed"
-    case .unusable, .damaged: "the file is damaged"
+    case .damaged: "the file is damaged"
+    case .unusable: "the file cannot be used"
     default: "the store failed"
     }
   }

@@ -125,6 +125,20 @@ extension ImportTests {
     #expect(try folder.sql("SELECT n FROM T", on: "b.sqlite") == ["a"])
   }
 
+  @Test("A refused heading is named by its column in the file, also if columns are left out")
+  func columnNumbers() throws {
+    let folder = try Folder()
+    for (text, complaint) in [
+      ("id,x,b,b\n1,2,3,4\n", "columns 3 and 4 are both 'b'"),
+      ("id,x,,b\n1,2,3,4\n", "column 3 has no name"),
+    ] {
+      try folder.write(text, to: "f.csv")
+      let run = try folder.run("import", "new.sqlite", "f.csv", "--into", "T", "--map", "x=")
+      #expect(run.status == 65)
+      #expect(run.errors.contains(complaint), "\(run.errors)")
+    }
+  }
+
   @Test(
     "A file from which no table can be inferred is refused with its line, and no file remains",
     arguments: [

@@ -11,6 +11,8 @@ final class PausingStore: ObjectStore {
   private struct State {
     /// The error of every request for the history; nil if it is answered.
     var historyFailure: ObjectStoreError?
+    /// True if each answer of the history has one save.
+    var hasShortPages = false
     var closed: Set<Gate> = []
     var waiting: [Gate: [CheckedContinuation<Void, Never>]] = [:]
   }
@@ -25,6 +27,9 @@ final class PausingStore: ObjectStore {
 
   /// Makes every request for the history fail, until it is called with nil.
   func failHistory(_ error: ObjectStoreError?) { state.withLock { $0.historyFailure = error } }
+
+  /// Makes each answer of the history have one save at most, as if every save were large.
+  func shortenHistory() { state.withLock { $0.hasShortPages = true } }
 
   /// Releases the waiting responses and all later ones.
   func open(_ gate: Gate) {
@@ -70,6 +75,13 @@ final class PausingStore: ObjectStore {
 
   func changes(since token: String) async throws(ObjectStoreError) -> JSON {
     if let failure = state.withLock({ $0.historyFailure }) { throw failure }
-    return try await store.changes(since: token)
+    let answer = try await store.changes(since: token)
+    guard state.withLock({ $0.hasShortPages }), case .array(let saves)? = answer["saves"],
+      let first = saves.first, let to = first["token"]
+    else { return answer }
+    return .object([
+      .init(name: "from", value: .string(token)), .init(name: "to", value: to),
+      .init(name: "saves", value: .array([first])),
+    ])
   }
 }

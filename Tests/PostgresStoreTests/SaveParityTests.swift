@@ -180,6 +180,11 @@ struct SaveParityTests {
         #"{"changes":[{"insert":"Note","values":{"id":2,"city":201}}]}"#,
         ["409 0 city no-such-object"]
       ),
+      (
+        #"{"changes":[{"insert":"Note","values":{"id":3,"city":202}},"#
+          + #"{"insert":"City","values":{"name":"Far","country":1,"Note":[77]}}]}"#,
+        ["409 0 city no-such-object", "409 1 Note no-such-object"]
+      ),
     ])
   }
 
@@ -201,6 +206,24 @@ struct SaveParityTests {
       (
         #"{"changes":[{"delete":"Country","where":"id == 1"}]}"#,
         ["409 0 City still-referenced"]
+      ),
+    ])
+  }
+
+  @Test("a batch that gives one member to several objects leaves it to the one with the highest id")
+  func batchOfMembers() throws {
+    try check([
+      (
+        #"{"changes":[{"insert":"Note","values":{"id":1}}]}"#,
+        ["0=1", "+1 ~0 -0", "0 Note 1 inserted"]
+      ),
+      (
+        #"{"changes":[{"update":"City","where":"country == 1","values":{"Note":[1]}}]}"#,
+        ["+0 ~2 -0"]
+      ),
+      (
+        #"{"changes":[{"update":"Note","id":1,"values":{},"base":{"city":11}}]}"#,
+        ["+0 ~1 -0", "0 Note 1 updated"]
       ),
     ])
   }

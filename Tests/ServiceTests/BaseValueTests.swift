@@ -89,6 +89,18 @@ struct BaseValueTests {
     #expect(answer.status == status, "\(answer.text)")
   }
 
+  @Test(
+    "is refused if it has an edit in place of the members that the client has read",
+    arguments: [#"{"add":[1]}"#, #"{"remove":[1]}"#, "{}"])
+  func edit(base: String) throws {
+    let file = try ModelContractTests.heroes()
+    let change =
+      #"{"update":"Team","id":1,"values":{"name":"x"},"base":{"members":\#(base)}}"#
+    let answer = try file.ask("POST", "/v1/save", body: #"{"changes":[\#(change)]}"#)
+    #expect(answer.status == 422, "\(answer.text)")
+    #expect(answer.text.contains(#""property":"members","code":"wrong-type""#), "\(answer.text)")
+  }
+
   @Test("lets such a row be deleted")
   func deleted() throws {
     let file = try Self.file()

@@ -219,6 +219,33 @@ struct DeleteRuleTests {
     #expect(try Self.count(file, "Team") == 1)
   }
 
+  @Test(
+    "an object is deleted if the same save deletes or moves those that need it, in any order",
+    arguments: [
+      (#"{"delete":"Hero","id":1}"#, 200), (#"{"update":"Hero","id":1,"values":{"team":2}}"#, 200),
+      (#"{"update":"Team","id":2,"values":{"members":[1]}}"#, 200),
+      (#"{"update":"Team","id":2,"values":{}}"#, 409),
+    ])
+  func requiredInverse(other: String, status: Int) throws {
+    let model = """
+      {"entities":[{"name":"Team","relationships":[
+        {"name":"members","destination":"Hero","toMany":true,"inverse":"team"}]},
+      {"name":"Hero","relationships":[
+        {"name":"team","destination":"Team","inverse":"members","optional":false}]}]}
+      """
+    let delete = #"{"delete":"Team","id":1}"#
+    for changes in [[delete, other], [other, delete]] {
+      let file = try SampleModel.served(text: model)
+      for (entity, values) in [("Team", "{}"), ("Team", "{}"), ("Hero", #"{"team":1}"#)] {
+        _ = try file.insert(entity, values)
+      }
+      let answer = try file.ask(
+        "POST", "/v1/save", body: #"{"changes":[\#(changes.joined(separator: ","))]}"#)
+      #expect(answer.status == status, "\(changes): \(answer.text)")
+      #expect(try Self.count(file, "Team") == (status == 200 ? 1 : 2), "\(changes)")
+    }
+  }
+
   /// Deleting a cascades to its b, and Deny protects b while it has a c.
   static let denied = """
     {"entities":[

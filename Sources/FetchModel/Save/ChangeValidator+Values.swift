@@ -72,7 +72,8 @@ extension ChangeValidator {
     let relationship = entity.relationships[index]
     let destination = model.entities[relationship.destination]
     if relationship.isToMany {
-      return memberEdit(json, destination, relationship.name).map { .toMany(index, $0) }
+      return memberEdit(json, destination, relationship.name, isBase: isBase)
+        .map { .toMany(index, $0) }
     }
     if json == .null {
       guard relationship.isOptional || isBase else {
@@ -86,10 +87,15 @@ extension ChangeValidator {
   }
 
   private mutating func memberEdit(
-    _ json: JSON, _ destination: Entity, _ property: String
+    _ json: JSON, _ destination: Entity, _ property: String, isBase: Bool
   ) -> MemberEdit? {
     if case .array(let elements) = json {
       return .all(elements.compactMap { reference($0, entity: destination, property: property) })
+    }
+    // An edit is no value that a client has read.
+    guard !isBase else {
+      report(.wrongType, property, "`\(property)` in `base` takes the list of ids that was read")
+      return nil
     }
     guard let members = json.members,
       members.allSatisfy({ $0.name == "add" || $0.name == "remove" })

@@ -42,10 +42,10 @@ public struct APIKeyRecord: Sendable, Hashable {
     revoked != nil || !keys.contains { $0.name == name && $0.revoked == nil }
   }
 
-  /// The key of `keys` that is not revoked and has this name or, if none has, this id.
+  /// The key of `keys` that is not revoked and has this id or, if none has, this name.
   package static func active(_ name: String, in keys: [APIKeyRecord]) -> APIKeyRecord? {
     let active = keys.filter { $0.revoked == nil }
-    return active.first { $0.name == name } ?? active.first { $0.id == name }
+    return active.first { $0.id == name } ?? active.first { $0.name == name }
   }
 
   /// Returns the texts of a JSON array, the form in which stores keep scopes and roles.

@@ -154,6 +154,7 @@ extension FetchedResultsController {
       return try await fetch(own.0, own.1, update: update, isolation: isolation)
     }
     try outcome?.get()
+    try checkReadable()
   }
 
   /// Continues following the previous request, or waits for the store to come back.

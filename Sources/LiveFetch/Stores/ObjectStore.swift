@@ -24,7 +24,7 @@ public protocol ObjectStore: Sendable {
   ) async throws(ObjectStoreError) -> SubmittedSave
 
   /// Returns saves after `token`, oldest first, as `GET /v1/changes` gives them, up to the token `to`:
-  /// 1,000 of them, or fewer if there are no more.
+  /// at most 1,000, and fewer if they are large. An answer without saves is the end of the history.
   ///
   /// - Throws: ``ObjectStoreError/tokenExpired`` if history does not reach back to `token`. A store
   ///   without a history refuses, as the default does; contexts then merge their own saves only.

@@ -6,6 +6,8 @@ import FetchModel
 struct ImportHeader {
   /// The names of the properties, in the order of the file's columns, after `--map`.
   let names: [String]
+  /// The file's columns that have them; nil if all are imported.
+  let places: [Int]?
 
   /// The problem with the names, for the user; nil if they are valid.
   var problem: String? {
@@ -14,10 +16,13 @@ struct ImportHeader {
         + "\(NewTable.maxColumns.withThousandsSeparators): leave some out with --map NAME="
     }
     if let index = names.firstIndex(of: "") {
-      return "column \(index + 1) has no name: --map =NAME gives it one, --map = leaves it out"
+      return "column \(number(index)) has no name: --map =NAME gives it one, --map = leaves it out"
     }
     return duplicateProblem
   }
+
+  /// The number of a column in the file, from 1.
+  private func number(_ index: Int) -> Int { (places?[index] ?? index) + 1 }
 
   /// The problem that a name occurs twice. SQLite treats names that differ only in case as equal.
   private var duplicateProblem: String? {
@@ -28,7 +33,7 @@ struct ImportHeader {
         names[first] == name
         ? "'\(name)'" : "'\(names[first])' and '\(name)', which differ only in case"
       return
-        "columns \(first + 1) and \(index + 1) are both \(both): name one differently in the file"
+        "columns \(number(first)) and \(number(index)) are both \(both): name one differently in the file"
     }
     return nil
   }

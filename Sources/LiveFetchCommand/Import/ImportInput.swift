@@ -25,7 +25,7 @@ struct ImportInput {
       throw failure("\(source.name): \(error.detail)", .unusableStore)
     }
     (properties, places) = try Self.selection(of: records.names, source.name, command.map)
-    if let problem = ImportHeader(names: properties).problem {
+    if let problem = ImportHeader(names: properties, places: places).problem {
       throw failure("\(source.name): line \(max(1, records.line)): \(problem)", .unusableStore)
     }
   }

@@ -59,6 +59,8 @@ public final class DatabaseImport {
   private let assigned: Set<Int>
   /// Those of them for which rows contained values since their sequences were advanced.
   private var written: Set<Int> = []
+  /// True if a row was updated by a key that leaves out a column whose values sequences assign.
+  private var updatesAssigned: Bool { updated > 0 && !assigned.isSubset(of: key) }
   /// The column of each field of the rows.
   private var columns: [Int] = []
   /// The fields of the key's columns.
@@ -406,7 +408,7 @@ extension DatabaseImport {
     let next = assigned.intersection(columns)
     let passed = written.subtracting(next)
     written = next
-    guard inserted > 0, !passed.isEmpty else { return }
+    guard inserted > 0 || updatesAssigned, !passed.isEmpty else { return }
     try storing { () throws(PostgresError) in
       for column in passed.sorted() {
         try connection.query(

@@ -81,6 +81,10 @@ extension PostgresSaveExecutor {
     } catch {
       if connection.isInTransaction { connection.rollBack() }
       if let repetition = save.repetition { return .success(.again(repetition)) }
+      // Only savepoints let the refusal list the violations of deferred constraints too.
+      if !hasSavepoints, run.request.changes.count > 1, error.listsProblems {
+        return .success(.again(.withSavepoints))
+      }
       return .failure(error)
     }
   }
@@ -270,5 +274,15 @@ extension PostgresSnapshot {
     guard transaction - end <= UInt64(most) else { return nil }
     return PostgresSnapshot(
       end: transaction + 1, inProgress: inProgress + Array(end..<transaction))
+  }
+}
+
+extension SaveError {
+  /// True if the refusal names every problem of the changes.
+  fileprivate var listsProblems: Bool {
+    switch self {
+    case .invalid, .conflicts: true
+    default: false
+    }
   }
 }

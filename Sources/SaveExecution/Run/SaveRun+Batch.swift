@@ -304,10 +304,10 @@ extension SaveRun {
     Int(try connection.integer(matches.count(upTo: limit)))
   }
 
+  /// Returns the matching objects in the order of their ids, so that a batch has the same result whatever
+  /// index finds them.
   private func ids(_ matches: Matches) throws(StoreError) -> [ObjectID] {
-    let ids = try connection.ids(matches.ids)
-    // A database without one writer returns rows in any order.
-    return connection.locksRows ? ids.sorted() : ids
+    try connection.ids(matches.ids).sorted()
   }
 
   private mutating func attempt(

@@ -312,7 +312,9 @@ extension SaveRun {
 extension SaveRun {
   /// Reports the objects that the save left in a state that the rules do not allow.
   mutating func checkPermissionsAfterwards() throws(StoreError) {
-    guard let permissions, problems.isEmpty, !isRolledBack else { return }
+    guard let permissions, problems.allSatisfy({ $0.code == .forbidden }), !isRolledBack else {
+      return
+    }
     try check(permissions.inserted, .insert, permissions.access)
     try check(permissions.updated, .update, permissions.access)
     try reportLost(permissions)

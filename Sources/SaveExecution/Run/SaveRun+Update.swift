@@ -125,7 +125,10 @@ extension SaveRun {
     else { return }
     try checkPermissionsBeforeDelete()
     if let constraint = try attempt(statements.delete(from: table), [], then: key) {
-      if constraint.isDenial, !isLastTry { return refusedDeletes.append(index) }
+      // A later change may move or delete the object that refers to this one.
+      if constraint.isDenial || constraint.kind == .notNull, !isLastTry, !isRolledBack {
+        return refusedDeletes.append(index)
+      }
       return try report(constraint, deleting: table, at: index, id: id)
     }
     guard connection.changedRows == 0 else {

@@ -93,6 +93,7 @@ struct SaveRun {
   private mutating func deleteRefused() throws(StoreError) {
     var last = 0
     while !refusedDeletes.isEmpty, !isRolledBack {
+      isReordered = true
       isLastTry = refusedDeletes.count == last
       last = refusedDeletes.count
       let again = refusedDeletes

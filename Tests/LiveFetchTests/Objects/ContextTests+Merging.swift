@@ -57,6 +57,23 @@ extension ContextTests {
     }
   }
 
+  @Test("merges every save if the history comes in small parts", arguments: Kind.allCases)
+  func smallHistoryParts(kind: Kind) async throws {
+    let (sample, ids) = try await SampleCities.store(kind)
+    let store = PausingStore(sample.store)
+    store.shortenHistory()
+    let context = ManagedObjectContext(store: store)
+    let osaka = try #require(ids["osaka"])
+    let cusco = try #require(ids["cusco"])
+    let first = try await context.materializedObject(City.self, with: osaka)
+    let second = try await context.materializedObject(City.self, with: cusco)
+    try await sample.save(#"{"update":"City","id":\#(osaka),"values":{"population":3}}"#)
+    try await sample.save(#"{"update":"City","id":\#(cusco),"values":{"population":4}}"#)
+    try await context.mergeChanges()
+    #expect(first.population == 3)
+    #expect(second.population == 4)
+  }
+
   @Test("reports a conflict if the object was deleted", arguments: Kind.allCases)
   func deletedElsewhere(kind: Kind) async throws {
     let (sample, ids) = try await SampleCities.store(kind)

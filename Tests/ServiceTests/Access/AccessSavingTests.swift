@@ -357,6 +357,20 @@ struct AccessSavingTests {
     #expect(try fixture.ask(nil, "GET", "/v1/objects/note/1").json["title"]?.string == "a1")
   }
 
+  @Test("A refusal names the changes that are refused before the save and those refused after it")
+  func kinds() throws {
+    let fixture = try AccessFixture()
+    let save = """
+      {"changes":[{"update":"note","id":3,"values":{"title":"ok"}},
+        {"insert":"note","values":{"title":"n","owner":1}},{"delete":"note","id":2}]}
+      """
+    let refused = try fixture.ask("2", "POST", "/v1/save", save)
+    #expect(refused.status == 403)
+    let named = refused.json["errors"]?.elements?.map { $0["change"]?.integer }
+    #expect(named == [1, 2], "\(refused.text)")
+    #expect(try fixture.ask(nil, "GET", "/v1/objects/note/3").json["title"]?.string == "b1")
+  }
+
   @Test("An idempotency key of one caller is not another's")
   func idempotency() throws {
     let fixture = try AccessFixture()
