@@ -249,9 +249,15 @@ extension ServiceHost {
     guard !isLate else { return served.store.close() }
     metrics.observe(served.store.newestToken)
     serve(waiting, served.service)
-    // Called at once if the store is outdated already.
-    served.store.onOutdated { [weak self] reason in
-      startThread { [self] in self?.replace(served, reason.problem, reason.fault) }
+    // Called at once if the store is outdated already. The store retains the closure, so that the closure
+    // must not retain the store and its service.
+    served.store.onOutdated { [weak self, weak service = served.service] reason in
+      startThread { [self, service] in
+        guard let self, let old = state.withLock({ $0.served }), old.service === service else {
+          return
+        }
+        replace(old, reason.problem, reason.fault)
+      }
     }
     if state.withLock({ $0.setup }) !== served.setup {
       replace(served, .shuttingDown, isReload: true)

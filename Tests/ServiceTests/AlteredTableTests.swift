@@ -3,6 +3,7 @@
 import FetchModel
 import Foundation
 import SQLiteStore
+import Service
 import TestSupport
 import Testing
 
@@ -45,6 +46,29 @@ struct AlteredTableTests {
   private func live(_ fetches: String..., wait: String = #","wait":20"#) -> String {
     let members = fetches.enumerated().map { "\"f\($0)\":{\($1)}" }
     return #"{"fetches":{\#(members.joined(separator: ","))}\#(wait)}"#
+  }
+
+  private final class Weak {
+    weak var store: SQLiteStore?
+    init(_ store: SQLiteStore) { self.store = store }
+  }
+
+  @Test("A store that was opened again leaves the memory, with its service")
+  func released() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("store.sqlite")
+    try SQLiteShell.run("CREATE TABLE T(id INTEGER PRIMARY KEY)", path: path)
+    func opened() throws -> (former: Weak, host: ServiceHost) {
+      let store = try SQLiteStore(path: path)
+      let host = try ServiceHost(store) { () throws(StoreError) in try SQLiteStore(path: path) }
+      return (Weak(store), host)
+    }
+    let (former, host) = try opened()
+    #expect(former.store != nil)
+    host.reload(.init()) { () throws(StoreError) in try SQLiteStore(path: path) }
+    #expect(eventually(within: .seconds(60)) { former.store == nil })
+    host.drain()
+    host.close()
   }
 
   @Test("Every waiting request answers 410 schema-changed", arguments: alterations)

@@ -59,10 +59,12 @@ struct OwningActorTests {
     let context = ManagedObjectContext(store: sample.store)
     let events = context.events(ObjectsDidChange.self)
     var names: [String] = []
+    var isReading = false
     let first = Task { @MainActor in
+      isReading = true
       for await change in events { names += change.inserted(City.self).map(\.name) }
     }
-    await Task.yield()
+    try await eventually { isReading }
     let second = Task { @MainActor in
       var count = 0
       for await _ in events { count += 1 }
