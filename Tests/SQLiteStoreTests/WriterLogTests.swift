@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Writer: the write-ahead log", .mayBlock)
 struct WriterLogTests {
-  /// Two connections that read in turn, so that one of them reads at every moment.
+  /// Two connections that read in turn, so that one of them always reads.
   private final class Readers: Sendable {
     private let count = Atomic(0)
     private let isEnding = Atomic(false)
@@ -48,7 +48,7 @@ struct WriterLogTests {
     }
   }
 
-  @Test("it begins again though some reader reads at every moment")
+  @Test("it begins again though some reader always reads it")
   func readersInTurn() async throws {
     var settings = WriterSettings()
     settings.checkpointPages = 20

@@ -29,10 +29,7 @@ struct HistoryTransaction {
 
   /// Runs `body` in a read transaction.
   ///
-  /// - Parameter tables: the tables that `body` may read. They are locked before the snapshot is taken:
-  ///   TRUNCATE and ALTER TABLE show their effect also to snapshots from before their commit. If
-  ///   another session holds or waits for an exclusive lock of one, each statement locks its own
-  ///   tables instead; see ``TableLocks``.
+  /// - Parameter tables: the tables that `body` may read, which are locked; see ``TableLocks``.
   static func read<Result>(
     _ tables: [CapturedTable], on connection: PostgresConnection,
     _ body: (HistoryTransaction) throws(PostgresError) -> Result
@@ -47,9 +44,9 @@ struct HistoryTransaction {
         return try body(try HistoryTransaction(connection, result, unlocked))
       }
     }
-    guard !tables.isEmpty else { return try run("", []) }
+    guard let lock = TableLocks.statement(tables) else { return try run("", tables) }
     do throws(PostgresError) {
-      return try run(TableLocks.statement(tables), [])
+      return try run(lock, [])
     } catch {
       guard error.sqlState == TableLocks.notAvailable, !isLocked else { throw error }
       return try run("", tables)

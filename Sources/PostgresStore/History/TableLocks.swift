@@ -2,8 +2,8 @@
 // table, show their effect also to snapshots from before their commit: the table is empty to them.
 //
 // A transaction locks its tables before it takes its snapshot. If another session holds or waits for an
-// exclusive lock of one, each statement locks its own tables instead, so that nobody waits for a table that
-// he does not need.
+// exclusive lock of one, or if there are many tables, each statement locks its own tables instead: it waits
+// only for tables that it reads or writes.
 
 import SQLComposer
 
@@ -12,12 +12,17 @@ struct TableLocks {
   let connection: PostgresConnection
   let unlocked: [CapturedTable]
 
-  /// The SQLSTATE of ``statement(_:)`` if a lock is not to be had at once.
+  /// The SQLSTATE of ``statement(_:)`` if another session holds or waits for an exclusive lock.
   static let notAvailable = "55P03"
+  /// The most tables that a transaction locks at its begin. The locks of all transactions share the server's
+  /// memory.
+  private static let most = 200
 
-  /// A statement that locks tables before the snapshot is taken, without a wait.
-  static func statement(_ tables: [CapturedTable]) -> String {
-    "LOCK TABLE \(names(tables)) IN ACCESS SHARE MODE NOWAIT"
+  /// A statement that locks tables before the snapshot is taken, without a wait; nil if there are none, or too
+  /// many.
+  static func statement(_ tables: [CapturedTable]) -> String? {
+    guard (1...most).contains(tables.count) else { return nil }
+    return "LOCK TABLE \(names(tables)) IN ACCESS SHARE MODE NOWAIT"
   }
 
   private static func names(_ tables: [CapturedTable]) -> String {

@@ -24,6 +24,7 @@ final class PostgresSaveConnection: SaveConnection {
   private let limit: ResponseLimit
   /// Reads what the transaction leaves; nil for an import.
   private let reader: PostgresReadTransaction?
+  /// Nil for an import.
   private let locks: TableLocks?
   private(set) var repetition: Repetition?
   private(set) var changedRows = 0

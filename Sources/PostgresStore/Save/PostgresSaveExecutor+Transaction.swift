@@ -89,27 +89,20 @@ extension PostgresSaveExecutor {
     }
   }
 
-  /// The most tables that a save locks at its begin. The locks of all transactions share the server's memory.
-  private static let maxLockedTables = 200
-
-  /// Begins a transaction and locks the tables before it takes its snapshot. Returns the tables that the
-  /// statements have to lock.
-  private func begin(_ connection: PostgresConnection) throws(PostgresError) -> TableLocks? {
+  /// Begins a transaction and locks the tables before it takes its snapshot.
+  private func begin(_ connection: PostgresConnection) throws(PostgresError) -> TableLocks {
     let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ"
-    guard captured.count <= Self.maxLockedTables else {
-      try connection.execute(begin)
-      return TableLocks(connection: connection, unlocked: captured)
+    if let lock = TableLocks.statement(captured) {
+      do throws(PostgresError) {
+        try connection.execute("\(begin); \(lock)")
+        return TableLocks(connection: connection, unlocked: [])
+      } catch {
+        if connection.isInTransaction { connection.rollBack() }
+        guard error.sqlState == TableLocks.notAvailable else { throw error }
+      }
     }
-    do throws(PostgresError) {
-      let lock = captured.isEmpty ? "" : "; " + TableLocks.statement(captured)
-      try connection.execute(begin + lock)
-      return nil
-    } catch {
-      if connection.isInTransaction { connection.rollBack() }
-      guard error.sqlState == TableLocks.notAvailable else { throw error }
-      try connection.execute(begin)
-      return TableLocks(connection: connection, unlocked: captured)
-    }
+    try connection.execute(begin)
+    return TableLocks(connection: connection, unlocked: captured)
   }
 
   /// Commits, which nothing cancels, and returns the token of a state that contains the commit.

@@ -41,11 +41,12 @@ struct FileIdentityMonitor: Sendable {
     return false
   }
 
-  /// True for the opened tables and views. The rows of a view decide its types and its key, so these may be
-  /// others.
+  /// True for the opened tables and views. The rows of a view decide its types and its key, so these may
+  /// differ.
   private func isSame(_ found: Introspection) -> Bool {
     guard found.schema.entities.count == schema.entities.count,
-      found.schema.joinTables == schema.joinTables
+      found.schema.joinTables == schema.joinTables,
+      found.schema.hasDeferredKeys == schema.hasDeferredKeys
     else { return false }
     return schema.entities.indices.allSatisfy { index in
       let (old, new) = (schema.entities[index], found.schema.entities[index])

@@ -1,7 +1,8 @@
 // The change history of a file: the rows that each save changed, with their old values.
 //
-//     livefetch_store(key, value)                  format, epoch, signature of the schema, journal mode,
-//                                                  model, and the id in the names of backups
+//     livefetch_store(key, value)                  format, epoch, signature of the schema, forms of
+//                                                  columns, journal mode, model, and the id in
+//                                                  the names of backups
 //     livefetch_position(position, nonce, source)  a row for each changed row, in order
 //     livefetch_save(position, at)                 the last position of each save, and its time
 //     livefetch_history_<table>(…)                 see HistoryLayout

@@ -8,6 +8,8 @@ import SQLComposer
 /// without a declared type.
 struct ColumnForms {
   private static let prefix = "form\u{1F}"
+  /// The condition for the rows of forms, with ``prefix`` as its parameter.
+  private static let condition = "substr(key, 1, length(?1)) = ?1"
 
   /// By the key of the row.
   private var forms: [String: String] = [:]
@@ -30,7 +32,7 @@ struct ColumnForms {
   init(storedOn connection: Connection) throws(StoreError) {
     guard try History.isPresent(on: connection) else { return }
     let rows = try connection.all(
-      "SELECT key, value FROM main.livefetch_store WHERE substr(key, 1, 5) = ?",
+      "SELECT key, value FROM main.livefetch_store WHERE \(Self.condition)",
       [.text(Self.prefix)]
     ) { ($0.text(0), $0.text(1)) }
     forms = Dictionary(rows) { first, _ in first }
@@ -39,11 +41,11 @@ struct ColumnForms {
   /// The form of a column; nil if it is not known.
   func form(of column: String, in table: String) -> String? { forms[Self.key(table, column)] }
 
-  /// Replaces the forms that the file has stored, if they are others.
+  /// Replaces the forms that the file has stored, if they differ.
   func store(on connection: Connection) throws(StoreError) {
     guard try ColumnForms(storedOn: connection).forms != forms else { return }
     try connection.run(
-      "DELETE FROM main.livefetch_store WHERE substr(key, 1, 5) = ?", [.text(Self.prefix)])
+      "DELETE FROM main.livefetch_store WHERE \(Self.condition)", [.text(Self.prefix)])
     for (key, form) in forms { try History.set(key, .text(form), on: connection) }
   }
 }

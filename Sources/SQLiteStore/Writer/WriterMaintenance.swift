@@ -256,9 +256,8 @@ extension WriterMaintenance {
     let isLong = Int(gauge.pages) * pageSize > settings.truncationBytes
     // If the index was truncated meanwhile, not all of the log was copied.
     guard isLong, !hasChangedFiles else { return }
-    // If there is a reader at every moment, the log never begins again without a wait. Readers that begin
-    // during the wait read the file alone. A reader that takes long is waited for each time that the log
-    // has doubled.
+    // If some reader always reads the log, it never begins again without a wait. Readers that begin during the
+    // wait read the file alone. The wait for a slow reader is repeated when the log has doubled.
     let waits = gauge.pages / 2 >= waitedPages
     if waits { waitedPages = gauge.pages }
     checkpoint(SQLITE_CHECKPOINT_TRUNCATE, wait: waits ? Self.readerWait : 0)
