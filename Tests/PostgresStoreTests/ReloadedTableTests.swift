@@ -1,4 +1,4 @@
-// Saves beside programs that empty a table and fill it again in one transaction.
+// Saves while another program empties a table and fills it again in one transaction.
 
 import Dispatch
 import Foundation
@@ -7,7 +7,7 @@ import Testing
 
 @testable import PostgresStore
 
-@Suite("PostgreSQL: saves beside the reload of a table", .mayBlock)
+@Suite("PostgreSQL: saves during the reload of a table", .mayBlock)
 struct ReloadedTableTests {
   private static let waits = """
     SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted
@@ -16,7 +16,7 @@ struct ReloadedTableTests {
 
   /// The outcome of a save that waits for a transaction with the statements `reload`.
   private func outcome(
-    _ body: String, beside reload: String, rules: String? = nil
+    _ body: String, during reload: String, rules: String? = nil
   ) throws -> [String] {
     let fixture = try SaveFixture()
     defer { fixture.close() }
@@ -53,7 +53,7 @@ struct ReloadedTableTests {
     ])
   func newRows(body: String, expected: [String]) throws {
     let reload = #"TRUNCATE "Log"; INSERT INTO "Log"(id, number) VALUES (1, 7), (2, 8)"#
-    #expect(try outcome(body, beside: reload) == expected)
+    #expect(try outcome(body, during: reload) == expected)
   }
 
   @Test("an access rule reads the new rows of a table that is emptied and filled again")
@@ -66,7 +66,7 @@ struct ReloadedTableTests {
     func save(_ city: Int) throws -> [String] {
       try outcome(
         #"{"changes":[{"update":"City","id":\#(city),"values":{"population":4}}]}"#,
-        beside: reload, rules: rules)
+        during: reload, rules: rules)
     }
     #expect(try save(10) == ["403 0 - forbidden"])
     #expect(try save(11) == ["+0 ~1 -0", "0 City 11 updated"])

@@ -4,8 +4,8 @@
 import FetchModel
 import SQLComposer
 
-/// What the first values of columns decide: the format of dates, the style of UUIDs, the type of a column
-/// without a declared type.
+/// The forms that the first values of columns decide: the format of dates, the style of UUIDs, the type of a
+/// column without a declared type.
 struct ColumnForms {
   private static let prefix = "form\u{1F}"
   /// The condition for the rows of forms, with ``prefix`` as its parameter.
@@ -51,7 +51,7 @@ struct ColumnForms {
 }
 
 extension Column {
-  /// What the column's first value has decided, if there was one; nil if the declared type says all.
+  /// The form that the column's first value decides; nil if the declared type decides it.
   fileprivate var sampledForm: String? {
     if let dateFormat { return dateFormat.rawValue }
     if case .uuid(let style)? = encoding { return style.rawValue }

@@ -11,7 +11,7 @@ struct ColumnSample {
   let isView: Bool
   let column: String
   let declaredType: String
-  /// What the first value of the column has decided before; see ``ColumnForms``.
+  /// The form that the file has stored for the column; see ``ColumnForms``.
   let formerForm: String?
 
   /// Returns the type, and for dates their format.
