@@ -108,6 +108,14 @@ struct PredicateErrorTests {
     #expect(lines[0].count <= 60)
   }
 
+  @Test("a shortened quotation has a caret for each byte that it shows")
+  func shortenedQuotation() {
+    #expect(CaretExcerpt.length(ofFound: "`abc…`", in: "x abcde", at: 2) == 3)
+    #expect(CaretExcerpt.length(ofFound: "`abc`", in: "x abcde", at: 2) == 3)
+    #expect(CaretExcerpt.length(ofFound: "`abc`", in: "x abd", at: 2) == 1)
+    #expect(CaretExcerpt.length(ofFound: "the end", in: "x", at: 1) == 1)
+  }
+
   @Test("every offset and length gives an excerpt with a caret")
   func anyOffset() {
     for text in ["", "a", "日本\n\té", "\r\n", "a\u{0}b"] {

@@ -14,6 +14,14 @@ import Testing
     #expect(try Predicate(parsing: "!(a == 1 || b == 2)") == .not(.or([a, b])))
   }
 
+  @Test func `a number after a keyword may begin with a dot`() throws {
+    let half = ComparisonPredicate(
+      left: literal(.double(0.5)), operation: .greater, right: path("a"))
+    #expect(try Predicate(parsing: "NOT .5 > a") == .not(.comparison(half)))
+    #expect(
+      try Predicate(parsing: "b == 2 AND .5 > a") == .and([comparison("b", 2), .comparison(half)]))
+  }
+
   @Test func `chains are flat however they are bracketed`() throws {
     let flat = try Predicate(parsing: "a = 1 AND b = 2 AND c = 3 AND d = 4")
     #expect(try Predicate(parsing: "(a = 1 AND b = 2) AND (c = 3 AND d = 4)") == flat)

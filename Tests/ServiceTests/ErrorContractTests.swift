@@ -39,7 +39,11 @@ struct ErrorContractTests {
     Exchange("GET", "/v1/objects/ci%74y/1/name", 200, text: "Lima"),
     Exchange("GET", "/v1/objects/city/2/population", 204),
     Exchange("GET", "/v1/objects/tag/%C3%A9%2F%C3%BC", 200, text: #""word":"slash""#),
+    Exchange("GET", "/%761/objects/city/1", 200, text: #""name":"Lima""#),
+    Exchange("GET", "/%761/nope", 404, "unknown-path"), Exchange("GET", "/v%31", 200),
     Exchange("GET", "/health/live", 200), Exchange("GET", "/health/ready", 200),
+    Exchange("GET", "/health/%6Cive", 200),
+    Exchange("GET", "/health%2Flive", 404, "unknown-path"),
   ]
 
   @Test func pathsAreAnsweredAsTheContractSays() throws { try check(Self.paths) }

@@ -123,6 +123,18 @@ struct OpenAPITests {
     }
   }
 
+  @Test("Every operation has the statuses that any request can get")
+  func commonStatuses() throws {
+    for path in members(try document()["paths"]) {
+      for operation in members(path.value) where operation.name != "parameters" {
+        let statuses = members(operation.value["responses"]).map(\.name)
+        for status in ["400", "414", "421", "429", "431"] {
+          #expect(statuses.contains(status), "\(operation.name) \(path.name) \(status)")
+        }
+      }
+    }
+  }
+
   @Test("Objects, inserts and updates have the properties of their entity")
   func schemas() throws {
     let schemas = try document()["components"]?["schemas"]

@@ -88,6 +88,19 @@ struct SmallContractTests {
     #expect(try file.ask("/v1/changes?int64=number").code == "bad-parameter")
   }
 
+  @Test func theDistinctDoublesOfAGroupAreWrittenLikeThoseOfAnItem() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE X(id INTEGER PRIMARY KEY, r REAL);
+      INSERT INTO X VALUES (1, 1e16), (2, 1152921504606846976), (3, 5);
+      """)
+    for option in ["", "&int64=string"] {
+      let values = try file.ask(
+        "/v1/objects/X?as=dictionaries&select=v:@distinctUnionOfObjects.r\(option)")
+      #expect(values.text.contains(#"[{"v":[5,1e+16,1.152921504606847e+18]}]"#), "\(values.text)")
+    }
+  }
+
   @Test func aPathThatIsReadOnlyAllowsOnlyReading() throws {
     let file = try ServedFile(
       "CREATE TABLE T(id INTEGER PRIMARY KEY); CREATE VIEW V AS SELECT id FROM T")

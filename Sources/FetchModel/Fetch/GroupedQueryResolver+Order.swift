@@ -6,10 +6,15 @@ extension GroupedQueryResolver {
     of request: FetchRequest, _ columns: [GroupedQuery.Column], _ groupValues: [ResolvedExpression]
   ) throws(FetchRequestError) -> [GroupedQuery.OrderTerm] {
     var terms: [GroupedQuery.OrderTerm] = []
+    let names = drafts.map(\.key) + groups.map(\.name)
+    let parts = names.filter { part($0) != nil }
+    let isFree = isFree(request)
     for text in request.sort {
+      // Where `founded:month` is a column, that text does not mean an option of `founded`.
+      let hasPart = parts.contains { text.contains($0) }
       let term = try OrderTermText(text, parameter: "sort") { name in
-        part(name) != nil
-          && (drafts.contains { $0.key == name } || groups.contains { $0.name == name })
+        hasPart
+          ? parts.contains(name) : names.contains(name) || isFree && plainPath(name) != nil
       }
       let (value, type) = try sorted(by: term.name, request, columns, groupValues)
       guard term.options.isEmpty || [.string, .uri, .uuid].contains(type) else {
@@ -25,6 +30,11 @@ extension GroupedQueryResolver {
     return terms
   }
 
+  /// True if values that are not selected may be sorted by.
+  private func isFree(_ request: FetchRequest) -> Bool {
+    groups.isEmpty && aggregates.isEmpty && !request.isDistinct
+  }
+
   private mutating func sorted(
     by name: String, _ request: FetchRequest, _ columns: [GroupedQuery.Column],
     _ groupValues: [ResolvedExpression]
@@ -35,7 +45,7 @@ extension GroupedQueryResolver {
       }
       return (column.value, column.type)
     }
-    let isFree = groups.isEmpty && aggregates.isEmpty && !request.isDistinct
+    let isFree = isFree(request)
     let group = groups.first { $0.name == name }?.expression
     if !request.isDistinct, let value = group ?? (isFree ? plainPath(name) : nil) {
       return try resolved(value, of: "sort")

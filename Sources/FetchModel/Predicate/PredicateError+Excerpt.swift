@@ -17,6 +17,16 @@ public enum CaretExcerpt {
     line.fit(max(width, 20))
     return line.text + "\n" + line.carets
   }
+
+  /// The number of bytes of `text` at `offset` that are quoted as `found`, which may be shortened; 1 if
+  /// nothing is quoted.
+  public static func length(ofFound found: String, in text: String, at offset: Int) -> Int {
+    guard found.hasPrefix("`"), let end = found.lastIndex(of: "`") else { return 1 }
+    var quoted = found[..<end].dropFirst()
+    if quoted.hasSuffix("…") { quoted.removeLast() }
+    let isThere = text.utf8.dropFirst(max(0, offset)).starts(with: quoted.utf8)
+    return isThere ? max(1, quoted.utf8.count) : 1
+  }
 }
 
 extension PredicateError {
@@ -27,17 +37,9 @@ extension PredicateError {
   ///     found `citty`, expected a property of City; did you mean `city`?
   public func rendered(in text: String, width: Int = 80) -> String {
     let excerpt = CaretExcerpt.lines(
-      of: text, at: offset, length: foundLength(in: text), width: width)
+      of: text, at: offset,
+      length: CaretExcerpt.length(ofFound: found, in: text, at: offset), width: width)
     return excerpt + "\n" + sentence
-  }
-
-  /// The number of bytes of `text` at the offset that are quoted as found.
-  private func foundLength(in text: String) -> Int {
-    guard found.hasPrefix("`"), let end = found.lastIndex(of: "`") else { return 1 }
-    var quoted = found[..<end].dropFirst()
-    if quoted.hasSuffix("…") { quoted.removeLast() }
-    let isThere = text.utf8.dropFirst(offset).starts(with: quoted.utf8)
-    return isThere ? max(1, quoted.utf8.count) : 1
   }
 }
 

@@ -84,7 +84,8 @@ struct PredicateLexer {
 
   private func endsOperand(_ kind: PredicateToken.Kind) -> Bool {
     switch kind {
-    case .word, .escapedWord, .variable, .collectionOperator, .placeholder, .string: true
+    case .word(_, let keyword): keyword?.canBeName ?? true
+    case .escapedWord, .variable, .collectionOperator, .placeholder, .string: true
     case .symbol(let symbol):
       symbol == .closeParenthesis || symbol == .closeBracket || symbol == .closeBrace
     default: false

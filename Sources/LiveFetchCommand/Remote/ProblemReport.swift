@@ -46,10 +46,9 @@ struct ProblemReport {
 
   /// - Parameter found: the wrong text at that place, in back quotes.
   private static func excerpt(_ predicate: String, at offset: Int, found: String) -> String {
-    let word = found.trimmingCharacters(in: CharacterSet(charactersIn: "`"))
-    let isThere = predicate.utf8.dropFirst(max(0, offset)).starts(with: word.utf8)
-    return CaretExcerpt.lines(
-      of: predicate, at: offset, length: isThere ? max(1, word.utf8.count) : 1,
+    CaretExcerpt.lines(
+      of: predicate, at: offset,
+      length: CaretExcerpt.length(ofFound: found, in: predicate, at: offset),
       width: Terminal.errors.isTerminal ? Terminal.errors.size.columns - 2 : 400
     ).replacingOccurrences(of: "\n", with: "\n  ")
   }

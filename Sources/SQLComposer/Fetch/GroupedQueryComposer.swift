@@ -23,6 +23,7 @@ public struct GroupedColumn: Sendable {
   package let key: [UInt8]
   package let format: ValueFormat
   package let isDecimal: Bool
+  package let isDouble: Bool
   /// True if the column holds the distinct values of a group.
   package let isCollection: Bool
   /// The encoding whose comparison keys it holds in place of stored values; nil if it holds stored
@@ -196,7 +197,7 @@ package struct GroupedQueryComposer {
     if format == .number, plan.integersAsStrings { format = .largeNumberAsString }
     return GroupedColumn(
       index: index, key: key, format: format, isDecimal: column.type == .decimal,
-      isCollection: isCollection(column.value),
+      isDouble: column.type == .double, isCollection: isCollection(column.value),
       encoding: isMerged || operand.stored == nil ? operand.encoding : nil)
   }
 

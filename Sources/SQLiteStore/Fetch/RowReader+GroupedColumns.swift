@@ -67,6 +67,9 @@ extension RowReader {
   ) {
     switch value {
     case .null: json.append(json: "null")
+    // An order key holds a double without a fraction as an integer.
+    case .integer(let integer) where column.isDouble && Double(exactly: integer) != nil:
+      append(double: Double(integer), column.format, to: &json)
     case .integer(let integer): append(integer: integer, column.format, to: &json)
     case .double(let double): append(double: double, column.format, to: &json)
     case .text(let utf8):

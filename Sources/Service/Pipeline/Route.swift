@@ -32,8 +32,26 @@ enum Resource {
     let path = UnsafeBufferPointer(rebasing: target[..<end])
     guard path.count >= 4, path[0] == UInt8(ascii: "/"), path[1] == UInt8(ascii: "v"),
       path[2] == UInt8(ascii: "1"), path[3] == UInt8(ascii: "/")
-    else { return .document(document(at: String(decoding: path, as: UTF8.self))) }
+    else {
+      let text = String(decoding: path, as: UTF8.self)
+      return path.contains(UInt8(ascii: "%"))
+        ? try resource(atEscaped: text) : .document(document(at: text))
+    }
     return try resource(at: PathSegments(UnsafeBufferPointer(rebasing: path[4...])))
+  }
+
+  /// - Parameter path: a path with an escape, which may be in its first segment.
+  private static func resource(atEscaped path: String) throws(Problem) -> Self {
+    let segments = path.split(separator: "/", omittingEmptySubsequences: false)
+    // A malformed escape fits no document, like an escaped slash, which separates no segments.
+    let decoded = segments.map { PercentEncoding.decode($0, plus: .itself) ?? "/" }
+    if segments.count > 2, decoded[0].isEmpty, decoded[1] == "v1" {
+      return try Self(target: "/v1/" + segments[2...].joined(separator: "/"))
+    }
+    guard !decoded.contains(where: { $0.utf8.contains(UInt8(ascii: "/")) }) else {
+      return .document(.file)
+    }
+    return .document(document(at: decoded.joined(separator: "/")))
   }
 
   private static func document(at path: String) -> Route {

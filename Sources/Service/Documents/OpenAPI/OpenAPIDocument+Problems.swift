@@ -74,7 +74,8 @@ extension OpenAPIDocument {
 
   /// The problems of every request, and `more`.
   func problems(_ more: [Int] = []) -> OpenAPINode {
-    let common = [400, 404, 405, 431, 500, 503, 505] + (isProtected ? [401, 403] : [])
+    let common =
+      [400, 404, 405, 414, 421, 429, 431, 500, 503, 505] + (isProtected ? [401, 403] : [])
     return OpenAPINode(
       members: Set(common + more).sorted().map { ("\($0)", .ref("responses", "Problem\($0)")) })
   }
