@@ -31,31 +31,44 @@ extension PostgresStore {
   /// Runs `body` in a read transaction on the newest committed state, within the time limits of the
   /// store and of the request. Returns once the commits that it has read are on the server's disk: a
   /// crash does not undo them.
+  ///
+  /// - Parameter isRepeatable: true if `body` only reads and returns. It runs again on a newer state if another
+  ///   program has replaced a table that it reads.
   func transaction<Result>(
-    _ body: (PostgresReadTransaction) throws(StoreError) -> Result
+    isRepeatable: Bool = false, _ body: (PostgresReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    var failure: StoreError?
-    var result: Result?
-    try reading { () throws(PostgresError) in
-      try withReadTransaction { transaction in
-        do throws(StoreError) { result = try body(transaction) } catch { failure = error }
+    let deadline = readDeadline
+    while true {
+      var outcome: Swift.Result<Result, StoreError>?
+      try reading { () throws(PostgresError) in
+        try withReadTransaction(until: deadline) { transaction in
+          outcome = Swift.Result { () throws(StoreError) in try body(transaction) }
+        }
+      }
+      switch outcome {
+      case .success(let result): return result
+      case .failure(.busy) where isRepeatable && ContinuousClock.now < deadline: continue
+      case .failure(let failure):
+        if case .schemaChanged = failure { watch.checkSchema() }
+        throw failure
+      case nil: throw .failed("a read transaction has no result")
       }
     }
-    if let failure {
-      if case .schemaChanged = failure { watch.checkSchema() }
-      throw failure
-    }
-    guard let result else { throw .failed("a read transaction has no result") }
-    return result
+  }
+
+  /// The end of a read that begins now.
+  private var readDeadline: ContinuousClock.Instant {
+    let own = ContinuousClock.now + timeLimit
+    return min(own, QueryCancellation.current?.deadline ?? own)
   }
 
   /// Runs `body` in a read transaction. If the transaction cannot begin, because of a deadlock, a
   /// prepared statement that is out of date, or a connection that the server has closed, begins again.
   private func withReadTransaction(
-    _ body: (PostgresReadTransaction) -> Void
+    until deadline: ContinuousClock.Instant, _ body: (PostgresReadTransaction) -> Void
   ) throws(PostgresError) {
     var hasRun = false
-    try repeating(unless: hasRun) { connection throws(PostgresError) in
+    try repeating(unless: hasRun, until: deadline) { connection throws(PostgresError) in
       try withSnapshot(on: connection) { transaction in
         hasRun = true
         body(transaction)
@@ -66,12 +79,10 @@ extension PostgresStore {
   /// Runs `work` with a connection. While `hasRun` is false, runs it up to three times if the
   /// transaction can be repeated, the connection was lost, or a prepared statement is out of date.
   private func repeating(
-    unless hasRun: @autoclosure () -> Bool,
+    unless hasRun: @autoclosure () -> Bool, until deadline: ContinuousClock.Instant,
     _ work: (PostgresConnection) throws(PostgresError) -> Void
   ) throws(PostgresError) {
-    let cancellation = QueryCancellation.current
-    let own = ContinuousClock.now + timeLimit
-    let deadline = min(own, cancellation?.deadline ?? own)
+    let isCancelled = QueryCancellation.current?.isCancelled
     var attemptsLeft = 3
     while true {
       do throws(PostgresError) {
@@ -79,7 +90,7 @@ extension PostgresStore {
           let outer = (connection.deadline, connection.isCancelled)
           defer { (connection.deadline, connection.isCancelled) = outer }
           connection.deadline = deadline
-          connection.isCancelled = cancellation?.isCancelled
+          connection.isCancelled = isCancelled
           try work(connection)
         }
       } catch {
@@ -94,11 +105,12 @@ extension PostgresStore {
   /// - Parameter begun: The token of the open transaction; nil for a read of one statement.
   private func readTransaction(
     on connection: PostgresConnection, begun: Token? = nil, history: HistoryTransaction? = nil,
-    single: SingleRead? = nil
+    single: SingleRead? = nil, locks: TableLocks? = nil
   ) -> PostgresReadTransaction {
     PostgresReadTransaction(
       connection: connection, composer: composer, objectStatements: objectStatements,
       changeQueries: changeQueries, begun: begun, single: single, history: history,
+      locks: locks ?? history?.locks,
       hasSavepoint: true,
       limit: ResponseLimit(connection, maxBytes: maxResponseBytes), timeLimit: timeLimit)
   }
@@ -108,16 +120,22 @@ extension PostgresStore {
   private func withSnapshot(
     on connection: PostgresConnection, _ body: (PostgresReadTransaction) -> Void
   ) throws(PostgresError) {
-    guard let captured else {
-      return try connection.withTransaction(
-        HistoryTransaction.begin, script: "SAVEPOINT livefetch"
-      ) { () throws(PostgresError) in
-        body(readTransaction(on: connection, begun: .untracked))
-        // The body reports its own error.
-        if connection.hasFailed { connection.rollBack() }
+    guard captured != nil else {
+      var hasBegun = false
+      return try TableLocks.locking(lockable, unless: hasBegun) {
+        lock, unlocked throws(PostgresError) in
+        try connection.withTransaction(
+          HistoryTransaction.begin, script: "\(lock); SAVEPOINT livefetch"
+        ) { () throws(PostgresError) in
+          hasBegun = true
+          let locks = TableLocks(connection: connection, unlocked: unlocked)
+          body(readTransaction(on: connection, begun: .untracked, locks: locks))
+          // The body reports its own error.
+          if connection.hasFailed { connection.rollBack() }
+        }
       }
     }
-    let (token, logEnd) = try HistoryTransaction.read(captured, on: connection) {
+    let (token, logEnd) = try HistoryTransaction.read(lockable, on: connection) {
       history throws(PostgresError) in
       let token = Token(history.position)
       body(readTransaction(on: connection, begun: token, history: history))
@@ -137,7 +155,7 @@ extension PostgresStore {
     guard captured != nil else { return nil }
     var outcome: Swift.Result<Result, StoreError>?
     try reading { () throws(PostgresError) in
-      try repeating(unless: false) { connection throws(PostgresError) in
+      try repeating(unless: false, until: readDeadline) { connection throws(PostgresError) in
         // The epoch that this connection has read holds until the monitor reports another one. A token
         // of the epoch before is refused later, and its client fetches again.
         let epoch = connection.epoch.flatMap { newest.isReported(epoch: $0) ? $0 : nil }
@@ -166,7 +184,7 @@ extension PostgresStore {
     _ queryClass: QueryClass, _ body: (PostgresReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     guard queryClass == .full else { throw .tooSlow }
-    return try transaction(body)
+    return try transaction(isRepeatable: true, body)
   }
 
   public func snapshot(
@@ -178,7 +196,9 @@ extension PostgresStore {
     {
       return snapshot
     }
-    return try transaction { transaction throws(StoreError) in try transaction.snapshot(of: plan) }
+    return try transaction(isRepeatable: true) { transaction throws(StoreError) in
+      try transaction.snapshot(of: plan)
+    }
   }
 
   public func snapshot(
@@ -197,7 +217,7 @@ extension PostgresStore {
       }
     })
     if let snapshot { return snapshot }
-    return try transaction { transaction throws(StoreError) in
+    return try transaction(isRepeatable: true) { transaction throws(StoreError) in
       try transaction.snapshot(of: bound.plan)
     }
   }

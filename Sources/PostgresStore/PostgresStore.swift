@@ -58,6 +58,8 @@ public final class PostgresStore: ReopenableStore {
   let captured: [CapturedTable]?
   /// Their names.
   let capturedNames: Set<String>
+  /// The tables and views that a read locks.
+  let lockable: [LockedTable]
   let timeLimit: Duration
   let maxResponseBytes: Int
   let newest: NewestToken
@@ -74,6 +76,7 @@ public final class PostgresStore: ReopenableStore {
     model = opening.introspection.model
     captured = opening.captured
     capturedNames = Set(opening.captured?.map(\.name) ?? [])
+    lockable = opening.catalog.lockable
     newlyTracked = opening.newlyTracked
     lockedTables = opening.locked.map(\.name)
     readOnlyReason = opening.readOnlyReason

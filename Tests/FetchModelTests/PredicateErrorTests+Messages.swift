@@ -253,7 +253,7 @@ extension PredicateErrorTests {
     ),
     (
       "CAST(population, 'NSStrin') == '5'",
-      "at 0: found `NSStrin`, expected NSDate, NSNumber, NSDecimalNumber or NSString; did you mean `NSString`?"
+      "at 18: found `NSStrin`, expected NSDate, NSNumber, NSDecimalNumber or NSString; did you mean `NSString`?"
     ),
     (
       "TERNARY(population, 1, 2) == 1",
@@ -271,7 +271,7 @@ extension PredicateErrorTests {
     ),
     (
       "SUBQUERY(country, $x, $x.name == 'a').@count > 0",
-      "at 9: found no collection of objects, expected a to-many key path that ends with its relationship"
+      "at 9: found no collection of objects, expected a to-many key path that ends with a relationship"
     ),
     (
       "SUBQUERY(country.cities, $x, $y.name == 'a').@count > 0",

@@ -108,11 +108,12 @@ struct HistoryProofTests {
     private mutating func takeStep() throws {
       let picks = known.isEmpty ? [] : (0..<4).map { _ in random.pick(Array(known.indices)) }
       var olds: [(Int, String, [[PostgresValue]: [PostgresValue]?])] = []
-      let (snapshot, now) = try HistoryTransaction.read(tables, on: connection) {
+      let locked = tables.map { LockedTable(oid: $0.oid, name: $0.name) }
+      let (snapshot, now) = try HistoryTransaction.read(locked, on: connection) {
         (transaction) throws(PostgresError) in
         var state: State = [:]
         for table in tables {
-          try transaction.lock(for: table.quotedName)
+          try transaction.locks.lock(for: table.quotedName)
           state[table.quotedName] = try read(table)
         }
         for index in picks {

@@ -61,7 +61,8 @@ func position(_ connection: PostgresConnection) throws -> PostgresPosition {
 func oldRows(
   of table: CapturedTable, since position: PostgresPosition, on connection: PostgresConnection
 ) throws -> [[PostgresValue]: [PostgresValue]?] {
-  try HistoryTransaction.read([table], on: connection) { (_) throws(PostgresError) in
+  let locked = LockedTable(oid: table.oid, name: table.name)
+  return try HistoryTransaction.read([locked], on: connection) { (_) throws(PostgresError) in
     try oldRows(of: table, since: HistoryPosition(position.snapshot), on: connection)
   }
 }

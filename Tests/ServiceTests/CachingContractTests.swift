@@ -81,6 +81,10 @@ struct CachingContractTests {
     }
     let posted = try file.ask("POST", "/v1/fetch", body: #"{"entity":"city"}"#)
     #expect(posted["Cache-Control"] == "no-store")
+    let tag = try #require(posted["ETag"])
+    let known = [(name: "If-None-Match", value: tag)]
+    let again = try file.ask("POST", "/v1/fetch", body: #"{"entity":"city"}"#, headers: known)
+    #expect(again.status == 200)
   }
 
   @Test func anObjectsTagIsItsETagAttribute() throws {

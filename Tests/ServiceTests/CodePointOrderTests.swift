@@ -44,6 +44,36 @@ struct CodePointOrderTests {
     }
   }
 
+  @Test("pages by texts that are not UTF-8 have every object once", .onlyForFiles)
+  func pagesOfBytes() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT);
+      INSERT INTO city VALUES (1, 'Koln'), (2, CAST(X'4BF66C6E' AS TEXT)), (3, 'Krakow'),
+        (4, CAST(X'5AFC72696368' AS TEXT)), (5, 'Zug'), (6, CAST(X'5AFC72696369' AS TEXT)), (7, 'Ä');
+      CREATE TABLE word(text TEXT PRIMARY KEY, n INTEGER);
+      INSERT INTO word VALUES (CAST(X'41FE' AS TEXT), 1), (CAST(X'41FF' AS TEXT), 2), ('B', 3);
+      """)
+    let fetches: [(fetch: String, member: String, values: [Int64])] = [
+      ("city?sort=name", "id", [1, 3, 2, 5, 4, 6, 7]),
+      ("city?sort=-name", "id", [7, 6, 4, 5, 2, 3, 1]), ("word?as=objects", "n", [1, 2, 3]),
+    ]
+    for (fetch, member, values) in fetches {
+      for limit in 1...2 {
+        var found: [Int64] = []
+        var next: String? = ""
+        while let cursor = next, found.count < 10 {
+          let after = cursor.isEmpty ? "" : "&after=\(cursor)"
+          let page = try file.ask("/v1/objects/\(fetch)&limit=\(limit)\(after)")
+          let items = page.json["sections"]?.elements?.first?["items"]?.elements ?? []
+          found += items.compactMap { $0[member]?.integer }
+          next = page.json["next"]?.string
+        }
+        #expect(found == values, "\(fetch), \(limit)")
+      }
+    }
+  }
+
   @Test("groups and dictionaries by the result of a function")
   func groups() throws {
     let file = try ServedFile(Self.texts)

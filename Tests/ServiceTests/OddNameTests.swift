@@ -170,7 +170,8 @@ struct OddNameTests {
   }
 
   @Test(
-    "a fraction in the key of a number is compared as the text that a snapshot has for its id", .onlyForFiles)
+    "a fraction in the key of a number is compared as the text that a snapshot has for its id",
+    .onlyForFiles)
   func fractionsAsIDs() throws {
     let file = try ServedFile(
       """

@@ -89,6 +89,39 @@ struct OrderedElementTests {
     }
   }
 
+  @Test("two elements in a key path are refused with the place of the second one")
+  func secondElements() throws {
+    let file = try Self.teams()
+    for (predicate, code, offset, found) in [
+      (
+        "members[FIRST].team.members[LAST].name == 'Bob'", "type-mismatch", 27,
+        "a second element by its place"
+      ),
+      (
+        "members[FIRST].apprentices[0].apprentices.@count == 1", "type-mismatch", 26,
+        "a second element by its place"
+      ),
+      (
+        "ANY members.team.members[FIRST].name == 'Cid'", "unordered-relationship", 4,
+        "an element by its place"
+      ),
+      ("ANY members[FIRST].name == 'Cid'", "quantifier-without-to-many", 4, "a single value"),
+    ] {
+      let text = DictionariesContractTests.encoded(predicate)
+      let answer = try file.ask("/v1/objects/Team?where=\(text)")
+      #expect(answer.code == code, "\(predicate): \(answer.text)")
+      #expect(answer.json["offset"]?.integer == Int64(offset), "\(predicate): \(answer.text)")
+      #expect(answer.json["found"]?.string == found, "\(predicate): \(answer.text)")
+    }
+    let size = DictionariesContractTests.encoded("members[FIRST].team.members[SIZE] == 3")
+    #expect(try file.ask("/v1/objects/Team?as=ids&where=\(size)").text.contains("[1]}"))
+    let other = DictionariesContractTests.encoded(
+      "SUBQUERY(members, $m, $m == members[FIRST] AND $m.team.members[LAST].name == 'Bob').@count > 0"
+    )
+    let answer = try file.ask("/v1/objects/Team?as=ids&where=\(other)")
+    #expect(answer.text.contains("\"items\":[1]}"), "\(answer.text)")
+  }
+
   @Test func aCollectionOfAnElementOfManyToManyIsOne() throws {
     let file = try SampleModel.served("blog")
     let author = try file.insert("Author", #"{"name":"A"}"#)

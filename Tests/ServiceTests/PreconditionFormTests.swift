@@ -37,6 +37,16 @@ struct PreconditionFormTests {
     try expectRefusals(requests, "Prefer", Self.malformedPreferences, "bad-preference")
   }
 
+  @Test("a part of an object replaces nothing") func contentRange() throws {
+    let file = try ServedFile(readingFixture)
+    let before = try file.ask("/v1/objects/city/1").text
+    let part = [(name: "Content-Range", value: "bytes 0-5/100")]
+    let answer = try file.ask("PUT", "/v1/objects/city/1", body: #"{"name":"x"}"#, headers: part)
+    #expect(answer.status == 400)
+    #expect(answer.code == "bad-request")
+    #expect(try file.ask("/v1/objects/city/1").text == before)
+  }
+
   /// Expects that no request with one of these lists of headers `name` changes anything.
   private func expectRefusals(
     _ requests: [(String, String, String?)], _ name: String, _ lists: [[String]], _ code: String

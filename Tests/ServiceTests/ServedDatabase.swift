@@ -45,6 +45,11 @@ final class TestedDatabase {
 
   func run(_ sql: String) throws { try connection.execute(sql) }
 
+  func texts(_ sql: String) throws -> [String] {
+    let result = try connection.query(sql)
+    return (0..<result.rowCount).map { result.text($0, 0) }
+  }
+
   func addAPIKey(_ record: APIKeyRecord) throws -> Bool {
     try PostgresStore.addAPIKey(record, to: target)
   }

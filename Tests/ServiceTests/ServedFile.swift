@@ -97,6 +97,12 @@ final class ServedFile {
     try database.run(sql)
   }
 
+  /// The first column of a query's rows, as texts.
+  func texts(_ sql: String) throws -> [String] {
+    guard let database else { return try sqlite(path, sql) }
+    return try database.texts(sql)
+  }
+
   /// Migrates the store to another version of its model. The server must be stopped.
   func migrate(
     to model: ModelFile, options: MigrationOptions = .init(),

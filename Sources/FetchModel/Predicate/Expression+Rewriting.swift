@@ -56,7 +56,8 @@ extension Expression {
     case .subquery(let collection, let variable, let condition):
       return .subquery(
         try collection.rewriting(body), variable: variable, try condition.rewriting(body))
-    case .cast(let value, let type): return .cast(try value.rewriting(body), type: type)
+    case .cast(let value, let type, let place):
+      return .cast(try value.rewriting(body), type: type, place)
     }
   }
 

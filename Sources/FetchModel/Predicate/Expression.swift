@@ -28,8 +28,8 @@ public struct Expression: Sendable, Hashable {
     case ternary(Predicate, Expression, Expression)
     /// `SUBQUERY(collection, $variable, predicate)`.
     case subquery(Expression, variable: String, Predicate)
-    /// `CAST(x, 'type')`.
-    case cast(Expression, type: String)
+    /// `CAST(x, 'type')`, and the place of the type.
+    case cast(Expression, type: String, SourceRange = SourceRange(0..<0))
   }
 
   /// The kind of expression, with its operands.

@@ -124,7 +124,7 @@ extension Operand {
     }
   }
 
-  /// An id as a value that compares with ids of an entity: ids of its own type, integers also as
+  /// An id as a value that compares with ids of an entity: ids of its own type, numbers also as
   /// text, UUIDs in upper and lower case.
   private static func id(_ value: Value, _ entity: Entity) -> Value? {
     let isText = kind(of: entity.idType) == .text
@@ -132,14 +132,21 @@ extension Operand {
     case .integer(let id): return isText ? nil : .id(.integer(id))
     case .double: return isText ? nil : value
     case .string(let id):
-      // An integer has one spelling, as in a path.
-      return isText
-        ? entity.objectID(id).map { .id($0) }
-        : Int64(id).flatMap { $0.description == id ? .id(.integer($0)) : nil }
+      return isText ? entity.objectID(id).map { .id($0) } : numericID(id)
     case .id(.integer): return isText ? nil : value
     case .id(.text): return isText ? value : nil
     default: return nil
     }
+  }
+
+  /// The number whose only spelling as an id `text` is, as in a path; nil for other text. A key of SQLite
+  /// that is declared as an integer or a decimal may hold a fraction.
+  private static func numericID(_ text: String) -> Value? {
+    if let integer = Int64(text) {
+      return integer.description == text ? .id(.integer(integer)) : nil
+    }
+    guard let double = Double(text), !double.isNaN, double.description == text else { return nil }
+    return .double(double)
   }
 
   /// The value of a query string's text as `kind`; nil if the text is not a value of that kind.

@@ -140,10 +140,11 @@ extension PredicateParser {
     let value = try parse(.additive)
     try expect(.comma)
     guard case .string(let type) = token.kind else { throw failure("a type's name as a string") }
+    let place = SourceRange(token.range)
     try advance()
     let range = start..<token.range.upperBound
     try expect(.closeParenthesis)
-    return try counted(.cast(try expression(value), type: type), above: value.depth, range)
+    return try counted(.cast(try expression(value), type: type, place), above: value.depth, range)
   }
 
   private mutating func parseSubquery(from start: Int) throws(PredicateError) -> Node {

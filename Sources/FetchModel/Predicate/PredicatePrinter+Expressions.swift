@@ -53,7 +53,7 @@ extension PredicatePrinter {
       text += ", $\(variable), "
       write(condition, within: .or)
       text += ")"
-    case .cast(let value, let type):
+    case .cast(let value, let type, _):
       text += "CAST("
       write(value)
       text += ", \(Literal.string(type).text))"

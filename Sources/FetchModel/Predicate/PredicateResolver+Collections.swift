@@ -56,8 +56,15 @@ extension PredicateResolver {
   ) throws(PredicateError) -> Condition {
     guard let filter = keyPath.filter else { return .constant(true) }
     track(collection.scope, collection.steps, .object)
-    return try withScope(elements(of: collection, variable: filter.variable)) {
-      resolver throws(PredicateError) in try resolver.resolve(filter.predicate)
+    var scope = elements(of: collection, variable: filter.variable)
+    scope.toOneSteps = filter.toOneSteps
+    return try withScope(scope) { resolver throws(PredicateError) in
+      let condition = try resolver.resolve(filter.predicate)
+      guard !filter.toOneSteps.isEmpty else { return condition }
+      let object = try resolver.operand(
+        resolver.start(at: resolver.scopes.count - 1, keyPath.range))
+      let null = Operand(.null, .null, at: keyPath.range)
+      return .all([try resolver.compare(object, .notEqual, null, []), condition])
     }
   }
 
@@ -89,10 +96,10 @@ extension PredicateResolver {
     _ comparison: ComparisonPredicate, _ quantifier: ComparisonPredicate.Quantifier
   ) throws(PredicateError) -> Condition {
     guard let keyPath = try resolveKeyPath(comparison.left) else {
-      throw noCollection(comparison.left)
+      throw try noCollection(comparison.left)
     }
     let inner = aggregateOfElements(keyPath)
-    guard keyPath.isCollection || inner != nil else { throw noCollection(comparison.left) }
+    guard keyPath.isCollection || inner != nil else { throw try noCollection(comparison.left) }
     let some = try exists(inner?.outer ?? keyPath) { (resolver, element) throws(PredicateError) in
       let condition = try resolver.condition(.keyPath(inner?.aggregate ?? element), comparison)
       return quantifier == .all ? condition.negated : condition
@@ -126,7 +133,11 @@ extension PredicateResolver {
     return (outer, aggregate)
   }
 
-  private func noCollection(_ expression: Expression) -> PredicateError {
+  /// The error for one value after a quantifier. Throws a more exact error if brackets are wrong.
+  private mutating func noCollection(
+    _ expression: Expression
+  ) throws(PredicateError) -> PredicateError {
+    _ = try element(expression)
     let isCalculation: Bool
     switch expression.kind {
     case .arithmetic, .negation, .function, .ternary, .cast: isCalculation = true
@@ -145,15 +156,15 @@ extension PredicateResolver {
     _ collection: Expression, _ variable: String, _ predicate: Predicate, at range: SourceRange
   ) throws(PredicateError) -> ResolvedKeyPath {
     guard var keyPath = try resolveKeyPath(collection), keyPath.isCollection,
-      keyPath.operators.isEmpty,
-      keyPath.target == .object, keyPath.toManyPositions.last == keyPath.steps.count - 1,
-      keyPath.filter == nil
+      let last = keyPath.toManyPositions.last, keyPath.operators.isEmpty,
+      keyPath.target == .object, keyPath.filter == nil
     else {
       throw PredicateError(
         .typeMismatch, at: collection.range.lowerBound, found: "no collection of objects",
-        expected: "a to-many key path that ends with its relationship")
+        expected: "a to-many key path that ends with a relationship")
     }
-    keyPath.filter = ResolvedKeyPath.Filter(variable: variable, predicate: predicate)
+    keyPath.filter = ResolvedKeyPath.Filter(
+      variable: variable, predicate: predicate, toOneSteps: Array(keyPath.steps[(last + 1)...]))
     return keyPath
   }
 }

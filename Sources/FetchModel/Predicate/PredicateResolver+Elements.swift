@@ -51,6 +51,11 @@ extension PredicateResolver {
         .typeMismatch, at: component.range.lowerBound, found: "a property of a number",
         expected: "nothing after `[SIZE]`")
     }
+    guard keyPath.element == nil else {
+      throw PredicateError(
+        .typeMismatch, at: collection.range.upperBound, found: "a second element by its place",
+        expected: "`[SIZE]`, a quantifier or an aggregate for the objects of an element")
+    }
     guard let value = try value(after: components, of: keyPath, at: range) else { return nil }
     let place = try place(index, at: range)
     try checkOrder(of: keyPath, at: range)

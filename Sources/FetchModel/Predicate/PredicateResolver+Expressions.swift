@@ -29,7 +29,8 @@ extension PredicateResolver {
       return try arithmetic(.subtract, zero, value, at: range)
     case .ternary(let condition, let yes, let no):
       return try conditional(try resolve(condition), try operand(yes), try operand(no), at: range)
-    case .cast(let value, let type): return try cast(value, to: type, at: range)
+    case .cast(let value, let type, let place):
+      return try cast(value, to: type, at: place, range)
     case .function(let name, let arguments): return try call(name, arguments, at: range)
     case .list: throw misplacedAggregate(at: range)
     case .object, .keyPath, .subquery, .index: throw misplacedAggregate(at: range)

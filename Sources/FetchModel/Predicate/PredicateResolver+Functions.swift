@@ -175,7 +175,7 @@ extension PredicateResolver {
   private static let referenceDate = 978_307_200.0
 
   mutating func cast(
-    _ value: Expression, to type: String, at range: SourceRange
+    _ value: Expression, to type: String, at place: SourceRange, _ range: SourceRange
   ) throws(PredicateError) -> Operand {
     let operand = try operand(value)
     if operand.kind == .null { return operand }
@@ -185,11 +185,13 @@ extension PredicateResolver {
     case "NSNumber", "NSDecimalNumber", "Double", "Int": return try number(operand, at: range)
     case "NSString", "String": return try string(operand, at: range)
     default:
-      throw PredicateError(
-        .typeMismatch, at: range.lowerBound, found: "`\(type)`",
+      var refusal = PredicateError(
+        .typeMismatch, at: place.lowerBound, found: "`\(type)`",
         expected: "NSDate, NSNumber, NSDecimalNumber or NSString",
         nearest: nearestName(
           to: type, among: ["NSDate", "NSNumber", "NSDecimalNumber", "NSString"]))
+      refusal.character = 0
+      throw refusal
     }
   }
 

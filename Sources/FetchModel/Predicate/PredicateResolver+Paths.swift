@@ -15,6 +15,8 @@ struct ResolvedKeyPath {
   struct Filter {
     let variable: String
     let predicate: Predicate
+    /// The steps of its key path after the last to-many one.
+    let toOneSteps: [Int]
   }
 
   /// An element of an ordered collection, which brackets pick.
@@ -126,8 +128,12 @@ extension PredicateResolver {
     }
   }
 
-  private func start(at scope: Int, _ range: SourceRange) -> ResolvedKeyPath {
-    ResolvedKeyPath(scope: scope, rootEntity: scopes[scope].entity, range: range)
+  /// The key path to the object of a scope, or to the one that the scope's variable names.
+  func start(at scope: Int, _ range: SourceRange) -> ResolvedKeyPath {
+    var keyPath = ResolvedKeyPath(scope: scope, rootEntity: scopes[scope].entity, range: range)
+    keyPath.steps = scopes[scope].toOneSteps
+    keyPath.endEntity = model.walk(keyPath.path).end
+    return keyPath
   }
 
   private func scope(named name: String) -> Int? {

@@ -40,8 +40,10 @@ struct PredicateResolver {
     let entity: Int
     /// The relationship steps from the fetch's entity to it.
     let steps: [Int]
-    /// The name that SUBQUERY gave it.
+    /// The name that SUBQUERY gave it, or the object at the end of ``toOneSteps``.
     let variable: String?
+    /// The steps from it to the object that ``variable`` names: `author` in `SUBQUERY(posts.author, $a, …)`.
+    var toOneSteps: [Int] = []
   }
 
   let model: Model

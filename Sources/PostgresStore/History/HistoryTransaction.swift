@@ -23,7 +23,8 @@ struct HistoryTransaction {
   let logEnd: UInt64
   /// True if the log was flushed up to its end when the transaction began.
   let isFlushed: Bool
-  private let locks: TableLocks
+  /// The tables that a statement has to lock before it reads them.
+  let locks: TableLocks
 
   static let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
@@ -31,30 +32,19 @@ struct HistoryTransaction {
   ///
   /// - Parameter tables: the tables that `body` may read, which are locked; see ``TableLocks``.
   static func read<Result>(
-    _ tables: [CapturedTable], on connection: PostgresConnection,
+    _ tables: [LockedTable], on connection: PostgresConnection,
     _ body: (HistoryTransaction) throws(PostgresError) -> Result
   ) throws(PostgresError) -> Result {
-    var isLocked = false
-    func run(
-      _ lock: String, _ unlocked: [CapturedTable]
-    ) throws(PostgresError) -> Result {
+    var hasBegun = false
+    return try TableLocks.locking(tables, unless: hasBegun) {
+      lock, unlocked throws(PostgresError) in
       try connection.withReadTransaction(begin, script: lock, query: query) {
         result throws(PostgresError) in
-        isLocked = true
+        hasBegun = true
         return try body(try HistoryTransaction(connection, result, unlocked))
       }
     }
-    guard let lock = TableLocks.statement(tables) else { return try run("", tables) }
-    do throws(PostgresError) {
-      return try run(lock, [])
-    } catch {
-      guard error.sqlState == TableLocks.notAvailable, !isLocked else { throw error }
-      return try run("", tables)
-    }
   }
-
-  /// Locks the tables that a statement names; see ``TableLocks``.
-  func lock(for sql: String) throws(PostgresError) { try locks.lock(for: sql) }
 
   /// Reads the position when a transaction begins.
   private static let query = """
@@ -65,7 +55,7 @@ struct HistoryTransaction {
     """
 
   private init(
-    _ connection: PostgresConnection, _ result: QueryResult, _ unlocked: [CapturedTable]
+    _ connection: PostgresConnection, _ result: QueryResult, _ unlocked: [LockedTable]
   ) throws(PostgresError) {
     guard result.rowCount == 1,
       let snapshot = PostgresSnapshot(postgresText: result.text(0, 1)),

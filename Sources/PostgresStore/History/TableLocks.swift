@@ -3,30 +3,63 @@
 //
 // A transaction locks its tables before it takes its snapshot. If another session holds or waits for an
 // exclusive lock of one, or if there are many tables, each statement locks its own tables instead: it waits
-// only for tables that it reads or writes.
+// only for tables that it reads or writes. The lock of a view includes the tables that the view reads.
 
 import SQLComposer
+
+/// A table or a view that a transaction may lock.
+struct LockedTable: Hashable, Sendable {
+  let oid: OID
+  let name: String
+
+  /// The name with its schema, quoted.
+  var quotedName: String { "\(quoted(Catalog.schema)).\(quoted(name))" }
+}
+
+extension Catalog {
+  /// The tables and views that the connection's role can lock. PostgreSQL locks no other kinds.
+  var lockable: [LockedTable] {
+    let kinds: Set<CatalogTable.Kind> = [.table, .partitionedTable, .view]
+    return tables.filter { kinds.contains($0.kind) && $0.isReadable }
+      .map { LockedTable(oid: $0.oid, name: $0.name) }
+  }
+}
 
 /// The tables that a transaction has not locked yet.
 struct TableLocks {
   let connection: PostgresConnection
-  let unlocked: [CapturedTable]
+  let unlocked: [LockedTable]
 
-  /// The SQLSTATE of ``statement(_:)`` if another session holds or waits for an exclusive lock.
-  static let notAvailable = "55P03"
+  /// The SQLSTATEs of ``statement(_:)`` after which each statement locks its own tables: another session
+  /// holds or waits for an exclusive lock, or a table has been removed, is no table any more, or may no longer
+  /// be read.
+  private static let refusals: Set<String> = ["55P03", "42P01", "42809", "42501"]
   /// The most tables that a transaction locks at its begin. The locks of all transactions share the server's
   /// memory.
   private static let most = 200
 
-  /// A statement that locks tables before the snapshot is taken, without a wait; nil if there are none, or too
-  /// many.
-  static func statement(_ tables: [CapturedTable]) -> String? {
-    guard (1...most).contains(tables.count) else { return nil }
-    return "LOCK TABLE \(names(tables)) IN ACCESS SHARE MODE NOWAIT"
+  /// Runs a transaction.
+  ///
+  /// - Parameters:
+  ///   - tables: the tables that the transaction may read or write.
+  ///   - hasBegun: true once the transaction has its snapshot, after which it is not repeated.
+  ///   - transaction: receives a statement that locks tables before the snapshot is taken, and the tables
+  ///     that each statement has to lock. Runs again without the first if that is refused.
+  static func locking<Result>(
+    _ tables: [LockedTable], unless hasBegun: @autoclosure () -> Bool,
+    _ transaction: (String, [LockedTable]) throws(PostgresError) -> Result
+  ) throws(PostgresError) -> Result {
+    guard (1...most).contains(tables.count) else { return try transaction("", tables) }
+    do throws(PostgresError) {
+      return try transaction("\(statement(tables)) NOWAIT", [])
+    } catch {
+      guard let state = error.sqlState, refusals.contains(state), !hasBegun() else { throw error }
+      return try transaction("", tables)
+    }
   }
 
-  private static func names(_ tables: [CapturedTable]) -> String {
-    tables.map(\.quotedName).joined(separator: ", ")
+  private static func statement(_ tables: [LockedTable]) -> String {
+    "LOCK TABLE \(tables.map(\.quotedName).joined(separator: ", ")) IN ACCESS SHARE MODE"
   }
 
   /// Locks the tables that a statement names, with or without their schema. Throws a serialization
@@ -35,16 +68,31 @@ struct TableLocks {
   func lock(for sql: String) throws(PostgresError) {
     let tables = unlocked.filter { sql.contains(quoted($0.name)) }
     guard !tables.isEmpty else { return }
-    try connection.execute("LOCK TABLE \(Self.names(tables)) IN ACCESS SHARE MODE")
-    let ids = tables.flatMap(\.truncated).map { String($0) }.joined(separator: ",")
-    let isOld = try connection.query(
-      """
-      SELECT EXISTS (SELECT FROM pg_catalog.pg_class
-        WHERE oid = ANY ($1::oid[]) AND relfilenode IS DISTINCT FROM pg_catalog.pg_relation_filenode(oid))
-      """, [.text("{\(ids)}")])
-    guard try !isOld.bool(0, 0) else {
+    try connection.execute(Self.statement(tables))
+    let ids = tables.map { String($0.oid) }.joined(separator: ",")
+    guard try !connection.query(Self.isReplaced, [.text("{\(ids)}")]).bool(0, 0) else {
       throw .refused(
         ServerError(sqlState: "40001", message: "a table was replaced after the snapshot"))
     }
   }
+
+  /// True if one of the tables with the object ids `$1`, a table that inherits from one or is its partition, or
+  /// a table that a view reads has been removed after the snapshot or has another file than in it. Functions
+  /// with an object id read the newest catalog. Views and partitioned tables have no file.
+  private static let isReplaced = """
+    WITH RECURSIVE used (id) AS (
+      SELECT unnest($1::oid[])
+      UNION
+      SELECT n.id FROM used AS u CROSS JOIN LATERAL (
+        SELECT inhrelid FROM pg_catalog.pg_inherits WHERE inhparent = u.id
+        UNION ALL
+        SELECT d.refobjid FROM pg_catalog.pg_rewrite AS r JOIN pg_catalog.pg_depend AS d
+          ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND d.objid = r.oid
+            AND d.refclassid = 'pg_catalog.pg_class'::regclass
+        WHERE r.ev_class = u.id) AS n (id))
+    SELECT EXISTS (SELECT FROM used AS u JOIN pg_catalog.pg_class AS c ON c.oid = u.id
+      WHERE c.relkind IN ('r', 'p', 'v') AND (pg_catalog.pg_table_is_visible(c.oid) IS NULL
+        OR c.relfilenode <> 0
+          AND c.relfilenode IS DISTINCT FROM pg_catalog.pg_relation_filenode(c.oid)))
+    """
 }

@@ -16,6 +16,9 @@ struct PostgresReadTransaction: ResultTransaction {
   let single: SingleRead?
   /// The history's part of the transaction; nil without a history.
   let history: HistoryTransaction?
+  /// The tables that a statement has to lock before it reads them; nil for a read of one statement, and for
+  /// the state that a save leaves.
+  let locks: TableLocks?
   /// True if a statement may fail: a transaction continues from its savepoint, and a single read has
   /// none. False in a save, which would lose its changes.
   let hasSavepoint: Bool
@@ -129,7 +132,7 @@ struct PostgresReadTransaction: ResultTransaction {
         try single.run(statement, columnCount: context.layout.columnCount, on: connection, receive)
       } else {
         try reading { () throws(PostgresError) in
-          try history?.lock(for: statement.sql)
+          try locks?.lock(for: statement.sql)
           try connection.stream(statement.sql, statement.parameters, receive)
         }
       }

@@ -91,18 +91,15 @@ extension PostgresSaveExecutor {
 
   /// Begins a transaction and locks the tables before it takes its snapshot.
   private func begin(_ connection: PostgresConnection) throws(PostgresError) -> TableLocks {
-    let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ"
-    if let lock = TableLocks.statement(captured) {
+    try TableLocks.locking(lockable, unless: false) { lock, unlocked throws(PostgresError) in
       do throws(PostgresError) {
-        try connection.execute("\(begin); \(lock)")
-        return TableLocks(connection: connection, unlocked: [])
+        try connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ; \(lock)")
       } catch {
         if connection.isInTransaction { connection.rollBack() }
-        guard error.sqlState == TableLocks.notAvailable else { throw error }
+        throw error
       }
+      return TableLocks(connection: connection, unlocked: unlocked)
     }
-    try connection.execute(begin)
-    return TableLocks(connection: connection, unlocked: captured)
   }
 
   /// Commits, which nothing cancels, and returns the token of a state that contains the commit.
@@ -227,7 +224,7 @@ extension PostgresSaveExecutor {
   private func reader(_ connection: PostgresConnection, _ token: Token) -> PostgresReadTransaction {
     PostgresReadTransaction(
       connection: connection, composer: composer, objectStatements: objectStatements,
-      changeQueries: changeQueries, begun: token, single: nil, history: nil,
+      changeQueries: changeQueries, begun: token, single: nil, history: nil, locks: nil,
       hasSavepoint: false,
       limit: ResponseLimit(connection, maxBytes: maxResponseBytes),
       timeLimit: timeLimit)

@@ -20,8 +20,8 @@ final class PostgresSaveExecutor: Sendable {
   let timeLimit: Duration
   let objectStatements = ComposedStatements<ItemKind>()
   let changeQueries: ChangeQueries
-  /// The tables that a save may read and write.
-  let captured: [CapturedTable]
+  /// The tables and views that a save may read and write.
+  let lockable: [LockedTable]
   /// Called after a commit with the newest token.
   let committed = Mutex<@Sendable (Token) -> Void>({ _ in })
   /// Protects a token from before every running save's commit.
@@ -46,7 +46,7 @@ final class PostgresSaveExecutor: Sendable {
   ) {
     self.pool = pool
     self.changeQueries = changeQueries
-    captured = opening.captured ?? []
+    lockable = opening.catalog.lockable
     composer = FetchComposer(
       model: opening.introspection.model, schema: opening.introspection.schema)
     maxResponseBytes = options.maxResponseBytes

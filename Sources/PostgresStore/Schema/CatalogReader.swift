@@ -46,7 +46,8 @@ struct CatalogReader {
           WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'),
         row_security_active(c.oid) OR c.relpersistence = 'u' OR c.relkind = 'p' AND EXISTS (
           SELECT FROM pg_partition_tree(c.oid) AS t JOIN pg_class AS p ON p.oid = t.relid
-          WHERE p.relpersistence = 'u')
+          WHERE p.relpersistence = 'u'),
+        has_table_privilege(c.oid, 'SELECT')
       FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
       WHERE n.nspname = $1::text AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
         AND NOT c.relispartition AND c.relpersistence <> 't'
@@ -57,7 +58,8 @@ struct CatalogReader {
       else { continue }
       tables[oid] = CatalogTable(
         oid: oid, name: row[1].string ?? "", kind: kind, hasInheritingTables: row[3] == true,
-        isOwnedByOthers: row[4] == true, hasUnseenChanges: row[5] == true)
+        isOwnedByOthers: row[4] == true, hasUnseenChanges: row[5] == true,
+        isReadable: row[6] == true)
     }
     return tables
   }

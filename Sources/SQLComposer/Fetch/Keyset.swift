@@ -25,7 +25,8 @@ struct Keyset {
     for (column, value) in terms.dropLast() {
       condition.append(" WHEN ")
       condition.append(
-        SQLFragment(sql(column) + dialect.isDifferent + placeholder(column), bindings: [value]))
+        SQLFragment(
+          sql(column) + dialect.isDifferent + value.placeholder, bindings: [value.stored]))
       condition.append(" THEN ")
       condition.append(strictlyBeyond(column, value))
     }
@@ -35,16 +36,35 @@ struct Keyset {
     return condition
   }
 
-  private var values: [SQLValue] {
+  /// A value of the position, and the SQL to which it is bound.
+  private struct Bound {
+    let stored: SQLValue
+    let placeholder: String
+  }
+
+  private var values: [Bound] {
     var decoder = OrderKeyDecoder(bytes: key.bytes)
     return columns.map { column in
-      switch decoder.decode() {
-      case .integer(let integer): .integer(integer)
-      case .double(let double): .double(double)
-      case .text(let utf8): text(utf8, column).map { .text($0) } ?? .null
-      case .binary(let bytes): .blob(bytes)
-      case .null, nil: .null
+      let component = decoder.decode()
+      // A String would change the bytes of a text in a file that is not UTF-8, and with them its place.
+      if case .text(let utf8)? = component, !dialect.hasTypedColumns,
+        String(validating: utf8, as: UTF8.self) == nil
+      {
+        return Bound(stored: .blob(utf8), placeholder: "CAST(? AS TEXT)")
       }
+      return Bound(stored: stored(component, column), placeholder: placeholder(column))
+    }
+  }
+
+  private func stored(
+    _ component: OrderKeyDecoder.Component?, _ column: FetchQuery.OrderColumn
+  ) -> SQLValue {
+    switch component {
+    case .integer(let integer): .integer(integer)
+    case .double(let double): .double(double)
+    case .text(let utf8): text(utf8, column).map { .text($0) } ?? .null
+    case .binary(let bytes): .blob(bytes)
+    case .null, nil: .null
     }
   }
 
@@ -71,7 +91,7 @@ struct Keyset {
   }
 
   private func strictlyBeyond(
-    _ column: FetchQuery.OrderColumn, _ value: SQLValue
+    _ column: FetchQuery.OrderColumn, _ value: Bound
   ) -> SQLFragment {
     beyond(column, value, isStrict: true) ?? SQLFragment("FALSE")
   }
@@ -79,15 +99,15 @@ struct Keyset {
   /// Returns the condition for the values after `value`, including `value` if not strict. Returns
   /// nil for the empty set (strict) or for all values (not strict).
   private func beyond(
-    _ column: FetchQuery.OrderColumn, _ value: SQLValue, isStrict: Bool
+    _ column: FetchQuery.OrderColumn, _ value: Bound, isStrict: Bool
   ) -> SQLFragment? {
-    if value == .null {
+    if value.stored == .null {
       return isStrict && column.nils == .first
         ? SQLFragment("\(column.sql) IS NOT NULL") : nil
     }
     let comparison = (column.direction == .ascending ? ">" : "<") + (isStrict ? "" : "=")
     var fragment = SQLFragment(
-      "\(sql(column)) \(comparison) \(placeholder(column))", bindings: [value])
+      "\(sql(column)) \(comparison) \(value.placeholder)", bindings: [value.stored])
     if column.nils == .last, column.mayBeNull {
       fragment = SQLFragment(
         "(\(fragment.text) OR \(column.sql) IS NULL)", bindings: fragment.bindings)

@@ -101,16 +101,15 @@ extension Service {
   private func headers(
     _ etag: String, isCompressed: Bool, _ context: RequestContext
   ) -> [(name: String, value: String)] {
+    // A response to POST is never 304, so it is not worth storing.
+    let caching = context.route == .postedFetch ? "no-store" : "no-cache"
     let fixed = [
       (name: "Content-Type", value: "application/json"),
-      (name: "Vary", value: "Accept-Encoding"),
+      (name: "Vary", value: "Accept-Encoding"), (name: "Cache-Control", value: caching),
+      (name: "ETag", value: etag),
     ]
-    let caching =
-      context.route == .postedFetch
-      ? [(name: "Cache-Control", value: "no-store")]
-      : [(name: "Cache-Control", value: "no-cache"), (name: "ETag", value: etag)]
     let coding = isCompressed ? [(name: "Content-Encoding", value: "gzip")] : []
-    return fixed + caching + coding + context.commonHeaders
+    return fixed + coding + context.commonHeaders
   }
 
   private func etag(

@@ -42,8 +42,12 @@ extension HTTPRequest {
     }
   }
 
-  /// Throws if the body is not declared as JSON, or is compressed.
+  /// Throws if the body is not declared as JSON, is compressed, or is a part that would replace the whole.
   func requireJSON() throws(Problem) {
+    if method == "PUT", header("Content-Range") != nil {
+      throw .badRequest(
+        "bad-request", "PUT replaces the whole object and takes no `Content-Range`.")
+    }
     if let coding = header("Content-Encoding"), coding.lowercased() != "identity" {
       throw .unsupportedEncoding
     }

@@ -196,6 +196,14 @@ extension PredicateCases {
     SUBQUERY(home.item, $o, $o != SELF AND $o.b == b).@count == 1 → 3 6
     SUBQUERY(word, $w, $w.weight > $least).@count > 0 ← {"least": 5} → 4 5 6
     SUBQUERY(word, $w, $w.label == %@).@count > 0 ← ["red"] → 1 2 6
+    # SUBQUERY over a to-one relationship after the to-many one: nil is no object, each counts once
+    word: SUBQUERY(item.home, $c, $c.name == 'Peru').@count == 1 → w1 w2
+    word: SUBQUERY(item.home, $c, TRUEPREDICATE).@count == 2 → w2
+    word: SUBQUERY(item.home, $c, $c.founded == nil).@count > 0 → w2 w3
+    word: SUBQUERY(item.home, $c, $c == 1).@count == 1 → w1 w2
+    word: SUBQUERY(item.home, $c, ANY $c.item.s == 'Straße').@count == 1 → w2 w3
+    word: ANY SUBQUERY(item.home, $c, $c.founded == nil).name == 'Japan' → w2 w3
+    word: SUBQUERY(item.home, $c, $c.item.@count == 2 AND $c.id > 1)[SIZE] == 1 → w2 w3
     country: SUBQUERY(item, $i, $i.s == '' OR $i.n == 10).@count == 2 → 2
     country: SUBQUERY(item, $i, SUBQUERY($i.word, $w, $w.label == 'Red').@count > 0).@count == 1 → 1
     country: SUBQUERY(item, $i, ANY $i.word.label == 'red' AND $i.n < 0).@count > 0 → 1

@@ -65,7 +65,7 @@ extension GeneratedProof {
   func freeing(
     _ tables: [(name: String, keys: [String], condition: String)]
   ) -> String {
-    guard store.isModel else { return "" }
+    guard store.isModel, !TestedStore.isPostgres else { return "" }
     var sql = ""
     for (index, entity) in store.entities.enumerated() {
       let table = GeneratedStore.quoted(store.entities[store.root(of: index)].name)
@@ -83,36 +83,71 @@ extension GeneratedProof {
     return sql
   }
 
+  /// The columns of a table of the copy.
+  private func columns(of table: String, in copy: AccessFixture) throws -> [String] {
+    try copy.file.texts(
+      TestedStore.isPostgres
+        ? """
+        SELECT column_name::text FROM information_schema.columns
+        WHERE table_schema = 'public' AND table_name = '\(table)' ORDER BY ordinal_position
+        """
+        : "SELECT name FROM pragma_table_info('\(table)')")
+  }
+
+  /// The rows of a table of the store, as a table in the SQL of the copy.
+  private func rows(of table: String) throws -> String {
+    let name = GeneratedStore.quoted(table)
+    guard TestedStore.isPostgres else { return "w.\(name)" }
+    let rows = try fixture.file.texts(
+      "SELECT coalesce(json_agg(o), '[]')::text FROM public.\(name) o")
+    let literal = rows.joined().replacing("'", with: "''")
+    return "json_populate_recordset(NULL::public.\(name), '\(literal)')"
+  }
+
   /// Makes the rows of the copy those that the caller may read, without the hidden columns.
   func synchronize(_ copy: AccessFixture) throws {
+    let schema = TestedStore.isPostgres ? "public." : "main."
     var list: [(name: String, keys: [String], condition: String)] = []
     for entity in roots {
       let condition = store.condition(entity, ids: try readable(entity))
       list.append((store.entities[entity].name, store.keyColumns(of: entity), condition))
     }
     for join in store.joins() {
-      list.append((join.table, join.ends.flatMap(\.columns), isLinked(join.ends, "main.")))
+      list.append((join.table, join.ends.flatMap(\.columns), isLinked(join.ends, schema)))
     }
     var (deletions, insertions, updates) = (freeing(list), "", "")
     for (name, keys, condition) in list {
-      let columns = try sqlite(
-        copy.file.path, "SELECT name FROM pragma_table_info('\(name)')")
+      let columns = try columns(of: name, in: copy)
+      let rows = try rows(of: name)
       let table = GeneratedStore.quoted(name)
       let (key, all) = (GeneratedStore.list(keys), GeneratedStore.list(columns))
       deletions += """
-        DELETE FROM main.\(table) WHERE (\(key)) NOT IN
-          (SELECT \(key) FROM w.\(table) WHERE \(condition));
+        DELETE FROM \(schema)\(table) WHERE (\(key)) NOT IN
+          (SELECT \(key) FROM \(rows) WHERE \(condition));
         """
       insertions += """
-        INSERT INTO main.\(table)(\(all)) SELECT \(all) FROM w.\(table)
-          WHERE \(condition) AND (\(key)) NOT IN (SELECT \(key) FROM main.\(table));
+        INSERT INTO \(schema)\(table)(\(all)) SELECT \(all) FROM \(rows)
+          WHERE \(condition) AND (\(key)) NOT IN (SELECT \(key) FROM \(schema)\(table));
         """
       let same = keys.map { "o.\"\($0)\" = \(table).\"\($0)\"" }.joined(separator: " AND ")
       for column in columns where !keys.contains(column) {
-        let value = "(SELECT o.\"\(column)\" FROM w.\(table) o WHERE \(same))"
-        updates +=
-          "UPDATE main.\(table) SET \"\(column)\" = \(value) WHERE \"\(column)\" IS NOT \(value);"
+        let value = "(SELECT o.\"\(column)\" FROM \(rows) o WHERE \(same))"
+        // PostgreSQL does not compare values of the type json.
+        let isOther =
+          TestedStore.isPostgres
+          ? "\"\(column)\"::text IS DISTINCT FROM \(value)::text"
+          : "\"\(column)\" IS NOT \(value)"
+        updates += "UPDATE \(schema)\(table) SET \"\(column)\" = \(value) WHERE \(isOther);"
       }
+    }
+    guard !TestedStore.isPostgres else {
+      // Foreign keys and a model's triggers do nothing then; those that record the history do.
+      try copy.file.runExternally(
+        """
+        BEGIN; SET LOCAL session_replication_role = replica;
+        \(deletions) \(insertions) \(updates) COMMIT;
+        """)
+      return try copy.file.settle()
     }
     // A model's triggers change what refers to a deleted or changed row.
     try copy.file.runExternally(

@@ -38,9 +38,8 @@ struct GeneratedProof: SeededCaseGenerator {
 
   init(seed: UInt64) throws {
     random = SeededRandom(seed: seed)
-    let isPostgres = TestedStore.isPostgres
     store = GeneratedStore(
-      seed: seed &* 7, isModel: !isPostgres && seed % 2 == 0, isExact: isPostgres)
+      seed: seed &* 7, isModel: seed % 2 == 0, isExact: TestedStore.isPostgres)
     let tables = store.isModel ? "" : store.tables()
     self.tables = tables + (store.isModel ? "" : store.rows())
     let saves = store.isModel ? store.firstSaves() : []
@@ -188,13 +187,9 @@ struct GeneratedProof: SeededCaseGenerator {
     }
     try compare(generatedRequests(), copy)
     try compareWithoutRules()
-    if TestedStore.isPostgres {
-      try apply()
-    } else {
-      try follow(copy)
-      try save(copy)
-      try compare(generatedRequests(), copy)
-    }
+    try follow(copy)
+    try save(copy)
+    try compare(generatedRequests(), copy)
   }
 
   /// The entities of which the rules allow every change.
@@ -202,7 +197,7 @@ struct GeneratedProof: SeededCaseGenerator {
     store.entities.indices.filter { access.allowsChanges(of: store.root(of: $0)) }
   }
 
-  /// Saves of the caller.
+  /// Saves and batches of the caller.
   mutating func save(_ copy: AccessFixture) throws {
     let entities = changeable.filter { !store.refersToItself(store.root(of: $0)) }
     guard !entities.isEmpty else { return }
@@ -213,6 +208,13 @@ struct GeneratedProof: SeededCaseGenerator {
       let (own, copied) = (try ask(fixture, request), try ask(copy, request))
       expectEqual(own, copied, request)
       if own.status == 200 { see("saves of the caller") }
+      try synchronize(copy)
+    }
+    for _ in 1...4 {
+      let request = requests.batch(entities)
+      let (own, copied) = (try ask(fixture, request), try ask(copy, request))
+      expectEqual(own, copied, request)
+      if own.status == 200 { see("batches of the caller") }
       try synchronize(copy)
     }
   }
@@ -280,41 +282,5 @@ struct GeneratedProof: SeededCaseGenerator {
     list.append(GeneratedObservation(fetches: (1...3).map { _ in requests.fetch() }))
     for _ in 1...2 { list.append(GeneratedObservation(target: requests.object())) }
     return list
-  }
-}
-
-// MARK: - Diffs over PostgreSQL
-
-extension GeneratedProof {
-  /// After every save, the snapshots of every caller with their diffs applied equal new fetches.
-  mutating func apply() throws {
-    var held: [(user: String, target: String, snapshot: ResultSnapshot)] = []
-    for _ in 1...5 {
-      var fetch = requests.fetch(isOrdered: true)
-      fetch.parameters.removeAll { ["as", "digest", "int64"].contains($0.name) }
-      let target = fetch.with("digest", "true").target
-      for user in users {
-        let answer = try fixture.ask(user.name, "GET", target)
-        guard answer.status == 200 else { continue }
-        held.append((user.name, target, try #require(ResultSnapshot(json: answer.json))))
-      }
-    }
-    for _ in 1...5 {
-      let save = requests.save()
-      let saved = try fixture.ask(AccessFixture.serverToken, "POST", "/v1/save", save)
-      #expect([200, 404, 409, 422].contains(saved.status), "\(comment)\n\(save): \(saved.text)")
-      for index in held.indices {
-        let (user, target, snapshot) = held[index]
-        let place = Comment(rawValue: "\(comment)\n\(user): \(save)\n\(target)")
-        let answer = try fixture.ask(user, "GET", "\(target)&since=\(snapshot.token)&wait=0")
-        try #require(answer.status == 200, place)
-        let diff = try #require(Diff(json: answer.json), place)
-        try held[index].snapshot.apply(diff)
-        let fresh = try fixture.ask(user, "GET", target).json
-        PromiseTests.compare(
-          held[index].snapshot, try #require(ResultSnapshot(json: fresh), place), place)
-        if held[index].snapshot.sections != snapshot.sections { see("changes") }
-      }
-    }
   }
 }

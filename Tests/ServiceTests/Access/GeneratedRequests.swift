@@ -84,7 +84,13 @@ struct GeneratedRequests: SeededCaseGenerator {
   }
 
   private mutating func order(of entity: Int) -> String {
-    pick(["", "-"]) + value(of: entity) + pick(["", "", ":nullslast", ":nullsfirst"])
+    let direction = pick(["", "-"])
+    let (path, end) = predicates.path(from: entity)
+    let attribute = pick(model.entities[end].attributes)
+    let options = ["", "", ":nullslast", ":nullsfirst"]
+    let forms = [":c", ":d", ":cd", ":cd:nullslast"]
+    return direction + path + attribute.name
+      + pick(attribute.type == .string ? options + forms : options)
   }
 
   private mutating func section(of entity: Int) -> String {
@@ -349,6 +355,25 @@ struct GeneratedRequests: SeededCaseGenerator {
   ///   - hidden: The attributes that the caller does not see.
   mutating func callersSave(_ entities: [Int], hidden: Set<String>) -> String {
     save(entities, hidden: hidden)
+  }
+
+  /// A change of all objects for which a predicate is true, by a caller who may change every object that
+  /// it can read. It deletes only objects to which none refers: unreadable ones may prevent that.
+  ///
+  /// - Parameter entities: Those of ``callersSave(_:hidden:)``.
+  mutating func batch(_ entities: [Int]) -> GeneratedRequest {
+    let entity = pick(entities)
+    let condition = oneIn(3) ? "TRUEPREDICATE" : predicates.predicate(of: entity)
+    let target =
+      "/v1/objects/\(model.entities[entity].name)?where=\(GeneratedRequest.escaped(condition))"
+    let preference = pick(["", "max-affected=1", "max-affected=2", "max-affected=1000"])
+    let headers = preference.isEmpty ? [] : [(name: "Prefer", value: preference)]
+    if !store.isReferredTo(entity), oneIn(3) {
+      return GeneratedRequest(method: "DELETE", target: target, headers: headers)
+    }
+    let attribute = pick(model.entities[entity].attributes.filter { !$0.isKeyPart })
+    let body = "{\"\(attribute.name)\":\(attribute.type.json(number(0...9)))}"
+    return GeneratedRequest(method: "PATCH", target: target, body: body, headers: headers)
   }
 
   private mutating func save(_ entities: [Int], hidden: Set<String>?) -> String {

@@ -178,7 +178,7 @@ struct GeneratedStore: SeededCaseGenerator {
         let target = number(0...entities.count - 1)
         let isOptional = target >= index || !oneIn(4)
         let isOneToOne = isModel && isOptional && oneIn(4)
-        let isLoose = !isExact && entities[target].key == .integer && oneIn(6)
+        let isLoose = entities[target].key == .integer && oneIn(6) && !isExact
         let rule = isOptional ? pick(["Nullify", "Nullify", "Cascade", "Deny"]) : "Cascade"
         entities[index].references.append(
           Reference(
@@ -216,6 +216,14 @@ struct GeneratedStore: SeededCaseGenerator {
     kinds(of: root).contains { kind in
       entities[kind].references.contains { self.root(of: $0.target) == root }
     }
+  }
+
+  /// True if another object may refer to an object of this entity.
+  func isReferredTo(_ entity: Int) -> Bool {
+    let root = root(of: entity)
+    let targets =
+      entities.flatMap(\.references).map(\.target) + links.flatMap { [$0.owner, $0.other] }
+    return targets.contains { self.root(of: $0) == root }
   }
 
   /// The entity and its subentities.

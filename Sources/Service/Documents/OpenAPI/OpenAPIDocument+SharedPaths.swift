@@ -91,7 +91,7 @@ extension OpenAPIDocument {
       "/v1/fetch": post(
         "fetch", tag: "fetches", summary: "A fetch of any entity, its request as the body",
         body: .schema("FetchBody"),
-        response: Self.response("A snapshot or a diff", any, streams: true),
+        response: Self.response("A snapshot or a diff", any, streams: true, headers: ["ETag"]),
         problems: problems([403, 410, 413, 415, 501, 504]), parameters: ["lastEventID"]),
       "/v1/live": post(
         "liveFetches", tag: "fetches", summary: "Many fetches at once", body: .schema("LiveBody"),
@@ -100,9 +100,11 @@ extension OpenAPIDocument {
       "/v1/fetches/{name}": get(
         OpenAPIOperation(
           id: "fetchTemplate", tag: "fetches", summary: "A fetch template of the model",
-          parameters: Self.allFetchParameters,
-          responses: ["200": Self.response("A snapshot or a diff", any, streams: true)]
-            + problems([403, 410, 501, 504]))
+          parameters: Self.allFetchParameters + ["ifNoneMatch"],
+          responses: [
+            "200": Self.response("A snapshot or a diff", any, streams: true, headers: ["ETag"]),
+            "304": Self.empty("Not modified", headers: ["ETag"]),
+          ] + problems([403, 410, 501, 504]))
       ) + ["parameters": [Self.pathParameter("name", .string)]],
     ]
   }

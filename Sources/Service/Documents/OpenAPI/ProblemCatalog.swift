@@ -38,7 +38,7 @@ public enum ProblemCatalog {
     codes(
       400,
       [
-        "bad-request": "malformed HTTP",
+        "bad-request": "malformed HTTP, or `Content-Range` in a PUT",
         "malformed-json": "the body is not JSON",
         "malformed-encoding": "a path or query that is not percent-encoded UTF-8",
         "malformed-save": "JSON that has not the form of a save",
